@@ -462,6 +462,7 @@ export type EnvironmentEvent =
   | { event: "tool_output_chunk"; payload: ToolOutputChunk }
   | { event: "effect_started"; payload: EffectStarted }
   | { event: "effect_ended"; payload: EffectEnded }
+  | { event: "inner_call_asked"; payload: InnerCallAsked }
   | { event: "tool_result"; payload: ToolResult }
   | { event: "job_ended"; payload: JobEnded }
   | { event: "command_ran"; payload: CommandRan }
@@ -740,7 +741,7 @@ export interface ActionStarted {
 }
 
 /** The kinds of actions. */
-export type ActionKind = "call_model" | "condense" | "call_tool" | "answer_call" | "start_timer" | "cancel" | "report" | "spawn_agent" | "send_input" | "interrupt_agent" | "close_agent";
+export type ActionKind = "call_model" | "condense" | "call_tool" | "answer_call" | "start_timer" | "cancel" | "decide_inner_call" | "report" | "spawn_agent" | "send_input" | "interrupt_agent" | "close_agent";
 
 /** Output of a tool while it runs. */
 export interface ToolOutputChunk {
@@ -810,6 +811,65 @@ export interface EffectBill {
 
 /** Money: billionths of a US dollar. */
 export type NanoUsd = number;
+
+/** A running call wants to make a call of its own that a person may have to decide about. */
+export interface InnerCallAsked {
+  /** Its id: that of the running call, `/` and the step that makes it. */
+  tool_call_id: ToolCallId;
+  /** The tool that is to be called. The agent itself may not have it. */
+  tool: ToolSpec;
+  /** With these arguments, without secrets. */
+  input: unknown;
+  /** The tool that makes the call. */
+  by: string;
+  /** Where in its file: `tools/report.luau:12`, `step fetch`; absent where that is not known. */
+  place?: string | null;
+  /** Whether its file names the tool that is called, and does not only say `*`. */
+  named?: boolean;
+}
+
+/** A tool as the model and the approval rules see it. */
+export interface ToolSpec {
+  /** Unique among the tools of an agent. */
+  name: string;
+  /** For the model: when to use it and how. */
+  description: string;
+  /** JSON Schema (2020-12) of the arguments. */
+  input_schema: unknown;
+  /** What using it touches. */
+  access: Access;
+  /** The argument that holds a path, if one does. */
+  path_argument?: string | null;
+  /** The argument that holds a command line, if one does. */
+  command_argument?: string | null;
+  /**
+   * Whether doing it twice is the same as doing it once: such a call is made again after a crash, any other is
+   * answered with an unknown outcome.
+   */
+  idempotent?: boolean;
+  /** Whether a successful call ends the run. */
+  quit?: boolean;
+  /**
+   * Whether the schema says all there is to the arguments: a call that it does not fit is answered with what is wrong, before
+   * anybody is asked and before the tool is. In sessions that began before this was looked at, the tool alone says so.
+   */
+  checked?: boolean;
+  /** What it reaches beside its arguments, where a file describes it: for the question to a person, and for rules that name a host. */
+  reach?: ToolReach | null;
+}
+
+/** What using a tool touches; approval rules start from it. */
+export type Access = "internal" | "read" | "change" | "run" | "network";
+
+/** What a tool that a file describes reaches, as its file says. */
+export interface ToolReach {
+  /** Hosts that it sends requests to; one that its file leaves open has a `*`. */
+  hosts?: string[];
+  /** Environment variables that it gets, by name. */
+  variables?: string[];
+  /** Tools that it calls, by name; `*` for all. */
+  tools?: string[];
+}
 
 /** The outcome of a tool call. */
 export interface ToolResult {
@@ -972,49 +1032,6 @@ export interface Instructions {
   path: string;
   /** What it said. */
   text: string;
-}
-
-/** A tool as the model and the approval rules see it. */
-export interface ToolSpec {
-  /** Unique among the tools of an agent. */
-  name: string;
-  /** For the model: when to use it and how. */
-  description: string;
-  /** JSON Schema (2020-12) of the arguments. */
-  input_schema: unknown;
-  /** What using it touches. */
-  access: Access;
-  /** The argument that holds a path, if one does. */
-  path_argument?: string | null;
-  /** The argument that holds a command line, if one does. */
-  command_argument?: string | null;
-  /**
-   * Whether doing it twice is the same as doing it once: such a call is made again after a crash, any other is
-   * answered with an unknown outcome.
-   */
-  idempotent?: boolean;
-  /** Whether a successful call ends the run. */
-  quit?: boolean;
-  /**
-   * Whether the schema says all there is to the arguments: a call that it does not fit is answered with what is wrong, before
-   * anybody is asked and before the tool is. In sessions that began before this was looked at, the tool alone says so.
-   */
-  checked?: boolean;
-  /** What it reaches beside its arguments, where a file describes it: for the question to a person, and for rules that name a host. */
-  reach?: ToolReach | null;
-}
-
-/** What using a tool touches; approval rules start from it. */
-export type Access = "internal" | "read" | "change" | "run" | "network";
-
-/** What a tool that a file describes reaches, as its file says. */
-export interface ToolReach {
-  /** Hosts that it sends requests to; one that its file leaves open has a `*`. */
-  hosts?: string[];
-  /** Environment variables that it gets, by name. */
-  variables?: string[];
-  /** Tools that it calls, by name; `*` for all. */
-  tools?: string[];
 }
 
 /** Who decides about a call that no rule allows or denies. */
@@ -1412,6 +1429,7 @@ export type RuntimeEvent =
   | { event: "run_finished"; payload: RunFinished }
   | { event: "context_changed"; payload: ContextChanged }
   | { event: "approval_requested"; payload: ApprovalRequested }
+  | { event: "approval_settled"; payload: ApprovalSettled }
   | { event: "chunk"; payload: Chunk }
   | { event: "eof"; payload: Eof }
   | { event: "closed"; payload: Closed }
@@ -1783,6 +1801,17 @@ export interface ApprovalRequested {
   reason: string;
   /** The rule that `session` or `always` would keep. */
   suggested: Rule;
+}
+
+/**
+ * What a person was asked about a call that a tool wants to make is settled, by whomever; of a call of the model its own events
+ * say so.
+ */
+export interface ApprovalSettled {
+  /** Which call. */
+  tool_call_id: ToolCallId;
+  /** Whether it may be made. Where it may not, a person said so, a rule that came later, or the run was stopped. */
+  allowed: boolean;
 }
 
 /** A whole piece of an agent's output stream. */

@@ -307,26 +307,19 @@ pub fn refused_where_it_leads(
         .then(|| format!("it leads to {real}, and {}", judged.reason))
 }
 
-/// Whether a script may make this call of `tool`, and if so, whether it may reach outside the workspace. The rules count as they do
-/// for a model's call. Nobody can be asked in the middle of a script, so where a rule asks, the call is refused. Where no rule says
-/// anything, whoever allowed the script allowed the tools that its file names (`named`): it is not asked about again. That does not
-/// hold for files that programs run by themselves.
+/// Whether a tool may make this call of `tool`, such as a script with `invoke`. The rules count as they do for a model's call: what they
+/// deny is refused, and a person is asked where they ask. Where no rule says anything, whoever allowed the tool that calls allowed the tools
+/// that its file names (`named`): it is not asked about again. That does not hold for files that programs run by themselves.
 ///
-/// # Errors
-/// Why it may not, and what helps.
-pub fn judge_in_script(
-    config: &AgentConfig,
-    tool: &ToolSpec,
-    input: &Value,
-    named: bool,
-) -> Result<bool, String> {
+/// A refusal says what helps.
+pub fn judge_inner(config: &AgentConfig, tool: &ToolSpec, input: &Value, named: bool) -> Verdict {
     let Judgement {
         verdict,
         rules,
         reason,
     } = judge(config, tool, input);
-    if let Verdict::Allow { outside_workspace } = verdict {
-        return Ok(outside_workspace);
+    if matches!(verdict, Verdict::Allow { .. }) {
+        return verdict;
     }
     let name = &tool.name;
     let all = rules_of(config);
@@ -335,25 +328,25 @@ pub fn judge_in_script(
             .is_some_and(|rule| rule.effect == RuleEffect::Deny)
     };
     let subject = Subject::of_agent(config, tool, input);
-    let helps = if subject.own_file().is_some() || rules.iter().any(denies) {
-        String::new()
-    } else if subject.always_asked().is_some() {
-        ", and nobody can be asked in a script".to_owned()
-    } else if !rules.is_empty() {
-        format!(
-            ". A rule that asks about {name} refuses it in scripts, where nobody can be asked; change that rule, or let the agent \
-             call {name} itself"
-        )
-    } else if subject.changes_what_runs() || subject.secret().is_some() {
-        ", and nobody can be asked in a script; a rule that allows exactly this path lets it".to_owned()
-    } else if !named {
-        format!(
-            ", and nobody can be asked in a script; name {name} under `capabilities: tools` in place of `*`, or allow it with a rule"
-        )
-    } else {
-        return Ok(false);
+    let is_grave = subject.changes_what_runs() || subject.secret().is_some();
+    let is_asked = !rules.is_empty() || subject.always_asked().is_some() || is_grave || !named;
+    let helps = match verdict {
+        Verdict::Ask(_) if is_asked => return verdict,
+        Verdict::Deny { .. } if subject.own_file().is_some() || rules.iter().any(denies) => String::new(),
+        Verdict::Deny { .. } if !rules.is_empty() || subject.always_asked().is_some() => String::new(),
+        Verdict::Deny { .. } if is_grave => "; a rule that allows exactly this path lets it".to_owned(),
+        Verdict::Deny { .. } if !named => {
+            format!("; name {name} under `capabilities: tools` in place of `*`, or allow it with a rule")
+        }
+        _ => {
+            return Verdict::Allow {
+                outside_workspace: false,
+            };
+        }
     };
-    Err(format!("{name} is refused: {reason}{helps}"))
+    Verdict::Deny {
+        reason: format!("{name} is refused: {reason}{helps}"),
+    }
 }
 
 /// A rule on one line: `deny bash: rm *`.

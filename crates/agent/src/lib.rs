@@ -61,18 +61,19 @@ use std::sync::Arc;
 
 use agentx_types::{
     Action, ActionId, AgentConfig, AgentKind, AgentOutput, AgentStateId, ApprovalMode, CondensedRange,
-    ConfigChange, Envelope, EnvironmentEvent, Limits, NanoUsd, RunId, ServerRules, Usage,
+    ConfigChange, Envelope, EnvironmentEvent, Limits, NanoUsd, RequestedCall, RunId, ServerRules, Usage,
 };
 use serde::{Deserialize, Serialize};
 
 pub use above::{Above, Census};
+use approval::Question;
 pub use conversation::{estimate_request, estimate_text};
 use course::InputQueue;
 pub use course::{Bill, Input, Pending, Record, Run, StopCause, apply, bind_by, hold_to, keep_from};
 pub use ledger::{CallStage, LedgerEntry, ToolLedger};
 pub use matching::MatchAgent;
 pub use nearest::nearest;
-pub use react::{AGENTS, DELEGATE, ReactAgent, delegation_tools};
+pub use react::{AGENTS, DELEGATE, InnerCall, InnerStage, ReactAgent, delegation_tools};
 pub use recall::RECALL;
 
 /// What follows from one fact.
@@ -296,6 +297,16 @@ impl Agent {
             Self::React(agent) => agent.ledger().entries(),
             Self::Match(_) => &[],
         }
+    }
+
+    /// Calls that a person has to decide about, and what is asked: those of its model, then those that its running tools want to make.
+    pub fn questions(&self) -> impl Iterator<Item = (&RequestedCall, &Question)> {
+        let own = self.calls().iter().filter_map(|entry| match &entry.stage {
+            CallStage::AwaitingApproval(question) => Some((&entry.call, question)),
+            _ => None,
+        });
+        let inner = self.react().map_or(&[][..], ReactAgent::inner_calls).iter();
+        own.chain(inner.filter_map(|inner| Some((&inner.call, inner.question()?))))
     }
 
     /// Tokens and money of all model calls, those of its children too, and how many tokens the last one filled the window with.

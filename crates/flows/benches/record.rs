@@ -74,7 +74,14 @@ async fn perform_all(host: &dyn Host, kind: EffectKind) -> Duration {
     let began = Instant::now();
     for step in 1..=EFFECTS {
         let request = json!({"key": "a key", "number": step});
-        host.perform(Effect { step, kind, request }).await.unwrap();
+        host.perform(Effect {
+            step,
+            kind,
+            request,
+            place: None,
+        })
+        .await
+        .unwrap();
     }
     began.elapsed()
 }

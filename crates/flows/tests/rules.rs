@@ -21,13 +21,13 @@ use serde_json::{Value, json};
 
 /// Takes a command line or a path, runs nothing, and remembers what it was given.
 #[derive(Clone)]
-struct Recorder {
+pub(crate) struct Recorder {
     spec: ToolSpec,
     calls: Arc<Mutex<Vec<Value>>>,
 }
 
 impl Recorder {
-    fn new(name: &str, access: Access, argument: &str) -> Self {
+    pub(crate) fn new(name: &str, access: Access, argument: &str) -> Self {
         let is_path = argument == "path";
         let argument = Some(argument.to_owned());
         let (path_argument, command_argument) = if is_path {
@@ -52,11 +52,11 @@ impl Recorder {
         }
     }
 
-    fn bash() -> Self {
+    pub(crate) fn bash() -> Self {
         Self::new("bash", Access::Run, "command")
     }
 
-    fn count(&self) -> usize {
+    pub(crate) fn count(&self) -> usize {
         self.calls.lock().unwrap().len()
     }
 }
@@ -82,7 +82,7 @@ impl Tool for Recorder {
     }
 }
 
-fn rule(effect: RuleEffect, tool: &str, argument: Option<&str>, path: Option<&str>) -> Rule {
+pub(crate) fn rule(effect: RuleEffect, tool: &str, argument: Option<&str>, path: Option<&str>) -> Rule {
     Rule {
         effect,
         tool: tool.to_owned(),
@@ -93,13 +93,13 @@ fn rule(effect: RuleEffect, tool: &str, argument: Option<&str>, path: Option<&st
 }
 
 /// A script that calls `tool` with its own arguments.
-fn script(tool: &str, granted: &str) -> ToolDefinition {
+pub(crate) fn script(tool: &str, granted: &str) -> ToolDefinition {
     let text = format!("function invoke(ctx, args) return ctx.invoke('{tool}', args) end");
     luau("outer", &text, json!({"tools": [granted]}))
 }
 
 /// The same as a row of one step.
-fn row(tool: &str) -> ToolDefinition {
+pub(crate) fn row(tool: &str) -> ToolDefinition {
     definition(
         json!({"name": "outer", "type": "composite", "steps": [{"id": "one", "tool": {"$ref": tool}}]}),
     )
@@ -180,25 +180,22 @@ async fn a_script_reads_the_refusal_and_may_go_on() {
 }
 
 #[tokio::test]
-async fn a_rule_that_asks_refuses_in_scripts_and_says_so() {
+async fn where_nobody_is_asked_a_rule_that_asks_counts_as_for_a_models_call() {
     let ask = [rule(RuleEffect::Ask, "bash", Some("git push*"), None)];
-    for mode in [ApprovalMode::Ask, ApprovalMode::Deny] {
-        for outer in [script("bash", "bash"), row("bash")] {
-            let bash = Recorder::bash();
-            for line in ["git push origin", "$(echo git) push"] {
-                let input = json!({"command": line});
-                let (status, text) = called(outer.clone(), &bash, input, mode, &ask).await;
-                assert_ne!(status, ToolStatus::Success, "{text}");
-                assert_eq!(bash.count(), 0, "{text}");
-                let says = "A rule that asks about bash refuses it in scripts, where nobody can be asked";
-                assert!(
-                    text.contains(r#""ask bash: git push*""#) && text.contains(says),
-                    "{text}"
-                );
-            }
+    for outer in [script("bash", "bash"), row("bash")] {
+        let bash = Recorder::bash();
+        for line in ["git push origin", "$(echo git) push"] {
+            let input = json!({"command": line});
+            let (status, text) = called(outer.clone(), &bash, input, ApprovalMode::Deny, &ask).await;
+            assert_ne!(status, ToolStatus::Success, "{text}");
+            assert_eq!(bash.count(), 0, "{text}");
+            let says = "and in the approval mode `deny` nobody is asked";
+            assert!(
+                text.contains(r#""ask bash: git push*""#) && text.contains(says),
+                "{text}"
+            );
         }
     }
-    // As for a model's own call, the mode `auto` asks nobody.
     let bash = Recorder::bash();
     let input = json!({"command": "git push origin"});
     let (status, text) = called(row("bash"), &bash, input, ApprovalMode::Auto, &ask).await;
@@ -216,12 +213,12 @@ async fn without_a_rule_a_script_calls_the_tools_that_its_file_names() {
             assert_eq!(status, ToolStatus::Success, "{text}");
         }
         let all = script("bash", "*");
-        let (status, text) = called(all.clone(), &bash, input.clone(), mode, &[]).await;
-        assert_eq!((status, bash.count()), (ToolStatus::Failed, 2), "{text}");
-        assert!(
-            text.contains("name bash under `capabilities: tools` in place of `*`"),
-            "{text}"
-        );
+        if mode == ApprovalMode::Deny {
+            let (status, text) = called(all.clone(), &bash, input.clone(), mode, &[]).await;
+            assert_eq!((status, bash.count()), (ToolStatus::Failed, 2), "{text}");
+            let says = "name bash under `capabilities: tools` in place of `*`";
+            assert!(text.contains(says), "{text}");
+        }
         let (status, text) = called(all, &bash, input, mode, &allow).await;
         assert_eq!((status, bash.count()), (ToolStatus::Success, 3), "{text}");
     }
@@ -262,7 +259,7 @@ async fn a_script_does_not_change_what_runs_by_itself_without_a_rule_for_that_fi
         script("write", "write"),
         &write,
         input.clone(),
-        ApprovalMode::Ask,
+        ApprovalMode::Deny,
         &wide,
     )
     .await;

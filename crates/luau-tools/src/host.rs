@@ -6,6 +6,7 @@
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
@@ -24,6 +25,17 @@ pub struct Effect {
     pub kind: EffectKind,
     /// With what. The shape belongs to the kind, see [`EffectKind`].
     pub request: Value,
+    /// Where the script stands, for people; `None` where it is not known, or the kind is not [`EffectKind::Invoke`].
+    pub place: Option<EffectPlace>,
+}
+
+/// Where a script stands that begins an effect.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EffectPlace {
+    /// The library; `None` in the script itself.
+    pub library: Option<String>,
+    /// The line, from 1.
+    pub line: u32,
 }
 
 /// Performs the effects of one run.
@@ -42,6 +54,16 @@ pub trait Host: Send + Sync + 'static {
     fn observe(&self, effect: Effect, seen: BoxFuture<'static, Value>) -> BoxFuture<'static, Outcome> {
         drop(effect);
         Box::pin(async move { Ok(seen.await) })
+    }
+
+    /// How long effects have waited for a person until now. It does not count into [`Limits::wall`](crate::Limits::wall). It never falls.
+    fn waited(&self) -> Duration {
+        Duration::ZERO
+    }
+
+    /// Ends when no effect waits for a person.
+    fn resumed(&self) -> BoxFuture<'static, ()> {
+        Box::pin(std::future::ready(()))
     }
 }
 

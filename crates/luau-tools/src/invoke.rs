@@ -65,6 +65,7 @@ impl Script {
         };
         // What can be done when the lane has it is not done before.
         let end = Instant::now() + left;
+        let people = Arc::clone(&host);
         let mut looks = Looks::at(seat.spot());
         looks.begin(seat.runs());
         drop(args);
@@ -83,7 +84,7 @@ impl Script {
             // First: where it is over at once nobody has to be asked to say when anything else happens.
             result = invocation.drive() => result.unwrap_or_else(|| Err(error(Reason::Lost("the lane has ended".to_owned())))),
             () = cancel.cancelled() => Err(invocation.stop(self.name(), CANCELLED, Reason::Cancelled).await),
-            () = async { tokio::time::sleep_until(end).await } => {
+            () = async { over(end, &*people).await } => {
                 Err(invocation.stop(self.name(), TIMED_OUT, Reason::Limit(wall)).await)
             }
         }
@@ -109,6 +110,21 @@ impl Script {
             () = cancel.cancelled() => Err(Reason::Cancelled),
             () = tokio::time::sleep(left) => Err(Reason::Limit(wall.clone())),
         }
+    }
+}
+
+/// Ends when the time of a run is over that ends at `end`. Time in which it waits for a person does not count.
+async fn over(end: Instant, host: &dyn Host) {
+    let before = host.waited();
+    let mut waited = Duration::ZERO;
+    loop {
+        tokio::time::sleep_until(end + waited).await;
+        host.resumed().await;
+        let all = host.waited().saturating_sub(before);
+        if all <= waited {
+            return;
+        }
+        waited = all;
     }
 }
 
@@ -258,5 +274,49 @@ impl Arrivals {
     fn has(&self, request: &Value) -> bool {
         let step = request.get("of").and_then(Value::as_u64);
         step.is_some_and(|step| self.places.contains_key(&step))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Waits for a person from `from` to `to`, counted from when it was made.
+    struct Waits {
+        made: Instant,
+        from: Duration,
+        to: Duration,
+    }
+
+    impl Host for Waits {
+        fn perform(&self, _: Effect) -> BoxFuture<'static, Outcome> {
+            Box::pin(std::future::ready(Ok(Value::Null)))
+        }
+
+        fn waited(&self) -> Duration {
+            self.made.elapsed().clamp(self.from, self.to) - self.from
+        }
+
+        fn resumed(&self) -> BoxFuture<'static, ()> {
+            let waits = self.made.elapsed() >= self.from;
+            let until = if waits { self.made + self.to } else { self.made };
+            Box::pin(async move { tokio::time::sleep_until(until).await })
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn time_in_which_a_person_decides_does_not_count() {
+        let seconds = Duration::from_secs;
+        for (from, to, wall, ends) in [(1, 61, 5, 65), (1, 61, 1, 61), (9, 69, 5, 5), (0, 60, 5, 65)] {
+            let made = Instant::now();
+            let waits = Waits {
+                made,
+                from: seconds(from),
+                to: seconds(to),
+            };
+            over(made + seconds(wall), &waits).await;
+            let took = made.elapsed().as_secs();
+            assert_eq!(took, ends, "waits from {from} to {to}, with {wall} s");
+        }
     }
 }

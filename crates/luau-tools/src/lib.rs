@@ -33,7 +33,7 @@ mod wakes;
 mod watch;
 
 pub use error::{Reason, ScriptError, ScriptMistake};
-pub use host::{BoxFuture, Effect, EffectError, EffectKind, Host, Outcome};
+pub use host::{BoxFuture, Effect, EffectError, EffectKind, EffectPlace, Host, Outcome};
 pub use lanes::Lanes;
 pub use libraries::Libraries;
 pub use limits::{Limit, Limits, SOURCE_BYTES};

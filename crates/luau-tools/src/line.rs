@@ -285,6 +285,7 @@ mod tests {
             step: 1,
             kind: EffectKind::Now,
             request: json!({}),
+            place: None,
         };
         speaker.began(effect.clone(), &wakes);
         speaker.ended(Ok(flat(json!(7))), &wakes);

@@ -5,9 +5,9 @@ use std::rc::Rc;
 use mlua::{Function, IntoLuaMulti, Lua, MultiValue, Table, Value as Luau};
 use serde_json::Value;
 
-use crate::error::{Place, Reason};
+use crate::error::{Place, Reason, TOOL};
 use crate::hatch;
-use crate::host::EffectKind;
+use crate::host::{EffectKind, EffectPlace};
 use crate::limits::Limit;
 use crate::random::Random;
 use crate::shared::Shared;
@@ -80,8 +80,12 @@ fn effects(to: &Adder<'_>) -> mlua::Result<()> {
                 Err(problem) => return said(lua, Err::<u64, _>(format!("{kind}: {problem}"))),
             };
             let run = shared.run()?;
+            let place = match kind {
+                EffectKind::Invoke => Shared::stands(lua).map(effect_place),
+                _ => None,
+            };
             let step = run
-                .begin(kind, request, bytes)
+                .begin(kind, request, bytes, place)
                 .inspect_err(|_| shared.note_place(lua))?;
             if detached == Some(true) {
                 run.detached.borrow_mut().insert(step);
@@ -127,6 +131,14 @@ fn effects(to: &Adder<'_>) -> mlua::Result<()> {
             Err(problem) => (Luau::Nil, problem).into_lua_multi(lua),
         },
     )
+}
+
+/// A place as the host is told it.
+fn effect_place(place: Place) -> EffectPlace {
+    EffectPlace {
+        library: (place.chunk != TOOL).then_some(place.chunk),
+        line: place.line,
+    }
 }
 
 /// Whether the VM ran out of memory.
@@ -260,7 +272,7 @@ fn state(to: &Adder<'_>) -> mlua::Result<()> {
         }
         let request = serde_json::json!({"key": key, "value": value});
         let step = run
-            .begin(EffectKind::StateSet, request, bytes)
+            .begin(EffectKind::StateSet, request, bytes, None)
             .inspect_err(|_| shared.note_place(lua))?;
         said(lua, Ok(step))
     })

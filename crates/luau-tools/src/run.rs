@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 
 use crate::error::{Place, Reason, ScriptError};
 use crate::hatch;
-use crate::host::{Effect, EffectKind};
+use crate::host::{Effect, EffectKind, EffectPlace};
 use crate::limits::{Limit, Limits};
 use crate::line::{Speaker, TIMED_OUT};
 use crate::random::Random;
@@ -167,13 +167,25 @@ impl Run {
     }
 
     /// Counts an effect, gives it its step and sends it out.
-    pub(crate) fn begin(&self, kind: EffectKind, request: Value, bytes: usize) -> mlua::Result<u64> {
+    pub(crate) fn begin(
+        &self,
+        kind: EffectKind,
+        request: Value,
+        bytes: usize,
+        place: Option<EffectPlace>,
+    ) -> mlua::Result<u64> {
         self.count(kind, bytes)
             .map_err(|limit| self.trip(Reason::Limit(limit)))?;
         let step = self.counts.steps.get() + 1;
         self.counts.steps.set(step);
         self.counts.pending.set(self.counts.pending.get() + 1);
-        self.line.began(Effect { step, kind, request }, &self.wakes);
+        let effect = Effect {
+            step,
+            kind,
+            request,
+            place,
+        };
+        self.line.began(effect, &self.wakes);
         Ok(step)
     }
 

@@ -55,6 +55,13 @@ impl Shared {
         if run.place.borrow().is_some() {
             return;
         }
+        if let Some(place) = Self::stands(lua) {
+            *run.place.borrow_mut() = Some(place);
+        }
+    }
+
+    /// The line of the script that runs now; of what the sandbox itself does, the line that made it do so.
+    pub(crate) fn stands(lua: &Lua) -> Option<Place> {
         for level in 0..12 {
             let place = lua.inspect_stack(level, |debug| {
                 let chunk = debug.source().short_src?.into_owned();
@@ -62,14 +69,14 @@ impl Shared {
                 Some(Place { chunk, line })
             });
             match place {
-                None => return,
+                None => return None,
                 Some(Some(place)) if place.chunk == TOOL || place.chunk.starts_with("libs/") => {
-                    *run.place.borrow_mut() = Some(place);
-                    return;
+                    return Some(place);
                 }
                 Some(_) => {}
             }
         }
+        None
     }
 
     /// A library's path and its function, with this run's globals.

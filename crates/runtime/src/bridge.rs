@@ -2,10 +2,10 @@
 //! RuntimeEvents and read models here; what facts alone say is the receptors'.
 
 use agentx_types::{
-    AgentOutput, AssistantMessageAdded, Chunk, Closed, ContentPart, ContextChanged, Eof, Medium, Message,
-    MessageOutput, RunFinished, RunStarted, RunStatusChanged, RuntimeEvent, StateOutput, StreamOutput,
-    ToolCallId, ToolCallMessageAdded, ToolResultMessageAdded, TurnOutput, TurnRequest, TurnResponse,
-    UserMessageAdded,
+    AgentOutput, ApprovalSettled, AssistantMessageAdded, Chunk, Closed, ContentPart, ContextChanged, Eof,
+    Medium, Message, MessageOutput, RunFinished, RunStarted, RunStatusChanged, RuntimeEvent, StateOutput,
+    StreamOutput, ToolCallId, ToolCallMessageAdded, ToolResultMessageAdded, TurnOutput, TurnRequest,
+    TurnResponse, UserMessageAdded,
 };
 
 use crate::Projection;
@@ -92,6 +92,16 @@ fn state_meaning(state: &StateOutput, out: &mut Vec<RuntimeEvent>) {
                 .into(),
             );
         }
+        StateOutput::ApprovalSettled {
+            tool_call_id,
+            allowed,
+        } => out.push(
+            ApprovalSettled {
+                tool_call_id,
+                allowed,
+            }
+            .into(),
+        ),
         StateOutput::Context { change } => out.push(ContextChanged { change }.into()),
         StateOutput::Closed { reason } => out.push(Closed { reason }.into()),
         StateOutput::InputQueued { .. }

@@ -5,11 +5,13 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use agentx_types::{
-    Action, ActionId, ActionKind, AgentStateId, Draft, EnvironmentEvent, LeftRunning, RunId, SessionId,
-    Source, ToolCallId,
+    Action, ActionId, ActionKind, AgentStateId, Draft, EnvironmentEvent, InnerCallAsked, InnerDecision,
+    LeftRunning, RunId, SessionId, Source, ToolCallId,
 };
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
+
+use crate::inner::Decisions;
 
 /// A future that can be sent and stored.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
@@ -84,6 +86,7 @@ pub struct EventSink {
     agent_state_id: Option<AgentStateId>,
     run_id: Option<RunId>,
     cause: Option<ActionId>,
+    decisions: Decisions,
 }
 
 impl EventSink {
@@ -96,7 +99,15 @@ impl EventSink {
             agent_state_id: Some(action.agent_state_id.clone()),
             run_id: action.run_id.clone(),
             cause: Some(action.action_id.clone()),
+            decisions: Decisions::default(),
         }
+    }
+
+    /// The same sink, where what is decided about calls that the action's tool wants to make comes by `decisions`.
+    #[must_use]
+    pub(crate) fn deciding_by(mut self, decisions: Decisions) -> Self {
+        self.decisions = decisions;
+        self
     }
 
     /// The same sink, which also knows the session that its events go to.
@@ -190,6 +201,14 @@ impl EventSink {
         };
         self.queue.send(said).await.ok()?;
         done.await.ok()
+    }
+
+    /// Asks about a call that the action's tool wants to make, and waits until it is decided, for as long as a person takes. `None`
+    /// when the session is gone. It waits for ever where the run is being stopped: then the action is cancelled.
+    pub async fn ask(&self, asked: InnerCallAsked) -> Option<InnerDecision> {
+        let decided = self.decisions.wait(&asked.tool_call_id);
+        self.commit(asked).await?;
+        decided.await.ok()
     }
 
     fn draft(&self, event: EnvironmentEvent) -> Draft<EnvironmentEvent> {

@@ -20,6 +20,9 @@ pub(crate) struct Flows {
     /// Since when they are under way in the process that runs them.
     #[serde(default)]
     since: BTreeMap<ToolCallId, Timestamp>,
+    /// Calls that they want to make and that a person may be asked about, since then.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    asked: BTreeMap<ToolCallId, Timestamp>,
     /// The time of the last fact: until then a program was there.
     #[serde(default)]
     seen_at: Timestamp,
@@ -33,16 +36,23 @@ impl Flows {
     pub(crate) fn note(&mut self, fact: &Envelope<EnvironmentEvent>) {
         match &fact.event {
             EnvironmentEvent::EffectStarted(started) => {
+                self.decided(&started.tool_call_id.inner(started.step), fact.at);
                 self.call(&started.tool_call_id, fact.at).started(started);
             }
             EnvironmentEvent::EffectEnded(ended) => {
                 if let Some(agent) = &fact.agent_state_id {
                     self.keep(agent, ended);
                 }
+                let inner = ended.tool_call_id.inner(ended.step);
+                self.decided(&inner, fact.at);
                 self.call(&ended.tool_call_id, fact.at).ended(ended);
                 // The outcome of a step stands for all that it did.
-                self.forget(&ended.tool_call_id.inner(ended.step));
+                self.forget(&inner);
             }
+            EnvironmentEvent::InnerCallAsked(asked) => {
+                self.asked.entry(asked.tool_call_id.clone()).or_insert(fact.at);
+            }
+            EnvironmentEvent::Approval(approval) => self.decided(&approval.tool_call_id, fact.at),
             EnvironmentEvent::ToolResult(result) => self.forget(&result.tool_call_id),
             EnvironmentEvent::AgentClosed(closed) => {
                 self.kept.remove(&closed.agent_state_id);
@@ -57,11 +67,26 @@ impl Flows {
     fn go_on(&mut self, at: Timestamp) {
         for (id, since) in &mut self.since {
             if let Some(call) = self.calls.get_mut(id) {
-                let spent = self.seen_at.millis_since(*since);
+                let asked = self.asked.iter().filter(|(asked, _)| asked.is_inside(id));
+                let until = asked.map(|(_, at)| *at).min().unwrap_or(self.seen_at);
+                let spent = until.millis_since(*since);
                 let call = Arc::make_mut(call);
                 call.spent_ms = call.spent_ms.saturating_add(spent);
             }
             *since = at;
+        }
+        self.asked.values_mut().for_each(|asked| *asked = at);
+    }
+
+    /// A person has decided, or the question is settled otherwise: the time until then counts for no call that waited for it.
+    fn decided(&mut self, id: &ToolCallId, at: Timestamp) {
+        let Some(asked) = self.asked.remove(id) else {
+            return;
+        };
+        let waited = at.0.saturating_sub(asked.0).max(0);
+        let waits = self.since.iter_mut().filter(|(call, _)| id.is_inside(call));
+        for (_, since) in waits {
+            since.0 = since.0.saturating_add(waited).min(at.0);
         }
     }
 
@@ -109,6 +134,7 @@ impl Flows {
             .filter(|id| *id == call || id.is_inside(call))
             .cloned()
             .collect();
+        self.asked.retain(|id, _| id != call && !id.is_inside(call));
         for id in gone {
             self.calls.remove(&id);
             self.since.remove(&id);

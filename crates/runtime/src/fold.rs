@@ -272,11 +272,7 @@ impl SessionFold {
 
     /// The agent whose call with this id a person has to decide about.
     pub fn awaits_approval(&self, id: &ToolCallId) -> Option<&AgentStateId> {
-        let waits = |agent: &&Agent| {
-            agent.calls().iter().any(|entry| {
-                entry.call.tool_call_id == *id && matches!(entry.stage, CallStage::AwaitingApproval(_))
-            })
-        };
+        let waits = |agent: &&Agent| agent.questions().any(|(call, _)| call.tool_call_id == *id);
         self.agents.iter().find(waits).map(Agent::id)
     }
 
@@ -305,12 +301,10 @@ impl SessionFold {
     }
 
     fn pending_approvals(&self) -> Vec<PendingApproval> {
-        let entries = self.agents.iter().flat_map(|agent| agent.calls());
-        let pending = entries.filter_map(|entry| match &entry.stage {
-            CallStage::AwaitingApproval(question) => Some(PendingApproval::of(&entry.call, question)),
-            _ => None,
-        });
-        pending.collect()
+        let questions = self.agents.iter().flat_map(Agent::questions);
+        questions
+            .map(|(call, question)| PendingApproval::of(call, question))
+            .collect()
     }
 
     fn note_tools(&mut self, fact: &Envelope<EnvironmentEvent>) {

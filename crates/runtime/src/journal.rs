@@ -6,12 +6,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use agentx_types::{
     AgentStateId, Caller, Draft, EffectBill, EffectEnded, EffectOutcome, EffectStarted, EnvironmentEvent,
-    Kept, RecordedEffect, RecordedEffects, RunId, SessionId, Source, ToolCallId, ToolSpec,
+    InnerCallAsked, InnerDecision, Kept, RecordedEffect, RecordedEffects, RunId, SessionId, Source,
+    ToolCallId, ToolSpec,
 };
 use serde_json::Value;
 use tokio::sync::oneshot;
 
-use crate::{EventSink, Listener, Taken};
+use crate::{EventSink, Listener, Pauses, Taken};
 
 /// The journal of one call. Clones are the same journal.
 #[derive(Clone, Debug)]
@@ -24,6 +25,7 @@ pub struct Journal {
     kept: Arc<Mutex<Arc<Kept>>>,
     listener: Option<Listener>,
     depth: u32,
+    pauses: Pauses,
 }
 
 /// What is put on record of a step beside its outcome.
@@ -69,6 +71,7 @@ impl Journal {
             kept: Arc::default(),
             listener: None,
             depth: 1,
+            pauses: Pauses::default(),
         }
     }
 
@@ -116,6 +119,7 @@ impl Journal {
             kept: self.kept.clone(),
             listener: self.listener.clone(),
             depth: self.depth.saturating_add(1),
+            pauses: self.pauses.clone(),
         }
     }
 
@@ -153,6 +157,19 @@ impl Journal {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
+    /// How long the model's call has waited for people.
+    pub fn pauses(&self) -> &Pauses {
+        &self.pauses
+    }
+
+    /// Asks about a call that this one wants to make: that is on record, a person may decide, and this waits for it. `None` where the
+    /// session is gone, or there is none.
+    pub async fn ask(&self, asked: InnerCallAsked) -> Option<InnerDecision> {
+        let events = self.events.as_ref()?;
+        let _pause = self.pauses.begin();
+        events.ask(asked).await
+    }
+
     /// A step of this call changes what is kept: see [`Kept::note`]. Steps that are on record were taken note of already.
     pub fn keep(&self, kind: &str, input: &Value) {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
@@ -179,6 +196,7 @@ impl Journal {
             kept: Arc::default(),
             listener: None,
             depth: 1,
+            pauses: Pauses::default(),
         }
     }
 

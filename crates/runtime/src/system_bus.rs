@@ -37,6 +37,7 @@ impl Routed for SystemEvent {
                 ActionKind::AnswerCall => "answer_call",
                 ActionKind::StartTimer => "start_timer",
                 ActionKind::Cancel => "cancel",
+                ActionKind::DecideInnerCall => "decide_inner_call",
                 ActionKind::Report => "report",
                 ActionKind::SpawnAgent => "spawn_agent",
                 ActionKind::SendInput => "send_input",

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use agentx_agent::approval::{judge_in_script, refused_where_it_leads, rules_of};
+use agentx_agent::approval::{Verdict, judge_inner, refused_where_it_leads, rules_of};
 use agentx_agent::pattern::normalize;
 use agentx_types::{
     ContentPart, EnvironmentEvent, JobEnded, OutputChannel, SessionId, ToolCallId, ToolOutputChunk, ToolSpec,
@@ -86,17 +86,20 @@ impl ToolContext {
         refused_where_it_leads(config, spec, &input, &real)
     }
 
-    /// Whether this call may call `tool`, by the rules of the agent that it belongs to; `named` where its file names the tool and
-    /// does not only say `*`. If so, whether that call may touch what lies outside the workspace.
-    ///
-    /// # Errors
-    /// Why it may not, and what helps.
-    pub fn may_call(&self, tool: &ToolSpec, input: &Value, named: bool) -> Result<bool, String> {
-        match self.journal.caller().config.as_deref() {
-            Some(config) => {
-                judge_in_script(config, tool, input, named).map(|outside| outside || self.outside_workspace)
-            }
-            None => Ok(self.outside_workspace),
+    /// Whether this call may call `tool`, by the rules that the agent had which it belongs to when the model's call began; `named` where
+    /// its file names the tool and does not only say `*`.
+    pub fn judge_inner(&self, tool: &ToolSpec, input: &Value, named: bool) -> Verdict {
+        let verdict = match self.journal.caller().config.as_deref() {
+            Some(config) => judge_inner(config, tool, input, named),
+            None => Verdict::Allow {
+                outside_workspace: false,
+            },
+        };
+        match verdict {
+            Verdict::Allow { outside_workspace } => Verdict::Allow {
+                outside_workspace: outside_workspace || self.outside_workspace,
+            },
+            other => other,
         }
     }
 }

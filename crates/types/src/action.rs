@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{
-    ActionId, AgentConfig, AgentStateId, Condense, ContentPart, EnvironmentEvent, Kept, MessageId,
-    ModelRequest, RecordedEffects, RunId, SharedSet, ToolCallId, ToolStatus, UserMessage,
+    ActionId, AgentConfig, AgentStateId, Condense, ContentPart, EnvironmentEvent, InnerDecision, Kept,
+    MessageId, ModelRequest, RecordedEffects, RunId, SharedSet, ToolCallId, ToolStatus, UserMessage,
 };
 
 /// An action with its context.
@@ -40,6 +40,8 @@ pub enum ActionBody {
     StartTimer(StartTimer),
     /// Stop an action that is under way. Answered by whatever that action still says.
     Cancel(Cancel),
+    /// Tell a tool that runs whether it may make a call of its own. Answered by what that tool does.
+    DecideInnerCall(DecideInnerCall),
     /// Put on record why the run ends. Answered by one `interrupted` or `error`.
     Report(Report),
     /// Make another agent. Answered by one `agent_spawned`.
@@ -62,6 +64,7 @@ impl ActionBody {
             Self::AnswerCall(_) => ActionKind::AnswerCall,
             Self::StartTimer(_) => ActionKind::StartTimer,
             Self::Cancel(_) => ActionKind::Cancel,
+            Self::DecideInnerCall(_) => ActionKind::DecideInnerCall,
             Self::Report(_) => ActionKind::Report,
             Self::SpawnAgent(_) => ActionKind::SpawnAgent,
             Self::SendInput(_) => ActionKind::SendInput,
@@ -88,6 +91,8 @@ pub enum ActionKind {
     StartTimer,
     /// See [`ActionBody::Cancel`].
     Cancel,
+    /// See [`ActionBody::DecideInnerCall`].
+    DecideInnerCall,
     /// See [`ActionBody::Report`].
     Report,
     /// See [`ActionBody::SpawnAgent`].
@@ -228,6 +233,17 @@ pub enum Timer {
 pub struct Cancel {
     /// Which.
     pub action_id: ActionId,
+}
+
+/// Tell a tool that runs whether it may make a call of its own.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DecideInnerCall {
+    /// The action by which the tool runs.
+    pub action_id: ActionId,
+    /// The call that it wants to make.
+    pub tool_call_id: ToolCallId,
+    /// Whether it may.
+    pub decision: InnerDecision,
 }
 
 /// Make another agent: a child of the one that wants it.

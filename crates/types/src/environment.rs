@@ -10,9 +10,9 @@ use crate::vocabulary::{payloads, present, vocabulary};
 use crate::{
     AccessChanged, ActionKind, AgentConfig, AgentStateId, ApprovalDecision, AttemptFailed, CommandRan,
     CondenseRequested, CondensingFailed, ConfigChange, ContentPart, ContextCondensed, ContextRestored,
-    EffectEnded, EffectStarted, FilesRestored, FilesRestoring, InputMode, InputPinned, InvalidInput,
-    LeftRunning, MessageId, OutputChannel, OwnerId, Prices, Rule, SessionId, StopReason, Timer, ToolCallId,
-    ToolStatus, Usage, WheelChanged,
+    EffectEnded, EffectStarted, FilesRestored, FilesRestoring, InnerCallAsked, InputMode, InputPinned,
+    InvalidInput, LeftRunning, MessageId, OutputChannel, OwnerId, Prices, Rule, SessionId, StopReason, Timer,
+    ToolCallId, ToolStatus, Usage, WheelChanged,
 };
 
 vocabulary! {
@@ -60,6 +60,8 @@ vocabulary! {
         EffectStarted = "effect_started",
         /// A step of a running call has ended.
         EffectEnded = "effect_ended",
+        /// A running call wants to make a call of its own that a person may have to decide about: written before that call begins.
+        InnerCallAsked = "inner_call_asked",
         /// The outcome of a tool call: one for each call.
         ToolResult = "tool_result",
         /// A command that a call left running in the background has ended by itself.

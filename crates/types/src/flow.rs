@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::vocabulary::payloads;
-use crate::{Medium, NanoUsd, ToolCallId, Usage};
+use crate::{Medium, NanoUsd, ToolCallId, ToolSpec, Usage};
 
 /// How a step of a call ended.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -75,6 +75,39 @@ payloads! {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         details: Option<Box<Value>>,
     }
+    /// A running call wants to make a call of its own that a person may have to decide about.
+    InnerCallAsked {
+        /// Its id: that of the running call, `/` and the step that makes it.
+        tool_call_id: ToolCallId,
+        /// The tool that is to be called. The agent itself may not have it.
+        tool: Box<ToolSpec>,
+        /// With these arguments, without secrets.
+        input: Box<Value>,
+        /// The tool that makes the call.
+        by: String,
+        /// Where in its file: `tools/report.luau:12`, `step fetch`; absent where that is not known.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        place: Option<String>,
+        /// Whether its file names the tool that is called, and does not only say `*`.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        named: bool,
+    }
+}
+
+/// What was decided about a call that a running call wants to make.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum InnerDecision {
+    /// It may be made.
+    Allowed {
+        /// Also where it touches what lies outside the workspace.
+        outside_workspace: bool,
+    },
+    /// It may not.
+    Refused {
+        /// Why, for the tool and for people.
+        reason: String,
+    },
 }
 
 /// The kind of step by which a tool says something to whoever listens to its agent.

@@ -178,6 +178,13 @@ pub enum StateOutput {
         /// The rule that `session` or `always` would keep.
         suggested: Rule,
     },
+    /// What a person was asked about a call that a tool wants to make is settled.
+    ApprovalSettled {
+        /// Which call.
+        tool_call_id: ToolCallId,
+        /// Whether it may be made.
+        allowed: bool,
+    },
     /// A tool is on its way.
     ToolStarted {
         /// Which call.

@@ -100,6 +100,14 @@ payloads! {
         /// The rule that `session` or `always` would keep.
         suggested: crate::Rule,
     }
+    /// What a person was asked about a call that a tool wants to make is settled, by whomever; of a call of the model its own events
+    /// say so.
+    ApprovalSettled {
+        /// Which call.
+        tool_call_id: ToolCallId,
+        /// Whether it may be made. Where it may not, a person said so, a rule that came later, or the run was stopped.
+        allowed: bool,
+    }
     /// A whole piece of an agent's output stream.
     Chunk {
         /// Of which medium.

@@ -6,10 +6,10 @@ use serde_json::Value;
 
 use crate::vocabulary::{payloads, present, vocabulary};
 use crate::{
-    AgentStateId, ApprovalRequested, AssistantMessageAdded, Chunk, Closed, ContentPart, ContextChanged, Eof,
-    InputMode, LeftRunning, MessageId, OutputChannel, Prices, RunFinished, RunStarted, RunStatusChanged,
-    SessionId, StopReason, ToolCallId, ToolCallMessageAdded, ToolResultMessageAdded, ToolStatus, TurnRequest,
-    TurnResponse, Usage, UserMessageAdded,
+    AgentStateId, ApprovalRequested, ApprovalSettled, AssistantMessageAdded, Chunk, Closed, ContentPart,
+    ContextChanged, Eof, InputMode, LeftRunning, MessageId, OutputChannel, Prices, RunFinished, RunStarted,
+    RunStatusChanged, SessionId, StopReason, ToolCallId, ToolCallMessageAdded, ToolResultMessageAdded,
+    ToolStatus, TurnRequest, TurnResponse, Usage, UserMessageAdded,
 };
 
 vocabulary! {
@@ -95,6 +95,8 @@ vocabulary! {
         ContextChanged = "context_changed",
         /// AgentBridge: a person has to decide about a call.
         ApprovalRequested = "approval_requested",
+        /// AgentBridge: what a person was asked about a call that a tool wants to make is settled.
+        ApprovalSettled = "approval_settled",
         /// AgentBridge: a whole piece of an agent's output stream, one medium at a time.
         Chunk = "chunk",
         /// AgentBridge: an agent's output stream has nothing more to say to this input.

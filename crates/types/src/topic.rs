@@ -9,6 +9,7 @@ pub fn of_action(kind: ActionKind) -> &'static str {
         ActionKind::CallTool | ActionKind::AnswerCall => "tools.requests",
         ActionKind::StartTimer => "timers.requests",
         ActionKind::Cancel => "actions.cancel",
+        ActionKind::DecideInnerCall => "tools.decisions",
         ActionKind::Report => "runs.report",
         ActionKind::SpawnAgent | ActionKind::CloseAgent => "agents.requests",
         ActionKind::SendInput | ActionKind::InterruptAgent => "agents.inputs",
@@ -35,7 +36,9 @@ pub fn of_environment(event: &EnvironmentEvent) -> &'static str {
         | E::StreamEnd(_)
         | E::AttemptFailed(_) => "llm.results",
         E::ActionStarted(_) => "actions.started",
-        E::ToolOutputChunk(_) | E::EffectStarted(_) | E::EffectEnded(_) => "tools.output",
+        E::ToolOutputChunk(_) | E::EffectStarted(_) | E::EffectEnded(_) | E::InnerCallAsked(_) => {
+            "tools.output"
+        }
         E::ToolResult(_) | E::JobEnded(_) => "tools.results",
         E::Connected(_) | E::Disconnected(_) => "transport",
         E::TimerFired(_) => "timers.fired",

@@ -295,7 +295,9 @@ fn tolerates<T: Serialize + DeserializeOwned + PartialEq + Debug>(samples: &[T])
 /// Free-form values stay as they are; where an object stands for a variant, its only key is the variant's name.
 fn add_a_field(value: &mut Value, key: &str) {
     const FREE: &[&str] = &["input", "input_schema", "data", "args", "details", "done"];
-    const VARIANTS: &[&str] = &["change", "source", "body", "report", "wish", "outcome", "steps"];
+    const VARIANTS: &[&str] = &[
+        "change", "source", "body", "report", "wish", "outcome", "steps", "decision",
+    ];
     // A rule with a condition that this version does not know would allow more than was meant: it is refused instead.
     const CLOSED: &[&str] = &["rule", "rules", "suggested", "rule_added"];
     if FREE.contains(&key) || CLOSED.contains(&key) {

@@ -202,6 +202,7 @@ impl Desk {
             }
             RuntimeEvent::ToolCallAnswered(answered) => self.answered(&answered.tool_call_id),
             RuntimeEvent::ToolExecuting(executing) => self.answered(&executing.tool_call_id),
+            RuntimeEvent::ApprovalSettled(settled) => self.answered(&settled.tool_call_id),
             // What this chat did not send, another front end said.
             RuntimeEvent::UserMessageAdded(added) => {
                 // What begins a run may stand in the frame of the one that it waited for.

@@ -149,6 +149,7 @@ impl Progress {
                 self.turn_to(Doing::Question, now);
             }
             RuntimeEvent::ToolCallAnswered(answered) => self.decided(&answered.tool_call_id, now),
+            RuntimeEvent::ApprovalSettled(settled) => self.decided(&settled.tool_call_id, now),
             RuntimeEvent::MessageStop(stop) => {
                 self.spent(&stop.usage, is_of_another);
                 if !is_of_another {

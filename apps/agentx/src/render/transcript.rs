@@ -207,6 +207,7 @@ impl Transcript {
                 }
             }
             RuntimeEvent::ApprovalRequested(asked) => self.asked(&asked.tool_call_id),
+            RuntimeEvent::ApprovalSettled(settled) => self.settled(&settled.tool_call_id),
             RuntimeEvent::ToolCompleted(done) => self.completed(done),
             RuntimeEvent::ToolFailed(failed) => self.failed(failed),
             RuntimeEvent::ErrorRaised(error) => self.error(error),

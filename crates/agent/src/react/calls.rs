@@ -5,11 +5,12 @@ use std::sync::Arc;
 use agentx_types::{
     ActionBody, AnswerCall, Approval, ApprovalDecision, CallTool, ContentPart, Envelope, EnvironmentEvent,
     Message, MessageId, MessageOutput, RequestedCall, Role, RunStatus, ServerRules, StateOutput,
-    StreamOutput, ToolResult, ToolResultPart, ToolStatus,
+    StreamOutput, ToolResult, ToolResultPart, ToolSpec, ToolStatus,
 };
+use serde_json::Value;
 
 use super::ReactAgent;
-use crate::approval::{self, Verdict};
+use crate::approval::{self, Question, Verdict};
 use crate::arguments;
 use crate::course::Step;
 use crate::ledger::{CallStage, LedgerEntry};
@@ -123,12 +124,15 @@ impl ReactAgent {
     }
 
     pub(super) fn on_approval(&mut self, approval: &Approval, step: &mut Step<'_>) {
+        if self.decides_inner(approval, step) {
+            return;
+        }
         let Some(index) = self.awaiting_index(|entry| entry.call.tool_call_id == approval.tool_call_id)
         else {
             return;
         };
         let entry = &self.ledger.entries()[index];
-        let is_beyond = |question: &approval::Question| question.by_server && approval.limited;
+        let is_beyond = |question: &Question| question.by_server && approval.limited;
         if approval.decision != ApprovalDecision::Deny
             && matches!(&entry.stage, CallStage::AwaitingApproval(question) if is_beyond(question))
         {
@@ -174,6 +178,7 @@ impl ReactAgent {
                 Verdict::Ask(_) => {}
             }
         }
+        self.reconsider_inner(step);
     }
 
     /// The rules of the session's server are other ones. What waits for a decision is decided about anew when the next writer takes
@@ -189,6 +194,7 @@ impl ReactAgent {
             question.by_server = config.server_rules.is_some()
                 && tool.is_none_or(|tool| approval::asked_by_server(&config, tool, &entry.call.input));
         }
+        self.bind_inner();
     }
 
     fn awaiting_index(&self, fits: impl Fn(&LedgerEntry) -> bool) -> Option<usize> {
@@ -201,16 +207,28 @@ impl ReactAgent {
         let Some(entry) = self.ledger.entries().get(index) else {
             return;
         };
-        let suggested = match &entry.stage {
-            CallStage::AwaitingApproval(question) => Some(question.suggested.clone()),
+        let question = match &entry.stage {
+            CallStage::AwaitingApproval(question) => Some(question.clone()),
             _ => None,
         };
-        let tool = self.tool(&entry.call.name);
-        if tool.is_some_and(|tool| approval::always_asked(&self.config, tool, &entry.call.input).is_some()) {
+        let tool = self.tool(&entry.call.name).cloned();
+        let input = entry.call.input.clone();
+        self.keep_rule_of(tool.as_ref(), &input, question.as_ref(), approval);
+    }
+
+    /// Keeps the rule that the person wrote, else the one that was suggested.
+    pub(super) fn keep_rule_of(
+        &mut self,
+        tool: Option<&ToolSpec>,
+        input: &Value,
+        question: Option<&Question>,
+        approval: &Approval,
+    ) {
+        if tool.is_some_and(|tool| approval::always_asked(&self.config, tool, input).is_some()) {
             return;
         }
         let written = approval.rule.as_deref().cloned();
-        if let Some(rule) = written.or(suggested) {
+        if let Some(rule) = written.or_else(|| question.map(|question| question.suggested.clone())) {
             Arc::make_mut(&mut self.config).rules.push(rule);
         }
     }
@@ -238,7 +256,7 @@ impl ReactAgent {
         if stopping || self.ledger.is_settled() {
             return;
         }
-        let status = if self.ledger.awaits_approval() {
+        let status = if self.ledger.awaits_approval() || self.asks_inner() {
             RunStatus::AwaitingApproval
         } else {
             RunStatus::AwaitingTool
@@ -273,6 +291,7 @@ impl ReactAgent {
             tool_call_id: result.tool_call_id.clone(),
             status: result.status,
         });
+        self.drop_inner(false, step);
         self.update_waiting_status(step);
         self.settle(step);
     }

@@ -32,6 +32,7 @@ impl ReactAgent {
         if !fact.cause.as_ref().is_some_and(|cause| self.ledger.runs(cause)) {
             return;
         }
+        self.inner_ended(&ended.tool_call_id.inner(ended.step));
         if let Some(bill) = &ended.bill {
             self.course.pay_for_tool(bill, step);
         }

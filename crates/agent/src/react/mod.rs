@@ -8,6 +8,7 @@ mod calls;
 mod children;
 mod condense;
 mod effects;
+mod inner;
 mod overflow;
 mod recover;
 mod repair;
@@ -25,6 +26,7 @@ use serde::{Deserialize, Serialize};
 use children::Child;
 pub use children::{AGENTS, DELEGATE, delegation_tools};
 use condense::Condenser;
+pub use inner::{InnerCall, InnerStage};
 
 use crate::Transition;
 use crate::conversation::Conversation;
@@ -43,6 +45,8 @@ pub struct ReactAgent {
     condenser: Condenser,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     children: Vec<Child>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    inner: Vec<InnerCall>,
 }
 
 impl ReactAgent {
@@ -56,6 +60,7 @@ impl ReactAgent {
             ledger: ToolLedger::default(),
             condenser: Condenser::default(),
             children: Vec::new(),
+            inner: Vec::new(),
         }
     }
 
@@ -149,6 +154,7 @@ impl ReactAgent {
             E::ActionStarted(_) => self.on_action_started(fact, &mut step),
             E::EffectStarted(started) => self.on_effect_started(fact, started, &mut step),
             E::EffectEnded(ended) => self.on_effect_ended(fact, ended, &mut step),
+            E::InnerCallAsked(asked) => self.on_inner_call_asked(fact, asked, &mut step),
             E::ToolResult(result) => self.on_tool_result(fact, result, &mut step),
             E::WriterAttached(attached) => self.on_writer_attached(&attached.ended, &mut step),
             E::SessionForked(forked) => self.on_forked(forked.hold, &mut step),

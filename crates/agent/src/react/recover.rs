@@ -25,6 +25,7 @@ impl ReactAgent {
         if asked_model {
             self.cut_off(step);
         }
+        self.drop_inner(true, step);
         self.course.set_status(RunStatus::Stopping, step);
     }
 
@@ -54,6 +55,7 @@ impl ReactAgent {
         for index in 0..self.ledger.entries().len() {
             self.recover_call(index, stopping, ended, step);
         }
+        self.drop_inner(stopping, step);
         self.reconsider(step);
         self.update_waiting_status(step);
         if asked_model && !stopping {

@@ -111,6 +111,7 @@ impl ReactAgent {
         } else {
             STOPPED
         };
+        self.drop_inner(true, step);
         for index in 0..self.ledger.entries().len() {
             match &self.ledger.entries()[index].stage {
                 CallStage::AwaitingApproval(_) => {

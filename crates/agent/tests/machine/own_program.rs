@@ -1,6 +1,6 @@
 //! Commands that change this program's own settings: asked about each time, whatever rules say.
 
-use agentx_agent::approval::{always_asked, judge_in_script};
+use agentx_agent::approval::{Verdict, always_asked, judge_inner};
 use agentx_types::{ApprovalMode, RULES_VERSION};
 use serde_json::json;
 
@@ -116,7 +116,7 @@ fn no_rule_and_no_mode_lets_a_command_change_the_settings() {
 }
 
 #[test]
-fn it_says_why_and_a_script_may_not() {
+fn it_says_why_also_where_a_script_wants_it() {
     let mut config = config(ApprovalMode::Ask, &["allow bash"]);
     config.rules_version = RULES_VERSION;
     let bash = config.tools.iter().find(|tool| tool.name == "bash").unwrap();
@@ -126,8 +126,10 @@ fn it_says_why_and_a_script_may_not() {
         why,
         "it changes the settings of AgentX, which no tool does without a person; no rule allows it"
     );
-    let refused = judge_in_script(&config, bash, &input, true).unwrap_err();
-    assert!(refused.contains("changes the settings of AgentX"), "{refused}");
+    let asked = judge_inner(&config, bash, &input, true);
+    assert!(
+        matches!(asked, Verdict::Ask(question) if question.reason.contains("changes the settings of AgentX"))
+    );
     // As in logs from before.
     let mut before = config.clone();
     before.rules_version = 4;

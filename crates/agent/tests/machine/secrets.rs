@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use agentx_agent::approval::{Verdict, decide, judge, judge_in_script, refused_where_it_leads, suggested};
+use agentx_agent::approval::{Verdict, decide, judge, judge_inner, refused_where_it_leads, suggested};
 use agentx_agent::places::PlaceRules;
 use agentx_types::*;
 use serde_json::{Value, json};
@@ -208,26 +208,35 @@ fn nothing_opens_what_belongs_to_the_program() {
         assert_eq!(word(&config, "bash", json!({"command": line})), "deny");
         let tool = config.tools.iter().find(|spec| spec.name == "look").unwrap();
         let input = json!({"path": "/home/me/.local/share/agentx/identity"});
-        let refused = judge_in_script(&config, tool, &input, true).unwrap_err();
-        assert!(refused.contains("belongs to AgentX itself"), "{refused}");
+        let Verdict::Deny { reason } = judge_inner(&config, tool, &input, true) else {
+            panic!("no tool opens it");
+        };
+        assert!(reason.contains("belongs to AgentX itself"), "{reason}");
     }
 }
 
 #[test]
-fn a_script_opens_no_secret_without_a_rule_that_names_it() {
+fn a_script_opens_no_secret_unless_a_person_or_a_rule_that_names_it_allows_it() {
     let input = json!({"path": ".env"});
-    let of = |rules: &[&str]| {
-        let config = guarded(ApprovalMode::Ask, rules);
+    let of = |mode, rules: &[&str]| {
+        let config = guarded(mode, rules);
         let tool = config
             .tools
             .iter()
             .find(|spec| spec.name == "look")
             .unwrap()
             .clone();
-        judge_in_script(&config, &tool, &input, true)
+        judge_inner(&config, &tool, &input, true)
     };
-    assert!(of(&["allow look"]).unwrap_err().contains(".env may hold secrets"));
-    assert_eq!(of(&["allow look in .env"]), Ok(false));
+    let asked = of(ApprovalMode::Ask, &["allow look"]);
+    assert!(matches!(asked, Verdict::Ask(question) if question.reason.contains(".env may hold secrets")));
+    let refused = of(ApprovalMode::Deny, &["allow look"]);
+    assert!(matches!(refused, Verdict::Deny { reason } if reason.contains(".env may hold secrets")));
+    let outside_workspace = false;
+    assert_eq!(
+        of(ApprovalMode::Ask, &["allow look in .env"]),
+        Verdict::Allow { outside_workspace }
+    );
 }
 
 #[test]

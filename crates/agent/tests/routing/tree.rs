@@ -146,7 +146,7 @@ fn hear(
 /// The fact that an action is on record by.
 pub(crate) fn consequence(action: &Action) -> Option<Draft<Event>> {
     let (to, event): (&AgentStateId, Event) = match &action.body {
-        ActionBody::Cancel(_) => return None,
+        ActionBody::Cancel(_) | ActionBody::DecideInnerCall(_) => return None,
         ActionBody::AnswerCall(answer) => {
             let result = ToolResult {
                 tool_call_id: answer.tool_call_id.clone(),

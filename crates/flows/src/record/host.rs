@@ -1,6 +1,7 @@
 //! The host that records: between a run and the world.
 
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use agentx_luau_tools::{BoxFuture, Effect, EffectError, EffectKind, Host, Outcome};
 use agentx_runtime::{Also, Journal};
@@ -8,47 +9,11 @@ use agentx_types::{EffectOutcome, RecordedEffect};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use super::Divergence;
 use super::manner::{Manner, milliseconds};
 use super::writer::{Finish, Recorder};
+use super::{Divergence, Done, World};
 use crate::Secrets;
 use crate::world::refusal;
-
-/// What an effect came to in the world.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Done {
-    /// For the run.
-    pub outcome: Outcome,
-    /// For the record alone: what it cost, what it made of a file.
-    pub also: Also,
-}
-
-impl From<Outcome> for Done {
-    fn from(outcome: Outcome) -> Self {
-        Self {
-            outcome,
-            also: Also::default(),
-        }
-    }
-}
-
-/// Performs effects for real. Every effect comes here at most once in the life of its call, but for one that a crash cut off
-/// and that is harmless to repeat.
-pub trait World: Send + Sync + 'static {
-    /// Performs an effect. It is called in the order of the steps; the future is polled when the effect may begin. `again` says
-    /// that a crash cut it off and it is done anew.
-    fn perform(&self, effect: Effect, again: bool) -> BoxFuture<'static, Done>;
-
-    /// What comes of an effect that is over at once: `emit`, `log`, `now`, `random`, `uuid`, `env`,
-    /// and what a script keeps with its agent.
-    fn at_once(&self, effect: &Effect) -> Outcome;
-
-    /// Takes note of an effect that is not performed, because its outcome is on record.
-    fn remember(&self, effect: &Effect, outcome: Option<&EffectOutcome>);
-
-    /// Whether a tool may be called twice.
-    fn repeatable(&self, tool: &str) -> bool;
-}
 
 /// Records what a run does, and hands back what it did before. Clones are the same host.
 pub struct RecordingHost<W> {
@@ -200,6 +165,15 @@ impl<W: World> Host for RecordingHost<W> {
             }),
         }
     }
+
+    fn waited(&self) -> Duration {
+        self.shared.journal.pauses().waited()
+    }
+
+    fn resumed(&self) -> BoxFuture<'static, ()> {
+        let pauses = self.shared.journal.pauses().clone();
+        Box::pin(async move { pauses.over().await })
+    }
 }
 
 impl<W: World> Shared<W> {
@@ -272,21 +246,53 @@ impl<W: World> Shared<W> {
                 Box::pin(self.to_its_end(step, kind, Some(asked), performed))
             }
             Manner::Announced | Manner::Once | Manner::Stream => {
-                let input = announced(&effect, asked);
-                let begins = self.recorder.begins(step, kind, input);
-                let performed = self.world.perform(effect, false);
+                let Some(permit) = self.world.permit(&effect) else {
+                    return self.announce(effect, manner, asked);
+                };
                 Box::pin(async move {
-                    // Its agent may have ended the call because of this very step.
-                    if !begins.await || self.stop.is_cancelled() {
-                        return self.gone().await;
+                    match permit.await {
+                        Ok(()) => self.announce(effect, manner, asked).await,
+                        Err(error) => self.refused(step, kind, Some(asked), error).await,
                     }
-                    if manner == Manner::Stream {
-                        return performed.await.outcome;
-                    }
-                    self.to_its_end(step, kind, None, performed).await
                 })
             }
         }
+    }
+
+    /// Puts on record that a step begins, and performs it.
+    fn announce(
+        self: Arc<Self>,
+        effect: Effect,
+        manner: Manner,
+        asked: Value,
+    ) -> BoxFuture<'static, Outcome> {
+        let (step, kind) = (effect.step, effect.kind.as_str());
+        let input = announced(&effect, asked);
+        let begins = self.recorder.begins(step, kind, input);
+        let performed = self.world.perform(effect, false);
+        Box::pin(async move {
+            // Its agent may have ended the call because of this very step.
+            if !begins.await || self.stop.is_cancelled() {
+                return self.gone().await;
+            }
+            if manner == Manner::Stream {
+                return performed.await.outcome;
+            }
+            self.to_its_end(step, kind, None, performed).await
+        })
+    }
+
+    /// A step that nobody permitted ends without having begun.
+    async fn refused(
+        &self,
+        step: u64,
+        kind: &'static str,
+        asked: Option<Value>,
+        error: EffectError,
+    ) -> Outcome {
+        let outcome = Err(error);
+        let ends = self.recorder.ends(step, kind, asked, &outcome, Also::default());
+        self.written(ends.await, outcome).await
     }
 
     /// Performs a step that a crash cut off, if that is harmless.
@@ -308,7 +314,17 @@ impl<W: World> Shared<W> {
             let ends = self.recorder.ends(step, kind, None, &outcome, Also::default());
             return Box::pin(async move { self.written(ends.await, outcome).await });
         }
-        let performed = self.world.perform(left(effect, recorded), true);
+        let effect = left(effect, recorded);
+        if let Some(permit) = self.world.permit(&effect) {
+            return Box::pin(async move {
+                if let Err(error) = permit.await {
+                    return self.refused(step, kind, None, error).await;
+                }
+                let performed = self.world.perform(effect, true);
+                self.to_its_end(step, kind, None, performed).await
+            });
+        }
+        let performed = self.world.perform(effect, true);
         if manner == Manner::Stream {
             return Box::pin(async move { performed.await.outcome });
         }

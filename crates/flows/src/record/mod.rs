@@ -3,7 +3,8 @@
 //! # What is in the log
 //!
 //! Step 0 is `script` with the hash of the script: another script is not run on the record of the first. Every effect is a
-//! step with its kind and its request. One that reaches out (`generate`, `http`, `invoke`, an input for an agent, a long
+//! step with its kind and its request. Where a person is asked whether a call of another tool may be made, `inner_call_asked` comes
+//! before the step, and what is refused never begins. One that reaches out (`generate`, `http`, `invoke`, an input for an agent, a long
 //! sleep) is announced by `effect_started` before it begins; every effect that ends has an `effect_ended`.
 //!
 //! # When a run is run again
@@ -19,9 +20,11 @@ mod divergence;
 mod host;
 mod manner;
 pub(crate) use manner::milliseconds;
+mod world;
 mod writer;
 
 pub use writer::Finish;
 
 pub use divergence::Divergence;
-pub use host::{Done, RecorderHandle, RecordingHost, World};
+pub use host::{RecorderHandle, RecordingHost};
+pub use world::{Done, World};

@@ -13,8 +13,8 @@ use super::http::{hash, run};
 use super::run::{Ground, Running, failed};
 use super::{Flows, spec};
 use crate::grants::Grants;
-use crate::world::Network;
 use crate::world::network::{Hosts, MAX_ANSWER};
+use crate::world::{Network, Origin};
 
 struct Row {
     spec: ToolSpec,
@@ -71,6 +71,7 @@ pub(super) fn tool(
             shared.answers.clone(),
         )),
         shared: shared.clone(),
+        origin: Origin::Steps(steps.iter().map(|step| step.id.clone()).collect()),
     };
     Ok(Arc::new(Row {
         spec: spec(definition),

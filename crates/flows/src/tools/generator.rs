@@ -14,8 +14,8 @@ use super::http::hash;
 use super::run::{Ground, failed};
 use super::{Shared, spec};
 use crate::grants::Grants;
-use crate::world::Network;
 use crate::world::network::{Hosts, MAX_ANSWER};
+use crate::world::{Network, Origin};
 
 struct Generator {
     spec: ToolSpec,
@@ -99,6 +99,7 @@ fn made(shared: &Arc<Shared>, definition: &ToolDefinition, what: What) -> Arc<dy
             shared.answers.clone(),
         )),
         shared: shared.clone(),
+        origin: Origin::Whole,
     };
     Arc::new(Generator {
         spec: spec(definition),

@@ -15,8 +15,8 @@ use serde_json::{Map, Value, json};
 use super::run::{Ground, Running, failed};
 use super::{Shared, spec};
 use crate::grants::Grants;
-use crate::world::Network;
 use crate::world::network::Hosts;
+use crate::world::{Network, Origin};
 
 /// What a model is shown of an answer that is an error.
 const SHOWN_CHARS: usize = 2_000;
@@ -66,6 +66,7 @@ pub(super) fn tool(
             shared.answers.clone(),
         )),
         shared: shared.clone(),
+        origin: Origin::Whole,
     };
     Ok(Arc::new(Http {
         spec: spec(definition),

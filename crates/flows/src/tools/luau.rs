@@ -12,8 +12,8 @@ use serde_json::{Value, json};
 use super::run::Ground;
 use super::{Shared, spec};
 use crate::grants::Grants;
-use crate::world::Network;
 use crate::world::network::{Hosts, MAX_ANSWER};
+use crate::world::{Network, Origin};
 
 struct Luau {
     spec: ToolSpec,
@@ -58,6 +58,10 @@ pub(super) fn tool(
             shared.answers.clone(),
         )),
         shared: shared.clone(),
+        origin: Origin::Script {
+            file: name.clone(),
+            before,
+        },
     };
     Ok(Arc::new(Luau {
         spec: spec(definition),

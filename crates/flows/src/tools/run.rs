@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::Shared;
 use crate::grants::Grants;
-use crate::world::{Call, Children, Live, Network, Streams, end_all};
+use crate::world::{Call, Children, Live, Network, Origin, Permits, Streams, end_all};
 use crate::{Divergence, Finish, RecordingHost, Secrets};
 
 /// What all calls of one tool share.
@@ -21,6 +21,7 @@ pub(super) struct Ground {
     pub(super) grants: Arc<Grants>,
     pub(super) network: Arc<Network>,
     pub(super) shared: Arc<Shared>,
+    pub(super) origin: Origin,
 }
 
 /// A call that runs.
@@ -68,6 +69,8 @@ impl Ground {
                     recorder: recorder.clone(),
                     streams: Streams::default(),
                     children: Children::default(),
+                    origin: self.origin.clone(),
+                    permits: Permits::default(),
                 }),
             },
         );
@@ -90,6 +93,7 @@ impl Running {
             step: self.step,
             kind,
             request,
+            place: None,
         };
         tokio::select! {
             biased;

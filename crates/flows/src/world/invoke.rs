@@ -7,6 +7,7 @@ use agentx_runtime::{Also, ToolOutcome};
 use agentx_types::{ContentPart, ToolStatus};
 use serde_json::{Map, Value};
 
+use super::permit::Wanted;
 use super::{Call, text};
 use crate::Done;
 
@@ -56,23 +57,9 @@ fn file_of(tool: &str, details: &Value) -> Option<Value> {
 }
 
 async fn called(call: &Call, step: u64, asked: &Value) -> Result<ToolOutcome, EffectError> {
-    let name = text(asked, "tool");
-    call.grants.tool(name)?;
-    let tool = call
-        .shared
-        .tool(name)
-        .ok_or_else(|| EffectError::new("not_found", format!("there is no tool {name:?}")))?;
-    let args = match asked.get("args") {
-        // A table without entries may be either.
-        Some(Value::Array(items)) if items.is_empty() => Value::Object(Map::new()),
-        Some(args) => args.clone(),
-        None => Value::Object(Map::new()),
-    };
-    let spec = tool.spec();
-    let outside_workspace = call
-        .context
-        .may_call(&spec, &args, call.grants.names_tool(name))
-        .map_err(|why| EffectError::new("denied", why))?;
+    let wanted = Wanted::of(call, asked)?;
+    let outside_workspace = wanted.permitted(call, step)?;
+    let Wanted { tool, spec, args } = wanted;
     let journal = call.context.journal.inner(step).calling(&spec);
     if journal.depth() > MAX_DEPTH {
         let problem = format!("more than {MAX_DEPTH} tool calls stand inside each other");

@@ -7,6 +7,7 @@ mod json;
 mod kept;
 mod making;
 pub(crate) mod network;
+mod permit;
 mod prompt;
 mod store;
 mod streams;
@@ -28,6 +29,7 @@ use crate::{Done, RecorderHandle, World};
 pub(crate) use agents::{Children, end_all};
 pub(crate) use json::mistakes;
 pub(crate) use network::Network;
+pub(crate) use permit::Permits;
 pub(crate) use store::Store;
 pub(crate) use streams::{Streams, refusal};
 
@@ -47,9 +49,51 @@ pub(crate) struct Call {
     pub(crate) recorder: RecorderHandle,
     pub(crate) streams: Streams,
     pub(crate) children: Children,
+    /// Where its steps stand in its file.
+    pub(crate) origin: Origin,
+    pub(crate) permits: Permits,
+}
+
+/// Where the steps of a call stand in its file.
+#[derive(Clone, Debug)]
+pub(crate) enum Origin {
+    /// In a script, after so many lines of its file.
+    Script { file: String, before: u32 },
+    /// Each step has a name.
+    Steps(Vec<String>),
+    /// Nowhere in particular.
+    Whole,
+}
+
+impl Origin {
+    /// Where the step stands, for people.
+    fn place(&self, effect: &Effect) -> Option<String> {
+        match self {
+            Self::Script { file, before } => {
+                let place = effect.place.as_ref();
+                Some(match place.map(|place| (&place.library, place.line)) {
+                    Some((Some(library), line)) => format!("{library}:{line}"),
+                    Some((None, line)) => format!("{file}:{}", line.saturating_add(*before)),
+                    None => file.clone(),
+                })
+            }
+            Self::Steps(names) => {
+                let at = usize::try_from(effect.step.checked_sub(1)?).ok()?;
+                Some(format!("step {}", names.get(at)?))
+            }
+            Self::Whole => None,
+        }
+    }
 }
 
 impl World for Live {
+    fn permit(&self, effect: &Effect) -> Option<BoxFuture<'static, Result<(), EffectError>>> {
+        match effect.kind {
+            EffectKind::Invoke => permit::permit(&self.call, effect),
+            _ => None,
+        }
+    }
+
     fn perform(&self, effect: Effect, again: bool) -> BoxFuture<'static, Done> {
         let call = self.call.clone();
         match effect.kind {

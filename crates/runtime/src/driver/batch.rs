@@ -267,22 +267,23 @@ impl Driver {
             let event = SystemEvent::Action(self.writer.session_id.clone(), action.clone());
             let _ = self.parts.bus.publish(event).await;
         }
-        if let ActionBody::Cancel(cancel) = &action.body {
-            self.effects.cancel(&cancel.action_id);
-        } else {
-            self.effects.start(&self.parts, action);
+        match &action.body {
+            ActionBody::Cancel(cancel) => self.effects.cancel(&cancel.action_id),
+            ActionBody::DecideInnerCall(decide) => self.effects.decide(decide),
+            _ => self.effects.start(&self.parts, action),
         }
     }
 }
 
-/// Whether an effector performs the action, or it is to be stopped; of any other the fact behind it is all.
+/// Whether an effector performs the action, or is told something about it; of any other the fact behind it is all.
 fn is_for_effectors(action: &Action) -> bool {
     match action.body {
         ActionBody::CallModel(_)
         | ActionBody::Condense(_)
         | ActionBody::CallTool(_)
         | ActionBody::StartTimer(_)
-        | ActionBody::Cancel(_) => true,
+        | ActionBody::Cancel(_)
+        | ActionBody::DecideInnerCall(_) => true,
         ActionBody::AnswerCall(_)
         | ActionBody::Report(_)
         | ActionBody::SpawnAgent(_)
@@ -326,7 +327,7 @@ fn consequence(action: &Action) -> Option<Draft<EnvironmentEvent>> {
         | ActionBody::SendInput(_)
         | ActionBody::InterruptAgent(_)
         | ActionBody::CloseAgent(_) => return children::consequence(action),
-        ActionBody::Cancel(_) => return None,
+        ActionBody::Cancel(_) | ActionBody::DecideInnerCall(_) => return None,
     };
     Some(Draft {
         source: Source::System,

@@ -5,14 +5,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use agentx_types::{
-    Action, ActionBody, ActionId, CondensingFailed, ContentPart, Draft, EnvironmentEvent, ErrorOccurred,
-    SessionId, Source, TimerFired, ToolResult, ToolStatus,
+    Action, ActionBody, ActionId, CondensingFailed, ContentPart, DecideInnerCall, Draft, EnvironmentEvent,
+    ErrorOccurred, SessionId, Source, TimerFired, ToolResult, ToolStatus,
 };
 use tokio::sync::mpsc;
 use tokio::task::{Id, JoinSet};
 use tokio_util::sync::CancellationToken;
 
 use super::DriverParts;
+use crate::inner::Decisions;
 use crate::{EventSink, Said};
 
 /// How long tasks that were cancelled may take to end when the session does.
@@ -29,6 +30,7 @@ pub(super) struct Effects {
 struct Running {
     action: Arc<Action>,
     cancel: CancellationToken,
+    decisions: Decisions,
 }
 
 impl Effects {
@@ -46,7 +48,10 @@ impl Effects {
     /// Performs an action.
     pub(super) fn start(&mut self, parts: &DriverParts, action: Arc<Action>) {
         let cancel = CancellationToken::new();
-        let sink = EventSink::for_action(self.queue.clone(), &action).in_session(self.session_id.clone());
+        let decisions = Decisions::default();
+        let sink = EventSink::for_action(self.queue.clone(), &action)
+            .in_session(self.session_id.clone())
+            .deciding_by(decisions.clone());
         let task = match (&action.body, parts.effectors.get(&action.body.kind())) {
             (ActionBody::StartTimer(timer), _) => {
                 let fired = TimerFired { timer: timer.timer };
@@ -65,8 +70,23 @@ impl Effects {
             (_, None) => self.tasks.spawn(async {}),
         };
         self.by_task.insert(task.id(), action.action_id.clone());
-        self.running
-            .insert(action.action_id.clone(), Running { action, cancel });
+        self.running.insert(
+            action.action_id.clone(),
+            Running {
+                action,
+                cancel,
+                decisions,
+            },
+        );
+    }
+
+    /// Tells a tool that runs what was decided about a call that it wants to make.
+    pub(super) fn decide(&self, decide: &DecideInnerCall) {
+        if let Some(running) = self.running.get(&decide.action_id) {
+            running
+                .decisions
+                .tell(&decide.tool_call_id, decide.decision.clone());
+        }
     }
 
     /// Asks an action to stop.

@@ -132,6 +132,17 @@ fn model_stream() -> Vec<EnvironmentEvent> {
     ]
 }
 
+fn inner_call(place: Option<&str>, named: bool) -> InnerCallAsked {
+    InnerCallAsked {
+        tool_call_id: "call_1/3".into(),
+        tool: Box::new(small_tool()),
+        input: Box::new(json!({"command": "git push"})),
+        by: "report".into(),
+        place: place.map(str::to_owned),
+        named,
+    }
+}
+
 fn steps() -> Vec<EnvironmentEvent> {
     let ended = EffectEnded {
         tool_call_id: "call_1".into(),
@@ -155,6 +166,8 @@ fn steps() -> Vec<EnvironmentEvent> {
         }
         .into(),
         ended.into(),
+        inner_call(Some("tools/report.luau:12"), true).into(),
+        inner_call(None, false).into(),
         EffectEnded {
             tool_call_id: "call_1".into(),
             step: 1,

@@ -35,6 +35,7 @@ names! { state_name(StateOutput), STATE:
     RunFinished = "state/run_finished",
     InputQueued = "state/input_queued",
     ApprovalRequested = "state/approval_requested",
+    ApprovalSettled = "state/approval_settled",
     ToolStarted = "state/tool_started",
     ToolEnded = "state/tool_ended",
     Spent = "state/spent",
@@ -60,6 +61,7 @@ names! { body_name(ActionBody), BODY:
     AnswerCall = "answer_call",
     StartTimer = "start_timer",
     Cancel = "cancel",
+    DecideInnerCall = "decide_inner_call",
     Report = "report",
     SpawnAgent = "spawn_agent",
     SendInput = "send_input",
@@ -168,6 +170,10 @@ fn state() -> Vec<StateOutput> {
             position: 2,
         },
         asked,
+        StateOutput::ApprovalSettled {
+            tool_call_id: "call_1/3".into(),
+            allowed: true,
+        },
         StateOutput::ToolStarted {
             tool_call_id: "call_1".into(),
         },
@@ -273,6 +279,21 @@ pub(crate) fn bodies() -> Vec<ActionBody> {
             action_id: ActionId::following(12, 0),
         }),
     ];
+    let decisions = [
+        InnerDecision::Allowed {
+            outside_workspace: true,
+        },
+        InnerDecision::Refused {
+            reason: "bash is refused: the person said no.".into(),
+        },
+    ];
+    bodies.extend(decisions.map(|decision| {
+        ActionBody::DecideInnerCall(DecideInnerCall {
+            action_id: ActionId::following(12, 0),
+            tool_call_id: "call_1/3".into(),
+            decision,
+        })
+    }));
     bodies.extend(reports.map(ActionBody::Report));
     bodies.push(ActionBody::Condense(super::condensing::condense()));
     bodies.extend(of_agents());

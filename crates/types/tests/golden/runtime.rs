@@ -257,7 +257,12 @@ fn runs() -> Vec<RuntimeEvent> {
         reason: "running asks".into(),
         suggested: rule(),
     };
+    let settled = ApprovalSettled {
+        tool_call_id: "call_1/3".into(),
+        allowed: false,
+    };
     vec![
+        settled.into(),
         RunStarted {
             run_id: run_id.clone(),
             message_id: "msg_1".into(),

@@ -35,7 +35,7 @@ words! {
     ToolStatus { Success, Failed, Invalid, Denied, Refused, TimedOut, Interrupted, Unknown }
     OutputChannel { Stdout, Stderr, Progress }
     ActionKind {
-        CallModel, Condense, CallTool, AnswerCall, StartTimer, Cancel, Report, SpawnAgent, SendInput, InterruptAgent, CloseAgent,
+        CallModel, Condense, CallTool, AnswerCall, StartTimer, Cancel, DecideInnerCall, Report, SpawnAgent, SendInput, InterruptAgent, CloseAgent,
     }
     Timer { RunLimit, Heartbeat }
     AgentKind { React, Match }

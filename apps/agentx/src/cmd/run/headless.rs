@@ -300,6 +300,10 @@ impl Headless {
                 self.approver.settled(&answered.tool_call_id);
                 self.approver.put_next(&self.session, console).await;
             }
+            RuntimeEvent::ApprovalSettled(settled) => {
+                self.approver.settled(&settled.tool_call_id);
+                self.approver.put_next(&self.session, console).await;
+            }
             // What was stopped was the run before this one; this one is not wanted either.
             RuntimeEvent::RunStarted(started) if started.run_id == self.run_id && self.signal.is_some() => {
                 self.stop().await?;

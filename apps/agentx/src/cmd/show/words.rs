@@ -43,6 +43,12 @@ pub(super) fn words(event: &EnvironmentEvent) -> String {
         E::AttemptFailed(failed) => attempt(failed),
         E::ActionStarted(started) => format!("about to {}", action(started.kind)),
         E::ToolOutputChunk(chunk) => format!("output: {}", short(&chunk.text)),
+        E::InnerCallAsked(asked) => format!(
+            "{} wants to call {}  {}",
+            visible(&asked.by),
+            visible(&asked.tool.name),
+            describe(&asked.input)
+        ),
         E::EffectStarted(effect) => format!("step {} begins: {}", effect.step, visible(&effect.kind)),
         E::EffectEnded(effect) => {
             let how = match &*effect.outcome {

@@ -65,6 +65,11 @@ impl Transcript {
         self.calls.entry(id.clone()).or_default().asked = true;
     }
 
+    /// A call that a tool wants to make was decided about: nothing more is told of it.
+    pub(super) fn settled(&mut self, id: &ToolCallId) {
+        self.calls.remove(id);
+    }
+
     /// Asks the person something, in lines of its own.
     pub(crate) fn question(&mut self, text: &str) {
         self.error_in_passing();
