@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use agentx::config::{At, ConfigError, Origin};
 use agentx::identity::KeyringError;
-use agentx::runtime::RuntimeError;
+use agentx::runtime::{LogError, RuntimeError};
 use serde_json::{Value, json};
 
 use crate::exit::Exit;
@@ -92,6 +92,18 @@ impl CliError {
         match (error, at) {
             (RuntimeError::Refused(message), Some(_)) => Self::usage(message, hint),
             (error, _) => Self::Runtime(error),
+        }
+    }
+
+    /// What went wrong before there was a session: where nothing could be written, there is none to go on with.
+    pub(crate) fn unsaved(self) -> Self {
+        match self {
+            Self::Runtime(RuntimeError::Log(LogError::Full { .. } | LogError::Locked { .. })) => Self::Run {
+                exit: self.exit(),
+                code: self.kind().to_owned(),
+                message: format!("{self}; nothing was saved"),
+            },
+            error => error,
         }
     }
 

@@ -33,14 +33,20 @@ pub(crate) fn hint_after_run(exit: Exit, code: &str) -> Option<String> {
 pub(crate) fn hint_in_chat(exit: Exit, code: &str) -> Option<String> {
     let hint = match exit {
         Exit::Limit => {
-            "say something to go on; limits.* in the configuration and --max-iterations, --max-cost, --timeout raise the limits".into()
+            "`/retry`, or what you say next, goes on; limits.* in the configuration and --max-iterations, --max-cost, --timeout raise the limits".into()
         }
         exit => match remedy(exit, code)? {
-            KEPT => "Nothing is lost. Send it again when the cause is gone.".into(),
-            remedy => format!("{remedy}; then send it again"),
+            KEPT => "Nothing is lost. `/retry` asks again when the cause is gone.".into(),
+            remedy if asks_otherwise(code) => remedy.into(),
+            remedy => format!("{remedy}; then `/retry` asks again"),
         },
     };
     Some(hint)
+}
+
+/// Whether the same question would fail again.
+fn asks_otherwise(code: &str) -> bool {
+    code == "content_filter"
 }
 
 /// What is said where the cause is not known well enough to name a remedy.
@@ -60,6 +66,7 @@ fn remedy(exit: Exit, code: &str) -> Option<&'static str> {
         }
         (_, "rate_limited" | "overloaded" | "server_error" | "timeout" | "conflict") => "wait a little",
         (_, "disk_full") => "free some space",
+        (_, "storage_locked") => "end what holds it, such as a database tool or a backup",
         (Exit::Provider, _) => KEPT,
         _ => return None,
     })
@@ -80,9 +87,11 @@ mod tests {
         );
         let hint = hint_in_chat(Exit::Provider, refused).unwrap_or_default();
         assert!(
-            hint.contains("agentx config show") && !hint.contains("resume"),
+            hint.contains("agentx config show") && hint.contains("/retry") && !hint.contains("resume"),
             "{hint}"
         );
+        let declined = hint_in_chat(Exit::Provider, "content_filter").unwrap_or_default();
+        assert!(!declined.contains("/retry"), "{declined}");
         assert_eq!(hint_in_chat(Exit::Failed, "something_else"), None);
     }
 }

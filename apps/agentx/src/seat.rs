@@ -2,11 +2,13 @@
 
 use std::sync::Arc;
 
-use agentx::config::{ModelOffer, Origin, Settings, nearest};
+use agentx::config::{DEFAULT_AGENT_NAME, ModelOffer, Origin, Settings, nearest};
 use agentx::runtime::{
     ModelInfo, NamedAgent, NamedLimits, OpenRequest, RuntimeError, Session, SessionQuery, ToolsChange,
 };
-use agentx::types::{AgentConfig, AgentKind, Api, ApprovalMode, ConfigChange, ModelSpec, Prices, SessionId};
+use agentx::types::{
+    AgentConfig, AgentKind, Api, ApprovalMode, ConfigChange, Limits, ModelSpec, Prices, SessionId,
+};
 
 use crate::args::{AgentArgs, SessionArgs};
 use crate::compose::Place;
@@ -106,15 +108,42 @@ pub(crate) async fn resume(
     let id = if fork { runtime.fork(&id, None).await? } else { id };
     let changes = changes(place, settings, agent)?;
     let session = runtime.open(OpenRequest::Resume(id, changes)).await?;
-    let limits = limits(settings, agent);
-    if limits != NamedLimits::default() {
-        let before = session.state().await?.config.limits;
-        session.change(ConfigChange::Limits(limits.over(before))).await?;
-    }
+    limit(place, settings, agent, session.as_ref()).await?;
     if place.remote().is_none() {
         from_here_on_condensed(session.as_ref(), settings).await?;
     }
     Ok(session)
+}
+
+/// Limits that flags name hold for the program that they were given to: without them, those of the settings hold again. What holds in
+/// the sessions of a server, its settings say.
+async fn limit(
+    place: &Place,
+    settings: &Settings,
+    agent: &AgentArgs,
+    session: &dyn Session,
+) -> Result<(), CliError> {
+    let config = session.state().await?.config;
+    let usual = match place.remote() {
+        None => usual_limits(place, settings, &config).await,
+        Some(_) => None,
+    };
+    let limits = limits(settings, agent).over(usual.unwrap_or(config.limits));
+    if limits != config.limits {
+        session.change(ConfigChange::Limits(limits)).await?;
+    }
+    Ok(())
+}
+
+/// The limits of an agent of this machine where no flag names any: those of its file, or of the settings. `None` for one that neither
+/// describes.
+async fn usual_limits(place: &Place, settings: &Settings, config: &AgentConfig) -> Option<Limits> {
+    let agents = place.runtime().agents().await.ok()?;
+    if agents.iter().any(|agent| agent.name == config.name) {
+        let named = NamedAgent::new(&config.name);
+        return Some(place.runtime().agent(&named).await.ok()?.limits);
+    }
+    (config.name == DEFAULT_AGENT_NAME).then_some(settings.limits)
 }
 
 /// A session of before there was condensing is condensed as any other from here on.

@@ -13,6 +13,9 @@ use agentx_agent::guarded::is_instructions;
 /// The name of the model that is no model: the offline demo.
 pub const SCRIPTED_MODEL: &str = "scripted";
 
+/// What the agent of the settings is called, which no file describes.
+pub const DEFAULT_AGENT_NAME: &str = "agentx";
+
 /// What an agent is told where nobody says otherwise.
 pub const DEFAULT_SYSTEM_PROMPT: &str = include_str!("system_prompt.md");
 
@@ -109,7 +112,7 @@ impl Settings {
         let rules = self.rules_for(&tools);
         AgentConfig {
             kind: AgentKind::React,
-            name: "agentx".into(),
+            name: DEFAULT_AGENT_NAME.into(),
             model,
             params: self.params.clone(),
             system_prompt: self

@@ -45,7 +45,7 @@ mod value;
 mod workspace;
 pub mod yaml;
 
-pub use agent::{DEFAULT_SYSTEM_PROMPT, ModelOffer, SCRIPTED_MODEL, UnknownModel};
+pub use agent::{DEFAULT_AGENT_NAME, DEFAULT_SYSTEM_PROMPT, ModelOffer, SCRIPTED_MODEL, UnknownModel};
 pub use answers::ScriptedAnswer;
 pub use chat::{ChatSettings, EditKeys, Links, Notice, ThemeChoice, Thinking};
 pub use edit::add_rule;

@@ -3,7 +3,7 @@
 use agentx_types::{
     AgentStateId, Approval, BlobId, CondenseRequested, ConfigChange, ConfigChanged, ContentPart,
     ContextRestored, Draft, EnvironmentEvent, InputMode, InputPinned, InputRevised, InterruptRequested,
-    MediaSource, MessageId, SessionId, SessionTitled, Source, SystemCommand, UserMessage,
+    MediaSource, MessageId, RunStatus, SessionId, SessionTitled, Source, SystemCommand, UserMessage,
 };
 use base64::Engine as _;
 use tokio::sync::oneshot;
@@ -168,7 +168,14 @@ impl Session for LocalSession {
             command: RETRY.to_owned(),
             args: serde_json::Value::Null,
         };
-        Box::pin(self.append(command, Check::Busy))
+        Box::pin(async move {
+            let run = self.state().await?.run;
+            let status = run.map(|run| run.status);
+            match status.is_some_and(|status| status.is_final() && status != RunStatus::Completed) {
+                true => self.send(UserInput::default()).await,
+                false => self.append(command, Check::Busy).await,
+            }
+        })
     }
 
     fn approve(&self, decision: ApprovalInput) -> BoxFuture<'_, Result<u64, RuntimeError>> {

@@ -1,6 +1,8 @@
 //! What was spent, as a person asks about it: by session, by day, by model, by cause. A log answers from its ledger of model
 //! calls; why a call was paid for follows from the fact that says so.
 
+use std::collections::BTreeSet;
+
 use agentx_types::{EnvironmentEvent, NanoUsd, OwnerId, SessionId, StopReason, Timestamp, Usage};
 use serde::{Deserialize, Serialize};
 
@@ -57,6 +59,9 @@ pub struct UsageRow {
     pub usage: Usage,
     /// Their money.
     pub cost: NanoUsd,
+    /// Models that were paid for with tokens and whose money is not in `cost`, because nobody knew their prices.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub unpriced_models: BTreeSet<String>,
 }
 
 /// Why a model call was paid for.

@@ -433,6 +433,35 @@ async fn an_interrupt_stops_model_and_tool_and_the_session_goes_on() {
 }
 
 #[tokio::test]
+async fn trying_again_after_a_run_that_failed_asks_again_what_is_there() {
+    let world = World::new([Answer::error("billing", "no money"), Answer::text("Here I am.")]);
+    let session = world.new_session(ApprovalMode::Auto).await;
+    let _ = session.retry().await;
+    assert!(world.model.requests().is_empty(), "nothing is unanswered yet");
+    say(&session, "Are you there?").await;
+    assert_eq!(until_finished(&session).await.0, RunStatus::Failed);
+    let seq = session.retry().await.unwrap();
+    let mut events = session.subscribe(seq, View::Runtime).await.unwrap();
+    let status = loop {
+        match events.next().await.expect("the session goes on") {
+            Delivery::Runtime(event) => {
+                if let RuntimeEvent::RunFinished(finished) = &event.event {
+                    break finished.status;
+                }
+            }
+            _ => {}
+        }
+    };
+    assert_eq!(status, RunStatus::Completed);
+    assert_eq!(world.model.requests().len(), 2);
+    let last = world.model.requests().pop().unwrap();
+    assert_eq!(last.messages.len(), 1, "the question stands there once");
+    let _ = session.retry().await;
+    let state = session.state().await.unwrap();
+    assert_eq!(state.run.unwrap().status, RunStatus::Completed, "all is answered");
+}
+
+#[tokio::test]
 async fn a_full_disk_stops_the_session_and_claims_nothing() {
     let gate = Gate::closed();
     let world = World::new([Answer::text("a").then_stall(&gate).then_text("b")]);

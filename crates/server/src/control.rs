@@ -144,7 +144,7 @@ impl ServerState {
         .await
     }
 
-    /// Tries again at once what pauses between two attempts.
+    /// Tries again at once what pauses between two attempts, or asks again after a run that ended without an answer.
     ///
     /// # Errors
     /// Where the caller may not, or does not drive.

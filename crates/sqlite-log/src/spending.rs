@@ -4,7 +4,7 @@
 //! The ledger has no times and no causes: when is the time of the row of facts that paid for a call, and why is read from
 //! that fact.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use agentx_runtime::{Since, SpendCause, StoredSize, UsageBy, UsageQuery, UsageRow};
 use agentx_types::{NanoUsd, OwnerId, SessionId, Usage};
@@ -70,6 +70,7 @@ impl Sum {
                 calls: 0,
                 usage: Usage::default(),
                 cost: NanoUsd::default(),
+                unpriced_models: BTreeSet::new(),
             },
             last_at: i64::MIN,
         }
@@ -77,7 +78,7 @@ impl Sum {
 
     fn add(&mut self, row: &Row<'_>) -> Result<(), Fault> {
         self.row.calls += 1;
-        self.row.usage += Usage {
+        let usage = Usage {
             input_tokens: unsigned(row, 4)?,
             output_tokens: unsigned(row, 5)?,
             cache_read_tokens: unsigned(row, 6)?,
@@ -85,7 +86,12 @@ impl Sum {
             reasoning_tokens: unsigned(row, 8)?,
             ..Usage::default()
         };
-        self.row.cost += NanoUsd(unsigned(row, 9)?);
+        let cost = NanoUsd(unsigned(row, 9)?);
+        if cost.0 == 0 && usage != Usage::default() {
+            self.row.unpriced_models.insert(row.get(3)?);
+        }
+        self.row.usage += usage;
+        self.row.cost += cost;
         self.last_at = self.last_at.max(row.get(10)?);
         Ok(())
     }

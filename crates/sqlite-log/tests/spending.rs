@@ -84,6 +84,22 @@ fn told(rows: &[UsageRow]) -> Vec<(&str, u64, u64, u64)> {
 }
 
 #[test]
+fn models_that_nobody_knows_the_price_of_are_named_in_each_sum() {
+    run(async {
+        let log = SqliteLog::open_in_memory().unwrap();
+        let paid =
+            |seq, model: &str, cost| (NOON, end(StopReason::EndTurn), Some(spent(seq, model, 1, cost)));
+        let events = vec![paid(1, "known", 5), paid(2, "unknown", 0), paid(3, "unknown", 0)];
+        session_of(&log, "ses_1", events).await;
+        for by in [UsageBy::Session, UsageBy::Day, UsageBy::Cause] {
+            let rows = log.usage(query(by)).await.unwrap();
+            let unpriced: Vec<&str> = rows[0].unpriced_models.iter().map(String::as_str).collect();
+            assert_eq!((rows[0].cost.0, unpriced), (5, vec!["unknown"]), "{by:?}");
+        }
+    });
+}
+
+#[test]
 fn spending_is_added_up_in_four_ways() {
     run(async {
         let log = SqliteLog::open_in_memory().unwrap();
@@ -104,6 +120,7 @@ fn spending_is_added_up_in_four_ways() {
                 ("retry", 1, 1, 5)
             ]
         );
+        assert!(sessions.iter().all(|row| row.unpriced_models.is_empty()));
         let days = by(UsageBy::Day).await;
         assert_eq!(days.iter().map(|row| row.calls).collect::<Vec<_>>(), [2, 2]);
         assert!(

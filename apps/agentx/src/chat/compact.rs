@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use agentx::runtime::{ContextWish, Delivery, Session, UserInput, View};
+use agentx::runtime::{ContextWish, Delivery, Session, View};
 use agentx::types::{Message, RunStatus, RuntimeEvent};
 
 use super::slash::{CompactWish, PinWish};
@@ -51,14 +51,11 @@ impl Chat<'_> {
     async fn ask_again(&mut self, session: &Arc<dyn Session>) -> Result<String, CliError> {
         let run = session.state().await?.run;
         let unanswered = run.is_some_and(|run| run.status.is_final() && run.status != RunStatus::Completed);
-        if !unanswered || self.place.remote().is_some() {
+        if !unanswered {
             return Ok("nothing waits for another attempt; say what you want to be tried again".to_owned());
         }
         self.desk.sending("", Vec::new());
-        match self
-            .wait_for(async { session.send(UserInput::default()).await })
-            .await
-        {
+        match self.wait_for(async { session.retry().await }).await {
             Ok(seq) => {
                 self.desk.sent(seq);
                 Ok("asked again".to_owned())

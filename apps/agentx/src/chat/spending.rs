@@ -3,7 +3,7 @@
 use agentx::runtime::{UsageBy, UsageQuery, UsageRow};
 
 use super::{Chat, Seat};
-use crate::cmd::spending::{render, total};
+use crate::cmd::spending::{has_unpriced, render, total};
 use crate::error::CliError;
 use crate::render::units;
 use crate::seat;
@@ -23,14 +23,17 @@ impl Chat<'_> {
         };
         let session = session.clone();
         let state = self.wait_for(async { session.state().await }).await?;
+        // An older server does not tell how the sum came about; the sum is right all the same.
+        let by_model = self.spent(UsageBy::Model, true).await.unwrap_or_default();
+        let by_cause = self.spent(UsageBy::Cause, true).await.unwrap_or_default();
+        let has_unpriced =
+            by_model.iter().any(has_unpriced) || (by_model.is_empty() && seat::has_no_price(&state.config));
         let mut text = format!(
             "{} · {}\n",
             units::usage(&state.usage),
-            units::cost_of(state.cost, &state.usage, seat::has_no_price(&state.config))
+            units::sum(state.cost, &state.usage, has_unpriced)
         );
-        for by in [UsageBy::Model, UsageBy::Cause] {
-            // An older server does not tell how the sum came about; the sum is right all the same.
-            let rows = self.spent(by, true).await.unwrap_or_default();
+        for (by, rows) in [(UsageBy::Model, by_model), (UsageBy::Cause, by_cause)] {
             if !rows.is_empty() {
                 text.push_str(&format!(
                     "\n{}",

@@ -1,5 +1,7 @@
 //! `agentx usage`: what was spent, added up.
 
+use std::collections::BTreeSet;
+
 use agentx::runtime::{UsageBy, UsageQuery, UsageRow};
 use agentx::types::{NanoUsd, Usage};
 use serde_json::{Value, json};
@@ -49,13 +51,20 @@ pub(crate) fn total(rows: &[UsageRow]) -> UsageRow {
         calls: 0,
         usage: Usage::default(),
         cost: NanoUsd::default(),
+        unpriced_models: BTreeSet::new(),
     };
     for row in rows {
+        total.unpriced_models.extend(row.unpriced_models.iter().cloned());
         total.calls += row.calls;
         total.usage += row.usage;
         total.cost += row.cost;
     }
     total
+}
+
+/// Whether nobody knows what a part of it cost. The demo costs nothing.
+pub(crate) fn has_unpriced(row: &UsageRow) -> bool {
+    row.unpriced_models.iter().any(|model| !is_demo(model))
 }
 
 fn object(row: &UsageRow) -> Value {
@@ -65,6 +74,9 @@ fn object(row: &UsageRow) -> Value {
         "usage": row.usage,
         "cost_usd": row.cost.as_usd(),
     });
+    if has_unpriced(row) {
+        object["unpriced_models"] = json!(row.unpriced_models);
+    }
     if let Some(title) = &row.title {
         object["title"] = Value::from(title.as_str());
     }
@@ -93,11 +105,7 @@ pub(crate) fn render(by: UsageBy, rows: &[UsageRow], total: &UsageRow, width: us
             units::count(read),
             units::count(usage.cache_read_tokens),
             units::count(usage.output_tokens),
-            units::cost_of(
-                row.cost,
-                usage,
-                by == UsageBy::Model && !row.key.is_empty() && !is_demo(&row.key),
-            ),
+            units::sum(row.cost, usage, has_unpriced(row)),
         ];
         if by == UsageBy::Session {
             cells.push(visible(row.title.as_deref().unwrap_or_default()));

@@ -57,6 +57,14 @@ pub(crate) fn cost_of(cost: NanoUsd, usage: &Usage, has_no_price: bool) -> Strin
     }
 }
 
+/// What some calls cost together: `$0.12+?` where nobody knows what a part of them cost, `$?` where nobody knows it of any.
+pub(crate) fn sum(cost: NanoUsd, usage: &Usage, has_unpriced: bool) -> String {
+    match has_unpriced && cost.0 > 0 {
+        true => format!("{}+?", self::cost(cost, usage)),
+        false => cost_of(cost, usage, has_unpriced),
+    }
+}
+
 /// The sign before what is estimated.
 fn about(usage: &Usage) -> &'static str {
     match usage.is_estimated() {

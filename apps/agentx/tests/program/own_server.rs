@@ -122,9 +122,23 @@ fn what_nobody_knows_the_price_of_costs_a_question_mark() {
         listed.stdout.contains(" $? ") && !listed.stdout.contains("$0"),
         "{listed}"
     );
-    let usage = sandbox.run(&["usage", "--by", "model"]);
-    assert!(
-        usage.stdout.contains('?') && !usage.stdout.contains("$0"),
-        "{usage}"
+    for line in [
+        &["usage", "--by", "model"][..],
+        &["usage", "--by", "day"],
+        &["usage", "--by", "session"],
+        &["usage", "--by", "cause"],
+        &["sessions", "stats"],
+    ] {
+        let ran = sandbox.run(line);
+        assert!(ran.stdout.contains("$?") && !ran.stdout.contains("$0"), "{ran}");
+    }
+    let stats = sandbox.run(&["sessions", "stats", "--json"]);
+    assert_eq!(stats.code, Some(0), "{stats}");
+    let json = sandbox.run(&["usage", "--json"]);
+    let rows: serde_json::Value = serde_json::from_str(&json.stdout).unwrap();
+    assert_eq!(
+        rows["rows"][0]["unpriced_models"],
+        serde_json::json!(["some"]),
+        "{json}"
     );
 }

@@ -352,3 +352,25 @@ fn a_run_that_was_killed_leaves_nobody_without_a_question() {
     assert!(!sandbox.path("ws/two").exists(), "{again}");
     assert_eq!(again.code, Some(7), "{again}");
 }
+
+#[test]
+fn limits_of_one_run_end_with_it() {
+    let sandbox = Sandbox::new();
+    let limited = sandbox.run(&["run", "--yes", "--max-iterations", "0", "run touch one"]);
+    assert_eq!(limited.code, Some(6), "{limited}");
+    let again = sandbox.run(&["run", "--yes", "--last", "run touch two"]);
+    assert_eq!(again.code, Some(0), "{again}");
+    assert!(sandbox.path("ws/two").exists(), "{again}");
+    let limited = sandbox.run(&[
+        "run",
+        "--yes",
+        "--last",
+        "--max-iterations",
+        "0",
+        "run touch three",
+    ]);
+    assert_eq!(limited.code, Some(6), "{limited}");
+    sandbox.config("limits: { max_iterations: 0 }\n");
+    let by_settings = sandbox.run(&["run", "--yes", "--last", "run touch four"]);
+    assert_eq!(by_settings.code, Some(6), "{by_settings}");
+}

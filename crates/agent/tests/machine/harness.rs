@@ -333,11 +333,16 @@ impl Session {
     }
 
     pub(crate) fn fork(&mut self) {
+        self.fork_as(true);
+    }
+
+    /// `hold` as in [`SessionForked`]; false in logs of earlier programs.
+    pub(crate) fn fork_as(&mut self, hold: bool) {
         self.open.clear();
         self.happens(SessionForked {
             parent: "ses_0".into(),
             at_seq: self.log.len() as u64,
-            hold: false,
+            hold,
         });
         self.restart();
     }

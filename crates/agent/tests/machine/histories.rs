@@ -280,7 +280,7 @@ fn happen(session: &mut Session, op: Op) {
         13..=17 => world(session, a, b),
         18 | 19 => person(session, a, b),
         20 | 21 => stray(session, a, b, c),
-        22 if a.is_multiple_of(3) => session.fork(),
+        22 if a.is_multiple_of(3) => session.fork_as(a.is_multiple_of(2)),
         22 | 23 => session.restart(),
         24 | 25 => {
             let change = change(a, b, session);

@@ -227,6 +227,29 @@ fn a_program_that_dies_while_it_closes_a_session_holds_the_queue_back_too() {
     });
 }
 
+/// What was queued in the session that was copied is queued there, too: in the copy it begins nothing by itself.
+#[test]
+fn what_is_queued_is_held_back_in_a_fork() {
+    let mut session = Session::started(|_| {});
+    session.say("later");
+    session.fork();
+    assert!(session.agent.is_held());
+    assert_eq!(session.ends_of_runs().len(), 1);
+    assert_eq!(session.react().waiting().count(), 1);
+    assert!(session.open.is_empty(), "nothing is asked");
+    session.say("another way");
+    run_out(&mut session);
+    assert!(!session.agent.is_held());
+    assert_eq!(users(&session), ["user: go", "user: later", "user: another way"]);
+    session.check_replay();
+    // In logs of earlier programs it began.
+    let mut before = Session::started(|_| {});
+    before.say("later");
+    before.fork_as(false);
+    assert!(!before.agent.is_held());
+    assert!(before.sent().contains(&"user: later".to_owned()));
+}
+
 #[test]
 fn what_is_held_back_begins_when_a_person_wants_it_or_says_something_urgent() {
     let held = || {

@@ -355,8 +355,8 @@ impl<'a> Attempt<'a> {
     /// is said before its end.
     async fn say(&mut self, mut events: Vec<EnvironmentEvent>, gathered: bool) -> Step<()> {
         let mut uncounted = None;
-        for (index, event) in events.iter_mut().enumerate() {
-            self.call.price(event);
+        self.call.price(&mut events);
+        for (index, event) in events.iter().enumerate() {
             if self.started && matches!(event, EnvironmentEvent::StreamEnd(_)) {
                 let cost = self.counted.estimate(&self.call.request);
                 uncounted = cost.map(|cost| (index, cost));

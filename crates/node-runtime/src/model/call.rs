@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use agentx_runtime::EventSink;
-use agentx_types::{Action, EnvironmentEvent, ModelRequest, SessionId, StopReason, TakenIds};
+use agentx_types::{Action, EnvironmentEvent, ModelFellBack, ModelRequest, SessionId, StopReason, TakenIds};
 use reqwest::header::{ACCEPT_ENCODING, HeaderValue};
 use reqwest::{Method, Request};
 use tokio::sync::broadcast::{self, error::RecvError};
@@ -31,11 +31,27 @@ pub(super) struct Call {
 }
 
 impl Call {
-    /// Says what another model costs that goes on with the answer.
-    pub(super) fn price(&self, event: &mut EnvironmentEvent) {
-        if let EnvironmentEvent::ModelFellBack(fallback) = event {
-            let provider = &self.request.model.provider;
-            fallback.prices = (self.parts.prices)(provider, &fallback.model).map(Box::new);
+    /// Says what another model costs that goes on with the answer, and which one answers where it is not the one that was asked and
+    /// costs something else.
+    pub(super) fn price(&self, events: &mut Vec<EnvironmentEvent>) {
+        let asked = &self.request.model;
+        let price = |model: &str| (self.parts.prices)(&asked.provider, model);
+        let mut other = None;
+        for (at, event) in events.iter_mut().enumerate() {
+            match event {
+                EnvironmentEvent::ModelFellBack(fallback) => {
+                    fallback.prices = price(&fallback.model).map(Box::new);
+                }
+                EnvironmentEvent::StreamStart(start) if is_other(&asked.id, &start.model) => {
+                    let prices = price(&start.model).filter(|prices| *prices != asked.prices);
+                    other = prices.map(|prices| (at + 1, start.model.clone(), prices));
+                }
+                _ => {}
+            }
+        }
+        if let Some((at, model, prices)) = other {
+            let prices = Some(Box::new(prices));
+            events.insert(at, ModelFellBack { model, prices }.into());
         }
     }
 
@@ -189,4 +205,9 @@ impl Call {
     async fn say_last(&self, events: Vec<EnvironmentEvent>) {
         self.events.emit_all(events).await;
     }
+}
+
+/// Whether the server names another model than was asked: an alias and a dated version of it are one.
+fn is_other(asked: &str, answering: &str) -> bool {
+    !answering.starts_with(asked) && !asked.starts_with(answering)
 }

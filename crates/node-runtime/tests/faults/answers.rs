@@ -252,3 +252,43 @@ async fn another_model_that_goes_on_with_the_answer_is_named_with_its_price() {
         assert_eq!(said.text(), "hello");
     }
 }
+
+/// A gateway may let another model answer and say so only where the answer begins.
+#[tokio::test]
+async fn another_model_that_answers_is_booked_where_its_price_is_known() {
+    let prices = Prices {
+        input: 5,
+        ..Prices::default()
+    };
+    for (answering, known, is_booked) in [
+        ("other-model", "other-model", true),
+        ("other-model", "third-model", false),
+        ("test-model", "test-model", false),
+        ("test-model-20261101", "test-model-20261101", false),
+    ] {
+        let events = [
+            json!({"type": "message_start", "message": {"id": "msg_wire", "type": "message", "role": "assistant",
+                "model": answering, "content": [], "usage": {"input_tokens": 8, "output_tokens": 1}}}),
+            json!({"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": "hello"}}),
+            json!({"type": "content_block_stop", "index": 0}),
+            json!({"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {"output_tokens": 9}}),
+            json!({"type": "message_stop"}),
+        ];
+        let stream: String = events.iter().map(|event| format!("data: {event}\n\n")).collect();
+        let server = TestServer::start([Reply::stream().then(stream)]).await;
+        let caller = Caller::with(&server.url(), Api::Anthropic, |parts| {
+            parts.prices = Arc::new(move |_, model| (model == known).then_some(prices));
+        });
+        let said = caller.call().await;
+        let booked = said.events.iter().find_map(|event| match event {
+            EnvironmentEvent::ModelFellBack(fallback) => Some(fallback.clone()),
+            _ => None,
+        });
+        let expected = is_booked.then(|| ModelFellBack {
+            model: answering.to_owned(),
+            prices: Some(Box::new(prices)),
+        });
+        assert_eq!(booked, expected, "{answering} {known}");
+        assert_eq!(said.text(), "hello");
+    }
+}

@@ -305,10 +305,12 @@ pub trait Session: Send + Sync {
     /// Where it could not be committed.
     fn interrupt(&self, reason: Option<String>) -> BoxFuture<'_, Result<u64, RuntimeError>>;
 
-    /// Tries again at once what pauses between two attempts: an overloaded model, a server that is not there.
+    /// Tries again at once what pauses between two attempts: an overloaded model, a server that is not there. After a run that ended
+    /// without an answer, begins one that asks again what is there. Does nothing where there is neither. Returns the `seq` of the wish,
+    /// or of the input that begins the run.
     ///
     /// # Errors
-    /// Where nothing runs, or the wish could not be committed.
+    /// Where the wish could not be committed.
     fn retry(&self) -> BoxFuture<'_, Result<u64, RuntimeError>> {
         Box::pin(ready(Err(RuntimeError::not_offered(
             "does not try again on request",

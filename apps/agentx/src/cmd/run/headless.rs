@@ -11,7 +11,7 @@ use super::approver::{Approver, deny_where_it_would_ask};
 use super::beginning::{self, Words};
 use super::ending::{self, Ending};
 use super::facts::{drain, next_fact};
-use super::opening::{asks_again, open, say_notes};
+use super::opening::{asks_again, limits_again, open, say_notes};
 use super::prompt;
 use crate::args::{Global, OutputFormat, RunArgs, ViewArg};
 use crate::console::Console;
@@ -49,7 +49,7 @@ pub(crate) async fn run(
     let opened = open(&place, &mut loaded.settings, args, found.clone(), has_person).await;
     let (session, would_ask, there) = match (opened, found.filter(|_| !args.session.fork)) {
         (Err(error), Some(id)) => return RunResult::failed_in(&id, error),
-        (opened, _) => opened?,
+        (opened, _) => opened.map_err(CliError::unsaved)?,
     };
     say_notes(&place, &loaded.settings, session.as_ref(), there, console).await;
     // A session that was told to refuse stays so; one that was told so above, for want of a person, does not.
@@ -67,6 +67,7 @@ pub(crate) async fn run(
     if args.agent.yes || args.agent.approve.is_some() {
         asks_again(global, &place, &loaded.settings, session.as_ref()).await;
     }
+    limits_again(&place, &args.agent, session.as_ref()).await;
     if asked_before {
         // Whoever goes on with the session at a terminal is asked again. Where that cannot be said, calls stay refused.
         let _ = session.change(ConfigChange::Approval(ApprovalMode::Ask)).await;

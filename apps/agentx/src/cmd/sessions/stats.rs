@@ -1,8 +1,10 @@
 //! `agentx sessions stats`: what sessions came to.
 
-use agentx::runtime::{Runtime, SessionInfo, SessionQuery, SessionStats, stats_of};
+use agentx::runtime::{Runtime, SessionInfo, SessionQuery, SessionStats, UsageBy, UsageQuery, stats_of};
+use agentx::types::SessionId;
 
 use crate::args::StatsArgs;
+use crate::cmd::spending;
 use crate::console::Console;
 use crate::error::CliError;
 use crate::render::clean::visible;
@@ -27,7 +29,20 @@ pub(crate) async fn run(
     if json {
         return console.out_pretty(&stats);
     }
-    console.out(&render(&stats, of.is_some(), console.out_width()))
+    let has_unpriced = has_unpriced(runtime, of.clone()).await;
+    console.out(&render(&stats, of.is_some(), has_unpriced, console.out_width()))
+}
+
+/// Whether nobody knows what a part of the calls cost. Where that cannot be found out, the sum is shown as it is.
+async fn has_unpriced(runtime: &dyn Runtime, session: Option<SessionId>) -> bool {
+    let query = UsageQuery {
+        owner: runtime.owner().clone(),
+        by: UsageBy::Model,
+        session,
+        since: None,
+    };
+    let rows = runtime.usage(query).await.unwrap_or_default();
+    rows.iter().any(spending::has_unpriced)
 }
 
 async fn all(runtime: &dyn Runtime) -> Result<Vec<SessionInfo>, CliError> {
@@ -40,7 +55,7 @@ async fn all(runtime: &dyn Runtime) -> Result<Vec<SessionInfo>, CliError> {
     Ok(runtime.sessions(query).await?)
 }
 
-fn render(stats: &SessionStats, is_one: bool, width: usize) -> String {
+fn render(stats: &SessionStats, is_one: bool, has_unpriced: bool, width: usize) -> String {
     let mut rows = Vec::new();
     let mut row = |name: &str, value: String| rows.push(vec![name.to_owned(), value]);
     if !is_one {
@@ -50,7 +65,7 @@ fn render(stats: &SessionStats, is_one: bool, width: usize) -> String {
     row("messages", stats.messages.to_string());
     row("model calls", stats.model_calls.to_string());
     row("tokens", units::usage(&stats.usage));
-    row("cost", units::cost(stats.cost, &stats.usage));
+    row("cost", units::sum(stats.cost, &stats.usage, has_unpriced));
     if let Some(stored) = &stats.stored {
         row("stored", units::bytes(stored.facts));
         if stored.blobs > 0 {
@@ -101,7 +116,7 @@ mod tests {
             stored: Some(stored),
             ..SessionStats::default()
         };
-        let text = render(&stats, false, 40);
+        let text = render(&stats, false, false, 40);
         let said: Vec<Vec<&str>> = text
             .lines()
             .map(|line| line.split_whitespace().collect())
