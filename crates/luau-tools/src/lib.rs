@@ -2,6 +2,8 @@
 //!
 #![doc = include_str!("../../../docs/LUAU.md")]
 
+mod decode;
+mod encode;
 mod error;
 mod flat;
 mod hatch;
@@ -17,6 +19,7 @@ mod looks;
 mod memory;
 mod natives;
 mod owner;
+mod pieces;
 mod prelude;
 mod prepared;
 mod random;

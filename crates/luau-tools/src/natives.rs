@@ -9,6 +9,7 @@ use crate::error::{Place, Reason, TOOL};
 use crate::hatch;
 use crate::host::{EffectKind, EffectPlace};
 use crate::limits::Limit;
+use crate::pieces::{Came, LARGE};
 use crate::random::Random;
 use crate::shared::Shared;
 use crate::stack;
@@ -163,15 +164,44 @@ pub(crate) fn text_of(error: &mlua::Error) -> String {
 }
 
 fn json(to: &Adder<'_>) -> mlua::Result<()> {
-    to.add("json_encode", |lua, shared, value: Luau| {
-        let made = shared.json(&value)?;
-        said(lua, made.map(|(value, _)| value.to_string()))
-    })?;
+    // A number instead of a value or a text: there is more to do, by `go_on` with that number, unless it has to be done at once.
     to.add(
-        "json_decode",
-        |lua, shared, (text, keep): (mlua::LuaString, bool)| match shared.decode(&text) {
-            Ok(value) => Ok((true, shared.luau(value, keep)?)),
-            Err(problem) => Ok((false, Luau::String(lua.create_string(problem)?))),
+        "decode",
+        |lua, shared, (text, keep, at_once): (mlua::LuaString, bool, bool)| {
+            if at_once || text.as_bytes().len() < LARGE {
+                return match shared.decode(&text) {
+                    Ok(value) => (true, shared.luau(value, keep)?).into_lua_multi(lua),
+                    Err(problem) => (false, problem).into_lua_multi(lua),
+                };
+            }
+            match shared.decoding(&text) {
+                Ok(decoding) => (Luau::Nil, shared.run()?.pieces.decode(decoding)).into_lua_multi(lua),
+                Err(problem) => (false, problem).into_lua_multi(lua),
+            }
+        },
+    )?;
+    to.add(
+        "encode",
+        |lua, shared, (value, at_once): (Luau, bool)| match shared.flat(&value)? {
+            Err(problem) => (false, problem).into_lua_multi(lua),
+            Ok(bytes) if at_once || bytes < LARGE => {
+                (true, hatch::take_value().to_string()).into_lua_multi(lua)
+            }
+            Ok(_) => (Luau::Nil, shared.run()?.pieces.encode(hatch::take())).into_lua_multi(lua),
+        },
+    )?;
+    // Nil and the number where there is still more to do.
+    to.add(
+        "go_on",
+        |lua, shared, (number, text, keep): (u64, Luau, Option<bool>)| {
+            hatch::look_soon();
+            match shared.run()?.pieces.go_on(number) {
+                Came::On => (Luau::Nil, number).into_lua_multi(lua),
+                Came::Read(flat) => (true, shared.luau(flat, keep == Some(true))?).into_lua_multi(lua),
+                Came::Written(text) => (true, lua.create_string(text)?).into_lua_multi(lua),
+                Came::NotRead(failed) => (false, shared.why_not_read(&text, &failed)).into_lua_multi(lua),
+                Came::Gone => (false, "another large value was begun meanwhile").into_lua_multi(lua),
+            }
         },
     )?;
     to.add("decode_whole", |_, shared, text: mlua::LuaString| {

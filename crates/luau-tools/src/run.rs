@@ -13,6 +13,7 @@ use crate::hatch;
 use crate::host::{Effect, EffectKind, EffectPlace};
 use crate::limits::{Limit, Limits};
 use crate::line::{Speaker, TIMED_OUT};
+use crate::pieces::Pieces;
 use crate::random::Random;
 use crate::script::Compiled;
 use crate::wakes::Wakes;
@@ -36,6 +37,8 @@ pub(crate) struct Run {
     pub(crate) charged: Cell<usize>,
     /// What of it came since garbage was collected last.
     pub(crate) grown: Cell<usize>,
+    /// What is done a piece at a time.
+    pub(crate) pieces: Pieces,
     watch: Watch,
     counts: Counts,
 }
@@ -71,6 +74,7 @@ impl Run {
             detached: RefCell::default(),
             charged: Cell::new(0),
             grown: Cell::new(0),
+            pieces: Pieces::default(),
             watch: Watch::new(now),
             counts: Counts::default(),
         }

@@ -8,9 +8,11 @@ use mlua::chunk::ChunkMode;
 use mlua::{Function, Lua, Table, Value as Luau};
 use serde_json::Value;
 
+use crate::decode::{Decoding, Failed};
 use crate::error::{Place, TOOL};
 use crate::flat::Flat;
 use crate::hatch;
+use crate::limits::Limits;
 use crate::run::Run;
 
 /// What the functions of Rust in a VM know.
@@ -136,13 +138,41 @@ impl Shared {
         })
     }
 
+    /// The same as [`Shared::decode`], a piece at a time.
+    pub(crate) fn decoding(&self, text: &mlua::LuaString) -> Result<Decoding, String> {
+        let run = self.run().map_err(|error| error.to_string())?;
+        let limits = run.limits();
+        let bytes = within(text, limits)?;
+        Ok(Decoding::of(bytes.to_vec(), limits.json_depth, limits.json))
+    }
+
+    /// Why a text was not read in pieces, in the words for one that is read at once.
+    pub(crate) fn why_not_read(&self, text: &Luau, failed: &Failed) -> String {
+        if let (Failed::NoJson, Luau::String(text)) = (failed, text)
+            && let Err(error) = serde_json::from_slice::<serde::de::IgnoredAny>(&text.as_bytes())
+        {
+            return error.to_string();
+        }
+        match (failed, self.run()) {
+            (Failed::TooLarge, Ok(run)) => {
+                let Limits { json, json_depth, .. } = run.limits();
+                let most = crate::limits::Bytes(*json);
+                format!("more than {most} of JSON, or nested deeper than {json_depth}")
+            }
+            _ => "a text or a number in it is none of JSON".to_owned(),
+        }
+    }
+
+    /// Puts JSON of a value into the hatch: about how many bytes it has; what is wrong with it otherwise.
+    pub(crate) fn flat(&self, value: &Luau) -> mlua::Result<Result<usize, String>> {
+        let problem: Option<String> = self.door(&self.gives)?.call(value)?;
+        Ok(problem.map_or_else(|| Ok(hatch::size()), Err))
+    }
+
     /// JSON of a value and its size; what is wrong with it otherwise.
     pub(crate) fn json(&self, value: &Luau) -> mlua::Result<Result<(Value, usize), String>> {
-        let problem: Option<String> = self.door(&self.gives)?.call(value)?;
-        Ok(match problem {
-            None => Ok((hatch::take_value(), hatch::size())),
-            Some(problem) => Err(problem),
-        })
+        let made = self.flat(value)?;
+        Ok(made.map(|bytes| (hatch::take_value(), bytes)))
     }
 
     /// A value of JSON. Nulls of objects are kept, or are absent keys.
@@ -159,13 +189,7 @@ impl Shared {
     pub(crate) fn decode(&self, text: &mlua::LuaString) -> Result<Flat, String> {
         let run = self.run().map_err(|error| error.to_string())?;
         let limits = run.limits();
-        let bytes = text.as_bytes();
-        if bytes.len() > limits.json {
-            return Err(format!(
-                "the text has more than {}",
-                crate::limits::Bytes(limits.json)
-            ));
-        }
+        let bytes = within(text, limits)?;
         let value: Value = serde_json::from_slice(&bytes).map_err(|error| error.to_string())?;
         Flat::of(&value, limits.json_depth, limits.json)
     }
@@ -173,6 +197,16 @@ impl Shared {
 
 fn not_ready() -> mlua::Error {
     mlua::Error::runtime("the VM is not ready")
+}
+
+/// The bytes of a text, if it is one that may be read.
+fn within(text: &mlua::LuaString, limits: &Limits) -> Result<mlua::BorrowedBytes, String> {
+    let bytes = text.as_bytes();
+    if bytes.len() > limits.json {
+        let most = crate::limits::Bytes(limits.json);
+        return Err(format!("the text has more than {most}"));
+    }
+    Ok(bytes)
 }
 
 /// A chunk that this process compiled.

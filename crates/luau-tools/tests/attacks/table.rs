@@ -1019,6 +1019,21 @@ pub(crate) const ATTACKS: &[Attack] = &[
         Code("script_error"),
     ),
     a(
+        "an error that says that memory is used up",
+        "error('not enough memory', 0)",
+        Says("script_error", "attack:2: not enough memory"),
+    ),
+    a(
+        "the same, caught",
+        "local ok, problem = pcall(error, 'not enough memory', 0) return not ok and string.find(problem, 'memory') ~= nil",
+        With("true"),
+    ),
+    a(
+        "an error at a level",
+        "local function f() error('above', 2) end f()",
+        Says("script_error", "attack:2: above"),
+    ),
+    a(
         "an error that is json.null",
         "error(ctx.json.null)",
         Code("script_error"),

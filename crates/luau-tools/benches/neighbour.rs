@@ -1,0 +1,108 @@
+//! How late a script goes on that shares its thread with a hostile one. Prints milliseconds, judges nothing.
+//!
+//! `cargo bench -p agentx-luau-tools --bench neighbour`, or `-- WORD` for the calls that have the word in them.
+//!
+//! The hostile script makes one dear call of the library over and over, for each that `tests/costs` states, until its limit ends it. The
+//! neighbour waits a millisecond again and again; how late it is is the time from the end of such a wait to its next one. The bar is 100 ms.
+#![allow(clippy::unwrap_used, reason = "a benchmark may panic, and prints figures")]
+
+#[allow(dead_code, reason = "the costs are stated for a test")]
+#[path = "../tests/costs/table.rs"]
+mod table;
+
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use agentx_luau_tools::{BoxFuture, Effect, EffectKind, Host, Lanes, Libraries, Limits, Outcome, Script};
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+
+const NEIGHBOUR: &str = "function invoke(ctx) while true do ctx.sleep(0.001) end end";
+
+/// Answers a wait when it is over, and notes how late the next one begins.
+#[derive(Default)]
+struct Waits {
+    since: Arc<Mutex<Option<Instant>>>,
+    late: Arc<Mutex<Vec<Duration>>>,
+}
+
+impl Host for Waits {
+    fn perform(&self, effect: Effect) -> BoxFuture<'static, Outcome> {
+        let since = Arc::clone(&self.since);
+        if let Some(since) = since.lock().unwrap().take() {
+            self.late.lock().unwrap().push(since.elapsed());
+        }
+        Box::pin(async move {
+            if effect.kind == EffectKind::Sleep {
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
+            *since.lock().unwrap() = Some(Instant::now());
+            Ok(Value::Null)
+        })
+    }
+}
+
+/// Answers nothing.
+struct Nothing;
+
+impl Host for Nothing {
+    fn perform(&self, _: Effect) -> BoxFuture<'static, Outcome> {
+        Box::pin(std::future::ready(Ok(Value::Null)))
+    }
+}
+
+/// How late the neighbour was, sorted, and how the hostile script ended.
+async fn beside(body: &str) -> (Vec<Duration>, String) {
+    let lanes = Lanes::new(1);
+    let script = |text: &str| Script::compile_on(Arc::clone(&lanes), "x", text, Libraries::new()).unwrap();
+    let (waits, stop) = (Waits::default(), CancellationToken::new());
+    let late = Arc::clone(&waits.late);
+    let neighbour = {
+        let (script, stop) = (script(NEIGHBOUR), stop.clone());
+        let limits = Limits {
+            effects: u64::MAX,
+            ..Limits::default()
+        };
+        tokio::spawn(async move { script.invoke(json!({}), Arc::new(waits), limits, stop).await })
+    };
+    let text = format!("function invoke(ctx) while true do pcall(function() {body} end) end end -- state");
+    let limits = Limits {
+        cpu: Duration::from_millis(500),
+        ..Limits::default()
+    };
+    let hostile = script(&text);
+    let hostile = hostile.invoke(json!({}), Arc::new(Nothing), limits, CancellationToken::new());
+    let ended = hostile
+        .await
+        .map_or_else(|error| error.code(), |_| "ok".to_owned());
+    stop.cancel();
+    let _ = neighbour.await;
+    let mut late = std::mem::take(&mut *late.lock().unwrap());
+    late.sort_unstable();
+    (late, ended)
+}
+
+fn main() {
+    let word = std::env::args().nth(1).filter(|word| !word.starts_with('-'));
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(1)
+        .enable_time()
+        .build()
+        .unwrap();
+    let mut worst = Duration::ZERO;
+    for body in table::COSTS.iter().flat_map(|(_, _, bodies)| bodies.iter()) {
+        if word.as_ref().is_some_and(|word| !body.contains(word.as_str())) {
+            continue;
+        }
+        let (late, ended) = runtime.block_on(async { tokio::spawn(beside(body)).await.unwrap() });
+        let ms = |at: usize| {
+            late.get(at.min(late.len().saturating_sub(1)))
+                .copied()
+                .unwrap_or_default()
+        };
+        let (usual, most) = (ms(late.len() / 2), ms(late.len()));
+        worst = worst.max(most);
+        println!("{most:>9.1?} at most, {usual:>9.1?} usually, ended by {ended}: {body}");
+    }
+    println!("{worst:.1?} at most in all");
+}

@@ -1,0 +1,342 @@
+//! JSON of a long text, read a piece at a time, so that others have their turn between two pieces. What it comes to is a value in a row,
+//! without a tree in between.
+
+use crate::flat::{Flat, Part};
+
+/// So many bytes of a text are read at a time: well below a millisecond.
+const PIECE: usize = 32 << 10;
+
+/// A text that is being read.
+pub(crate) struct Decoding {
+    text: Vec<u8>,
+    at: usize,
+    flat: Flat,
+    open: Vec<Open>,
+    next: Next,
+    depth: usize,
+    /// What may still come, as [`Flat::of`] counts it.
+    left: usize,
+}
+
+/// An array or an object that is not read to its end.
+struct Open {
+    at: usize,
+    count: usize,
+    is_object: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Next {
+    Value,
+    /// The first of an array, or its end.
+    ValueOrEnd,
+    Key,
+    /// The first of an object, or its end.
+    KeyOrEnd,
+    /// What follows a value in an array or an object.
+    CommaOrEnd,
+    /// Nothing but blanks.
+    Nothing,
+}
+
+/// Why it is not read to its end.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Failed {
+    /// It is no JSON.
+    NoJson,
+    /// It is too large, or too deep.
+    TooLarge,
+}
+
+impl Decoding {
+    /// Begins to read `text`, which may be nested so deep and hold so many bytes.
+    pub(crate) fn of(text: Vec<u8>, depth: usize, bytes: usize) -> Self {
+        Self {
+            text,
+            at: 0,
+            flat: Flat::default(),
+            open: Vec::new(),
+            next: Next::Value,
+            depth,
+            left: bytes,
+        }
+    }
+
+    /// Reads a piece more; `true` when all is read.
+    pub(crate) fn more(&mut self) -> Result<bool, Failed> {
+        let until = self.at.saturating_add(PIECE);
+        while self.at < until {
+            self.blanks();
+            let Some(byte) = self.text.get(self.at).copied() else {
+                return if self.next == Next::Nothing {
+                    Ok(true)
+                } else {
+                    Err(Failed::NoJson)
+                };
+            };
+            self.token(byte)?;
+        }
+        Ok(false)
+    }
+
+    /// What came of it.
+    pub(crate) fn take(&mut self) -> Flat {
+        std::mem::take(&mut self.flat)
+    }
+
+    fn blanks(&mut self) {
+        while matches!(self.text.get(self.at), Some(b' ' | b'\t' | b'\n' | b'\r')) {
+            self.at += 1;
+        }
+    }
+
+    fn token(&mut self, byte: u8) -> Result<(), Failed> {
+        match (self.next, byte) {
+            (Next::ValueOrEnd | Next::CommaOrEnd, b']') => self.close(false),
+            (Next::KeyOrEnd | Next::CommaOrEnd, b'}') => self.close(true),
+            (Next::CommaOrEnd, b',') => {
+                self.at += 1;
+                let is_object = self.open.last().is_some_and(|open| open.is_object);
+                self.next = if is_object { Next::Key } else { Next::Value };
+                Ok(())
+            }
+            (Next::Key | Next::KeyOrEnd, b'"') => self.key(),
+            (Next::Value | Next::ValueOrEnd, byte) => self.value(byte),
+            _ => Err(Failed::NoJson),
+        }
+    }
+
+    fn value(&mut self, byte: u8) -> Result<(), Failed> {
+        self.charge(2)?;
+        match byte {
+            b'[' => return self.open(false),
+            b'{' => return self.open(true),
+            b'"' => {
+                let text = self.string()?;
+                self.charge(text.len())?;
+                self.flat.text(&text);
+            }
+            b't' => self.word("true", Part::Bool(true))?,
+            b'f' => self.word("false", Part::Bool(false))?,
+            b'n' => self.word("null", Part::Null)?,
+            _ => {
+                let number = self.number()?;
+                self.flat.push(Part::Number(number));
+            }
+        }
+        self.valued();
+        Ok(())
+    }
+
+    /// A value is there.
+    fn valued(&mut self) {
+        self.next = match self.open.last_mut() {
+            Some(open) => {
+                open.count += 1;
+                Next::CommaOrEnd
+            }
+            None => Next::Nothing,
+        };
+    }
+
+    fn open(&mut self, is_object: bool) -> Result<(), Failed> {
+        if self.open.len() >= self.depth {
+            return Err(Failed::TooLarge);
+        }
+        self.at += 1;
+        self.open.push(Open {
+            at: self.flat.later(),
+            count: 0,
+            is_object,
+        });
+        self.next = if is_object {
+            Next::KeyOrEnd
+        } else {
+            Next::ValueOrEnd
+        };
+        Ok(())
+    }
+
+    fn close(&mut self, is_object: bool) -> Result<(), Failed> {
+        let open = self.open.pop().filter(|open| open.is_object == is_object);
+        let Open { at, count, .. } = open.ok_or(Failed::NoJson)?;
+        self.at += 1;
+        self.flat.fill(
+            at,
+            if is_object {
+                Part::Named(count)
+            } else {
+                Part::List(count)
+            },
+        );
+        self.valued();
+        Ok(())
+    }
+
+    fn key(&mut self) -> Result<(), Failed> {
+        let name = self.string()?;
+        self.left = self.left.saturating_sub(name.len() + 2);
+        self.flat.text(&name);
+        self.blanks();
+        if self.text.get(self.at) != Some(&b':') {
+            return Err(Failed::NoJson);
+        }
+        self.at += 1;
+        self.next = Next::Value;
+        Ok(())
+    }
+
+    fn charge(&mut self, bytes: usize) -> Result<(), Failed> {
+        self.left = self.left.checked_sub(bytes).ok_or(Failed::TooLarge)?;
+        Ok(())
+    }
+
+    fn word(&mut self, word: &str, part: Part) -> Result<(), Failed> {
+        let is_it = self
+            .text
+            .get(self.at..)
+            .is_some_and(|rest| rest.starts_with(word.as_bytes()));
+        self.at += word.len();
+        self.flat.push(part);
+        is_it.then_some(()).ok_or(Failed::NoJson)
+    }
+
+    /// A text in quotes, from the first of them.
+    fn string(&mut self) -> Result<String, Failed> {
+        let from = self.at;
+        let mut at = from + 1;
+        loop {
+            match self.text.get(at) {
+                Some(b'"') => break,
+                Some(b'\\') => at += 2,
+                Some(_) => at += 1,
+                None => return Err(Failed::NoJson),
+            }
+        }
+        self.at = at + 1;
+        let quoted = self.text.get(from..self.at).ok_or(Failed::NoJson)?;
+        serde_json::from_slice(quoted).map_err(|_| Failed::NoJson)
+    }
+
+    fn number(&mut self) -> Result<f64, Failed> {
+        let rest = self.text.get(self.at..).unwrap_or_default();
+        let is_part = |byte: &u8| matches!(byte, b'0'..=b'9' | b'-' | b'+' | b'.' | b'e' | b'E');
+        let length = rest.iter().position(|byte| !is_part(byte)).unwrap_or(rest.len());
+        let digits = rest.get(..length).unwrap_or_default();
+        self.at += length;
+        serde_json::from_slice(digits).map_err(|_| Failed::NoJson)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::Value;
+
+    use super::*;
+
+    fn read(text: &str, depth: usize, bytes: usize) -> Result<Flat, Failed> {
+        let mut decoding = Decoding::of(text.as_bytes().to_vec(), depth, bytes);
+        while !decoding.more()? {}
+        Ok(decoding.take())
+    }
+
+    /// What is read at once.
+    fn whole(text: &str, depth: usize, bytes: usize) -> Option<Flat> {
+        let value: Value = serde_json::from_str(text).ok()?;
+        Flat::of(&value, depth, bytes).ok()
+    }
+
+    #[test]
+    fn what_is_no_json_is_none() {
+        for text in [
+            "",
+            " ",
+            "[",
+            "]",
+            "[1",
+            "[1,",
+            "[1,]",
+            "[,1]",
+            "{",
+            "}",
+            "{]",
+            "[}",
+            "{\"a\"}",
+            "{\"a\":}",
+            "{\"a\":1,}",
+            "{1:2}",
+            "1 2",
+            "01",
+            "1.",
+            ".5",
+            "1e",
+            "--1",
+            "+1",
+            "1e999",
+            "nul",
+            "truefalse",
+            "\"",
+            "\"\\",
+            "\"\\x\"",
+            "\"\\ud800\"",
+            "\"\n\"",
+            "[1]]",
+            "nan",
+            "'a'",
+            "[1 2]",
+            "{\"a\":1 \"b\":2}",
+        ] {
+            assert_eq!(read(text, 9, 99), Err(Failed::NoJson), "{text}");
+        }
+        let bytes = Decoding::of(b"\"\xff\"".to_vec(), 9, 99).more();
+        assert_eq!(bytes, Err(Failed::NoJson));
+    }
+
+    #[test]
+    fn a_long_text_is_read_in_pieces() {
+        let text = format!("[{}0.5]", "0, [{\"a\": \"\\u0041\"}], ".repeat(1 << 14));
+        let mut decoding = Decoding::of(text.clone().into_bytes(), 9, 1 << 22);
+        let pieces = std::iter::from_fn(|| (!decoding.more().unwrap_or(true)).then_some(())).count();
+        assert!(pieces + 1 >= text.len() / PIECE, "{pieces}");
+        assert_eq!(Some(decoding.take()), whole(&text, 9, 1 << 22));
+    }
+
+    fn any_text() -> impl Strategy<Value = String> {
+        let leaf = prop_oneof![
+            Just("null".to_owned()),
+            any::<bool>().prop_map(|flag| flag.to_string()),
+            any::<f64>()
+                .prop_filter("finite", |number| number.is_finite())
+                .prop_map(|number| Value::from(number).to_string()),
+            any::<i64>().prop_map(|number| number.to_string()),
+            ".{0,9}".prop_map(|text| Value::from(text).to_string()),
+        ];
+        leaf.prop_recursive(5, 40, 5, |inner| {
+            let list = prop::collection::vec(inner.clone(), 0..5)
+                .prop_map(|items| format!("[{}]", items.join(" ,")));
+            let fields = prop::collection::btree_map(".{0,5}", inner, 0..5);
+            let object = fields.prop_map(|fields| {
+                let fields = fields
+                    .into_iter()
+                    .map(|(name, item)| format!("{}:\n{item}", Value::from(name)));
+                format!("{{{}}}", fields.collect::<Vec<_>>().join(","))
+            });
+            prop_oneof![list, object]
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn it_reads_what_is_read_at_once(text in any_text(), depth in 0_usize..7, bytes in 0_usize..200) {
+            prop_assert_eq!(read(&text, depth, bytes).ok(), whole(&text, depth, bytes));
+        }
+
+        #[test]
+        fn whatever_the_text_is_it_ends(text in "[\\[\\]{}:, \"\\\\0-9eE.+ntrufalse-]{0,40}") {
+            let value = serde_json::from_str::<Value>(&text).ok();
+            let read = read(&text, 99, 9999).ok();
+            prop_assert_eq!(read.is_some(), value.is_some());
+        }
+    }
+}
