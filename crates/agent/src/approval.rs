@@ -7,6 +7,7 @@ use agentx_types::{Access, AgentConfig, ApprovalMode, RULES_VERSION, Rule, RuleE
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::hosts;
 use crate::subject::Subject;
 
 /// What is to be done with a call.
@@ -150,6 +151,11 @@ fn judge_by(
             )
         }),
     };
+    // What the tool's file lets it reach belongs to the question, whoever asks it.
+    let asking = asking.map(|(reason, rules)| match &tool.reach {
+        Some(reach) if config.rules_version >= 7 => (format!("{reason}; {}", hosts::told(reach)), rules),
+        _ => (reason, rules),
+    });
     if asking.is_none()
         && let Some(allowing) = subject.allowed_by(rules)
     {

@@ -173,6 +173,35 @@ async fn what_is_allowed_for_the_session_is_not_asked_again_and_a_rule_that_deni
 }
 
 #[tokio::test]
+async fn a_script_that_wants_much_at_once_asks_one_thing_at_a_time() {
+    let text = "function invoke(ctx, args)
+        local all = {}
+        for turn = 1, 3 do all[turn] = ctx.invoke_async('bash', args) end
+        ctx.await_all(all)
+        return 'done'
+    end";
+    let outer = luau("outer", text, json!({"tools": ["bash"]}));
+    let bash = Recorder::bash();
+    let place = place(MemoryLog::new(), &outer, &bash, calls(&["call_1"]));
+    let session = open(&place).await;
+    place.say(&session, "go").await;
+    let mut heard = session.subscribe(0, View::Runtime).await.unwrap();
+    let mut asked = 0;
+    while asked < 3 {
+        if let Some(Delivery::Runtime(event)) = heard.next().await
+            && let RuntimeEvent::ApprovalRequested(question) = &event.event
+        {
+            assert_eq!(session.state().await.unwrap().pending_approvals.len(), 1);
+            answer(&session, &question.tool_call_id, ApprovalDecision::Once).await;
+            asked += 1;
+        }
+    }
+    place.until_done(&session, 0).await;
+    session.close().await;
+    assert_eq!((bash.count(), place.result("call_1").0), (3, ToolStatus::Success));
+}
+
+#[tokio::test]
 async fn an_interrupt_takes_the_question_back() {
     let (outer, bash) = (script("bash", "bash"), Recorder::bash());
     let place = place(MemoryLog::new(), &outer, &bash, calls(&["call_1"]));

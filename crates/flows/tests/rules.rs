@@ -215,7 +215,7 @@ async fn without_a_rule_a_script_calls_the_tools_that_its_file_names() {
         let all = script("bash", "*");
         if mode == ApprovalMode::Deny {
             let (status, text) = called(all.clone(), &bash, input.clone(), mode, &[]).await;
-            assert_eq!((status, bash.count()), (ToolStatus::Failed, 2), "{text}");
+            assert_eq!((status, bash.count()), (ToolStatus::Denied, 2), "{text}");
             let says = "name bash under `capabilities: tools` in place of `*`";
             assert!(text.contains(says), "{text}");
         }
@@ -233,7 +233,7 @@ async fn rules_about_places_hold_for_tools_that_only_a_script_has() {
     let cases = [
         (
             "secret/key",
-            ToolStatus::Failed,
+            ToolStatus::Denied,
             r#"the rule "deny read in secret/**" denies it"#,
         ),
         ("link", ToolStatus::Failed, "it leads to /workspace/secret/key"),
@@ -263,7 +263,7 @@ async fn a_script_does_not_change_what_runs_by_itself_without_a_rule_for_that_fi
         &wide,
     )
     .await;
-    assert_eq!((status, write.count()), (ToolStatus::Failed, 0), "{text}");
+    assert_eq!((status, write.count()), (ToolStatus::Denied, 0), "{text}");
     assert!(text.contains("can make other programs run something"), "{text}");
     let exact = [rule(
         RuleEffect::Allow,

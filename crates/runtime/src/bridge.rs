@@ -95,13 +95,7 @@ fn state_meaning(state: &StateOutput, out: &mut Vec<RuntimeEvent>) {
         StateOutput::ApprovalSettled {
             tool_call_id,
             allowed,
-        } => out.push(
-            ApprovalSettled {
-                tool_call_id,
-                allowed,
-            }
-            .into(),
-        ),
+        } => out.push(settled(tool_call_id, allowed)),
         StateOutput::Context { change } => out.push(ContextChanged { change }.into()),
         StateOutput::Closed { reason } => out.push(Closed { reason }.into()),
         StateOutput::InputQueued { .. }
@@ -109,6 +103,14 @@ fn state_meaning(state: &StateOutput, out: &mut Vec<RuntimeEvent>) {
         | StateOutput::ToolStarted { .. }
         | StateOutput::ToolEnded { .. } => {}
     }
+}
+
+fn settled(tool_call_id: ToolCallId, allowed: bool) -> RuntimeEvent {
+    ApprovalSettled {
+        tool_call_id,
+        allowed,
+    }
+    .into()
 }
 
 fn message_meaning(output: &MessageOutput, out: &mut Vec<RuntimeEvent>) {

@@ -37,6 +37,8 @@ pub struct Pauses(Arc<Shared>);
 struct Shared {
     times: Mutex<Times>,
     over: Notify,
+    /// A person is asked one thing at a time.
+    turn: tokio::sync::Mutex<()>,
 }
 
 #[derive(Debug, Default)]
@@ -51,6 +53,11 @@ struct Times {
 pub struct Pause(Arc<Shared>);
 
 impl Pauses {
+    /// Waits until no other question of the call is open. A script that wants much at once does not fill a screen.
+    pub(crate) async fn turn(&self) -> tokio::sync::MutexGuard<'_, ()> {
+        self.0.turn.lock().await
+    }
+
     /// It begins to wait for a person.
     #[must_use]
     pub fn begin(&self) -> Pause {

@@ -162,10 +162,11 @@ impl Journal {
         &self.pauses
     }
 
-    /// Asks about a call that this one wants to make: that is on record, a person may decide, and this waits for it. `None` where the
-    /// session is gone, or there is none.
+    /// Asks about a call that this one wants to make: that is on record, a person may decide, and this waits for it. Of all that a call of
+    /// the model wants to make, one is asked about at a time. `None` where the session is gone, or there is none.
     pub async fn ask(&self, asked: InnerCallAsked) -> Option<InnerDecision> {
         let events = self.events.as_ref()?;
+        let _turn = self.pauses.turn().await;
         let _pause = self.pauses.begin();
         events.ask(asked).await
     }

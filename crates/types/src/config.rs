@@ -141,6 +141,7 @@ pub struct ServerRules {
 /// - From 6 on, a window that was guessed from a refusal without a size is forgotten where the run ends before a model has answered, a small
 ///   request that is refused for its bytes is not made smaller, and an input without content after an unanswered one asks that again.
 /// - From 6 on, agents below one whose `approval` becomes stricter are as strict.
+/// - From 7 on, a question says what the file of its tool grants also where a rule asks.
 /// - From 7 on, rules that deny or ask, the guard and this number reach the agents below at once when they change for one above.
 /// - From 7 on, a command that is given input is asked about beside a rule that denies or asks, unless its program is known to take
 ///   input for data; short options of such a rule count in any order and grouping.

@@ -255,9 +255,35 @@ impl Desk {
 
 #[cfg(test)]
 mod tests {
-    use agentx::types::{Draft, Message, Role, RunStarted, SessionId, Source, Timestamp, UserMessageAdded};
+    use agentx::types::{
+        ApprovalSettled, Draft, Message, Role, RunStarted, SessionId, Source, Timestamp, UserMessageAdded,
+    };
 
     use super::*;
+
+    #[test]
+    fn a_question_of_a_script_is_gone_when_it_is_settled_elsewhere() {
+        let asked: ApprovalRequested = serde_json::from_value(serde_json::json!({
+            "tool_call_id": "call_1/1", "name": "bash", "input": {"command": "ls"}, "reason": "",
+            "suggested": {"effect": "allow", "tool": "bash"},
+        }))
+        .unwrap();
+        let settled = ApprovalSettled {
+            tool_call_id: asked.tool_call_id.clone(),
+            allowed: true,
+        };
+        let mut desk = Desk::default();
+        let mut hear = |event: RuntimeEvent, seq| {
+            let draft = Draft::new(Source::Agent, None, event);
+            desk.event(
+                &draft.into_envelope(SessionId::new("ses_1"), seq, Timestamp(0)),
+                false,
+            );
+            desk.question().is_some()
+        };
+        assert!(hear(asked.into(), 1));
+        assert!(!hear(settled.into(), 2));
+    }
 
     #[test]
     fn what_was_held_back_by_a_server_is_printed_once_when_it_is_sent_after_all() {

@@ -375,6 +375,13 @@ fn the_question_about_a_tool_says_what_it_reaches_and_always_keeps_the_host() {
     let why = judge(&config, &tool, &input).reason;
     assert_eq!(why, "it sends to api.example.org, gets the variables WEATHER_KEY");
     let kept = suggested(&config, &tool, &input);
+    let mut asks = config.clone();
+    asks.rules = vec![rule("ask weather")];
+    let why = judge(&asks, &tool, &input).reason;
+    assert_eq!(
+        why,
+        "the rule \"ask weather\" asks; it sends to api.example.org, gets the variables WEATHER_KEY"
+    );
     assert_eq!(kept.argument.as_deref(), Some("to api.example.org"));
     assert_eq!(kept.workspace.as_deref(), Some("/ws"));
     config.rules = vec![kept];

@@ -145,6 +145,8 @@ fn failed(error: &ScriptError) -> ToolOutcome {
         Reason::Cancelled => ToolStatus::Interrupted,
         Reason::Limit(agentx_luau_tools::Limit::Wall(_)) => ToolStatus::TimedOut,
         Reason::Arguments(_) => ToolStatus::Invalid,
+        // What a script was refused and did not catch, it was refused itself.
+        Reason::Failed(text) if text.starts_with("denied: ") => ToolStatus::Denied,
         _ => ToolStatus::Failed,
     };
     let details = json!({"code": error.code(), "script": error.script, "line": error.line});
