@@ -11,6 +11,7 @@ use crate::condense;
 use crate::keys::KeyPath;
 use crate::layers::Merged;
 use crate::models;
+use crate::quotas;
 use crate::settings::{CallSettings, Durability, Settings, ToolSettings};
 use crate::value::Value;
 use crate::{Folder, GitPrograms, Mistake, Origin, Places, Sourced};
@@ -56,6 +57,10 @@ pub(crate) fn settings(
         connect: get.text("connect").filter(|server| server != "local"),
         data_dir: data_dir(merged, places),
         members_dir: members_dir(merged, places),
+        quotas: quotas::quotas(&get),
+        trusted_proxies: get
+            .names(&KeyPath::dotted("server.trusted_proxies"))
+            .unwrap_or_default(),
         durability: match get.text("durability").as_deref() {
             Some("machine") => Durability::Machine,
             _ => Durability::Process,

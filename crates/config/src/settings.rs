@@ -7,7 +7,7 @@ use std::sync::Arc;
 use agentx_llm::Catalog;
 use agentx_types::{ApprovalMode, Condensing, Limits, ModelParams, Rule};
 
-use crate::{ChatSettings, Folder, GitPrograms, NamedFile, ScriptedAnswer, Secret, Sourced};
+use crate::{ChatSettings, Folder, GitPrograms, NamedFile, Quotas, ScriptedAnswer, Secret, Sourced};
 
 /// Everything that a program of AgentX can be told.
 #[derive(Clone, Debug)]
@@ -47,6 +47,10 @@ pub struct Settings {
     pub data_dir: PathBuf,
     /// Where a server has a directory for each of its members, absolute. Not below `data_dir`, which no tool opens.
     pub members_dir: PathBuf,
+    /// What a server lets each person have who is not its operator.
+    pub quotas: Quotas,
+    /// Addresses and networks of proxies whose word a server takes for whom they pass on.
+    pub trusted_proxies: Vec<String>,
     /// What committed events survive.
     pub durability: Durability,
     /// How much the program says about itself: `off`, `error`, `warn`, `info`, `debug`, `trace`.

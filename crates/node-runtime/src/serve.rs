@@ -48,6 +48,18 @@ impl NodeRuntime {
         Ok(found)
     }
 
+    /// Sessions of an owner in which a run is under way, or waits for somebody.
+    ///
+    /// # Errors
+    /// Where the store cannot be read.
+    pub async fn under_way_of(&self, owner: &OwnerId) -> Result<Vec<SessionId>, RuntimeError> {
+        let all = self.log().under_way().await?.into_iter();
+        Ok(all
+            .filter(|(_, of)| of == owner)
+            .map(|(session, _)| session)
+            .collect())
+    }
+
     /// Whether the last writer of a session was a server. The log is read from its end, in steps that become larger.
     async fn was_served(&self, session: &SessionId) -> Result<bool, RuntimeError> {
         let mut until = self.log().info(session).await?.last_seq;

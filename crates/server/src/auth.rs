@@ -10,18 +10,19 @@ use agentx_types::wire::{BEARER_SUBPROTOCOL, Problem};
 use agentx_types::{OwnerId, Seat, VISITORS};
 use axum::http::HeaderMap;
 use axum::http::header::{AUTHORIZATION, ORIGIN, SEC_WEBSOCKET_PROTOCOL};
-use base64::Engine as _;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde_json::Value;
 
 use crate::expiring::Expiring;
 use crate::known::KnownPeople;
+use crate::random::{hash, random};
 use crate::state::Caller;
 
 /// How long a challenge may be answered.
 const CHALLENGE_MS: u64 = 60_000;
 /// How long a token counts.
 const TOKEN_MS: u64 = 3_600_000;
+/// How many tokens one person may have; all visitors together count as one.
+const TOKENS_EACH: usize = 256;
 /// The header in which a program says what it calls itself.
 pub const CLIENT_HEADER: &str = "agentx-client";
 /// How long that name may be.
@@ -95,13 +96,14 @@ pub struct Token {
 }
 
 impl Auth {
-    /// `key` is the server's own, and `origin` what it calls itself; `capacities` are how many nonces and tokens are known at once.
+    /// `key` is the server's own, and `origin` what it calls itself; so many nonces are known at once, of all addresses
+    /// and of each, and so many tokens.
     pub fn new(
         keyring: Keyring,
         (key, origin): (PublicKey, String),
         allowed: Vec<String>,
         visitors: bool,
-        capacities: (usize, usize),
+        (nonces, tokens): ((usize, usize), usize),
     ) -> Self {
         Self {
             known: KnownPeople::new(keyring),
@@ -109,8 +111,8 @@ impl Auth {
             origin,
             allowed,
             visitors,
-            nonces: Mutex::new(Expiring::new(capacities.0)),
-            tokens: Mutex::new(Expiring::new(capacities.1)),
+            nonces: Mutex::new(Expiring::new(nonces.0, nonces.1)),
+            tokens: Mutex::new(Expiring::new(tokens, TOKENS_EACH)),
         }
     }
 
@@ -141,14 +143,16 @@ impl Auth {
         })
     }
 
-    /// A challenge over HTTP, where there is no connection that it could belong to: remembered until it is answered.
+    /// A challenge over HTTP, where there is no connection that it could belong to: remembered until it is answered. Where `address`
+    /// has many open, the oldest of its own is forgotten.
     ///
     /// # Errors
     /// Where the system has no randomness.
-    pub fn open_challenge(&self, now_ms: u64) -> Result<Challenge, Box<Problem>> {
+    pub fn open_challenge(&self, address: &str, now_ms: u64) -> Result<Challenge, Box<Problem>> {
         let challenge = self.challenge(now_ms)?;
         let mut nonces = self.nonces.lock().unwrap_or_else(PoisonError::into_inner);
-        nonces.insert(challenge.nonce.clone(), (), challenge.expires_at_ms, now_ms);
+        let key = (address, challenge.nonce.clone());
+        nonces.insert(key, (), challenge.expires_at_ms, now_ms);
         Ok(challenge)
     }
 
@@ -248,12 +252,10 @@ impl Auth {
         let identity = self.identify(public_key, &challenge, signature, now_ms)?;
         let token = random()?;
         let expires_at_ms = now_ms + TOKEN_MS;
-        self.tokens.lock().unwrap_or_else(PoisonError::into_inner).insert(
-            hash(&token),
-            identity.clone(),
-            expires_at_ms,
-            now_ms,
-        );
+        let mut tokens = self.tokens.lock().unwrap_or_else(PoisonError::into_inner);
+        let key = (identity.person.as_str(), hash(&token));
+        tokens.insert(key, identity.clone(), expires_at_ms, now_ms);
+        drop(tokens);
         Ok(Token {
             token,
             identity,
@@ -371,21 +373,6 @@ pub fn check_client(name: &str) -> Result<(), Box<Problem>> {
         "bad_request",
         &format!("a client's name has 1 to {CLIENT_CHARS} letters and digits of ASCII, `-`, `_` and `.`"),
     ))
-}
-
-/// 256 random bits as text.
-pub(crate) fn random() -> Result<String, Box<Problem>> {
-    let mut bytes = [0; 32];
-    getrandom::fill(&mut bytes)
-        .map_err(|error| problem("unavailable", &format!("the system has no randomness: {error}")))?;
-    Ok(URL_SAFE_NO_PAD.encode(bytes))
-}
-
-fn hash(token: &str) -> [u8; 32] {
-    let digest = ring::digest::digest(&ring::digest::SHA256, token.as_bytes());
-    let mut hash = [0; 32];
-    hash.copy_from_slice(digest.as_ref());
-    hash
 }
 
 /// A problem with nothing but its code and words.

@@ -101,6 +101,7 @@ impl ServerState {
         let (state, caller) = (self.clone(), caller.clone());
         whole(async move {
             let hand = Hand::new(&state, &caller, &frame.session_id).await?;
+            let _counted = hand.may_run().await?;
             let key = frame.idempotency_key.clone();
             let input = UserInput {
                 content,
@@ -157,6 +158,7 @@ impl ServerState {
         let (state, caller, session) = (self.clone(), caller.clone(), session.clone());
         whole(async move {
             let hand = Hand::new(&state, &caller, &session).await?;
+            let _counted = hand.may_run().await?;
             hand.drive(wheel_epoch, |session| async move { session.retry().await })
                 .await
         })
@@ -266,6 +268,7 @@ impl ServerState {
         let (state, caller, (session, wheel_epoch)) = (self.clone(), caller.clone(), frame);
         whole(async move {
             let hand = Hand::new(&state, &caller, &session).await?;
+            let _counted = hand.may_run().await?;
             hand.drive(wheel_epoch, |session| async move { session.context(wish).await })
                 .await
         })

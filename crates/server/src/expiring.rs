@@ -1,51 +1,132 @@
-//! What counts for some time only, in bounded memory: nonces and tokens.
+//! What counts for some time only, in bounded memory: nonces and tokens. Each belongs to somebody, an address or a person, and
+//! whoever has many loses their own first.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::hash::Hash;
 
-/// What counts until some time. Where there is no room, what ends first makes it.
+/// When something ends; a number keeps those apart that end together.
+type End = (u64, u64);
+
+/// What counts until some time. Somebody who has as much as they may loses what of theirs ends first; where all is full, whoever has
+/// most does.
 pub(crate) struct Expiring<K, V> {
     capacity: usize,
-    entries: HashMap<K, (V, u64, u64)>,
-    /// The keys by when they end; a number keeps those apart that end together.
-    ends: BTreeMap<(u64, u64), K>,
+    each: usize,
+    entries: HashMap<K, Entry<V>>,
+    /// The keys by when they end.
+    ends: BTreeMap<End, K>,
+    /// What each one has.
+    holders: HashMap<String, BTreeSet<End>>,
     numbers: u64,
 }
 
-impl<K: Clone + Eq + std::hash::Hash, V> Expiring<K, V> {
-    pub(crate) fn new(capacity: usize) -> Self {
+struct Entry<V> {
+    value: V,
+    end: End,
+    holder: String,
+}
+
+impl<K: Clone + Eq + Hash, V> Expiring<K, V> {
+    /// At most `capacity` in all, and `each` of one holder.
+    pub(crate) fn new(capacity: usize, each: usize) -> Self {
         Self {
             capacity: capacity.max(1),
+            each: each.max(1),
             entries: HashMap::new(),
             ends: BTreeMap::new(),
+            holders: HashMap::new(),
             numbers: 0,
         }
     }
 
-    pub(crate) fn insert(&mut self, key: K, value: V, until: u64, now: u64) {
-        while let Some(((end, number), _)) = self.ends.first_key_value() {
-            if *end > now && self.entries.len() < self.capacity {
+    pub(crate) fn insert(&mut self, (holder, key): (&str, K), value: V, until: u64, now: u64) {
+        self.remove(&key);
+        while let Some((end, _)) = self.ends.first_key_value()
+            && end.0 <= now
+        {
+            self.remove_at(*end);
+        }
+        while let Some(end) = self.holders.get(holder).filter(|own| own.len() >= self.each) {
+            let Some(first) = end.first().copied() else { break };
+            self.remove_at(first);
+        }
+        while self.entries.len() >= self.capacity {
+            let most = self.holders.values().max_by_key(|own| own.len());
+            let Some(first) = most.and_then(|own| own.first().copied()) else {
                 break;
-            }
-            let place = (*end, *number);
-            if let Some(key) = self.ends.remove(&place) {
-                self.entries.remove(&key);
-            }
+            };
+            self.remove_at(first);
         }
         self.numbers += 1;
-        self.ends.insert((until, self.numbers), key.clone());
-        if let Some((_, until, number)) = self.entries.insert(key, (value, until, self.numbers)) {
-            self.ends.remove(&(until, number));
-        }
+        let (end, holder) = ((until, self.numbers), holder.to_owned());
+        self.ends.insert(end, key.clone());
+        self.holders.entry(holder.clone()).or_default().insert(end);
+        self.entries.insert(key, Entry { value, end, holder });
     }
 
     pub(crate) fn get(&self, key: &K, now: u64) -> Option<&V> {
-        let (value, until, _) = self.entries.get(key)?;
-        (*until > now).then_some(value)
+        let entry = self.entries.get(key)?;
+        (entry.end.0 > now).then_some(&entry.value)
     }
 
     pub(crate) fn take(&mut self, key: &K, now: u64) -> Option<(V, u64)> {
-        let (value, until, number) = self.entries.remove(key)?;
-        self.ends.remove(&(until, number));
-        (until > now).then_some((value, until))
+        let entry = self.remove(key)?;
+        (entry.end.0 > now).then_some((entry.value, entry.end.0))
+    }
+
+    fn remove_at(&mut self, end: End) {
+        if let Some(key) = self.ends.get(&end).cloned() {
+            self.remove(&key);
+        }
+    }
+
+    fn remove(&mut self, key: &K) -> Option<Entry<V>> {
+        let entry = self.entries.remove(key)?;
+        self.ends.remove(&entry.end);
+        if let Some(own) = self.holders.get_mut(&entry.holder) {
+            own.remove(&entry.end);
+            if own.is_empty() {
+                self.holders.remove(&entry.holder);
+            }
+        }
+        Some(entry)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_has_many_loses_their_own() {
+        let mut known = Expiring::new(10, 4);
+        known.insert(("honest", 0), (), 60, 0);
+        for n in 1..100 {
+            known.insert(("flood", n), (), 60, 0);
+        }
+        assert!(known.get(&0, 1).is_some(), "somebody else's stays");
+        assert_eq!(known.entries.len(), 5);
+        assert!(known.get(&99, 1).is_some() && known.get(&95, 1).is_none());
+        // Many addresses with a few each.
+        for n in 100..200 {
+            known.insert((&format!("flood{}", n % 5), n), (), 60, 0);
+        }
+        assert!(known.get(&0, 1).is_some(), "who has least loses last");
+        assert_eq!(known.entries.len(), 10);
+    }
+
+    #[test]
+    fn what_has_ended_is_forgotten_and_counts_for_nobody() {
+        let mut known = Expiring::new(10, 2);
+        known.insert(("ann", 1), "a", 10, 0);
+        known.insert(("ann", 2), "b", 20, 0);
+        assert_eq!(known.get(&1, 9), Some(&"a"));
+        assert_eq!(known.get(&1, 10), None);
+        known.insert(("ann", 3), "c", 30, 10);
+        assert_eq!((known.get(&2, 10), known.get(&3, 10)), (Some(&"b"), Some(&"c")));
+        assert_eq!(known.take(&2, 10), Some(("b", 20)));
+        assert_eq!(known.take(&2, 10), None);
+        assert_eq!(known.take(&3, 40), None);
+        assert!(known.entries.is_empty() && known.ends.is_empty() && known.holders.is_empty());
     }
 }

@@ -11,6 +11,7 @@ use agentx_types::{
 };
 
 use crate::deciding::Decider;
+use crate::quotas::Counted;
 use crate::rooms::Room;
 use crate::state::{Access, Caller, ServerState};
 use crate::trust::change_of_server;
@@ -41,6 +42,11 @@ impl Hand {
             room,
             session,
         })
+    }
+
+    /// Whether something more may run in this session, as far as its owner's quotas go.
+    pub(crate) async fn may_run(&self) -> Result<Option<Counted>, RuntimeError> {
+        self.state.may_run(&self.access.owner, self.room.id()).await
     }
 
     pub(crate) fn needs(&self, role: SessionRole, what: &str) -> Result<(), RuntimeError> {

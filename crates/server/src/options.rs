@@ -31,6 +31,8 @@ pub struct ServerOptions {
     pub tls: Option<(PathBuf, PathBuf)>,
     /// Listening beyond this machine without TLS is meant: a proxy in front has it.
     pub insecure_listen: bool,
+    /// Addresses and networks of proxies that say whom they pass on, besides those of the settings.
+    pub trusted_proxies: Vec<String>,
     /// What it puts up with.
     pub limits: Limits,
 }
@@ -44,6 +46,7 @@ impl Default for ServerOptions {
             allow_visitors: false,
             tls: None,
             insecure_listen: false,
+            trusted_proxies: Vec::new(),
             limits: Limits::default(),
         }
     }

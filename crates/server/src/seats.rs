@@ -4,12 +4,16 @@
 //! that way. A connection that has shown a key or a token counts for its person instead.
 
 use std::collections::HashMap;
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use agentx_types::wire::Problem;
+use axum::extract::ConnectInfo;
+use axum::http::Extensions;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
+use crate::auth::problem;
 use crate::state::ServerState;
 
 /// The connections of a server.
@@ -32,6 +36,19 @@ pub(crate) enum NoSeat {
     Address,
 }
 
+/// What whoever has too many connections is told.
+pub(crate) const TOO_MANY: &str =
+    "too many connections from this address have not said who they are; close some, or come back in a moment";
+
+impl NoSeat {
+    /// The same as a problem.
+    pub(crate) fn address() -> Box<Problem> {
+        let mut too_many = problem("too_many", TOO_MANY);
+        too_many.retry_after_ms = Some(1000);
+        too_many
+    }
+}
+
 /// That a connection is counted; it counts as long as a copy of this is somewhere.
 #[derive(Clone)]
 pub(crate) struct Permit(Arc<Counted>);
@@ -39,6 +56,8 @@ pub(crate) struct Permit(Arc<Counted>);
 struct Counted {
     state: Arc<ServerState>,
     _seat: OwnedSemaphorePermit,
+    /// For a connection of a proxy: by what those are counted whom it passes on.
+    shared: Option<(Arc<Unknown>, usize)>,
     unknown: Mutex<Option<OfAddress>>,
     lingers: AtomicBool,
 }
@@ -59,18 +78,31 @@ impl Seats {
         }
     }
 
-    /// A connection from this address.
+    /// A connection from this address. One that is `shared` is of a proxy: each of its requests counts for another address.
     ///
     /// # Errors
     /// Where there is no room for it.
-    pub(crate) fn take(&self, state: &Arc<ServerState>, address: IpAddr) -> Result<Permit, NoSeat> {
-        let of_address = self.of_address(address).ok_or(NoSeat::Address)?;
+    pub(crate) fn take(
+        &self,
+        state: &Arc<ServerState>,
+        address: IpAddr,
+        shared: bool,
+    ) -> Result<Permit, NoSeat> {
+        let of_address = match shared {
+            true => None,
+            false => Some(
+                self.unknown
+                    .add(address, self.per_address)
+                    .ok_or(NoSeat::Address)?,
+            ),
+        };
         let seat = self.all.clone().try_acquire_owned().map_err(|_| NoSeat::Full)?;
         state.counts().connections.add(1);
         Ok(Permit(Arc::new(Counted {
             state: state.clone(),
             _seat: seat,
-            unknown: Mutex::new(Some(of_address)),
+            shared: shared.then(|| (self.unknown.clone(), self.per_address)),
+            unknown: Mutex::new(of_address),
             lingers: AtomicBool::new(false),
         })))
     }
@@ -80,23 +112,26 @@ impl Seats {
         let all = u32::try_from(all).unwrap_or(u32::MAX);
         let _ = self.all.acquire_many(all).await;
     }
-
-    fn of_address(&self, address: IpAddr) -> Option<OfAddress> {
-        let network = network(address);
-        let mut counts = self.unknown.lock();
-        let count = counts.entry(network).or_default();
-        if *count >= self.per_address {
-            return None;
-        }
-        *count += 1;
-        Some(OfAddress {
-            unknown: self.unknown.clone(),
-            network,
-        })
-    }
 }
 
 impl Permit {
+    /// Whether the connection is of a proxy, and each of its requests of somebody else.
+    pub(crate) fn is_shared(&self) -> bool {
+        self.0.shared.is_some()
+    }
+
+    /// The connection of a proxy is used by somebody at this address from now on. `false` where that address has too many.
+    pub(crate) fn used_by(&self, address: IpAddr) -> bool {
+        let Some((unknown, most)) = &self.0.shared else {
+            return true;
+        };
+        self.identified();
+        let of_address = unknown.add(address, *most);
+        let has_room = of_address.is_some();
+        *self.0.unknown.lock().unwrap_or_else(PoisonError::into_inner) = of_address;
+        has_room
+    }
+
     /// Whoever is connected has said who they are: the connection counts for its address no more.
     pub(crate) fn identified(&self) {
         let of_address = self
@@ -120,6 +155,21 @@ impl Permit {
 }
 
 impl Unknown {
+    /// One more of this address, where it has not `most` yet.
+    fn add(self: &Arc<Self>, address: IpAddr, most: usize) -> Option<OfAddress> {
+        let network = network(address);
+        let mut counts = self.lock();
+        let count = counts.entry(network).or_default();
+        if *count >= most {
+            return None;
+        }
+        *count += 1;
+        Some(OfAddress {
+            unknown: self.clone(),
+            network,
+        })
+    }
+
     fn lock(&self) -> MutexGuard<'_, HashMap<IpAddr, usize>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -143,6 +193,13 @@ impl Drop for OfAddress {
     }
 }
 
+/// Where a request comes from, as it is counted.
+pub(crate) fn address_of(extensions: &Extensions) -> String {
+    let info = extensions.get::<ConnectInfo<SocketAddr>>();
+    info.map(|info| network(info.0.ip()).to_string())
+        .unwrap_or_default()
+}
+
 /// What counts as one address: of IPv6, the /64 that one customer of a network usually has (RFC 6177).
 fn network(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
@@ -162,14 +219,14 @@ mod tests {
 
     #[test]
     fn one_address_holds_its_share_and_gives_it_back() {
-        let seats = Seats::new(10, 2);
+        let seats = Arc::new(Unknown::default());
         let address = |text: &str| text.parse::<IpAddr>().unwrap();
-        let first = seats.of_address(address("10.0.0.1")).unwrap();
-        let _second = seats.of_address(address("::ffff:10.0.0.1")).unwrap();
-        assert!(seats.of_address(address("10.0.0.1")).is_none());
-        assert!(seats.of_address(address("10.0.0.2")).is_some());
+        let first = seats.add(address("10.0.0.1"), 2).unwrap();
+        let _second = seats.add(address("::ffff:10.0.0.1"), 2).unwrap();
+        assert!(seats.add(address("10.0.0.1"), 2).is_none());
+        assert!(seats.add(address("10.0.0.2"), 2).is_some());
         drop(first);
-        assert!(seats.of_address(address("10.0.0.1")).is_some());
+        assert!(seats.add(address("10.0.0.1"), 2).is_some());
     }
 
     #[test]

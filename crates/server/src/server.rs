@@ -12,6 +12,7 @@ use agentx_node_runtime::NodeRuntime;
 use agentx_runtime::{LogError, RuntimeError};
 use axum::Router;
 use axum::extract::{ConnectInfo, Request, State};
+use axum::http::StatusCode;
 use axum::middleware::{self, Next};
 use axum::response::Response;
 use hyper::server::conn::http1;
@@ -23,11 +24,12 @@ use tokio::sync::Semaphore;
 use tokio_rustls::TlsAcceptor;
 
 use crate::auth::Auth;
+use crate::forwarded::Proxies;
 use crate::hosts::Hosts;
 use crate::linger::Lingering;
 use crate::members;
 use crate::options::{HEAD_BYTES, ServerOptions};
-use crate::seats::{NoSeat, Permit, Seats};
+use crate::seats::{NoSeat, Permit, Seats, TOO_MANY};
 use crate::stall::Stalling;
 use crate::state::ServerState;
 use crate::{http, tls, unread, ws};
@@ -111,14 +113,29 @@ pub async fn bind(
         .server_key_or_new()
         .map_err(|error| ServerError::Options(format!("the server's own key: {error}")))?;
     let hosts = Hosts::new(options.listen, &origin);
+    let each = usize::try_from(settings.quotas.challenges).unwrap_or(usize::MAX);
+    let nonces = (options.limits.nonces, each);
     let auth = Auth::new(
         keyring,
         (*key.public_key(), origin),
         options.allow_origins.clone(),
         options.allow_visitors,
-        (options.limits.nonces, options.limits.tokens),
+        (nonces, options.limits.tokens),
     );
-    let state = ServerState::new(runtime, Arc::new(settings.clone()), (auth, hosts), options);
+    let proxies = Proxies::parse(
+        options
+            .trusted_proxies
+            .iter()
+            .chain(&settings.trusted_proxies)
+            .map(String::as_str),
+    )
+    .map_err(ServerError::Options)?;
+    let state = ServerState::new(
+        runtime,
+        Arc::new(settings.clone()),
+        (auth, hosts, proxies),
+        options,
+    );
     Ok(Server {
         state,
         listener,
@@ -213,7 +230,7 @@ async fn accept(
                 continue;
             }
         };
-        let permit = match seats.take(state, peer.ip()) {
+        let permit = match seats.take(state, peer.ip(), state.proxies().trusts(peer.ip())) {
             Ok(permit) => permit,
             Err(why) => {
                 turn_away(state, &stream, tls.is_some(), why);
@@ -250,12 +267,7 @@ fn turn_away(state: &ServerState, stream: &TcpStream, is_tls: bool, why: NoSeat)
             "full",
             "the server has as many connections as it takes; come back in a moment",
         ),
-        NoSeat::Address => (
-            "429 Too Many Requests",
-            "Too many",
-            "too_many",
-            "too many connections from this address have not said who they are; close some, or come back in a moment",
-        ),
+        NoSeat::Address => ("429 Too Many Requests", "Too many", "too_many", TOO_MANY),
     };
     let number = status.split(' ').next().unwrap_or_default();
     let body = format!(
@@ -273,13 +285,30 @@ fn turn_away(state: &ServerState, stream: &TcpStream, is_tls: bool, why: NoSeat)
 /// Lets a request in that is for this server, and sees to it that its body does not stand in the way of the next one.
 async fn enter(State(state): State<Arc<ServerState>>, request: Request, next: Next) -> Response {
     let answer = |request: Request| async {
-        match state
+        let host = state
             .hosts()
-            .check(request.version(), request.uri(), request.headers())
-        {
-            Ok(()) => next.run(request).await,
-            Err(problem) => http::problem_response(*problem),
+            .check(request.version(), request.uri(), request.headers());
+        if let Err(problem) = host {
+            return http::problem_response(*problem);
         }
+        let Some(permit) = request
+            .extensions()
+            .get::<Permit>()
+            .filter(|permit| permit.is_shared())
+            .cloned()
+        else {
+            return next.run(request).await;
+        };
+        // A connection of a proxy counts for whom it is used, as long as it is.
+        let client = request.extensions().get::<ConnectInfo<SocketAddr>>();
+        if client.is_some_and(|client| !permit.used_by(client.0.ip())) {
+            return http::problem_response(*NoSeat::address());
+        }
+        let response = next.run(request).await;
+        if response.status() != StatusCode::SWITCHING_PROTOCOLS {
+            permit.identified();
+        }
+        response
     };
     unread::answered(request, answer).await
 }
@@ -295,11 +324,13 @@ async fn serve<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
     let began = Arc::new(AtomicBool::new(false));
     let has_begun = began.clone();
     let unread = permit.clone();
+    let proxies = state.proxies().clone();
     let service = tower::ServiceBuilder::new()
         .map_request(move |mut request: hyper::Request<hyper::body::Incoming>| {
             has_begun.store(true, Ordering::Relaxed);
             request.extensions_mut().insert(permit.clone());
-            request.extensions_mut().insert(ConnectInfo(peer));
+            let client = proxies.client(peer, request.headers());
+            request.extensions_mut().insert(ConnectInfo(client));
             request.map(axum::body::Body::new)
         })
         .service(router);

@@ -8,17 +8,19 @@ use agentx_config::Settings;
 use agentx_node_runtime::NodeRuntime;
 use agentx_runtime::{LogError, Runtime as _, RuntimeError, Session};
 use agentx_types::wire::{Problem, WireView};
-use agentx_types::{AgentConfig, OwnerId, Seat, SessionId, SessionRole, Timestamp, VISITORS};
+use agentx_types::{AgentConfig, OwnerId, Seat, SessionId, SessionRole, Timestamp};
 use axum::http::HeaderMap;
 use tokio_util::sync::CancellationToken;
 
 use crate::auth::Auth;
 use crate::counts::Counts;
 use crate::feed::{Only, Place, Reader, Share, Shelf, Start};
+use crate::forwarded::Proxies;
 use crate::hosts::Hosts;
 use crate::members::server_rules;
 use crate::options::ServerOptions;
 use crate::outbox::Ear;
+use crate::quotas::Kept;
 use crate::rooms::{Membership, Room, Rooms};
 use crate::turns::Turns;
 
@@ -79,12 +81,13 @@ pub struct ServerState {
     options: ServerOptions,
     auth: Auth,
     hosts: Hosts,
+    proxies: Proxies,
     rooms: Rooms,
     counts: Arc<Counts>,
     history: Turns,
     checks: Turns,
     shelf: Arc<Shelf>,
-    sockets: Mutex<HashMap<OwnerId, usize>>,
+    pub(crate) kept: Kept,
     shutdown: CancellationToken,
 }
 
@@ -93,7 +96,7 @@ impl ServerState {
     pub(crate) fn new(
         runtime: Arc<NodeRuntime>,
         settings: Arc<Settings>,
-        (auth, hosts): (Auth, Hosts),
+        (auth, hosts, proxies): (Auth, Hosts, Proxies),
         options: ServerOptions,
     ) -> Arc<Self> {
         let counts = Arc::<Counts>::default();
@@ -111,12 +114,13 @@ impl ServerState {
             options,
             auth,
             hosts,
+            proxies,
             rooms,
             counts,
             history: Turns::new(readers_at_once()),
             checks: Turns::new(CHECKS),
             shelf: Arc::default(),
-            sockets: Mutex::new(HashMap::new()),
+            kept: Kept::default(),
             shutdown: CancellationToken::new(),
         })
     }
@@ -134,6 +138,11 @@ impl ServerState {
     /// Challenges and tokens.
     pub fn auth(&self) -> &Auth {
         &self.auth
+    }
+
+    /// The proxies that say whom they pass on.
+    pub(crate) fn proxies(&self) -> &Proxies {
+        &self.proxies
     }
 
     /// The names that it answers to.
@@ -336,44 +345,5 @@ impl ServerState {
             membership,
             role,
         })
-    }
-
-    /// A person has one connection more; `None` where they have too many. It is given back when the result is dropped.
-    pub fn count_in(self: &Arc<Self>, person: &OwnerId) -> Option<Counted> {
-        let limits = &self.options.limits;
-        let most = if person.as_str() == VISITORS {
-            // They are many; but there has to be room for people who are known.
-            limits.connections / 2
-        } else {
-            limits.connections_per_person
-        };
-        let mut sockets = self.sockets.lock().unwrap_or_else(PoisonError::into_inner);
-        let count = sockets.entry(person.clone()).or_default();
-        if *count >= most {
-            return None;
-        }
-        *count += 1;
-        Some(Counted {
-            state: self.clone(),
-            person: person.clone(),
-        })
-    }
-}
-
-/// That a person has a connection.
-pub struct Counted {
-    state: Arc<ServerState>,
-    person: OwnerId,
-}
-
-impl Drop for Counted {
-    fn drop(&mut self) {
-        let mut sockets = self.state.sockets.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(count) = sockets.get_mut(&self.person) {
-            *count -= 1;
-            if *count == 0 {
-                sockets.remove(&self.person);
-            }
-        }
     }
 }

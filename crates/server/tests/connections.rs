@@ -63,7 +63,7 @@ async fn a_signature_counts_for_its_own_connection_alone() {
 
 async fn token(world: &World) -> String {
     let state = &world.state;
-    let challenge = state.auth().open_challenge(state.now_ms()).unwrap();
+    let challenge = state.auth().open_challenge("127.0.0.1", state.now_ms()).unwrap();
     let signature = agentx_identity::sign_challenge(&world.operator, &challenge);
     let key = world.operator.public_key().to_string();
     let issued = state.auth().token(

@@ -6,6 +6,7 @@ mod lent;
 mod load;
 mod members;
 mod people;
+mod proxied;
 mod strangers;
 mod subscriptions;
 mod tls;

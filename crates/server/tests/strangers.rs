@@ -345,7 +345,7 @@ async fn a_token_over_http_makes_a_connection_known() {
     let world = world(|options| options.limits.connections_per_address = 2).await;
     let auth = world.state.auth();
     let now = world.state.now_ms();
-    let challenge = auth.open_challenge(now).unwrap();
+    let challenge = auth.open_challenge("127.0.0.1", now).unwrap();
     let token = auth
         .token(
             &world.operator.public_key().to_string(),

@@ -40,6 +40,9 @@ pub(crate) struct ServeArgs {
     /// Listen beyond this machine without TLS: something in front of it speaks TLS
     #[arg(long)]
     pub(crate) insecure_listen: bool,
+    /// Take the word of the proxy at this address or network for whom it passes on; may be repeated
+    #[arg(long, value_name = "ADDR|CIDR")]
+    pub(crate) trusted_proxy: Vec<String>,
     #[command(flatten)]
     pub(crate) limits: LimitArgs,
 }

@@ -106,6 +106,7 @@ fn options(args: &ServeArgs) -> ServerOptions {
         allow_visitors: args.allow_visitors,
         tls: args.tls_cert.clone().zip(args.tls_key.clone()),
         insecure_listen: args.insecure_listen,
+        trusted_proxies: args.trusted_proxy.clone(),
         limits: limits(&args.limits),
     }
 }

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::answer::Body;
 use super::body::{Json, OptionalJson};
-use super::extract::{Approving, Driving, In, Key, Owning};
+use super::extract::{Approving, CanFail, Driving, In, Key, Owning};
 use super::{Failure, Shared};
 use crate::options::KEY_CHARS;
 use crate::state::{Caller, ServerState};
@@ -137,6 +137,7 @@ pub(crate) async fn message(
     front: Shared,
     at: In<Driving>,
     Key(key): Key,
+    _: CanFail<507>,
     Json(request): Json<MessageRequest>,
 ) -> Result<Body<Recorded>, Failure> {
     let frame = UserInputFrame {
@@ -204,6 +205,7 @@ pub(crate) async fn revision(
 pub(crate) async fn context(
     front: Shared,
     at: In<Driving>,
+    _: CanFail<507>,
     Json(request): Json<ContextRequest>,
 ) -> Result<Body<Recorded>, Failure> {
     let place = (at.session, request.wheel_epoch);

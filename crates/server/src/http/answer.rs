@@ -83,13 +83,24 @@ impl<T: Serialize> IntoResponse for Tagged<T> {
 /// JSON that was written before, with its tag. The tag is weak: the same may come compressed.
 pub(crate) fn tagged_json(bytes: impl Into<axum::body::Bytes>) -> Response {
     let bytes = bytes.into();
-    let digest = ring::digest::digest(&ring::digest::SHA256, &bytes);
+    let tag = tag_of(&bytes);
+    json_with_tag(bytes, tag)
+}
+
+/// The tag of JSON.
+pub(crate) fn tag_of(bytes: &[u8]) -> Option<HeaderValue> {
+    let digest = ring::digest::digest(&ring::digest::SHA256, bytes);
     let tag = format!("W/\"{}\"", URL_SAFE_NO_PAD.encode(&digest.as_ref()[..16]));
+    HeaderValue::try_from(tag).ok()
+}
+
+/// JSON that was written before, with a tag that is known.
+pub(crate) fn json_with_tag(bytes: axum::body::Bytes, tag: Option<HeaderValue>) -> Response {
     let mut response = bytes.into_response();
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("private, no-cache"));
-    if let Ok(tag) = HeaderValue::try_from(tag) {
+    if let Some(tag) = tag {
         headers.insert(ETAG, tag);
     }
     response

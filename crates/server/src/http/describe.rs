@@ -178,3 +178,4 @@ described!(A, B);
 described!(A, B, C);
 described!(A, B, C, D);
 described!(A, B, C, D, E);
+described!(A, B, C, D, E, F);

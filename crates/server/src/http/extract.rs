@@ -5,7 +5,7 @@ use std::convert::Infallible;
 use std::marker::PhantomData;
 
 use agentx_types::{SessionId, SessionRole};
-use axum::extract::{ConnectInfo, FromRequestParts, Path};
+use axum::extract::{FromRequestParts, Path};
 use axum::http::HeaderMap;
 use axum::http::header::{ACCEPT, HeaderName};
 use axum::http::request::Parts;
@@ -17,14 +17,14 @@ use super::describe::{Input, Needs, Operation};
 use super::{Failure, Shared, stream};
 use crate::feed::Place;
 use crate::options::KEY_CHARS;
-use crate::seats::Permit;
+use crate::seats::{Permit, address_of};
 use crate::state::{Access, Caller};
 
 /// The statuses of whoever has to say who they are.
 const ASKED: [u16; 4] = [400, 401, 403, 429];
 
-/// Anybody, with a page of an origin that may ask.
-pub(crate) struct Anybody;
+/// Anybody, with a page of an origin that may ask, and under which name they are counted.
+pub(crate) struct Anybody(pub(crate) String);
 
 /// Somebody: with a token, or a visitor where they are let in.
 pub(crate) struct Somebody(pub(crate) Caller);
@@ -90,6 +90,8 @@ pub(crate) struct Stream {
     pub(crate) after: Option<Place>,
     /// By which it is asked again, while the stream goes on, whether the caller is still who they were.
     pub(crate) headers: HeaderMap,
+    /// Where the reader is, as it is counted.
+    pub(crate) address: String,
 }
 
 impl<R> In<R> {
@@ -103,15 +105,6 @@ impl<R> In<R> {
     }
 }
 
-/// Under which name somebody who has not said who they are is counted.
-fn nameless(parts: &Parts) -> String {
-    let address = parts
-        .extensions
-        .get::<ConnectInfo<std::net::SocketAddr>>()
-        .map(|info| info.0.ip().to_string());
-    address.unwrap_or_default()
-}
-
 fn caller(parts: &Parts, front: &Shared) -> Result<Caller, Failure> {
     let caller = front.state.caller_of(&parts.headers);
     match &caller {
@@ -121,7 +114,7 @@ fn caller(parts: &Parts, front: &Shared) -> Result<Caller, Failure> {
             }
             front.count(caller.person.as_str())?;
         }
-        _ => front.count(&nameless(parts))?,
+        _ => front.count(&address_of(&parts.extensions))?,
     }
     Ok(caller?)
 }
@@ -136,9 +129,10 @@ impl FromRequestParts<Shared> for Anybody {
     type Rejection = Failure;
 
     async fn from_request_parts(parts: &mut Parts, front: &Shared) -> Result<Self, Failure> {
-        front.count(&nameless(parts))?;
+        let name = address_of(&parts.extensions);
+        front.count(&name)?;
         front.state.auth().check_origin(&parts.headers)?;
-        Ok(Self)
+        Ok(Self(name))
     }
 }
 
@@ -325,6 +319,7 @@ impl FromRequestParts<Shared> for Stream {
             is_wanted,
             after: after.transpose()?,
             headers: parts.headers.clone(),
+            address: address_of(&parts.extensions),
         })
     }
 }

@@ -110,11 +110,11 @@ fn status_of(code: &str) -> StatusCode {
         "unsupported_media_type" => StatusCode::UNSUPPORTED_MEDIA_TYPE,
         "bad_range" => StatusCode::RANGE_NOT_SATISFIABLE,
         "bad_json" | "unknown_model" | "unknown_command" => StatusCode::UNPROCESSABLE_ENTITY,
-        "rate_limited" | "too_many" => StatusCode::TOO_MANY_REQUESTS,
+        "rate_limited" | "too_many" | "quota_usage" => StatusCode::TOO_MANY_REQUESTS,
         "corrupt" | "newer" | "store" | "internal" => StatusCode::INTERNAL_SERVER_ERROR,
         "unreachable" => StatusCode::BAD_GATEWAY,
         "closing" | "timed_out" | "full" | "store_locked" => StatusCode::SERVICE_UNAVAILABLE,
-        "disk_full" => StatusCode::INSUFFICIENT_STORAGE,
+        "disk_full" | "quota_storage" => StatusCode::INSUFFICIENT_STORAGE,
         // What cannot be done as things stand: refused, busy, exists, ambiguous, fenced, unavailable, stale_epoch, …
         _ => StatusCode::CONFLICT,
     }

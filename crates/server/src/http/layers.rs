@@ -8,7 +8,8 @@ use axum::Router;
 use axum::body::{Body, HttpBody};
 use axum::extract::{DefaultBodyLimit, Request, State};
 use axum::http::header::{
-    CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE, ETAG, IF_NONE_MATCH, X_CONTENT_TYPE_OPTIONS,
+    CACHE_CONTROL, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, ETAG, IF_NONE_MATCH,
+    X_CONTENT_TYPE_OPTIONS,
 };
 use axum::http::{HeaderName, HeaderValue, Method, StatusCode};
 use axum::middleware::{self, Next};
@@ -16,6 +17,7 @@ use axum::response::{IntoResponse as _, Response};
 use tower_http::compression::{CompressionLayer, Predicate};
 use tower_http::cors::{AllowOrigin, CorsLayer};
 
+use super::openapi::AsItIs;
 use super::{Failure, Shared};
 
 /// How long an answer may take to begin. What was begun in a session goes on.
@@ -60,6 +62,7 @@ async fn conditional(request: Request, next: Next) -> Response {
     if is_known && response.status() == StatusCode::OK {
         *response.status_mut() = StatusCode::NOT_MODIFIED;
         response.headers_mut().remove(CONTENT_LENGTH);
+        response.headers_mut().remove(CONTENT_ENCODING);
         response.headers_mut().remove(CONTENT_TYPE);
         *response.body_mut() = Body::empty();
     }
@@ -129,6 +132,7 @@ impl Predicate for Worth {
             kind.starts_with(b"application/json") || kind.starts_with(b"application/x-ndjson")
         });
         is_json
+            && response.extensions().get::<AsItIs>().is_none()
             && response
                 .body()
                 .size_hint()

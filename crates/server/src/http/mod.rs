@@ -36,7 +36,6 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use agentx_types::wire::Problem;
 use axum::Router;
-use axum::body::Bytes;
 use axum::extract::FromRequestParts;
 use axum::http::Method;
 use axum::http::request::Parts;
@@ -48,6 +47,7 @@ use describe::{Input, Operation};
 use failure::Failure;
 use lenses::Lenses;
 use once::Once;
+use openapi::Described;
 use rate::Rates;
 use route::Route;
 
@@ -306,7 +306,7 @@ pub(crate) struct Front {
     pub(crate) once: Once,
     lenses: Lenses,
     rates: Mutex<Rates>,
-    openapi: OnceLock<Bytes>,
+    openapi: OnceLock<Described>,
     requests: AtomicU64,
 }
 
@@ -331,9 +331,8 @@ impl Front {
     }
 
     /// The description, made when it is first asked for.
-    fn openapi(&self) -> Bytes {
-        let make = || Bytes::from(openapi::document().to_string());
-        self.openapi.get_or_init(make).clone()
+    fn openapi(&self) -> &Described {
+        self.openapi.get_or_init(Described::new)
     }
 }
 

@@ -1,15 +1,25 @@
 //! The OpenAPI 3.1 description: made from the table of routes and the types of their handlers, and nothing else.
 
+use std::convert::Infallible;
+use std::io::Write as _;
+
 use agentx_types::SessionRole;
 use agentx_types::wire::ServerNotice;
+use axum::body::Bytes;
+use axum::extract::FromRequestParts;
+use axum::http::HeaderValue;
+use axum::http::header::{ACCEPT_ENCODING, CONTENT_ENCODING, VARY};
+use axum::http::request::Parts;
 use axum::response::Response;
+use flate2::Compression;
+use flate2::write::GzEncoder;
 use schemars::generate::SchemaSettings;
 use schemars::transform::{Transform, transform_subschemas};
 use schemars::{Schema, SchemaGenerator};
 use serde_json::{Map, Value, json};
 
-use super::answer::{describe_tag, tagged_json};
-use super::describe::{Answer, Needs, Operation};
+use super::answer::{describe_tag, json_with_tag, tag_of};
+use super::describe::{Answer, Input, Needs, Operation};
 use super::failure::ProblemBody;
 use super::route::Route;
 use super::{Shared, table};
@@ -20,8 +30,72 @@ const ABOUT: &str = "What is not a stream, and event streams for places where so
 /// The description, as it is answered.
 pub(crate) struct Document(Response);
 
-pub(crate) async fn openapi(front: Shared) -> Document {
-    Document(tagged_json(front.openapi()))
+/// The description as bytes: made, and compressed, once.
+pub(crate) struct Described {
+    plain: Bytes,
+    /// Empty where that failed.
+    gzip: Bytes,
+    tag: Option<HeaderValue>,
+}
+
+impl Described {
+    pub(crate) fn new() -> Self {
+        let plain = Bytes::from(document().to_string());
+        let mut gzip = GzEncoder::new(Vec::new(), Compression::default());
+        // Writing to memory has no way to fail.
+        let gzip = gzip.write_all(&plain).and_then(|()| gzip.finish());
+        Self {
+            tag: tag_of(&plain),
+            plain,
+            gzip: gzip.unwrap_or_default().into(),
+        }
+    }
+}
+
+/// Whether an answer may come compressed.
+pub(crate) struct TakesGzip(bool);
+
+/// That an answer is as it is to be sent: nothing compresses it once more.
+#[derive(Clone, Copy)]
+pub(super) struct AsItIs;
+
+pub(crate) async fn openapi(front: Shared, TakesGzip(takes): TakesGzip) -> Document {
+    let described = front.openapi();
+    let is_gzip = takes && !described.gzip.is_empty();
+    let bytes = if is_gzip {
+        &described.gzip
+    } else {
+        &described.plain
+    };
+    let mut response = json_with_tag(bytes.clone(), described.tag.clone());
+    let headers = response.headers_mut();
+    headers.insert(VARY, HeaderValue::from_static("accept-encoding"));
+    if is_gzip {
+        headers.insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
+    }
+    response.extensions_mut().insert(AsItIs);
+    Document(response)
+}
+
+impl FromRequestParts<Shared> for TakesGzip {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, _: &Shared) -> Result<Self, Infallible> {
+        let values = parts.headers.get_all(ACCEPT_ENCODING).iter();
+        let mut codings = values
+            .filter_map(|value| value.to_str().ok())
+            .flat_map(|value| value.split(','));
+        Ok(Self(codings.any(|coding| {
+            let mut parts = coding.split(';').map(str::trim);
+            let is_gzip = parts.next().is_some_and(|name| name.eq_ignore_ascii_case("gzip"));
+            let weight = parts.find_map(|part| part.strip_prefix("q="));
+            is_gzip && weight.is_none_or(|weight| weight.parse().is_ok_and(|weight: f32| weight > 0.0))
+        })))
+    }
+}
+
+impl Input for TakesGzip {
+    fn describe(_: &mut Operation, _: &mut SchemaGenerator) {}
 }
 
 impl axum::response::IntoResponse for Document {

@@ -17,6 +17,7 @@ use super::query::Limit;
 use super::{Failure, Shared, act};
 use crate::deciding::Decider;
 use crate::options::TITLE_CHARS;
+use crate::quotas::check_size;
 use crate::state::{Caller, ServerState};
 use crate::trust::{named_of_server, of_server};
 
@@ -201,11 +202,18 @@ pub(crate) async fn create(
     Member(caller): Member,
     Key(key): Key,
     _: CanFail<404>,
+    _: CanFail<507>,
     Json(request): Json<CreateRequest>,
 ) -> Result<Made<Created>, Failure> {
+    if let Some(config) = &request.config {
+        check_size(&front.state.settings().quotas, config)?;
+    }
     let config = request.agent(&front.state, &caller)?;
     let (person, state, asked) = (caller.person.clone(), front.state.clone(), config.clone());
-    let make = async move { act::create(&state, &caller, config).await };
+    let make = async move {
+        let _counted = state.may_make(&caller.person).await?;
+        act::create(&state, &caller, config).await
+    };
     let made = front.once.make(&person, ("create", &asked), key, make).await?;
     Ok(made_at(made))
 }
@@ -240,13 +248,18 @@ pub(crate) async fn fork(
     front: Shared,
     at: In<Owning>,
     Key(key): Key,
+    _: CanFail<507>,
     OptionalJson(request): OptionalJson<ForkRequest>,
 ) -> Result<Made<Created>, Failure> {
     let (person, what) = (at.caller.person.clone(), at.session.to_string());
     if at.access.owner != person {
         return Err(RuntimeError::Denied(FORKS_ITS_OWNER.into()).into());
     }
-    let make = async move { Ok(at.access.runtime.fork(&at.session, request.at_seq).await?) };
+    let state = front.state.clone();
+    let make = async move {
+        let _counted = state.may_make(&at.access.owner).await?;
+        Ok(at.access.runtime.fork(&at.session, request.at_seq).await?)
+    };
     let asked = (&*what, &request.at_seq);
     let made = front.once.make(&person, asked, key, make).await?;
     Ok(made_at(made))

@@ -19,7 +19,8 @@ use super::extract::{In, Stream, Watching};
 use super::history::{Events, EventsQuery};
 use super::{Failure, Shared};
 use crate::feed::{Frame, Place, Step};
-use crate::state::{Counted, Following, ServerState};
+use crate::quotas::{Connected, Counted};
+use crate::state::{Following, ServerState};
 
 /// How many frames, and about how many bytes, are handed on at once.
 const AT_ONCE: (usize, usize) = (256, 64 << 10);
@@ -37,7 +38,13 @@ pub(crate) async fn events(
 ) -> Result<Events, Failure> {
     let after = wanted.after.unwrap_or((query.after_seq, u32::MAX));
     let state = &front.state;
-    let counted = state.count_in(&at.caller.person).ok_or_else(|| {
+    let who = Connected {
+        person: &at.caller.person,
+        operator: at.caller.operator,
+        visitor: at.caller.visitor,
+        address: &wanted.address,
+    };
+    let counted = state.count_in(&who).ok_or_else(|| {
         let many = "you have too many connections and streams; close some";
         Failure::new("too_many", many).retry_after(1000)
     })?;

@@ -44,8 +44,11 @@ pub(crate) struct Token {
     expires_at_ms: u64,
 }
 
-pub(crate) async fn challenge(front: Shared, _: Anybody) -> Result<Body<Challenge>, Failure> {
-    let challenge = front.state.auth().open_challenge(front.state.now_ms())?;
+pub(crate) async fn challenge(front: Shared, Anybody(address): Anybody) -> Result<Body<Challenge>, Failure> {
+    let challenge = front
+        .state
+        .auth()
+        .open_challenge(&address, front.state.now_ms())?;
     Ok(Body(Challenge {
         nonce: challenge.nonce,
         origin: challenge.origin,

@@ -30,6 +30,8 @@ pub(super) struct Shared {
     pub(super) allowance: Arc<Allowance>,
     /// Its place among the connections of the server.
     pub(super) permit: Option<Permit>,
+    /// Where it comes from, as it is counted.
+    pub(super) address: String,
     /// What is subscribed to. The reading half adds, the writing half takes away what ended by itself.
     subscriptions: Mutex<HashMap<SessionId, WireView>>,
     /// Who it is, as soon as that is known.
@@ -50,7 +52,7 @@ impl Shared {
 pub(super) async fn run(
     state: Arc<ServerState>,
     socket: Upgraded,
-    (known, permit): (Option<Identity>, Option<Permit>),
+    (known, permit, address): (Option<Identity>, Option<Permit>, String),
 ) {
     state.counts().sockets.add(1);
     let limits = &state.options().limits;
@@ -58,6 +60,7 @@ pub(super) async fn run(
         outbox: Arc::new(Outbox::new(limits.waiting())),
         allowance: Arc::new(Allowance::new()),
         permit,
+        address,
         subscriptions: Mutex::default(),
         identity: Mutex::default(),
         state: state.clone(),

@@ -24,7 +24,7 @@ use hyper::upgrade::OnUpgrade;
 
 use crate::auth::{Identity, bearer, bearer_subprotocol, problem};
 use crate::http::problem_response;
-use crate::seats::Permit;
+use crate::seats::{Permit, address_of};
 use crate::state::ServerState;
 
 /// The routes of the WebSocket.
@@ -42,6 +42,7 @@ async fn upgrade(State(state): State<Arc<ServerState>>, request: Request) -> Res
         Err(problem) => return problem_response(*problem),
     };
     let permit = parts.extensions.get::<Permit>().cloned();
+    let address = address_of(&parts.extensions);
     let upgrading = parts.extensions.get::<OnUpgrade>().cloned();
     // What is wrong with a request is axum's to say; it has the right status and headers for it.
     if let Err(rejection) = WebSocketUpgrade::from_request_parts(&mut parts, &state).await {
@@ -53,7 +54,7 @@ async fn upgrade(State(state): State<Arc<ServerState>>, request: Request) -> Res
     tokio::spawn(async move {
         match upgrading.await {
             // The connection counts as one until its end.
-            Ok(socket) => connection::run(state, socket, (known, permit)).await,
+            Ok(socket) => connection::run(state, socket, (known, permit, address)).await,
             Err(error) => tracing::debug!(%error, "a connection did not become a WebSocket"),
         }
     });

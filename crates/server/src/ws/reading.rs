@@ -15,7 +15,8 @@ use super::meter::{Meter, Ruling};
 use super::wire::Stream;
 use crate::auth::{Identity, check_client, problem};
 use crate::options::PROGRAM;
-use crate::state::{Caller, Counted};
+use crate::quotas::{Connected, Counted};
+use crate::state::Caller;
 
 /// How many frames a connection may send before it says who it is, pings included.
 const UNKNOWN_FRAMES: u32 = 32;
@@ -243,7 +244,12 @@ impl Reading {
     /// Somebody is who they say. Subscriptions of before keep the name that they were made under.
     fn admit(&mut self, identity: &Identity, client: &str) -> Result<(), End> {
         if self.counted.is_none() {
-            let counted = self.shared.state.count_in(&identity.person);
+            let counted = self.shared.state.count_in(&Connected {
+                person: &identity.person,
+                operator: identity.operator,
+                visitor: identity.visitor,
+                address: &self.shared.address,
+            });
             let too_many = || End::bye(1013, "too many connections of this person", Some(5000));
             self.counted = Some(counted.ok_or_else(too_many)?);
             self.visit = Some(Visit::begin(identity, client));

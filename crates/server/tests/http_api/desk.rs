@@ -165,22 +165,34 @@ impl Desk {
 
     /// A server whose settings have these rules, each as in `deny bash: git push *`.
     pub(crate) async fn ruled(options: ServerOptions, rules: &[&str]) -> Self {
-        Self::at(tempfile::tempdir().unwrap(), options, rules).await
+        Self::set(options, |settings| {
+            settings.rules = rules.iter().map(|rule| rule_of(rule)).collect();
+        })
+        .await
+    }
+
+    /// A server with other settings.
+    pub(crate) async fn set(options: ServerOptions, change: impl FnOnce(&mut Settings)) -> Self {
+        Self::at(tempfile::tempdir().unwrap(), options, change).await
     }
 
     /// A server whose folder has this `AGENTS.md`.
     pub(crate) async fn with_instructions(text: &str) -> Self {
         let directory = tempfile::tempdir().unwrap();
         std::fs::write(directory.path().join("AGENTS.md"), text).unwrap();
-        Self::at(directory, wide(), &[]).await
+        Self::at(directory, wide(), |_| {}).await
     }
 
-    async fn at(directory: tempfile::TempDir, options: ServerOptions, rules: &[&str]) -> Self {
+    async fn at(
+        directory: tempfile::TempDir,
+        options: ServerOptions,
+        change: impl FnOnce(&mut Settings),
+    ) -> Self {
         let mut settings = settings(directory.path());
         if directory.path().join("AGENTS.md").exists() {
             settings.folder.trust = FolderTrust::Trusted;
         }
-        settings.rules = rules.iter().map(|rule| rule_of(rule)).collect();
+        change(&mut settings);
         let keyring = Keyring::open(&settings.data_dir).unwrap();
         let operator = keyring.identity_or_new().unwrap();
         let people = [(); 3].map(|()| SecretKey::generate().unwrap());

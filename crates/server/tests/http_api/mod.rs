@@ -14,5 +14,6 @@ mod files;
 mod lists;
 mod members;
 mod parts;
+mod quotas;
 mod streams;
 mod walk;

@@ -82,10 +82,17 @@ impl World {
 
     /// The same, whose settings have these rules.
     pub async fn ruled(data: Arc<tempfile::TempDir>, options: ServerOptions, rules: Vec<Rule>) -> Self {
-        let settings = Settings {
-            rules,
-            ..settings(data.path())
-        };
+        Self::set(data, options, |settings| settings.rules = rules).await
+    }
+
+    /// The same with other settings.
+    pub async fn set(
+        data: Arc<tempfile::TempDir>,
+        options: ServerOptions,
+        change: impl FnOnce(&mut Settings),
+    ) -> Self {
+        let mut settings = settings(data.path());
+        change(&mut settings);
         let keyring = Keyring::open(data.path()).unwrap();
         let operator = keyring.identity_or_new().unwrap();
         let runtime = Arc::new(NodeRuntime::from_settings(&settings, "server-test").unwrap());
@@ -224,18 +231,28 @@ impl Client {
     }
 
     pub async fn authenticate(&mut self, hello: &Value, key: &SecretKey, name: &str) -> Value {
+        let payload = Self::proof(hello, key, name);
+        self.accepted("authenticate", payload).await
+    }
+
+    /// The same where the connection ends over it; what is said then.
+    pub async fn authenticate_unheard(&mut self, hello: &Value, key: &SecretKey, name: &str) -> Value {
+        self.send("authenticate", Self::proof(hello, key, name)).await;
+        self.bye().await
+    }
+
+    fn proof(hello: &Value, key: &SecretKey, name: &str) -> Value {
         let hello = &hello["payload"];
         let challenge = Challenge {
             nonce: hello["nonce"].as_str().unwrap().to_owned(),
             origin: hello["origin"].as_str().unwrap().to_owned(),
             expires_at_ms: hello["expires_at_ms"].as_u64().unwrap(),
         };
-        let payload = json!({
+        json!({
             "public_key": key.public_key().to_string(),
             "signature": sign_challenge(key, &challenge).to_string(),
             "client": name,
-        });
-        self.accepted("authenticate", payload).await
+        })
     }
 
     pub async fn raw(&mut self, text: impl Into<String>) {

@@ -1,0 +1,60 @@
+//! What a server lets each member have, and which proxies it believes. Its operator has no quotas.
+
+use agentx_types::NanoUsd;
+
+use crate::assemble::Getter;
+use crate::keys::KeyPath;
+
+/// What a server lets each person have who is not its operator. `None` is no limit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Quotas {
+    /// Sessions of a member.
+    pub sessions: Option<u64>,
+    /// Bytes of facts and blobs of all sessions of a member.
+    pub bytes: Option<u64>,
+    /// Sessions of a member in which something runs at once.
+    pub running: Option<u64>,
+    /// What the sessions of a member may cost within 24 hours.
+    pub cost: Option<NanoUsd>,
+    /// WebSockets and event streams of a member at once.
+    pub connections: Option<u64>,
+    /// The same of all visitors of one address (of IPv6, a /64).
+    pub visitor_connections: Option<u64>,
+    /// Challenges over HTTP that one address may have open; the oldest of its own makes room.
+    pub challenges: u64,
+    /// Agents that the configuration of a new session may have, itself included, whoever asks.
+    pub agents: u64,
+    /// Bytes that it may have as JSON, whoever asks.
+    pub config_bytes: u64,
+}
+
+impl Default for Quotas {
+    fn default() -> Self {
+        Self {
+            sessions: Some(1000),
+            bytes: Some(1 << 30),
+            running: Some(16),
+            cost: None,
+            connections: Some(256),
+            visitor_connections: Some(32),
+            challenges: 64,
+            agents: 256,
+            config_bytes: 1 << 20,
+        }
+    }
+}
+
+pub(crate) fn quotas(get: &Getter<'_>) -> Quotas {
+    let usual = Quotas::default();
+    Quotas {
+        sessions: get.count("quotas.sessions"),
+        bytes: get.count("quotas.bytes"),
+        running: get.count("quotas.running"),
+        cost: get.money(&KeyPath::dotted("quotas.cost")),
+        connections: get.count("quotas.connections"),
+        visitor_connections: get.count("quotas.visitor_connections"),
+        challenges: get.count("quotas.challenges").unwrap_or(usual.challenges),
+        agents: get.count("quotas.agents").unwrap_or(usual.agents),
+        config_bytes: get.count("quotas.config_bytes").unwrap_or(usual.config_bytes),
+    }
+}

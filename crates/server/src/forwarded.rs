@@ -1,0 +1,229 @@
+//! Who a request is from where proxies pass it on. What a header says of that is a claim that anybody can make, so it counts only
+//! where the connection is of a proxy that the operator trusts, and only as far as trusted proxies wrote it: the last address in it
+//! that is of none of them.
+//!
+//! `X-Forwarded-For` is what nginx and Caddy write; `Forwarded` is RFC 7239. A proxy that writes the one may pass the other on as the
+//! client sent it, so where both are there and differ, neither counts.
+
+use std::net::{IpAddr, SocketAddr};
+
+use axum::http::HeaderMap;
+use axum::http::header::{FORWARDED, HeaderName};
+
+const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
+
+/// The proxies that say whom they pass on.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Proxies(Vec<Network>);
+
+/// Addresses that begin alike.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Network {
+    address: u128,
+    /// How many of the 128 bits count.
+    bits: u32,
+}
+
+impl Proxies {
+    /// Reads addresses and networks such as `127.0.0.1`, `10.0.0.0/8`, `fd00::/8`.
+    ///
+    /// # Errors
+    /// What is wrong with the first one that is neither.
+    pub fn parse<'a>(written: impl IntoIterator<Item = &'a str>) -> Result<Self, String> {
+        let read = |text: &'a str| {
+            Network::parse(text.trim()).ok_or_else(|| {
+                format!(
+                    "{text:?} is no address of a proxy: write one as 127.0.0.1, or a network as 10.0.0.0/8"
+                )
+            })
+        };
+        written.into_iter().map(read).collect::<Result<_, _>>().map(Self)
+    }
+
+    /// Whether this is the address of one of them.
+    pub fn trusts(&self, address: IpAddr) -> bool {
+        let bits = bits_of(address);
+        self.0.iter().any(|network| network.has(bits))
+    }
+
+    /// Who a request is from that came from `peer`.
+    pub fn client(&self, peer: SocketAddr, headers: &HeaderMap) -> SocketAddr {
+        if !self.trusts(peer.ip()) {
+            return peer;
+        }
+        let old = self.last_unknown(&addresses(headers, &X_FORWARDED_FOR, whole));
+        let new = self.last_unknown(&addresses(headers, &FORWARDED, for_of));
+        match (old, new) {
+            (Some(one), Some(other)) if one != other => peer,
+            (Some(client), _) | (None, Some(client)) => SocketAddr::new(client, 0),
+            (None, None) => peer,
+        }
+    }
+
+    /// From the last to the first: a proxy writes behind what it was given. What cannot be read ends it, for whoever wrote that may
+    /// have made up all before it.
+    fn last_unknown(&self, hops: &[Option<IpAddr>]) -> Option<IpAddr> {
+        let mut last = None;
+        for hop in hops.iter().rev() {
+            let Some(address) = *hop else { return last };
+            last = Some(address);
+            if !self.trusts(address) {
+                return last;
+            }
+        }
+        last
+    }
+}
+
+impl Network {
+    fn parse(text: &str) -> Option<Self> {
+        let (address, bits) = match text.split_once('/') {
+            Some((address, bits)) => (address, Some(bits)),
+            None => (text, None),
+        };
+        let address: IpAddr = address.parse().ok()?;
+        let (most, before) = if address.is_ipv4() { (32, 96) } else { (128, 0) };
+        let is_number = |bits: &&str| !bits.is_empty() && bits.bytes().all(|byte| byte.is_ascii_digit());
+        let bits: u32 = match bits {
+            Some(bits) => Some(bits).filter(is_number)?.parse().ok()?,
+            None => most,
+        };
+        (bits <= most).then(|| Self {
+            address: bits_of(address),
+            bits: before + bits,
+        })
+    }
+
+    fn has(self, address: u128) -> bool {
+        let rest = 128 - self.bits;
+        (self.address ^ address).checked_shr(rest).unwrap_or(0) == 0
+    }
+}
+
+/// IPv4 as IPv6 writes it, so that an address is the same however it comes.
+fn bits_of(address: IpAddr) -> u128 {
+    match address {
+        IpAddr::V4(v4) => v4.to_ipv6_mapped().to_bits(),
+        IpAddr::V6(v6) => v6.to_bits(),
+    }
+}
+
+/// The addresses of all headers of this name, in order; `None` for what is none.
+fn addresses(headers: &HeaderMap, name: &HeaderName, part: fn(&str) -> Option<&str>) -> Vec<Option<IpAddr>> {
+    let values = headers.get_all(name).iter();
+    let hops = values.flat_map(|value| match value.to_str() {
+        Ok(text) => text.split(',').collect::<Vec<_>>(),
+        Err(_) => vec![""],
+    });
+    hops.map(|hop| address(part(hop.trim())?)).collect()
+}
+
+/// An element of `X-Forwarded-For` is an address and nothing else.
+#[allow(
+    clippy::unnecessary_wraps,
+    reason = "the other header has elements without one"
+)]
+fn whole(element: &str) -> Option<&str> {
+    Some(element)
+}
+
+/// What an element of `Forwarded` says after `for=`.
+fn for_of(element: &str) -> Option<&str> {
+    element.split(';').find_map(|pair| {
+        let (name, value) = pair.split_once('=')?;
+        name.trim().eq_ignore_ascii_case("for").then(|| value.trim())
+    })
+}
+
+/// An address, perhaps in quotes or brackets and with a port.
+fn address(text: &str) -> Option<IpAddr> {
+    let text = text.trim_matches('"');
+    if let Ok(socket) = text.parse::<SocketAddr>() {
+        return Some(socket.ip().to_canonical());
+    }
+    let bare = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
+    bare.unwrap_or(text)
+        .parse::<IpAddr>()
+        .ok()
+        .map(|address| address.to_canonical())
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+
+    use super::*;
+
+    fn client(peer: &str, headers: &[(&'static str, &str)]) -> String {
+        let proxies = Proxies::parse(["127.0.0.1", "10.0.0.0/8", "fd00::/8"]).unwrap();
+        let mut map = HeaderMap::new();
+        for (name, value) in headers {
+            map.append(*name, value.parse().unwrap());
+        }
+        proxies
+            .client(SocketAddr::new(peer.parse().unwrap(), 9), &map)
+            .ip()
+            .to_string()
+    }
+
+    const FOR: &str = "x-forwarded-for";
+
+    #[test]
+    fn the_last_address_that_no_trusted_proxy_has_counts() {
+        for (said, client_is) in [
+            (&["192.0.2.1"][..], "192.0.2.1"),
+            (&["6.6.6.6, 192.0.2.1"], "192.0.2.1"),
+            (&["6.6.6.6", "192.0.2.1, 10.1.2.3"], "192.0.2.1"),
+            (&["10.9.9.9, 10.1.2.3"], "10.9.9.9"),
+            (&["192.0.2.1:4711"], "192.0.2.1"),
+            (&["[2001:db8::1]:4711"], "2001:db8::1"),
+            (&["::ffff:192.0.2.1"], "192.0.2.1"),
+            (&["192.0.2.1, unknown"], "127.0.0.1"),
+            (&["192.0.2.1, nonsense, 10.1.2.3"], "10.1.2.3"),
+            (&[""], "127.0.0.1"),
+            (&[], "127.0.0.1"),
+        ] {
+            let headers: Vec<_> = said.iter().map(|value| (FOR, *value)).collect();
+            assert_eq!(client("127.0.0.1", &headers), client_is, "{said:?}");
+            assert_eq!(
+                client("203.0.113.9", &headers),
+                "203.0.113.9",
+                "nobody trusts it: {said:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn the_newer_header_counts_where_it_does_not_disagree() {
+        let new = "for=6.6.6.6;proto=https, For=\"[2001:db8::1]:47\";by=10.0.0.1";
+        assert_eq!(client("10.0.0.1", &[("forwarded", new)]), "2001:db8::1");
+        assert_eq!(client("10.0.0.1", &[("forwarded", "for=_hidden")]), "10.0.0.1");
+        let both = |old| client("fd00::1", &[("forwarded", "for=192.0.2.7"), (FOR, old)]);
+        assert_eq!(both("192.0.2.7"), "192.0.2.7");
+        assert_eq!(both("192.0.2.8"), "fd00::1", "one of them is of the client");
+    }
+
+    #[test]
+    fn networks_are_read_or_named() {
+        let has = |network: &str, address: &str| {
+            Proxies::parse([network])
+                .unwrap()
+                .trusts(address.parse().unwrap())
+        };
+        assert!(has("10.0.0.0/8", "10.255.0.1") && !has("10.0.0.0/8", "11.0.0.1"));
+        assert!(has("0.0.0.0/0", "203.0.113.9") && !has("0.0.0.0/0", "2001:db8::1"));
+        assert!(has("::/0", "2001:db8::1") && has("127.0.0.1", "::ffff:127.0.0.1"));
+        for wrong in [
+            "",
+            "proxy",
+            "10.0.0.0/33",
+            "10.0.0.0/",
+            "10.0.0.0/+8",
+            "10.0.0/8",
+            "::/129",
+        ] {
+            let error = Proxies::parse([wrong]).unwrap_err();
+            assert!(error.contains(&format!("{wrong:?}")), "{error}");
+        }
+    }
+}

@@ -1,0 +1,307 @@
+//! What each person may have at a server: sessions, bytes, runs, money, connections. Its operator may have all there is; members as
+//! much as the settings say; visitors only look, and are counted by address.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use agentx_config::Quotas;
+use agentx_runtime::{Runtime as _, RuntimeError, SessionQuery, Since, UsageBy, UsageQuery};
+use agentx_types::{AgentConfig, NanoUsd, OwnerId, SessionId, Timestamp};
+
+use crate::control::remote;
+use crate::state::ServerState;
+
+/// For how long it is believed what somebody's sessions take and cost.
+const BELIEVED: Duration = Duration::from_secs(5);
+/// Of how many people that is remembered.
+const REMEMBERED: usize = 1024;
+/// Over which time costs are added up.
+const DAY_US: i64 = 24 * 60 * 60 * 1_000_000;
+
+/// What people have that is counted as it comes and goes.
+#[derive(Default)]
+pub(crate) struct Kept {
+    /// Connections and streams, by person or by the address of visitors.
+    connections: Counter,
+    /// Sessions that are being made, and inputs that are on their way.
+    begun: Counter,
+    sums: Mutex<HashMap<OwnerId, (Instant, Sums)>>,
+}
+
+/// How many there are by name.
+#[derive(Clone, Default)]
+struct Counter(Arc<Mutex<HashMap<String, u64>>>);
+
+/// That something is counted. It counts no more when this is dropped.
+pub(crate) struct Counted {
+    counter: Counter,
+    name: String,
+    /// What else is counted with it.
+    _also: Option<Box<Counted>>,
+}
+
+/// What the sessions of somebody take and cost.
+#[derive(Clone, Copy, Default)]
+struct Sums {
+    bytes: u64,
+    cost: NanoUsd,
+}
+
+/// Who has one connection more.
+pub(crate) struct Connected<'a> {
+    /// Who.
+    pub(crate) person: &'a OwnerId,
+    /// Whether they run the server.
+    pub(crate) operator: bool,
+    /// Whether they have not said who they are.
+    pub(crate) visitor: bool,
+    /// From which address or network.
+    pub(crate) address: &'a str,
+}
+
+impl Counter {
+    /// One more of this name; how many there are with it.
+    fn add(&self, name: String) -> (Counted, u64) {
+        let mut counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let count = counts.entry(name.clone()).or_default();
+        *count += 1;
+        let now = *count;
+        drop(counts);
+        let counted = Counted {
+            counter: self.clone(),
+            name,
+            _also: None,
+        };
+        (counted, now)
+    }
+
+    /// One more of this name, where there are not `most` yet.
+    fn add_up_to(&self, name: String, most: Option<u64>) -> Option<Counted> {
+        let (counted, now) = self.add(name);
+        most.is_none_or(|most| now <= most).then_some(counted)
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        let mut counts = self.counter.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(count) = counts.get_mut(&self.name) {
+            *count -= 1;
+            if *count == 0 {
+                counts.remove(&self.name);
+            }
+        }
+    }
+}
+
+impl ServerState {
+    fn quotas(&self) -> &Quotas {
+        &self.settings().quotas
+    }
+
+    /// Somebody has one connection or stream more; `None` where they have too many.
+    pub(crate) fn count_in(&self, who: &Connected<'_>) -> Option<Counted> {
+        let (limits, quotas) = (&self.options().limits, self.quotas());
+        let connections = &self.kept.connections;
+        let in_all = |most: usize| Some(most as u64);
+        if who.visitor {
+            // They are many; but there has to be room for people who are known.
+            let all = connections.add_up_to("visitors".into(), in_all(limits.connections / 2))?;
+            let name = format!("visitors at {}", who.address);
+            let mut counted = connections.add_up_to(name, quotas.visitor_connections)?;
+            counted._also = Some(Box::new(all));
+            return Some(counted);
+        }
+        let own = quotas.connections.filter(|_| !who.operator);
+        let most = own.into_iter().chain(in_all(limits.connections_per_person)).min();
+        connections.add_up_to(who.person.to_string(), most)
+    }
+
+    /// Somebody makes one session more. It is to be kept until the session is there.
+    ///
+    /// # Errors
+    /// `quota_storage` where their sessions are too many or take too much.
+    pub(crate) async fn may_make(&self, owner: &OwnerId) -> Result<Option<Counted>, RuntimeError> {
+        if owner == self.runtime().owner() {
+            return Ok(None);
+        }
+        let (counted, begun) = self.kept.begun.add(format!("makes {owner}"));
+        if let Some(most) = self.quotas().sessions {
+            let query = SessionQuery {
+                owner: owner.clone(),
+                workspace: None,
+                limit: usize::try_from(most).unwrap_or(usize::MAX),
+                before: None,
+            };
+            let there = self.runtime_of(owner).sessions(query).await?.len() as u64;
+            if there + begun > most {
+                let what = format!(
+                    "this server keeps {most} sessions of each member (`quotas.sessions`), and yours are as many: delete one first"
+                );
+                return Err(remote("quota_storage", &what));
+            }
+        }
+        self.check_bytes(self.sums(owner).await?)?;
+        Ok(Some(counted))
+    }
+
+    /// Something is about to run in a session of `owner`. What this returns is to be kept until it is on record.
+    ///
+    /// # Errors
+    /// `quota_storage` where their sessions take too much, `quota_usage` where they cost too much or too many run.
+    pub(crate) async fn may_run(
+        &self,
+        owner: &OwnerId,
+        session: &SessionId,
+    ) -> Result<Option<Counted>, RuntimeError> {
+        if owner == self.runtime().owner() {
+            return Ok(None);
+        }
+        let sums = self.sums(owner).await?;
+        self.check_bytes(sums)?;
+        if let Some(most) = self.quotas().cost.filter(|most| sums.cost >= *most) {
+            let what = format!(
+                "your sessions have cost {} within 24 hours, and this server lets a member spend {} (`quotas.cost`): come back later",
+                dollars(sums.cost),
+                dollars(most)
+            );
+            return Err(remote("quota_usage", &what));
+        }
+        let (counted, begun) = self.kept.begun.add(format!("runs {owner}"));
+        if let Some(most) = self.quotas().running {
+            let running = self.runtime().under_way_of(owner).await?;
+            let others = running.iter().filter(|other| *other != session).count() as u64;
+            if others + begun > most {
+                let what = format!(
+                    "{most} sessions of yours are at work, as many as this server lets a member have (`quotas.running`): wait for one, or stop it"
+                );
+                return Err(remote("quota_usage", &what));
+            }
+        }
+        Ok(Some(counted))
+    }
+
+    fn check_bytes(&self, sums: Sums) -> Result<(), RuntimeError> {
+        let Some(most) = self.quotas().bytes.filter(|most| sums.bytes >= *most) else {
+            return Ok(());
+        };
+        let what = format!(
+            "your sessions take {} bytes, and this server keeps {most} of each member (`quotas.bytes`): delete some",
+            sums.bytes
+        );
+        Err(remote("quota_storage", &what))
+    }
+
+    /// What the sessions of somebody take and cost, as it was a moment ago.
+    async fn sums(&self, owner: &OwnerId) -> Result<Sums, RuntimeError> {
+        let known = |kept: &Kept| {
+            let sums = kept.sums.lock().unwrap_or_else(PoisonError::into_inner);
+            sums.get(owner).copied()
+        };
+        if let Some((_, sums)) = known(&self.kept).filter(|(at, _)| at.elapsed() < BELIEVED) {
+            return Ok(sums);
+        }
+        let runtime = self.runtime_of(owner);
+        let mut sums = Sums::default();
+        if self.quotas().bytes.is_some() {
+            let stored = runtime.stored(None).await?.unwrap_or_default();
+            sums.bytes = stored.facts.saturating_add(stored.blob_bytes);
+        }
+        if self.quotas().cost.is_some() {
+            let query = UsageQuery {
+                owner: owner.clone(),
+                by: UsageBy::Model,
+                session: None,
+                since: Some(Since::At(Timestamp(self.now().0.saturating_sub(DAY_US)))),
+            };
+            let rows = runtime.usage(query).await?;
+            sums.cost = NanoUsd(rows.iter().fold(0, |sum, row| sum.saturating_add(row.cost.0)));
+        }
+        let mut all = self.kept.sums.lock().unwrap_or_else(PoisonError::into_inner);
+        if all.len() >= REMEMBERED {
+            all.retain(|_, (at, _)| at.elapsed() < BELIEVED);
+        }
+        if all.len() < REMEMBERED {
+            all.insert(owner.clone(), (Instant::now(), sums));
+        }
+        Ok(sums)
+    }
+}
+
+/// What a request brings as the agent of a new session is not larger than this server takes.
+///
+/// # Errors
+/// `too_large` where it has too many agents or bytes.
+pub(crate) fn check_size(quotas: &Quotas, config: &AgentConfig) -> Result<(), RuntimeError> {
+    let agents = agents_of(config, quotas.agents);
+    if agents > quotas.agents {
+        let what = format!(
+            "the configuration has more than {} agents, which is what this server takes (`quotas.agents`)",
+            quotas.agents
+        );
+        return Err(remote("too_large", &what));
+    }
+    let bytes = serde_json::to_vec(config).map_or(u64::MAX, |json| json.len() as u64);
+    if bytes > quotas.config_bytes {
+        let what = format!(
+            "the configuration has {bytes} bytes as JSON; this server takes {} (`quotas.config_bytes`)",
+            quotas.config_bytes
+        );
+        return Err(remote("too_large", &what));
+    }
+    Ok(())
+}
+
+/// How many agents a configuration has, itself included; counted only as far as a little beyond `most`.
+fn agents_of(config: &AgentConfig, most: u64) -> u64 {
+    let mut waiting = vec![config];
+    let mut count = 0;
+    while let Some(agent) = waiting.pop() {
+        count += 1;
+        if count > most {
+            break;
+        }
+        waiting.extend(&agent.agents);
+        if let Some(routing) = &agent.routing {
+            waiting.extend(routing.routes.iter().map(|route| &route.agent));
+            waiting.extend(routing.default.as_deref());
+        }
+    }
+    count
+}
+
+fn dollars(amount: NanoUsd) -> String {
+    let cents = amount.0 / 10_000_000;
+    format!("${}.{:02}", cents / 100, cents % 100)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+
+    use super::*;
+
+    #[test]
+    fn what_is_counted_is_given_back() {
+        let counter = Counter::default();
+        let first = counter.add_up_to("ann".into(), Some(2)).unwrap();
+        let _second = counter.add_up_to("ann".into(), Some(2)).unwrap();
+        assert!(counter.add_up_to("ann".into(), Some(2)).is_none());
+        assert!(
+            counter.add_up_to("bob".into(), Some(2)).is_some(),
+            "others have their own"
+        );
+        drop(first);
+        let third = counter.add_up_to("ann".into(), Some(2));
+        assert!(third.is_some());
+        drop((third, _second));
+        assert!(counter.0.lock().unwrap().is_empty());
+    }
+
+    #[test]
+    fn amounts_are_said_in_dollars() {
+        assert_eq!(dollars(NanoUsd(1_234_000_000)), "$1.23");
+        assert_eq!(dollars(NanoUsd(50_000_000)), "$0.05");
+    }
+}

@@ -1,0 +1,194 @@
+//! What a member may have, and what is answered beyond it. The operator may have more.
+
+use agentx_config::{Quotas, Settings};
+use agentx_types::NanoUsd;
+use axum::http::StatusCode;
+use serde_json::{Value, json};
+
+use crate::http_api::desk::{Desk, wide};
+
+async fn desk(change: impl FnOnce(&mut Quotas)) -> Desk {
+    Desk::set(wide(), |settings: &mut Settings| change(&mut settings.quotas)).await
+}
+
+impl Desk {
+    /// What making a session comes to.
+    async fn make(&self, token: &str) -> (StatusCode, Value) {
+        let body = json!({"config": self.agent().await});
+        let made = self.post("/v1/sessions", &body).by(token).send().await;
+        (made.status, made.json())
+    }
+
+    /// What saying something comes to.
+    async fn tell(&self, token: &str, session: &str, words: &str) -> (StatusCode, Value) {
+        let path = format!("/v1/sessions/{session}/messages");
+        let said = self
+            .post(&path, &json!({"content": words}))
+            .by(token)
+            .send()
+            .await;
+        (said.status, said.json())
+    }
+}
+
+fn refused(answer: &(StatusCode, Value), status: StatusCode, code: &str, quota: &str) {
+    assert_eq!(
+        (answer.0, answer.1["code"].as_str()),
+        (status, Some(code)),
+        "{}",
+        answer.1
+    );
+    let detail = answer.1["detail"].as_str().unwrap();
+    assert!(detail.contains(quota), "it names the setting: {detail}");
+}
+
+#[tokio::test]
+async fn a_member_has_so_many_sessions_and_forks_and_no_more() {
+    let desk = desk(|quotas| quotas.sessions = Some(2)).await;
+    let first = desk.session(&desk.ann).await;
+    let fork = format!("/v1/sessions/{first}/fork");
+    desk.post(&fork, &json!({})).by(&desk.ann).send().await.ok();
+    let full = StatusCode::INSUFFICIENT_STORAGE;
+    refused(
+        &desk.make(&desk.ann).await,
+        full,
+        "quota_storage",
+        "quotas.sessions",
+    );
+    let again = desk.post(&fork, &json!({})).by(&desk.ann).send().await;
+    assert_eq!((again.status, again.code().as_str()), (full, "quota_storage"));
+    desk.session(&desk.bob).await;
+    for _ in 0..4 {
+        desk.session(&desk.operator).await;
+    }
+    let path = format!("/v1/sessions/{first}");
+    desk.ask(axum::http::Method::DELETE, &path)
+        .by(&desk.ann)
+        .send()
+        .await
+        .ok();
+    assert_eq!(desk.make(&desk.ann).await.0, StatusCode::CREATED);
+}
+
+#[tokio::test]
+async fn sessions_that_are_made_at_once_count_too() {
+    let desk = desk(|quotas| quotas.sessions = Some(3)).await;
+    let made = futures_util::future::join_all((0..12).map(|_| desk.make(&desk.ann))).await;
+    let there = made
+        .iter()
+        .filter(|(status, _)| *status == StatusCode::CREATED)
+        .count();
+    assert!((1..=3).contains(&there), "{there}");
+}
+
+#[tokio::test]
+async fn what_a_members_sessions_take_is_bounded() {
+    let desk = desk(|quotas| quotas.bytes = Some(0)).await;
+    let full = StatusCode::INSUFFICIENT_STORAGE;
+    refused(&desk.make(&desk.ann).await, full, "quota_storage", "quotas.bytes");
+    let own = desk.session(&desk.operator).await;
+    desk.say(&desk.operator, &own, json!("hello")).await;
+    // Somebody else's session counts for them, whoever drives it.
+    desk.share(&desk.operator, &own, &desk.ann_id, json!("drive"))
+        .await;
+    let said = desk.tell(&desk.ann, &own, "hello").await;
+    assert_ne!(said.1["code"], "quota_storage");
+}
+
+#[tokio::test]
+async fn what_a_members_sessions_cost_is_bounded() {
+    let desk = desk(|quotas| quotas.cost = Some(NanoUsd(0))).await;
+    let session = desk.session(&desk.ann).await;
+    let said = desk.tell(&desk.ann, &session, "hello").await;
+    refused(&said, StatusCode::TOO_MANY_REQUESTS, "quota_usage", "quotas.cost");
+    let own = desk.session(&desk.operator).await;
+    desk.say(&desk.operator, &own, json!("hello")).await;
+}
+
+#[tokio::test]
+async fn so_many_sessions_of_a_member_run_at_once() {
+    let desk = desk(|quotas| quotas.running = Some(1)).await;
+    let sessions = [desk.session(&desk.ann).await, desk.session(&desk.ann).await];
+    // It waits for the operator, so it stays at work.
+    let first = desk.tell(&desk.ann, &sessions[0], "run touch file").await;
+    assert_eq!(first.0, StatusCode::OK, "{}", first.1);
+    let second = desk.tell(&desk.ann, &sessions[1], "hello").await;
+    refused(
+        &second,
+        StatusCode::TOO_MANY_REQUESTS,
+        "quota_usage",
+        "quotas.running",
+    );
+    let queued = desk.tell(&desk.ann, &sessions[0], "and then").await;
+    assert_eq!(queued.0, StatusCode::OK, "it runs already: {}", queued.1);
+    let stop = format!("/v1/sessions/{}/interrupt", sessions[0]);
+    desk.post(&stop, &json!({})).by(&desk.ann).send().await.ok();
+}
+
+#[tokio::test]
+async fn a_configuration_is_no_larger_than_the_server_takes() {
+    let desk = desk(|quotas| quotas.config_bytes = 200_000).await;
+    let agent = desk.agent().await;
+    let many = |count: usize| {
+        let mut root = agent.clone();
+        let mut child = agent.clone();
+        child["tools"] = json!([]);
+        child["instructions"] = json!([]);
+        root["agents"] = json!(vec![child; count]);
+        json!({"config": root})
+    };
+    let mut deep = agent.clone();
+    deep["system_prompt"] = json!("x".repeat(300_000));
+    for (body, quota) in [
+        (many(2000), "quotas.agents"),
+        (json!({"config": deep}), "quotas.config_bytes"),
+    ] {
+        for token in [&desk.ann, &desk.operator] {
+            let made = desk.post("/v1/sessions", &body).by(token).send().await;
+            let answer = (made.status, made.json());
+            refused(&answer, StatusCode::PAYLOAD_TOO_LARGE, "too_large", quota);
+        }
+    }
+}
+
+#[tokio::test]
+async fn challenges_of_one_address_do_not_push_out_those_of_another() {
+    let desk = desk(|quotas| quotas.challenges = 4).await;
+    let (auth, now) = (desk.state.auth(), desk.state.now_ms());
+    let key = agentx_identity::SecretKey::generate().unwrap();
+    let honest = auth.open_challenge("192.0.2.1", now).unwrap();
+    let first = auth.open_challenge("192.0.2.66", now).unwrap();
+    for _ in 0..100 {
+        auth.open_challenge("192.0.2.66", now).unwrap();
+    }
+    let code = |challenge: &agentx_identity::Challenge| {
+        let signature = agentx_identity::sign_challenge(&key, challenge).to_string();
+        let challenge = (challenge.nonce.clone(), challenge.expires_at_ms);
+        let token = auth.token(&key.public_key().to_string(), challenge, &signature, now);
+        token.err().map(|problem| problem.code)
+    };
+    assert_eq!(code(&first).as_deref(), Some("stale_challenge"));
+    assert_eq!(
+        code(&honest).as_deref(),
+        Some("unknown_person"),
+        "it is still open"
+    );
+}
+
+#[tokio::test]
+async fn the_description_is_compressed_once() {
+    let desk = Desk::new().await;
+    let ask = |takes: &'static str| desk.get("/v1/openapi.json").header("accept-encoding", takes);
+    let plain = ask("identity").send().await.ok();
+    let first = ask("br, gzip;q=0.5").send().await.ok();
+    let second = ask("gzip").send().await.ok();
+    assert_eq!(
+        (first.header("content-encoding"), plain.header("content-encoding")),
+        ("gzip", "")
+    );
+    // One that is compressed for each request is sent as it comes; this one has a length.
+    assert_eq!(first.header("content-length"), first.body.len().to_string());
+    assert_eq!(first.body, second.body);
+    assert_eq!(first.header("etag"), plain.header("etag"));
+    assert!(first.body.len() < plain.body.len() / 2);
+}

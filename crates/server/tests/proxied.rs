@@ -1,0 +1,117 @@
+//! Clients behind a proxy that the operator trusts are counted each for themselves; nobody else's word counts.
+#![allow(
+    missing_docs,
+    clippy::expect_used,
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "tests"
+)]
+
+use agentx_config::Settings;
+use tokio_tungstenite::tungstenite::client::IntoClientRequest as _;
+use tokio_tungstenite::tungstenite::{Error, http::StatusCode};
+
+use crate::support::*;
+
+async fn world(trusted: &str, change: impl FnOnce(&mut Settings)) -> World {
+    let mut options = options();
+    options.allow_visitors = true;
+    options.limits.connections_per_address = 2;
+    let data = std::sync::Arc::new(tempfile::tempdir().unwrap());
+    World::set(data, options, |settings| {
+        settings.trusted_proxies = vec![trusted.to_owned()];
+        change(settings);
+    })
+    .await
+}
+
+/// A socket of somebody for whom the proxy says where they are.
+async fn from(world: &World, address: &str) -> Result<Client, StatusCode> {
+    let mut request = socket_url(&world.url).into_client_request().unwrap();
+    request
+        .headers_mut()
+        .insert("x-forwarded-for", format!("6.6.6.6, {address}").parse().unwrap());
+    match within(tokio_tungstenite::connect_async(request)).await {
+        Ok((socket, _)) => Ok(Client::of(socket)),
+        Err(Error::Http(response)) => Err(response.status()),
+        Err(error) => panic!("{error}"),
+    }
+}
+
+#[tokio::test]
+async fn connections_count_for_whom_a_trusted_proxy_names() {
+    let world = world("127.0.0.0/8", |_| {}).await;
+    let mut first = from(&world, "192.0.2.1").await.unwrap();
+    let _second = from(&world, "192.0.2.1").await.unwrap();
+    assert_eq!(
+        from(&world, "192.0.2.1").await.err(),
+        Some(StatusCode::TOO_MANY_REQUESTS)
+    );
+    for n in 2..8 {
+        assert!(
+            from(&world, &format!("192.0.2.{n}")).await.is_ok(),
+            "another address"
+        );
+    }
+    // Who says who they are counts for themselves.
+    let hello = first.notice("hello").await;
+    first.authenticate(&hello, &world.operator, "desk").await;
+    assert!(from(&world, "192.0.2.1").await.is_ok());
+    world.end().await;
+}
+
+#[tokio::test]
+async fn nobody_else_says_where_they_are() {
+    let world = world("192.0.2.0/24", |_| {}).await;
+    let _here = [
+        from(&world, "192.0.2.1").await.unwrap(),
+        from(&world, "192.0.2.2").await.unwrap(),
+    ];
+    let mut idle = tokio::net::TcpStream::connect(world.url.strip_prefix("http://").unwrap())
+        .await
+        .unwrap();
+    let mut heard = String::new();
+    let reading = tokio::io::AsyncReadExt::read_to_string(&mut idle, &mut heard);
+    within(reading).await.unwrap();
+    assert!(
+        heard.starts_with("HTTP/1.1 429"),
+        "both counted for their own address: {heard}"
+    );
+    world.end().await;
+}
+
+#[tokio::test]
+async fn visitors_are_counted_by_address_and_members_by_person() {
+    let world = world("127.0.0.1", |settings| {
+        settings.quotas.visitor_connections = Some(1);
+        settings.quotas.connections = Some(1);
+    })
+    .await;
+    let visit = |address: &'static str| {
+        let world = &world;
+        async move {
+            let mut client = from(world, address).await.unwrap();
+            client.notice("hello").await;
+            client
+                .send("authenticate", serde_json::json!({"client": "web"}))
+                .await;
+            client
+        }
+    };
+    let mut one = visit("192.0.2.1").await;
+    one.answer("c1").await;
+    assert_eq!(visit("192.0.2.1").await.bye().await["code"], 1013);
+    visit("192.0.2.2").await.answer("c1").await;
+    let (ann, _) = world.member("ann");
+    let mut first = from(&world, "192.0.2.3").await.unwrap();
+    let hello = first.notice("hello").await;
+    first.authenticate(&hello, &ann, "one").await;
+    let mut second = from(&world, "192.0.2.4").await.unwrap();
+    let hello = second.notice("hello").await;
+    let answer = second.authenticate_unheard(&hello, &ann, "two").await;
+    assert_eq!(answer["code"], 1013);
+    for n in 0..3 {
+        world.client(&format!("desk{n}")).await;
+    }
+    world.end().await;
+}
