@@ -46,6 +46,10 @@ impl Hand {
 
     /// Whether something more may run in this session, as far as its owner's quotas go.
     pub(crate) async fn may_run(&self) -> Result<Option<Counted>, RuntimeError> {
+        if self.access.role < SessionRole::Drive {
+            // It is refused for that, and they learn nothing of the owner's other sessions.
+            return Ok(None);
+        }
         self.state.may_run(&self.access.owner, self.room.id()).await
     }
 

@@ -162,7 +162,7 @@ impl ServerState {
         self.check_bytes(sums)?;
         if let Some(most) = self.quotas().cost.filter(|most| sums.cost >= *most) {
             let what = format!(
-                "your sessions have cost {} within 24 hours, and this server lets a member spend {} (`quotas.cost`): come back later",
+                "the sessions of this one's owner have cost {} within 24 hours, and this server lets a member spend {} (`quotas.cost`): come back later",
                 dollars(sums.cost),
                 dollars(most)
             );
@@ -174,7 +174,7 @@ impl ServerState {
             let others = running.iter().filter(|other| *other != session).count() as u64;
             if others + begun > most {
                 let what = format!(
-                    "{most} sessions of yours are at work, as many as this server lets a member have (`quotas.running`): wait for one, or stop it"
+                    "{most} other sessions of this one's owner are at work, as many as this server lets a member have (`quotas.running`): wait for one, or stop it"
                 );
                 return Err(remote("quota_usage", &what));
             }
@@ -187,7 +187,7 @@ impl ServerState {
             return Ok(());
         };
         let what = format!(
-            "your sessions take {} bytes, and this server keeps {most} of each member (`quotas.bytes`): delete some",
+            "the owner's sessions take {} bytes, and this server keeps {most} of each member (`quotas.bytes`): delete some",
             sums.bytes
         );
         Err(remote("quota_storage", &what))
