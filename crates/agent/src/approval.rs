@@ -162,8 +162,7 @@ fn judge_by(
         return allowed(outside, by(rules, &allowing), allowing);
     }
     if mode == ApprovalMode::Auto {
-        return hidden_from_denying(config, &subject, rules)
-            .unwrap_or_else(|| allowed(true, "the approval mode is `auto`".into(), Vec::new()));
+        return unasked(config, &subject, rules, asking);
     }
     let (reason, made_by) = match (asking, subject.allowed_by_default()) {
         (None, Some(reason)) => return allowed(false, reason.into(), Vec::new()),
@@ -180,6 +179,28 @@ fn judge_by(
         return denied(format!("{reason}, {}", nobody_asked(config)), made_by);
     }
     asked(&subject, reason, made_by)
+}
+
+/// What the mode `auto` does with a call that no rule allows or denies: it lets it run, unless a rule asks about it or it opens a file that
+/// may hold secrets. Before version 7 of the rules, neither was asked about.
+fn unasked(
+    config: &AgentConfig,
+    subject: &Subject<'_>,
+    rules: &[Rule],
+    asking: Option<(String, Vec<usize>)>,
+) -> Judgement {
+    if let Some(denied) = hidden_from_denying(config, subject, rules) {
+        return denied;
+    }
+    let secret = || {
+        subject
+            .secret()
+            .map(|_| (subject.default_reason("your"), Vec::new()))
+    };
+    match asking.or_else(secret) {
+        Some((reason, made_by)) if config.rules_version >= 7 => asked(subject, reason, made_by),
+        _ => allowed(true, "the approval mode is `auto`".into(), Vec::new()),
+    }
 }
 
 /// Why a folder that the person made read-only refuses a call, and what changes that.

@@ -21,7 +21,7 @@ pub struct PlaceRules {
 
 impl PlaceRules {
     /// Those about files that a search of `tool` below `root` shows: its own, and those about reading (the tool `read`). A rule that
-    /// asked about `root` itself has been answered, and none asks where nobody is to be asked. Files that may hold secrets, and the
+    /// asked about `root` itself has been answered. Files that may hold secrets, and the
     /// program's own, are kept from every search that does not begin at one of them. `None` where there are none.
     pub fn of(config: &AgentConfig, tool: &str, root: &str) -> Option<Self> {
         let all = rules_of(config);
@@ -30,7 +30,8 @@ impl PlaceRules {
             RuleEffect::Deny => true,
             RuleEffect::Ask => {
                 let answered = fits(&rule.tool, tool) && covers(rule, root, &config.workspace);
-                config.approval != ApprovalMode::Auto && !answered
+                let is_asked = config.rules_version >= 7 || config.approval != ApprovalMode::Auto;
+                is_asked && !answered
             }
         };
         let is_about = |rule: &&Rule| {

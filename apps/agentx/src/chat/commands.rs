@@ -245,7 +245,7 @@ impl Chat<'_> {
 fn mode_words(mode: ApprovalMode) -> &'static str {
     match mode {
         ApprovalMode::Ask => "you are asked",
-        ApprovalMode::Auto => "nobody is asked",
+        ApprovalMode::Auto => "calls run without asking",
         ApprovalMode::Deny => "what no rule allows is refused",
     }
 }
@@ -254,7 +254,7 @@ fn mode_words(mode: ApprovalMode) -> &'static str {
 fn mode_sentence(mode: ApprovalMode) -> &'static str {
     match mode {
         ApprovalMode::Ask => "you are asked about calls that no rule decides",
-        ApprovalMode::Auto => "calls run without asking (rules that deny still hold)",
+        ApprovalMode::Auto => "calls run without asking, unless a rule asks or denies",
         ApprovalMode::Deny => "calls that no rule allows are refused",
     }
 }

@@ -1,7 +1,7 @@
 //! The line while a question is open: whose it is, and the keys that answer without it.
 
-use agentx::runtime::still_asked;
-use agentx::types::{ApprovalDecision, ApprovalRequested, ToolCallId};
+use agentx::runtime::{ApprovalInput, RuntimeError, still_asked};
+use agentx::types::{ApprovalDecision, ApprovalMode, ApprovalRequested, ToolCallId};
 use crossterm::event::KeyEvent;
 use tokio::time::Instant;
 
@@ -14,8 +14,10 @@ use crate::render::approval::{self, Answer, Put};
 const TOO_EARLY: &str = "asked only just now; the same key again answers";
 
 impl Chat<'_> {
-    /// Prints the question that is open, if it was not open before. Who may not answer sees it all the same.
+    /// Prints the question that is open, if it was not open before. Who may not answer sees it all the same. With `--yes` it is
+    /// answered in the person's place.
     pub(super) async fn ask_if_new(&mut self, before: Option<&ToolCallId>) {
+        self.say_yes().await;
         let may_answer = self.question().is_some();
         match self.desk.question().cloned() {
             Some(question) if Some(&question.tool_call_id) != before => {
@@ -48,6 +50,32 @@ impl Chat<'_> {
             }
             Some(_) => {}
             None => self.take_line_back(),
+        }
+    }
+
+    /// Answers with yes where `--yes` wants it and the session still asks nobody by itself: `/approve-mode` ends that.
+    async fn say_yes(&mut self) {
+        if !self.says_yes || self.progress.approval() != ApprovalMode::Auto {
+            return;
+        }
+        let Seat::Open { session, .. } = &self.seat else {
+            return;
+        };
+        while let Some(question) = self.desk.question() {
+            let yes = ApprovalInput {
+                tool_call_id: question.tool_call_id.clone(),
+                decision: ApprovalDecision::Once,
+                note: None,
+                rule: None,
+                by: None,
+                limited: false,
+            };
+            let id = yes.tool_call_id.clone();
+            // One that was answered elsewhere is settled too; any other failure leaves the question to the person.
+            match session.approve(yes).await {
+                Ok(_) | Err(RuntimeError::Refused(_)) => self.desk.answered(&id),
+                Err(_) => return,
+            }
         }
     }
 

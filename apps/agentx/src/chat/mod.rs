@@ -95,7 +95,6 @@ pub(crate) enum Seat {
     Open {
         /// It.
         session: Arc<dyn Session>,
-        /// Its events.
         events: Follower,
     },
 }
@@ -162,6 +161,8 @@ pub(crate) struct Chat<'a> {
     leaving: Option<Exit>,
     /// Nothing more can be typed.
     pub(crate) input_ended: bool,
+    /// Whether questions are answered with yes, as `--yes` wants it.
+    pub(crate) says_yes: bool,
     /// The line that has not ended, where only whole ones are printed.
     spoken: String,
     prompt: Prompt,
@@ -220,6 +221,7 @@ impl<'a> Chat<'a> {
             lost: None,
             leaving: None,
             input_ended: false,
+            says_yes: false,
             spoken: String::new(),
             prompt: Prompt::default(),
             pace: Pace::default(),

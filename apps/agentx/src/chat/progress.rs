@@ -111,6 +111,11 @@ impl Progress {
         self.stand.read_only = config.guard.as_ref().is_some_and(|guard| guard.read_only);
     }
 
+    /// Who decides about calls that no rule decides.
+    pub(crate) fn approval(&self) -> ApprovalMode {
+        self.stand.approval
+    }
+
     /// Takes over how the session stands.
     pub(crate) fn stands(&mut self, state: &SessionState) {
         self.configured(&state.config);

@@ -110,7 +110,7 @@ fn number_of(loaded: &Loaded, rule: &Rule) -> Option<usize> {
 fn defaults(mode: ApprovalMode) -> [[&'static str; 2]; 2] {
     let rest = match mode {
         ApprovalMode::Ask => "ask about everything else",
-        ApprovalMode::Auto => "allow everything else",
+        ApprovalMode::Auto => "allow everything else but files that may hold secrets",
         ApprovalMode::Deny => "deny everything else",
     };
     let from = match mode {

@@ -111,7 +111,7 @@ async fn choose(
 async fn chat(
     place: &Place,
     loaded: &Loaded,
-    agent: &AgentArgs,
+    given: &AgentArgs,
     (target, typed, prompt): (Target, Option<mpsc::Receiver<Input>>, String),
     fork: bool,
     console: &mut Console,
@@ -119,7 +119,7 @@ async fn chat(
     let settings = &loaded.settings;
     let signals = Signals::listen()?;
     let session = match seat::find(place, settings, &target).await? {
-        Some(id) => Some(resumed(place, settings, agent, id, fork, console).await?),
+        Some(id) => Some(resumed(place, settings, given, id, fork, console).await?),
         None => None,
     };
     let (agent, tools_change) = match &session {
@@ -130,7 +130,7 @@ async fn chat(
                 seat::note_of_tools(&state.tools_change),
             )
         }
-        None => (seat::new_agent(place, settings, agent).await?, None),
+        None => (seat::new_agent(place, settings, given).await?, None),
     };
     let config = &agent.config;
     let id = session.as_ref().map(|session| session.id().to_string());
@@ -162,7 +162,8 @@ async fn chat(
     }
     let ends = (inputs, signals);
     let editor = Editor::with_keys(history, settings.chat.keys);
-    let chat = Chat::new(place, settings, console, face, editor, agent, ends);
+    let mut chat = Chat::new(place, settings, console, face, editor, agent, ends);
+    chat.says_yes = given.yes;
     let mut chat = match session {
         Some(session) => chat.resumed(session).await?,
         None => chat,

@@ -146,3 +146,27 @@ fn links_out_of_the_workspace_are_seen_for_what_they_are() {
         "the tool says the same: {ran}"
     );
 }
+
+#[test]
+fn a_rule_that_asks_holds_in_the_mode_auto_and_yes_answers_it() {
+    let sandbox = Sandbox::new();
+    sandbox
+        .config("approval: auto\nrules:\n  - {effect: ask, tool: bash, argument: 'touch *'}\n")
+        .write("ws/.env", "KEY=made-up\n");
+    for prompt in ["run touch one", "read .env"] {
+        let refused = sandbox.run(&["run", "--quiet", prompt]);
+        assert_eq!(refused.code, Some(7), "{refused}");
+        assert!(!refused.stdout.contains("made-up"), "{refused}");
+    }
+    assert!(!sandbox.path("ws/one").exists());
+    let unasked = sandbox.run(&["run", "--quiet", "run echo unasked"]);
+    assert_eq!(unasked.code, Some(0), "{unasked}");
+    let ran = sandbox.run(&["run", "--yes", "--quiet", "run touch two"]);
+    assert_eq!(ran.code, Some(0), "{ran}");
+    let chat = sandbox.run_with_input(&["chat", "--yes"], "run touch three\n");
+    assert!(!chat.stdout.contains("wants to"), "nothing is asked: {chat}");
+    assert!(
+        sandbox.path("ws/two").exists() && sandbox.path("ws/three").exists(),
+        "{chat}"
+    );
+}

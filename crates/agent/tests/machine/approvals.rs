@@ -252,3 +252,27 @@ fn a_log_in_which_such_calls_were_asked_about_is_read_as_it_was_written() {
     assert_eq!(session.status(), RunStatus::AwaitingLlm);
     session.check_replay();
 }
+
+#[test]
+fn in_the_mode_auto_only_rules_ask_and_since_version_7() {
+    for (version, waits) in [(6, false), (RULES_VERSION, true)] {
+        let mut config = config(ApprovalMode::Auto, &["ask bash: uname *", "deny bash: rm *"]);
+        config.rules_version = version;
+        let mut session = Session::new(config);
+        session.say("go");
+        session.calls(&[
+            command("c1", "uname -a"),
+            command("c2", "date"),
+            command("c3", "rm x"),
+        ]);
+        let running = session.running_ids();
+        assert_eq!(running.contains(&"c1".into()), !waits, "{version}");
+        assert!(running.contains(&"c2".into()) && !running.contains(&"c3".into()));
+        assert_eq!(session.status() == RunStatus::AwaitingApproval, waits);
+        if waits {
+            session.decide("c1", ApprovalDecision::Once);
+            assert!(session.running_ids().contains(&"c1".into()));
+        }
+        session.check_replay();
+    }
+}

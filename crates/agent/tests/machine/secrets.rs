@@ -97,7 +97,10 @@ fn where_nobody_is_asked_the_mode_decides() {
         ".env may hold secrets, and only a rule that names it allows it, and in the approval mode `deny` nobody is asked"
     );
     assert!(matches!(judgement.verdict, Verdict::Deny { .. }));
-    assert_eq!(word(&guarded(ApprovalMode::Auto, &[]), "look", env()), "allow");
+    let mut auto = guarded(ApprovalMode::Auto, &[]);
+    assert_eq!(word(&auto, "look", env()), "ask");
+    auto.rules_version = 6;
+    assert_eq!(word(&auto, "look", env()), "allow");
     let mut before = guarded(ApprovalMode::Ask, &[]);
     before.guard = None;
     assert_eq!(word(&before, "look", env()), "allow");

@@ -38,19 +38,15 @@ pub(crate) struct Questions {
 }
 
 /// What is said to a question that was put although the session refuses what it would ask.
-const NOT_HERE: &str = "calls that need an approval are refused in this run";
+const NOT_HERE: &str = "nobody is there to be asked in this run; `--yes` answers such questions with yes";
 
 impl Approver {
-    /// The one for these flags: `--yes`, whether the session would ask, whether nobody is there who would be asked.
-    pub(crate) fn new(
-        (yes, asks, alone): (bool, bool, bool),
-        runtime: Arc<dyn Runtime>,
-        console: &Console,
-    ) -> Self {
-        match (yes, asks, console.terminal.input && console.terminal.error) {
-            (true, _, _) => Self::Yes,
-            (false, true, true) => Self::Person(Questions::start(runtime)),
-            _ => Self::No { alone },
+    /// The one for these: whether `--yes` was given, and whether nobody is there who would be asked.
+    pub(crate) fn new((yes, alone): (bool, bool), runtime: Arc<dyn Runtime>, console: &Console) -> Self {
+        match (yes, console.terminal.input && console.terminal.error) {
+            (true, _) => Self::Yes,
+            (false, true) => Self::Person(Questions::start(runtime)),
+            (false, false) => Self::No { alone },
         }
     }
 

@@ -55,7 +55,7 @@ pub(crate) async fn run(
     // A session that was told to refuse stays so; one that was told so above, for want of a person, does not.
     let told_now = target == Target::New || args.agent.approve.is_some();
     let asked_before = !has_person && deny_where_it_would_ask(&session, would_ask && told_now).await?;
-    let approver = Approver::new((args.agent.yes, would_ask, asked_before), place.shared(), console);
+    let approver = Approver::new((args.agent.yes, asked_before), place.shared(), console);
     let mut away = Away::of(&place);
     let ends = (Link::of(&place), &mut away, signals);
     let result = with_session(&session, prompt, args, approver, ends, (there, console)).await;
