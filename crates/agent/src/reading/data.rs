@@ -24,7 +24,10 @@ const DATA_BY_WORDS: &str = "sort less more rg ag find fd fdfind curl xargs";
 const DATA_BY_SUBCOMMAND: &[(&str, &str)] = &[
     (
         "git",
-        "add apply blame branch cat-file check-attr check-ignore checkout commit describe diff diff-tree hash-object log ls-files ls-tree merge-base mktree name-rev notes patch-id rev-list rev-parse rm show show-ref status stripspace tag update-index --version",
+        "add apply blame branch cat-file check-attr check-ignore checkout cherry-pick clean commit count-objects \
+         describe diff diff-tree for-each-ref hash-object log ls-files ls-tree merge merge-base mktree mv name-rev \
+         notes patch-id reflog reset restore rev-list rev-parse revert rm shortlog show show-ref stash status \
+         stripspace switch symbolic-ref tag update-index worktree --version",
     ),
     ("gh", "api gist issue pr release"),
     ("kubectl", "apply create delete diff get"),
@@ -70,6 +73,31 @@ pub(super) fn takes_data(words: &[Word], given: bool) -> bool {
         "tar" | "bsdtar" => !given && tar_takes_data(arguments),
         _ if lists(DATA, program) => true,
         _ => !given && lists(DATA_BY_WORDS, program) && !reads_options(program, arguments),
+    }
+}
+
+/// Whether a command writes names of files that there are, and nothing else.
+pub(super) fn lists_names(words: &[Word]) -> bool {
+    let has = |letter: char, long: &[&str]| {
+        words.iter().any(|word| {
+            let text = word.text.as_str();
+            let short = text.strip_prefix('-').filter(|rest| !rest.starts_with('-'));
+            long.contains(&text) || short.is_some_and(|letters| letters.contains(letter))
+        })
+    };
+    let word = |at: usize| words.get(at).map_or("", |word| word.text.as_str());
+    let names_matches = || has('l', &["--files-with-matches"]);
+    match (word(0), word(1)) {
+        ("find", _) => !words
+            .iter()
+            .any(|word| word.text.starts_with("-printf") || word.text.starts_with("-exec")),
+        ("fd" | "fdfind", _) => !has('x', &["--exec"]) && !has('X', &["--exec-batch"]),
+        ("grep", _) => names_matches(),
+        ("rg", _) => names_matches() || has('\0', &["--files"]),
+        ("git", "grep") => names_matches(),
+        ("git", "ls-files") => true,
+        ("git", "diff") => has('\0', &["--name-only"]),
+        _ => false,
     }
 }
 

@@ -1,5 +1,6 @@
 //! Which commands of a line are given input: by a pipe, a redirection, a here-document. A group hands its input on to all that is in it.
 
+use super::data::lists_names;
 use super::lex::{Lexed, Lexer};
 
 /// Words after which a group begins, which has one input.
@@ -50,6 +51,16 @@ impl Fed {
         self.all || self.each.get(at).copied().unwrap_or_default()
     }
 
+    /// Whether the command reads a pipe from one that lists names of files, and nothing else.
+    pub(super) fn is_listed(&self, lexed: &Lexed, at: usize) -> bool {
+        !self.all
+            && lexed.piped.binary_search(&at).is_ok()
+            && lexed.reads.binary_search(&at).is_err()
+            && at.checked_sub(1).is_some_and(|before| {
+                lexed.opened.binary_search(&before).is_err() && lists_names(&lexed.commands[before])
+            })
+    }
+
     /// Whether what runs within a command is given input.
     pub(super) fn inner(&self, inner: &Inner) -> bool {
         match inner.kind {
@@ -62,7 +73,7 @@ impl Fed {
 
 fn begins_group(lexed: &Lexed, at: usize) -> bool {
     let words = lexed.commands.get(at).map(Vec::as_slice).unwrap_or_default();
-    lexed.opened.contains(&at)
+    lexed.opened.binary_search(&at).is_ok()
         || words
             .iter()
             .take(3)

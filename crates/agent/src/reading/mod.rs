@@ -66,9 +66,10 @@ pub struct Reading {
     dots: bool,
     /// Whether what version 7 of the rules looks at is looked at.
     feeds: bool,
-    /// Whether the command that is looked at is given input, and whether it is given words.
+    /// Whether the command that is looked at is given input, whether it is given words, and whether what it is given are names of files.
     fed: bool,
     given: bool,
+    listed: bool,
     /// Where relative paths begin after a `cd`.
     folder: Option<String>,
     /// Texts that programs may run, or read commands in.
@@ -119,6 +120,7 @@ impl Reading {
         let fed_outside = (self.fed, self.given);
         for (at, command) in lexed.commands.iter().enumerate() {
             (self.fed, self.given) = (fed.command(at), fed_outside.1);
+            self.listed = fed.is_listed(&lexed, at);
             self.command(command, depth);
         }
         (self.fed, self.given) = fed_outside;
@@ -167,7 +169,7 @@ impl Reading {
             }
             match runs(words, self.closer) {
                 Runs::Nothing => {
-                    self.hides |= self.feeds && self.fed && !takes_data(words, self.given);
+                    self.hides |= self.feeds && self.fed && !takes_data(words, self.given && !self.listed);
                     return;
                 }
                 Runs::Unknown => {

@@ -90,6 +90,10 @@ fn what_names_nothing_of_a_denied_path_is_not_asked_about_beside_it() {
         "git log --format=%H | xargs git show --stat",
         "find . -name '*.rs' | while read f; do wc -l \"$f\"; done",
         "diff <(sort a) <(sort b)",
+        "grep -rl a src | xargs sed -i 's/a/b/'",
+        "rg -l a | xargs sed -i 's/a/b/g'",
+        "git ls-files '*.rs' | xargs rg -n a",
+        "while read f; do git mv \"$f\" x; done < list",
         "for f in a b; do cat $f; done | sort -u",
     ];
     let everyday = everyday.filter(|line| !line.starts_with(['#', '?']) && !OPEN_ANY.contains(line));
