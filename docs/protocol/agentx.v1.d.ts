@@ -281,6 +281,8 @@ export interface Hello {
   origin: string;
   /** Until when a signature counts: milliseconds since 1970. */
   expires_at_ms: number;
+  /** The server's signature over its challenge and the client's own nonce (header `agentx-nonce`), where there is one; base64url. */
+  proof?: string | null;
   /** Whether somebody who does not say who they are is let in. */
   visitors: boolean;
   /** How often a heartbeat comes, in milliseconds; twice as long without any frame means that the connection is dead. */

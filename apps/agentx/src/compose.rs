@@ -88,6 +88,7 @@ impl Place {
         let client = client_name()?;
         let mut options = ConnectOptions::new(address, key, client.clone());
         options.known_servers = Some(keyring.clone());
+        options.allow_plain = allows_plain(settings, address);
         let known = |place: &str| keyring.server_at(place).ok().flatten();
         let place = Endpoint::parse(address).map(|endpoint| endpoint.host_and_port());
         let place = place.unwrap_or_default();
@@ -325,6 +326,16 @@ fn host_name() -> String {
 #[cfg(not(unix))]
 fn host_name() -> String {
     std::env::var("COMPUTERNAME").unwrap_or_default()
+}
+
+/// Whether the settings say that the way to the server at this address is trusted although it does not prove its key.
+fn allows_plain(settings: &Settings, address: &str) -> bool {
+    let place = |address: &str| Endpoint::parse(address).map(|endpoint| endpoint.host_and_port());
+    let Ok(server) = place(address) else {
+        return false;
+    };
+    let mut allowed = settings.allow_plain.iter();
+    allowed.any(|allowed| place(allowed).is_ok_and(|allowed| allowed == server))
 }
 
 /// What is denied when one connects is nothing that anybody in a session could grant.

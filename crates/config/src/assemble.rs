@@ -55,6 +55,7 @@ pub(crate) fn settings(
         calls: get.calls(),
         chat: get.chat(),
         connect: get.text("connect").filter(|server| server != "local"),
+        allow_plain: get.names(&KeyPath::dotted("allow_plain")).unwrap_or_default(),
         data_dir: data_dir(merged, places),
         members_dir: members_dir(merged, places),
         quotas: quotas::quotas(&get),

@@ -140,6 +140,7 @@ pub const KEYS: &[KeySpec] = &[
     key("chat.keys", Kind::Choice(EDIT_KEYS), Free, Some("emacs"), "how the line of a chat is edited: as in emacs and most shells, or as in vi"),
     key("chat.screen_reader", Kind::Choice(YES_OR_NO), Free, Some("false"), "whether a chat only appends whole lines and says in words what happens"),
     key("connect", Kind::Server, Trusted, None, "the server that commands work on; `local` for this machine"),
+    key("allow_plain", Kind::Names, Own, None, "servers, each as `host:port`, that AgentX signs in to over plain HTTP although they do not prove their key; whoever is on the way to them can read and change everything"),
     key("data_dir", Kind::Path, Own, None, "where sessions are kept"),
     key("members.directory", Kind::Path, Own, None, "where a server makes a directory for each of its members, in which their sessions work; beside `data_dir`, with `-members` behind its name, where it is not set"),
     key("quotas.sessions", Kind::OrNone(&Kind::Count), Own, Some("1000"), "sessions that a member of a server may have"),

@@ -43,6 +43,8 @@ pub struct Settings {
     pub chat: ChatSettings,
     /// The server that commands work on; `None` where they work here.
     pub connect: Option<String>,
+    /// Servers, as host and port, that may be signed in to over plain HTTP although they do not prove their key.
+    pub allow_plain: Vec<String>,
     /// Where sessions are kept, absolute.
     pub data_dir: PathBuf,
     /// Where a server has a directory for each of its members, absolute. Not below `data_dir`, which no tool opens.

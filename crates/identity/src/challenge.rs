@@ -1,8 +1,10 @@
-//! What a server asks to have signed, and what its signature means: this key, for this server, now.
+//! What a server asks to have signed, and what its signature means: this key, for this server, now; and how a server proves its own key.
+
+use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{PublicKey, SecretKey, Signature};
+use crate::{PublicKey, SecretKey, Signature, token_text};
 
 /// What stands between the random part of a nonce and the key of its server. Neither of the two has it.
 const BEFORE_KEY: char = '.';
@@ -34,6 +36,33 @@ pub fn server_nonce(random: &str, server: &PublicKey) -> String {
     format!("{random}{BEFORE_KEY}{letters}")
 }
 
+/// The connection that a signature belongs to. A signature counts on no other one, so a relay that passes it on gains nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Binding {
+    /// None: a connection without TLS, or one with a certificate, whose name is in the origin.
+    None,
+    /// Any TLS connection on which the server proved this key: for HTTP, where requests share connections.
+    ServerKey(PublicKey),
+    /// This TLS connection: keying material that both ends export, as RFC 9266 has it (`tls-exporter`).
+    Exporter([u8; 32]),
+}
+
+impl Binding {
+    /// The label of the keying material, without a context: <https://www.rfc-editor.org/rfc/rfc9266#section-2>.
+    pub const EXPORTER_LABEL: &str = "EXPORTER-Channel-Binding";
+}
+
+impl fmt::Display for Binding {
+    /// The line that is signed after those of the challenge; nothing for [`Binding::None`].
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::None => Ok(()),
+            Self::ServerKey(key) => writeln!(f, "tls-server-key {key}"),
+            Self::Exporter(bytes) => writeln!(f, "tls-exporter {}", token_text(bytes)),
+        }
+    }
+}
+
 /// Why a signature does not count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ChallengeError {
@@ -57,12 +86,17 @@ pub fn challenge_text(origin: &str, nonce: &str, expires_at_ms: u64) -> String {
     format!("agentx.v1 challenge\n{origin}\n{nonce}\n{expires_at_ms}\n")
 }
 
-/// Answers a challenge in one's own name.
+/// Answers a challenge in one's own name, on a connection without a [`Binding`].
 pub fn sign_challenge(key: &SecretKey, challenge: &Challenge) -> Signature {
-    key.sign(text(challenge).as_bytes())
+    sign_bound_challenge(key, challenge, &Binding::None)
 }
 
-/// Checks the answer of somebody who says that they have this key.
+/// Answers a challenge in one's own name, on this connection alone.
+pub fn sign_bound_challenge(key: &SecretKey, challenge: &Challenge, binding: &Binding) -> Signature {
+    key.sign(bound_text(challenge, binding).as_bytes())
+}
+
+/// Checks the answer of somebody who says that they have this key, on a connection without a [`Binding`].
 ///
 /// # Errors
 /// Where it is too late, or the signature is not theirs over this challenge.
@@ -72,18 +106,52 @@ pub fn verify_challenge(
     signature: &Signature,
     now_ms: u64,
 ) -> Result<(), ChallengeError> {
+    verify_bound_challenge(key, (challenge, &Binding::None), signature, now_ms)
+}
+
+/// Checks the answer of somebody who says that they have this key, on the connection that it came by.
+///
+/// # Errors
+/// Where it is too late, or the signature is not theirs over this challenge on this connection.
+pub fn verify_bound_challenge(
+    key: &PublicKey,
+    (challenge, binding): (&Challenge, &Binding),
+    signature: &Signature,
+    now_ms: u64,
+) -> Result<(), ChallengeError> {
     if now_ms >= challenge.expires_at_ms {
         return Err(ChallengeError::Expired);
     }
-    if key.verify(text(challenge).as_bytes(), signature) {
+    if key.verify(bound_text(challenge, binding).as_bytes(), signature) {
         Ok(())
     } else {
         Err(ChallengeError::WrongSignature)
     }
 }
 
-fn text(challenge: &Challenge) -> String {
-    challenge_text(&challenge.origin, &challenge.nonce, challenge.expires_at_ms)
+/// Proves to a client that this server has its key: a signature over the challenge and the nonce that the client chose.
+pub fn prove_server(key: &SecretKey, challenge: &Challenge, client_nonce: &str) -> Signature {
+    key.sign(server_text(challenge, client_nonce).as_bytes())
+}
+
+/// Whether this is the proof of the server with this key for this challenge and the client's own nonce.
+#[must_use]
+pub fn verify_server(key: &PublicKey, challenge: &Challenge, client_nonce: &str, proof: &Signature) -> bool {
+    key.verify(server_text(challenge, client_nonce).as_bytes(), proof)
+}
+
+fn bound_text(challenge: &Challenge, binding: &Binding) -> String {
+    let text = challenge_text(&challenge.origin, &challenge.nonce, challenge.expires_at_ms);
+    format!("{text}{binding}")
+}
+
+fn server_text(challenge: &Challenge, client_nonce: &str) -> String {
+    let Challenge {
+        nonce,
+        origin,
+        expires_at_ms,
+    } = challenge;
+    format!("agentx.v1 server\n{origin}\n{nonce}\n{expires_at_ms}\n{client_nonce}\n")
 }
 
 #[cfg(test)]
@@ -124,6 +192,43 @@ mod tests {
             change(&mut changed);
             assert_eq!(check(&me, &changed, 0), wrong, "{changed:?}");
         }
+    }
+
+    #[test]
+    fn a_signature_counts_on_its_own_connection_alone() {
+        let me = SecretKey::from_seed(&[1; 32]).unwrap();
+        let server = *SecretKey::from_seed(&[3; 32]).unwrap().public_key();
+        let bindings = [
+            Binding::None,
+            Binding::ServerKey(server),
+            Binding::ServerKey(*me.public_key()),
+            Binding::Exporter([0; 32]),
+            Binding::Exporter([1; 32]),
+        ];
+        for signed in &bindings {
+            let signature = sign_bound_challenge(&me, &challenge(), signed);
+            for binding in &bindings {
+                let counts = verify_bound_challenge(me.public_key(), (&challenge(), binding), &signature, 0);
+                assert_eq!(counts.is_ok(), binding == signed, "{signed:?} on {binding:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_server_proves_its_key_for_one_client_and_one_challenge() {
+        let server = SecretKey::from_seed(&[3; 32]).unwrap();
+        let other = SecretKey::from_seed(&[4; 32]).unwrap();
+        let proof = prove_server(&server, &challenge(), "mine");
+        assert!(verify_server(server.public_key(), &challenge(), "mine", &proof));
+        assert!(!verify_server(server.public_key(), &challenge(), "other", &proof));
+        assert!(!verify_server(other.public_key(), &challenge(), "mine", &proof));
+        let later = Challenge {
+            expires_at_ms: 1_001,
+            ..challenge()
+        };
+        assert!(!verify_server(server.public_key(), &later, "mine", &proof));
+        // What a server signs is no answer to a challenge.
+        assert!(verify_challenge(server.public_key(), &challenge(), &proof, 0).is_err());
     }
 
     #[test]

@@ -25,6 +25,11 @@ const SMALL_ORDER: [&str; 7] = [
     "eeffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
 ];
 
+/// What stands before an Ed25519 key in its `SubjectPublicKeyInfo` (DER): <https://www.rfc-editor.org/rfc/rfc8410#section-4>.
+const SPKI_PREFIX: [u8; 12] = [
+    0x30, 0x2a, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x03, 0x21, 0x00,
+];
+
 /// A person, as everybody may know them: `ed25519:` and 32 bytes in base64url.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PublicKey([u8; 32]);
@@ -53,6 +58,18 @@ impl PublicKey {
         bytes[31] &= 0x7f;
         let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
         SMALL_ORDER.contains(&hex.as_str())
+    }
+
+    /// The key as TLS carries it, a `SubjectPublicKeyInfo` in DER.
+    pub fn to_spki(&self) -> Vec<u8> {
+        [&SPKI_PREFIX[..], &self.0[..]].concat()
+    }
+
+    /// Reads what [`PublicKey::to_spki`] writes; `None` where it is something else, or a key of small order.
+    pub fn from_spki(der: &[u8]) -> Option<Self> {
+        let bytes = der.strip_prefix(&SPKI_PREFIX[..])?;
+        let key = Self(bytes.try_into().ok()?);
+        (!key.has_small_order()).then_some(key)
     }
 
     /// The line that OpenSSH keeps in `.pub` files. Line breaks of the comment become spaces.

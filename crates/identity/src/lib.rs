@@ -31,7 +31,8 @@ mod stamp;
 mod text;
 
 pub use challenge::{
-    Challenge, ChallengeError, challenge_text, server_nonce, sign_challenge, verify_challenge,
+    Binding, Challenge, ChallengeError, challenge_text, prove_server, server_nonce, sign_bound_challenge,
+    sign_challenge, verify_bound_challenge, verify_challenge, verify_server,
 };
 pub use key::{PublicKey, SecretKey, Signature};
 pub use keyring::{Keyring, KeyringError, Known};

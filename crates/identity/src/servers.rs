@@ -35,14 +35,9 @@ impl Keyring {
     /// # Errors
     /// Where the list cannot be read or written, or others may change it.
     pub fn meet_server(&self, place: &str, key: &PublicKey) -> Result<Met, KeyringError> {
-        if secret_in(&self.server_file())?.is_some_and(|own| own.public_key() == key) {
-            return Ok(Met::Known);
-        }
-        if let Some(before) = self.server_at(place)? {
-            return Ok(match before == *key {
-                true => Met::Known,
-                false => Met::Changed { before },
-            });
+        let met = self.look_up_server(place, key)?;
+        if met != Met::New {
+            return Ok(met);
         }
         let path = self.servers_file();
         let lock = files::lock(&self.directory)?;
@@ -50,6 +45,43 @@ impl Keyring {
         servers.push((place.to_owned(), *key));
         files::replace(&path, &write(&servers), &lock)?;
         Ok(Met::New)
+    }
+
+    /// What [`Keyring::meet_server`] would say, without remembering anything.
+    ///
+    /// # Errors
+    /// Where the list cannot be read, or others may change it.
+    pub fn look_up_server(&self, place: &str, key: &PublicKey) -> Result<Met, KeyringError> {
+        if secret_in(&self.server_file())?.is_some_and(|own| own.public_key() == key) {
+            return Ok(Met::Known);
+        }
+        Ok(match self.server_at(place)? {
+            None => Met::New,
+            Some(before) if before == *key => Met::Known,
+            Some(before) => Met::Changed { before },
+        })
+    }
+
+    /// Forgets the server that was met at `place`; the next one there is believed. Returns the key that it had.
+    ///
+    /// # Errors
+    /// Where the list cannot be read or written, or others may change it.
+    pub fn forget_server(&self, place: &str) -> Result<Option<PublicKey>, KeyringError> {
+        let path = self.servers_file();
+        if self.server_at(place)?.is_none() {
+            return Ok(None);
+        }
+        let lock = files::lock(&self.directory)?;
+        let mut servers = self.servers()?;
+        let mut forgotten = None;
+        servers.retain(|(known, key)| {
+            if known == place {
+                forgotten = Some(*key);
+            }
+            known != place
+        });
+        files::replace(&path, &write(&servers), &lock)?;
+        Ok(forgotten)
     }
 
     /// The key of the server that was met at `place`.

@@ -123,7 +123,8 @@ fn median<T>(mut what: impl FnMut() -> T) -> f64 {
 }
 
 async fn mirror(address: &str, view: View) {
-    let options = ConnectOptions::new(address, Who::Visitor, "bench");
+    let mut options = ConnectOptions::new(address, Who::Visitor, "bench");
+    options.allow_plain = true;
     let runtime = RemoteRuntime::connect(options).await.unwrap();
     let mut events = runtime
         .watch(&fixture::session_id(), 0, view, false)
@@ -210,6 +211,7 @@ async fn talk(mut socket: WebSocket, frames: Frames) -> Result<(), axum::Error> 
         nonce: "once".into(),
         origin: "http://bench".into(),
         expires_at_ms: 1,
+        proof: None,
         visitors: true,
         heartbeat_ms: 15_000,
     };

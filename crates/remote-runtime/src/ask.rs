@@ -14,6 +14,8 @@ pub(crate) struct Ask<'a> {
     pub(crate) body: Option<Value>,
     /// By which the server knows that it is the same, sent again.
     pub(crate) key: Option<String>,
+    /// What the server is to sign, so that it proves its key.
+    pub(crate) nonce: Option<String>,
     /// Whether it may be sent again where nobody knows if it was heard.
     pub(crate) repeatable: bool,
 }
@@ -27,6 +29,7 @@ impl<'a> Ask<'a> {
             query: Vec::new(),
             body: None,
             key: None,
+            nonce: None,
         }
     }
 
@@ -43,6 +46,11 @@ impl<'a> Ask<'a> {
 
     pub(crate) fn with(mut self, name: &'static str, value: Option<String>) -> Self {
         self.query.extend(value.map(|value| (name, value)));
+        self
+    }
+
+    pub(crate) fn with_nonce(mut self, nonce: String) -> Self {
+        self.nonce = Some(nonce);
         self
     }
 

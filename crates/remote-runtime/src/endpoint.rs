@@ -61,7 +61,17 @@ impl Endpoint {
         self.http(&["socket"]).as_str().replacen("http", "ws", 1)
     }
 
-    /// Whether the connection is encrypted.
+    /// The same host and port, dialled with TLS. Only where this is no `https` address already.
+    pub(crate) fn over_tls(&self) -> Self {
+        let mut base = self.base.clone();
+        let port = base.port_or_known_default();
+        // Neither fails for an address with a host and a scheme of the web.
+        let _ = base.set_scheme("https");
+        let _ = base.set_port(port);
+        Self { base }
+    }
+
+    /// Whether the connection is encrypted with a certificate.
     pub(crate) fn is_tls(&self) -> bool {
         self.base.scheme() == "https"
     }
@@ -134,6 +144,21 @@ mod tests {
             assert_eq!(
                 (endpoint.to_string().as_str(), endpoint.socket().as_str()),
                 (shown, socket)
+            );
+        }
+    }
+
+    #[test]
+    fn an_address_keeps_its_port_where_it_is_dialled_with_tls() {
+        for (address, dialled, socket) in [
+            ("h:5200", "https://h:5200", "wss://h:5200/v1/socket"),
+            ("http://h", "https://h:80", "wss://h:80/v1/socket"),
+            ("ws://[::1]:443/x", "https://[::1]/x", "wss://[::1]/x/v1/socket"),
+        ] {
+            let over_tls = endpoint(address).over_tls();
+            assert_eq!(
+                (over_tls.to_string().as_str(), over_tls.socket().as_str()),
+                (dialled, socket)
             );
         }
     }

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use agentx_identity::{Challenge, Keyring};
+use agentx_identity::Challenge;
 use agentx_runtime::RuntimeError;
 use agentx_types::wire::Problem;
 use reqwest::{Client, Response, StatusCode};
@@ -15,7 +15,8 @@ use tokio::sync::Mutex;
 use tokio::time::{Instant, timeout};
 
 pub(crate) use crate::ask::Ask;
-use crate::{ConnectOptions, Endpoint, Who, tls};
+use crate::peer::{Asked, NONCE_HEADER, Peer, Trouble, new_nonce};
+use crate::{ConnectOptions, Endpoint, Who};
 
 /// How long a name may take to be found and a connection to be made.
 const CONNECT: Duration = Duration::from_secs(10);
@@ -27,6 +28,8 @@ const ANSWER_BYTES: usize = 256 << 20;
 const RETRY_AFTER: [Duration; 2] = [Duration::from_millis(100), Duration::from_millis(400)];
 /// How long a server that was asked too much may want one to wait.
 const LONGEST_REST: Duration = Duration::from_secs(10);
+/// How long is waited for room at a server that has none.
+const FULL_AFTER: Duration = Duration::from_secs(1);
 /// A token is renewed when it would end so soon.
 const RENEW_BEFORE: Duration = Duration::from_secs(30);
 
@@ -36,10 +39,9 @@ const FULL: &str = "full";
 /// Asks a server.
 pub(crate) struct Http {
     client: Client,
-    endpoint: Endpoint,
+    peer: Peer,
     who: Who,
     name: String,
-    known: Option<Keyring>,
     token: Mutex<Option<Token>>,
 }
 
@@ -64,6 +66,15 @@ struct TokenRequest<'a> {
     signature: &'a str,
 }
 
+/// A challenge, and the server's proof of its key.
+#[derive(Deserialize)]
+struct ChallengeAnswer {
+    #[serde(flatten)]
+    challenge: Challenge,
+    #[serde(default)]
+    proof: Option<String>,
+}
+
 #[derive(Deserialize)]
 struct TokenAnswer {
     token: String,
@@ -79,27 +90,25 @@ impl Http {
             .tcp_nodelay(true);
         // Another part of the process may have installed it already; it is the same one.
         let _ = rustls::crypto::ring::default_provider().install_default();
-        let builder = if endpoint.is_tls() {
-            let config = tls::client_config(options.more_roots.as_deref())?;
-            builder.tls_backend_preconfigured(rustls::ClientConfig::clone(&config))
-        } else {
-            builder.tls_certs_only([])
+        let peer = Peer::new(endpoint, options)?;
+        let builder = match peer.tls() {
+            Some(config) => builder.tls_backend_preconfigured(rustls::ClientConfig::clone(config)),
+            None => builder.tls_certs_only([]),
         };
         let client = builder
             .build()
             .map_err(|error| RuntimeError::Refused(format!("the HTTP client could not be made: {error}")))?;
         Ok(Self {
             client,
-            endpoint,
+            peer,
             who: options.who.clone(),
             name: options.client.clone(),
-            known: options.known_servers.clone(),
             token: Mutex::new(None),
         })
     }
 
     pub(crate) fn endpoint(&self) -> &Endpoint {
-        &self.endpoint
+        self.peer.endpoint()
     }
 
     /// Asks, and reads the answer as JSON.
@@ -109,7 +118,7 @@ impl Http {
             code: "bad_answer".into(),
             detail: format!(
                 "{} answered what this version does not understand: {error}",
-                self.endpoint
+                self.endpoint()
             ),
         })
     }
@@ -150,7 +159,7 @@ impl Http {
     }
 
     async fn once(&self, ask: &Ask<'_>, token: Option<&str>) -> Result<Vec<u8>, Failure> {
-        let mut url = self.endpoint.http(ask.segments);
+        let mut url = self.peer.dialled().http(ask.segments);
         if !ask.query.is_empty() {
             url.query_pairs_mut().extend_pairs(&ask.query);
         }
@@ -164,10 +173,13 @@ impl Http {
         if let Some(key) = &ask.key {
             request = request.header("idempotency-key", key);
         }
+        if let Some(nonce) = &ask.nonce {
+            request = request.header(NONCE_HEADER, nonce);
+        }
         if let Some(body) = &ask.body {
             request = request.json(body);
         }
-        let response = request.send().await.map_err(Failure::lost)?;
+        let response = request.send().await.map_err(|error| self.lost(error))?;
         let status = response.status();
         let body = self.read(response).await?;
         if status.is_success() {
@@ -178,19 +190,32 @@ impl Http {
 
     async fn read(&self, mut response: Response) -> Result<Vec<u8>, Failure> {
         let mut body = Vec::new();
-        while let Some(piece) = response.chunk().await.map_err(Failure::lost)? {
+        while let Some(piece) = response.chunk().await.map_err(|error| self.lost(error))? {
             if body.len() + piece.len() > ANSWER_BYTES {
                 return Err(Failure::Answered(RuntimeError::Remote {
                     code: "too_long".into(),
                     detail: format!(
                         "the answer of {} is longer than {ANSWER_BYTES} bytes",
-                        self.endpoint
+                        self.endpoint()
                     ),
                 }));
             }
             body.extend_from_slice(&piece);
         }
         Ok(body)
+    }
+
+    /// Why a connection let a question down.
+    fn lost(&self, error: reqwest::Error) -> Failure {
+        match self.peer.trouble(&error) {
+            Some(Trouble::Refused(why)) => Failure::Answered(RuntimeError::Denied(why)),
+            Some(Trouble::Full) => Failure::Later {
+                error: self
+                    .unreachable("it has as many connections as it takes; try again in a moment".into()),
+                after: FULL_AFTER,
+            },
+            None => Failure::lost(error),
+        }
     }
 
     /// What a status that is no success says.
@@ -211,14 +236,14 @@ impl Http {
             404 => self.unreachable("no AgentX server answers at this address (404)".into()),
             _ => RuntimeError::Remote {
                 code: format!("http_{status}"),
-                detail: format!("{} answered with status {status} and no reason", self.endpoint),
+                detail: format!("{} answered with status {status} and no reason", self.endpoint()),
             },
         })
     }
 
     fn unreachable(&self, what: String) -> RuntimeError {
         RuntimeError::Unreachable {
-            endpoint: self.endpoint.to_string(),
+            endpoint: self.endpoint().to_string(),
             what,
         }
     }
@@ -249,20 +274,26 @@ impl Http {
     }
 
     async fn new_token(&self) -> Result<Token, RuntimeError> {
-        let challenge: Challenge = self
-            .open(&["auth", "challenge"], &Value::Object(Default::default()))
-            .await?;
-        let answer = self
-            .who
-            .answer(&challenge, &self.endpoint, (&self.name, self.known.as_ref()))
-            .map_err(RuntimeError::Denied)?;
+        let nonce = new_nonce().map_err(RuntimeError::Refused)?;
+        let ask = Ask::post(&["auth", "challenge"], Value::Object(Default::default()));
+        let answer: ChallengeAnswer = self.open(ask.with_nonce(nonce.clone())).await?;
+        let challenge = answer.challenge;
+        let asked = Asked {
+            challenge: &challenge,
+            proof: answer.proof.as_deref(),
+            nonce: &nonce,
+            exported: None,
+        };
+        let answer = self.who.answer(&asked, &self.peer, &self.name);
+        let answer = answer.map_err(RuntimeError::Denied)?;
         let request = TokenRequest {
             public_key: answer.public_key.as_deref().unwrap_or_default(),
             nonce: &challenge.nonce,
             expires_at_ms: challenge.expires_at_ms,
             signature: answer.signature.as_deref().unwrap_or_default(),
         };
-        let answer: TokenAnswer = self.open(&["auth", "token"], &request).await?;
+        let request = serde_json::to_value(request).unwrap_or_default();
+        let answer: TokenAnswer = self.open(Ask::post(&["auth", "token"], request)).await?;
         // The server's clock may be another one than ours: what counts is how long the token lives, and an hour is the most.
         let left = answer.expires_at_ms.saturating_sub(now_ms()).min(3_600_000);
         Ok(Token {
@@ -272,13 +303,7 @@ impl Http {
     }
 
     /// Asks what needs no token.
-    async fn open<T: DeserializeOwned>(
-        &self,
-        segments: &[&str],
-        body: &impl Serialize,
-    ) -> Result<T, RuntimeError> {
-        let body = serde_json::to_value(body).unwrap_or_default();
-        let ask = Ask::post(segments, body);
+    async fn open<T: DeserializeOwned>(&self, ask: Ask<'_>) -> Result<T, RuntimeError> {
         let mut waits = RETRY_AFTER.iter();
         let bytes = loop {
             match self.once(&ask, None).await {

@@ -12,6 +12,7 @@ pub mod incoming;
 mod keep;
 pub mod machine;
 mod options;
+mod peer;
 mod runtime;
 mod session;
 mod tls;

@@ -17,6 +17,9 @@ pub struct ConnectOptions {
     pub client: String,
     /// Where the keys of servers are remembered, so that another server at the same address is noticed; `None` for nowhere.
     pub known_servers: Option<Keyring>,
+    /// Whether a server at an `http://` address may be signed to without having proved its key: an older one, or one behind a proxy without
+    /// TLS. Whoever is on the way can then read and change everything. Not by default.
+    pub allow_plain: bool,
     /// PEM text: root certificates that count besides the machine's own.
     pub more_roots: Option<Vec<u8>>,
     /// How often in a row a lost connection is tried again before it is given up; `None` for ever.
@@ -35,6 +38,7 @@ impl ConnectOptions {
             who: who.into(),
             client: client.into(),
             known_servers: None,
+            allow_plain: false,
             more_roots: None,
             attempts: None,
             retry_after: Duration::from_millis(250),

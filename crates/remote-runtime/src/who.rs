@@ -4,10 +4,10 @@
 use std::fmt;
 use std::sync::Arc;
 
-use agentx_identity::{Challenge, Keyring, KeyringError, Met, SecretKey, sign_challenge};
+use agentx_identity::{SecretKey, sign_bound_challenge};
 use agentx_types::wire::Authenticate;
 
-use crate::Endpoint;
+use crate::peer::{Asked, Peer};
 
 /// Who connects.
 #[derive(Clone, Default)]
@@ -23,13 +23,12 @@ impl Who {
     /// What is said to a server that gave this challenge.
     ///
     /// # Errors
-    /// Where the server calls itself something else than what was dialled, or is another one than before at this address: somebody may
-    /// stand between the two.
+    /// As [`Peer::check`].
     pub(crate) fn answer(
         &self,
-        challenge: &Challenge,
-        endpoint: &Endpoint,
-        (client, known): (&str, Option<&Keyring>),
+        asked: &Asked<'_>,
+        peer: &Peer,
+        client: &str,
     ) -> Result<Authenticate, String> {
         let client = client.to_owned();
         let Self::Key(key) = self else {
@@ -39,45 +38,13 @@ impl Who {
                 client,
             });
         };
-        if !endpoint.is_origin(&challenge.origin) {
-            return Err(format!(
-                "the server at {endpoint} calls itself {:?}; nothing is signed for another place. If it is the right \
-                 one, start it with --origin {endpoint}",
-                challenge.origin.chars().take(200).collect::<String>()
-            ));
-        }
-        if let Some(known) = known {
-            check_server(challenge, endpoint, known)?;
-        }
+        let binding = peer.check(asked)?;
         Ok(Authenticate {
             public_key: Some(key.public_key().to_string()),
-            signature: Some(sign_challenge(key, challenge).to_string()),
+            signature: Some(sign_bound_challenge(key, asked.challenge, &binding).to_string()),
             client,
         })
     }
-}
-
-/// Checks that the server is the one that was met at this address before. The signature names it, so it is worth nothing elsewhere.
-fn check_server(challenge: &Challenge, endpoint: &Endpoint, known: &Keyring) -> Result<(), String> {
-    let place = endpoint.host_and_port();
-    let cannot = |error: KeyringError| format!("the servers that are known cannot be looked up: {error}");
-    let (now, before) = match challenge.server() {
-        Some(key) => match known.meet_server(&place, &key).map_err(cannot)? {
-            Met::New | Met::Known => return Ok(()),
-            Met::Changed { before } => (key.to_string(), before),
-        },
-        None => match known.server_at(&place).map_err(cannot)? {
-            Some(before) => ("no key at all".to_owned(), before),
-            // A server of before servers had keys.
-            None => return Ok(()),
-        },
-    };
-    Err(format!(
-        "ANOTHER SERVER ANSWERS AT {endpoint}: it was {before} before, and is {now} now. Somebody may stand between you and your server, \
-         or listen at its port; nothing was signed. If it was set up anew (its `agentx serve` shows its key), delete the line of {place} \
-         in {}",
-        known.servers_file().display()
-    ))
 }
 
 impl From<SecretKey> for Who {
@@ -105,30 +72,46 @@ impl fmt::Debug for Who {
 mod tests {
     #![allow(clippy::unwrap_used, reason = "a test that cannot start fails")]
 
-    use agentx_identity::server_nonce;
+    use agentx_identity::{Challenge, Keyring, prove_server, server_nonce};
 
     use super::*;
+    use crate::{ConnectOptions, Endpoint};
+
+    fn peer(address: &str, known: Option<Keyring>) -> Peer {
+        let options = ConnectOptions {
+            known_servers: known,
+            allow_plain: true,
+            ..ConnectOptions::new(address, Who::Visitor, "test")
+        };
+        Peer::new(Endpoint::parse(address).unwrap(), &options).unwrap()
+    }
+
+    fn asked<'a>(challenge: &'a Challenge, proof: Option<&'a str>) -> Asked<'a> {
+        Asked {
+            challenge,
+            proof,
+            nonce: "ours",
+            exported: None,
+        }
+    }
 
     #[test]
     fn nothing_is_signed_for_another_place() {
         let who = Who::from(SecretKey::from_seed(&[1; 32]).unwrap());
-        let endpoint = Endpoint::parse("http://localhost:5200").unwrap();
-        let challenge = |origin: &str| Challenge {
-            nonce: "once".into(),
-            origin: origin.into(),
-            expires_at_ms: 1,
+        let peer = peer("http://localhost:5200", None);
+        let answer = |who: &Who, origin: &str| {
+            let challenge = Challenge {
+                nonce: "once".into(),
+                origin: origin.into(),
+                expires_at_ms: 1,
+            };
+            who.answer(&asked(&challenge, None), &peer, "test")
         };
-        let answer = who
-            .answer(&challenge("http://127.0.0.1:5200"), &endpoint, ("test", None))
-            .unwrap();
-        assert!(answer.public_key.unwrap().starts_with("ed25519:"));
-        let why = who
-            .answer(&challenge("http://elsewhere:5200"), &endpoint, ("test", None))
-            .unwrap_err();
+        let right = answer(&who, "http://127.0.0.1:5200").unwrap();
+        assert!(right.public_key.unwrap().starts_with("ed25519:"));
+        let why = answer(&who, "http://elsewhere:5200").unwrap_err();
         assert!(why.contains("elsewhere"), "{why}");
-        let visitor = Who::Visitor
-            .answer(&challenge("http://elsewhere"), &endpoint, ("test", None))
-            .unwrap();
+        let visitor = answer(&Who::Visitor, "http://elsewhere").unwrap();
         assert_eq!((visitor.public_key, visitor.signature), (None, None));
     }
 
@@ -138,14 +121,15 @@ mod tests {
         let known = Keyring::at(directory.path());
         let key = |seed: u8| SecretKey::from_seed(&[seed; 32]).unwrap();
         let who = Who::from(key(1));
-        let endpoint = Endpoint::parse("http://localhost:5200").unwrap();
         let answer = |nonce: String| {
             let challenge = Challenge {
                 nonce,
                 origin: "http://127.0.0.1:5200".into(),
                 expires_at_ms: 1,
             };
-            who.answer(&challenge, &endpoint, ("test", Some(&known)))
+            // Each time as a program that has just started.
+            let peer = peer("http://localhost:5200", Some(known.clone()));
+            who.answer(&asked(&challenge, None), &peer, "test")
         };
         assert!(answer("of before servers had keys".into()).is_ok());
         let (one, other) = (*key(2).public_key(), *key(3).public_key());
@@ -157,6 +141,35 @@ mod tests {
                 why.contains("ANOTHER SERVER") && why.contains(&one.to_string()),
                 "{why}"
             );
+        }
+    }
+
+    #[test]
+    fn a_server_with_a_certificate_proves_the_key_that_it_names() {
+        let who = Who::from(SecretKey::from_seed(&[1; 32]).unwrap());
+        let (own, other) = (
+            SecretKey::from_seed(&[2; 32]).unwrap(),
+            SecretKey::from_seed(&[3; 32]).unwrap(),
+        );
+        let peer = peer("https://agents.example", None);
+        let challenge = Challenge {
+            nonce: server_nonce("once", own.public_key()),
+            origin: "https://agents.example".into(),
+            expires_at_ms: 1,
+        };
+        let answer = |proof: Option<String>| {
+            let asked = asked(&challenge, proof.as_deref());
+            who.answer(&asked, &peer, "test")
+        };
+        assert!(answer(Some(prove_server(&own, &challenge, "ours").to_string())).is_ok());
+        for proof in [
+            None,
+            Some("no signature".to_owned()),
+            Some(prove_server(&other, &challenge, "ours").to_string()),
+            Some(prove_server(&own, &challenge, "another's").to_string()),
+        ] {
+            let why = answer(proof).unwrap_err();
+            assert!(why.contains("does not prove it"), "{why}");
         }
     }
 }

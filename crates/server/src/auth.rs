@@ -1,17 +1,25 @@
 //! Who speaks: a challenge that is signed once becomes a token, or a connection's own; nothing else is a password.
 //!
 //! A nonce counts once and for a minute; it is signed together with what this server calls itself, so that a signature
-//! that another server asked for is worth nothing here. Tokens are kept as hashes, in memory only.
+//! that another server asked for is worth nothing here. On a connection on which the server proved its key, it is bound to that too.
+//! Tokens are kept as hashes, in memory only.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
-use agentx_identity::{Challenge, Keyring, PublicKey, Signature, owner_of, server_nonce, verify_challenge};
-use agentx_types::wire::{BEARER_SUBPROTOCOL, Problem};
+use agentx_identity::{
+    Binding, Challenge, Keyring, PublicKey, SecretKey, Signature, owner_of, prove_server, server_nonce,
+    verify_bound_challenge,
+};
+use agentx_types::wire::Problem;
 use agentx_types::{OwnerId, Seat, VISITORS};
 use axum::http::HeaderMap;
-use axum::http::header::{AUTHORIZATION, ORIGIN, SEC_WEBSOCKET_PROTOCOL};
+use axum::http::header::ORIGIN;
 use serde_json::Value;
 
+use crate::channel::Channel;
+pub(crate) use crate::credentials::bearer;
+use crate::credentials::client_of;
+pub use crate::credentials::{CLIENT_CHARS, CLIENT_HEADER, bearer_subprotocol, check_client};
 use crate::expiring::Expiring;
 use crate::known::KnownPeople;
 use crate::random::{hash, random};
@@ -23,20 +31,17 @@ const CHALLENGE_MS: u64 = 60_000;
 const TOKEN_MS: u64 = 3_600_000;
 /// How many tokens one person may have; all visitors together count as one.
 const TOKENS_EACH: usize = 256;
-/// The header in which a program says what it calls itself.
-pub const CLIENT_HEADER: &str = "agentx-client";
-/// How long that name may be.
-pub const CLIENT_CHARS: usize = 64;
 
 /// What counts as who somebody is, for this server.
 pub struct Auth {
     known: KnownPeople,
-    key: PublicKey,
+    key: Arc<SecretKey>,
     origin: String,
     allowed: Vec<String>,
     visitors: bool,
     nonces: Mutex<Expiring<String, ()>>,
-    tokens: Mutex<Expiring<[u8; 32], Identity>>,
+    /// Whose they are, and whether they were given out where the server had proved its key.
+    tokens: Mutex<Expiring<[u8; 32], (Identity, bool)>>,
 }
 
 /// Who somebody is.
@@ -100,7 +105,7 @@ impl Auth {
     /// and of each, and so many tokens.
     pub fn new(
         keyring: Keyring,
-        (key, origin): (PublicKey, String),
+        (key, origin): (Arc<SecretKey>, String),
         allowed: Vec<String>,
         visitors: bool,
         (nonces, tokens): ((usize, usize), usize),
@@ -118,7 +123,7 @@ impl Auth {
 
     /// The key by which clients know this server: they sign no challenge of another one at its address.
     pub fn server_key(&self) -> &PublicKey {
-        &self.key
+        self.key.public_key()
     }
 
     /// What this server calls itself.
@@ -137,7 +142,7 @@ impl Auth {
     /// Where the system has no randomness.
     pub fn challenge(&self, now_ms: u64) -> Result<Challenge, Box<Problem>> {
         Ok(Challenge {
-            nonce: server_nonce(&random()?, &self.key),
+            nonce: server_nonce(&random()?, self.server_key()),
             origin: self.origin.clone(),
             expires_at_ms: now_ms + CHALLENGE_MS,
         })
@@ -156,14 +161,19 @@ impl Auth {
         Ok(challenge)
     }
 
+    /// Proves that this server has its key, to a client that chose `client_nonce`.
+    pub fn proof(&self, challenge: &Challenge, client_nonce: &str) -> String {
+        prove_server(&self.key, challenge, client_nonce).to_string()
+    }
+
     /// Who signed `challenge`, which this server made for the very connection that the answer came by.
     ///
     /// # Errors
-    /// Where the signature is not of that key over that challenge, or the key is not known here.
+    /// Where the signature is not of that key over that challenge with that binding, or the key is not known here.
     pub fn identify(
         &self,
         public_key: &str,
-        challenge: &Challenge,
+        (challenge, binding): (&Challenge, &Binding),
         signature: &str,
         now_ms: u64,
     ) -> Result<Identity, Box<Problem>> {
@@ -174,7 +184,8 @@ impl Auth {
         let signature: Signature = signature
             .parse()
             .map_err(|_| bad("the signature is not 64 bytes in base64url"))?;
-        verify_challenge(&key, challenge, &signature, now_ms).map_err(|error| bad(&error.to_string()))?;
+        verify_bound_challenge(&key, (challenge, binding), &signature, now_ms)
+            .map_err(|error| bad(&error.to_string()))?;
         match self.identity_of(&key) {
             Some(identity) => Ok(identity),
             None if self.visitors => Ok(Identity::visitor()),
@@ -221,7 +232,8 @@ impl Auth {
         }
     }
 
-    /// Answers an open challenge with a token.
+    /// Answers an open challenge with a token. It counts on connections of the same kind alone: one that was given out where the server had
+    /// proved its key is of no use to whoever gets hold of it on another way.
     ///
     /// # Errors
     /// As [`Auth::identify`], and where the nonce is not open: unknown, used or expired.
@@ -230,7 +242,7 @@ impl Auth {
         public_key: &str,
         challenge: (String, u64),
         signature: &str,
-        now_ms: u64,
+        (channel, now_ms): (&Channel, u64),
     ) -> Result<Token, Box<Problem>> {
         let (nonce, expires_at_ms) = challenge;
         let open = self
@@ -249,12 +261,13 @@ impl Auth {
             origin: self.origin.clone(),
             expires_at_ms,
         };
-        let identity = self.identify(public_key, &challenge, signature, now_ms)?;
+        let binding = channel.of_requests(self.server_key());
+        let identity = self.identify(public_key, (&challenge, &binding), signature, now_ms)?;
         let token = random()?;
         let expires_at_ms = now_ms + TOKEN_MS;
         let mut tokens = self.tokens.lock().unwrap_or_else(PoisonError::into_inner);
         let key = (identity.person.as_str(), hash(&token));
-        tokens.insert(key, identity.clone(), expires_at_ms, now_ms);
+        tokens.insert(key, (identity.clone(), channel.is_keyed()), expires_at_ms, now_ms);
         drop(tokens);
         Ok(Token {
             token,
@@ -266,19 +279,19 @@ impl Auth {
     /// Whose token this is.
     ///
     /// # Errors
-    /// Where it is not known here or has expired.
-    pub fn holder(&self, token: &str, now_ms: u64) -> Result<Identity, Box<Problem>> {
+    /// Where it is not known here, has expired, or was given out on another kind of connection.
+    pub fn holder(&self, token: &str, (channel, now_ms): (&Channel, u64)) -> Result<Identity, Box<Problem>> {
         let unknown = || {
             problem(
                 "unauthenticated",
                 "the token is unknown or has expired; ask for a new one with a signed challenge",
             )
         };
-        let identity = {
+        let (identity, keyed) = {
             let tokens = self.tokens.lock().unwrap_or_else(PoisonError::into_inner);
             tokens.get(&hash(token), now_ms).cloned().ok_or_else(unknown)?
         };
-        if self.still_knows(&identity) {
+        if keyed == channel.is_keyed() && self.still_knows(&identity) {
             Ok(identity)
         } else {
             Err(unknown())
@@ -290,11 +303,11 @@ impl Auth {
     /// # Errors
     /// `unauthenticated` where there is no token and no visitors are let in, or the token does not count; `bad_origin` where a
     /// web page of another origin sends it; `bad_request` where a header makes no sense.
-    pub fn caller_of(&self, headers: &HeaderMap, now_ms: u64) -> Result<Caller, Box<Problem>> {
+    pub fn caller_of(&self, headers: &HeaderMap, at: (&Channel, u64)) -> Result<Caller, Box<Problem>> {
         self.check_origin(headers)?;
         let client = client_of(headers)?;
         let identity = match bearer(headers)? {
-            Some(token) => self.holder(token, now_ms)?,
+            Some(token) => self.holder(token, at)?,
             None if self.visitors => Identity::visitor(),
             None => {
                 return Err(problem(
@@ -325,54 +338,6 @@ impl Auth {
             "pages of this origin may not speak to this server; it is started with --allow-origin where they should",
         ))
     }
-}
-
-/// The token in `Authorization: Bearer …`.
-pub(crate) fn bearer(headers: &HeaderMap) -> Result<Option<&str>, Box<Problem>> {
-    let Some(value) = headers.get(AUTHORIZATION) else {
-        return Ok(None);
-    };
-    let text = value.to_str().unwrap_or_default();
-    let (scheme, token) = text.split_once(' ').unwrap_or((text, ""));
-    if scheme.eq_ignore_ascii_case("bearer") && !token.trim().is_empty() {
-        return Ok(Some(token.trim()));
-    }
-    Err(problem(
-        "unauthenticated",
-        "the header Authorization is not of the form `Bearer <token>`",
-    ))
-}
-
-/// The token that a browser offers as a WebSocket subprotocol.
-pub fn bearer_subprotocol(headers: &HeaderMap) -> Option<&str> {
-    let offered = headers.get_all(SEC_WEBSOCKET_PROTOCOL).iter();
-    offered
-        .filter_map(|value| value.to_str().ok())
-        .flat_map(|value| value.split(','))
-        .find_map(|name| name.trim().strip_prefix(BEARER_SUBPROTOCOL))
-}
-
-fn client_of(headers: &HeaderMap) -> Result<&str, Box<Problem>> {
-    let Some(value) = headers.get(CLIENT_HEADER) else {
-        return Ok("http");
-    };
-    let name = value.to_str().unwrap_or_default();
-    check_client(name).map(|()| name)
-}
-
-/// Checks what a program calls itself.
-///
-/// # Errors
-/// `bad_request` where it is empty, too long, or could be read as more than a name: it is shown in lines about people.
-pub fn check_client(name: &str) -> Result<(), Box<Problem>> {
-    let is_plain = |char: char| char.is_ascii_alphanumeric() || "-_.".contains(char);
-    if !name.is_empty() && name.len() <= CLIENT_CHARS && name.chars().all(is_plain) {
-        return Ok(());
-    }
-    Err(problem(
-        "bad_request",
-        &format!("a client's name has 1 to {CLIENT_CHARS} letters and digits of ASCII, `-`, `_` and `.`"),
-    ))
 }
 
 /// A problem with nothing but its code and words.

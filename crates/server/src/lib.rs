@@ -5,6 +5,7 @@
 //! whether it comes as a frame or as a request ([`http`]).
 
 pub mod auth;
+pub mod channel;
 pub mod feed;
 pub mod http;
 pub mod outbox;
@@ -17,6 +18,7 @@ mod client_time;
 mod commands;
 mod control;
 mod counts;
+mod credentials;
 mod deciding;
 mod expiring;
 mod files;
@@ -26,6 +28,7 @@ mod hosts;
 mod known;
 mod linger;
 mod members;
+mod no_room;
 mod options;
 mod quotas;
 mod random;

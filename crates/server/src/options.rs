@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::feed::Bounds;
+use crate::server::ServerError;
 use crate::wheel::Patience;
 
 /// The program, with its version, as a server names itself to clients.
@@ -138,4 +139,34 @@ impl Default for Limits {
             nonces: 10_000,
         }
     }
+}
+
+/// What is sent in the clear is seen by whoever is in between, so that has to be meant.
+pub(crate) fn check(options: &ServerOptions) -> Result<(), ServerError> {
+    let listen = options.listen;
+    if !listen.ip().is_loopback() && options.tls.is_none() && !options.insecure_listen {
+        return Err(ServerError::Options(format!(
+            "{listen} can be reached from other machines, and what is said there could be read on the way: \
+             give a certificate and its key, or say that a proxy in front of it has TLS (--insecure-listen)"
+        )));
+    }
+    let Some(origin) = &options.origin else {
+        if listen.ip().is_unspecified() {
+            return Err(ServerError::Options(format!(
+                "{listen} is no address that anybody calls: say what clients call this server, as in \
+                 --origin https://agents.example"
+            )));
+        }
+        return Ok(());
+    };
+    let host = origin
+        .strip_prefix("https://")
+        .or_else(|| origin.strip_prefix("http://"))
+        .map(|rest| rest.trim_end_matches('/'));
+    if host.is_none_or(|host| host.is_empty() || host.contains(['/', '?', '#', '@', '\n', ' '])) {
+        return Err(ServerError::Options(format!(
+            "the origin {origin:?} is not of the form https://name or https://name:port"
+        )));
+    }
+    Ok(())
 }

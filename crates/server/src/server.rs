@@ -19,17 +19,19 @@ use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
-use tokio_rustls::TlsAcceptor;
+use tokio::time::{Instant, timeout_at};
 
 use crate::auth::Auth;
+use crate::channel::{Channel, Doors, Opened};
 use crate::forwarded::Proxies;
 use crate::hosts::Hosts;
 use crate::linger::Lingering;
 use crate::members;
-use crate::options::{HEAD_BYTES, ServerOptions};
-use crate::seats::{NoSeat, Permit, Seats, TOO_MANY};
+use crate::no_room::TurnedAway;
+use crate::options::{HEAD_BYTES, ServerOptions, check};
+use crate::seats::{NoSeat, Permit, Seats};
 use crate::stall::Stalling;
 use crate::state::ServerState;
 use crate::{http, tls, unread, ws};
@@ -78,7 +80,7 @@ pub enum ServerError {
 pub struct Server {
     state: Arc<ServerState>,
     listener: TcpListener,
-    tls: Option<TlsAcceptor>,
+    doors: Doors,
     url: String,
 }
 
@@ -93,9 +95,13 @@ pub async fn bind(
     mut options: ServerOptions,
 ) -> Result<Server, ServerError> {
     check(&options)?;
-    let tls = match &options.tls {
-        Some((certificate, key)) => Some(tls::acceptor(certificate, key)?),
-        None => None,
+    let key = keyring
+        .server_key_or_new()
+        .map_err(|error| ServerError::Options(format!("the server's own key: {error}")))?;
+    let key = Arc::new(key);
+    let doors = match &options.tls {
+        Some((certificate, key)) => Doors::Certificate(tls::acceptor(certificate, key)?),
+        None => Doors::keyed(key.clone())?,
     };
     let cannot = |error: std::io::Error| ServerError::Listen {
         listen: options.listen,
@@ -103,21 +109,18 @@ pub async fn bind(
     };
     let listener = TcpListener::bind(options.listen).await.map_err(cannot)?;
     options.listen = listener.local_addr().map_err(cannot)?;
-    let scheme = if tls.is_some() { "https" } else { "http" };
+    let scheme = if doors.has_certificate() { "https" } else { "http" };
     let url = format!("{scheme}://{}", options.listen);
     let origin = match &options.origin {
         Some(origin) => origin.trim_end_matches('/').to_owned(),
         None => url.clone(),
     };
-    let key = keyring
-        .server_key_or_new()
-        .map_err(|error| ServerError::Options(format!("the server's own key: {error}")))?;
     let hosts = Hosts::new(options.listen, &origin);
     let each = usize::try_from(settings.quotas.challenges).unwrap_or(usize::MAX);
     let nonces = (options.limits.nonces, each);
     let auth = Auth::new(
         keyring,
-        (*key.public_key(), origin),
+        (key, origin),
         options.allow_origins.clone(),
         options.allow_visitors,
         (nonces, options.limits.tokens),
@@ -139,39 +142,9 @@ pub async fn bind(
     Ok(Server {
         state,
         listener,
-        tls,
+        doors,
         url,
     })
-}
-
-/// What is sent in the clear is seen by whoever is in between, so that has to be meant.
-fn check(options: &ServerOptions) -> Result<(), ServerError> {
-    let listen = options.listen;
-    if !listen.ip().is_loopback() && options.tls.is_none() && !options.insecure_listen {
-        return Err(ServerError::Options(format!(
-            "{listen} can be reached from other machines, and what is said there could be read on the way: \
-             give a certificate and its key, or say that a proxy in front of it has TLS (--insecure-listen)"
-        )));
-    }
-    let Some(origin) = &options.origin else {
-        if listen.ip().is_unspecified() {
-            return Err(ServerError::Options(format!(
-                "{listen} is no address that anybody calls: say what clients call this server, as in \
-                 --origin https://agents.example"
-            )));
-        }
-        return Ok(());
-    };
-    let host = origin
-        .strip_prefix("https://")
-        .or_else(|| origin.strip_prefix("http://"))
-        .map(|rest| rest.trim_end_matches('/'));
-    if host.is_none_or(|host| host.is_empty() || host.contains(['/', '?', '#', '@', '\n', ' '])) {
-        return Err(ServerError::Options(format!(
-            "the origin {origin:?} is not of the form https://name or https://name:port"
-        )));
-    }
-    Ok(())
 }
 
 impl Server {
@@ -192,7 +165,10 @@ impl Server {
     /// [`ServerError::NotSaved`] where the log did not take that what was under way is stopped.
     pub async fn run(self, shutdown: impl Future<Output = ()>) -> Result<(), ServerError> {
         let Self {
-            state, listener, tls, ..
+            state,
+            listener,
+            doors,
+            ..
         } = self;
         let limits = &state.options().limits;
         let seats = Seats::new(limits.connections, limits.connections_per_address);
@@ -202,7 +178,7 @@ impl Server {
         let sweeping = tokio::spawn(sweep(state.clone()));
         let announcing = tokio::spawn(members::announce(state.clone()));
         tokio::select! {
-            () = accept(&listener, tls, &state, &seats, &router) => {}
+            () = accept(&listener, doors, &state, &seats, &router) => {}
             () = shutdown => {}
         }
         drop(listener);
@@ -216,11 +192,12 @@ impl Server {
 /// Takes connections, for ever.
 async fn accept(
     listener: &TcpListener,
-    tls: Option<TlsAcceptor>,
+    doors: Doors,
     state: &Arc<ServerState>,
     seats: &Seats,
     router: &Router,
 ) {
+    let turned_away = TurnedAway::new();
     loop {
         let (stream, peer) = match listener.accept().await {
             Ok(accepted) => accepted,
@@ -233,53 +210,32 @@ async fn accept(
         let permit = match seats.take(state, peer.ip(), state.proxies().trusts(peer.ip())) {
             Ok(permit) => permit,
             Err(why) => {
-                turn_away(state, &stream, tls.is_some(), why);
+                state.counts().turned_away.add(1);
+                turned_away.tell(stream, &doors, why);
                 continue;
             }
         };
         // Frames are small and wanted soon.
         let _ = stream.set_nodelay(true);
-        let (state, router, tls) = (state.clone(), router.clone(), tls.clone());
+        let (state, router, doors) = (state.clone(), router.clone(), doors.clone());
         tokio::spawn(async move {
-            match tls {
-                None => serve(stream, peer, state, router, permit).await,
-                Some(tls) => {
-                    match tokio::time::timeout(state.options().limits.head, tls.accept(stream)).await {
-                        Ok(Ok(stream)) => serve(stream, peer, state, router, permit).await,
-                        Ok(Err(error)) => tracing::debug!(%peer, %error, "no TLS"),
-                        Err(_) => tracing::debug!(%peer, "no TLS in time"),
-                    }
+            let until = Instant::now() + state.options().limits.head;
+            let opened = tokio::select! {
+                opened = timeout_at(until, doors.open(stream)) => opened,
+                () = state.shutdown().cancelled() => return,
+            };
+            match opened {
+                Ok(Ok(Opened::Plain(stream))) => {
+                    serve(stream, (peer, Channel::Plain), state, router, (permit, until)).await;
                 }
+                Ok(Ok(Opened::Tls(stream, channel))) => {
+                    serve(stream, (peer, channel), state, router, (permit, until)).await;
+                }
+                Ok(Err(error)) => tracing::debug!(%peer, %error, "no request, or no TLS"),
+                Err(_) => tracing::debug!(%peer, "no request, or no TLS, in time"),
             }
         });
     }
-}
-
-fn turn_away(state: &ServerState, stream: &TcpStream, is_tls: bool, why: NoSeat) {
-    state.counts().turned_away.add(1);
-    if is_tls {
-        return;
-    }
-    let (status, title, code, detail) = match why {
-        NoSeat::Full => (
-            "503 Service Unavailable",
-            "Full",
-            "full",
-            "the server has as many connections as it takes; come back in a moment",
-        ),
-        NoSeat::Address => ("429 Too Many Requests", "Too many", "too_many", TOO_MANY),
-    };
-    let number = status.split(' ').next().unwrap_or_default();
-    let body = format!(
-        r#"{{"type":"urn:agentx:problem:{code}","title":"{title}","status":{number},"detail":"{detail}","code":"{code}","retry_after_ms":1000}}"#
-    );
-    // A new connection has room for this; whoever does not get it sees the end all the same.
-    let words = format!(
-        "HTTP/1.1 {status}\r\ncontent-type: application/problem+json\r\nretry-after: 1\r\nconnection: close\r\n\
-         content-length: {}\r\n\r\n{body}",
-        body.len()
-    );
-    let _ = stream.try_write(words.as_bytes());
 }
 
 /// Lets a request in that is for this server, and sees to it that its body does not stand in the way of the next one.
@@ -316,10 +272,10 @@ async fn enter(State(state): State<Arc<ServerState>>, request: Request, next: Ne
 /// Serves one connection until it ends or becomes a WebSocket.
 async fn serve<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
     stream: S,
-    peer: SocketAddr,
+    (peer, channel): (SocketAddr, Channel),
     state: Arc<ServerState>,
     router: Router,
-    permit: Permit,
+    (permit, until): (Permit, Instant),
 ) {
     let began = Arc::new(AtomicBool::new(false));
     let has_begun = began.clone();
@@ -331,6 +287,7 @@ async fn serve<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
             request.extensions_mut().insert(permit.clone());
             let client = proxies.client(peer, request.headers());
             request.extensions_mut().insert(ConnectInfo(client));
+            request.extensions_mut().insert(channel);
             request.map(axum::body::Body::new)
         })
         .service(router);
@@ -348,7 +305,7 @@ async fn serve<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
     let mut connection = std::pin::pin!(connection);
     let served = tokio::select! {
         served = connection.as_mut() => served,
-        () = silence(&began, limits.head) => return tracing::debug!(%peer, "a connection asked nothing in time"),
+        () = silence(&began, until) => return tracing::debug!(%peer, "a connection asked nothing in time"),
         () = state.shutdown().cancelled() => {
             connection.as_mut().graceful_shutdown();
             connection.await
@@ -360,8 +317,8 @@ async fn serve<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
 }
 
 /// That nothing was asked in time.
-async fn silence(began: &AtomicBool, within: Duration) {
-    tokio::time::sleep(within).await;
+async fn silence(began: &AtomicBool, until: Instant) {
+    tokio::time::sleep_until(until).await;
     if began.load(Ordering::Relaxed) {
         std::future::pending::<()>().await;
     }

@@ -13,6 +13,7 @@ use axum::http::HeaderMap;
 use tokio_util::sync::CancellationToken;
 
 use crate::auth::Auth;
+use crate::channel::Channel;
 use crate::counts::Counts;
 use crate::feed::{Only, Place, Reader, Share, Shelf, Start};
 use crate::forwarded::Proxies;
@@ -192,12 +193,12 @@ impl ServerState {
         Timestamp(i64::try_from(now.as_micros()).unwrap_or(i64::MAX))
     }
 
-    /// Who sends a request with these headers.
+    /// Who sends a request with these headers on such a connection.
     ///
     /// # Errors
     /// See [`Auth::caller_of`].
-    pub fn caller_of(&self, headers: &HeaderMap) -> Result<Caller, Box<Problem>> {
-        self.auth.caller_of(headers, self.now_ms())
+    pub fn caller_of(&self, headers: &HeaderMap, channel: &Channel) -> Result<Caller, Box<Problem>> {
+        self.auth.caller_of(headers, (channel, self.now_ms()))
     }
 
     /// The operator's runtime.

@@ -1,13 +1,17 @@
-//! TLS from files: a certificate chain and its key, both PEM.
+//! TLS: with a certificate chain and its key from files, both PEM, or with the server's own key.
 
 use std::path::Path;
 use std::sync::Arc;
 
+use agentx_identity::SecretKey;
 use tokio_rustls::TlsAcceptor;
-use tokio_rustls::rustls::ServerConfig;
 use tokio_rustls::rustls::crypto::ring::default_provider;
 use tokio_rustls::rustls::pki_types::pem::PemObject as _;
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use tokio_rustls::rustls::server::AlwaysResolvesServerRawPublicKeys;
+use tokio_rustls::rustls::sign::{CertifiedKey, Signer, SigningKey};
+use tokio_rustls::rustls::version::TLS13;
+use tokio_rustls::rustls::{self, ServerConfig, SignatureAlgorithm, SignatureScheme};
 
 use crate::server::ServerError;
 
@@ -33,6 +37,48 @@ pub(crate) fn acceptor(certificate: &Path, key: &Path) -> Result<TlsAcceptor, Se
         .map_err(|error| says(key, error.to_string()))?;
     config.alpn_protocols = vec![b"http/1.1".to_vec()];
     Ok(TlsAcceptor::from(Arc::new(config)))
+}
+
+/// What takes connections with the server's own key: TLS 1.3 with a raw public key (<https://www.rfc-editor.org/rfc/rfc7250>), so that
+/// there is no certificate that anybody would have to make or renew. Each connection proves the key anew: none is resumed.
+pub(crate) fn keyed_acceptor(key: Arc<SecretKey>) -> Result<TlsAcceptor, ServerError> {
+    let public = CertificateDer::from(key.public_key().to_spki());
+    let certified = CertifiedKey::new(vec![public], Arc::new(OwnKey(key)));
+    let resolver = AlwaysResolvesServerRawPublicKeys::new(Arc::new(certified));
+    let mut config = ServerConfig::builder_with_provider(Arc::new(default_provider()))
+        .with_protocol_versions(&[&TLS13])
+        .map_err(|error| ServerError::Options(format!("the server's own key: {error}")))?
+        .with_no_client_auth()
+        .with_cert_resolver(Arc::new(resolver));
+    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    config.send_tls13_tickets = 0;
+    Ok(TlsAcceptor::from(Arc::new(config)))
+}
+
+/// The server's own key, as rustls signs with it. What TLS signs begins with 64 spaces, so it is never a text that AgentX signs.
+#[derive(Clone, Debug)]
+struct OwnKey(Arc<SecretKey>);
+
+impl SigningKey for OwnKey {
+    fn choose_scheme(&self, offered: &[SignatureScheme]) -> Option<Box<dyn Signer>> {
+        offered
+            .contains(&SignatureScheme::ED25519)
+            .then(|| Box::new(self.clone()) as Box<dyn Signer>)
+    }
+
+    fn algorithm(&self) -> SignatureAlgorithm {
+        SignatureAlgorithm::ED25519
+    }
+}
+
+impl Signer for OwnKey {
+    fn sign(&self, message: &[u8]) -> Result<Vec<u8>, rustls::Error> {
+        Ok(self.0.sign(message).as_bytes().to_vec())
+    }
+
+    fn scheme(&self) -> SignatureScheme {
+        SignatureScheme::ED25519
+    }
 }
 
 /// Whoever can read the key can pass for this server. The rule is PostgreSQL's: the file is for its owner alone, or it belongs to root and

@@ -10,6 +10,7 @@
 use std::time::Duration;
 
 use crate::support::*;
+use agentx_server::channel::Channel;
 use agentx_types::ApprovalMode;
 use futures_util::{SinkExt as _, StreamExt as _};
 use serde_json::{Value, json};
@@ -70,13 +71,13 @@ async fn token(world: &World) -> String {
         &key,
         (challenge.nonce.clone(), challenge.expires_at_ms),
         &signature.to_string(),
-        state.now_ms(),
+        (&Channel::Plain, state.now_ms()),
     );
     let again = state.auth().token(
         &key,
         (challenge.nonce, challenge.expires_at_ms),
         &signature.to_string(),
-        state.now_ms(),
+        (&Channel::Plain, state.now_ms()),
     );
     assert_eq!(again.err().unwrap().code, "stale_challenge");
     issued.unwrap_or_else(|problem| panic!("{problem:?}")).token

@@ -2,6 +2,7 @@
 
 mod connections;
 mod http_api;
+mod keyed;
 mod lent;
 mod load;
 mod members;

@@ -11,6 +11,8 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use agentx_server::channel::Channel;
+
 use crate::support::*;
 use agentx_server::ServerOptions;
 use futures_util::SinkExt as _;
@@ -351,7 +353,7 @@ async fn a_token_over_http_makes_a_connection_known() {
             &world.operator.public_key().to_string(),
             (challenge.nonce.clone(), challenge.expires_at_ms),
             &agentx_identity::sign_challenge(&world.operator, &challenge).to_string(),
-            now,
+            (&Channel::Plain, now),
         )
         .unwrap_or_else(|problem| panic!("{problem:?}"))
         .token;

@@ -225,6 +225,9 @@ payloads! {
         origin: String,
         /// Until when a signature counts: milliseconds since 1970.
         expires_at_ms: u64,
+        /// The server's signature over its challenge and the client's own nonce (header `agentx-nonce`), where there is one; base64url.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        proof: Option<String>,
         /// Whether somebody who does not say who they are is let in.
         visitors: bool,
         /// How often a heartbeat comes, in milliseconds; twice as long without any frame means that the connection is dead.

@@ -44,6 +44,12 @@ pub(crate) enum IdentityCommand {
         #[arg(required = true, value_name = "WHO")]
         who: Vec<String>,
     },
+    /// Forget the key of a server that was set up anew; the next one at that address is believed
+    Forget {
+        /// Its address, or host and port
+        #[arg(value_name = "SERVER")]
+        server: String,
+    },
 }
 
 /// As what somebody is trusted.

@@ -6,6 +6,7 @@ use agentx::identity::{Keyring, PublicKey, SecretKey, Trusted, TrustedAs, owner_
 use serde_json::{Value, json};
 
 use agentx::config::Settings;
+use agentx::remote::Endpoint;
 use agentx::runtime::describe;
 use agentx::types::{Rule, RuleEffect};
 
@@ -42,8 +43,26 @@ pub(crate) fn run(
             allowed_by_rules(&loaded.settings, role, console);
         }
         IdentityCommand::Untrust { who } => untrust(&keyring, &who.join(" "), json, console)?,
+        IdentityCommand::Forget { server } => forget(&keyring, &server, json, console)?,
     }
     Ok(Exit::Ok)
+}
+
+/// Forgets the key of a server.
+fn forget(keyring: &Keyring, server: &str, json: bool, console: &mut Console) -> Result<(), CliError> {
+    let place = Endpoint::parse(server)?.host_and_port();
+    let Some(key) = keyring.forget_server(&place)? else {
+        return Err(CliError::usage(
+            format!("no server is known at {place}"),
+            format!("{} lists those that are", keyring.servers_file().display()),
+        ));
+    };
+    if json {
+        return console.out_pretty(&json!({ "server": place, "forgotten": key }));
+    }
+    console.out(&format!(
+        "{place} is forgotten, it was {key}; the next server there is believed, so compare its key with what `agentx serve` shows\n"
+    ))
 }
 
 fn own(keyring: &Keyring) -> Result<SecretKey, CliError> {

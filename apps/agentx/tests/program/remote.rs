@@ -207,6 +207,40 @@ fn a_mirror_shows_what_the_session_has() {
 }
 
 #[test]
+fn a_server_that_was_set_up_anew_is_refused_until_its_key_is_forgotten() {
+    let sandbox = Sandbox::new();
+    let other = Sandbox::new();
+    let server = Serving::start(&sandbox);
+    other.run(&["identity", "new"]);
+    let shown = printed(&other, &["--json", "identity", "show"]);
+    let key = serde_json::from_str::<Value>(&shown).unwrap();
+    let key = key["public_key"].as_str().unwrap();
+    sandbox.run(&["identity", "trust", key, "--name", "ada", "--as", "member"]);
+    let list = |server: &Serving| ask(&other, server, &["sessions", "list"]);
+    let first = list(&server);
+    assert_eq!(first.code, Some(0), "{first}");
+    assert!(first.to_string().contains("is new to you"), "{first}");
+    assert!(!list(&server).to_string().contains("is new to you"));
+    let address = server.address();
+    server.stop();
+    std::fs::remove_file(sandbox.path("home/.local/share/agentx/server_key")).unwrap();
+    let anew = Serving::at(&sandbox, &address, &[]);
+    let refused = list(&anew);
+    assert_eq!(refused.code, Some(10), "{refused}");
+    assert!(
+        refused.to_string().contains("ANOTHER SERVER ANSWERS"),
+        "{refused}"
+    );
+    let forgotten = other.run(&["identity", "forget", &anew.url]);
+    assert!(forgotten.to_string().contains("is forgotten"), "{forgotten}");
+    let again = other.run(&["identity", "forget", &anew.url]);
+    assert_eq!(again.code, Some(2), "{again}");
+    let believed = list(&anew);
+    assert!(believed.to_string().contains("is new to you"), "{believed}");
+    anew.stop();
+}
+
+#[test]
 fn a_mirror_that_keeps_has_the_session_where_the_server_is_not() {
     let sandbox = Sandbox::new();
     let other = Sandbox::new();

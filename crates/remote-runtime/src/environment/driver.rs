@@ -4,10 +4,10 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use agentx_bus::Failed;
-use agentx_identity::Keyring;
+use agentx_identity::Challenge;
 use agentx_runtime::{Fact, SystemBus, SystemEvent};
 use agentx_types::SessionId;
-use agentx_types::wire::{Accepted, ClientFrame, ServerNotice};
+use agentx_types::wire::{Accepted, Authenticate, ClientFrame, ServerNotice};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Duration, Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
@@ -16,15 +16,13 @@ use super::feed::Feed;
 use super::socket::{Came, Dialler, Link, Told};
 use super::{Shared, Wish};
 use crate::machine::{Began, Command, Failure, Machine, Moment, Settings};
-use crate::{ConnectionState, Endpoint, Who};
+use crate::peer::Asked;
+use crate::{ConnectionState, Who};
 
 /// What a driver works with.
 pub(super) struct Parts {
-    pub(super) endpoint: Endpoint,
     pub(super) who: Who,
     pub(super) client: String,
-    /// Where the keys of servers are remembered.
-    pub(super) known: Option<Keyring>,
     pub(super) dialler: Dialler,
     pub(super) settings: Settings,
     pub(super) shared: Arc<Shared>,
@@ -237,12 +235,8 @@ impl Driver {
                 self.link = Link::Down;
                 frames.clear();
             }
-            Command::Authenticate(challenge) => {
-                let parts = &self.parts;
-                let answer =
-                    parts
-                        .who
-                        .answer(&challenge, &parts.endpoint, (&parts.client, parts.known.as_ref()));
+            Command::Authenticate(challenge, proof) => {
+                let answer = self.answer(&challenge, proof.as_deref());
                 let moment = self.moment()?;
                 self.machine.credentials(moment, answer);
             }
@@ -266,6 +260,23 @@ impl Driver {
             Command::Notify(state) => drop(self.parts.shared.state.send_replace(state)),
         }
         Ok(())
+    }
+
+    /// What the server is told of who connects.
+    fn answer(&self, challenge: &Challenge, proof: Option<&str>) -> Result<Authenticate, String> {
+        let Link::Up(socket) = &self.link else {
+            return Err("the connection is gone".into());
+        };
+        let asked = Asked {
+            challenge,
+            proof,
+            nonce: socket.nonce(),
+            exported: socket.exported()?,
+        };
+        let Parts {
+            who, dialler, client, ..
+        } = &self.parts;
+        who.answer(&asked, dialler.peer(), client)
     }
 
     fn note_people(&self, notice: ServerNotice) {

@@ -20,6 +20,7 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use crate::machine::{Began, Failure, Settings};
+use crate::peer::Peer;
 use crate::{ConnectOptions, ConnectionState, Endpoint};
 use driver::{Answered, Driver, Parts};
 pub use feed::People;
@@ -85,7 +86,6 @@ impl Shared {
 /// The environment: started on a bus, it publishes there the facts of the sessions that its [`Connection`] is asked for.
 pub struct WebSocketEnvironment {
     options: ConnectOptions,
-    endpoint: Endpoint,
     dialler: Dialler,
     shared: Arc<Shared>,
     inbox: Arc<AsyncMutex<mpsc::Receiver<Wish>>>,
@@ -100,7 +100,7 @@ impl WebSocketEnvironment {
     /// Where the address is none, or TLS cannot be set up.
     pub fn new(options: ConnectOptions) -> Result<(Self, Connection), RuntimeError> {
         let endpoint = Endpoint::parse(&options.url)?;
-        let dialler = Dialler::new(&endpoint, options.more_roots.as_deref())?;
+        let dialler = Dialler::new(Peer::new(endpoint.clone(), &options)?);
         let (wishes, inbox) = mpsc::channel(WISHES);
         let shared = Arc::new(Shared {
             feeds: Mutex::default(),
@@ -108,7 +108,7 @@ impl WebSocketEnvironment {
             released: Notify::new(),
         });
         let connection = Connection {
-            endpoint: endpoint.clone(),
+            endpoint,
             within: options.answer_within,
             wishes,
             shared: shared.clone(),
@@ -116,7 +116,6 @@ impl WebSocketEnvironment {
         };
         let environment = Self {
             options,
-            endpoint,
             dialler,
             shared,
             inbox: Arc::new(AsyncMutex::new(inbox)),
@@ -133,10 +132,8 @@ impl Reactor<SystemEvent> for WebSocketEnvironment {
 
     async fn start(&mut self, bus: Bus<SystemEvent>) -> Result<Work, Failed> {
         let parts = Parts {
-            endpoint: self.endpoint.clone(),
             who: self.options.who.clone(),
             client: self.options.client.clone(),
-            known: self.options.known_servers.clone(),
             dialler: self.dialler.clone(),
             settings: Settings {
                 attempts: self.options.attempts,

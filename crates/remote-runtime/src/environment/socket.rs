@@ -1,12 +1,11 @@
 //! The socket: how it is dialled, and what comes out of it.
 
-use std::sync::Arc;
 use std::time::Duration;
 
-use agentx_runtime::{BoxFuture, RuntimeError};
+use agentx_identity::Binding;
+use agentx_runtime::BoxFuture;
 use agentx_types::wire::{ClientFrame, Problem, SUBPROTOCOL};
 use futures_util::{FutureExt as _, SinkExt as _, StreamExt as _};
-use rustls::ClientConfig;
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 use tokio_tungstenite::tungstenite::client::IntoClientRequest as _;
@@ -18,7 +17,7 @@ use tokio_tungstenite::tungstenite::{Error, Message};
 use tokio_tungstenite::{Connector, MaybeTlsStream, WebSocketStream, connect_async_tls_with_config};
 
 use crate::incoming::{self, Incoming};
-use crate::{Endpoint, tls};
+use crate::peer::{NONCE_HEADER, Peer, Trouble, new_nonce};
 
 /// The largest frame that is read. The largest event of a server is smaller.
 const FRAME_BYTES: usize = 64 << 20;
@@ -34,8 +33,7 @@ const CLOSE: Duration = Duration::from_secs(1);
 /// Makes connections to one server.
 #[derive(Clone)]
 pub(super) struct Dialler {
-    address: String,
-    tls: Option<Arc<ClientConfig>>,
+    peer: Peer,
 }
 
 /// Why there is no connection.
@@ -46,38 +44,55 @@ pub(super) struct DialFailed {
 }
 
 impl Dialler {
-    pub(super) fn new(endpoint: &Endpoint, more_roots: Option<&[u8]>) -> Result<Self, RuntimeError> {
-        Ok(Self {
-            address: endpoint.socket(),
-            tls: endpoint
-                .is_tls()
-                .then(|| tls::client_config(more_roots))
-                .transpose()?,
-        })
+    pub(super) fn new(peer: Peer) -> Self {
+        Self { peer }
+    }
+
+    pub(super) fn peer(&self) -> &Peer {
+        &self.peer
     }
 
     /// Makes a connection. The time that it takes is the caller's to limit.
     async fn dial(self) -> Result<Socket, DialFailed> {
-        let mut request = self.address.as_str().into_client_request().map_err(failed)?;
+        let failed = |error: Error| failed(&self.peer, &error);
+        let nonce = new_nonce().map_err(|why| DialFailed { why, for_good: false })?;
+        let address = self.peer.dialled().socket();
+        let mut request = address.as_str().into_client_request().map_err(failed)?;
         let headers = request.headers_mut();
         headers.insert(SEC_WEBSOCKET_PROTOCOL, HeaderValue::from_static(SUBPROTOCOL));
         headers.insert(
             USER_AGENT,
             HeaderValue::from_static(concat!("agentx/", env!("CARGO_PKG_VERSION"))),
         );
+        if let Ok(nonce) = HeaderValue::from_str(&nonce) {
+            headers.insert(NONCE_HEADER, nonce);
+        }
         let mut config = WebSocketConfig::default();
         config.max_message_size = Some(FRAME_BYTES);
         config.max_frame_size = Some(FRAME_BYTES);
-        let connector = self.tls.map_or(Connector::Plain, Connector::Rustls);
+        let connector = self
+            .peer
+            .tls()
+            .cloned()
+            .map_or(Connector::Plain, Connector::Rustls);
         let made = connect_async_tls_with_config(request, Some(config), true, Some(connector)).await;
-        made.map(|(socket, _)| Socket(socket)).map_err(failed)
+        let (stream, _) = made.map_err(failed)?;
+        Ok(Socket { stream, nonce })
     }
 }
 
-fn failed(error: Error) -> DialFailed {
-    let Error::Http(response) = &error else {
+fn failed(peer: &Peer, error: &Error) -> DialFailed {
+    match peer.trouble(error) {
+        Some(Trouble::Refused(why)) => return DialFailed { why, for_good: true },
+        Some(Trouble::Full) => {
+            let why = "the server has as many connections as it takes".into();
+            return DialFailed { why, for_good: false };
+        }
+        None => {}
+    }
+    let Error::Http(response) = error else {
         // What speaks something else, or another version of it, will not learn it.
-        let for_good = match &error {
+        let for_good = match error {
             Error::Url(_) => true,
             Error::Protocol(error) => is_something_else(error),
             _ => false,
@@ -116,7 +131,11 @@ fn is_something_else(error: &ProtocolError) -> bool {
 }
 
 /// A connection.
-pub(super) struct Socket(WebSocketStream<MaybeTlsStream<TcpStream>>);
+pub(super) struct Socket {
+    stream: WebSocketStream<MaybeTlsStream<TcpStream>>,
+    /// What the server is to sign, so that it proves its key.
+    nonce: String,
+}
 
 /// Something that came.
 pub(super) enum Came {
@@ -128,13 +147,28 @@ pub(super) enum Came {
 }
 
 impl Socket {
+    /// What the server is to sign.
+    pub(super) fn nonce(&self) -> &str {
+        &self.nonce
+    }
+
+    /// Keying material of this connection alone; `None` where it has no TLS.
+    pub(super) fn exported(&self) -> Result<Option<[u8; 32]>, String> {
+        let MaybeTlsStream::Rustls(stream) = self.stream.get_ref() else {
+            return Ok(None);
+        };
+        let label = Binding::EXPORTER_LABEL.as_bytes();
+        let exported = stream.get_ref().1.export_keying_material([0; 32], label, None);
+        exported.map(Some).map_err(|error| error.to_string())
+    }
+
     /// What comes next, and what is there behind it.
     async fn next(&mut self) -> Vec<Came> {
-        let first = self.0.next().await;
+        let first = self.stream.next().await;
         let mut bytes = size(&first);
         let mut came = vec![read(first)];
         while came.len() < AT_ONCE && bytes < BYTES_AT_ONCE && !matches!(came.last(), Some(Came::Closed(_))) {
-            let Some(message) = self.0.next().now_or_never() else {
+            let Some(message) = self.stream.next().now_or_never() else {
                 break;
             };
             bytes += size(&message);
@@ -148,19 +182,19 @@ impl Socket {
         let sending = async {
             for frame in frames {
                 let text = serde_json::to_string(&frame).map_err(|error| error.to_string())?;
-                self.0
+                self.stream
                     .feed(Message::text(text))
                     .await
                     .map_err(|error| error.to_string())?;
             }
-            self.0.flush().await.map_err(|error| error.to_string())
+            self.stream.flush().await.map_err(|error| error.to_string())
         };
         let sent = timeout(SEND, sending).await;
         sent.unwrap_or_else(|_| Err(format!("it took nothing for {} seconds", SEND.as_secs())))
     }
 
     pub(super) async fn close(mut self) {
-        let _ = timeout(CLOSE, self.0.close(None)).await;
+        let _ = timeout(CLOSE, self.stream.close(None)).await;
     }
 }
 

@@ -64,8 +64,8 @@ pub enum Command {
     Dial,
     /// Drop the connection, or the one in the making.
     HangUp,
-    /// Say who one is; say `credentials`.
-    Authenticate(Challenge),
+    /// Say who one is, to a server that gave this proof of its key; say `credentials`.
+    Authenticate(Challenge, Option<String>),
     /// Send this frame.
     Send(ClientFrame),
     /// A subscription began.

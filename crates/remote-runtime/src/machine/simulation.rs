@@ -257,7 +257,7 @@ impl World {
                     self.line = None;
                     self.dialling = false;
                 }
-                Command::Authenticate(_) => {
+                Command::Authenticate(..) => {
                     let moment = self.moment();
                     self.machine.credentials(moment, Ok(authenticate()));
                 }

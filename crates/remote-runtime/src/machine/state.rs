@@ -174,11 +174,12 @@ impl Machine {
         self.phase = Phase::Signing {
             until: moment.ms + self.settings.step_ms,
         };
-        self.out.push_back(Command::Authenticate(Challenge {
+        let challenge = Challenge {
             origin: hello.origin,
             nonce: hello.nonce,
             expires_at_ms: hello.expires_at_ms,
-        }));
+        };
+        self.out.push_back(Command::Authenticate(challenge, hello.proof));
     }
 
     /// The server knows who is there.

@@ -26,6 +26,7 @@ pub(super) fn hello() -> Hello {
         nonce: "n".into(),
         origin: "http://h".into(),
         expires_at_ms: 1,
+        proof: None,
         visitors: false,
         heartbeat_ms: 15_000,
     }
@@ -136,7 +137,7 @@ fn it_connects_says_who_it_is_and_subscribes() {
     machine.opened(at(1));
     machine.received(at(2), notice(hello()));
     assert!(
-        matches!(&commands(&mut machine)[..], [Command::Authenticate(challenge)] if challenge.nonce == "n")
+        matches!(&commands(&mut machine)[..], [Command::Authenticate(challenge, None)] if challenge.nonce == "n")
     );
     machine.credentials(at(3), Ok(authenticate()));
     assert_eq!(sent(&mut machine), ["authenticate authenticate"]);

@@ -120,6 +120,7 @@ impl Fake {
             nonce: nonce.into(),
             origin: self.origin(),
             expires_at_ms: u64::MAX / 2,
+            proof: None,
             visitors: true,
             heartbeat_ms: 15_000,
         }
@@ -210,6 +211,8 @@ impl Fake {
 
 pub fn options(address: &str) -> ConnectOptions {
     ConnectOptions {
+        // It has no TLS.
+        allow_plain: true,
         retry_after: std::time::Duration::from_millis(4),
         ..ConnectOptions::new(format!("http://{address}"), Who::from(key()), "test")
     }

@@ -15,6 +15,8 @@ use serde_json::json;
 
 use super::describe::{Input, Needs, Operation};
 use super::{Failure, Shared, stream};
+use crate::channel::Channel;
+use crate::credentials::{NONCE_HEADER, nonce_of};
 use crate::feed::Place;
 use crate::options::KEY_CHARS;
 use crate::seats::{Permit, address_of};
@@ -23,8 +25,8 @@ use crate::state::{Access, Caller};
 /// The statuses of whoever has to say who they are.
 const ASKED: [u16; 4] = [400, 401, 403, 429];
 
-/// Anybody, with a page of an origin that may ask, and under which name they are counted.
-pub(crate) struct Anybody(pub(crate) String);
+/// Anybody, with a page of an origin that may ask: under which name they are counted, and how they came in.
+pub(crate) struct Anybody(pub(crate) String, pub(crate) Channel);
 
 /// Somebody: with a token, or a visitor where they are let in.
 pub(crate) struct Somebody(pub(crate) Caller);
@@ -82,6 +84,9 @@ pub(crate) struct Key(pub(crate) Option<String>);
 /// Nothing; says that the operation can also fail with this status.
 pub(crate) struct CanFail<const STATUS: u16>;
 
+/// What a client wants signed, so that the server proves its key.
+pub(crate) struct ClientNonce(pub(crate) Option<String>);
+
 /// What a browser's stream had when it broke off.
 pub(crate) struct Stream {
     /// Whether a stream is wanted, and no page.
@@ -92,6 +97,8 @@ pub(crate) struct Stream {
     pub(crate) headers: HeaderMap,
     /// Where the reader is, as it is counted.
     pub(crate) address: String,
+    /// How it came in.
+    pub(crate) channel: Channel,
 }
 
 impl<R> In<R> {
@@ -105,8 +112,13 @@ impl<R> In<R> {
     }
 }
 
+/// How the request came in.
+fn channel(parts: &Parts) -> Channel {
+    parts.extensions.get().copied().unwrap_or_default()
+}
+
 fn caller(parts: &Parts, front: &Shared) -> Result<Caller, Failure> {
-    let caller = front.state.caller_of(&parts.headers);
+    let caller = front.state.caller_of(&parts.headers, &channel(parts));
     match &caller {
         Ok(caller) if !caller.visitor => {
             if let Some(permit) = parts.extensions.get::<Permit>() {
@@ -132,7 +144,7 @@ impl FromRequestParts<Shared> for Anybody {
         let name = address_of(&parts.extensions);
         front.count(&name)?;
         front.state.auth().check_origin(&parts.headers)?;
-        Ok(Self(name))
+        Ok(Self(name, channel(parts)))
     }
 }
 
@@ -300,6 +312,23 @@ impl<const STATUS: u16> Input for CanFail<STATUS> {
     }
 }
 
+impl FromRequestParts<Shared> for ClientNonce {
+    type Rejection = Failure;
+
+    async fn from_request_parts(parts: &mut Parts, _: &Shared) -> Result<Self, Failure> {
+        Ok(Self(nonce_of(&parts.headers)?))
+    }
+}
+
+impl Input for ClientNonce {
+    fn describe(operation: &mut Operation, _: &mut SchemaGenerator) {
+        let what = "A nonce of the client; the server proves its key by a signature over it.";
+        let schema = json!({"type": "string", "pattern": "^[A-Za-z0-9_-]{16,128}$"});
+        operation.header(NONCE_HEADER, what, schema);
+        operation.can_fail(&[400]);
+    }
+}
+
 impl FromRequestParts<Shared> for Stream {
     type Rejection = Failure;
 
@@ -320,6 +349,7 @@ impl FromRequestParts<Shared> for Stream {
             after: after.transpose()?,
             headers: parts.headers.clone(),
             address: address_of(&parts.extensions),
+            channel: channel(parts),
         })
     }
 }

@@ -18,6 +18,7 @@ use tokio::time::{Interval, MissedTickBehavior, interval_at};
 use super::extract::{In, Stream, Watching};
 use super::history::{Events, EventsQuery};
 use super::{Failure, Shared};
+use crate::channel::Channel;
 use crate::feed::{Frame, Place, Step};
 use crate::quotas::{Connected, Counted};
 use crate::state::{Following, ServerState};
@@ -60,7 +61,7 @@ pub(crate) async fn events(
         at.session,
         query.view,
         (following, counted),
-        wanted.headers,
+        (wanted.headers, wanted.channel),
     );
     let first = stream::once(async { Ok::<_, std::io::Error>(Bytes::from(begin)) });
     let rest = stream::unfold(live, |mut live| async move {
@@ -116,7 +117,7 @@ struct Live {
     view: WireView,
     following: Following,
     _counted: Counted,
-    headers: HeaderMap,
+    caller: (HeaderMap, Channel),
     heartbeat: Interval,
     frames: Vec<Frame>,
     /// What is to be sent before anything else is looked for.
@@ -132,7 +133,7 @@ impl Live {
         session: SessionId,
         view: WireView,
         (following, counted): (Following, Counted),
-        headers: HeaderMap,
+        caller: (HeaderMap, Channel),
     ) -> Self {
         let period = front
             .state
@@ -149,7 +150,7 @@ impl Live {
             view,
             following,
             _counted: counted,
-            headers,
+            caller,
             heartbeat,
             frames: Vec::new(),
             ready: VecDeque::new(),
@@ -182,7 +183,7 @@ impl Live {
     fn step(&mut self, step: Step) -> String {
         let trust = self.state.auth().trust_generation();
         if std::mem::replace(&mut self.trust, trust) != trust
-            && let Err(problem) = self.state.caller_of(&self.headers)
+            && let Err(problem) = self.state.caller_of(&self.caller.0, &self.caller.1)
         {
             return self.end(*problem);
         }
@@ -226,7 +227,7 @@ impl Live {
 
     /// A sign of life, to those who may still be here.
     fn beat(&mut self) -> String {
-        match self.state.caller_of(&self.headers) {
+        match self.state.caller_of(&self.caller.0, &self.caller.1) {
             Ok(_) => self.heartbeat(),
             Err(problem) => self.end(*problem),
         }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::answer::Body;
 use super::body::Json;
-use super::extract::{Anybody, CanFail, Somebody};
+use super::extract::{Anybody, CanFail, ClientNonce, Somebody};
 use super::{Failure, Shared};
 
 /// What has to be signed: `agentx.v1 challenge`, the origin, the nonce and the expiry, a line each.
@@ -18,6 +18,9 @@ pub(crate) struct Challenge {
     origin: String,
     /// Until when it may be answered: milliseconds since 1970.
     expires_at_ms: u64,
+    /// The server's signature over the challenge and the client's nonce, where it gave one: 64 bytes in base64url.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    proof: Option<String>,
 }
 
 /// An answered challenge.
@@ -44,12 +47,16 @@ pub(crate) struct Token {
     expires_at_ms: u64,
 }
 
-pub(crate) async fn challenge(front: Shared, Anybody(address): Anybody) -> Result<Body<Challenge>, Failure> {
-    let challenge = front
-        .state
-        .auth()
-        .open_challenge(&address, front.state.now_ms())?;
+pub(crate) async fn challenge(
+    front: Shared,
+    Anybody(address, _): Anybody,
+    ClientNonce(nonce): ClientNonce,
+) -> Result<Body<Challenge>, Failure> {
+    let auth = front.state.auth();
+    let challenge = auth.open_challenge(&address, front.state.now_ms())?;
+    let proof = nonce.map(|nonce| auth.proof(&challenge, &nonce));
     Ok(Body(Challenge {
+        proof,
         nonce: challenge.nonce,
         origin: challenge.origin,
         expires_at_ms: challenge.expires_at_ms,
@@ -58,7 +65,7 @@ pub(crate) async fn challenge(front: Shared, Anybody(address): Anybody) -> Resul
 
 pub(crate) async fn token(
     front: Shared,
-    _: Anybody,
+    Anybody(_, channel): Anybody,
     _: CanFail<401>,
     Json(request): Json<TokenRequest>,
 ) -> Result<Body<Token>, Failure> {
@@ -72,7 +79,7 @@ pub(crate) async fn token(
     let token = front
         .state
         .auth()
-        .token(&public_key, (nonce, expires_at_ms), &signature, now)?;
+        .token(&public_key, (nonce, expires_at_ms), &signature, (&channel, now))?;
     Ok(Body(Token {
         token: token.token,
         person: Person {

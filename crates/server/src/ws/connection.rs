@@ -9,6 +9,7 @@ use agentx_types::wire::WireView;
 use futures_util::StreamExt as _;
 use hyper::upgrade::Upgraded;
 
+use super::Entry;
 use super::allowance::Allowance;
 use super::frames::End;
 use super::reading::Reading;
@@ -48,19 +49,15 @@ impl Shared {
     }
 }
 
-/// Serves a socket until it ends. `known`: who it is, where a token said so.
-pub(super) async fn run(
-    state: Arc<ServerState>,
-    socket: Upgraded,
-    (known, permit, address): (Option<Identity>, Option<Permit>, String),
-) {
+/// Serves a socket until it ends.
+pub(super) async fn run(state: Arc<ServerState>, socket: Upgraded, entry: Entry) {
     state.counts().sockets.add(1);
     let limits = &state.options().limits;
     let shared = Arc::new(Shared {
         outbox: Arc::new(Outbox::new(limits.waiting())),
         allowance: Arc::new(Allowance::new()),
-        permit,
-        address,
+        permit: entry.permit.clone(),
+        address: entry.address.clone(),
         subscriptions: Mutex::default(),
         identity: Mutex::default(),
         state: state.clone(),
@@ -72,7 +69,7 @@ pub(super) async fn run(
     )
     .await;
     let end = {
-        let reading = Box::pin(Reading::new(shared.clone(), known).run(&mut stream));
+        let reading = Box::pin(Reading::new(shared.clone(), entry).run(&mut stream));
         let writing = Box::pin(Writing::new(shared.clone()).run(&mut sink));
         tokio::select! {
             // What is on its way out goes first: a client that floods the server still gets its answers.

@@ -23,6 +23,8 @@ use axum::routing::get;
 use hyper::upgrade::OnUpgrade;
 
 use crate::auth::{Identity, bearer, bearer_subprotocol, problem};
+use crate::channel::Channel;
+use crate::credentials::nonce_of;
 use crate::http::problem_response;
 use crate::seats::{Permit, address_of};
 use crate::state::ServerState;
@@ -37,12 +39,17 @@ pub fn router(state: Arc<ServerState>) -> Router {
 
 async fn upgrade(State(state): State<Arc<ServerState>>, request: Request) -> Response {
     let (mut parts, _) = request.into_parts();
-    let known = match identify(&state, &parts.headers) {
-        Ok(known) => known,
+    let channel: Channel = parts.extensions.get().copied().unwrap_or_default();
+    let entry = match identify(&state, &parts.headers, &channel) {
+        Ok((known, nonce)) => Entry {
+            known,
+            nonce,
+            channel,
+            permit: parts.extensions.get::<Permit>().cloned(),
+            address: address_of(&parts.extensions),
+        },
         Err(problem) => return problem_response(*problem),
     };
-    let permit = parts.extensions.get::<Permit>().cloned();
-    let address = address_of(&parts.extensions);
     let upgrading = parts.extensions.get::<OnUpgrade>().cloned();
     // What is wrong with a request is axum's to say; it has the right status and headers for it.
     if let Err(rejection) = WebSocketUpgrade::from_request_parts(&mut parts, &state).await {
@@ -54,15 +61,33 @@ async fn upgrade(State(state): State<Arc<ServerState>>, request: Request) -> Res
     tokio::spawn(async move {
         match upgrading.await {
             // The connection counts as one until its end.
-            Ok(socket) => connection::run(state, socket, (known, permit, address)).await,
+            Ok(socket) => connection::run(state, socket, entry).await,
             Err(error) => tracing::debug!(%error, "a connection did not become a WebSocket"),
         }
     });
     (StatusCode::SWITCHING_PROTOCOLS, headers, Body::empty()).into_response()
 }
 
-/// Who opens a socket, where a token says so; else they say it on the socket.
-fn identify(state: &ServerState, headers: &HeaderMap) -> Result<Option<Identity>, Box<Problem>> {
+/// How somebody opened a socket.
+pub(super) struct Entry {
+    /// Who it is, where a token said so.
+    known: Option<Identity>,
+    /// What they want signed, so that the server proves its key.
+    nonce: Option<String>,
+    /// How the connection came in.
+    channel: Channel,
+    /// Its place among the connections of the server.
+    permit: Option<Permit>,
+    /// Where it comes from, as it is counted.
+    address: String,
+}
+
+/// Who opens a socket, where a token says so; else they say it on the socket. Also what they want signed.
+fn identify(
+    state: &ServerState,
+    headers: &HeaderMap,
+    channel: &Channel,
+) -> Result<(Option<Identity>, Option<String>), Box<Problem>> {
     state.auth().check_origin(headers)?;
     check_protocol(headers)?;
     let token = match bearer_subprotocol(headers) {
@@ -74,9 +99,8 @@ fn identify(state: &ServerState, headers: &HeaderMap) -> Result<Option<Identity>
         closing.retry_after_ms = Some(1000);
         return Err(closing);
     }
-    token
-        .map(|token| state.auth().holder(token, state.now_ms()))
-        .transpose()
+    let known = token.map(|token| state.auth().holder(token, (channel, state.now_ms())));
+    Ok((known.transpose()?, nonce_of(headers)?))
 }
 
 /// Whoever offers protocols, and not this one, would not understand a word.

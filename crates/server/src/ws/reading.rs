@@ -9,6 +9,7 @@ use futures_util::StreamExt as _;
 use serde_json::{Value, json};
 use tokio_tungstenite::tungstenite::{self, Message};
 
+use super::Entry;
 use super::connection::Shared;
 use super::frames::{End, accepted, id_of, parse, refused};
 use super::meter::{Meter, Ruling};
@@ -26,8 +27,8 @@ const BROWSER: &str = "web";
 /// The reading half of a connection.
 pub(super) struct Reading {
     pub(super) shared: Arc<Shared>,
-    /// Who it is by its token, until it says what it calls itself.
-    known: Option<Identity>,
+    /// How it came in, and who it is by its token, until it says what it calls itself.
+    entry: Entry,
     /// What it has to sign; taken by the one attempt that it has.
     challenge: Option<Challenge>,
     /// Who it is.
@@ -40,12 +41,12 @@ pub(super) struct Reading {
 }
 
 impl Reading {
-    pub(super) fn new(shared: Arc<Shared>, known: Option<Identity>) -> Self {
+    pub(super) fn new(shared: Arc<Shared>, entry: Entry) -> Self {
         let limits = &shared.state.options().limits;
         let meter = Meter::new(limits.rate, limits.burst, Instant::now());
         Self {
             shared,
-            known,
+            entry,
             challenge: None,
             caller: None,
             visit: None,
@@ -93,6 +94,7 @@ impl Reading {
             .auth()
             .challenge(state.now_ms())
             .map_err(|problem| End::bye(1011, &problem.detail, Some(1000)))?;
+        let nonce = self.entry.nonce.as_deref();
         let heartbeat = state.options().limits.heartbeat.as_millis();
         self.shared.outbox.notice(
             &Hello {
@@ -101,13 +103,14 @@ impl Reading {
                 nonce: challenge.nonce.clone(),
                 origin: challenge.origin.clone(),
                 expires_at_ms: challenge.expires_at_ms,
+                proof: nonce.map(|nonce| state.auth().proof(&challenge, nonce)),
                 visitors: state.auth().lets_visitors_in(),
                 heartbeat_ms: u64::try_from(heartbeat).unwrap_or(u64::MAX),
             }
             .into(),
         );
         self.challenge = Some(challenge);
-        match self.known.clone() {
+        match self.entry.known.clone() {
             Some(identity) => self.admit(&identity, BROWSER),
             None => Ok(()),
         }
@@ -199,7 +202,7 @@ impl Reading {
             return Ok(());
         }
         let first = self.challenge.take();
-        let identity = match (self.known.take(), first) {
+        let identity = match (self.entry.known.take(), first) {
             // A token said who it is; this says with which program.
             (Some(identity), _) if who.public_key.is_none() => Ok(identity),
             (None, Some(challenge)) if self.caller.is_none() => self.identify(&who, &challenge),
@@ -233,6 +236,8 @@ impl Reading {
         let auth = self.shared.state.auth();
         match (&who.public_key, &who.signature) {
             (Some(key), Some(signature)) => {
+                let binding = self.entry.channel.of_connection();
+                let challenge = (challenge, &binding);
                 auth.identify(key, challenge, signature, self.shared.state.now_ms())
             }
             (None, None) if auth.lets_visitors_in() => Ok(Identity::visitor()),

@@ -1,6 +1,7 @@
 //! What a member may have, and what is answered beyond it. The operator may have more.
 
 use agentx_config::{Quotas, Settings};
+use agentx_server::channel::Channel;
 use agentx_types::NanoUsd;
 use axum::http::StatusCode;
 use serde_json::{Value, json};
@@ -164,7 +165,12 @@ async fn challenges_of_one_address_do_not_push_out_those_of_another() {
     let code = |challenge: &agentx_identity::Challenge| {
         let signature = agentx_identity::sign_challenge(&key, challenge).to_string();
         let challenge = (challenge.nonce.clone(), challenge.expires_at_ms);
-        let token = auth.token(&key.public_key().to_string(), challenge, &signature, now);
+        let token = auth.token(
+            &key.public_key().to_string(),
+            challenge,
+            &signature,
+            (&Channel::Plain, now),
+        );
         token.err().map(|problem| problem.code)
     };
     assert_eq!(code(&first).as_deref(), Some("stale_challenge"));

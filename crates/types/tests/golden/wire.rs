@@ -198,8 +198,13 @@ fn answers() -> Vec<ServerNotice> {
         nonce: "bm9uY2U".into(),
         origin: "http://127.0.0.1:5200".into(),
         expires_at_ms: 1_763_629_260_000,
+        proof: Some("c2lnbmVk".into()),
         visitors: true,
         heartbeat_ms: 15_000,
+    };
+    let without_proof = Hello {
+        proof: None,
+        ..hello.clone()
     };
     let accepted = Accepted {
         id: "c1".into(),
@@ -210,7 +215,12 @@ fn answers() -> Vec<ServerNotice> {
         id: Some("c2".into()),
         problem: problem(),
     };
-    vec![hello.into(), accepted.into(), refused.into()]
+    vec![
+        hello.into(),
+        without_proof.into(),
+        accepted.into(),
+        refused.into(),
+    ]
 }
 
 fn following() -> Vec<ServerNotice> {

@@ -1,0 +1,366 @@
+//! Which server is at the other end, and how it shows that. A server at an `http://` address proves its own key by the handshake of TLS,
+//! before a byte of HTTP is sent, so a relay between the two can neither read nor sign in. A server at an `https://` address is known by its
+//! certificate, and signs the client's nonce with its key.
+//!
+//! The key of each host and port is remembered; another one there later is refused.
+
+use std::error::Error;
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use agentx_identity::{
+    Binding, Challenge, Keyring, KeyringError, Met, PublicKey, Signature, random_bytes, token_text,
+    verify_server,
+};
+use agentx_runtime::RuntimeError;
+use rustls::client::Resumption;
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::version::TLS13;
+use rustls::{
+    AlertDescription, CertificateError, ClientConfig, DigitallySignedStruct, InvalidMessage, OtherError,
+    PeerIncompatible, SignatureScheme,
+};
+
+use crate::{ConnectOptions, Endpoint, tls};
+
+/// The header in which a client gives a nonce of its own, for the server to prove its key by a signature over it.
+pub(crate) const NONCE_HEADER: &str = "agentx-nonce";
+
+/// The server at an address.
+#[derive(Clone)]
+pub(crate) struct Peer {
+    /// As it was named.
+    endpoint: Endpoint,
+    /// As it is dialled.
+    dialled: Endpoint,
+    tls: Option<Arc<ClientConfig>>,
+    memory: Arc<Memory>,
+    way: Way,
+}
+
+/// How a server is known.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Way {
+    /// By its own key, in the handshake.
+    Key,
+    /// By its certificate.
+    Certificate,
+    /// Not at all: the person said that the way to it can be trusted.
+    Plain,
+}
+
+/// What a server wants signed, and what it shows of itself.
+pub(crate) struct Asked<'a> {
+    pub(crate) challenge: &'a Challenge,
+    /// Its signature over the challenge and `nonce`, where it gave one.
+    pub(crate) proof: Option<&'a str>,
+    /// What was sent to it as [`NONCE_HEADER`].
+    pub(crate) nonce: &'a str,
+    /// Keying material of the connection, where the answer belongs to one connection.
+    pub(crate) exported: Option<[u8; 32]>,
+}
+
+/// Why there is no connection, where TLS says so.
+pub(crate) enum Trouble {
+    /// It would be the same the next time: another server, or none that proves its key.
+    Refused(String),
+    /// The server has no room.
+    Full,
+}
+
+impl Peer {
+    /// The server that `options` name.
+    ///
+    /// # Errors
+    /// Where TLS cannot be set up.
+    pub(crate) fn new(endpoint: Endpoint, options: &ConnectOptions) -> Result<Self, RuntimeError> {
+        let memory = Arc::new(Memory {
+            endpoint: endpoint.clone(),
+            known: options.known_servers.clone(),
+            met: Mutex::default(),
+        });
+        let (way, dialled, tls) = if endpoint.is_tls() {
+            let config = tls::client_config(options.more_roots.as_deref())?;
+            (Way::Certificate, endpoint.clone(), Some(config))
+        } else if options.allow_plain {
+            (Way::Plain, endpoint.clone(), None)
+        } else {
+            (Way::Key, endpoint.over_tls(), Some(keyed_config(memory.clone())?))
+        };
+        Ok(Self {
+            endpoint,
+            dialled,
+            tls,
+            memory,
+            way,
+        })
+    }
+
+    /// Its address as it was named: what is shown.
+    pub(crate) fn endpoint(&self) -> &Endpoint {
+        &self.endpoint
+    }
+
+    /// Its address as it is dialled.
+    pub(crate) fn dialled(&self) -> &Endpoint {
+        &self.dialled
+    }
+
+    /// How it is dialled.
+    pub(crate) fn tls(&self) -> Option<&Arc<ClientConfig>> {
+        self.tls.as_ref()
+    }
+
+    /// Checks that the server may have its challenge signed, and says what the signature is bound to.
+    ///
+    /// # Errors
+    /// Where the server calls itself something else than what was dialled, or is not the one that was met there before: somebody may stand
+    /// between the two.
+    pub(crate) fn check(&self, asked: &Asked<'_>) -> Result<Binding, String> {
+        let (endpoint, challenge) = (&self.endpoint, asked.challenge);
+        if !endpoint.is_origin(&challenge.origin) {
+            return Err(format!(
+                "the server at {endpoint} calls itself {:?}; nothing is signed for another place. If it is the right \
+                 one, start it with --origin {endpoint}",
+                challenge.origin.chars().take(200).collect::<String>()
+            ));
+        }
+        let named = challenge.server();
+        if self.way == Way::Key {
+            let proved = *self.memory.met.lock().unwrap_or_else(PoisonError::into_inner);
+            let Some(key) = proved.filter(|proved| Some(*proved) == named) else {
+                return Err(format!(
+                    "the server at {endpoint} passes on the challenge of another one; nothing was signed"
+                ));
+            };
+            self.memory.meet(&key)?;
+            return Ok(asked.exported.map_or(Binding::ServerKey(key), Binding::Exporter));
+        }
+        match (named, asked.proof) {
+            (Some(key), Some(proof)) => {
+                let proof = proof.parse::<Signature>().ok();
+                let proves = |proof| verify_server(&key, challenge, asked.nonce, proof);
+                if !proof.as_ref().is_some_and(proves) {
+                    return Err(format!(
+                        "the server at {endpoint} says that its key is {key}, and does not prove it; nothing was signed"
+                    ));
+                }
+            }
+            (Some(key), None) if self.way == Way::Certificate => {
+                return Err(format!(
+                    "the server at {endpoint} says that its key is {key}, and does not prove it; nothing was signed. It \
+                     may be older than this program: update it"
+                ));
+            }
+            _ => {}
+        }
+        match named {
+            Some(key) => self.memory.meet(&key)?,
+            None => self.memory.expect_none()?,
+        }
+        Ok(Binding::None)
+    }
+
+    /// What an error of a connection means.
+    pub(crate) fn trouble(&self, error: &(dyn Error + 'static)) -> Option<Trouble> {
+        if self.way != Way::Key {
+            return None;
+        }
+        let endpoint = &self.endpoint;
+        Some(match tls_error(error)? {
+            rustls::Error::Other(other) => Trouble::Refused(other.0.to_string()),
+            rustls::Error::InvalidMessage(InvalidMessage::InvalidContentType) => Trouble::Refused(format!(
+                "{endpoint} speaks plain HTTP and does not prove that it is your server; nothing was sent or signed. It is \
+                 older than this program, or behind a proxy without TLS, or another program listens there. Update it, use \
+                 the https:// address of the proxy, or, if you trust every machine and program on the way: \
+                 `agentx config set allow_plain {}`",
+                endpoint.host_and_port()
+            )),
+            rustls::Error::AlertReceived(AlertDescription::InternalError) => Trouble::Full,
+            rustls::Error::PeerIncompatible(PeerIncompatible::IncorrectCertificateTypeExtension)
+            | rustls::Error::AlertReceived(
+                AlertDescription::UnsupportedCertificate | AlertDescription::HandshakeFailure,
+            ) => Trouble::Refused(format!(
+                "{endpoint} has TLS with a certificate: name it with https:// in place of http://"
+            )),
+            _ => return None,
+        })
+    }
+}
+
+/// A nonce that a server is to sign.
+pub(crate) fn new_nonce() -> Result<String, String> {
+    random_bytes::<24>()
+        .map(|bytes| token_text(&bytes))
+        .map_err(|error| error.to_string())
+}
+
+/// The TLS error at the bottom of an error.
+fn tls_error<'a>(mut error: &'a (dyn Error + 'static)) -> Option<&'a rustls::Error> {
+    loop {
+        if let Some(found) = error.downcast_ref() {
+            return Some(found);
+        }
+        // What an `io::Error` wraps is not its source; the source of that is.
+        let inner = error
+            .downcast_ref::<std::io::Error>()
+            .and_then(|error| error.get_ref());
+        error = match inner {
+            Some(inner) => inner,
+            None => error.source()?,
+        };
+    }
+}
+
+/// TLS 1.3 with a raw public key, for which there is no certificate. Each connection proves the key anew: none is resumed.
+fn keyed_config(memory: Arc<Memory>) -> Result<Arc<ClientConfig>, RuntimeError> {
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let mut config = ClientConfig::builder_with_provider(provider)
+        .with_protocol_versions(&[&TLS13])
+        .map_err(|error| RuntimeError::Refused(format!("TLS cannot be set up: {error}")))?
+        .dangerous()
+        .with_custom_certificate_verifier(memory)
+        .with_no_client_auth();
+    config.resumption = Resumption::disabled();
+    config.enable_sni = false;
+    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    Ok(Arc::new(config))
+}
+
+/// The key of a server, as it is remembered.
+#[derive(Debug)]
+struct Memory {
+    endpoint: Endpoint,
+    /// Where keys are remembered beyond this connection.
+    known: Option<Keyring>,
+    /// The key that the server has proved in a handshake.
+    met: Mutex<Option<PublicKey>>,
+}
+
+impl Memory {
+    /// Checks that this key may be that of the server, and remembers nothing yet.
+    fn expect(&self, key: &PublicKey) -> Result<(), String> {
+        let met = *self.met.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(before) = met.filter(|before| before != key) {
+            return Err(self.changed(&key.to_string(), &before));
+        }
+        match &self.known {
+            Some(known) => self.unchanged(key, known.look_up_server(&self.endpoint.host_and_port(), key)),
+            None => Ok(()),
+        }
+    }
+
+    /// The server has proved that it has this key.
+    fn proved(&self, key: &PublicKey) {
+        *self.met.lock().unwrap_or_else(PoisonError::into_inner) = Some(*key);
+    }
+
+    /// The server has this key, and asks for a signature as the one that has it: it is remembered for the next time.
+    fn meet(&self, key: &PublicKey) -> Result<(), String> {
+        match &self.known {
+            Some(known) => self.unchanged(key, known.meet_server(&self.endpoint.host_and_port(), key)),
+            None => Ok(()),
+        }
+    }
+
+    fn unchanged(&self, key: &PublicKey, met: Result<Met, KeyringError>) -> Result<(), String> {
+        match met.map_err(unreadable)? {
+            Met::New | Met::Known => Ok(()),
+            Met::Changed { before } => Err(self.changed(&key.to_string(), &before)),
+        }
+    }
+
+    /// The server names no key: it is one of before servers had keys, unless it had one already.
+    fn expect_none(&self) -> Result<(), String> {
+        let Some(known) = &self.known else {
+            return Ok(());
+        };
+        let before = known.server_at(&self.endpoint.host_and_port());
+        match before.map_err(unreadable)? {
+            Some(before) => Err(self.changed("no key at all", &before)),
+            None => Ok(()),
+        }
+    }
+
+    fn changed(&self, now: &str, before: &PublicKey) -> String {
+        let (endpoint, place) = (&self.endpoint, self.endpoint.host_and_port());
+        format!(
+            "ANOTHER SERVER ANSWERS AT {endpoint}: it was {before} before, and is {now} now. Somebody may stand between you and your \
+             server, or listen at its port; nothing was signed. If it was set up anew (its `agentx serve` shows its key), forget the old \
+             key with `agentx identity forget {place}`"
+        )
+    }
+}
+
+fn unreadable(error: KeyringError) -> String {
+    format!("the servers that are known cannot be looked up: {error}")
+}
+
+/// A refusal of ours, as an error of TLS.
+#[derive(Debug)]
+struct Refusal(String);
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl Error for Refusal {}
+
+fn refusal(why: String) -> rustls::Error {
+    rustls::Error::Other(OtherError(Arc::new(Refusal(why))))
+}
+
+fn key_of(public: &CertificateDer<'_>) -> Result<PublicKey, rustls::Error> {
+    PublicKey::from_spki(public).ok_or(rustls::Error::InvalidCertificate(CertificateError::BadEncoding))
+}
+
+impl ServerCertVerifier for Memory {
+    fn verify_server_cert(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        _: &[CertificateDer<'_>],
+        _: &ServerName<'_>,
+        _: &[u8],
+        _: UnixTime,
+    ) -> Result<ServerCertVerified, rustls::Error> {
+        let key = key_of(end_entity)?;
+        self.expect(&key).map_err(refusal)?;
+        Ok(ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        _: &[u8],
+        _: &CertificateDer<'_>,
+        _: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        Err(rustls::Error::General("only TLS 1.3 is offered".into()))
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        let key = key_of(cert)?;
+        let signature = signed.signature().try_into().map(Signature::from_bytes);
+        let is_its = |signature| key.verify(message, &signature);
+        if signed.scheme != SignatureScheme::ED25519 || !signature.is_ok_and(is_its) {
+            return Err(rustls::Error::InvalidCertificate(CertificateError::BadSignature));
+        }
+        self.proved(&key);
+        Ok(HandshakeSignatureValid::assertion())
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        vec![SignatureScheme::ED25519]
+    }
+
+    fn requires_raw_public_keys(&self) -> bool {
+        true
+    }
+}

@@ -1,0 +1,184 @@
+//! How a connection came in. The port speaks plain HTTP, for browsers and scripts, and TLS with the server's own key, for AgentX's clients;
+//! a server with a certificate speaks TLS with that alone.
+//!
+//! What a client sends first says which of the two it wants: a TLS record of a handshake begins with 0x16, and no request does
+//! (<https://www.rfc-editor.org/rfc/rfc8446#section-5.1>).
+
+use std::io::{Error, ErrorKind};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+
+use agentx_identity::{Binding, PublicKey, SecretKey};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::TcpStream;
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::server::TlsStream;
+
+use crate::options::HEAD_BYTES;
+use crate::server::ServerError;
+use crate::tls;
+
+/// The first byte of a TLS handshake.
+const HANDSHAKE: u8 = 0x16;
+
+/// How a connection came in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Channel {
+    /// Without TLS.
+    #[default]
+    Plain,
+    /// TLS with a certificate.
+    Certificate,
+    /// TLS with the server's own key. The bytes are keying material of this connection alone.
+    Keyed([u8; 32]),
+}
+
+impl Channel {
+    /// Whether the client has seen that the server has its key.
+    pub fn is_keyed(&self) -> bool {
+        matches!(self, Self::Keyed(_))
+    }
+
+    /// What a signature over this one connection is bound to.
+    pub(crate) fn of_connection(&self) -> Binding {
+        match self {
+            Self::Keyed(exported) => Binding::Exporter(*exported),
+            Self::Plain | Self::Certificate => Binding::None,
+        }
+    }
+
+    /// What a signature that gets a token is bound to: requests share connections, so it is the server and not the connection.
+    pub(crate) fn of_requests(&self, server: &PublicKey) -> Binding {
+        match self {
+            Self::Keyed(_) => Binding::ServerKey(*server),
+            Self::Plain | Self::Certificate => Binding::None,
+        }
+    }
+}
+
+/// What takes the TLS connections of a port.
+#[derive(Clone)]
+pub(crate) enum Doors {
+    /// All of them, with this certificate.
+    Certificate(TlsAcceptor),
+    /// Those that begin with a handshake, with the server's own key.
+    Keyed(TlsAcceptor),
+}
+
+/// A connection whose first request can be read.
+pub(crate) enum Opened {
+    Plain(TcpStream),
+    Tls(Box<TlsStream<Bounded>>, Channel),
+}
+
+impl Doors {
+    /// The doors of a server with this key.
+    pub(crate) fn keyed(key: Arc<SecretKey>) -> Result<Self, ServerError> {
+        tls::keyed_acceptor(key).map(Self::Keyed)
+    }
+
+    pub(crate) fn has_certificate(&self) -> bool {
+        matches!(self, Self::Certificate(_))
+    }
+
+    /// Finds out what a connection speaks, and does the handshake. The caller limits how long that takes.
+    pub(crate) async fn open(&self, stream: TcpStream) -> std::io::Result<Opened> {
+        match self {
+            Self::Certificate(acceptor) => {
+                let stream = handshake(acceptor, stream).await?;
+                Ok(Opened::Tls(Box::new(stream), Channel::Certificate))
+            }
+            Self::Keyed(acceptor) if begins_with_handshake(&stream).await? => {
+                let stream = handshake(acceptor, stream).await?;
+                let exported = stream.get_ref().1.export_keying_material(
+                    [0; 32],
+                    Binding::EXPORTER_LABEL.as_bytes(),
+                    None,
+                );
+                let exported = exported.map_err(|error| Error::new(ErrorKind::InvalidData, error))?;
+                Ok(Opened::Tls(Box::new(stream), Channel::Keyed(exported)))
+            }
+            Self::Keyed(_) => Ok(Opened::Plain(stream)),
+        }
+    }
+}
+
+/// Waits for the first byte, and leaves it where it is.
+pub(crate) async fn begins_with_handshake(stream: &TcpStream) -> std::io::Result<bool> {
+    let mut first = [0];
+    match stream.peek(&mut first).await? {
+        0 => Err(ErrorKind::UnexpectedEof.into()),
+        _ => Ok(first[0] == HANDSHAKE),
+    }
+}
+
+async fn handshake(acceptor: &TlsAcceptor, stream: TcpStream) -> std::io::Result<TlsStream<Bounded>> {
+    let bounded = Bounded {
+        stream,
+        left: Some(HEAD_BYTES),
+    };
+    let mut stream = acceptor.accept(bounded).await?;
+    stream.get_mut().0.left = None;
+    Ok(stream)
+}
+
+/// A connection that may send only so much during its handshake: whoever connects could fill the memory with more.
+pub(crate) struct Bounded {
+    stream: TcpStream,
+    /// How many bytes it may still send; `None` where nothing bounds it.
+    left: Option<usize>,
+}
+
+impl AsyncRead for Bounded {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        into: &mut ReadBuf<'_>,
+    ) -> Poll<std::io::Result<()>> {
+        let before = into.filled().len();
+        ready!(Pin::new(&mut self.stream).poll_read(context, into))?;
+        let read = into.filled().len() - before;
+        let Some(left) = &mut self.left else {
+            return Poll::Ready(Ok(()));
+        };
+        match left.checked_sub(read) {
+            Some(rest) => *left = rest,
+            None => {
+                let why = "the handshake is longer than a connection may send before it";
+                return Poll::Ready(Err(Error::new(ErrorKind::InvalidData, why)));
+            }
+        }
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl AsyncWrite for Bounded {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<std::io::Result<usize>> {
+        Pin::new(&mut self.stream).poll_write(context, bytes)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<std::io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<std::io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(context)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[std::io::IoSlice<'_>],
+    ) -> Poll<std::io::Result<usize>> {
+        Pin::new(&mut self.stream).poll_write_vectored(context, bytes)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+}

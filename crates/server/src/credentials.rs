@@ -1,0 +1,84 @@
+//! What the headers of a request say of who sends it: a token, what the program calls itself, and what the server is to sign.
+
+use agentx_types::wire::{BEARER_SUBPROTOCOL, Problem};
+use axum::http::HeaderMap;
+use axum::http::header::{AUTHORIZATION, SEC_WEBSOCKET_PROTOCOL};
+
+use crate::auth::problem;
+
+/// The header in which a program says what it calls itself.
+pub const CLIENT_HEADER: &str = "agentx-client";
+/// How long that name may be.
+pub const CLIENT_CHARS: usize = 64;
+/// The header in which a client gives a nonce of its own, for the server to prove its key by a signature over it.
+pub(crate) const NONCE_HEADER: &str = "agentx-nonce";
+/// How long a client's own nonce may be.
+const NONCE_CHARS: std::ops::RangeInclusive<usize> = 16..=128;
+
+/// The token in `Authorization: Bearer …`.
+pub(crate) fn bearer(headers: &HeaderMap) -> Result<Option<&str>, Box<Problem>> {
+    let Some(value) = headers.get(AUTHORIZATION) else {
+        return Ok(None);
+    };
+    let text = value.to_str().unwrap_or_default();
+    let (scheme, token) = text.split_once(' ').unwrap_or((text, ""));
+    if scheme.eq_ignore_ascii_case("bearer") && !token.trim().is_empty() {
+        return Ok(Some(token.trim()));
+    }
+    Err(problem(
+        "unauthenticated",
+        "the header Authorization is not of the form `Bearer <token>`",
+    ))
+}
+
+/// The token that a browser offers as a WebSocket subprotocol.
+pub fn bearer_subprotocol(headers: &HeaderMap) -> Option<&str> {
+    let offered = headers.get_all(SEC_WEBSOCKET_PROTOCOL).iter();
+    offered
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|value| value.split(','))
+        .find_map(|name| name.trim().strip_prefix(BEARER_SUBPROTOCOL))
+}
+
+pub(crate) fn client_of(headers: &HeaderMap) -> Result<&str, Box<Problem>> {
+    let Some(value) = headers.get(CLIENT_HEADER) else {
+        return Ok("http");
+    };
+    let name = value.to_str().unwrap_or_default();
+    check_client(name).map(|()| name)
+}
+
+/// Checks what a program calls itself.
+///
+/// # Errors
+/// `bad_request` where it is empty, too long, or could be read as more than a name: it is shown in lines about people.
+pub fn check_client(name: &str) -> Result<(), Box<Problem>> {
+    let is_plain = |char: char| char.is_ascii_alphanumeric() || "-_.".contains(char);
+    if !name.is_empty() && name.len() <= CLIENT_CHARS && name.chars().all(is_plain) {
+        return Ok(());
+    }
+    Err(problem(
+        "bad_request",
+        &format!("a client's name has 1 to {CLIENT_CHARS} letters and digits of ASCII, `-`, `_` and `.`"),
+    ))
+}
+
+/// The nonce that a client gives, where it does. It becomes a line of a text that the server signs, so it is no more than letters.
+///
+/// # Errors
+/// `bad_request` where it is too short, too long or no base64url.
+pub(crate) fn nonce_of(headers: &HeaderMap) -> Result<Option<String>, Box<Problem>> {
+    let Some(value) = headers.get(NONCE_HEADER) else {
+        return Ok(None);
+    };
+    let nonce = value.to_str().unwrap_or_default();
+    let is_letter = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
+    if NONCE_CHARS.contains(&nonce.len()) && nonce.bytes().all(is_letter) {
+        return Ok(Some(nonce.to_owned()));
+    }
+    let (least, most) = (NONCE_CHARS.start(), NONCE_CHARS.end());
+    Err(problem(
+        "bad_request",
+        &format!("a client's nonce is {least} to {most} characters of base64url"),
+    ))
+}
