@@ -41,7 +41,7 @@ pub(crate) struct ServeArgs {
     #[arg(long)]
     pub(crate) insecure_listen: bool,
     /// Take the word of the proxy at this address or network for whom it passes on; may be repeated
-    #[arg(long, value_name = "ADDR|CIDR")]
+    #[arg(long, value_name = "ADDR|CIDR", hide_short_help = true)]
     pub(crate) trusted_proxy: Vec<String>,
     #[command(flatten)]
     pub(crate) limits: LimitArgs,
