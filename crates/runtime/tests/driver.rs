@@ -443,13 +443,10 @@ async fn trying_again_after_a_run_that_failed_asks_again_what_is_there() {
     let seq = session.retry().await.unwrap();
     let mut events = session.subscribe(seq, View::Runtime).await.unwrap();
     let status = loop {
-        match events.next().await.expect("the session goes on") {
-            Delivery::Runtime(event) => {
-                if let RuntimeEvent::RunFinished(finished) = &event.event {
-                    break finished.status;
-                }
-            }
-            _ => {}
+        if let Delivery::Runtime(event) = events.next().await.expect("the session goes on")
+            && let RuntimeEvent::RunFinished(finished) = &event.event
+        {
+            break finished.status;
         }
     };
     assert_eq!(status, RunStatus::Completed);
