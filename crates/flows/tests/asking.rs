@@ -39,10 +39,14 @@ fn calls(ids: &[&str]) -> Vec<Answer> {
 
 /// A session in which a rule asks about `git push`.
 async fn open(place: &Place) -> Arc<dyn Session> {
+    open_in(place, ApprovalMode::Ask).await
+}
+
+async fn open_in(place: &Place, approval: ApprovalMode) -> Arc<dyn Session> {
     let own = rule(RuleEffect::Allow, "outer", None, None);
     let ask = rule(RuleEffect::Ask, "bash", Some("git push*"), None);
     let change = |config| AgentConfig {
-        approval: ApprovalMode::Ask,
+        approval,
         rules: vec![own, ask],
         ..config
     };
@@ -199,6 +203,19 @@ async fn a_script_that_wants_much_at_once_asks_one_thing_at_a_time() {
     place.until_done(&session, 0).await;
     session.close().await;
     assert_eq!((bash.count(), place.result("call_1").0), (3, ToolStatus::Success));
+}
+
+#[tokio::test]
+async fn a_rule_that_asks_is_asked_about_in_the_mode_auto_too() {
+    let (outer, bash) = (script("bash", "bash"), Recorder::bash());
+    let place = place(MemoryLog::new(), &outer, &bash, calls(&["call_1"]));
+    let session = open_in(&place, ApprovalMode::Auto).await;
+    place.say(&session, "go").await;
+    let question = asked(&session).await;
+    answer(&session, &question.tool_call_id, ApprovalDecision::Once).await;
+    place.until_done(&session, 0).await;
+    session.close().await;
+    assert_eq!((bash.count(), place.result("call_1").0), (1, ToolStatus::Success));
 }
 
 #[tokio::test]
