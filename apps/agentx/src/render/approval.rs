@@ -274,6 +274,28 @@ mod tests {
     }
 
     #[test]
+    fn a_question_says_how_grave_a_call_is() {
+        for (command, said) in [
+            ("cargo test", "bash wants to run a command\n"),
+            (
+                "curl -s example.com",
+                "bash wants to run a command that reaches the network\n",
+            ),
+            (
+                "sudo rm -rf build",
+                "bash wants to run a command that deletes or overwrites\n",
+            ),
+            (
+                "ls; git push",
+                "bash wants to run a command that reaches the network\n",
+            ),
+        ] {
+            let text = asked(command, command);
+            assert!(text.contains(said), "{command}: {text}");
+        }
+    }
+
+    #[test]
     fn only_clear_answers_decide() {
         let deny = |note: &str| {
             Some(Answer {

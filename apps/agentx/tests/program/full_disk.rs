@@ -56,6 +56,25 @@ fn times(chat: &Pty, text: &str) -> usize {
     chat.lines().concat().matches(text).count()
 }
 
+/// `resume --last` would be another session.
+#[test]
+fn a_run_that_saved_nothing_does_not_say_to_go_on_with_a_session() {
+    let Some(disk) = Disk::mount() else { return };
+    let sandbox = Sandbox::new().env("AGENTX_DATA", disk.path());
+    assert_eq!(sandbox.run(&["run", "hello"]).code, Some(0));
+    let ballast = disk.fill();
+    let ran = sandbox.run(&["run", "hello again"]);
+    assert!(
+        ran.code != Some(0) && ran.stderr.contains("nothing was saved"),
+        "{ran}"
+    );
+    assert!(
+        ran.stderr.contains("hint: free some space") && !ran.stderr.contains("resume"),
+        "{ran}"
+    );
+    std::fs::remove_file(ballast).unwrap();
+}
+
 #[test]
 fn a_line_that_could_not_be_saved_is_in_the_input_and_is_sent_when_there_is_space() {
     let Some(disk) = Disk::mount() else { return };

@@ -374,3 +374,40 @@ fn limits_of_one_run_end_with_it() {
     let by_settings = sandbox.run(&["run", "--yes", "--last", "run touch four"]);
     assert_eq!(by_settings.code, Some(6), "{by_settings}");
 }
+
+#[test]
+fn a_home_directory_and_the_whole_machine_are_named_as_what_they_are() {
+    let sandbox = Sandbox::new().of_a_stranger();
+    sandbox.write("home/.keep", "");
+    let (home, above) = (sandbox.path("home"), sandbox.path("."));
+    for (place, said) in [
+        (
+            home.as_path(),
+            "This is your home directory: all that you have is inside",
+        ),
+        (above.as_path(), "Your home directory is inside of it."),
+        (
+            std::path::Path::new("/"),
+            "This is the whole machine: every file of it is inside.",
+        ),
+    ] {
+        let shown = sandbox.run(&["--cwd", place.to_str().unwrap(), "config", "trust", "--show"]);
+        assert!(shown.stdout.contains(said), "{shown}");
+    }
+    let shown = sandbox.run(&["config", "trust", "--show"]);
+    assert!(!shown.stdout.contains("home directory"), "{shown}");
+}
+
+/// The question at the first start names it, too.
+#[test]
+fn who_starts_in_their_home_directory_is_told_so_before_they_trust_it() {
+    let sandbox = Sandbox::new().of_a_stranger();
+    sandbox.write("home/AGENTS.md", "Be kind.\n");
+    let home = sandbox.path("home");
+    let mut pty = Pty::start(&sandbox, &["--cwd", home.to_str().unwrap()], 100, 30);
+    pty.wait_for("How far do you trust it?");
+    let screen = pty.lines().join("\n");
+    assert!(screen.contains("This is your home directory"), "{screen}");
+    pty.keys("q\r");
+    pty.end();
+}

@@ -252,15 +252,24 @@ impl Transcript {
 
     /// Tells that the calls that run are stopped, without an event that says so: the session is closed.
     pub(crate) fn stop_calls(&mut self) {
-        let stopped = self.style.warn(self.style.sign("■ stopped", "stopped"));
+        self.end_running("■ stopped", "stopped");
+    }
+
+    /// Gives the calls that run an end that no event tells.
+    fn end_running(&mut self, sign: &'static str, words: &'static str) {
+        let end = self.style.warn(self.style.sign(sign, words));
         for id in self.in_order() {
-            self.tool_end(&id, "", &[], &stopped, "");
+            self.tool_end(&id, "", &[], &end, "");
         }
     }
 
-    /// What is under way is told as far as it came, and nothing follows.
+    /// What is under way is told as far as it came, and nothing follows: nothing more can be saved.
     pub(crate) fn break_off(&mut self) {
         self.answers = false;
+        self.end_running(
+            "■ cut off: what it came to could not be saved",
+            "cut off: what it came to could not be saved",
+        );
         self.end_calls();
         self.end_line();
     }

@@ -143,6 +143,25 @@ fn what_runs_side_by_side_has_a_row_each_with_its_time() {
 }
 
 #[test]
+fn a_call_that_a_full_disk_cuts_off_has_an_end() {
+    use agentx::types::ToolExecuting;
+    let mut transcript = Transcript::new(Style::default(), 80).holding_calls();
+    let call = ToolExecuting {
+        tool_call_id: "call_1".into(),
+        name: "bash".into(),
+        input: serde_json::json!({ "command": "make" }),
+    };
+    transcript.event(&call.into());
+    transcript.break_off();
+    let said = text(&mut transcript);
+    assert!(
+        said.starts_with("● bash  make\n") && said.contains("■ cut off: what it came to could not be saved"),
+        "{said}"
+    );
+    assert!(transcript.running(Timestamp(1)).is_empty());
+}
+
+#[test]
 fn reasoning_folds_into_its_length() {
     use agentx::types::{TextDelta, ThinkingDelta};
     let think = |transcript: &mut Transcript, at: i64, text: &str| {
