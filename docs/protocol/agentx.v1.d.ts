@@ -732,7 +732,7 @@ export interface Overflow {
 }
 
 /** A part of a request that a provider may refuse for its form. */
-export type RequestPart = "thinking" | "extras" | "media" | "tool_calls" | "roles" | "longest_answer" | "unknown";
+export type RequestPart = "thinking" | "extras" | "media" | "tool_calls" | "tools" | "roles" | "longest_answer" | "unknown";
 
 /** An action is about to be performed. The envelope's `cause` is its id. */
 export interface ActionStarted {
@@ -1774,6 +1774,7 @@ export type ContextChange =
   | { failed: { code: string; message: string } }
   | { restored: ContextRange }
   | { repaired: RequestPart }
+  | { tools_left_out: { tools: string[] } }
   | { cut: { window: number; assumed: number } }
   | { shortened: { window: number } };
 

@@ -34,6 +34,7 @@ mod lenient;
 pub mod openai_chat;
 mod pictures;
 mod request;
+mod schema;
 pub mod sse;
 mod stream;
 

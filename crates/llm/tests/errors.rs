@@ -8,7 +8,7 @@
 )]
 
 use agentx_llm::{ErrorCode, ModelError, decode_error};
-use agentx_types::{RequestPart, Timestamp};
+use agentx_types::{Overflow, RequestPart, Timestamp};
 
 fn error(status: u16, body: &str) -> ModelError {
     decode_error(status, &[], body.as_bytes(), Timestamp(0))
@@ -308,11 +308,7 @@ fn a_full_window_is_one_in_whatever_words_and_says_how_much_fits() {
         let error = error(status, body);
         assert_eq!(error.code, C::ContextWindow, "{body}");
         assert!(!error.retryable, "{body}");
-        assert_eq!(
-            error.overflow,
-            Some(agentx_types::Overflow { window, asked }),
-            "{body}"
-        );
+        assert_eq!(error.overflow, Some(Overflow { window, asked }), "{body}");
     }
 }
 
@@ -701,4 +697,55 @@ fn a_refused_longest_answer_says_how_long_it_may_be() {
         r#"{"error":{"message":"input length and `max_tokens` exceed context limit: 188240 + 21333 > 200000, decrease input length or `max_tokens`"}}"#,
     );
     assert_eq!(full.code, C::ContextWindow);
+}
+
+#[test]
+fn a_refused_tool_is_told_from_what_was_said() {
+    for message in [
+        "Invalid schema for function 'now': In context=(), object schema missing properties.",
+        "Invalid 'tools[3].function.name': string does not match pattern.",
+        "Invalid 'tools': array too long. Expected an array with maximum length 128, but got an array with length 140 instead.",
+        "tools.14.custom.input_schema.properties: Property keys should match pattern '^[a-zA-Z0-9_.-]{1,64}$'",
+        "GenerateContentRequest.tools[0].function_declarations[3].parameters.properties[image].items: missing field.",
+    ] {
+        let body = serde_json::json!({"error": {"message": message, "type": "invalid_request_error"}});
+        let error = error(400, &body.to_string());
+        assert_eq!(error.refused, Some(RequestPart::Tools), "{message}");
+    }
+    let cache = r#"{"error":{"message":"tools.18.custom.cache_control: Extra inputs are not permitted"}}"#;
+    assert_eq!(error(400, cache).refused, Some(RequestPart::Extras));
+}
+
+#[test]
+fn what_a_filter_refuses_is_told_from_a_bad_request() {
+    for body in [
+        r#"{"type":"error","error":{"type":"invalid_request_error","message":"Output blocked by content filtering policy"}}"#,
+        r#"{"error":{"message":"Invalid prompt: your prompt was flagged as potentially violating our usage policy.","type":"invalid_request_error","code":"invalid_prompt"}}"#,
+        r#"{"error":{"message":"Invalid prompt: we've limited access to this content for safety reasons.","type":"invalid_request_error"}}"#,
+    ] {
+        let error = error(400, body);
+        assert_eq!((error.code, error.refused), (C::ContentFilter, None), "{body}");
+    }
+}
+
+#[test]
+fn too_many_messages_are_a_full_window_of_no_known_size() {
+    for message in [
+        "Invalid request: $.messages is too long. Maximum length is 2048, but got 2050 items.",
+        "Invalid 'messages': array too long. Expected an array with maximum length 2048, but got an array with length 2050 instead.",
+        "Too many messages in the request (limit 1000)",
+    ] {
+        let error = error(
+            400,
+            &serde_json::json!({"error": {"message": message}}).to_string(),
+        );
+        assert_eq!(error.code, C::ContextWindow, "{message}");
+        assert_eq!(error.overflow, Some(Overflow::default()), "{message}");
+    }
+    let calls = "Invalid 'messages[2].tool_calls': array too long. Expected an array with maximum length 128, but got an array with length 200 instead.";
+    let refusal = error(400, &serde_json::json!({"error": {"message": calls}}).to_string());
+    assert_eq!(
+        (refusal.code, refusal.refused),
+        (C::BadRequest, Some(RequestPart::ToolCalls))
+    );
 }

@@ -126,7 +126,7 @@ fn fields_are_written_in_their_order() {
     let chat = concat!(
         r#"{"model":"m","messages":[{"role":"system","content":"One.\n\nTwo."},{"role":"user","content":"hi"}],"#,
         r#""tools":[{"type":"function","function":{"name":"read","description":"Reads","#,
-        r#""parameters":{"type":"object","additionalProperties":false}}}],"#,
+        r#""parameters":{"type":"object","additionalProperties":false,"properties":{}}}}],"#,
         r#""stream":true,"stream_options":{"include_usage":true},"max_tokens":100,"temperature":0.5}"#,
     );
     assert_eq!(whole(CHAT), chat);

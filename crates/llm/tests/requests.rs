@@ -435,7 +435,7 @@ fn a_chat_with_tools() {
     assert_eq!(body["stream_options"], json!({"include_usage": true}));
     assert_eq!(
         body["tools"][0]["function"]["parameters"],
-        json!({"type": "object"})
+        json!({"type": "object", "properties": {}})
     );
     let mut bare = request(GPT, vec![user("hi")]);
     bare.tools = [].into();

@@ -130,6 +130,12 @@ pub enum ContextChange {
     /// A provider refused the form of a request: this part of what was said so far is left out from now on, or said in plain
     /// words, and the model is asked again.
     Repaired(RequestPart),
+    /// A provider refused how tools are described: they are not on offer from now on, until they change or another model is asked, and
+    /// the model is asked again.
+    ToolsLeftOut {
+        /// Their names.
+        tools: Vec<String>,
+    },
     /// The server cut the beginning of what was sent and did not say so: its counts show it. The smaller window holds from now on, and
     /// the conversation is condensed to fit into it.
     Cut {

@@ -169,6 +169,8 @@ pub enum RequestPart {
     Media,
     /// Calls of tools and their results.
     ToolCalls,
+    /// How a tool on offer is described: its name or its parameters.
+    Tools,
     /// The order of roles, or a role that the chat template of a model does not know.
     Roles,
     /// How long the answer may be at most.

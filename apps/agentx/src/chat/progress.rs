@@ -264,6 +264,7 @@ impl Progress {
             | ContextChange::Failed { .. }
             | ContextChange::Restored(_)
             | ContextChange::Repaired(_)
+            | ContextChange::ToolsLeftOut { .. }
             | ContextChange::Shortened { .. }
             | ContextChange::Cut { .. } => {
                 self.stale = true;

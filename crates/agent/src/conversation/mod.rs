@@ -8,6 +8,7 @@ mod declined;
 mod estimate;
 mod guess;
 mod learn;
+mod refused_tools;
 mod repair;
 mod shorten;
 mod stays;
@@ -176,6 +177,7 @@ impl Conversation {
         if is_other {
             self.repairs.another_model();
         }
+        self.repairs.tools_changed(&before.tools, &config.tools);
         let before = self.fixed(before).clone();
         self.fixed.clear();
         let changes_requests = *self.fixed(config) != before;
@@ -248,7 +250,8 @@ impl Conversation {
 
     fn fixed(&mut self, config: &AgentConfig) -> &Fixed {
         let condensed = !self.condensed.is_empty();
-        self.fixed.get_or(|| Fixed::of(config, condensed))
+        let left_out = &self.repairs.tools;
+        self.fixed.get_or(|| Fixed::of(config, condensed, left_out))
     }
 
     /// Tokens of a request with all that is in the window, estimated.
@@ -351,12 +354,15 @@ impl Conversation {
 }
 
 impl Fixed {
-    fn of(config: &AgentConfig, condensed: bool) -> Self {
+    fn of(config: &AgentConfig, condensed: bool, left_out: &[String]) -> Self {
         let system = system_parts(config);
         let recall = recall::offered(config, condensed);
         let tools: Arc<[ToolSpec]> = match recall {
-            Some(recall) => config.tools.iter().cloned().chain([recall]).collect(),
-            None => config.tools.clone(),
+            None if left_out.is_empty() => config.tools.clone(),
+            recall => {
+                let all = config.tools.iter().cloned().chain(recall);
+                all.filter(|tool| !left_out.contains(&tool.name)).collect()
+            }
         };
         let tokens = system.iter().map(|part| estimate_text(part)).sum::<u64>()
             + tools.iter().map(estimate_tool).sum::<u64>();

@@ -41,6 +41,9 @@ pub(super) struct Repairs {
     /// How many tokens an answer may have at most; 0 where the server is to decide.
     #[serde(skip_serializing_if = "Option::is_none")]
     answer: Option<u64>,
+    /// Tools that are not on offer, by name: see [`super::refused_tools`].
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) tools: Vec<String>,
 }
 
 /// Up to the end, what is still to come included.
@@ -55,6 +58,7 @@ impl Repairs {
     pub(super) fn another_model(&mut self) {
         self.roles = false;
         self.answer = None;
+        self.tools.clear();
         if self.tool_calls == ALL {
             self.tool_calls = 0;
         }
@@ -136,7 +140,7 @@ impl Conversation {
         let latest = self.latest();
         let parts = match refused {
             RequestPart::Roles => &OF_ROLES[..],
-            RequestPart::LongestAnswer => &[],
+            RequestPart::LongestAnswer | RequestPart::Tools => &[],
             _ => &IN_TURN,
         };
         let part = [refused].iter().chain(parts).copied().find(|part| match part {
@@ -160,7 +164,7 @@ impl Conversation {
             // A template without a role for tools refuses the next result too.
             Some(RequestPart::ToolCalls) if refused == RequestPart::Roles => self.repairs.tool_calls = ALL,
             Some(RequestPart::ToolCalls) => self.repairs.tool_calls = latest,
-            Some(RequestPart::Unknown) | None => {
+            Some(RequestPart::Tools | RequestPart::Unknown) | None => {
                 let thinking = self.repairs.thinking;
                 let before = self.before_repairs.take().unwrap_or_default();
                 self.repairs = Repairs { thinking, ..before };
@@ -258,7 +262,7 @@ impl Conversation {
                 let is_named = refused == RequestPart::Roles || config.rules_version >= 2;
                 is_named && !self.repairs.roles && config.model.api != Api::Anthropic
             }
-            RequestPart::LongestAnswer | RequestPart::Unknown => false,
+            RequestPart::LongestAnswer | RequestPart::Tools | RequestPart::Unknown => false,
         }
     }
 

@@ -79,6 +79,9 @@ pub struct Pending {
     /// Where that is the longest answer: how many tokens it may have, if the provider says so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub longest_answer: Option<u64>,
+    /// Where that is how tools are described: which of them, by name.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub refused_tools: Vec<String>,
     /// The event with which begins what the model declined: it is left out of what is sent from the end of the run on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub declined: Option<u64>,

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use agentx_types::{ContextChange, ErrorOccurred, Overflow, StateOutput};
+use agentx_types::{ContextChange, ErrorOccurred, Overflow, RequestPart, StateOutput};
 
 use super::ReactAgent;
 use crate::course::Step;
@@ -44,8 +44,12 @@ impl ReactAgent {
             return false;
         };
         let longest_answer = run.pending.longest_answer.take();
+        let tools = std::mem::take(&mut run.pending.refused_tools);
         if run.pending.stop.is_some() || self.condensing().is_some() || !self.ledger.is_empty() {
             return false;
+        }
+        if refused == RequestPart::Tools {
+            return self.asks_without_tools(&tools, step);
         }
         let Some(part) = self.conversation.repair(refused, longest_answer, &self.config) else {
             return false;
@@ -54,5 +58,17 @@ impl ReactAgent {
         step.state(StateOutput::Context { change });
         self.call_model(step);
         true
+    }
+
+    /// Asks again without the tools that were refused as they are described.
+    fn asks_without_tools(&mut self, tools: &[String], step: &mut Step<'_>) -> bool {
+        let goes_on = self.conversation.leave_out_tools(tools, &self.config);
+        if goes_on {
+            let tools = tools.to_vec();
+            let change = ContextChange::ToolsLeftOut { tools };
+            step.state(StateOutput::Context { change });
+            self.call_model(step);
+        }
+        goes_on
     }
 }

@@ -1,8 +1,8 @@
 //! How runs end before their answer: interrupts, limits, errors.
 
 use agentx_types::{
-    ActionBody, AttemptFailed, Cancel, Envelope, EnvironmentEvent, ErrorOccurred, RunStatus, StateOutput,
-    ToolStatus,
+    ActionBody, AttemptFailed, Cancel, Envelope, EnvironmentEvent, ErrorOccurred, RequestPart, RunStatus,
+    StateOutput, ToolStatus,
 };
 
 use super::ReactAgent;
@@ -30,7 +30,12 @@ impl ReactAgent {
         if !self.course.answers_model_call(fact.cause.as_ref()) {
             return;
         }
+        let tools = match failed.refused {
+            Some(RequestPart::Tools) => self.conversation.tools_named(&failed.message, &self.config),
+            _ => Vec::new(),
+        };
         if let Some(run) = self.course.active() {
+            run.pending.refused_tools = tools;
             run.pending.refused = failed.refused;
             run.pending.longest_answer = failed.longest_answer.map(u64::from);
         }

@@ -105,6 +105,7 @@ impl Session {
                 ContextChange::Failed { .. } => "failed",
                 ContextChange::Restored(_) => "restored",
                 ContextChange::Repaired(_) => "repaired",
+                ContextChange::ToolsLeftOut { .. } => "tools",
                 ContextChange::Shortened { .. } => "shortened",
                 ContextChange::Cut { .. } => "cut",
             }),

@@ -41,6 +41,7 @@ mod paths;
 #[cfg(test)]
 mod recovery;
 #[cfg(test)]
+mod refused_tools;
 mod repair;
 #[cfg(test)]
 mod rules;

@@ -73,7 +73,7 @@ pub fn build(request: &ModelRequest, options: &Options, blobs: &dyn BlobSource) 
         .filter_map(|text| text_block(text))
         .collect();
     let mut tools: Vec<Json<'_>> = request.tools.iter().map(tool).collect();
-    if options.cache {
+    if options.cache && !request.plain {
         cache::mark_prefix(&mut system, &mut tools);
         cache::mark_conversation(&mut turns);
     }

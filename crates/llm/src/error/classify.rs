@@ -67,6 +67,10 @@ const BEFORE_STATUS: &[Rule] = &[Rule {
 }];
 
 /// These say more than a status that means everything and nothing (400, 422, 500), or stand where there is none.
+///
+/// What a filter refuses is a 400 with the type of any bad request at Anthropic ("Output blocked by content filtering policy",
+/// <https://github.com/anthropics/claude-code/issues/58367>), and has the code `invalid_prompt` at OpenAI ("your prompt was flagged as
+/// potentially violating our usage policy", <https://github.com/openai/codex/issues/38849>).
 const AFTER_STATUS: &[Rule] = &[
     Rule {
         code: ErrorCode::Unauthorized,
@@ -145,8 +149,15 @@ const AFTER_STATUS: &[Rule] = &[
             "content_policy_violation",
             "data_inspection_failed",
             "moderation_blocked",
+            "invalid_prompt",
         ],
-        phrases: &["content management policy", "content policy"],
+        phrases: &[
+            "content management policy",
+            "content policy",
+            "content filtering policy",
+            "prompt was flagged",
+            "limited access to this content for safety reasons",
+        ],
     },
     Rule {
         code: ErrorCode::BadGeneration,

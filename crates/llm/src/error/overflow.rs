@@ -11,6 +11,10 @@
 //! should be [1, M]", <https://github.com/QwenLM/qwen-code/issues/98>), text-generation-inference ("`inputs` tokens + `max_new_tokens`
 //! must be <= M", <https://github.com/huggingface/text-generation-inference/issues/2749>), Poolside on OpenRouter ("exceeds the maximum
 //! allowed input length of M tokens"), TensorRT-LLM (`max_num_tokens`), TabbyAPI (`max_seq_len`).
+//!
+//! A conversation may also have too many messages: Azure takes 2,048 ("$.messages is too long. Maximum length is 2048"), OpenAI says
+//! "Invalid 'messages': array too long. Expected an array with maximum length 2048"
+//! (its words for another list: <https://github.com/openai/openai-dotnet/issues/317>). Less of it fits, so that is a full window too.
 
 use agentx_types::Overflow;
 use serde_json::{Map, Value};
@@ -65,6 +69,15 @@ const PHRASES: &[&str] = &[
     "token count of",
     "input token count",
 ];
+/// Where there are too many messages, whatever they weigh.
+const TOO_MANY: &[&str] = &[
+    "messages is too long",
+    "messages' is too long",
+    "invalid 'messages': array too long",
+    "too many messages",
+    "number of messages exceeds",
+    "maximum number of messages",
+];
 /// One request of more tokens than an account may send in a minute never gets through, however long one waits: OpenAI (429) and Groq
 /// (413) both say "Request too large for model …: Limit M, Requested N".
 const TOO_LARGE_FOR_A_MINUTE: &str = "request too large for";
@@ -100,13 +113,17 @@ pub(super) fn is_one(status: Option<u16>, said: &Extracted, message: &str) -> bo
         return false;
     }
     let has = |pieces: &[&str]| pieces.iter().any(|piece| message.contains(piece));
-    let says_so = has(PHRASES) || said.words.iter().any(|word| word == "too_many_tokens");
+    let says_so = has(PHRASES) || has(TOO_MANY) || said.words.iter().any(|word| word == "too_many_tokens");
     says_so && status != Some(429) && !has(LATER) && !has(OTHER_LENGTHS)
 }
 
 /// What it says about sizes.
 pub(super) fn read(said: &Extracted) -> Overflow {
     let message = said.message.to_ascii_lowercase();
+    if TOO_MANY.iter().any(|phrase| message.contains(phrase)) {
+        // What it counts are no tokens.
+        return Overflow::default();
+    }
     let first = |phrases: &[&str]| phrases.iter().find_map(|phrase| number_after(&message, phrase));
     let window = first(&[
         "context length is only ",

@@ -26,6 +26,7 @@ const NAMES: &[(RequestPart, &[&str])] = &[
             "block_binding: extra inputs",
             "anthropic-beta",
             "anthropic_beta",
+            "cache_control",
             "beta flag",
             "thinking.adaptive",
             "thinking.display",
@@ -85,6 +86,28 @@ const SETTINGS: &[&str] = &[
     "model:",
 ];
 
+/// What names the definition of a tool: "Invalid schema for function 'now': In context=(), object schema missing properties"
+/// (<https://github.com/spring-projects/spring-ai/issues/4776>), "Invalid 'tools[3].function.name': string does not match pattern",
+/// "Invalid 'tools': array too long. Expected an array with maximum length 128", and Anthropic's
+/// "tools.14.custom.input_schema.properties: Property keys should match pattern '^[a-zA-Z0-9_.-]{1,64}$'"
+/// (<https://github.com/beautyfree/appstore-connect-mcp/issues/2>).
+const TOOLS: &[&str] = &[
+    "invalid schema for function",
+    "invalid function parameters",
+    "function_declarations[",
+    "invalid 'tools",
+];
+
+/// Whether it names a tool by its place: `tools.14.`, `tools[3]`.
+fn names_a_tool(message: &str) -> bool {
+    let by_place = |start: &str| {
+        message
+            .match_indices(start)
+            .any(|(at, _)| message[at + start.len()..].starts_with(|c: char| c.is_ascii_digit()))
+    };
+    TOOLS.iter().any(|words| message.contains(words)) || by_place("tools.") || by_place("tools[")
+}
+
 pub(super) fn refused(code: ErrorCode, status: Option<u16>, message: &str) -> Option<RequestPart> {
     let about_its_form = match code {
         ErrorCode::BadRequest => matches!(status, None | Some(400 | 413 | 422)),
@@ -103,6 +126,9 @@ pub(super) fn refused(code: ErrorCode, status: Option<u16>, message: &str) -> Op
     }
     if longest::is_one(&message) {
         return Some(RequestPart::LongestAnswer);
+    }
+    if names_a_tool(&message) && !message.contains("cache_control") {
+        return Some(RequestPart::Tools);
     }
     let names = |words: &[&str]| words.iter().any(|word| message.contains(word));
     let part = NAMES

@@ -12,6 +12,7 @@ use crate::anthropic::effort;
 use crate::emit::fnv1a;
 use crate::json::{Json, object};
 use crate::request::{BlobSource, longest_answer, tool_name};
+use crate::schema;
 
 /// The longest name of a tool: `^[a-zA-Z0-9_-]{1,64}$`.
 const LONGEST_NAME: usize = 64;
@@ -29,7 +30,7 @@ pub fn build(request: &ModelRequest, options: &Options, blobs: &dyn BlobSource) 
     } else if options.strict_turns || turns::are_wanted_by(&request.model.id) {
         turns::alternate(&mut messages);
     }
-    if options.cache_control && is_claude(&request.model.id) {
+    if sends_cache_control(request, options) {
         cache::mark(&mut messages);
     }
     let mut body = object! {"model": &request.model.id, "messages": messages};
@@ -60,8 +61,10 @@ fn ask_for_reasoning(request: &ModelRequest, options: &Options, body: &mut Json<
         return body.set("reasoning_effort", effort.as_str());
     }
     let with_tools = match options.effort_with_tools {
-        // It has refused tools with any other effort.
-        _ if request.plain => EffortWithTools::None,
+        // It has refused tools with any other effort. A gateway to Claude has refused cache breakpoints.
+        _ if request.plain && !(options.cache_control && is_claude(&request.model.id)) => {
+            EffortWithTools::None
+        }
         effort => effort,
     };
     match with_tools {
@@ -80,9 +83,14 @@ fn ask_for_reasoning(request: &ModelRequest, options: &Options, body: &mut Json<
     }
 }
 
+/// Gateways to Claude are sent cache breakpoints, unless they refuse them.
+fn sends_cache_control(request: &ModelRequest, options: &Options) -> bool {
+    options.cache_control && !request.plain && is_claude(&request.model.id)
+}
+
 fn tool(tool: &ToolSpec) -> Json<'_> {
-    let function =
-        object! {"name": &tool.name, "description": &tool.description, "parameters": &tool.input_schema};
+    let parameters = schema::parameters(&tool.input_schema);
+    let function = object! {"name": &tool.name, "description": &tool.description, "parameters": parameters};
     object! {"type": "function", "function": function}
 }
 

@@ -104,6 +104,9 @@ fn each_rule_refuses_what_breaks_it() {
         ("anthropic-tool-schema", |request| {
             request["tools"][0]["input_schema"] = json!({})
         }),
+        ("anthropic-tool-schema", |request| {
+            request["tools"][0]["input_schema"]["properties"] = json!({"my city": {"type": "string"}})
+        }),
         ("anthropic-tools-missing", |request| {
             drop(request.as_object_mut().unwrap().shift_remove("tools"))
         }),

@@ -90,6 +90,9 @@ fn each_rule_refuses_what_breaks_it() {
             request["tools"][0]["function"]["parameters"] = json!({})
         }),
         ("chat-tool-schema", |request| {
+            request["tools"][0]["function"]["parameters"] = json!({ "type": "object" })
+        }),
+        ("chat-tool-schema", |request| {
             request["tools"][0]["function"]["parameters"]["properties"]["at"] = json!({ "type": "array" });
         }),
         ("chat-strict-schema", |request| {

@@ -15,7 +15,7 @@ fn range() -> ContextRange {
 }
 
 /// Each way in which a context changes.
-pub(crate) fn changes() -> [ContextChange; 7] {
+pub(crate) fn changes() -> [ContextChange; 8] {
     let changes = [
         ContextChange::Condensing(ContextRange {
             summary_tokens: 0,
@@ -28,6 +28,9 @@ pub(crate) fn changes() -> [ContextChange; 7] {
         },
         ContextChange::Restored(range()),
         ContextChange::Repaired(RequestPart::Thinking),
+        ContextChange::ToolsLeftOut {
+            tools: vec!["now".into()],
+        },
         ContextChange::Cut {
             window: 4_096,
             assumed: 32_768,
@@ -42,6 +45,7 @@ pub(crate) fn changes() -> [ContextChange; 7] {
             | ContextChange::Failed { .. }
             | ContextChange::Restored(_)
             | ContextChange::Repaired(_)
+            | ContextChange::ToolsLeftOut { .. }
             | ContextChange::Shortened { .. }
             | ContextChange::Cut { .. } => {}
         }

@@ -32,6 +32,10 @@ impl Transcript {
                 self.style
                     .dim(&format!("the request was refused; asked again {what}"))
             }
+            ContextChange::ToolsLeftOut { tools } => {
+                self.failure = None;
+                self.style.warn(&tools_left_out(tools))
+            }
             ContextChange::Shortened { window } => {
                 // What the provider said has found its remedy.
                 self.failure = None;
@@ -73,11 +77,32 @@ fn repaired(part: RequestPart) -> &'static str {
         RequestPart::Extras => "without optional settings",
         RequestPart::Media => "without pictures and files",
         RequestPart::ToolCalls => "with earlier tool calls as plain text",
+        RequestPart::Tools => "without a tool",
         RequestPart::LongestAnswer => "with a shorter limit for the answer",
         RequestPart::Roles => "with a person and the assistant in turns",
         RequestPart::Unknown => "in a plainer form",
     }
 }
+
+/// A person can mend the tool, or leave it out for good: so they are told which one it is.
+fn tools_left_out(tools: &[String]) -> String {
+    let names: Vec<String> = tools
+        .iter()
+        .take(LISTED_TOOLS)
+        .map(|name| visible(name))
+        .collect();
+    let more = match tools.len().saturating_sub(LISTED_TOOLS) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    format!(
+        "the provider refused how tools are described; asked again without {}{more}. They are on offer again once their files change; tools.disabled leaves them out for good",
+        names.join(", ")
+    )
+}
+
+/// So many names are listed.
+const LISTED_TOOLS: usize = 8;
 
 fn what(range: &ContextRange) -> String {
     let messages = units::counted(range.messages, "message");

@@ -161,6 +161,11 @@ pub(super) fn is_name(name: &str, most: usize) -> bool {
     !name.is_empty() && name.len() <= most && name.bytes().all(fits)
 }
 
+/// Whether the name of a parameter matches `^[a-zA-Z0-9_.-]{1,64}$` (<https://github.com/beautyfree/appstore-connect-mcp/issues/2>).
+fn is_property_key(key: &str) -> bool {
+    is_name(&key.replace('.', "_"), 64)
+}
+
 fn tools(body: &Value) -> Result<(), Refusal> {
     let mut names = BTreeSet::new();
     for (at, tool) in body["tools"].as_array().into_iter().flatten().enumerate() {
@@ -182,6 +187,16 @@ fn tools(body: &Value) -> Result<(), Refusal> {
                 rules::TOOL_SCHEMA,
                 format!("tools.{at}.custom.input_schema.type: Input should be 'object'"),
             ));
+        }
+        let keys = schema["properties"]
+            .as_object()
+            .into_iter()
+            .flat_map(|all| all.keys());
+        if keys.into_iter().any(|key| !is_property_key(key)) {
+            let message = format!(
+                "tools.{at}.custom.input_schema.properties: Property keys should match pattern '^[a-zA-Z0-9_.-]{{1,64}}$'"
+            );
+            return Err(refuse(rules::TOOL_SCHEMA, message));
         }
         if ["oneOf", "anyOf", "allOf"]
             .iter()

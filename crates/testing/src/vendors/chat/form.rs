@@ -181,6 +181,12 @@ fn tools(body: &Value, dialect: Dialect) -> Result<(), Refusal> {
             );
             return Err(dialect.refuse(rules::SCHEMA, &message));
         }
+        if !schema["properties"].is_object() && dialect == Dialect::OpenAi {
+            let message = format!(
+                "Invalid schema for function '{name}': In context=(), object schema missing properties."
+            );
+            return Err(dialect.refuse(rules::SCHEMA, &message));
+        }
         part_of_schema(schema, name, function["strict"] == true, dialect)?;
     }
     Ok(())

@@ -27,8 +27,8 @@ rules! {
         "https://platform.openai.com/docs/api-reference/chat/create", "2026-11-22";
     TOOLS: "chat-tools", "`tools` is absent or has 1 to 128 of them; their names match `^[a-zA-Z0-9_-]{1,64}$`.",
         "https://github.com/raullenchai/Rapid-MLX/pull/748 https://github.com/packit/ai-workflows/pull/619", "2026-06-23";
-    SCHEMA: "chat-tool-schema", "`parameters` has the type `object`; an array says what its items are.",
-        "https://platform.openai.com/docs/guides/function-calling", "2026-11-22";
+    SCHEMA: "chat-tool-schema", "`parameters` has the type `object` and, at OpenAI, names its properties; an array says what its items are.",
+        "https://platform.openai.com/docs/guides/function-calling https://github.com/spring-projects/spring-ai/issues/4776", "2026-11-22";
     STRICT: "chat-strict-schema", "With `strict`, each object has `additionalProperties: false` and requires all its properties.",
         "https://github.com/lastmile-ai/openai-agents-mcp/issues/2", "2025-03-14";
     ROLE: "chat-roles", "Roles are system, developer, user, assistant and tool.",

@@ -1,0 +1,85 @@
+//! Tools that a provider refuses as they are described: a name or a parameter that is spelled as it does not allow, a schema that it does
+//! not know, more tools than it takes. It then refuses every request, whatever was asked. They are not on offer any more until somebody
+//! changes them or another model is asked.
+
+use agentx_types::{AgentConfig, ToolSpec};
+
+use super::Conversation;
+use super::repair::Repairs;
+
+/// So many refusals in a row are followed; each names one tool, as a rule.
+const MOST_AT_ONCE: usize = 16;
+
+impl Repairs {
+    /// A tool that is described in another way is on offer again.
+    pub(super) fn tools_changed(&mut self, before: &[ToolSpec], now: &[ToolSpec]) {
+        self.tools.retain(|name| {
+            let find = |tools: &[ToolSpec]| tools.iter().find(|tool| tool.name == *name).cloned();
+            let old = find(before);
+            old.is_none() || find(now) == old
+        });
+    }
+}
+
+impl Conversation {
+    /// The tools that a refusal of the last request names, by place or by name.
+    pub(crate) fn tools_named(&mut self, message: &str, config: &AgentConfig) -> Vec<String> {
+        let tools = self.fixed(config).tools.clone();
+        let name = |tool: &ToolSpec| tool.name.clone();
+        if let Some(most) = most_tools(message) {
+            return tools.iter().skip(most).map(name).collect();
+        }
+        let by_place = place(message).and_then(|place| tools.get(place));
+        let quoted = |tool: &&ToolSpec| {
+            let is_there = |(open, close)| message.contains(&format!("{open}{}{close}", tool.name));
+            [("'", "'"), ("\"", "\""), ("`", "`")].into_iter().any(is_there)
+        };
+        let by_name = tools.iter().find(quoted);
+        by_name.or(by_place).map(name).into_iter().collect()
+    }
+
+    /// These tools are not on offer any more. `false` where nothing changes, or too much has changed already since a model has answered.
+    pub(crate) fn leave_out_tools(&mut self, tools: &[String], config: &AgentConfig) -> bool {
+        let before = self.before_repairs.get_or_insert_with(|| self.repairs.clone());
+        let in_vain = self.repairs.tools.len().saturating_sub(before.tools.len());
+        let is_new = tools.iter().any(|name| !self.repairs.tools.contains(name));
+        if !is_new || in_vain >= MOST_AT_ONCE {
+            return false;
+        }
+        for name in tools {
+            if !self.repairs.tools.contains(name) {
+                self.repairs.tools.push(name.clone());
+            }
+        }
+        self.fixed.clear();
+        self.counted = None;
+        self.beginning_changed(config);
+        true
+    }
+}
+
+/// How many tools are allowed: "Invalid 'tools': array too long. Expected an array with maximum length 128, but got an array with
+/// length 140 instead."
+fn most_tools(message: &str) -> Option<usize> {
+    let (_, rest) = message.split_once("'tools': array too long")?;
+    let (_, most) = rest.split_once("maximum length ")?;
+    number(most).filter(|most| *most > 0)
+}
+
+/// The place of a tool in the list: `tools.14.custom.input_schema`, `'tools[3].function.name'`. Gemini has one list of declarations in a
+/// list of tools: `tools[0].function_declarations[3]`.
+fn place(message: &str) -> Option<usize> {
+    let behind = |start: &str| {
+        message
+            .match_indices(start)
+            .find_map(|(at, _)| number(&message[at + start.len()..]))
+    };
+    ["function_declarations[", "tools[", "tools."]
+        .into_iter()
+        .find_map(behind)
+}
+
+fn number(text: &str) -> Option<usize> {
+    let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    text[..end].parse().ok()
+}

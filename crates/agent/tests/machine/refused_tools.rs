@@ -1,0 +1,99 @@
+//! Tools that a provider refuses as they are described: they are not on offer any more, and the run goes on.
+
+use agentx_types::*;
+use serde_json::json;
+
+use crate::harness::*;
+
+fn tools(config: &mut AgentConfig, names: &[&str]) {
+    let mut tools = config.tools.to_vec();
+    let first = tools[0].clone();
+    tools.clear();
+    tools.extend(names.iter().map(|name| ToolSpec {
+        name: (*name).into(),
+        ..first.clone()
+    }));
+    config.tools = tools.into();
+}
+
+impl Session {
+    /// The request that is under way is refused with these words.
+    fn tool_refused(&mut self, message: &str) {
+        let failed = AttemptFailed {
+            attempt: 1,
+            code: "bad_request".into(),
+            message: message.into(),
+            status: Some(400),
+            retry_in_ms: None,
+            gives_up_in_ms: None,
+            overflow: None,
+            refused: Some(RequestPart::Tools),
+            longest_answer: None,
+        };
+        self.model(vec![failed.into(), error_event("bad_request", message)]);
+    }
+
+    fn offered(&self) -> Vec<String> {
+        let request = self.request();
+        request.tools.iter().map(|tool| tool.name.clone()).collect()
+    }
+
+    fn left_out(&self) -> Vec<Vec<String>> {
+        let change = |state: &StateOutput| match state {
+            StateOutput::Context {
+                change: ContextChange::ToolsLeftOut { tools },
+            } => Some(tools.clone()),
+            _ => None,
+        };
+        self.states().filter_map(change).collect()
+    }
+}
+
+#[test]
+fn a_tool_that_a_refusal_names_is_left_out_and_the_run_goes_on() {
+    let mut session = Session::started(|config| tools(config, &["look", "now", "a.b", "c"]));
+    assert_eq!(session.offered(), ["look", "now", "a.b", "c"]);
+    session
+        .tool_refused("Invalid schema for function 'now': In context=(), object schema missing properties.");
+    assert_eq!(session.offered(), ["look", "a.b", "c"]);
+    session.tool_refused("tools.1.custom.name: String should match pattern '^[a-zA-Z0-9_-]{1,128}$'");
+    assert_eq!(
+        session.offered(),
+        ["look", "c"],
+        "places are those of the last request"
+    );
+    session.model(stream(
+        vec![call("c1", "look", json!({"path": "a"}))],
+        StopReason::ToolUse,
+    ));
+    session.result("c1", "there");
+    assert_eq!(session.offered(), ["look", "c"]);
+    assert_eq!(session.left_out(), [vec!["now"], vec!["a.b"]]);
+}
+
+#[test]
+fn tools_beyond_the_most_that_a_provider_takes_are_left_out() {
+    let names: Vec<String> = (0..140).map(|at| format!("t{at}")).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let mut session = Session::started(|config| tools(config, &names));
+    session.tool_refused(
+        "Invalid 'tools': array too long. Expected an array with maximum length 128, but got an array with length 140 instead.",
+    );
+    assert_eq!(session.offered(), names[..128]);
+}
+
+#[test]
+fn refusals_that_name_no_tool_or_too_many_end_the_run() {
+    let mut session = Session::started(|config| tools(config, &["look"]));
+    session.tool_refused("tools.7.custom: no");
+    assert!(session.left_out().is_empty());
+    let names: Vec<String> = (0..100).map(|at| format!("t{at}")).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let mut session = Session::started(|config| tools(config, &names));
+    for name in &names[..16] {
+        session.tool_refused(&format!("Invalid schema for function '{name}'"));
+    }
+    assert_eq!(session.left_out().len(), 16);
+    session.tool_refused("Invalid schema for function 't17'");
+    assert_eq!(session.left_out().len(), 16);
+}
