@@ -11,6 +11,8 @@ const MAX_BYTES: u64 = 256 << 20;
 const STAT: usize = 40;
 /// Where in it the mode is.
 const MODE: usize = 24;
+/// The kind of an entry that stands for a folder whose files are not in the index: what is in it is not known.
+const FOLDER: u32 = 0o040_000;
 /// The kind of an entry that is a repository.
 const REPOSITORY: u32 = 0o160_000;
 /// The part of a mode that says the kind.
@@ -60,6 +62,9 @@ fn read(bytes: &[u8], hash: usize) -> Option<Vec<PathBuf>> {
         if version < 4 {
             // Entries are padded to a multiple of eight.
             at = start + (at - start).next_multiple_of(8);
+        }
+        if mode & KIND == FOLDER {
+            return None;
         }
         if mode & KIND == REPOSITORY {
             found.push(path_of(&name));

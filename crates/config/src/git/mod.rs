@@ -45,6 +45,9 @@ const COMMANDS: &[&str] = &[
     "vcs",
 ];
 
+/// Commands of Git for which an alias may stand without a word about it.
+const HARMLESS: &[&str] = &["status", "log", "diff", "show"];
+
 /// Sections whose `path` is that of a program.
 const TOOLS: &[&str] = &["browser", "difftool", "guitool", "man", "mergetool"];
 
@@ -89,15 +92,12 @@ impl GitPrograms {
             }
         };
         let mut hooks = Vec::new();
-        let mut hash = 20;
+        self.look_where(top, &git, place);
         for file in [common.join("config"), git.join("config.worktree")] {
             for setting in settings::of_file(&file) {
                 let (name, value) = (setting.name.as_str(), setting.value.as_str());
                 if name == "core.hookspath" {
                     hooks.push(top.join(value));
-                }
-                if name == "extensions.objectformat" && value == "sha256" {
-                    hash = 32;
                 }
                 if holds_password(&setting) {
                     self.with_passwords.insert(file.clone());
@@ -112,8 +112,33 @@ impl GitPrograms {
             hooks.push(common.join("hooks"));
         }
         hooks.iter().for_each(|folder| self.add_hooks(folder, place));
+        let hash = settings::hash_length(&common.join("config"));
         self.look_within(top, &git.join("index"), hash, place, depth);
         is_repository(&git, &common)
+    }
+
+    /// Notes a repository that lies elsewhere and does not say that this is its working tree, as those of Git's own worktrees and
+    /// submodules do: commands of Git would show what somebody else keeps there.
+    fn look_where(&mut self, top: &Path, git: &Path, place: &str) {
+        let link = top.join(".git");
+        if link.symlink_metadata().is_ok_and(|found| found.is_dir()) {
+            return;
+        }
+        let named = readable(&git.join("gitdir"), MAX_BYTES).ok().flatten();
+        let is_worktree =
+            named.is_some_and(|path| is_same(&git.join(path_of(path.without_line_ends())), &link));
+        let settings = settings::of_file(&git.join("config"));
+        let is_submodule = settings
+            .iter()
+            .any(|setting| setting.name == "core.worktree" && is_same(&git.join(&setting.value), top));
+        if !is_worktree && !is_submodule {
+            let git = std::fs::canonicalize(git).unwrap_or_else(|_| git.to_owned());
+            self.add(
+                place,
+                ".git elsewhere",
+                &format!(" = {}", plain(&git.to_string_lossy())),
+            );
+        }
     }
 
     /// Looks at the repositories in the index.
@@ -230,12 +255,16 @@ impl Line for [u8] {
     }
 }
 
-/// Whether Git surely takes this for a repository, and looks no further upwards.
+/// Whether Git surely takes this for a repository, and looks no further upwards: the test of `is_git_directory` in Git's `setup.c`, which
+/// judges a link by what it names, and wants folders that may be entered.
 fn is_repository(git: &Path, common: &Path) -> bool {
-    let head = readable(&git.join("HEAD"), MAX_BYTES).ok().flatten();
-    head.is_some_and(|head| head.starts_with(b"ref: refs/"))
-        && common.join("objects").is_dir()
-        && common.join("refs").is_dir()
+    let file = git.join("HEAD");
+    let is_file = file.symlink_metadata().is_ok_and(|found| found.is_file());
+    let head = readable(&file, MAX_BYTES).ok().flatten();
+    is_file
+        && head.is_some_and(|head| head.starts_with(b"ref: refs/"))
+        && common.join("objects/.").is_dir()
+        && common.join("refs/.").is_dir()
 }
 
 /// The bytes of a file; `None` where there is none.
@@ -296,16 +325,23 @@ fn names_program(setting: &Setting) -> bool {
         || ends(&["cmd", "command", "hook"])
         || (TOOLS.contains(&section) && last == "path")
         || name == "sequence.editor"
+        || reads_file(setting)
         || setting.is_include()
         || section == "protocol"
         || (section == "submodule" && value.starts_with('!'))
-        // An alias may have options that run something. One word is a command of Git's.
-        || (section == "alias" && !value.chars().all(|c| c.is_ascii_alphabetic() || c == '-'))
+        // An alias may have options that run something, or stand for a command that changes or sends what its name does not say.
+        || (section == "alias" && !HARMLESS.contains(&value))
         || name.contains("ext::")
         || (section == "remote" && uses_helper(value))
         // What is missing in such a repository is fetched by any command.
         || name == "extensions.partialclone"
         || (section == "remote" && last == "promisor")
+}
+
+/// Whether a setting names a file of which commands of Git show parts, in what they print or complain about.
+fn reads_file(setting: &Setting) -> bool {
+    let last = setting.last();
+    setting.name == "commit.template" || last == "skiplist" || last.ends_with("file")
 }
 
 /// Whether a setting holds what one signs in with: `https://me:token@host/x`, `http.extraHeader`.

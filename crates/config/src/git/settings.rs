@@ -41,6 +41,23 @@ pub(super) fn of_file(file: &Path) -> Vec<Setting> {
     found
 }
 
+/// How many bytes a hash has in this repository. Git reads that before any other setting, from the file of the repository alone: neither
+/// from those that it includes nor from that of a worktree (`read_repository_format` in its `setup.c`).
+pub(super) fn hash_length(config: &Path) -> usize {
+    let bytes = readable(config, MAX_BYTES).ok().flatten().unwrap_or_default();
+    let settings = parse(&bytes);
+    let mut formats = settings
+        .iter()
+        .filter(|setting| setting.name == "extensions.objectformat");
+    match formats
+        .next_back()
+        .is_some_and(|setting| setting.value == "sha256")
+    {
+        true => 32,
+        false => 20,
+    }
+}
+
 fn add(file: &Path, depth: usize, found: &mut Vec<Setting>) {
     let bytes = match readable(file, MAX_BYTES) {
         Ok(None) => return,

@@ -92,8 +92,40 @@ fn a_worktree_has_the_hooks_of_its_repository() {
     let (git, tree) = (folder.path().join("main/.git"), folder.path().join("tree"));
     write(&git.join("hooks/post-checkout"), "x");
     write(&git.join("worktrees/tree/commondir"), "../..\n");
+    let names_it = format!("{}/.git\n", tree.display());
+    write(&git.join("worktrees/tree/gitdir"), names_it);
     write(&tree.join(".git"), "gitdir: ../main/.git/worktrees/tree\n");
     assert_eq!(GitPrograms::of(&tree).names(), ["hook post-checkout"]);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_repository_of_somebody_else_is_said() {
+    let other = repository();
+    let git = other.path().join(".git");
+    let folder = tempfile::tempdir().expect("a folder");
+    let link = folder.path().join(".git");
+    std::os::unix::fs::symlink(&git, &link).expect("a link");
+    assert_eq!(names(&folder), [".git elsewhere"]);
+    std::fs::remove_file(&link).expect("it is removed");
+    write(&link, format!("gitdir: {}\n", git.display()));
+    assert_eq!(names(&folder), [".git elsewhere"]);
+    std::fs::remove_file(&link).expect("it is removed");
+    // Git itself leaves no trace in a repository that it makes beside its working tree: a person accepts that.
+    let beside = other.path().join("beside");
+    self::git(
+        folder.path(),
+        &["init", "-q", "--separate-git-dir", &beside.to_string_lossy()],
+    );
+    assert_eq!(names(&folder), [".git elsewhere"]);
+    let tree = other.path().join("tree");
+    self::git(other.path(), &["commit", "-q", "--allow-empty", "-m", "x"]);
+    self::git(other.path(), &["worktree", "add", "-q", &tree.to_string_lossy()]);
+    assert!(
+        GitPrograms::of(&tree).is_empty(),
+        "{:?}",
+        GitPrograms::of(&tree).names()
+    );
 }
 
 #[test]
@@ -121,7 +153,7 @@ fn a_repository_behind_a_name_that_is_no_text_is_found() {
     let real = folder.path().join(path_of(b"r\xff "));
     write(&real.join("hooks/post-checkout"), "x");
     write(&folder.path().join(".git"), b"gitdir: r\xff \n");
-    assert_eq!(names(&folder), ["hook post-checkout"]);
+    assert_eq!(names(&folder), [".git elsewhere", "hook post-checkout"]);
 }
 
 #[test]
@@ -180,5 +212,69 @@ fn a_working_tree_elsewhere_counts_and_that_of_a_submodule_does_not() {
     git(top, &["config", "core.worktree", "../.."]);
     assert_eq!(names(&folder), ["core.worktree"]);
     git(top, &["config", "core.worktree", ".."]);
+    assert!(names(&folder).is_empty());
+}
+
+#[cfg(unix)]
+#[test]
+fn a_decoy_whose_head_is_a_link_does_not_hide_the_repository_around_it() {
+    let folder = repository();
+    write(&folder.path().join(".git/hooks/post-checkout"), "x");
+    let inner = folder.path().join("inner/.git");
+    for part in ["objects", "refs"] {
+        std::fs::create_dir_all(inner.join(part)).expect("it is made");
+    }
+    write(&inner.join("HX"), "ref: refs/heads/main\n");
+    std::os::unix::fs::symlink("HX", inner.join("HEAD")).expect("a link");
+    let found = GitPrograms::of(&folder.path().join("inner"));
+    assert_eq!(found.names(), ["hook post-checkout"]);
+}
+
+#[test]
+fn a_sparse_index_and_a_format_that_a_worktree_claims_hide_no_repository() {
+    let folder = repository();
+    let top = folder.path();
+    std::fs::create_dir_all(top.join("a/sub")).expect("it is made");
+    git(&top.join("a/sub"), &["init", "-q"]);
+    git(&top.join("a/sub"), &["commit", "-q", "--allow-empty", "-m", "x"]);
+    write(&top.join("file"), "x");
+    git(top, &["add", "-A"]);
+    write(
+        &top.join("a/sub/.git/config"),
+        "[filter \"x\"]\nclean = touch a\n",
+    );
+    let claim = "[extensions]\nobjectFormat = sha256\n";
+    write(&top.join(".git/config.worktree"), claim);
+    write(&top.join("more"), claim);
+    git(top, &["config", "include.path", "../more"]);
+    assert_eq!(names(&folder), ["a/sub: filter.x.clean", "include.path"]);
+
+    let folder = repository();
+    let top = folder.path();
+    for file in ["hidden/file", "file"] {
+        write(&top.join(file), "x");
+    }
+    git(top, &["add", "-A"]);
+    git(top, &["commit", "-q", "-m", "x"]);
+    git(top, &["sparse-checkout", "init", "--cone", "--sparse-index"]);
+    assert!(names(&folder).contains(&"index that cannot be read".to_owned()));
+}
+
+#[test]
+fn files_that_settings_name_and_commands_under_other_names_are_said() {
+    let folder = repository();
+    let config = folder.path().join(".git/config");
+    for (text, name) in [
+        ("[format]\nsignatureFile = /x", "format.signaturefile"),
+        ("[blame]\nignoreRevsFile = /x", "blame.ignorerevsfile"),
+        ("[fsck]\nskipList = /x", "fsck.skiplist"),
+        ("[commit]\ntemplate = /x", "commit.template"),
+        ("[alias]\ntidy = clean", "alias.tidy"),
+        ("[alias]\nup = push", "alias.up"),
+    ] {
+        write(&config, text);
+        assert_eq!(names(&folder), [name]);
+    }
+    write(&config, "[alias]\nst = status\n");
     assert!(names(&folder).is_empty());
 }
