@@ -1,6 +1,8 @@
 //! Files that programs run, or read to know what to run, without anybody naming them: who may write `.git/config` has the next
 //! `git status` run anything. No pattern covers a change of one, only a rule that names the file itself.
 
+use agentx_types::RULES_VERSION;
+
 /// Folders of which everything is guarded, anywhere in a path.
 const FOLDERS: &[&str] = &[
     ".git",
@@ -66,6 +68,30 @@ const FILES: &[&str] = &[
     ".tmux.conf",
 ];
 
+/// The same from version 7 of the rules on.
+const FOLDERS_SINCE_7: &[&str] = &[".zed", ".fleet", ".lefthook", ".qwen", ".opencode", ".mise"];
+const FILES_SINCE_7: &[&str] = &[
+    ".devcontainer.json",
+    "lefthook.yaml",
+    "lefthook.toml",
+    "lefthook.json",
+    ".lefthook.yml",
+    ".lefthook.yaml",
+    ".lefthook.toml",
+    ".lefthook.json",
+    "lefthook-local.yml",
+    ".lefthook-local.yml",
+    ".pre-commit-config.yml",
+    "mise.local.toml",
+    ".mise.local.toml",
+    ".tool-versions",
+    ".pdbrc",
+    ".rprofile",
+    ".renviron",
+    ".irbrc",
+    ".pryrc",
+];
+
 /// Files that agents take for instructions without being told, in any folder. They count from version 3 of the rules on.
 const INSTRUCTIONS: &[&str] = &[
     "agents.md",
@@ -81,10 +107,19 @@ const INSTRUCTIONS: &[&str] = &[
     ".goosehints",
 ];
 
+/// The same from version 7 of the rules on.
+const INSTRUCTIONS_SINCE_7: &[&str] = &["agent.md", "qwen.md", ".rules"];
+
 /// Whether a path leads to a file that agents take for instructions.
 pub fn is_instructions(path: &str) -> bool {
+    is_instructions_as(path, RULES_VERSION)
+}
+
+/// The same by rules of this version; none are before version 3.
+pub(crate) fn is_instructions_as(path: &str, version: u32) -> bool {
     let file = path.rsplit('/').next().unwrap_or_default().to_lowercase();
-    INSTRUCTIONS.contains(&file.as_str())
+    let file = file.as_str();
+    (version >= 3 && INSTRUCTIONS.contains(&file)) || (version >= 7 && INSTRUCTIONS_SINCE_7.contains(&file))
 }
 
 /// Whether a normal path leads to such a file. Upper and lower case are the same: on some systems they are.
@@ -96,8 +131,18 @@ pub fn is_instructions(path: &str) -> bool {
 /// assert!(!is_guarded("/ws/src/git/config"));
 /// ```
 pub fn is_guarded(path: &str) -> bool {
+    is_guarded_as(path, RULES_VERSION)
+}
+
+/// The same by rules of this version; none are before version 1.
+pub(crate) fn is_guarded_as(path: &str, version: u32) -> bool {
+    if version == 0 {
+        return false;
+    }
     let path = path.to_lowercase();
+    let is_folder = |name: &str| FOLDERS.contains(&name) || (version >= 7 && FOLDERS_SINCE_7.contains(&name));
+    let is_file = |name: &str| FILES.contains(&name) || (version >= 7 && FILES_SINCE_7.contains(&name));
     let mut parts = path.split('/');
     let file = parts.next_back().unwrap_or_default();
-    FILES.contains(&file) || FOLDERS.contains(&file) || parts.any(|folder| FOLDERS.contains(&folder))
+    is_file(file) || is_folder(file) || parts.any(is_folder)
 }

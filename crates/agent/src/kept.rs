@@ -1,7 +1,10 @@
 //! What "always" keeps of a call: no more than was seen. A command line is kept word for word, unless it is one of those below,
 //! whose words may vary without harm. A person can write a wider rule by hand.
 
+use agentx_types::RULES_VERSION;
+
 use crate::command::take_apart;
+use crate::guarded::is_guarded_as;
 use crate::pattern::literal;
 
 /// Commands that write nothing, send nothing, run nothing else and show no file's content, whatever words they are given (but those that
@@ -68,9 +71,14 @@ pub fn command(line: &str) -> String {
 /// assert_eq!(folder("/ws", "/ws/.git/config"), ".git/config");
 /// ```
 pub fn folder(workspace: &str, path: &str) -> String {
+    folder_as(workspace, path, RULES_VERSION)
+}
+
+/// The same by rules of this version.
+pub(crate) fn folder_as(workspace: &str, path: &str, version: u32) -> String {
     let inside = inside(workspace, path);
     match inside.rsplit_once('/') {
-        Some((folder, _)) if !crate::guarded::is_guarded(path) && !folder.is_empty() => {
+        Some((folder, _)) if !is_guarded_as(path, version) && !folder.is_empty() => {
             format!("{}/*", literal(folder))
         }
         _ => literal(inside),

@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::approval::member_directory;
 use crate::command::{BLANKS, like, take_apart};
 use crate::graver::{names_what_is_grave, runs_git};
-use crate::guarded::{is_guarded, is_instructions};
+use crate::guarded::{is_guarded_as, is_instructions_as};
 use crate::hosts::told;
 use crate::kept;
 use crate::named::{glob_meets, is_named_by};
@@ -230,9 +230,7 @@ impl<'a> Subject<'a> {
     /// Whether it changes a file that programs run by themselves.
     pub(crate) fn changes_what_runs(&self) -> bool {
         let only_looks = matches!(self.tool.access, Access::Internal | Access::Read);
-        let runs = |path: &str| {
-            (self.version >= 1 && is_guarded(path)) || (self.version >= 3 && is_instructions(path))
-        };
+        let runs = |path: &str| is_guarded_as(path, self.version) || is_instructions_as(path, self.version);
         !only_looks && self.path.as_deref().is_some_and(runs)
     }
 
@@ -319,7 +317,7 @@ impl<'a> Subject<'a> {
             (_, Access::Read) if self.is_elsewhere() => {
                 format!("{} is not this member's directory", self.workspace)
             }
-            (Some(path), _) if self.changes_what_runs() && !is_guarded(path) => {
+            (Some(path), _) if self.changes_what_runs() && !is_guarded_as(path, self.version) => {
                 format!("agents take {path} for instructions, so no pattern allows it")
             }
             (Some(path), _) if self.changes_what_runs() => {
@@ -349,7 +347,7 @@ impl<'a> Subject<'a> {
         }
         let path = self.path.as_ref().map(|path| match self.tool.access {
             Access::Change if !self.is_outside() && self.secret().is_none() && !self.changes_what_runs() => {
-                kept::folder(self.workspace, path)
+                kept::folder_as(self.workspace, path, self.version)
             }
             _ => literal(kept::inside(self.workspace, path)),
         });

@@ -220,6 +220,23 @@ fn no_pattern_covers_files_that_programs_run_by_themselves() {
     ] {
         assert!(!allowed(&narrow, path), "{path}");
     }
+    let before = AgentConfig {
+        rules_version: 6,
+        ..narrow.clone()
+    };
+    for path in [
+        ".devcontainer.json",
+        "lefthook.yaml",
+        "sub/.lefthook.yml",
+        "mise.local.toml",
+        ".zed/tasks.json",
+        ".pdbrc",
+        ".Rprofile",
+        "AGENT.md",
+        "QWEN.md",
+    ] {
+        assert!(!allowed(&narrow, path) && allowed(&before, path), "{path}");
+    }
     let tool = narrow.tools.iter().find(|tool| tool.name == "change").unwrap();
     let path = |path: &str| suggested(&narrow, tool, &json!({ "path": path })).path;
     assert_eq!(path("src/a.rs").as_deref(), Some("src/*"));
