@@ -42,6 +42,7 @@ mod hosts;
 pub mod kept;
 mod ledger;
 mod limits;
+pub mod linked;
 pub mod matching;
 mod named;
 mod nearest;

@@ -48,6 +48,7 @@ mod ui;
 mod values;
 
 pub use agentx_agent::approval::{Judgement, Verdict, describe, judge};
+pub use agentx_agent::linked::LineNames;
 pub use agentx_agent::places::PlaceRules;
 pub use agentx_agent::{AGENTS, DELEGATE, apply, arguments, delegation_tools, grade, hold_to, nearest};
 pub use api::*;

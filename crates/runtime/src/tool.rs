@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use agentx_agent::approval::{Verdict, judge_inner, refused_where_it_leads, rules_of};
+use agentx_agent::linked::refused_in_line;
 use agentx_agent::pattern::normalize;
 use agentx_types::{
     ContentPart, EnvironmentEvent, JobEnded, OutputChannel, SessionId, ToolCallId, ToolOutputChunk, ToolSpec,
@@ -84,6 +85,23 @@ impl ToolContext {
         let argument = spec.path_argument.clone()?;
         let input = Value::Object([(argument, path.into())].into_iter().collect());
         refused_where_it_leads(config, spec, &input, &real)
+    }
+
+    /// Why this call of `tool`, whose command line is `line`, may not run it: `word` in it leads to `real`, which is absolute and begins
+    /// with the workspace's own path where it lies inside. As [`ToolContext::refused_at`], a tool asks this before it runs anything.
+    pub fn refused_in_line(
+        &self,
+        tool: &str,
+        line: &str,
+        (word, real): (&str, &Path),
+        is_program: bool,
+    ) -> Option<String> {
+        let config = self.journal.caller().config.as_deref()?;
+        let spec = config.tools.iter().find(|spec| spec.name == tool)?;
+        let argument = spec.command_argument.clone()?;
+        let input = Value::Object([(argument, line.into())].into_iter().collect());
+        let real = normalize("/", &real.to_string_lossy());
+        refused_in_line(config, spec, &input, (word, &real), is_program)
     }
 
     /// Whether this call may call `tool`, by the rules that the agent had which it belongs to when the model's call began; `named` where

@@ -237,3 +237,81 @@ async fn searches_and_links_lead_to_no_guarded_file() {
         assert_eq!(read("notes.txt").await.status, through_link, "{mode:?}");
     }
 }
+
+#[tokio::test]
+async fn words_of_a_command_that_are_links_lead_nowhere_unseen() {
+    use ApprovalMode::{Ask, Auto};
+    let place = Place::new();
+    let base = &place.workspace;
+    let elsewhere = tempfile::tempdir().unwrap();
+    let outside = elsewhere.path().canonicalize().unwrap();
+    std::fs::create_dir_all(outside.join(".ssh")).unwrap();
+    std::fs::create_dir_all(outside.join("agentx")).unwrap();
+    for file in [".ssh/id_rsa", "agentx/config.yaml", "notes"] {
+        std::fs::write(outside.join(file), "made up\n").unwrap();
+    }
+    std::fs::create_dir(base.join("sub")).unwrap();
+    for file in ["plain", ".env"] {
+        std::fs::write(base.join(file), "made up\n").unwrap();
+    }
+    for (link, target) in [
+        ("LICENSE", outside.join(".ssh/id_rsa")),
+        ("docs", outside.join(".ssh")),
+        ("settings.local", outside.join("agentx/config.yaml")),
+        ("new.local", outside.join("agentx/new.yaml")),
+        ("far", outside.join("notes")),
+        ("settings", ".env".into()),
+        ("near", "plain".into()),
+        ("sub/up", "..".into()),
+        ("tool", "/bin/sh".into()),
+        ("ring", "ring".into()),
+    ] {
+        symlink(target, base.join(link)).unwrap();
+    }
+    let guard = Arc::new(Guard {
+        secrets: vec!["/**/.env".into(), "/**/.ssh/**".into()],
+        own: vec![format!("{}/**", outside.join("agentx").display())],
+        ..Guard::default()
+    });
+    let denies_far = vec![rule(RuleEffect::Deny, &format!("{}/notes", outside.display()))];
+    for (mode, rules, line, goes) in [
+        (Ask, vec![], "cat LICENSE", false),
+        (Auto, vec![], "cat LICENSE", false),
+        (Ask, vec![], "cat LICEN*", false),
+        (Ask, vec![], "cat ./LIC?NSE | wc", false),
+        (Ask, vec![], "echo x; cat <LICENSE", false),
+        (Ask, vec![], "cat sub/up/LICENSE", false),
+        (Ask, vec![], "cd sub && cat ../LICENSE", false),
+        (Ask, vec![], "cat docs/id_rsa", false),
+        (Ask, vec![], "cat docs/*", false),
+        (Ask, vec![], "cp plain settings.local", false),
+        (Auto, vec![], "cp plain settings.local", false),
+        (Auto, vec![], "echo x > new.local", false),
+        (Auto, vec![], "dd if=plain of=settings.local", false),
+        (Ask, vec![], "cat settings", false),
+        (Ask, vec![], "cat far", false),
+        (Auto, vec![], "cat far", true),
+        (Auto, denies_far, "cat far", false),
+        (Ask, vec![], "cat near sub/up/plain", true),
+        (Ask, vec![], "cat pl*", true),
+        (Ask, vec![], "./tool -c true", true),
+        // What is named as what it is was decided about.
+        (Ask, vec![], "cat .env", true),
+        (Ask, vec![], "ls ring missing; true", true),
+    ] {
+        let context = guarded(&place, mode, rules, Some(guard.clone()));
+        let outcome = place
+            .toolbox
+            .call("bash", json!({"command": line}), context)
+            .await;
+        let expected = if goes {
+            ToolStatus::Success
+        } else {
+            ToolStatus::Denied
+        };
+        assert_eq!(outcome.status, expected, "{mode:?} {line}: {outcome:?}");
+    }
+    let now = std::fs::read_to_string(outside.join("agentx/config.yaml")).unwrap();
+    assert_eq!(now, "made up\n");
+    assert!(!outside.join("agentx/new.yaml").exists());
+}

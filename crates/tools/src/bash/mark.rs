@@ -132,6 +132,26 @@ pub fn own_command_mark(session: &SessionId) -> (&'static str, String) {
     (MARK, Mark::of_own_command(session).to_string())
 }
 
+/// How many processes above this one are looked at.
+const MOST_ABOVE: usize = 64;
+
+/// Whether this process was started by a command of a tool, through however many others. A command that a person runs in a chat does
+/// not count. Where there is no `/proc`, only the variable of this process counts.
+pub fn is_in_a_call() -> bool {
+    let is_tool = |mark: Mark| !mark.is_of_own_command();
+    let own = std::env::var(MARK).ok().and_then(|mark| Mark::parse(&mark));
+    if own.is_some_and(is_tool) {
+        return true;
+    }
+    let above = std::iter::successors(processes::read(Pid::this().as_raw()), |below| {
+        processes::read(below.parent.as_raw())
+    });
+    above
+        .skip(1)
+        .take(MOST_ABOVE)
+        .any(|process| Mark::of_process(process.pid).is_some_and(is_tool))
+}
+
 /// An id as it stands in a mark: what is neither letter, digit, `_` nor `-` as `%` and two hexadecimal digits.
 pub(super) fn written(id: &str) -> String {
     let mut text = String::with_capacity(id.len());

@@ -13,6 +13,7 @@ mod events;
 mod group;
 mod job;
 mod jobs;
+mod links;
 mod mark;
 mod orphans;
 mod processes;
@@ -37,7 +38,7 @@ pub use group::kill_all_commands;
 pub(crate) use job::JobTool;
 pub(crate) use jobs::Jobs;
 use mark::Mark;
-pub use mark::own_command_mark;
+pub use mark::{is_in_a_call, own_command_mark};
 pub(crate) use orphans::{any as any_left_running, end as end_left_running, named as left_running};
 use pump::Record;
 use report::{Report, Rest};
@@ -126,6 +127,9 @@ impl TypedTool for Bash {
         }
         if context.cancel.is_cancelled() {
             return Err(ToolFailure::interrupted());
+        }
+        if let Some(why) = links::refused(&input.command, &context).await {
+            return Err(ToolFailure::denied(format!("The command was not run: {why}.")));
         }
         if input.run_in_background == Some(true) {
             return self.background(&input, &context, timeout);

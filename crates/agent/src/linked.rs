@@ -1,0 +1,110 @@
+//! Command lines whose words are links. The pure machine judges a name as it is written; only whoever runs the command can see where a
+//! name leads, and asks here what that changes.
+
+use agentx_types::{AgentConfig, ApprovalMode, Rule, RuleEffect, ToolSpec};
+use serde_json::Value;
+
+use crate::approval::{covers, describe, rules_of};
+use crate::named::{glob_meets, is_named_by};
+use crate::pattern::{is_within, literal, normalize};
+use crate::reading::{Meeting, read};
+use crate::secrets::{Guarded, guarded};
+
+/// The files that a command line may name.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LineNames {
+    /// Names that are known to the letter, as they are written.
+    pub paths: Vec<String>,
+    /// Names with globs and variables in them.
+    globs: Vec<String>,
+}
+
+impl LineNames {
+    /// Of a command line.
+    pub fn of(line: &str) -> Self {
+        let mut reading = read(line);
+        reading.paths.sort();
+        reading.paths.dedup();
+        Self {
+            paths: reading.paths,
+            globs: reading.globs,
+        }
+    }
+
+    /// The directories in which globs begin, as they are written: that of `a/b*` is `a`.
+    pub fn glob_folders(&self) -> Vec<String> {
+        let folder = |glob: &String| {
+            let fixed = glob.split(|c: char| c.is_control()).next().unwrap_or_default();
+            let (folder, _) = fixed.rsplit_once('/').unwrap_or((".", ""));
+            match folder {
+                "" => "/".to_owned(),
+                folder => folder.to_owned(),
+            }
+        };
+        let mut folders: Vec<String> = self.globs.iter().map(folder).collect();
+        folders.sort();
+        folders.dedup();
+        folders
+    }
+
+    /// Whether a glob may stand for this path.
+    pub fn may_name(&self, path: &str, workspace: &str) -> bool {
+        let pattern = literal(&normalize(workspace, path));
+        let meets = |glob: &String| glob_meets(&pattern, glob, workspace, workspace) != Meeting::Never;
+        self.globs.iter().any(meets)
+    }
+}
+
+/// Why a command may not run in which `word` leads to `real` through a link, although the rules let it, or a person did: they judged the
+/// name, and `real` is a file of the program itself, one that may hold secrets, one that a rule denies, or lies outside of the
+/// workspace where somebody is asked about that. A program may lie there, as that of `.venv/bin/python` does. `real` is absolute and normal.
+pub fn refused_in_line(
+    config: &AgentConfig,
+    tool: &ToolSpec,
+    input: &Value,
+    (word, real): (&str, &str),
+    is_program: bool,
+) -> Option<String> {
+    const NAME_IT: &str = "name that path itself, so that it can be decided about";
+    let workspace = config.workspace.as_str();
+    if normalize(workspace, word) == real {
+        return None;
+    }
+    let guard = config.guard.as_deref();
+    let behind = guard.and_then(|guard| guarded(guard, real, workspace));
+    let here = guard.and_then(|guard| guarded(guard, word, workspace));
+    let why = match behind {
+        Some(Guarded::Own) => {
+            Some("which belongs to AgentX itself (sessions, keys, settings); no tool opens it".to_owned())
+        }
+        Some(Guarded::Secret) if here.is_none() => Some(format!("which may hold secrets; {NAME_IT}")),
+        _ => None,
+    };
+    let denied = || {
+        let rules = rules_of(config);
+        let denies = |rule: &&Rule| {
+            let base = rule.workspace.as_deref().unwrap_or(workspace);
+            let on_line = Rule {
+                path: None,
+                ..(*rule).clone()
+            };
+            rule.effect == RuleEffect::Deny
+                && rule
+                    .path
+                    .as_deref()
+                    .is_some_and(|pattern| is_named_by(pattern, real, workspace, base))
+                && covers(&on_line, workspace, tool, input)
+        };
+        let rule = rules.iter().find(denies)?;
+        Some(format!("and the rule {} denies it", describe(rule)))
+    };
+    let leaves = || {
+        let is_out = !is_program
+            && config.approval != ApprovalMode::Auto
+            && !is_within(workspace, real)
+            && is_within(workspace, &normalize(workspace, word));
+        is_out.then(|| format!("outside of the workspace; {NAME_IT}"))
+    };
+    let why = why.or_else(denied).or_else(leaves)?;
+    Some(format!("{word} leads to {real}, {why}"))
+}
