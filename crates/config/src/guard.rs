@@ -55,6 +55,8 @@ const NAMES: &[&str] = &[
     "client_secret*.json",
     "service-account*.json",
     "service_account*.json",
+    "secrets.json",
+    "secrets.toml",
     "secrets.yml",
     "secrets.yaml",
     ".pgpass",
@@ -67,6 +69,17 @@ const NAMES: &[&str] = &[
     ".aws/credentials",
     ".kube/config",
     ".docker/config.json",
+    ".dev.vars",
+    ".dev.vars.*",
+    ".s3cfg",
+    ".vault_pass*",
+    ".vault-pass*",
+    ".cargo/credentials",
+    ".cargo/credentials.toml",
+    ".claude/.credentials.json",
+    ".codex/auth.json",
+    ".gemini/oauth_creds.json",
+    "wp-config.php",
 ];
 
 /// Files and folders with secrets, below a home directory.

@@ -5,28 +5,21 @@ use std::ffi::{OsStr, OsString};
 use std::fmt;
 
 /// Last words of names (words are joined by `_`) that say: this is a secret.
-const SECRET_WORDS: &[&str] = &[
-    "KEY",
-    "APIKEY",
-    "TOKEN",
-    "SECRET",
-    "SECRETS",
-    "PASSWORD",
-    "PASSWD",
-    "PASSPHRASE",
-    "PASS",
-    "PAT",
-    "PWD",
-    "CREDENTIALS",
-    "COOKIE",
-    "AUTH",
-    "DSN",
-];
+const SECRET_WORDS: &[&str] = &["PAT", "PWD", "CREDENTIALS", "COOKIE", "DSN"];
+
+/// Last words that say so too, unless another word says that something is counted: `API_TOKENS`, not `MAX_TOKENS`.
+const SECRET_PLURALS: &[&str] = &["KEYS", "TOKENS", "PASSWORDS"];
+const COUNTS: &[&str] = &["MAX", "MIN", "NUM", "COUNT", "LIMIT", "BUDGET"];
 
 /// Words that say so wherever they stand in a name: `TOKEN_FOR_CI`, `SLACK_WEBHOOK_URL`.
 const SECRET_ANYWHERE: &[&str] = &[
+    "APIKEY",
+    "AUTH",
     "AUTHORIZATION",
+    "CREDS",
     "JWT",
+    "KEY",
+    "PASS",
     "PASSPHRASE",
     "PASSWD",
     "PASSWORD",
@@ -37,13 +30,50 @@ const SECRET_ANYWHERE: &[&str] = &[
 ];
 
 /// Ends of a last word that has something in front: `PGPASSWORD`, `MYAPIKEY`.
-const SECRET_ENDINGS: &[&str] = &["PASSWORD", "PASSWD", "APIKEY", "TOKEN"];
+const SECRET_ENDINGS: &[&str] = &[
+    "PASSWORD",
+    "PASSWD",
+    "APIKEY",
+    "TOKEN",
+    "SECRET",
+    "SECRETKEY",
+    "ACCESSKEY",
+    "PRIVATEKEY",
+];
+
+/// How the values of widely used secrets begin (<https://github.blog/2021-04-05-behind-githubs-new-authentication-token-formats/>,
+/// <https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_identifiers.html#identifiers-unique-ids>,
+/// <https://docs.gitlab.com/security/tokens/#token-prefixes>, <https://docs.stripe.com/keys>, <https://docs.slack.dev/authentication/tokens>).
+const SECRET_BEGINNINGS: &[&str] = &[
+    "ghp_",
+    "gho_",
+    "ghu_",
+    "ghs_",
+    "ghr_",
+    "github_pat_",
+    "glpat-",
+    "sk-ant-",
+    "sk-proj-",
+    "sk-or-",
+    "sk_live_",
+    "rk_live_",
+    "xoxb-",
+    "xoxp-",
+    "npm_",
+    "hf_",
+    "AKIA",
+    "ASIA",
+    "AIza",
+];
+
+/// How many letters and digits at least stand behind such a beginning.
+const SHORTEST_REST: usize = 16;
 
 /// Whole names that the words do not tell.
 const SECRET_NAMES: &[&str] = &["AWS_ACCESS_KEY_ID"];
 
-/// Whole names that only look like a secret: directories.
-const HARMLESS_NAMES: &[&str] = &["PWD", "OLDPWD"];
+/// Whole names that only look like a secret: directories, and the socket of an agent that signs.
+const HARMLESS_NAMES: &[&str] = &["PWD", "OLDPWD", "SSH_AUTH_SOCK"];
 
 /// A shorter value is no secret: hiding it would hide ordinary words.
 const SHORTEST_VALUE: usize = 8;
@@ -133,7 +163,7 @@ impl ProgramEnvironment {
         let hidden = self.hides(name, value);
         let (name, value) = (name.to_string_lossy(), value.to_string_lossy());
         let kept = self.keep.iter().any(|kept| *kept == name);
-        !hidden && (kept || !(is_secret_name(&name) || has_password(&value)))
+        !hidden && (kept || !(is_secret_name(&name) || has_password(&value) || has_secret(&value)))
     }
 
     /// Whether a variable is never passed on, whatever is kept.
@@ -196,14 +226,22 @@ fn git_guards(own: &[(OsString, OsString)]) -> Vec<(OsString, OsString)> {
 
 fn is_secret_name(name: &str) -> bool {
     let name = name.to_ascii_uppercase();
-    if HARMLESS_NAMES.contains(&&*name) {
+    // That is the name of a setting.
+    if HARMLESS_NAMES.contains(&&*name) || name.starts_with("GIT_CONFIG_KEY_") {
         return false;
     }
-    let last = name.rsplit('_').next().unwrap_or_default();
+    // `TOKEN2` and `API_KEY_2` are second ones.
+    let words: Vec<&str> = name
+        .split('_')
+        .map(|word| word.trim_end_matches(|c: char| c.is_ascii_digit()))
+        .filter(|word| !word.is_empty())
+        .collect();
+    let last = words.last().copied().unwrap_or_default();
+    let counts = words.iter().any(|word| COUNTS.contains(word));
     SECRET_NAMES.contains(&&*name)
-        || name.contains("PRIVATE_KEY")
-        || name.split('_').any(|word| SECRET_ANYWHERE.contains(&word))
+        || words.iter().any(|word| SECRET_ANYWHERE.contains(word))
         || SECRET_WORDS.contains(&last)
+        || (SECRET_PLURALS.contains(&last) && !counts)
         || SECRET_ENDINGS.iter().any(|ending| last.ends_with(ending))
 }
 
@@ -225,6 +263,19 @@ fn has_password(value: &str) -> bool {
             .and_then(|(who, _)| who.split_once(':'))
             .is_some_and(|(_, password)| !password.is_empty())
     })
+}
+
+/// Whether a text holds a secret that is known by its form.
+fn has_secret(value: &str) -> bool {
+    let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
+    let mut words = value.split(|c: char| !is_part(c));
+    (value.contains("-----BEGIN ") && value.contains("PRIVATE KEY-----"))
+        || words.any(|word| {
+            let mut rests = SECRET_BEGINNINGS
+                .iter()
+                .filter_map(|beginning| word.strip_prefix(beginning));
+            rests.any(|rest| rest.len() >= SHORTEST_REST)
+        })
 }
 
 /// Whether a name stands in the text as a word of its own, with a value behind it.
@@ -277,6 +328,18 @@ mod tests {
             "APP_PRIVATE_KEY_PEM",
             "DB_PASSWORD_FILE",
             "SENTRY_DSN",
+            "OPENAI_API_KEY_2",
+            "ANTHROPIC_API_KEYS",
+            "API_KEY_PROD",
+            "STRIPE_KEY_LIVE",
+            "DB_PASS_PROD",
+            "TOKENS",
+            "TOKEN2",
+            "PASSWORD2",
+            "SECRETKEY",
+            "CLIENTSECRET",
+            "AWS_CREDS",
+            "DOCKER_AUTH_CONFIG",
         ] {
             assert!(is_secret_name(secret), "{secret}");
         }
@@ -287,6 +350,9 @@ mod tests {
             ("KEYBOARD", "de"),
             ("X_BYPASS", "1"),
             ("MAX_TOKENS", "9"),
+            ("NPM_PREFIX", "/home/me/.npm_global"),
+            ("CONTINENT", "ASIA"),
+            ("MONKEY", "1"),
             ("TOKENIZERS_PARALLELISM", "false"),
             ("JOB", "cd x; pwd=; echo"),
             ("XAUTHORITY", "/home/me/.Xauthority"),
@@ -305,6 +371,10 @@ mod tests {
             ("LIBPQ", "host=db password=hunter2"),
             ("JDBC", "jdbc:postgresql://db/x?user=me&password=hunter2"),
             ("KEPT_TOKEN", "x"),
+            ("PLAIN", "ghp_madeupmadeupmadeupmadeup"),
+            ("HEADER", "Authorization: Bearer sk-ant-made-up-made-up-made-up"),
+            ("ID", "AKIAMADEUPMADEUP1234"),
+            ("PEM", "-----BEGIN OPENSSH PRIVATE KEY-----\nmade up"),
         ] {
             let nothing: [String; 0] = [];
             assert_eq!(names(&ProgramEnvironment::default(), &[(name, value)]), nothing);
