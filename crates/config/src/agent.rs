@@ -7,7 +7,7 @@ use agentx_types::{
     Access, AgentConfig, AgentKind, Instructions, ModelSpec, RULES_VERSION, Rule, RuleEffect, ToolSpec,
 };
 
-use crate::{FolderTrust, Origin, Settings, Sourced, nearest};
+use crate::{FolderTrust, Origin, Settings, Sourced, WORKSPACE_FOLDER, nearest};
 use agentx_agent::guarded::is_instructions;
 
 /// The name of the model that is no model: the offline demo.
@@ -96,11 +96,28 @@ impl Settings {
     /// The rules for agents that have these tools: those that are configured, and those that keep a folder as it is which is only to
     /// be read.
     pub fn rules_for(&self, tools: &[ToolSpec]) -> Vec<Rule> {
-        let mut rules = self.rules.clone();
+        let holds = |rule: &&Rule| rule.effect != RuleEffect::Allow || self.holds_here(rule);
+        let mut rules: Vec<Rule> = self.rules.iter().filter(holds).cloned().collect();
         if self.folder.trust == FolderTrust::ReadOnly {
             rules.extend(only_reading(tools));
         }
         rules
+    }
+
+    /// Whether a rule that allows was meant for this project: one that was kept in a folder says nothing about a repository, or another
+    /// folder with settings of its own, that came to lie in it.
+    fn holds_here(&self, rule: &Rule) -> bool {
+        let Some(place) = &rule.workspace else {
+            return true;
+        };
+        let is_project = |folder: &Path| {
+            folder.join(WORKSPACE_FOLDER).exists() || folder.join(".git").symlink_metadata().is_ok()
+        };
+        let mut nearer = self
+            .workspace
+            .ancestors()
+            .take_while(|folder| folder.starts_with(place) && *folder != Path::new(place));
+        !nearer.any(is_project)
     }
 
     /// The resolved agent: this model, those of `tools` that are on offer, instructions as they are on disk now.

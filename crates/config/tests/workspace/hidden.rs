@@ -153,6 +153,14 @@ fn files_with_secrets_under_other_names_are_guarded() {
         ".htpasswd",
         "kubeconfig",
         ".netrc",
+        ".dev.vars",
+        ".s3cfg",
+        ".vault_pass.txt",
+        "secrets.json",
+        ".cargo/credentials.toml",
+        ".claude/.credentials.json",
+        ".codex/auth.json",
+        "site/wp-config.php",
     ] {
         assert!(guards(name), "{name}");
     }
@@ -190,5 +198,38 @@ fn settings_of_git_with_a_password_are_guarded() {
             wanted,
             "{text}"
         );
+    }
+}
+
+#[test]
+fn a_kept_rule_ends_where_another_project_begins() {
+    let desk = Desk::new("");
+    let root = desk.root();
+    let place = root.display();
+    desk.write(
+        "home/config.yaml",
+        &format!(
+            "rules:\n  - {{effect: allow, tool: bash, argument: make test, workspace: '{place}'}}\n  \
+             - {{effect: deny, tool: bash, argument: rm x, workspace: '{place}'}}\n  \
+             - {{effect: allow, tool: bash, argument: ls}}\n"
+        ),
+    );
+    let mut settings = desk.load().settings;
+    for folder in ["clone/.git/objects", "clone/src", "own/.agentx", "sub/src"] {
+        std::fs::create_dir_all(root.join(folder)).unwrap();
+    }
+    std::fs::create_dir_all(root.join("worktree")).unwrap();
+    desk.write("ws/worktree/.git", "gitdir: elsewhere\n");
+    for (folder, count) in [
+        ("", 3),
+        ("sub", 3),
+        ("sub/src", 3),
+        ("clone", 2),
+        ("clone/src", 2),
+        ("worktree", 2),
+        ("own", 2),
+    ] {
+        settings.workspace = root.join(folder);
+        assert_eq!(settings.rules_for(&[]).len(), count, "{folder}");
     }
 }
