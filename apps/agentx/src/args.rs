@@ -12,6 +12,7 @@ mod upkeep;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::time::Duration;
 
 pub(crate) use agent::{AgentArgs, Approve, SessionArgs};
 pub(crate) use approvals::{AddRuleArgs, ApprovalsCommand, TrialArgs};
@@ -228,6 +229,9 @@ pub(crate) struct RunArgs {
     /// Say nothing about how it goes
     #[arg(short, long)]
     pub(crate) quiet: bool,
+    /// How long to wait for the operator of a server to answer a call, for example 90s
+    #[arg(long, value_name = "TIME", default_value = "10m", value_parser = numbers::time, hide_short_help = true)]
+    pub(crate) wait: Duration,
     #[command(flatten)]
     pub(crate) session: SessionArgs,
     #[command(flatten)]

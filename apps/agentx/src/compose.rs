@@ -119,6 +119,11 @@ impl Place {
                 server.address
             ));
         }
+        if let Some(server) = &self.server
+            && server.remote.person().visitor
+        {
+            console.say(STRANGER);
+        }
     }
 
     /// The runtime.
@@ -223,6 +228,11 @@ impl Place {
         self.server.as_ref().map(|server| &server.me)
     }
 
+    /// Whether it is the server of somebody else, who decides about calls there.
+    pub(crate) fn is_of_another(&self) -> bool {
+        self.me().is_some_and(|me| me.person.as_str() != OPERATOR)
+    }
+
     /// The agent that the server gives a new session; `None` here, where the settings say that.
     pub(crate) async fn default_agent(&self) -> Result<Option<AgentConfig>, CliError> {
         let Some(server) = &self.server else {
@@ -248,6 +258,12 @@ impl Place {
         }
     }
 }
+
+/// What somebody is told whose key a server does not know, where visitors are let in.
+const STRANGER: &str = "\
+note: this server does not know your key, so you are a visitor: you see what is shared with everybody, and change nothing
+hint: `agentx identity show` prints your key; the operator lets you in with `agentx identity trust KEY --as member`
+";
 
 /// Begins to keep a session of a server in the database here. The copy is this person's own, whoever owns the session there.
 pub(crate) async fn begin_keeping(

@@ -1,5 +1,6 @@
 //! How a run that failed is told: which exit its code stands for, and what to do about it. One table for `run` and chat.
 
+use crate::cmd::run::operator::NEEDED;
 use crate::exit::Exit;
 
 /// The exit of a run that failed with this code.
@@ -21,6 +22,9 @@ pub(crate) fn hint_after_run(exit: Exit, code: &str) -> Option<String> {
         Exit::Limit => {
             "`agentx resume --last` goes on; limits.* in the configuration and --max-iterations, --max-cost, --timeout raise the limits"
                 .into()
+        }
+        Exit::Denied if code == NEEDED => {
+            "the call goes on waiting; `agentx --connect URL run --session ID` without a prompt shows what came of it, and --wait waits longer".into()
         }
         Exit::Denied => "allow it with a rule in the configuration, or run with --yes".into(),
         Exit::Provider => format!("{}; `agentx resume --last` goes on", remedy(exit, code)?),

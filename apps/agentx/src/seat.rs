@@ -188,8 +188,8 @@ pub(crate) async fn new_agent(
         config.system_prompt = Arc::from(system.as_str());
     }
     config.limits = limits(settings, agent).over(config.limits);
-    if agent.approve.is_some() || agent.yes {
-        config.approval = settings.approval;
+    if let Some(mode) = mode_named(place, settings, agent) {
+        config.approval = mode;
     }
     Ok(NewAgent::whole(config))
 }
@@ -210,12 +210,30 @@ async fn of_file(
     }
     named.system_prompt.clone_from(&agent.system);
     named.limits = limits(settings, agent);
-    if is_here || agent.approve.is_some() || agent.yes {
-        named.approval = Some(settings.approval);
-    }
+    named.approval = match is_here {
+        true => Some(settings.approval),
+        false => mode_named(place, settings, agent),
+    };
     named.workspace = place.workspace().map(str::to_owned);
     let config = place.runtime().agent(&named).await?;
     Ok(NewAgent::of_file(config, named))
+}
+
+/// The approval mode that the command line names; that nobody is asked is not for members of a server to say.
+fn mode_named(place: &Place, settings: &Settings, agent: &AgentArgs) -> Option<ApprovalMode> {
+    let is_named = agent.approve.is_some() || agent.yes;
+    is_named
+        .then_some(settings.approval)
+        .filter(|mode| !(place.is_of_another() && *mode == ApprovalMode::Auto))
+}
+
+/// What a person should know whose command line names a mode that is not theirs to name.
+pub(crate) fn note_of_mode(place: &Place, settings: &Settings, agent: &AgentArgs) -> Option<&'static str> {
+    let is_named = agent.approve.is_some() || agent.yes;
+    let counts = mode_named(place, settings, agent).is_some();
+    (is_named && !counts).then_some(
+        "note: `--yes` does not count here: the operator of the server decides about calls that no rule allows\n",
+    )
 }
 
 /// Whether nobody knows what the model of this agent costs.
@@ -372,9 +390,7 @@ fn changes(place: &Place, settings: &Settings, agent: &AgentArgs) -> Result<Vec<
     if agent.model.is_some() {
         changes.push(ConfigChange::Model(Box::new(model(place, settings, None)?)));
     }
-    if agent.approve.is_some() || agent.yes {
-        changes.push(ConfigChange::Approval(settings.approval));
-    }
+    changes.extend(mode_named(place, settings, agent).map(ConfigChange::Approval));
     if agent.system.is_some() {
         return Err(CliError::usage(
             "--system cannot change a session that exists",

@@ -1,7 +1,7 @@
 //! What a server needs of this runtime beyond what a front end does.
 
-use agentx_runtime::{Fact, LogRows, RuntimeError};
-use agentx_types::{EnvironmentEvent, OwnerId, SessionId};
+use agentx_runtime::{Fact, LogError, LogRows, RuntimeError, SessionInfo};
+use agentx_types::{EnvironmentEvent, OwnerId, RunStatus, SessionId};
 
 use crate::NodeRuntime;
 
@@ -58,6 +58,26 @@ impl NodeRuntime {
             .filter(|(_, of)| of == owner)
             .map(|(session, _)| session)
             .collect())
+    }
+
+    /// Sessions of every owner in which a call waits for a person, those with the latest event first.
+    ///
+    /// # Errors
+    /// Where the store cannot be read.
+    pub async fn waiting(&self) -> Result<Vec<SessionInfo>, RuntimeError> {
+        let mut found = Vec::new();
+        for (session, _) in self.log().under_way().await? {
+            match self.log().info(&session).await {
+                Ok(info) if info.status == Some(RunStatus::AwaitingApproval) => found.push(info),
+                // It is deleted by now.
+                Ok(_) | Err(LogError::NotFound(_)) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        found.sort_by(|one, other| {
+            (other.updated_at, &other.session_id).cmp(&(one.updated_at, &one.session_id))
+        });
+        Ok(found)
     }
 
     /// Whether the last writer of a session was a server. The log is read from its end, in steps that become larger.

@@ -7,7 +7,7 @@ use agentx_runtime::{
     NamedAgent, RuntimeError, SessionExport, SessionInfo, SessionQuery, Since, UsageQuery, UsageRow,
     VerifyReport,
 };
-use agentx_types::AgentConfig;
+use agentx_types::{AgentConfig, RunStatus};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -23,8 +23,36 @@ struct Freed {
 }
 
 impl RemoteRuntime {
-    /// Sessions, page by page.
+    /// Sessions, and for who decides about calls of members those of members besides; `waiting`: only those in which a call waits for a
+    /// person.
+    ///
+    /// # Errors
+    /// Where the server cannot be asked.
+    pub async fn sessions_with_members(
+        &self,
+        query: SessionQuery,
+        waiting: bool,
+    ) -> Result<Vec<SessionInfo>, RuntimeError> {
+        let wishes: &[&'static str] = match waiting {
+            true => &["members", "waiting"],
+            false => &["members"],
+        };
+        let mut found = self.pages(query, wishes).await?;
+        // A server that does not know the wish lists all.
+        found.retain(|info| !waiting || info.status == Some(RunStatus::AwaitingApproval));
+        Ok(found)
+    }
+
     pub(crate) async fn list(&self, query: SessionQuery) -> Result<Vec<SessionInfo>, RuntimeError> {
+        self.pages(query, &[]).await
+    }
+
+    /// Sessions, page by page, with these wishes of yes or no.
+    async fn pages(
+        &self,
+        query: SessionQuery,
+        wishes: &[&'static str],
+    ) -> Result<Vec<SessionInfo>, RuntimeError> {
         let mut found = Vec::new();
         let mut cursor = None;
         while found.len() < query.limit {
@@ -33,6 +61,9 @@ impl RemoteRuntime {
                 .with("workspace", query.workspace.clone())
                 .with("before", query.before.map(|before| before.0.to_string()))
                 .with("cursor", cursor);
+            let ask = wishes
+                .iter()
+                .fold(ask, |ask, wish| ask.with(wish, Some("true".into())));
             let page: Page<SessionInfo> = self.core().http.json(ask).await?;
             // A server that does not know these wishes lists all.
             let wanted = |info: &SessionInfo| {

@@ -216,9 +216,9 @@ impl Auth {
         self.known.generation()
     }
 
-    /// Looks whether the operator trusts others than before.
-    pub(crate) fn look_at_trust(&self) {
-        self.known.look();
+    /// Whom the operator trusts.
+    pub(crate) fn known(&self) -> &KnownPeople {
+        &self.known
     }
 
     /// Whether somebody is still who they were: whom the operator trusts may change at any time.

@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use agentx_identity::{Keyring, Known, PublicKey, Stamp};
+use agentx_types::OwnerId;
 
 /// Whom the operator trusts.
 pub(crate) struct KnownPeople {
@@ -34,6 +35,14 @@ impl KnownPeople {
         self.with(|people| {
             let found = people.iter().find(|(known, _)| known == key);
             found.map(|(_, known)| known.clone())
+        })
+    }
+
+    /// Everybody whose sessions are their own: who is not the operator.
+    pub(crate) fn members(&self) -> Vec<OwnerId> {
+        self.with(|people| {
+            let members = people.iter().filter(|(_, known)| !known.operator);
+            members.map(|(_, known)| known.owner.clone()).collect()
         })
     }
 

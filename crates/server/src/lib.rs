@@ -14,6 +14,7 @@ pub mod wheel;
 pub mod widening;
 pub mod ws;
 
+mod chores;
 mod client_time;
 mod commands;
 mod control;
@@ -27,6 +28,7 @@ mod hand;
 mod hosts;
 mod known;
 mod linger;
+mod live;
 mod members;
 mod no_room;
 mod options;
@@ -43,6 +45,7 @@ mod unread;
 
 pub use counts::{Count, Counts};
 pub use forwarded::Proxies;
+pub use live::Reload;
 pub use options::{Limits, ServerOptions};
 pub use server::{Server, ServerError, bind};
 pub use state::{Access, Caller, Following, ServerState};

@@ -95,12 +95,13 @@ pub(crate) async fn announce(state: Arc<ServerState>) {
             continue;
         };
         if let RuntimeEvent::ApprovalRequested(asked) = &event.event {
-            say_who_waits(&state, &event.session_id, &asked.tool_call_id).await;
+            say_who_waits(&state, &event.session_id, Some(&asked.tool_call_id)).await;
         }
     }
 }
 
-async fn say_who_waits(state: &ServerState, session: &SessionId, call: &ToolCallId) {
+/// Says which calls of a session that is open wait for the operator: all, or this one.
+pub(crate) async fn say_who_waits(state: &ServerState, session: &SessionId, call: Option<&ToolCallId>) {
     let Some(room) = state.rooms().there(session).await else {
         return;
     };
@@ -113,10 +114,11 @@ async fn say_who_waits(state: &ServerState, session: &SessionId, call: &ToolCall
         .await
         .map(|now| now.pending_approvals)
         .unwrap_or_default();
-    if let Some(asked) = waiting
+    let is_meant = |id: &ToolCallId| call.is_none_or(|call| call == id);
+    let waiting = waiting
         .iter()
-        .find(|asked| asked.tool_call_id == *call && asked.by_server)
-    {
+        .filter(|asked| asked.by_server && is_meant(&asked.tool_call_id));
+    for asked in waiting {
         let (who, url) = (room.owner(), state.auth().origin());
         tracing::info!(%who, tool = asked.name, "a member's call waits for you: agentx --connect {url} resume {session}");
     }

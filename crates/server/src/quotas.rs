@@ -96,8 +96,8 @@ impl Drop for Counted {
 }
 
 impl ServerState {
-    fn quotas(&self) -> &Quotas {
-        &self.settings().quotas
+    fn quotas(&self) -> Quotas {
+        self.settings().quotas.clone()
     }
 
     /// Somebody has one connection or stream more; `None` where they have too many.

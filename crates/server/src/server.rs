@@ -9,7 +9,7 @@ use std::time::Duration;
 use agentx_config::Settings;
 use agentx_identity::Keyring;
 use agentx_node_runtime::NodeRuntime;
-use agentx_runtime::{LogError, RuntimeError};
+use agentx_runtime::LogError;
 use axum::Router;
 use axum::extract::{ConnectInfo, Request, State};
 use axum::http::StatusCode;
@@ -20,7 +20,6 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpListener;
-use tokio::sync::Semaphore;
 use tokio::time::{Instant, timeout_at};
 
 use crate::auth::Auth;
@@ -28,22 +27,19 @@ use crate::channel::{Channel, Doors, Opened};
 use crate::forwarded::Proxies;
 use crate::hosts::Hosts;
 use crate::linger::Lingering;
+use crate::live::Reload;
 use crate::members;
 use crate::no_room::TurnedAway;
 use crate::options::{HEAD_BYTES, ServerOptions, check};
 use crate::seats::{NoSeat, Permit, Seats};
 use crate::stall::Stalling;
 use crate::state::ServerState;
-use crate::{http, tls, unread, ws};
+use crate::{chores, http, tls, unread, ws};
 
 /// How long what a client still sends is thrown away after the last answer.
 const LINGER: Duration = Duration::from_secs(2);
-/// How often sessions are looked at that may be put away.
-const SWEEP: Duration = Duration::from_secs(1);
 /// How long to wait where a connection cannot be taken, as when there are too many open files.
 const BREATH: Duration = Duration::from_millis(50);
-/// How many sessions that were under way are opened at once.
-const REOPEN: usize = 4;
 /// Why a server cannot be started.
 #[derive(Debug, thiserror::Error)]
 pub enum ServerError {
@@ -82,6 +78,7 @@ pub struct Server {
     listener: TcpListener,
     doors: Doors,
     url: String,
+    reload: Option<Reload>,
 }
 
 /// Listens as `options` say; connections are taken when the server is run.
@@ -144,6 +141,7 @@ pub async fn bind(
         listener,
         doors,
         url,
+        reload: None,
     })
 }
 
@@ -151,6 +149,13 @@ impl Server {
     /// Where it is, on this machine.
     pub fn url(&self) -> &str {
         &self.url
+    }
+
+    /// The same, with settings that are read again while it runs, each second.
+    #[must_use]
+    pub fn reloading(mut self, reload: Reload) -> Self {
+        self.reload = Some(reload);
+        self
     }
 
     /// What its connections share.
@@ -168,14 +173,15 @@ impl Server {
             state,
             listener,
             doors,
+            reload,
             ..
         } = self;
         let limits = &state.options().limits;
         let seats = Seats::new(limits.connections, limits.connections_per_address);
         let router = http::router(state.clone()).merge(ws::router(state.clone()));
         let router = router.layer(middleware::from_fn_with_state(state.clone(), enter));
-        let reopening = tokio::spawn(reopen(state.clone()));
-        let sweeping = tokio::spawn(sweep(state.clone()));
+        let reopening = tokio::spawn(chores::reopen(state.clone()));
+        let sweeping = tokio::spawn(chores::sweep(state.clone(), reload));
         let announcing = tokio::spawn(members::announce(state.clone()));
         tokio::select! {
             () = accept(&listener, doors, &state, &seats, &router) => {}
@@ -321,42 +327,6 @@ async fn silence(began: &AtomicBool, until: Instant) {
     tokio::time::sleep_until(until).await;
     if began.load(Ordering::Relaxed) {
         std::future::pending::<()>().await;
-    }
-}
-
-/// Sessions that a server was at when it died go on. Those of other programs wait for somebody who opens them.
-async fn reopen(state: Arc<ServerState>) {
-    let sessions = match state.runtime().under_way_at_a_server().await {
-        Ok(sessions) => sessions,
-        Err(error) => return tracing::error!(%error, "what was under way cannot be found"),
-    };
-    let slots = Arc::new(Semaphore::new(REOPEN));
-    for (session, owner) in sessions {
-        let Ok(slot) = slots.clone().acquire_owned().await else {
-            return;
-        };
-        let state = state.clone();
-        tokio::spawn(async move {
-            let runtime = state.runtime_of(&owner);
-            match state.rooms().enter(&session, &owner, &runtime).await {
-                Ok(_) => tracing::info!(%session, "goes on"),
-                Err(RuntimeError::Log(LogError::Busy { .. })) => {}
-                Err(error) => tracing::warn!(%session, %error, "cannot go on"),
-            }
-            drop(slot);
-        });
-    }
-}
-
-async fn sweep(state: Arc<ServerState>) {
-    let idle = state.options().limits.idle;
-    let mut ticks = tokio::time::interval(SWEEP.min(idle.max(Duration::from_millis(10))));
-    ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
-    loop {
-        ticks.tick().await;
-        state.auth().look_at_trust();
-        state.shelf().forget_unused();
-        state.rooms().sweep(idle).await;
     }
 }
 

@@ -18,6 +18,7 @@ use crate::counts::Counts;
 use crate::feed::{Only, Place, Reader, Share, Shelf, Start};
 use crate::forwarded::Proxies;
 use crate::hosts::Hosts;
+use crate::live::Live;
 use crate::members::server_rules;
 use crate::options::ServerOptions;
 use crate::outbox::Ear;
@@ -76,9 +77,9 @@ pub struct Following {
 
 /// What every connection and request of one server shares.
 pub struct ServerState {
-    runtime: Arc<NodeRuntime>,
+    operator: OwnerId,
+    live: Live,
     runtimes: Mutex<HashMap<OwnerId, Arc<NodeRuntime>>>,
-    settings: Arc<Settings>,
     options: ServerOptions,
     auth: Auth,
     hosts: Hosts,
@@ -102,16 +103,10 @@ impl ServerState {
     ) -> Arc<Self> {
         let counts = Arc::<Counts>::default();
         let rooms = Rooms::new(options.limits.waiting(), options.limits.patience, counts.clone());
-        let rules = server_rules(&settings, runtime.owner(), runtime.owner(), &runtime.tools());
         Arc::new(Self {
-            runtime: Arc::new(
-                runtime
-                    .as_server()
-                    .bound_by(rules)
-                    .asking_again(settings.approval),
-            ),
+            operator: runtime.owner().clone(),
+            live: Live::new(settings, &runtime),
             runtimes: Mutex::new(HashMap::new()),
-            settings,
             options,
             auth,
             hosts,
@@ -131,9 +126,13 @@ impl ServerState {
         &self.options
     }
 
-    /// The settings of the program.
-    pub fn settings(&self) -> &Settings {
-        &self.settings
+    /// The settings of the program, as they are now.
+    pub fn settings(&self) -> Arc<Settings> {
+        self.live.now().0
+    }
+
+    pub(crate) fn live(&self) -> &Live {
+        &self.live
     }
 
     /// Challenges and tokens.
@@ -202,14 +201,26 @@ impl ServerState {
     }
 
     /// The operator's runtime.
-    pub fn runtime(&self) -> &Arc<NodeRuntime> {
-        &self.runtime
+    pub fn runtime(&self) -> Arc<NodeRuntime> {
+        self.live.now().1
+    }
+
+    /// Whose server it is.
+    pub fn operator(&self) -> &OwnerId {
+        &self.operator
+    }
+
+    /// The runtimes of owners are made anew, as the settings are now.
+    pub(crate) fn forget_runtimes(&self) {
+        let mut runtimes = self.runtimes.lock().unwrap_or_else(PoisonError::into_inner);
+        runtimes.clear();
     }
 
     /// The runtime of an owner: its sessions, and nobody else's.
     pub fn runtime_of(&self, owner: &OwnerId) -> Arc<NodeRuntime> {
-        if owner == self.runtime.owner() {
-            return self.runtime.clone();
+        let (settings, own) = self.live.now();
+        if *owner == self.operator {
+            return own;
         }
         let mut runtimes = self.runtimes.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(runtime) = runtimes.get(owner) {
@@ -218,8 +229,8 @@ impl ServerState {
         if runtimes.len() >= RUNTIMES {
             runtimes.clear();
         }
-        let rules = server_rules(&self.settings, self.runtime.owner(), owner, &self.runtime.tools());
-        let runtime = Arc::new(self.runtime.for_owner(owner.clone()).bound_by(rules));
+        let rules = server_rules(&settings, &self.operator, owner, &own.tools());
+        let runtime = Arc::new(own.for_owner(owner.clone()).bound_by(rules));
         runtimes.insert(owner.clone(), runtime.clone());
         runtime
     }
@@ -229,12 +240,12 @@ impl ServerState {
     /// # Errors
     /// [`LogError::NotFound`] where they may not even know that it exists.
     pub async fn access(&self, caller: &Caller, session: &SessionId) -> Result<Access, RuntimeError> {
-        let (owner, shared) = self.runtime.access(session, &caller.person).await?;
+        let (owner, shared) = self.runtime().access(session, &caller.person).await?;
         let role = if owner == caller.person {
             Some(SessionRole::Own)
         } else {
             // Somebody has to decide about the calls of members: whoever runs the server, or whom they named for it.
-            let decides = caller.operator || (caller.approver && owner != *self.runtime.owner());
+            let decides = caller.operator || (caller.approver && owner != self.operator);
             shared.max(decides.then_some(SessionRole::Approve))
         };
         let most = if caller.visitor {
@@ -275,7 +286,7 @@ impl ServerState {
     /// # Errors
     /// See [`RuntimeError`].
     pub async fn open(&self, session: &SessionId) -> Result<Arc<dyn Session>, RuntimeError> {
-        let (owner, _) = self.runtime.access(session, self.runtime.owner()).await?;
+        let (owner, _) = self.runtime().access(session, &self.operator).await?;
         let runtime = self.runtime_of(&owner);
         let room = self.rooms.enter(session, &owner, &runtime).await?;
         self.rooms.write(&room, &runtime).await
@@ -304,7 +315,7 @@ impl ServerState {
             .rooms
             .create(config, &self.runtime_of(&caller.person))
             .await?;
-        room.mode_is_set(mode, self.settings.approval, &caller.seat);
+        room.mode_is_set(mode, self.settings().approval, &caller.seat);
         Ok(room.id().clone())
     }
 

@@ -54,7 +54,7 @@ pub(crate) fn of_server(
 
 /// An agent of somebody who is not the operator: within what the server leaves to them.
 fn of_member(state: &ServerState, caller: &Caller, config: AgentConfig) -> Result<AgentConfig, RuntimeError> {
-    let settings = state.settings();
+    let settings = &*state.settings();
     let bounds = bounds(
         state,
         &caller.person,
@@ -92,7 +92,7 @@ fn bounds(state: &ServerState, owner: &OwnerId, owns: bool, workspace: String) -
 /// # Errors
 /// Where the model of the settings is not known.
 pub(crate) fn default_agent(state: &ServerState, caller: &Caller) -> Result<AgentConfig, RuntimeError> {
-    let (settings, runtime) = (state.settings(), state.runtime_of(&caller.person));
+    let (settings, runtime) = (&*state.settings(), state.runtime_of(&caller.person));
     let model = choose(settings, &runtime.models(), &settings.model_or_default().value)?;
     let agent = settings.agent(model, runtime.tools());
     if caller.operator {
@@ -139,7 +139,7 @@ fn known_here(
     config: AgentConfig,
 ) -> Result<AgentConfig, RuntimeError> {
     let runtime = state.runtime_of(&caller.person);
-    let settings = state.settings();
+    let settings = &*state.settings();
     let model = known_model(settings, &runtime.models(), &config.model)?;
     // Who wants none says so: `at_percent: 0`.
     let usual = || (config.kind == AgentKind::React).then(|| Box::new(settings.condensing.clone()));
@@ -197,7 +197,7 @@ pub(crate) fn named_of_server(
     caller: &Caller,
     wanted: NamedAgent,
 ) -> Result<AgentConfig, RuntimeError> {
-    let settings = state.settings();
+    let settings = &*state.settings();
     let own = wanted.workspace.unwrap_or_default();
     if caller.operator {
         let wanted = NamedAgent {
@@ -259,7 +259,7 @@ fn own_tools(
 /// Where the agent works: a member in a directory of their own; the operator where they say, if that is a directory here, and else
 /// where the server does.
 fn workspace(state: &ServerState, caller: &Caller, wanted: &str) -> Result<String, RuntimeError> {
-    let settings = state.settings();
+    let settings = &*state.settings();
     if !caller.operator {
         return make_directory(settings, &caller.person);
     }
@@ -295,7 +295,7 @@ pub(crate) fn change_of_server(
     before: &AgentConfig,
     change: ConfigChange,
 ) -> Result<ConfigChange, RuntimeError> {
-    let settings = state.settings();
+    let settings = &*state.settings();
     let change = match change {
         ConfigChange::Tools(_) => {
             return Err(RuntimeError::Denied(

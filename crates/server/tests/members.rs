@@ -118,3 +118,38 @@ async fn rules_of_the_settings_hold_in_sessions_that_are_older() {
     assert!(!canary.exists());
     world.end().await;
 }
+
+/// A rule that the operator writes while the server runs holds at once, in a session that is open.
+#[tokio::test]
+async fn rules_of_the_settings_hold_without_a_restart() {
+    let world = World::new().await;
+    let (ann, ann_id) = world.member("ann");
+    let sessions = [
+        world.session_of(&ann_id, ApprovalMode::Ask).await,
+        world.session(ApprovalMode::Ask).await,
+    ];
+    let canary = world.data.path().join("canary");
+    let words = format!("run touch {}", canary.display());
+    let mut clients = [world.client_of(&ann, "laptop").await, world.client("desk").await];
+    for (client, session) in clients.iter_mut().zip(&sessions) {
+        client.subscribe(session, 0, "runtime").await;
+    }
+    let rule = json!({"effect": "deny", "tool": "bash", "argument": "touch *"});
+    let mut settings = settings(world.data.path());
+    settings.rules = vec![serde_json::from_value(rule).unwrap()];
+    world.state.renew(&settings).await;
+    for (client, session) in clients.iter_mut().zip(&sessions) {
+        client.say(session, &words).await;
+        let is_denied =
+            |frame: &Value| frame["event"] == "tool_failed" && frame["payload"]["status"] == "denied";
+        client.find(is_denied).await;
+    }
+    settings.rules.clear();
+    world.state.renew(&settings).await;
+    for (client, session) in clients.iter_mut().zip(&sessions) {
+        client.say(session, &words).await;
+        client.find(|frame| frame["event"] == "approval_requested").await;
+    }
+    assert!(!canary.exists());
+    world.end().await;
+}

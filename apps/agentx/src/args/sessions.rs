@@ -14,6 +14,9 @@ pub(crate) enum SessionsCommand {
         /// Only those of this directory
         #[arg(long)]
         here: bool,
+        /// Only those in which a call waits for an answer
+        #[arg(long)]
+        waiting: bool,
         /// At most so many
         #[arg(long, value_name = "N", default_value_t = 50, value_parser = numbers::count, allow_negative_numbers = true)]
         limit: usize,

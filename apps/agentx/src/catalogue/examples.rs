@@ -221,6 +221,11 @@ fn runs() -> Vec<CliError> {
             "approval_needed",
             "1 call was refused because nobody could be asked",
         ),
+        run(
+            Exit::Denied,
+            "operator_needed",
+            "bash still waits for the operator of the server, who did not answer within 10m 0s",
+        ),
         run(Exit::Interrupted, "interrupted", "the run was stopped"),
         CliError::Damaged {
             session: "ses_1".into(),

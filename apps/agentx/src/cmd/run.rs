@@ -7,6 +7,7 @@ mod ending;
 mod facts;
 mod headless;
 mod opening;
+pub(crate) mod operator;
 mod prompt;
 
 use agentx::types::SessionId;

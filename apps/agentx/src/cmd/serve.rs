@@ -1,11 +1,12 @@
 //! `agentx serve`: the sessions of this data directory for other terminals, machines and people, until it is told to end.
 
 use std::num::NonZero;
-use std::sync::Arc;
-use std::time::Duration;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, SystemTime};
 
 use agentx::config::{Loaded, Settings};
-use agentx_server::{Limits, Server, ServerError, ServerOptions};
+use agentx_server::{Limits, Reload, Server, ServerError, ServerOptions};
 use serde_json::json;
 use tokio::sync::oneshot;
 
@@ -16,6 +17,7 @@ use crate::console::Console;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::logging;
+use crate::render::clean::visible;
 use crate::render::units;
 use crate::signals::Signals;
 use crate::start;
@@ -32,13 +34,13 @@ pub(crate) fn run(global: &Global, args: &ServeArgs, console: &mut Console) -> R
         path: "async runtime".into(),
         what: error.to_string(),
     })?;
-    let end = runtime.block_on(serve(global.json, &loaded, args, console));
+    let end = runtime.block_on(serve(global, &loaded, args, console));
     runtime.shutdown_timeout(THREADS);
     end
 }
 
 async fn serve(
-    json: bool,
+    global: &Global,
     loaded: &Loaded,
     args: &ServeArgs,
     console: &mut Console,
@@ -55,13 +57,45 @@ async fn serve(
     let options = options(args);
     let server = agentx_server::bind(node, settings, keyring, options)
         .await
-        .map_err(refused)?;
-    if json {
+        .map_err(refused)?
+        .reloading(changed_settings(global, loaded));
+    if global.json {
         console.out_json(&json!({ "url": server.url(), "data_dir": settings.data_dir }))?;
         console.flush()?;
     }
     console.say(&greeting(settings, args, &server));
     until_told(server, signals, console).await
+}
+
+/// Reads the settings again where one of their files is another one than when they were read last, and looks as it did the last time: one
+/// that is still being written is read later.
+fn changed_settings(global: &Global, loaded: &Loaded) -> Reload {
+    let files: Vec<PathBuf> = loaded.files.iter().map(|file| file.path.clone()).collect();
+    let now = stamps(&files);
+    let known = Mutex::new((now.clone(), now));
+    let global = global.clone();
+    Arc::new(move || {
+        let now = stamps(&files);
+        let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
+        let (read, seen) = &mut *known;
+        let is_settled = std::mem::replace(seen, now.clone()) == now;
+        if !is_settled || std::mem::replace(read, now.clone()) == now {
+            return None;
+        }
+        Some(match start::settings(&global, &AgentArgs::default()) {
+            Ok(loaded) => Ok(loaded.settings),
+            Err(error) => Err(visible(&error.to_string())),
+        })
+    })
+}
+
+/// How files look: when they were changed, and how long they are.
+fn stamps(files: &[PathBuf]) -> Vec<Option<(SystemTime, u64)>> {
+    let stamp = |file: &PathBuf| {
+        let found = std::fs::metadata(file).ok()?;
+        Some((found.modified().ok()?, found.len()))
+    };
+    files.iter().map(stamp).collect()
 }
 
 /// The first signal asks it to end, the second does not wait for that.

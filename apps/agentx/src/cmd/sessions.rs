@@ -9,7 +9,7 @@ use std::io::BufRead as _;
 
 use agentx::config::Loaded;
 use agentx::runtime::{Runtime, RuntimeError, SessionInfo, SessionQuery};
-use agentx::types::SessionId;
+use agentx::types::{RunStatus, SessionId};
 use serde_json::json;
 
 use crate::args::SessionsCommand;
@@ -33,20 +33,16 @@ pub(crate) async fn run(
 ) -> Result<Exit, CliError> {
     let runtime = place.runtime();
     match command {
-        SessionsCommand::List { here, limit } => {
+        SessionsCommand::List { here, waiting, limit } => {
             let workspace = match here {
                 true => Some(seat::workspace(place, &loaded.settings).await?),
                 false => None,
             };
-            let query = SessionQuery {
-                owner: runtime.owner().clone(),
-                workspace,
-                limit: *limit,
-                before: None,
-            };
-            let sessions = runtime.sessions(query).await?;
+            let sessions = listed(place, (workspace, *waiting), *limit).await?;
             if json {
                 console.out_pretty(&sessions)?
+            } else if sessions.is_empty() && *waiting {
+                console.out("no call waits for an answer\n")?
             } else {
                 console.out(&render_list(&sessions, place, console.out_width()))?
             }
@@ -80,6 +76,31 @@ pub(crate) async fn run(
     Ok(Exit::Ok)
 }
 
+/// The sessions of a list: on a server those of members too, for who decides about their calls.
+async fn listed(
+    place: &Place,
+    (workspace, waiting): (Option<String>, bool),
+    limit: usize,
+) -> Result<Vec<SessionInfo>, CliError> {
+    let query = SessionQuery {
+        owner: place.runtime().owner().clone(),
+        workspace,
+        limit,
+        before: None,
+    };
+    if let Some(server) = place.remote() {
+        return Ok(server.sessions_with_members(query, waiting).await?);
+    }
+    if !waiting {
+        return Ok(place.runtime().sessions(query).await?);
+    }
+    let all = SessionQuery { limit: ALL, ..query };
+    let mut found = place.runtime().sessions(all).await?;
+    found.retain(|info| info.status == Some(RunStatus::AwaitingApproval));
+    found.truncate(limit);
+    Ok(found)
+}
+
 /// What a server grants to nobody but whoever runs it is not for the owner of any session to grant.
 fn for_operators(error: RuntimeError) -> RuntimeError {
     match error {
@@ -91,6 +112,8 @@ fn for_operators(error: RuntimeError) -> RuntimeError {
     }
 }
 
+/// In how many sessions of this machine those are looked for in which a call waits.
+const ALL: usize = 100_000;
 /// In a terminal that is not so wide there is more use for the title than for a count.
 const WIDE: usize = 100;
 /// The column of the count.
@@ -153,11 +176,11 @@ pub(crate) fn status_of(info: &SessionInfo, on_server: bool) -> String {
 }
 
 /// Where a run stands, in a word.
-pub(crate) fn run_word(status: agentx::types::RunStatus) -> &'static str {
+pub(crate) fn run_word(status: RunStatus) -> &'static str {
     live_word(status)
 }
 
-fn status_word(status: agentx::types::RunStatus) -> &'static str {
+fn status_word(status: RunStatus) -> &'static str {
     use agentx::types::RunStatus as S;
     match status {
         S::Completed => "completed",
@@ -170,7 +193,7 @@ fn status_word(status: agentx::types::RunStatus) -> &'static str {
 }
 
 /// Of a session that is open.
-fn live_word(status: agentx::types::RunStatus) -> &'static str {
+fn live_word(status: RunStatus) -> &'static str {
     use agentx::types::RunStatus as S;
     match status {
         S::Pending | S::BuildingContext | S::AwaitingLlm | S::AwaitingTool | S::Stopping => "works",

@@ -150,6 +150,11 @@ impl Serving {
         Self::at(sandbox, &address, &[])
     }
 
+    /// Waits until it says a line with this on standard error.
+    pub(crate) fn says(&mut self, text: &str) {
+        self.running.says(text);
+    }
+
     /// Ends it in good order; what it said on standard error.
     pub(crate) fn stop(self) -> String {
         let (status, err) = self.told_to_end();

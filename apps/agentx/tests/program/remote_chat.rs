@@ -9,7 +9,7 @@
 
 use crate::common::Sandbox;
 use crate::pty::Pty;
-use crate::serving::Serving;
+use crate::serving::{Running, Serving};
 
 /// A chat that has said something, so that there is a session.
 fn chat(sandbox: &Sandbox, server: &Serving) -> Pty {
@@ -238,4 +238,76 @@ fn a_member_keeps_the_question_until_an_answer_counts() {
     for seat in [&chat, &desk] {
         assert!(!shows(seat, "queued") && !shows(seat, "/wheel"));
     }
+}
+
+/// A run of a member waits for the operator, for as long as it says, and is gone on with when they have answered.
+#[test]
+fn a_run_of_a_member_waits_for_the_operator() {
+    let sandbox = Sandbox::new();
+    let ada = member(&sandbox, "member");
+    let server = Serving::start(&sandbox);
+    let run = |words: &[&str]| {
+        let mut args = vec!["--connect", &server.url, "run", "--yes"];
+        args.extend(words);
+        ada.run(&args)
+    };
+    let over = run(&["--wait", "0", "run echo one"]);
+    assert_eq!(over.code, Some(7), "{over}");
+    for said in [
+        "note: `--yes` does not count here: the operator of the server decides",
+        "bash waits for the operator of the server",
+        "error: bash still waits for the operator of the server, who did not answer within",
+        "hint: the call goes on waiting; `agentx --connect URL run --session ID` without a prompt",
+    ] {
+        assert!(over.stderr.contains(said), "{said}: {over}");
+    }
+    let id = latest(&ada, &server);
+    let waiting = sandbox.run(&["--connect", &server.url, "sessions", "list", "--waiting"]);
+    assert!(
+        waiting.stdout.contains(&id) && waiting.stdout.contains("asks"),
+        "{waiting}"
+    );
+    assert!(waiting.stdout.contains("(of own_"), "{waiting}");
+    let mut desk = Pty::start(&sandbox, &["--connect", &server.url, "resume", &id], 100, 40);
+    desk.wait_for_last("allow? y once · n no · with Alt at once ›");
+    let mut going_on = Running::start(ada.command(&["--connect", &server.url, "run", "--session", &id]));
+    going_on.says("bash waits for the operator of the server");
+    desk.keys("y\r");
+    desk.wait_for("allowed once");
+    let (status, _, err) = going_on.end();
+    assert!(status.success() && err.contains("exit 0"), "{status} {err}");
+    let waiting = sandbox.run(&["--connect", &server.url, "sessions", "list", "--waiting"]);
+    assert_eq!(waiting.stdout, "no call waits for an answer\n");
+}
+
+/// A server reads its settings again when their file changes; a file with mistakes changes nothing, and is named.
+#[test]
+fn a_server_reads_changed_settings_and_says_so() {
+    let sandbox = Sandbox::new();
+    let mut server = Serving::start(&sandbox);
+    let (laptop, url) = (member(&sandbox, "operator"), server.url.clone());
+    let is_denied = || {
+        let asked = laptop.run(&["--connect", &url, "run", "--yes", "run echo one"]);
+        assert!(asked.stderr.contains("denies it"), "{asked}");
+    };
+    sandbox.config("rules:\n  - {effect: deny, tool: bash, argument: \"echo *\"}\n");
+    server.says("the settings have changed; their rules, approval mode and limits hold from now on");
+    is_denied();
+    sandbox.config("rules: [unclosed\n");
+    server.says("the settings have changed and have mistakes; what held before still holds");
+    is_denied();
+}
+
+/// Where visitors are let in, somebody whose key is unknown is told that they are one.
+#[test]
+fn somebody_unknown_is_told_that_they_are_a_visitor() {
+    let sandbox = Sandbox::new();
+    let stranger = Sandbox::new();
+    let server = Serving::at(&sandbox, "127.0.0.1:0", &["--allow-visitors"]);
+    let listed = stranger.run(&["--connect", &server.url, "sessions", "list"]);
+    for said in ["so you are a visitor", "agentx identity trust KEY --as member"] {
+        assert!(listed.stderr.contains(said), "{listed}");
+    }
+    let own = sandbox.run(&["--connect", &server.url, "sessions", "list"]);
+    assert!(!own.stderr.contains("visitor"), "{own}");
 }

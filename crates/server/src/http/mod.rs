@@ -19,6 +19,7 @@ mod history;
 mod inspect;
 mod layers;
 mod lenses;
+mod lists;
 mod once;
 mod openapi;
 mod query;

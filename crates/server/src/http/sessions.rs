@@ -1,11 +1,7 @@
 //! Sessions as things: made, listed, looked at, named, forked, deleted.
 
-use std::cmp::Reverse;
-
-use agentx_runtime::{
-    NamedAgent, NamedLimits, Runtime as _, RuntimeError, SessionInfo, SessionQuery, SessionState,
-};
-use agentx_types::{AgentConfig, ApprovalMode, SessionId, SessionRole, Timestamp};
+use agentx_runtime::{NamedAgent, NamedLimits, Runtime as _, RuntimeError, SessionInfo, SessionState};
+use agentx_types::{AgentConfig, ApprovalMode, SessionId, SessionRole};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -13,7 +9,7 @@ use super::answer::{Body, Done, Made};
 use super::body::{Json, OptionalJson};
 use super::cursor::Cursor;
 use super::extract::{CanFail, Driving, In, Key, Member, Owning, Query, Somebody, Watching};
-use super::query::Limit;
+use super::lists::{ListQuery, latest};
 use super::{Failure, Shared, act};
 use crate::deciding::Decider;
 use crate::options::TITLE_CHARS;
@@ -24,23 +20,10 @@ use crate::trust::{named_of_server, of_server};
 /// Why nobody else forks a session: the copy would be its owner's.
 const FORKS_ITS_OWNER: &str = "only whose session it is forks it: the copy would be theirs";
 
-/// Which sessions.
-#[derive(Deserialize, JsonSchema)]
-pub(crate) struct ListQuery {
-    #[serde(default)]
-    limit: Limit<50, 1000>,
-    /// Where the last page ended.
-    cursor: Option<String>,
-    /// Only those of this directory.
-    workspace: Option<String>,
-    /// Only those whose last event is older than this: microseconds since 1970.
-    before: Option<Timestamp>,
-}
-
 /// A page of sessions, those with the latest event first.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct SessionPage {
-    /// The caller's own, and those that are shared with them.
+    /// The caller's own, those that are shared with them, and with `members` those of members.
     items: Vec<SessionInfo>,
     /// Where the next page begins; absent at the end.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -135,7 +118,7 @@ pub(crate) async fn list(
     Query(query): Query<ListQuery>,
 ) -> Result<Body<SessionPage>, Failure> {
     let cursor = query.cursor.as_deref().map(Cursor::decode).transpose()?;
-    let found = latest(&front, &caller, &query, cursor.as_ref()).await?;
+    let found = latest(&front.state, &caller, &query, cursor.as_ref()).await?;
     let (items, next) = page(found, query.limit.get(), cursor.as_ref());
     let next = next.map(|next| next.encode());
     Ok(Body(SessionPage { items, next }))
@@ -166,35 +149,6 @@ fn page(
         }
     });
     (items, next)
-}
-
-/// At least one more than is wanted, where there are so many: the caller's own and those that are shared with them.
-async fn latest(
-    front: &Shared,
-    caller: &Caller,
-    query: &ListQuery,
-    cursor: Option<&Cursor>,
-) -> Result<Vec<SessionInfo>, Failure> {
-    // Those that changed at the very time of the cursor may be on either side of it.
-    let after_cursor = cursor.map(|cursor| Timestamp(cursor.at.0.saturating_add(1)));
-    let before = match (after_cursor, query.before) {
-        (Some(one), Some(other)) => Some(one.min(other)),
-        (one, other) => one.or(other),
-    };
-    let asked = || SessionQuery {
-        owner: caller.person.clone(),
-        workspace: query.workspace.clone(),
-        limit: query.limit.get() + 1 + cursor.map_or(0, |cursor| cursor.tied),
-        before,
-    };
-    let runtime = front.state.runtime_of(&caller.person);
-    let mut found = runtime.sessions(asked()).await?;
-    found.extend(runtime.shared(asked()).await?);
-    found.sort_by(|one, other| {
-        let place = |info: &SessionInfo| (Reverse(info.updated_at), Reverse(info.session_id.clone()));
-        place(one).cmp(&place(other))
-    });
-    Ok(found)
 }
 
 pub(crate) async fn create(
@@ -279,7 +233,7 @@ pub(crate) async fn state(front: Shared, at: In<Watching>) -> Result<Body<Sessio
 mod tests {
     #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
-    use agentx_types::OwnerId;
+    use agentx_types::{OwnerId, Timestamp};
 
     use super::*;
 

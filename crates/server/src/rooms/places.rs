@@ -63,7 +63,7 @@ impl Rooms {
         }
         let room = self.build(id, owner, runtime);
         match self
-            .open(&room, OpenRequest::Resume(id.clone(), Vec::new()), runtime)
+            .begin(&room, OpenRequest::Resume(id.clone(), Vec::new()), runtime)
             .await
         {
             Ok(()) | Err(RuntimeError::Log(LogError::Busy { .. })) => {}
@@ -101,7 +101,7 @@ impl Rooms {
         let _here = place.room.lock().await;
         if room.session().is_none() {
             let request = OpenRequest::Resume(room.id().clone(), Vec::new());
-            self.open(room, request, runtime).await?;
+            self.begin(room, request, runtime).await?;
         }
         let gone = || RuntimeError::Gone {
             session: room.id().clone(),
@@ -142,6 +142,17 @@ impl Rooms {
         }
         drop(here);
         self.forget(id, place);
+    }
+
+    /// All rooms that are open now.
+    pub(crate) async fn open(&self) -> Vec<Arc<Room>> {
+        let places: Vec<Arc<Place>> = self.lock().values().cloned().collect();
+        let mut rooms = Vec::new();
+        for place in places {
+            let here = place.room.lock().await;
+            rooms.extend(here.as_ref().filter(|room| !room.is_dead()).cloned());
+        }
+        rooms
     }
 
     /// Puts away what has been idle, and lets time pass in the rest.
@@ -218,7 +229,7 @@ impl Rooms {
         self.lock().len()
     }
 
-    async fn open(
+    async fn begin(
         &self,
         room: &Arc<Room>,
         request: OpenRequest,

@@ -154,3 +154,49 @@ async fn no_program_calls_itself_what_reads_as_somebody_else() {
         .header("agentx-client", "pc-1.home_2");
     asked.send().await.ok();
 }
+
+/// The ids of a list.
+async fn listed(desk: &Desk, query: &str, token: &str) -> Vec<String> {
+    let page = desk.get(&format!("/v1/sessions?{query}")).by(token).send().await;
+    let page = page.ok().json();
+    let items = page["items"].as_array().unwrap().iter();
+    items
+        .map(|info| info["session_id"].as_str().unwrap().to_owned())
+        .collect()
+}
+
+/// Who decides about calls of members finds the sessions that wait, whoever's they are; a member finds their own.
+#[tokio::test]
+async fn sessions_that_wait_are_listed_for_who_decides() {
+    let desk = Desk::new().await;
+    let (of_operator, _) = asked(&desk, &desk.operator, "of-operator").await;
+    let (of_ann, call) = asked(&desk, &desk.ann, "of-ann").await;
+    let quiet = desk.session(&desk.ann).await;
+    let own = [of_operator.session.clone()];
+    let waiting = [of_ann.session.clone(), of_operator.session.clone()];
+    for (query, token, expected) in [
+        ("waiting=true&members=true", &desk.operator, &waiting[..]),
+        ("waiting=true", &desk.operator, &own[..]),
+        ("waiting=true&members=true", &desk.vera, &waiting[..1]),
+        ("waiting=true&members=true", &desk.ann, &waiting[..1]),
+        ("waiting=true&members=true", &desk.bob, &[]),
+        ("members=true", &desk.bob, &[]),
+        ("", &desk.vera, &[]),
+        ("", &desk.operator, &own[..]),
+    ] {
+        assert_eq!(listed(&desk, query, token).await, expected, "{query}");
+    }
+    let mut all = vec![quiet.clone(), of_ann.session.clone(), of_operator.session.clone()];
+    let mut found = listed(&desk, "members=true", &desk.operator).await;
+    let mut pages = listed(&desk, "members=true&limit=1", &desk.operator).await;
+    assert_eq!(pages.pop().as_ref(), found.first());
+    (all.sort(), found.sort());
+    assert_eq!(found, all, "the operator's list has members' sessions too");
+    let no = json!({"tool_call_id": call, "decision": "deny"});
+    let seq = of_ann.post(&desk.ann, "approvals", &no).await.ok().json()["seq"].as_u64();
+    desk.until_finished(&of_ann.session, seq.unwrap()).await;
+    assert_eq!(
+        listed(&desk, "waiting=true&members=true", &desk.operator).await,
+        own
+    );
+}

@@ -7,6 +7,7 @@ use agentx::runtime::{ApprovalInput, Runtime, Session};
 use agentx::types::{ApprovalDecision, ApprovalMode, ApprovalRequested, ConfigChange, ToolCallId};
 use tokio::sync::mpsc;
 
+use super::operator::Elsewhere;
 use crate::console::Console;
 use crate::error::CliError;
 use crate::in_question;
@@ -24,6 +25,8 @@ pub(crate) enum Approver {
     },
     /// A person at the terminal is asked.
     Person(Questions),
+    /// Somebody else decides, elsewhere: the operator of the server.
+    Elsewhere(Elsewhere),
 }
 
 /// Questions that are open, and the lines that answer them.
@@ -68,6 +71,15 @@ impl Approver {
                 questions.open.push_back(request.clone());
                 None
             }
+            Self::Elsewhere(_) => None,
+        }
+    }
+
+    /// What a person should know of a question that somebody else answers.
+    pub(crate) fn asked_elsewhere(&mut self, request: &ApprovalRequested) -> Option<String> {
+        match self {
+            Self::Elsewhere(calls) => Some(calls.asked(request)),
+            _ => None,
         }
     }
 
@@ -80,15 +92,22 @@ impl Approver {
 
     /// A call was decided or has ended: nobody needs to answer for it any more.
     pub(crate) fn settled(&mut self, id: &ToolCallId) {
-        if let Self::Person(questions) = self {
-            questions.open.retain(|open| open.tool_call_id != *id);
+        match self {
+            Self::Person(questions) => questions.open.retain(|open| open.tool_call_id != *id),
+            Self::Elsewhere(calls) => calls.settled(id),
+            Self::Yes | Self::No { .. } => {}
         }
     }
 
     /// The next answer of a person; never, where there is nobody to answer.
-    pub(crate) async fn answered(&mut self, console: &mut Console) -> ApprovalInput {
-        let Self::Person(questions) = self else {
-            return std::future::pending().await;
+    ///
+    /// # Errors
+    /// Where somebody else has not answered in time.
+    pub(crate) async fn answered(&mut self, console: &mut Console) -> Result<ApprovalInput, CliError> {
+        let questions = match self {
+            Self::Person(questions) => questions,
+            Self::Elsewhere(calls) => return Err(calls.over().await),
+            Self::Yes | Self::No { .. } => return std::future::pending().await,
         };
         loop {
             let line = questions.lines.recv().await;
@@ -111,7 +130,7 @@ impl Approver {
             match parsed {
                 Some(parsed) => {
                     questions.open.pop_front();
-                    return answer(&id, parsed.decision, parsed.note);
+                    return Ok(answer(&id, parsed.decision, parsed.note));
                 }
                 None => {
                     let given = line.unwrap_or_default();

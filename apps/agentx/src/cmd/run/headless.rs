@@ -12,6 +12,7 @@ use super::beginning::{self, Words};
 use super::ending::{self, Ending};
 use super::facts::{drain, next_fact};
 use super::opening::{asks_again, limits_again, open, say_notes};
+use super::operator::Elsewhere;
 use super::prompt;
 use crate::args::{Global, OutputFormat, RunArgs, ViewArg};
 use crate::console::Console;
@@ -44,18 +45,23 @@ pub(crate) async fn run(
     let prompt = prompt::read(args, target != Target::New, &loaded.settings, console).await?;
     let place = place_of(global, &args.agent, &mut loaded, &target, console).await?;
     let signals = Signals::listen()?;
-    let has_person = console.terminal.input && console.terminal.error;
+    let decides_elsewhere = place.is_of_another();
+    let has_person = decides_elsewhere || console.terminal.input && console.terminal.error;
     let found = seat::find(&place, &loaded.settings, &target).await?;
     let opened = open(&place, &mut loaded.settings, args, found.clone(), has_person).await;
     let (session, would_ask, there) = match (opened, found.filter(|_| !args.session.fork)) {
         (Err(error), Some(id)) => return RunResult::failed_in(&id, error),
         (opened, _) => opened.map_err(CliError::unsaved)?,
     };
+    console.say(seat::note_of_mode(&place, &loaded.settings, &args.agent).unwrap_or_default());
     say_notes(&place, &loaded.settings, session.as_ref(), there, console).await;
     // A session that was told to refuse stays so; one that was told so above, for want of a person, does not.
     let told_now = target == Target::New || args.agent.approve.is_some();
     let asked_before = !has_person && deny_where_it_would_ask(&session, would_ask && told_now).await?;
-    let approver = Approver::new((args.agent.yes, asked_before), place.shared(), console);
+    let approver = match decides_elsewhere {
+        true => Approver::Elsewhere(Elsewhere::new(&place, session.id(), args.wait)),
+        false => Approver::new((args.agent.yes, asked_before), place.shared(), console),
+    };
     let mut away = Away::of(&place);
     let ends = (Link::of(&place), &mut away, signals);
     let result = with_session(&session, prompt, args, approver, ends, (there, console)).await;
@@ -196,7 +202,7 @@ impl Headless {
                 fact = next_fact(&mut facts) => self.fact(fact?, &mut facts, console)?,
                 answer = self.approver.answered(console) => {
                     // The call may have been settled meanwhile; then there is nothing to decide.
-                    let _ = self.session.approve(answer).await;
+                    let _ = self.session.approve(answer?).await;
                     self.approver.put_next(&self.session, console).await;
                 }
                 news = link.news(), if !self.quiet => {
@@ -262,6 +268,10 @@ impl Headless {
     }
 
     async fn asked(&mut self, request: &ApprovalRequested, console: &mut Console) -> Result<(), CliError> {
+        if let Some(note) = self.approver.asked_elsewhere(request) {
+            self.transcript.aside(&console.err_style().warn(&note));
+            return self.print(console);
+        }
         if let Some(answer) = self.approver.asked(request) {
             self.session.approve(answer).await?;
         }

@@ -1,0 +1,119 @@
+//! A run of somebody whose calls another person decides about, as those of a server's members: it waits for them, within a bound.
+
+use std::future::pending;
+use std::time::Duration;
+
+use agentx::types::{ApprovalRequested, SessionId, ToolCallId};
+use tokio::time::{Instant, sleep_until};
+
+use crate::compose::Place;
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::render::clean::visible;
+use crate::render::units;
+
+/// The calls that wait for somebody else.
+#[derive(Debug)]
+pub(crate) struct Elsewhere {
+    within: Duration,
+    open: Vec<(ToolCallId, String)>,
+    until: Option<Instant>,
+    /// What is typed to see later what came of it.
+    later: String,
+}
+
+impl Elsewhere {
+    /// For a session of this place.
+    pub(crate) fn new(place: &Place, session: &SessionId, within: Duration) -> Self {
+        Self {
+            within,
+            open: Vec::new(),
+            until: None,
+            later: place.command(&format!("run --session {session}")),
+        }
+    }
+
+    /// Another call waits. Returns what a person should know of that.
+    pub(crate) fn asked(&mut self, request: &ApprovalRequested) -> String {
+        let name = visible(&request.name);
+        self.open.push((request.tool_call_id.clone(), name.clone()));
+        self.until.get_or_insert_with(|| Instant::now() + self.within);
+        format!(
+            "· {name} waits for the operator of the server, for {} at most (--wait); `{}` shows later what came of it",
+            in_words(self.within),
+            self.later
+        )
+    }
+
+    /// A call was decided or has ended.
+    pub(crate) fn settled(&mut self, id: &ToolCallId) {
+        self.open.retain(|(open, _)| open != id);
+        if self.open.is_empty() {
+            self.until = None;
+        }
+    }
+
+    /// Waits until the bound is over; never, where no call waits. Safe to drop while it waits.
+    pub(crate) async fn over(&self) -> CliError {
+        match self.until {
+            Some(until) => sleep_until(until).await,
+            None => pending().await,
+        }
+        let names: Vec<&str> = self.open.iter().map(|(_, name)| name.as_str()).collect();
+        CliError::Run {
+            exit: Exit::Denied,
+            code: NEEDED.into(),
+            message: format!(
+                "{} still waits for the operator of the server, who did not answer within {}",
+                names.join(", "),
+                in_words(self.within)
+            ),
+        }
+    }
+}
+
+/// The code of a run that nobody answered in time.
+pub(crate) const NEEDED: &str = "operator_needed";
+
+fn in_words(time: Duration) -> String {
+    units::duration(u64::try_from(time.as_millis()).unwrap_or(u64::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn asked(id: &str) -> ApprovalRequested {
+        serde_json::from_value(serde_json::json!({
+            "tool_call_id": id, "name": "bash", "input": {}, "reason": "",
+            "suggested": {"effect": "allow", "tool": "bash"},
+        }))
+        .unwrap()
+    }
+
+    #[tokio::test]
+    async fn calls_that_wait_for_somebody_else_wait_for_so_long() {
+        let mut calls = Elsewhere {
+            within: Duration::ZERO,
+            open: Vec::new(),
+            until: None,
+            later: "agentx run".into(),
+        };
+        let note = calls.asked(&asked("call_1"));
+        assert!(
+            note.contains("bash waits for the operator of the server"),
+            "{note}"
+        );
+        let until = calls.until;
+        calls.asked(&asked("call_2"));
+        calls.settled(&"call_1".into());
+        assert!(
+            until.is_some() && calls.until == until,
+            "it counts from the first"
+        );
+        let error = calls.over().await;
+        assert_eq!((error.kind(), error.exit()), (NEEDED, Exit::Denied));
+        calls.settled(&"call_2".into());
+        assert_eq!(calls.until, None, "none waits");
+    }
+}

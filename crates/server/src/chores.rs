@@ -1,0 +1,58 @@
+//! What a server does by itself: it goes on with what was under way, puts away what is idle, and looks at what its operator changes.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use agentx_runtime::{LogError, RuntimeError};
+use tokio::sync::Semaphore;
+
+use crate::live::Reload;
+use crate::members;
+use crate::state::ServerState;
+
+/// How often sessions are looked at that may be put away.
+const SWEEP: Duration = Duration::from_secs(1);
+/// How many sessions that were under way are opened at once.
+const REOPEN: usize = 4;
+
+/// Sessions that a server was at when it died go on. Those of other programs wait for somebody who opens them.
+pub(crate) async fn reopen(state: Arc<ServerState>) {
+    let sessions = match state.runtime().under_way_at_a_server().await {
+        Ok(sessions) => sessions,
+        Err(error) => return tracing::error!(%error, "what was under way cannot be found"),
+    };
+    let slots = Arc::new(Semaphore::new(REOPEN));
+    for (session, owner) in sessions {
+        let Ok(slot) = slots.clone().acquire_owned().await else {
+            return;
+        };
+        let state = state.clone();
+        tokio::spawn(async move {
+            let runtime = state.runtime_of(&owner);
+            match state.rooms().enter(&session, &owner, &runtime).await {
+                Ok(_) => {
+                    tracing::info!(%session, "goes on");
+                    members::say_who_waits(&state, &session, None).await;
+                }
+                Err(RuntimeError::Log(LogError::Busy { .. })) => {}
+                Err(error) => tracing::warn!(%session, %error, "cannot go on"),
+            }
+            drop(slot);
+        });
+    }
+}
+
+pub(crate) async fn sweep(state: Arc<ServerState>, reload: Option<Reload>) {
+    let idle = state.options().limits.idle;
+    let mut ticks = tokio::time::interval(SWEEP.min(idle.max(Duration::from_millis(10))));
+    ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    loop {
+        ticks.tick().await;
+        state.auth().known().look();
+        if let Some(reload) = &reload {
+            state.look_at_settings(reload).await;
+        }
+        state.shelf().forget_unused();
+        state.rooms().sweep(idle).await;
+    }
+}

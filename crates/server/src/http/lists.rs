@@ -1,0 +1,115 @@
+//! Which sessions somebody is shown: their own, those that are shared with them, and where they decide about calls of members, those.
+
+use std::cmp::Reverse;
+
+use agentx_runtime::{Runtime as _, RuntimeError, SessionInfo, SessionQuery};
+use agentx_types::{OwnerId, Timestamp};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::cursor::Cursor;
+use super::query::Limit;
+use crate::state::{Caller, ServerState};
+
+/// Which sessions.
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct ListQuery {
+    #[serde(default)]
+    pub(super) limit: Limit<50, 1000>,
+    /// Where the last page ended.
+    pub(super) cursor: Option<String>,
+    /// Only those of this directory.
+    workspace: Option<String>,
+    /// Only those whose last event is older than this: microseconds since 1970.
+    before: Option<Timestamp>,
+    /// Those of members besides, for who decides about their calls.
+    #[serde(default)]
+    members: bool,
+    /// Only those in which a call waits for a person; with `members`, those of members too.
+    #[serde(default)]
+    waiting: bool,
+}
+
+/// The places of a list in its order: the latest event first.
+fn place(info: &SessionInfo) -> impl Ord + use<> {
+    (Reverse(info.updated_at), Reverse(info.session_id.clone()))
+}
+
+/// At least one more than is wanted, where there are so many.
+///
+/// # Errors
+/// Where the store cannot be read.
+pub(super) async fn latest(
+    state: &ServerState,
+    caller: &Caller,
+    query: &ListQuery,
+    cursor: Option<&Cursor>,
+) -> Result<Vec<SessionInfo>, RuntimeError> {
+    // Those that changed at the very time of the cursor may be on either side of it.
+    let after_cursor = cursor.map(|cursor| Timestamp(cursor.at.0.saturating_add(1)));
+    let before = match (after_cursor, query.before) {
+        (Some(one), Some(other)) => Some(one.min(other)),
+        (one, other) => one.or(other),
+    };
+    if query.waiting {
+        return waiting(state, caller, query, before).await;
+    }
+    let asked = |owner: &OwnerId| SessionQuery {
+        owner: owner.clone(),
+        workspace: query.workspace.clone(),
+        limit: query.limit.get() + 1 + cursor.map_or(0, |cursor| cursor.tied),
+        before,
+    };
+    let runtime = state.runtime_of(&caller.person);
+    let mut found = runtime.sessions(asked(&caller.person)).await?;
+    found.extend(runtime.shared(asked(&caller.person)).await?);
+    for member in members(state, caller, query) {
+        found.extend(state.runtime_of(&member).sessions(asked(&member)).await?);
+    }
+    found.sort_by_key(place);
+    found.dedup_by(|one, other| one.session_id == other.session_id);
+    Ok(found)
+}
+
+/// The members whose sessions are shown besides.
+fn members(state: &ServerState, caller: &Caller, query: &ListQuery) -> Vec<OwnerId> {
+    if !query.members || !(caller.operator || caller.approver) {
+        return Vec::new();
+    }
+    let mut members = state.auth().known().members();
+    members.retain(|member| *member != caller.person);
+    members
+}
+
+/// Those in which a call waits: they are few, whoever's they are.
+async fn waiting(
+    state: &ServerState,
+    caller: &Caller,
+    query: &ListQuery,
+    before: Option<Timestamp>,
+) -> Result<Vec<SessionInfo>, RuntimeError> {
+    let mut found = Vec::new();
+    for info in state.runtime().waiting().await? {
+        let is_here = query
+            .workspace
+            .as_ref()
+            .is_none_or(|wanted| info.workspace == *wanted);
+        let is_before = before.is_none_or(|before| info.updated_at < before);
+        if is_here && is_before && is_shown(state, caller, query, &info).await? {
+            found.push(info);
+        }
+    }
+    Ok(found)
+}
+
+/// Whether a session is in the lists of this caller.
+async fn is_shown(
+    state: &ServerState,
+    caller: &Caller,
+    query: &ListQuery,
+    info: &SessionInfo,
+) -> Result<bool, RuntimeError> {
+    let (owner, shared) = state.runtime().access(&info.session_id, &caller.person).await?;
+    let decides = caller.operator || (caller.approver && owner != *state.runtime().owner());
+    Ok(owner == caller.person || shared.is_some() || (query.members && decides))
+}
