@@ -221,17 +221,14 @@ async fn of_file(
 
 /// The approval mode that the command line names; that nobody is asked is not for members of a server to say.
 fn mode_named(place: &Place, settings: &Settings, agent: &AgentArgs) -> Option<ApprovalMode> {
-    let is_named = agent.approve.is_some() || agent.yes;
-    is_named
-        .then_some(settings.approval)
-        .filter(|mode| !(place.is_of_another() && *mode == ApprovalMode::Auto))
+    let is_theirs = !place.is_of_another() || settings.approval != ApprovalMode::Auto;
+    ((agent.approve.is_some() || agent.yes) && is_theirs).then_some(settings.approval)
 }
 
 /// What a person should know whose command line names a mode that is not theirs to name.
 pub(crate) fn note_of_mode(place: &Place, settings: &Settings, agent: &AgentArgs) -> Option<&'static str> {
     let is_named = agent.approve.is_some() || agent.yes;
-    let counts = mode_named(place, settings, agent).is_some();
-    (is_named && !counts).then_some(
+    (is_named && mode_named(place, settings, agent).is_none()).then_some(
         "note: `--yes` does not count here: the operator of the server decides about calls that no rule allows\n",
     )
 }

@@ -7,8 +7,9 @@ use tokio::time::Instant;
 
 use super::{Chat, Face, Flow, Seat, attention};
 use crate::error::CliError;
-use crate::render::answers::Answers;
+use crate::render::answers::{Answers, REFUSE_OR_STOP};
 use crate::render::approval::{self, Answer, Put};
+use crate::render::clean::visible;
 
 /// What is said to a key that came too early to be an answer.
 const TOO_EARLY: &str = "asked only just now; the same key again answers";
@@ -93,6 +94,13 @@ impl Chat<'_> {
             .iter()
             .find(|asked| asked.tool_call_id == question.tool_call_id);
         asked.map(Answers::of).unwrap_or_default()
+    }
+
+    /// An answer that the server did not take, and what can be done.
+    pub(super) fn answer_denied(&mut self, why: &str) {
+        let text = format!("error: {}\nhint: {}", visible(why), REFUSE_OR_STOP);
+        let text = self.console.out_style().bad(&text);
+        self.transcript.in_passing(&text);
     }
 
     /// Why the like would be asked about also with the rule that is offered.

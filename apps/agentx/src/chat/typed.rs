@@ -13,7 +13,7 @@ use super::terminal::Input;
 use super::xterm;
 use super::{Chat, Face, Flow, Seat, reading};
 use crate::error::CliError;
-use crate::render::answers::{REFUSE_OR_STOP, is_number};
+use crate::render::answers::is_number;
 use crate::render::approval::{self, Answer};
 use crate::render::clean::visible;
 use crate::render::conversation;
@@ -384,12 +384,6 @@ impl Chat<'_> {
         self.desk.answered(&question.tool_call_id);
         self.ask_if_new(None).await;
         Ok(Flow::On)
-    }
-
-    fn answer_denied(&mut self, why: &str) {
-        let text = format!("error: {}\nhint: {}", visible(why), REFUSE_OR_STOP);
-        let text = self.console.out_style().bad(&text);
-        self.transcript.in_passing(&text);
     }
 
     /// Refuses what is asked.

@@ -19,6 +19,7 @@ use crate::console::Console;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::render::clean::visible;
+use crate::render::company::person;
 use crate::render::{conversation, table::table, units};
 use crate::seat;
 use crate::start::is_demo;
@@ -145,7 +146,7 @@ pub(crate) fn render_list(sessions: &[SessionInfo], place: &Place, width: usize)
             .unwrap_or_default();
         let whose = match info.owner == *me {
             true => String::new(),
-            false => format!("(of {}) ", visible(info.owner.as_str())),
+            false => format!("(of {}) ", person(&info.owner)),
         };
         rows.push(vec![
             info.session_id.to_string(),

@@ -29,7 +29,7 @@ pub(crate) fn seat_name(seat: &Seat, me: &Seat) -> String {
 }
 
 /// A person, short enough for a line.
-fn person(owner: &OwnerId) -> String {
+pub(crate) fn person(owner: &OwnerId) -> String {
     let id = visible(owner.as_str());
     match id.char_indices().nth(12) {
         Some((at, _)) => format!("{}…", &id[..at]),
