@@ -218,11 +218,12 @@ impl ServerState {
 
     /// The runtime of an owner: its sessions, and nobody else's.
     pub fn runtime_of(&self, owner: &OwnerId) -> Arc<NodeRuntime> {
-        let (settings, own) = self.live.now();
         if *owner == self.operator {
-            return own;
+            return self.runtime();
         }
         let mut runtimes = self.runtimes.lock().unwrap_or_else(PoisonError::into_inner);
+        // Read while nobody forgets the runtimes, so that none is kept that older settings bind.
+        let (settings, own) = self.live.now();
         if let Some(runtime) = runtimes.get(owner) {
             return runtime.clone();
         }
