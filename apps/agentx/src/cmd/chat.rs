@@ -118,7 +118,7 @@ async fn chat(
 ) -> Result<(Option<Left>, Result<Exit, CliError>), CliError> {
     let settings = &loaded.settings;
     let signals = Signals::listen()?;
-    console.say(seat::note_of_mode(place, settings, agent).unwrap_or_default());
+    console.say(seat::note_of_mode(place, settings, given).unwrap_or_default());
     let session = match seat::find(place, settings, &target).await? {
         Some(id) => Some(resumed(place, settings, given, id, fork, console).await?),
         None => None,
