@@ -74,17 +74,22 @@ impl History {
         self.seen.add("requests", 1);
         self.note_beginning(request);
         match self.shop.ask(request, answer) {
-            Ok((stream, dropped)) => {
+            Ok(asked) => {
                 self.accepted += 1;
-                self.seen.add("thinking dropped by the vendor", dropped);
-                Ok(stream)
+                self.seen.add("thinking dropped by the vendor", asked.dropped);
+                self.seen
+                    .add("requests cut by the server", u64::from(asked.is_cut));
+                Ok(asked.stream)
             }
             Err(refusal) => {
                 self.seen
                     .add("requests too long", u64::from(refusal.is_full_window()));
-                let has_no_tools = refusal.rule.name == "chat-template-gemma";
-                self.seen.add("requests repaired", u64::from(has_no_tools));
-                if !refusal.is_full_window() && !has_no_tools {
+                // Which template a server has cannot be known before it refuses: that it wants turns, and then that it knows no tools.
+                // From then on it is known.
+                let is_news = refusal.rule.name == "chat-template-gemma" && self.refused_templates < 2;
+                self.refused_templates += u8::from(is_news);
+                self.seen.add("requests repaired", u64::from(is_news));
+                if !refusal.is_full_window() && !is_news {
                     let (model, rule) = (&request.model.id, refusal.rule.name);
                     self.blame(format!("{rule} ({model})"), &refusal.message);
                 }

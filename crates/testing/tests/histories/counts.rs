@@ -33,6 +33,7 @@ const NEEDED: &[(&str, u64)] = &[
     ("requests", 500),
     ("requests too long", 1),
     ("requests repaired", 2),
+    ("requests cut by the server", 1),
     ("thinking dropped by the vendor", 20),
 ];
 

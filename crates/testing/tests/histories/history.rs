@@ -28,6 +28,8 @@ pub(crate) struct History {
     tools: Vec<(Action, bool)>,
     inputs: Vec<MessageId>,
     condensed: Vec<ContextCondensed>,
+    /// How often a template has refused requests to this model, since it is asked or the session goes on from an earlier place.
+    refused_templates: u8,
     number: u64,
     epoch: u64,
     seen: Counts,
@@ -83,6 +85,7 @@ impl History {
             tools: vec![],
             inputs: vec![],
             condensed: vec![],
+            refused_templates: 0,
             number: 0,
             epoch: 1,
             seen: Counts::default(),
@@ -161,7 +164,7 @@ impl History {
         match event {
             Event::ConfigChanged(ConfigChanged {
                 change: ConfigChange::Model(model),
-            }) => self.api = model.api,
+            }) => (self.api, self.refused_templates) = (model.api, 0),
             Event::ContextCondensed(_)
             | Event::ContextRestored(_)
             | Event::InputPinned(_)
@@ -283,6 +286,7 @@ impl History {
             return;
         };
         self.fold = fold;
+        self.refused_templates = 0;
         let at_seq = self.fold.last_seq();
         self.earlier.retain(|earlier| earlier.last_seq() <= at_seq);
         self.condensed.retain(|condensed| condensed.to_seq <= at_seq);

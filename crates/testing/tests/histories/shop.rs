@@ -38,6 +38,16 @@ pub(crate) struct Shop {
     window: Option<u64>,
 }
 
+/// What a vendor makes of a request that it accepts.
+pub(crate) struct Asked {
+    /// The bytes of the answer.
+    pub(crate) stream: String,
+    /// How many thinking blocks were dropped.
+    pub(crate) dropped: u64,
+    /// Whether the beginning was cut off without a word.
+    pub(crate) is_cut: bool,
+}
+
 impl Shop {
     /// All of them. Where `window` says how large windows are assumed to be, they are that or smaller.
     pub(crate) fn open(random: &mut Random, window: Option<u64>) -> Self {
@@ -66,8 +76,10 @@ impl Shop {
             ("openrouter", Dialect::Devstral),
         ];
         let chat = |dialect| match window {
-            Some(window) if dialect != Dialect::Ollama => Chat::new(dialect).with_window(window),
-            _ => Chat::new(dialect).with_window(1_000_000),
+            // It says nothing of its window, which is often much smaller than assumed.
+            Some(window) if dialect == Dialect::Ollama => Chat::new(dialect).with_window(window / 2),
+            Some(window) => Chat::new(dialect).with_window(window),
+            None => Chat::new(dialect).with_window(1_000_000),
         };
         Self {
             catalog: CATALOG.get_or_init(Catalog::builtin),
@@ -100,22 +112,28 @@ impl Shop {
         model
     }
 
-    /// Sends a request to its vendor. What comes back is the stream of `answer` and how many thinking
-    /// blocks were dropped, or a refusal.
-    pub(crate) fn ask(
-        &mut self,
-        request: &ModelRequest,
-        answer: &ModelAnswer,
-    ) -> Result<(String, u64), Refusal> {
+    /// Sends a request to its vendor. What comes back is the stream of `answer`, or a refusal.
+    pub(crate) fn ask(&mut self, request: &ModelRequest, answer: &ModelAnswer) -> Result<Asked, Refusal> {
         let wire = self.catalog.wire_options(&request.model);
         let body = build(request, &wire, &NoBlobs);
         match self.chats.get_mut(&request.model.provider) {
-            Some(chat) => Ok((chat.check(&body)?.stream(answer), 0)),
+            Some(chat) => {
+                let accepted = chat.check(&body)?;
+                Ok(Asked {
+                    stream: accepted.stream(answer),
+                    dropped: 0,
+                    is_cut: accepted.cut_off > 0,
+                })
+            }
             None => {
                 let beta = header(request, &wire).filter(|(name, _)| *name == "anthropic-beta");
                 let beta = beta.map(|(_, value)| value).unwrap_or_default();
                 let accepted = self.anthropic.check(&body, beta)?;
-                Ok((accepted.stream(answer), accepted.dropped.len() as u64))
+                Ok(Asked {
+                    stream: accepted.stream(answer),
+                    dropped: accepted.dropped.len() as u64,
+                    is_cut: false,
+                })
             }
         }
     }
