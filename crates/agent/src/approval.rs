@@ -349,18 +349,16 @@ pub fn judge_inner(config: &AgentConfig, tool: &ToolSpec, input: &Value, named: 
         return verdict;
     }
     let name = &tool.name;
-    let all = rules_of(config);
-    let denies = |index: &usize| {
-        all.get(*index)
-            .is_some_and(|rule| rule.effect == RuleEffect::Deny)
-    };
     let subject = Subject::of_agent(config, tool, input);
     let is_grave = subject.changes_what_runs() || subject.secret().is_some();
     let is_asked = !rules.is_empty() || subject.always_asked().is_some() || is_grave || !named;
     let helps = match verdict {
         Verdict::Ask(_) if is_asked => return verdict,
-        Verdict::Deny { .. } if subject.own_file().is_some() || rules.iter().any(denies) => String::new(),
-        Verdict::Deny { .. } if !rules.is_empty() || subject.always_asked().is_some() => String::new(),
+        Verdict::Deny { .. }
+            if !rules.is_empty() || subject.own_file().is_some() || subject.always_asked().is_some() =>
+        {
+            String::new()
+        }
         Verdict::Deny { .. } if is_grave => "; a rule that allows exactly this path lets it".to_owned(),
         Verdict::Deny { .. } if !named => {
             format!("; name {name} under `capabilities: tools` in place of `*`, or allow it with a rule")
