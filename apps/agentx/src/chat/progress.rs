@@ -258,21 +258,13 @@ impl Progress {
     }
 
     fn context(&mut self, change: &ContextChange, now: Instant) {
-        match change {
-            ContextChange::Condensing(_) => self.turn_to(Doing::Condenses, now),
-            ContextChange::Condensed(_)
-            | ContextChange::Failed { .. }
-            | ContextChange::Restored(_)
-            | ContextChange::Repaired(_)
-            | ContextChange::ToolsLeftOut { .. }
-            | ContextChange::Shortened { .. }
-            | ContextChange::Cut { .. } => {
-                self.stale = true;
-                if self.doing == Doing::Condenses {
-                    let next = if self.runs { Doing::Asked } else { Doing::Nothing };
-                    self.turn_to(next, now);
-                }
-            }
+        if let ContextChange::Condensing(_) = change {
+            return self.turn_to(Doing::Condenses, now);
+        }
+        self.stale = true;
+        if self.doing == Doing::Condenses {
+            let next = if self.runs { Doing::Asked } else { Doing::Nothing };
+            self.turn_to(next, now);
         }
     }
 
