@@ -749,3 +749,10 @@ fn too_many_messages_are_a_full_window_of_no_known_size() {
         (C::BadRequest, Some(RequestPart::ToolCalls))
     );
 }
+
+#[test]
+fn a_call_that_a_server_cannot_parse_is_no_outage() {
+    let body = r#"{"error":{"message":"error parsing tool call: raw='{', err=unexpected end of JSON input","type":"api_error"}}"#;
+    let error = error(500, body);
+    assert_eq!((error.code, error.retryable), (C::BadGeneration, true));
+}

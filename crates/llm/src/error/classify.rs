@@ -162,7 +162,8 @@ const AFTER_STATUS: &[Rule] = &[
     Rule {
         code: ErrorCode::BadGeneration,
         words: &["tool_use_failed", "json_validate_failed", "output_parse_failed"],
-        phrases: &[],
+        // Ollama's 500 about what its own model wrote (<https://github.com/ollama/ollama/issues/12064>).
+        phrases: &["error parsing tool call"],
     },
 ];
 
