@@ -26,6 +26,8 @@ pub(crate) struct Attached {
     pub(crate) files: Vec<PathBuf>,
     /// What a person should know of names that are no file, a line each.
     pub(crate) notes: Vec<String>,
+    /// Which of them are about a name that is written as a path, so that a file was meant for certain.
+    pub(crate) missing: Vec<String>,
 }
 
 /// The words, and after them the files that they name with `@`. A word with `@` that names no file is a word; where a file may have been
@@ -39,7 +41,7 @@ pub(crate) fn attached(
     is_guarded: impl Fn(&Path) -> bool,
 ) -> Result<Attached, String> {
     let mut content = vec![ContentPart::text(text)];
-    let mut notes: Vec<String> = Vec::new();
+    let (mut notes, mut missing_files): (Vec<String>, Vec<String>) = Default::default();
     let mut files: Vec<PathBuf> = Vec::new();
     let mut seen: Vec<String> = Vec::new();
     let mut rest = text.trim_start();
@@ -54,7 +56,9 @@ pub(crate) fn attached(
             .into_iter()
             .find(|name| !name.is_empty() && place_of(name, workspace).is_file());
         let Some(name) = found else {
-            notes.extend(missing::note(trimmed, workspace).filter(|note| !notes.contains(note)));
+            let note = missing::note(trimmed, workspace).filter(|note| !notes.contains(note));
+            missing_files.extend(note.clone().filter(|_| missing::is_path(trimmed, workspace)));
+            notes.extend(note);
             continue;
         };
         if !seen.iter().any(|seen| seen == name) {
@@ -68,6 +72,7 @@ pub(crate) fn attached(
         content,
         files,
         notes,
+        missing: missing_files,
     })
 }
 

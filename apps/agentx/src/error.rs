@@ -42,6 +42,8 @@ pub(crate) enum CliError {
         variable: String,
         user_file: PathBuf,
     },
+    /// No model is connected, and a command needs one.
+    NoModel,
     /// There is no session to go on with.
     NoSession { workspace: String },
     /// There is no session that somebody drives.
@@ -118,6 +120,7 @@ impl CliError {
             Self::Runtime(error) => runtime_kind(error),
             Self::UnknownModel { .. } => "unknown_model",
             Self::MissingKey { .. } => "missing_key",
+            Self::NoModel => "no_model",
             Self::NoSession { .. } | Self::NobodyDrives => "no_session",
             Self::Run { code, .. } | Self::Body { code, .. } => code,
             Self::Damaged { .. } => "damaged",
@@ -146,7 +149,7 @@ impl CliError {
                 ..
             } => Exit::Usage,
             Self::UnknownModel { .. } => Exit::Config,
-            Self::MissingKey { .. } => Exit::Credentials,
+            Self::MissingKey { .. } | Self::NoModel => Exit::Credentials,
             Self::NoSession { .. } | Self::NobodyDrives => Exit::Session,
             Self::Run { exit, .. } => *exit,
             Self::Body { .. } => Exit::Provider,
@@ -179,6 +182,10 @@ impl CliError {
                 "set {variable}, or name another variable as `api_key_env` of the provider in {}",
                 user_file.display()
             )),
+            Self::NoModel => Some(
+                "set ANTHROPIC_API_KEY or OPENAI_API_KEY, or OPENAI_BASE_URL for a server of your own; `--model demo` lets the offline demo answer, which is a script"
+                    .into(),
+            ),
             Self::NobodyDrives => {
                 Some("`agentx watch ID` waits for somebody to drive it; `agentx resume` drives one".into())
             }
@@ -254,6 +261,9 @@ impl fmt::Display for CliError {
             },
             Self::MissingKey { model, variable, .. } => {
                 write!(f, "model {model} needs a key, and {variable} is not set")
+            }
+            Self::NoModel => {
+                f.write_str("no model is connected: there is no key, and no server of your own is named")
             }
             Self::NobodyDrives => f.write_str("there is no session that somebody drives"),
             Self::NoSession { workspace } => write!(f, "there is no session in {workspace} to go on with"),

@@ -26,7 +26,7 @@ pub(crate) fn hint_after_run(exit: Exit, code: &str) -> Option<String> {
         Exit::Denied if code == NEEDED => {
             "the call goes on waiting; `agentx --connect URL run --session ID` without a prompt shows what came of it, and --wait waits longer".into()
         }
-        Exit::Denied => "allow it with a rule in the configuration, or run with --yes".into(),
+        Exit::Denied => "allow it with a rule, as `agentx approvals add allow bash 'COMMAND'`, or run with --yes".into(),
         Exit::Provider => format!("{}; `agentx resume --last` goes on", remedy(exit, code)?),
         exit => remedy(exit, code)?.to_owned(),
     };
@@ -40,6 +40,7 @@ pub(crate) fn hint_in_chat(exit: Exit, code: &str) -> Option<String> {
             "`/retry`, or what you say next, goes on; limits.* in the configuration and --max-iterations, --max-cost, --timeout raise the limits".into()
         }
         exit => match remedy(exit, code)? {
+            KEY => format!("{KEY}; then leave, and go on with `agentx resume --last`: a running chat keeps the key it started with"),
             KEPT => "Nothing is lost. `/retry` asks again when the cause is gone.".into(),
             remedy if asks_otherwise(code) => remedy.into(),
             remedy => format!("{remedy}; then `/retry` asks again"),
@@ -53,13 +54,15 @@ fn asks_otherwise(code: &str) -> bool {
     code == "content_filter"
 }
 
+/// What is said where a key is missing or refused.
+const KEY: &str = "check the key that `agentx config show` names";
 /// What is said where the cause is not known well enough to name a remedy.
 const KEPT: &str = "what was said so far is kept";
 
 fn remedy(exit: Exit, code: &str) -> Option<&'static str> {
     Some(match (exit, code) {
         (Exit::Credentials, "billing") => "see to the account at the provider",
-        (Exit::Credentials, _) => "check the key that `agentx config show` names",
+        (Exit::Credentials, _) => KEY,
         (_, "connection_failed" | "tls" | "redirected") => {
             "check that the server runs at the address that `agentx config show` names"
         }
@@ -96,6 +99,11 @@ mod tests {
         );
         let declined = hint_in_chat(Exit::Provider, "content_filter").unwrap_or_default();
         assert!(!declined.contains("/retry"), "{declined}");
+        let hint = hint_in_chat(Exit::Credentials, "unauthorized").unwrap_or_default();
+        assert!(
+            hint.contains("agentx resume --last") && !hint.contains("/retry"),
+            "a chat does not read a key again: {hint}"
+        );
         assert_eq!(hint_in_chat(Exit::Failed, "something_else"), None);
     }
 }

@@ -103,6 +103,11 @@ pub(crate) fn notes(loaded: &Loaded) -> String {
     for warning in &loaded.warnings {
         text.push_str(&format!("warning: {warning}\n"));
     }
+    for mistake in &loaded.broken {
+        text.push_str(&format!(
+            "warning: this folder is not trusted, so its file is left out: {mistake}\n"
+        ));
+    }
     for ignored in &loaded.ignored {
         text.push_str(&format!(
             "note: `{}` is left out: {} ({})\n",

@@ -12,16 +12,58 @@ use crate::start::is_demo;
 /// So many names are told.
 const NAMES: usize = 8;
 
-/// Makes the one model of such a server the one to ask, and says so.
+/// Makes the model that is asked the one of a server of the person's own: its only one where none is named, and the one that is named
+/// where only that server knows it. Says so where nobody named it.
 ///
 /// # Errors
-/// Where it has several or none, or does not say which: to ask it for the default model of a vendor would make no sense.
+/// Where none is named and it has several or none, or does not say which: to ask it for the default model of a vendor would make no sense.
 pub(crate) async fn settle(settings: &mut Settings, console: &mut Console) -> Result<(), CliError> {
-    let Some(provider) = own_server(settings) else {
+    if settings.connect.is_some() {
         return Ok(());
+    }
+    if let Some(named) = settings.model.clone() {
+        if let Some(known) = known_to_own_server(settings, &named.value).await {
+            settings.model = Some(Sourced::new(known, named.origin));
+        }
+        return Ok(());
+    }
+    if let Some(only) = only_model(settings).await? {
+        let (id, at) = (visible(&only.id), visible(&only.at));
+        console.say(&format!(
+            "note: using {id}, the only model of the server at {at}\n"
+        ));
+        settings.model = Some(Sourced::new(only.name(), Origin::Default));
+    }
+    Ok(())
+}
+
+/// The only model of a server.
+pub(crate) struct OnlyModel {
+    provider: String,
+    /// As the server calls it.
+    id: String,
+    /// The address of the server.
+    at: String,
+}
+
+impl OnlyModel {
+    /// `PROVIDER/ID`.
+    pub(crate) fn name(&self) -> String {
+        format!("{}/{}", self.provider, self.id)
+    }
+}
+
+/// The only model of a server of the person's own, where no model is named and that server is asked; `None` where the settings say what is
+/// asked.
+///
+/// # Errors
+/// As [`settle`].
+pub(crate) async fn only_model(settings: &Settings) -> Result<Option<OnlyModel>, CliError> {
+    let Some(provider) = own_server(settings) else {
+        return Ok(None);
     };
     let Some(asked) = models_of_server(settings, &provider.name).await else {
-        return Ok(());
+        return Ok(None);
     };
     let (name, at) = (&provider.name, visible(&provider.base_url));
     let choose = |example: &str| {
@@ -34,28 +76,31 @@ pub(crate) async fn settle(settings: &mut Settings, console: &mut Console) -> Re
             "no model is named, and the server at {at} does not say which it has: {}",
             visible(&why)
         );
-        CliError::usage(message, choose("NAME"))
+        CliError::usage(
+            message,
+            format!(
+                "start the server; if it runs and has no list of its models, {}",
+                choose("NAME")
+            ),
+        )
     })?;
     if provider
         .default_model
         .as_ref()
         .is_some_and(|usual| models.contains(usual))
     {
-        return Ok(());
+        return Ok(None);
     }
     match &models[..] {
         [] => Err(CliError::usage(
             format!("no model is named, and the server at {at} has none"),
             "load one there, then try again",
         )),
-        [one] => {
-            console.say(&format!(
-                "note: the server at {at} has one model, {}: it is asked\n",
-                visible(one)
-            ));
-            settings.model = Some(Sourced::new(format!("{name}/{one}"), Origin::Default));
-            Ok(())
-        }
+        [one] => Ok(Some(OnlyModel {
+            provider: provider.name.clone(),
+            id: one.clone(),
+            at: provider.base_url.clone(),
+        })),
         [first, ..] => {
             let told: Vec<String> = models.iter().take(NAMES).map(|model| visible(model)).collect();
             let more = match models.len().saturating_sub(NAMES) {
@@ -68,6 +113,42 @@ pub(crate) async fn settle(settings: &mut Settings, console: &mut Console) -> Re
             );
             Err(CliError::usage(message, choose(&visible(first))))
         }
+    }
+}
+
+/// `PROVIDER/NAME` of a model that only a server of the person's own knows.
+pub(crate) async fn known_to_own_server(settings: &Settings, name: &str) -> Option<String> {
+    if is_demo(name) || settings.choose_model(name, &[]).is_ok() {
+        return None;
+    }
+    for provider in own_servers(settings) {
+        let listed = models_of_server(settings, &provider.name).await;
+        if let Some(Ok(models)) = listed
+            && models.iter().any(|model| model == name)
+        {
+            return Some(format!("{}/{name}", provider.name));
+        }
+    }
+    None
+}
+
+/// The providers of OpenAI's protocol at an address that a person gave. (Gateways of Anthropic's protocol serve Claude under its own names.)
+pub(crate) fn own_servers(settings: &Settings) -> impl Iterator<Item = &ProviderSettings> {
+    settings.providers.iter().filter(|provider| {
+        let api = settings.catalog.provider(&provider.name).map(|entry| entry.api);
+        provider.base_url_given && provider.is_connected() && api == Some(Api::OpenaiChat)
+    })
+}
+
+/// Refuses to let the demo answer a command that is given to a model: its exit code and text would pass for those of one.
+///
+/// # Errors
+/// Where no model is connected, and neither the demo nor a file of answers is named.
+pub(crate) fn check_connected(settings: &Settings) -> Result<(), CliError> {
+    let is_asked = settings.connect.is_none() && settings.model.is_none();
+    match is_asked && is_demo(&settings.model_or_default().value) && settings.scripted_answers.is_empty() {
+        true => Err(CliError::NoModel),
+        false => Ok(()),
     }
 }
 
@@ -126,8 +207,23 @@ pub(crate) fn note_of_demo(settings: &Settings, model: &ModelSpec) -> Option<&'s
     )
 }
 
-/// The provider whose default model would be asked, where a person has named its server and no model.
-fn own_server(settings: &Settings) -> Option<ProviderSettings> {
+/// What a person should know who goes on with a session: that the demo answers in it although a model is connected since, or that its
+/// model cannot be asked for want of a key.
+pub(crate) fn note_of_session(settings: &Settings, model: &ModelSpec) -> Option<String> {
+    const OTHER: &str = "`/model` lists what can be asked, `/model NAME` asks another from here on";
+    if model.api == Api::Scripted {
+        let is_wanted = is_demo(&settings.model_or_default().value) || !settings.scripted_answers.is_empty();
+        return (!is_wanted).then(|| format!("note: the offline demo answers in this session; {OTHER}\n"));
+    }
+    let variable = settings.provider(&model.provider)?.missing_variable()?;
+    let id = visible(&model.id);
+    Some(format!(
+        "note: the model of this session, {id}, needs a key, and {variable} is not set; {OTHER}\n"
+    ))
+}
+
+/// The server of the person's own whose model would be asked, where no model is named.
+pub(crate) fn own_server(settings: &Settings) -> Option<ProviderSettings> {
     if settings.model.is_some() || settings.connect.is_some() {
         return None;
     }
@@ -139,7 +235,5 @@ fn own_server(settings: &Settings) -> Option<ProviderSettings> {
     };
     let usual = connected().find(|provider| provider.default_model.is_some());
     let first = usual.or_else(|| connected().find(|provider| provider.base_url_given))?;
-    // Gateways of Anthropic's protocol serve Claude under its own names.
-    let api = settings.catalog.provider(&first.name)?.api;
-    (first.base_url_given && api == Api::OpenaiChat).then(|| first.clone())
+    own_servers(settings).find(|own| own.name == first.name).cloned()
 }

@@ -13,7 +13,7 @@ use crate::read::{self, Flag, Layer};
 use crate::trust::Ignored;
 use crate::workspace::{self, Own};
 use crate::yaml::MAX_BYTES;
-use crate::{At, ConfigError, Folder, Mistake, Place, Places, Settings};
+use crate::{At, ConfigError, Folder, FolderTrust, Mistake, Place, Places, Settings};
 
 /// What is needed to make settings.
 pub struct Request<'a> {
@@ -34,6 +34,8 @@ pub struct Loaded {
     pub merged: Merged,
     /// What is accepted but should be mended.
     pub warnings: Vec<Mistake>,
+    /// What is wrong with the file of a workspace that is not trusted. It is left out, so that no folder can keep a person from working.
+    pub broken: Vec<Mistake>,
     /// What a workspace set in vain: most where it is not trusted, little where it is.
     pub ignored: Vec<Ignored>,
     /// What the workspace's settings lead to where it is trusted, in sentences: where prompts and keys go, what is run.
@@ -86,19 +88,15 @@ fn load_with(request: Request<'_>, mut found: Found) -> Result<Loaded, ConfigErr
     let user = found.read(FileLayer::User(places.user_file.clone()), places.user_file_named)?;
     let environment = read::environment(&catalog, lookup, &mut found.mistakes);
     let flags = read::flags(&flags, &mut found.mistakes);
-    // In a home directory that is a workspace both may be the same file: then it is the user's.
-    let workspace = match same_file(&places.user_file, &places.workspace_file) {
-        true => None,
-        false => found.read(FileLayer::Workspace(places.workspace_file.clone()), false)?,
-    };
     let user_layer = user.as_ref().map(|file| file.layer.clone()).unwrap_or_default();
     let defaults = read::defaults(&catalog);
     let mut keys = [models::keys(&defaults, lookup), models::keys(&user_layer, lookup)].concat();
     let mut merged = Merged::of([defaults, user_layer]);
     let own = Merged::of([merged.clone().into_layer(), environment.clone(), flags.clone()]);
     let trust_dir = assemble::data_dir(&own, &places);
-    let files = files(&places, user.is_some(), workspace.is_some());
     let folder = folder(&trust_dir, &places, lookup);
+    let (workspace, broken) = found.workspace(&places, &folder)?;
+    let files = files(&places, user.is_some(), workspace.is_some());
     let of_person = Own {
         merged: &own,
         keys: &keys,
@@ -122,6 +120,7 @@ fn load_with(request: Request<'_>, mut found: Found) -> Result<Loaded, ConfigErr
         settings,
         merged,
         warnings: found.warnings,
+        broken,
         ignored: admitted.ignored,
         effects: admitted.effects,
         says: admitted.says,
@@ -184,6 +183,29 @@ pub(crate) struct ReadFile {
 }
 
 impl Found {
+    /// The file of the workspace, and what is wrong with it where the folder is not trusted.
+    fn workspace(
+        &mut self,
+        places: &Places,
+        folder: &Folder,
+    ) -> Result<(Option<ReadFile>, Vec<Mistake>), ConfigError> {
+        // In a home directory that is a workspace both may be the same file: then it is the user's.
+        if same_file(&places.user_file, &places.workspace_file) {
+            return Ok((None, Vec::new()));
+        }
+        let before = self.mistakes.len();
+        let file = self.read(FileLayer::Workspace(places.workspace_file.clone()), false);
+        if folder.trust == FolderTrust::Trusted {
+            return Ok((file?, Vec::new()));
+        }
+        let mut broken = self.mistakes.split_off(before);
+        let file = file.unwrap_or_else(|error| {
+            broken.push(whole_file(&places.workspace_file, error.to_string()));
+            None
+        });
+        Ok((file, broken))
+    }
+
     /// `None` where the file does not exist and does not have to.
     fn read(&mut self, layer: FileLayer, required: bool) -> Result<Option<ReadFile>, ConfigError> {
         let path = layer.path().to_owned();
@@ -200,18 +222,8 @@ impl Found {
             Err(error) => return Err(ConfigError::file(path, error)),
         };
         let Ok(text) = std::str::from_utf8(&bytes) else {
-            let place = Place {
-                file: path.into(),
-                line: 1,
-                column: 1,
-            };
-            let what = "the file is not UTF-8".to_owned();
-            self.mistakes.push(Mistake {
-                at: At::File(place),
-                key: String::new(),
-                what,
-                nearest: None,
-            });
+            self.mistakes
+                .push(whole_file(&path, "the file is not UTF-8".to_owned()));
             return Ok(Some(ReadFile {
                 layer: Layer::default(),
                 bytes,
@@ -221,6 +233,21 @@ impl Found {
         self.mistakes.extend(mistakes);
         self.warnings.extend(warnings);
         Ok(Some(ReadFile { layer, bytes }))
+    }
+}
+
+/// What is wrong with a file as a whole.
+fn whole_file(path: &Path, what: String) -> Mistake {
+    let place = Place {
+        file: path.into(),
+        line: 1,
+        column: 1,
+    };
+    Mistake {
+        at: At::File(place),
+        key: String::new(),
+        what,
+        nearest: None,
     }
 }
 

@@ -226,7 +226,7 @@ pub(crate) fn providers(
         ProviderSettings {
             name: entry.name.clone(),
             base_url: entry.base_url.clone(),
-            needs_key: entry.needs_key,
+            needs_key: entry.needs_key && entry.auth != AuthStyle::None,
             default_model: entry.default_model.clone(),
             base_url_given,
             key,

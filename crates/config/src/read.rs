@@ -53,7 +53,8 @@ pub(crate) fn defaults(catalog: &Catalog) -> Layer {
     layer
 }
 
-/// The layer of the environment.
+/// The layer of the environment. A bearer token (`ANTHROPIC_AUTH_TOKEN`) counts more than a key, as in Claude Code
+/// (<https://code.claude.com/docs/en/llm-gateway-connect>).
 pub(crate) fn environment(
     catalog: &Catalog,
     lookup: &dyn Fn(&str) -> Option<String>,
@@ -74,6 +75,19 @@ pub(crate) fn environment(
             continue;
         };
         layer.take(path, &words, Origin::Env(name.clone()), At::Env(name), mistakes);
+    }
+    for provider in catalog.providers() {
+        let Some(name) = &provider.token_env else { continue };
+        if lookup(name).is_none_or(|token| token.trim().is_empty()) {
+            continue;
+        }
+        let path = |key: &str| KeyPath::dotted("providers").child(&provider.name).child(key);
+        let mut take = |key: &str, words: &str| {
+            let (origin, at) = (Origin::Env(name.clone()), At::Env(name.clone()));
+            layer.take(path(key), words, origin, at, mistakes);
+        };
+        take("api_key", &format!("${{{name}}}"));
+        take("auth", "bearer");
     }
     layer
 }

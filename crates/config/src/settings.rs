@@ -189,24 +189,13 @@ impl ProviderSettings {
         self.key.value()
     }
 
-    /// The variable whose value is missing; `None` where the provider can be asked. A server on this machine is asked
-    /// without a key.
+    /// The variable whose value is missing; `None` where the provider can be asked. A server on this machine needs a key too, where its
+    /// provider does.
     pub fn missing_variable(&self) -> Option<&str> {
         match &self.key {
-            ProviderKey::Env { name, value: None } if self.needs_key && !self.is_local() => Some(name),
+            ProviderKey::Env { name, value: None } if self.needs_key => Some(name),
             _ => None,
         }
-    }
-
-    /// Whether it runs on this machine.
-    pub fn is_local(&self) -> bool {
-        let rest = self.base_url.split_once("://").map_or("", |(_, rest)| rest);
-        let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
-        let host = match authority.strip_prefix('[') {
-            Some(v6) => v6.split(']').next().unwrap_or_default(),
-            None => authority.split(':').next().unwrap_or_default(),
-        };
-        host == "localhost" || host.parse::<std::net::IpAddr>().is_ok_and(|ip| ip.is_loopback())
     }
 
     /// Whether someone connected it: it has a key, or it is a server that a person named.

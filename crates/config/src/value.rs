@@ -223,10 +223,15 @@ fn url(words: &str) -> Result<String, String> {
         return Err("an address cannot hold a user or a password; give the key with `api_key_env`".into());
     }
     let wrong = || format!("expected {}, found {words:?}", Kind::Url.expects());
+    let lacks_scheme =
+        || match words.contains("://") || words.contains(char::is_whitespace) || words.is_empty() {
+            true => wrong(),
+            false => format!("{}; did you mean `http://{words}`?", wrong()),
+        };
     let rest = words
         .strip_prefix("https://")
         .or_else(|| words.strip_prefix("http://"))
-        .ok_or_else(wrong)?;
+        .ok_or_else(lacks_scheme)?;
     let host = rest.split(['/', '?', '#']).next().unwrap_or_default();
     let is_odd = |c: char| c.is_control() || c.is_whitespace() || c == '#';
     if host.is_empty() || words.chars().any(is_odd) {

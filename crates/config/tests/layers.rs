@@ -353,6 +353,57 @@ fn the_model_follows_from_what_is_connected() {
 }
 
 #[test]
+fn a_bearer_token_is_sent_as_one_and_counts_more_than_the_key() {
+    let headers = |desk: Desk| {
+        let settings = desk.load().unwrap().settings;
+        let key = settings
+            .provider("anthropic")
+            .and_then(|provider| provider.key().cloned());
+        let entry = settings.catalog.provider("anthropic").unwrap();
+        let mut sent = entry.headers(key.as_ref().map(agentx_config::Secret::expose));
+        sent.retain(|(name, _)| ["x-api-key", "authorization"].contains(name));
+        sent
+    };
+    let keyed = || Desk::new().env("ANTHROPIC_API_KEY", "made-up-key");
+    let bearer = [("authorization", "Bearer made-up-token".to_owned())];
+    assert_eq!(headers(keyed()), [("x-api-key", "made-up-key".to_owned())]);
+    assert_eq!(
+        headers(keyed().env("ANTHROPIC_AUTH_TOKEN", "made-up-token")),
+        bearer
+    );
+    assert_eq!(
+        headers(Desk::new().env("ANTHROPIC_AUTH_TOKEN", "made-up-token")),
+        bearer
+    );
+    assert_eq!(
+        headers(keyed().env("ANTHROPIC_AUTH_TOKEN", " ")),
+        [("x-api-key", "made-up-key".to_owned())]
+    );
+}
+
+#[test]
+fn a_provider_that_needs_a_key_needs_it_on_this_machine_too() {
+    let missing = |desk: Desk| {
+        let settings = desk.load().unwrap().settings;
+        let provider = settings.provider("anthropic").unwrap();
+        (
+            provider.missing_variable().map(str::to_owned),
+            provider.is_connected(),
+        )
+    };
+    let local = || Desk::new().env("ANTHROPIC_BASE_URL", "http://127.0.0.1:9");
+    assert_eq!(missing(local()), (Some("ANTHROPIC_API_KEY".to_owned()), false));
+    assert_eq!(
+        missing(local().env("ANTHROPIC_API_KEY", "made-up-key")),
+        (None, true)
+    );
+    assert_eq!(
+        missing(local().user("providers:\n  anthropic: {auth: none}\n")),
+        (None, true)
+    );
+}
+
+#[test]
 fn every_built_in_provider_is_reached_where_its_variable_says() {
     for provider in agentx_llm::Catalog::builtin().providers() {
         let variable = format!("{}_BASE_URL", provider.name.to_uppercase());

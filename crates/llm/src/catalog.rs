@@ -32,6 +32,8 @@ pub struct ProviderEntry {
     pub base_url_env: Option<String>,
     /// The environment variable that holds the key, if there is one.
     pub key_env: Option<String>,
+    /// The environment variable that holds a token to send as `authorization: Bearer`, and counts more than the key, if there is one.
+    pub token_env: Option<String>,
     /// How the key is sent.
     pub auth: AuthStyle,
     /// Whether nothing works without a key.

@@ -40,6 +40,9 @@ pub(crate) struct AddRuleArgs {
     pub(crate) effect: String,
     /// The tool's name; `*` stands for any run of characters
     pub(crate) tool: String,
+    /// Of bash: the command line; the same as --argument
+    #[arg(value_name = "PATTERN", conflicts_with = "argument")]
+    pub(crate) command: Option<String>,
     /// The command line, or the arguments as JSON
     #[arg(long, value_name = "PATTERN")]
     pub(crate) argument: Option<String>,

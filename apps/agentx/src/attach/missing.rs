@@ -25,16 +25,16 @@ pub(super) fn note(name: &str, workspace: &Path) -> Option<String> {
     }
     match (similar(name, workspace), is_path(name, workspace)) {
         (Some(near), _) => Some(format!(
-            "there is no file {shown}, so none went along; did you mean @{}?",
+            "there is no file {shown}, so nothing was attached; did you mean @{}?",
             visible(&near)
         )),
-        (None, true) => Some(format!("there is no file {shown}, so none went along")),
+        (None, true) => Some(format!("there is no file {shown}, so nothing was attached")),
         (None, false) => None,
     }
 }
 
 /// Whether it is written like a path: `./a`, `src/a` where `src` is there, `a.rs`.
-fn is_path(name: &str, workspace: &Path) -> bool {
+pub(super) fn is_path(name: &str, workspace: &Path) -> bool {
     let (directory, last) = name.rsplit_once('/').unwrap_or(("", name));
     let ending = last.rsplit_once('.').filter(|(stem, _)| !stem.is_empty());
     let has_ending = ending.is_some_and(|(_, ending)| {
@@ -110,7 +110,7 @@ mod tests {
             "docs/nosuch.md",
         ] {
             let note = of(name).unwrap_or_default();
-            assert_eq!(note, format!("there is no file {name}, so none went along"));
+            assert_eq!(note, format!("there is no file {name}, so nothing was attached"));
         }
         assert!(of("src/").is_some_and(|note| note.contains("is a directory")));
         for name in [

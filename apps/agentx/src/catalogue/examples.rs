@@ -71,6 +71,7 @@ fn settings() -> Vec<CliError> {
             variable: "ANTHROPIC_API_KEY".into(),
             user_file: "config.yaml".into(),
         },
+        CliError::NoModel,
     ]
 }
 

@@ -14,6 +14,9 @@ pub(super) const MOMENT: Duration = Duration::from_millis(300);
 /// Who means to stop a run presses the key so soon after it has ended by itself, not knowing it yet.
 const BELATED: Duration = Duration::from_secs(1);
 
+/// Who presses the key that leaves twice within so long means it.
+const AGAIN: Duration = Duration::from_secs(3);
+
 /// When a person typed, and since when they are asked.
 #[derive(Debug, Default)]
 pub(super) struct Attention {
@@ -27,6 +30,8 @@ pub(super) struct Attention {
     pressed: Option<Instant>,
     /// When a run came to its end by itself.
     ended: Option<Instant>,
+    /// The last press of the key that leaves, where it did not.
+    wants_to_leave: Option<Instant>,
 }
 
 impl Attention {
@@ -79,6 +84,12 @@ impl Attention {
     /// Whether a key that stops what runs was meant for the run that has just ended; the next one is not.
     pub(super) fn meant_to_stop(&mut self, now: Instant) -> bool {
         self.ended.take().is_some_and(|ended| now < ended + BELATED)
+    }
+
+    /// The key that stops was pressed and nothing runs; says whether the chat is left, which takes two presses.
+    pub(super) fn leaves(&mut self, now: Instant) -> bool {
+        let before = self.wants_to_leave.replace(now);
+        before.is_some_and(|before| now < before + AGAIN)
     }
 
     /// A key that answers at once was pressed; says whether it does.
@@ -166,6 +177,20 @@ mod tests {
         assert!(!attention.meant_to_stop(start + millis(999)), "it was said");
         attention.ended(start);
         assert!(!attention.meant_to_stop(start + millis(1_000)));
+    }
+
+    #[test]
+    fn leaving_takes_a_second_press_soon_after_the_first() {
+        let (mut attention, start) = (Attention::default(), Instant::now());
+        assert!(!attention.leaves(start));
+        assert!(attention.leaves(start + millis(2_999)));
+        let mut attention = Attention::default();
+        assert!(!attention.leaves(start));
+        assert!(
+            !attention.leaves(start + AGAIN),
+            "too late: it is the first one again"
+        );
+        assert!(attention.leaves(start + AGAIN + millis(10)));
     }
 
     #[test]

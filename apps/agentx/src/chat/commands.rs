@@ -1,6 +1,6 @@
 //! What the commands of a chat do.
 
-use agentx::config::FolderTrust;
+use agentx::config::{FolderTrust, Origin, Sourced};
 use agentx::runtime::{SessionQuery, SessionState, takes_no_pictures};
 use agentx::types::wire::WheelWish;
 use agentx::types::{ApprovalMode, ConfigChange};
@@ -13,7 +13,7 @@ use crate::new_agent::NewAgent;
 use crate::render::clean::visible;
 use crate::render::table::table;
 use crate::render::units;
-use crate::seat;
+use crate::{seat, usual_model};
 
 /// How many sessions `/sessions` lists.
 const LISTED_SESSIONS: usize = 10;
@@ -24,7 +24,7 @@ impl Chat<'_> {
         let text = match command {
             Slash::Help => Ok(self.help()),
             Slash::Quit => Ok(String::new()),
-            Slash::Model(None) => Ok(self.list_models()),
+            Slash::Model(None) => self.list_models().await,
             Slash::Model(Some(name)) => self.use_model(&name).await,
             Slash::Status => self.status().await,
             Slash::Usage(by) => self.usage(by).await,
@@ -70,22 +70,34 @@ impl Chat<'_> {
         }
     }
 
-    fn list_models(&self) -> String {
-        let chosen = match &self.seat {
-            Seat::New(agent) => agent.config.model.id.clone(),
-            Seat::Open { .. } => self.settings.model_or_default().value,
+    async fn list_models(&mut self) -> Result<String, CliError> {
+        let model = match (&self.seat, self.state().await?) {
+            (_, Some(state)) => state.config.model,
+            (Seat::New(agent), None) => agent.config.model.clone(),
+            (Seat::Open { .. }, None) => return Ok(String::new()),
         };
-        let all = self.place.runtime().models();
+        let chosen = format!("{}/{}", model.provider, model.id);
+        let mut all = self.place.runtime().models();
+        let mut notes = String::new();
+        if self.place.remote().is_none() {
+            let mut settings = self.settings.clone();
+            settings.model = Some(Sourced::new(chosen.clone(), Origin::Default));
+            let listed = async {
+                let notes = models::with_own_servers(&mut settings, &mut all).await;
+                Ok((notes, all))
+            };
+            (notes, all) = self.wait_for(listed).await?;
+        }
         let (usable, others): (Vec<_>, Vec<_>) = all.into_iter().partition(|info| info.missing.is_none());
         let list = models::render(&usable, &chosen, self.console.terminal.width);
-        match others.len() {
-            0 => list,
+        Ok(match others.len() {
+            0 => format!("{list}{notes}"),
             others => format!(
-                "{list}{} without a key: {}\n",
+                "{list}{notes}{} without a key: {}\n",
                 units::counted(others, "model"),
                 self.place.command("models")
             ),
-        }
+        })
     }
 
     /// Changes the agent from here on, which the status row shows at once.
@@ -106,10 +118,19 @@ impl Chat<'_> {
     }
 
     async fn use_model(&mut self, name: &str) -> Result<String, CliError> {
-        let model = seat::model(self.place, self.settings, Some(name))?;
+        let (place, settings) = (self.place, self.settings);
+        let model = match seat::model(place, settings, Some(name)) {
+            Err(CliError::UnknownModel { .. }) if place.remote().is_none() => {
+                let known = self
+                    .wait_for(async { Ok(usual_model::known_to_own_server(settings, name).await) })
+                    .await?;
+                seat::model(place, settings, Some(known.as_deref().unwrap_or(name)))?
+            }
+            known => known?,
+        };
         let id = model.id.clone();
         self.change(ConfigChange::Model(Box::new(model))).await?;
-        let said = format!("{} is asked from here on", visible(&id));
+        let said = format!("using {} from here on", visible(&id));
         Ok(match self.note_of_pictures().await? {
             Some(note) => format!("{said}\n{}", self.console.out_style().warn(&visible(&note))),
             None => said,

@@ -10,7 +10,9 @@ use crate::render::clean::visible;
 use crate::render::conversation;
 
 /// The notice for an interrupt that arrives after the run has ended.
-const ENDED: &str = "it has just ended by itself; the same key again leaves";
+const ENDED: &str = "The answer had already ended. Ctrl-C again leaves AgentX.";
+/// The notice for an interrupt where nothing runs.
+const AGAIN: &str = "Ctrl-C again leaves AgentX.";
 
 /// Whether the line is a word that leaves the chat, such as `exit`, rather than a message.
 pub(super) fn is_exit(line: &str) -> bool {
@@ -62,20 +64,14 @@ impl Chat<'_> {
         self.desk.is_busy() || self.cast.is_at_work()
     }
 
-    /// Stops what runs; leaves when nothing does, or when the person asks again.
+    /// Stops what runs; leaves when nothing does and the person asks twice, or when they ask again while it stops.
     pub(super) async fn stop(&mut self) -> Result<Flow, CliError> {
-        if let Face::Editor { screen, .. } = &mut self.face
-            && !self.desk.is_busy()
-            && self.attention.meant_to_stop(Instant::now())
-        {
-            screen.set_hint(ENDED.to_owned());
-            return Ok(Flow::On);
+        let is_stopping = self.desk.is_busy() && self.desk.stopping;
+        if is_stopping {
+            return Ok(Flow::Leave(Exit::Interrupted));
         }
         if !self.works() || self.desk.stopping {
-            return Ok(match self.desk.is_busy() {
-                true => Flow::Leave(Exit::Interrupted),
-                false => self.leave(),
-            });
+            return Ok(self.leave_if_meant());
         }
         let Seat::Open { session, .. } = &self.seat else {
             return Ok(Flow::Leave(Exit::Ok));
@@ -93,6 +89,22 @@ impl Chat<'_> {
             self.failed(error)?;
         }
         Ok(Flow::On)
+    }
+
+    /// Leaves on the second press of the key: what it was meant to stop may have ended before it was pressed. Without a terminal there is
+    /// no second one.
+    fn leave_if_meant(&mut self) -> Flow {
+        let now = Instant::now();
+        let has_just_ended = self.attention.meant_to_stop(now);
+        if matches!(self.face, Face::Lines { eager: false }) || self.attention.leaves(now) {
+            return self.leave();
+        }
+        let notice = if has_just_ended { ENDED } else { AGAIN };
+        match &mut self.face {
+            Face::Editor { screen, .. } => screen.set_hint(notice.to_owned()),
+            Face::Lines { .. } => self.transcript.in_passing(notice),
+        }
+        Flow::On
     }
 
     /// Says on leaving what becomes of the calls that nobody has answered. Where nothing can be saved any more they stay asked.

@@ -19,7 +19,7 @@ pub(crate) mod jobs;
 pub(crate) mod leaving;
 mod line;
 pub(crate) mod lost;
-mod own_editor;
+pub(crate) mod own_editor;
 pub(crate) mod painting;
 pub(crate) mod past;
 pub(crate) mod pastes;

@@ -76,8 +76,8 @@ impl Drop for Draft {
     }
 }
 
-/// The person's editor, as they name it.
-fn wanted_editor(lookup: impl Fn(&str) -> Option<String>) -> String {
+/// The person's editor, as they name it; `vi` where they name none.
+pub(crate) fn wanted_editor(lookup: impl Fn(&str) -> Option<String>) -> String {
     let named = ["VISUAL", "EDITOR"].into_iter().filter_map(lookup);
     let mut named = named.filter(|name| !name.trim().is_empty());
     named.next().unwrap_or_else(|| "vi".to_owned())

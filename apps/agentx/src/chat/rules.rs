@@ -145,12 +145,17 @@ impl Chat<'_> {
         let rule = rules.remove(index);
         // What cannot be taken out of the file stays in the session too.
         let file = match self.in_file(&rule) {
-            Some(written) => remove_from_file(&written)?,
-            None => String::new(),
+            Some(written) => Some(remove_from_file(&written)?),
+            None => None,
         };
         self.change(ConfigChange::Rules(rules)).await?;
-        let words = visible(&show_rule(&rule));
-        Ok(format!("{file}holds no more in this session: {words}"))
+        Ok(match file {
+            Some(file) => format!("{}; no longer in force", file.trim_end()),
+            None => format!(
+                "no longer in force in this session: {}",
+                visible(&show_rule(&rule))
+            ),
+        })
     }
 
     fn origin(&self, rule: &Rule) -> String {

@@ -24,7 +24,7 @@ use super::status::end_group;
 use super::terminal::Input;
 use super::{Chat, Face, Flow, Seat, next_delivery};
 use crate::error::CliError;
-use crate::render::answers::is_number;
+use crate::render::answers::is_nearly_answer;
 use crate::render::approval;
 use crate::render::clean::visible;
 use crate::render::conversation;
@@ -269,7 +269,7 @@ impl Chat<'_> {
         if line.trim().is_empty() {
             return Ok(Flow::On);
         }
-        if is_number(&line) && self.asks_in_line() {
+        if is_nearly_answer(&line) && self.asks_in_line() {
             let note = self.desk.answers.wrong(&line);
             self.transcript.in_passing(&note);
             return Ok(Flow::On);

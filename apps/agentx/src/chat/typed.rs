@@ -13,7 +13,7 @@ use super::terminal::Input;
 use super::xterm;
 use super::{Chat, Face, Flow, Seat, reading};
 use crate::error::CliError;
-use crate::render::answers::is_number;
+use crate::render::answers::is_nearly_answer;
 use crate::render::approval::{self, Answer};
 use crate::render::clean::visible;
 use crate::render::conversation;
@@ -164,7 +164,7 @@ impl Chat<'_> {
             if line.trim().is_empty() {
                 return Ok(Flow::On);
             }
-            if is_number(line) {
+            if is_nearly_answer(line) {
                 let note = self.desk.answers.wrong(line);
                 self.transcript.in_passing(&note);
                 return Ok(Flow::On);

@@ -179,11 +179,17 @@ fn add(
         let hint = near_tools(&args.tool, tools);
         return Err(CliError::usage(format!("there is no tool {:?}", args.tool), hint));
     }
+    if let Some(pattern) = args.command.as_ref().filter(|_| args.tool != "bash") {
+        let message = format!("what {pattern:?} is a pattern of is not said");
+        let hint =
+            format!("name it: --path '{pattern}', or --argument '{pattern}' for the arguments as JSON");
+        return Err(CliError::usage(message, hint));
+    }
     let rule = Rule {
         workspace: None,
         effect,
         tool: args.tool.clone(),
-        argument: args.argument.clone(),
+        argument: args.argument.clone().or_else(|| args.command.clone()),
         path: args.path.clone(),
     };
     let file = &loaded.settings.user_file;

@@ -32,6 +32,7 @@ use crate::render::result::ASKS_NOBODY;
 use crate::seat::{self, Target};
 use crate::signals::Signals;
 use crate::start;
+use crate::usual_model;
 
 /// Opens the chat, which begins with `prompt`.
 pub(crate) fn run(
@@ -148,7 +149,9 @@ async fn chat(
         (console.out_style(), console.terminal.width),
     );
     text.push_str(&what_differs(place, settings, config.approval, console));
-    let notes = [seat::note_of_cost(config), tools_change];
+    let other_model = usual_model::note_of_session(settings, &config.model);
+    let other_model = other_model.filter(|_| session.is_some() && place.remote().is_none());
+    let notes = [seat::note_of_cost(config), tools_change, other_model];
     notes
         .into_iter()
         .flatten()

@@ -4,8 +4,8 @@ mod change;
 
 use agentx::assembly::brings;
 use agentx::config::{
-    FileStatus, FolderTrust, Loaded, Origin, ProviderKey, Row, distrust, forget_folder, trust_folder,
-    workspace_bytes,
+    ConfigError, FileStatus, FolderTrust, Loaded, Origin, ProviderKey, Row, distrust, forget_folder,
+    trust_folder, workspace_bytes,
 };
 use serde_json::{Value, json};
 
@@ -18,7 +18,7 @@ use crate::render::clean::visible;
 use crate::render::fitted::fitted;
 use crate::render::table::table;
 use crate::start;
-use crate::usual_model::configured_providers;
+use crate::usual_model::{self, configured_providers};
 
 /// Runs one of the commands.
 pub(crate) fn run(command: &ConfigCommand, global: &Global, console: &mut Console) -> Result<Exit, CliError> {
@@ -80,7 +80,14 @@ fn show(loaded: &Loaded, json: bool, console: &mut Console) -> Result<(), CliErr
     let model = loaded.settings.model_or_default();
     console.out(&settings(&lines, console))?;
     if loaded.settings.model.is_none() {
-        console.out(&format!("\nno model is named; `{}` is asked\n", model.value))?;
+        let asked = match usual_model::own_server(&loaded.settings) {
+            Some(own) => format!(
+                "the server at {} is asked for its only model",
+                visible(&own.base_url)
+            ),
+            None => format!("`{}` is asked", model.value),
+        };
+        console.out(&format!("\nno model is named; {asked}\n"))?;
     }
     console.say_lines(&start::notes(loaded));
     Ok(())
@@ -183,6 +190,9 @@ fn counts(loaded: &Loaded, file: &FileStatus) -> bool {
 }
 
 fn check(loaded: &Loaded, console: &mut Console) -> Result<(), CliError> {
+    if !loaded.broken.is_empty() {
+        return Err(ConfigError::Mistakes(loaded.broken.clone()).into());
+    }
     console.say_lines(&start::notes(loaded));
     console.say_lines(&start::check_tools(loaded)?);
     console.say_lines(&missing_keys(loaded));

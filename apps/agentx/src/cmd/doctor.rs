@@ -109,8 +109,8 @@ pub(crate) fn run(args: &DoctorArgs, global: &Global, console: &mut Console) -> 
 }
 
 fn of_settings(loaded: &Loaded, offline: bool) -> Result<Vec<Check>, CliError> {
-    let settings = &loaded.settings;
-    let (model, provider) = setup::model(settings);
+    let (model, settings, provider) = block_on(async { Ok(setup::model(loaded, offline).await) })?;
+    let settings = &settings;
     let mut checks = vec![model];
     checks.extend(setup::keys(settings));
     checks.push(block_on(async {

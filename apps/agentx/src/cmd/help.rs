@@ -7,13 +7,18 @@ use crate::args::Cli;
 use crate::console::Console;
 use crate::error::CliError;
 use crate::exit::{self, Exit};
+use crate::render::fitted::fitted;
 use crate::render::table::table;
 
 /// Explains what was asked for.
 pub(crate) fn run(topic: &[String], console: &mut Console) -> Result<Exit, CliError> {
     let text = match topic {
         [word] if word == "exit-codes" => format!("Exit codes:\n\n{}", exit::table()),
-        [word] if word == "settings" => settings(),
+        [word] if word == "settings" => settings(match console.terminal.output {
+            true => console.terminal.width,
+            // Another program reads it.
+            false => usize::MAX,
+        }),
         words => command(words)?,
     };
     console.out(&text)?;
@@ -52,7 +57,7 @@ pub(crate) fn screen() -> String {
         "\nOptions:\n\
          \u{20} -m, --model <NAME>   Ask this model: an id, an alias, or PROVIDER/ID\n\
          \u{20}     --agent <NAME>   Talk to this agent of `.agentx/agents` or your own files\n\
-         \u{20} -y, --yes            Do whatever is asked for; --approve <WHO> says it finer\n\
+         \u{20} -y, --yes            Allow every call without asking, except what a deny rule forbids\n\
          \u{20}     --connect <URL>  Do it on the server at this address\n\
          \u{20}     --data <DIR>     Keep sessions in this directory\n\
          \u{20}     --json           Print lists and reports as JSON\n\
@@ -94,7 +99,14 @@ pub(crate) fn find<'a>(
     Ok(command)
 }
 
-fn settings() -> String {
+/// An example, and the variables that have no key of their own in the table.
+const EXAMPLE: &str = "Example:\n\n\
+    \u{20} model: local/my-model\n\
+    \u{20} providers:\n\
+    \u{20}   local: {base_url: http://localhost:9000/v1, auth: none}\n\n\
+    or without a file: export OPENAI_BASE_URL=http://localhost:9000/v1\n";
+
+fn settings(width: usize) -> String {
     let mut rows = vec![vec!["KEY".to_owned(), "TAKES".to_owned(), "MEANS".to_owned()]];
     for spec in KEYS {
         let default = spec
@@ -121,20 +133,56 @@ fn settings() -> String {
             .iter()
             .map(|(name, key)| vec![(*name).to_owned(), (*key).to_owned()]),
     );
+    variables.push(vec![
+        "NAME_BASE_URL".to_owned(),
+        "providers.name.base_url".to_owned(),
+    ]);
+    variables.push(vec![
+        "NAME_API_KEY".to_owned(),
+        "providers.name.api_key".to_owned(),
+    ]);
+    let whole = table(&rows, usize::MAX);
+    let fits = whole.lines().all(|line| agentx_terminal::width(line) <= width);
+    let keys = if fits { whole } else { in_rows(&rows, width) };
     format!(
         "Settings in config.yaml (`agentx config path` shows where), later layers win:\n\
-         defaults < user < workspace < environment < flags\n\n{}\n\
+         defaults < user < workspace < environment < flags\n\n{EXAMPLE}\n{keys}\n\
          † a workspace that is not trusted can only make it stricter\n\
          ‡ a workspace that is not trusted cannot set it\n\
          § only your own settings can, not a workspace's\n\nEnvironment:\n\n{}",
-        table(&rows, usize::MAX),
         table(&variables, usize::MAX)
     )
+}
+
+/// Each key with what it takes, and below it what it means, where a table has no room.
+fn in_rows(rows: &[Vec<String>], width: usize) -> String {
+    let mut text = String::new();
+    for row in rows.iter().skip(1) {
+        if let [key, takes, means] = &row[..] {
+            text.push_str(&format!("{key}: {takes}\n    {means}\n"));
+        }
+    }
+    fitted(&text, width)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn settings_fit_a_terminal_of_80_columns() {
+        let text = settings(80);
+        let long: Vec<&str> = text
+            .lines()
+            .filter(|line| agentx_terminal::width(line) > 80)
+            .collect();
+        assert!(long.is_empty(), "{long:#?}");
+        assert!(
+            text.contains("base_url: http://") && text.contains("NAME_BASE_URL"),
+            "{text}"
+        );
+        assert!(settings(usize::MAX).contains("KEY  "), "a table for who has room");
+    }
 
     #[test]
     fn every_help_fits_a_screen() {

@@ -13,6 +13,7 @@ use crate::render::clean::visible;
 use crate::render::table::table;
 use crate::render::units;
 use crate::start::is_demo;
+use crate::usual_model;
 
 /// Lists the models.
 pub(crate) async fn run(
@@ -24,7 +25,8 @@ pub(crate) async fn run(
     let mut models = place.runtime().models();
     let mut settings = loaded.settings.clone();
     if place.remote().is_none() {
-        own_servers(&mut settings, &mut models, console).await;
+        let notes = with_own_servers(&mut settings, &mut models).await;
+        console.say(&notes);
     }
     if json {
         console.out_pretty(&models)?;
@@ -39,22 +41,18 @@ pub(crate) async fn run(
 }
 
 /// Puts what servers of the person's own have in the place of the models that their vendor has, and has the model that is named in the list.
-/// Where no model is named, the one that such a server has is the one that is asked.
-async fn own_servers(settings: &mut Settings, models: &mut Vec<ModelInfo>, console: &mut Console) {
-    let providers = settings.providers.clone();
-    let speaks = |name: &str| settings.catalog.provider(name).map(|provider| provider.api);
-    let is_own = |provider: &ProviderSettings| {
-        let is_openai = speaks(&provider.name) == Some(Api::OpenaiChat);
-        provider.base_url_given && provider.is_connected() && is_openai
-    };
-    let own: Vec<&ProviderSettings> = providers.iter().filter(|provider| is_own(provider)).collect();
-    for provider in own {
+/// Where no model is named, the one that such a server has is the one that is asked. Returns a line for each server that does not say what
+/// it has.
+pub(crate) async fn with_own_servers(settings: &mut Settings, models: &mut Vec<ModelInfo>) -> String {
+    let own: Vec<ProviderSettings> = usual_model::own_servers(settings).cloned().collect();
+    let mut notes = String::new();
+    for provider in &own {
         let name = &provider.name;
         let known = match models_of_server(settings, name).await {
             Some(Ok(known)) => known,
             Some(Err(why)) => {
                 let note = format!("note: the server of {name} does not say which models it has: {why}\n");
-                console.say(&format!("{}\n", visible(note.trim_end())));
+                notes.push_str(&format!("{}\n", visible(note.trim_end())));
                 continue;
             }
             None => continue,
@@ -90,6 +88,7 @@ async fn own_servers(settings: &mut Settings, models: &mut Vec<ModelInfo>, conso
     if let Some(named) = settings.model.clone() {
         add(settings, models, &named.value);
     }
+    notes
 }
 
 /// Adds a model of this name, where the list has none and it can be asked.

@@ -25,17 +25,19 @@ pub(crate) fn note(loaded: &Loaded) -> String {
     }
     let brings = brings(&loaded.settings);
     let trust = loaded.settings.folder.trust;
-    let text = match trust {
-        FolderTrust::Trusted => changed(&brings),
-        FolderTrust::ReadOnly => left_out(&brings, trust) + &followed(&brings, READ_ONLY),
-        FolderTrust::Unknown | FolderTrust::Restricted => left_out(&brings, trust),
+    let (out, followed) = match trust {
+        FolderTrust::Trusted => (changed(&brings), followed(&brings, TRUSTED)),
+        FolderTrust::ReadOnly => (left_out(&brings, trust), followed(&brings, READ_ONLY)),
+        FolderTrust::Unknown | FolderTrust::Restricted => (left_out(&brings, trust), String::new()),
     };
-    match text.is_empty() {
-        true => text,
-        false => {
-            format!("{text}hint: `agentx config trust --show` shows it, `agentx config trust` loads it\n")
+    let hint = match (out.is_empty(), followed.is_empty()) {
+        (true, true) => return String::new(),
+        (false, _) => "`agentx config trust --show` shows it, `agentx config trust` loads it",
+        (true, false) => {
+            "`agentx config trust --show` shows what changed; `agentx config trust --restricted` stops following it"
         }
-    }
+    };
+    format!("{out}{followed}hint: {hint}\n")
 }
 
 fn left_out(brings: &Brings, trust: FolderTrust) -> String {
@@ -69,19 +71,18 @@ fn counts(file: &Brought, trust: FolderTrust) -> bool {
             || (trust == FolderTrust::Restricted && file.standing == Standing::Accepted))
 }
 
-/// What changed in a folder that is trusted: what runs is left out, instructions are followed.
+/// What changed in a folder that is trusted and is left out: what runs.
 fn changed(brings: &Brings) -> String {
     // Settings whose files do not count are named one by one already; what Git runs is named where Git is asked about.
     let is_left_out = |file: &Brought| matches!(file.role, Role::Settings | Role::Definition);
     let out = not_accepted(brings, is_left_out);
-    let note = match out.is_empty() {
+    match out.is_empty() {
         true => String::new(),
         false => format!(
             "note: new or changed since you {TRUSTED}, so not loaded: {}\n",
             listed(&out)
         ),
-    };
-    note + &followed(brings, TRUSTED)
+    }
 }
 
 /// Which instructions are followed that were others when the person said something about the folder.

@@ -47,11 +47,16 @@ fn first(loaded: &Loaded, brings: &Brings, console: &mut Console) -> Result<Answ
         true => "load its files; AgentX still asks before changes and commands",
         false => "load all of this; its settings decide what is asked about",
     };
+    let has_instructions = brings.files.iter().any(|file| file.role == Role::Instructions);
+    let unless_said = match has_instructions {
+        true => " (its instructions if you say so next)",
+        false => "",
+    };
     let screen = format!(
         "This folder is new to AgentX:\n{}\n{}\n\
          1  trust it    {trusts}\n\
          2  read only   load its instructions; nothing is changed or run\n\
-         3  restricted  load nothing of it\n",
+         3  ignore it   load none of its files{unless_said}; AgentX asks before changes and commands\n",
         what_it_is(loaded),
         what_it_brings(loaded, brings),
     );

@@ -60,7 +60,7 @@ impl Answers {
 
     /// The same, where keys are read one by one.
     pub(crate) fn prompt_of_keys(&self) -> String {
-        format!("{} · with Alt at once › ", self.prompt())
+        format!("{} · Alt+letter without Enter › ", self.prompt())
     }
 
     /// What is printed where the answer is a line; for who listens in words.
@@ -113,10 +113,31 @@ fn key_in_words(decision: ApprovalDecision) -> &'static str {
     }
 }
 
-/// Whether a line is a number, which is an answer in other programs but not here.
-pub(crate) fn is_number(line: &str) -> bool {
-    let word = line.trim();
-    !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit())
+/// Words that mean yes or no to people, but decide nothing here.
+const NEARLY: [&str; 16] = [
+    "ok",
+    "okay",
+    "k",
+    "yeah",
+    "yep",
+    "yup",
+    "sure",
+    "yes please",
+    "please",
+    "go ahead",
+    "do it",
+    "allow",
+    "nope",
+    "nah",
+    "deny",
+    "cancel",
+];
+
+/// Whether a line was meant as an answer, but is none: a number, as other programs take it, or a word that is nearly one.
+pub(crate) fn is_nearly_answer(line: &str) -> bool {
+    let words = line.trim().trim_end_matches(['.', '!']).to_lowercase();
+    let is_number = !words.is_empty() && words.bytes().all(|byte| byte.is_ascii_digit());
+    is_number || NEARLY.contains(&words.replace(',', "").as_str())
 }
 
 #[cfg(test)]
@@ -124,12 +145,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_number_is_no_message_while_a_question_is_open() {
+    fn what_is_nearly_an_answer_is_no_message_while_a_question_is_open() {
         let told = "`1` is not one of the answers: y once, s session, a always, n no";
-        assert!(is_number(" 1 "));
+        for line in [" 1 ", "ok", "OK!", "nope", "yes, please", "go ahead."] {
+            assert!(is_nearly_answer(line), "{line}");
+        }
         assert_eq!(Answers::default().wrong(" 1 "), told);
-        for line in ["", "1 more file, please", "one"] {
-            assert!(!is_number(line), "{line}");
+        for line in [
+            "",
+            "1 more file, please",
+            "one",
+            "ok, and then write a test",
+            "allow me to explain",
+        ] {
+            assert!(!is_nearly_answer(line), "{line}");
         }
     }
 

@@ -18,7 +18,7 @@ use super::units;
 pub(super) const LONGEST_RULE: usize = 160;
 
 /// What can be typed besides, where a rule is kept.
-const OTHER_RULE: &str = "  (`a PATTERN` allows more or less)";
+const OTHER_RULE: &str = "  (or choose it yourself: `a PATTERN`)";
 
 /// A person's answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -106,9 +106,21 @@ pub(crate) fn edited_path(request: &ApprovalRequested) -> Option<&str> {
     (edits || writes).then(|| input.get("path")?.as_str()).flatten()
 }
 
+/// Whether the text to be replaced is not in the file as it is now, so that there is no change to show.
+fn is_doomed(request: &ApprovalRequested, before: Option<&str>) -> bool {
+    let from = request.input.get("old_string").and_then(Value::as_str);
+    // Line ends are as the file has them, whatever the model writes.
+    let plain = |text: &str| text.replace("\r\n", "\n");
+    from.zip(before)
+        .is_some_and(|(from, file)| !from.is_empty() && !plain(file).contains(&plain(from)))
+}
+
 /// A change as a diff: of the file, where it is known as it is, else of what is replaced.
 fn change(request: &ApprovalRequested, before: Option<&str>, style: Style) -> Option<Vec<String>> {
     edited_path(request)?;
+    if is_doomed(request, before) {
+        return None;
+    }
     let text = |name: &str| request.input.get(name).and_then(Value::as_str);
     let (old, new) = match (text("old_string"), text("new_string"), before) {
         (Some(from), Some(to), Some(file)) if !from.is_empty() && file.contains(from) => {
@@ -157,6 +169,10 @@ fn told(
             "{}\n",
             style.warn(&format!("  by a link it leads to {}", visible(place)))
         ));
+    }
+    if is_doomed(request, file.text.as_deref()) {
+        let words = "  the text to replace is not in the file as it is now, so this call will fail";
+        text.push_str(&format!("{}\n", style.warn(words)));
     }
     let mut say = |words: &str| text.push_str(&format!("{}\n", style.dim(words)));
     if let Some(why) = &file.withheld {

@@ -69,6 +69,8 @@ pub(crate) struct Transcript {
     silent_end: bool,
     /// What the last run cost, where that is told after it.
     costs: bool,
+    /// Whether calls are refused because there is no person to ask.
+    is_alone: bool,
     /// Whether nobody knows what the model costs.
     pub(crate) has_no_price: bool,
     turn: Option<TurnResponse>,
@@ -308,16 +310,16 @@ impl Transcript {
             return;
         };
         let until = match error.gives_up_in_ms {
-            Some(most) => format!(" (up to {})", units::at_most(most)),
+            Some(most) => format!(", giving up after {}", units::at_most(most)),
             None => String::new(),
         };
         let told = if self.attempt == message {
-            "the same".into()
+            "still refused".into()
         } else {
             let room = self.width.saturating_sub(26 + until.len());
             cut(&message, room.max(SHORTEST_REASON))
         };
-        let again = format!("… {told}; trying again in {}{until}", units::duration(wait));
+        let again = format!("… {told}; next try in {}{until}", units::duration(wait));
         self.aside(&self.style.warn(&again));
         self.attempt = message;
     }

@@ -16,6 +16,8 @@ pub(crate) struct Sandbox {
     env: Vec<(String, String)>,
     /// Whether the workspace's files count as they are.
     trusts: bool,
+    /// Whether `run` names the demo where nothing else says which model is asked.
+    names_demo: bool,
 }
 
 impl Sandbox {
@@ -37,6 +39,7 @@ impl Sandbox {
             dir,
             env: Vec::new(),
             trusts: true,
+            names_demo: true,
         }
     }
 
@@ -44,6 +47,30 @@ impl Sandbox {
     pub(crate) fn of_a_stranger(mut self) -> Self {
         self.trusts = false;
         self
+    }
+
+    /// Where nothing says which model is asked, `run` names none either.
+    pub(crate) fn without_model(mut self) -> Self {
+        self.names_demo = false;
+        self
+    }
+
+    /// Whether this is a run that nothing gives a model: `run` lets the demo answer only where it is named.
+    fn lacks_model(&self, args: &[&str]) -> bool {
+        let is_run = args.contains(&"run") && !args.contains(&"tools");
+        let names = |arg: &&str| ["--model", "--connect", "-m"].contains(arg);
+        let of_env = |name: &str| name.ends_with("_KEY") || name.ends_with("_URL") || name == "AGENTX_MODEL";
+        let of_file = |path: &str| {
+            let text = std::fs::read_to_string(self.path(path)).unwrap_or_default();
+            ["model", "providers", "connect"]
+                .iter()
+                .any(|key| text.contains(key))
+        };
+        let files = ["home/.config/agentx/config.yaml", "ws/.agentx/config.yaml"];
+        is_run
+            && !args.iter().any(|arg| names(&arg))
+            && !self.env.iter().any(|(name, _)| of_env(name))
+            && !files.into_iter().any(of_file)
     }
 
     pub(crate) fn env(mut self, name: &str, value: &str) -> Self {
@@ -77,6 +104,9 @@ impl Sandbox {
         command.env("LANG", "C.UTF-8");
         if self.trusts {
             command.env("AGENTX_TRUST_FOLDER", "1");
+        }
+        if self.names_demo && self.lacks_model(args) {
+            command.env("AGENTX_MODEL", "demo");
         }
         command.envs(self.env.iter().map(|(name, value)| (name, value)));
         command

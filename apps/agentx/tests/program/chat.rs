@@ -112,7 +112,7 @@ fn a_tool_an_approval_and_what_was_typed_meanwhile() {
     chat.wait_for_last("›");
     chat.keys("run echo 你好世界\r");
     chat.wait_for("bash wants to run");
-    chat.wait_for_last("allow? y once · s session · a always · n no · with Alt at once ›");
+    chat.wait_for_last("allow? y once · s session · a always · n no · Alt+letter without Enter ›");
     chat.keys("later\r");
     chat.wait_for("  1 › later");
     chat.keys("a\r");
@@ -146,13 +146,13 @@ fn a_change_is_shown_before_it_is_made_and_the_rule_is_narrowed_and_taken_back()
     let sandbox = Sandbox::new();
     sandbox.write("ws/notes.txt", "one\nhello\nthree\n");
     let mut chat = Pty::start(&sandbox, &[], 200, 50);
-    let question = "allow? y once · s session · a always · n no · with Alt at once ›";
+    let question = "allow? y once · s session · a always · n no · Alt+letter without Enter ›";
     chat.wait_for_last("›");
     chat.keys("replace hello with bye in notes.txt\r");
     chat.wait_for("-hello");
     chat.wait_for("+bye");
     chat.wait_for("because changing a file needs your yes");
-    chat.wait_for("(`a PATTERN` allows more or less)");
+    chat.wait_for("(or choose it yourself: `a PATTERN`)");
     chat.wait_for_last(question);
     chat.keys("a src/**\r");
     chat.wait_for("would not allow this call");
@@ -173,7 +173,7 @@ fn a_change_is_shown_before_it_is_made_and_the_rule_is_narrowed_and_taken_back()
     chat.wait_for("your file,");
     chat.wait_for_last("›");
     chat.keys("/approvals remove 1\r");
-    chat.wait_for("holds no more in this session");
+    chat.wait_for("no longer in force");
     chat.wait_for_last("›");
     let config = std::fs::read_to_string(sandbox.path("home/.config/agentx/config.yaml")).unwrap();
     assert_eq!(config, "rules:\n");
@@ -278,7 +278,7 @@ fn pasted_lines_are_one_text_and_old_ones_come_back() {
     chat.wait_for_last("›");
     chat.keys("\u{1b}[A");
     chat.wait_for_last("  two");
-    chat.keys("\u{3}\u{3}");
+    chat.keys("\u{3}\u{3}\u{3}");
     assert_eq!(chat.end(), Some(0));
 }
 

@@ -4,6 +4,7 @@
 
 use crate::common::Sandbox;
 use crate::models::{answering, streaming};
+use crate::pty::Pty;
 
 fn with_list(ids: &[&str]) -> Sandbox {
     let data: Vec<_> = ids.iter().map(|id| serde_json::json!({ "id": id })).collect();
@@ -89,21 +90,116 @@ fn a_provider_without_its_key_is_never_answered_for_by_the_demo() {
 }
 
 #[test]
-fn the_demo_is_named_where_it_answers() {
-    let sandbox = Sandbox::new();
+fn a_run_without_a_model_fails_and_the_demo_answers_where_it_is_named() {
+    let sandbox = Sandbox::new().without_model();
     for line in [
         &["run", "hello"][..],
         &["run", "--quiet", "hello"],
         &["run", "--output-format", "json", "hello"],
     ] {
         let ran = sandbox.run(line);
-        assert_eq!(ran.code, Some(0), "{ran}");
-        assert_eq!(
-            ran.stderr.matches("note: the offline demo answers").count(),
-            1,
+        assert_eq!(ran.code, Some(4), "{ran}");
+        assert!(
+            ran.stderr.contains("error: no model is connected") && ran.stderr.contains("--model demo"),
+            "{ran}"
+        );
+        assert!(
+            !ran.stdout.contains("demo:") && !ran.stdout.contains("completed"),
             "{ran}"
         );
     }
+    let listed = sandbox.run(&["sessions", "list"]);
+    assert!(!listed.stdout.contains("ses_"), "nothing was begun: {listed}");
+    for name in ["demo", "scripted"] {
+        let ran = sandbox.run(&["run", "--model", name, "hello"]);
+        assert_eq!(ran.code, Some(0), "{ran}");
+    }
+}
+
+#[test]
+fn doctor_looks_for_the_model_as_a_run_does() {
+    let model = |sandbox: &Sandbox| {
+        let told = sandbox.run(&["doctor"]);
+        let lines: Vec<_> = told.stdout.lines().map(str::to_owned).collect();
+        let at = lines.iter().position(|line| line.contains(" model  ")).unwrap();
+        (told.code, lines[at..].iter().take(2).cloned().collect::<String>())
+    };
+    let one = with_list(&["my-model"]);
+    let (code, told) = model(&one);
+    assert!(
+        code == Some(0) && told.starts_with("ok") && told.contains("my-model of openai"),
+        "{told}"
+    );
+    let shown = one.run(&["config", "show"]);
+    assert!(
+        shown
+            .stdout
+            .contains("no model is named; the server at http://127.0.0.1"),
+        "{shown}"
+    );
+    let several = with_list(&["one", "two"]);
+    let (code, told) = model(&several);
+    assert!(
+        code == Some(2) && told.contains("has several: one, two"),
+        "{told}"
+    );
+    for provider in ["ANTHROPIC_BASE_URL", "GROQ_BASE_URL"] {
+        let address = answering("200 OK", "{}");
+        let keyless = Sandbox::new().env(provider, &address);
+        let (code, told) = model(&keyless);
+        assert!(code == Some(4) && told.contains("_API_KEY is not set"), "{told}");
+        for chat in [
+            keyless.run_with_input(&[], "hello\n"),
+            keyless.run(&["run", "hello"]),
+        ] {
+            assert_eq!(chat.code, Some(4), "refused at the start: {chat}");
+            assert!(chat.stderr.contains("_API_KEY is not set"), "{chat}");
+        }
+    }
+}
+
+#[test]
+fn a_session_of_the_demo_says_how_a_model_is_asked_that_was_connected_since() {
+    let sandbox = Sandbox::new();
+    assert_eq!(sandbox.run(&["run", "hello"]).code, Some(0));
+    let resumed = |sandbox: &Sandbox| sandbox.run_with_input(&["resume", "--last"], "/status\n");
+    let told = resumed(&sandbox);
+    assert!(
+        !told.stderr.contains("the offline demo answers in this session"),
+        "{told}"
+    );
+    let list = r#"{"object":"list","data":[{"id":"my-model"}]}"#;
+    let sandbox = sandbox.env("OPENAI_BASE_URL", &format!("{}/v1", answering("200 OK", list)));
+    let told = resumed(&sandbox);
+    assert!(
+        told.stderr
+            .contains("the offline demo answers in this session; `/model` lists"),
+        "{told}"
+    );
+}
+
+#[test]
+fn a_model_that_only_the_server_knows_is_asked_by_its_name() {
+    let sandbox = with_list(&["my-model", "other"]);
+    let ran = sandbox.run(&["run", "--model", "other", "hello"]);
+    assert!(!ran.stderr.contains("unknown model"), "{ran}");
+    let ran = sandbox.run(&["run", "--model", "others", "hello"]);
+    assert!(ran.stderr.contains("unknown model `others`"), "{ran}");
+    let mut chat = Pty::start(&sandbox, &["--model", "my-model"], 120, 40);
+    chat.wait_for_last("›");
+    chat.keys("/model\r");
+    chat.wait_for("*  my-model  ");
+    chat.keys("/model other\r");
+    chat.wait_for("using other from here on");
+    chat.keys("/model\r");
+    chat.wait_for("*  other  ");
+    assert!(
+        !chat.lines().iter().any(|line| line.contains("gpt-")),
+        "that server has none of them: {:#?}",
+        chat.lines()
+    );
+    chat.keys("\u{4}");
+    assert_eq!(chat.end(), Some(0));
 }
 
 #[test]

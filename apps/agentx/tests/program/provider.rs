@@ -109,7 +109,8 @@ fn a_server_of_ones_own_is_asked_for_a_model_that_it_has() {
     let one = run("200 OK", r#"{"id":"made-up/7b"}"#);
     assert_eq!((one.code, one.stdout.as_str()), (Some(0), "hello\n"), "{one}");
     assert!(
-        one.stderr.contains("has one model, made-up/7b: it is asked"),
+        one.stderr
+            .contains("using made-up/7b, the only model of the server at http://127.0.0.1"),
         "{one}"
     );
     let usual = run("200 OK", r#"{"id":"made-up"},{"id":"gpt-5.6-terra"}"#);

@@ -12,11 +12,7 @@ fn standard_output_is_data_and_standard_error_is_how_it_goes() {
     insta::assert_snapshot!("run_text", ran);
     let quiet = sandbox.run(&["run", "--quiet", "read README.md"]);
     assert_eq!(quiet.code, Some(0), "{quiet}");
-    assert_eq!(
-        quiet.stderr.lines().count(),
-        1,
-        "only who answers is said: {quiet}"
-    );
+    assert_eq!(quiet.stderr, "", "{quiet}");
     assert!(quiet.stdout.contains("# Hello"), "{quiet}");
 }
 
@@ -329,4 +325,28 @@ fn a_session_gets_the_tools_that_the_configuration_has_when_it_is_gone_on_with()
     );
     let same = sandbox.run(&["run", "--last", "hello"]);
     assert!(!same.stderr.contains("note: tools"), "{same}");
+}
+
+#[test]
+fn a_script_that_said_ask_is_told_that_there_is_no_terminal() {
+    let sandbox = Sandbox::new();
+    let ran = sandbox.run(&["run", "--approve", "ask", "run touch made"]);
+    assert_eq!(ran.code, Some(7), "{ran}");
+    assert!(
+        ran.stderr.contains("there is no terminal to ask at") && !ran.stderr.contains("approval mode `deny`"),
+        "{ran}"
+    );
+    assert!(
+        ran.stderr.contains("agentx approvals add allow bash 'COMMAND'"),
+        "{ran}"
+    );
+    let added = sandbox.run(&["approvals", "add", "allow", "bash", "touch *"]);
+    assert_eq!(added.code, Some(0), "{added}");
+    let ran = sandbox.run(&["run", "run touch made"]);
+    assert!(ran.code == Some(0) && sandbox.path("ws/made").exists(), "{ran}");
+    let unclear = sandbox.run(&["approvals", "add", "allow", "edit", "src/**"]);
+    assert!(
+        unclear.code == Some(2) && unclear.stderr.contains("--path 'src/**'"),
+        "{unclear}"
+    );
 }

@@ -155,6 +155,56 @@ fn a_folder_that_is_only_to_be_read_says_so_and_names_instructions_that_change()
     assert!(ran.stderr.contains(said), "{ran}");
 }
 
+#[test]
+fn a_broken_file_of_a_folder_that_is_not_trusted_keeps_nobody_from_working() {
+    let sandbox = Sandbox::new().of_a_stranger();
+    for broken in ["a: [", "approval: perhaps\n", "\0"] {
+        sandbox.write("ws/.agentx/config.yaml", broken);
+        for line in [
+            &["sessions", "list"][..],
+            &["run", "hello"],
+            &["config", "trust", "--restricted"],
+        ] {
+            let ran = sandbox.run(line);
+            assert_eq!(ran.code, Some(0), "{broken:?}: {ran}");
+        }
+        let ran = sandbox.run(&["run", "hello"]);
+        assert!(
+            ran.stderr
+                .contains("this folder is not trusted, so its file is left out")
+                && ran.stderr.contains(".agentx/config.yaml:1:"),
+            "{broken:?}: {ran}"
+        );
+        assert_eq!(sandbox.run(&["config", "check"]).code, Some(3), "{broken:?}");
+        let trusted = sandbox.run(&["config", "trust"]);
+        assert_eq!(
+            trusted.code,
+            Some(3),
+            "what is broken cannot be trusted: {trusted}"
+        );
+    }
+}
+
+#[test]
+fn instructions_that_change_in_a_trusted_folder_are_followed_and_the_hint_says_how_to_stop_that() {
+    let sandbox = Sandbox::new().of_a_stranger();
+    sandbox.write("ws/AGENTS.md", "Be kind.\n");
+    assert_eq!(sandbox.run(&["config", "trust"]).code, Some(0));
+    sandbox.write("ws/AGENTS.md", "Be unkind.\n");
+    let ran = sandbox.run(&["run", "--yes", "hello"]);
+    assert!(
+        ran.stderr.contains("and followed: AGENTS.md")
+            && ran
+                .stderr
+                .contains("`agentx config trust --restricted` stops following it")
+            && !ran.stderr.contains("loads it"),
+        "{ran}"
+    );
+    assert_eq!(sandbox.run(&["config", "trust", "--restricted"]).code, Some(0));
+    let ran = sandbox.run(&["run", "--yes", "hello"]);
+    assert!(ran.stderr.contains("not loaded: AGENTS.md"), "{ran}");
+}
+
 /// The folder comes with a repository whose settings name a filter; the person once allowed `git status *`.
 #[test]
 fn a_rule_lets_git_run_nothing_that_a_repository_names_until_that_is_accepted() {

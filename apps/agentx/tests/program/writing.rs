@@ -71,8 +71,22 @@ fn a_key_that_comes_just_too_late_to_stop_a_run_does_not_leave() {
     chat.wait_for("built-in demo");
     chat.wait_for_last("›");
     chat.keys(STOP);
-    chat.wait_for_last("it has just ended by itself; the same key again leaves");
+    chat.wait_for_last("The answer had already ended. Ctrl-C again leaves AgentX.");
     chat.keys(STOP);
+    assert_eq!(chat.end(), Some(0));
+}
+
+#[test]
+fn leaving_by_the_key_that_stops_takes_two_presses() {
+    let sandbox = Sandbox::new();
+    let mut chat = Pty::start(&sandbox, &[], 80, 40);
+    chat.wait_for_last("›");
+    chat.keys(STOP);
+    chat.wait_for_last("Ctrl-C again leaves AgentX.");
+    chat.keys("hello\r");
+    chat.wait_for("built-in demo");
+    chat.wait_for_last("›");
+    chat.keys("\u{3}\u{3}");
     assert_eq!(chat.end(), Some(0));
 }
 
@@ -199,7 +213,7 @@ fn the_keys_of_vi() {
     chat.wait_for_last("‹");
     chat.keys("\u{1b}");
     chat.wait_for("■ stopped");
-    chat.keys("\u{3}");
+    chat.keys("\u{3}\u{3}");
     assert_eq!(chat.end(), Some(0));
 }
 

@@ -37,6 +37,8 @@ pub struct ProviderConfig {
     pub base_url_env: Option<String>,
     /// The environment variable that holds the key.
     pub key_env: Option<String>,
+    /// The environment variable that holds a bearer token.
+    pub token_env: Option<String>,
     /// How the key is sent.
     pub auth: Option<AuthStyle>,
     /// Whether nothing works without a key.
@@ -160,6 +162,7 @@ impl ProviderConfig {
             base_url,
             base_url_env: None,
             key_env: None,
+            token_env: None,
             auth,
             needs_key: self.key_env.is_some(),
             default_model: None,
@@ -177,6 +180,7 @@ impl ProviderConfig {
         set(&mut entry.base_url, &self.base_url);
         set_some(&mut entry.base_url_env, &self.base_url_env);
         set_some(&mut entry.key_env, &self.key_env);
+        set_some(&mut entry.token_env, &self.token_env);
         set(&mut entry.auth, &self.auth);
         set(&mut entry.needs_key, &self.needs_key);
         set_some(&mut entry.default_model, &self.default_model);

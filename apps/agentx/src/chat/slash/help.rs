@@ -55,7 +55,7 @@ pub(crate) const HELP: &str = "\
 /approve-mode [ask|auto|deny]  who decides about calls that no rule decides
 /approvals [test CALL|remove N]  the approval rules; what they say of a call, as bash: rm x; take one out
 /status                   model, session, workspace, how full the window is
-/usage [session|day|model|cause]  what this session has cost; or all sessions, added up so
+/usage [session|day|model|cause]  what this session has cost; `/usage day`: all sessions by day
 /context [exact]          what fills the model's window; or the last request to the byte
 /thinking [N]             the model's last reasoning, whole; the Nth from the end
 /output [N]               all that the last tool said; the Nth from the end
@@ -75,7 +75,7 @@ pub(crate) const HELP: &str = "\
 /sessions                 the latest sessions
 /who                      who is at this session of a server
 /wheel [take|ask|give WHO|release]  who drives it; take it, ask for it, hand it over, let it go
-/quit                     leave (also Ctrl-D, and Ctrl-C on an empty line)
+/quit                     leave (also Ctrl-D, and Ctrl-C twice on an empty line)
 
 Enter sends, Alt-Enter or a \\ at the end begins a new line, // sends a text that begins with /.
 @FILE sends a file or a picture along, !COMMAND runs a command and shows it to the agent.

@@ -8,6 +8,7 @@ use agentx::config::{self, ConfigError, Loaded, Origin, Request};
 use serde_json::json;
 
 use crate::args::Global;
+use crate::chat::own_editor::wanted_editor;
 use crate::console::Console;
 use crate::error::CliError;
 use crate::render::clean::visible;
@@ -90,16 +91,7 @@ fn overruled(loaded: &Loaded, path: &str, file: &Path) -> String {
 /// Opens a copy of a file in the person's editor, and keeps it where it is right.
 pub(crate) fn edit(global: &Global, workspace: bool, console: &mut Console) -> Result<(), CliError> {
     let (_, file) = request(global, workspace)?;
-    let editor = lookup("VISUAL")
-        .or_else(|| lookup("EDITOR"))
-        .filter(|words| !words.trim().is_empty());
-    let Some(editor) = editor else {
-        let message = format!("no editor is named to change {}", file.display());
-        return Err(CliError::usage(
-            message,
-            "set EDITOR, or change one key: agentx config set KEY VALUE",
-        ));
-    };
+    let editor = wanted_editor(lookup);
     let failed = |path: &Path| {
         let path = path.display().to_string();
         move |error: std::io::Error| CliError::File {

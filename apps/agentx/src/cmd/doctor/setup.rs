@@ -1,11 +1,12 @@
 //! The configuration: whether it is right, which model would be asked, and whether its key is there.
 
-use agentx::config::{Loaded, ProviderKey, ProviderSettings, Settings};
+use agentx::config::{Loaded, Origin, ProviderKey, ProviderSettings, Settings, Sourced};
 
 use super::Check;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::start::{check_tools, is_demo};
+use crate::usual_model;
 
 /// Whether the configuration can be read, and what should be mended.
 pub(super) fn configuration(loaded: &Result<Loaded, CliError>) -> Check {
@@ -18,7 +19,11 @@ pub(super) fn configuration(loaded: &Result<Loaded, CliError>) -> Check {
         Ok(misnamed) => misnamed,
         Err(error) => return Check::failed(name, &error),
     };
-    let warnings = loaded.warnings.iter().map(ToString::to_string);
+    let warnings = loaded
+        .warnings
+        .iter()
+        .chain(&loaded.broken)
+        .map(ToString::to_string);
     let misnamed = misnamed
         .lines()
         .map(|line| line.trim_start_matches("warning: ").to_owned());
@@ -52,8 +57,33 @@ pub(super) fn configuration(loaded: &Result<Loaded, CliError>) -> Check {
     }
 }
 
-/// The model that would be asked, and who serves it; nobody for the offline demo.
-pub(super) fn model(settings: &Settings) -> (Check, Option<ProviderSettings>) {
+/// The model that a new session would ask, found as `agentx run` finds it: the settings that name it, and who serves it; nobody for the
+/// offline demo. With `offline` no server is asked which models it has.
+pub(super) async fn model(loaded: &Loaded, offline: bool) -> (Check, Settings, Option<ProviderSettings>) {
+    let name = "model";
+    let mut settings = loaded.settings.clone();
+    let own = usual_model::own_server(&settings);
+    if let Some(own) = own.as_ref().filter(|_| offline) {
+        let found = format!(
+            "none is named; the server of {} is not asked which it has",
+            own.name
+        );
+        return (Check::ok(name, found), settings, Some(own.clone()));
+    }
+    match usual_model::only_model(&settings).await {
+        Ok(Some(only)) => settings.model = Some(Sourced::new(only.name(), Origin::Default)),
+        Ok(None) => {}
+        Err(error) => return (Check::failed(name, &error), settings, own),
+    }
+    if let Err(error) = usual_model::check_configured(loaded) {
+        return (Check::failed(name, &error), settings, None);
+    }
+    let (check, provider) = named_model(&settings);
+    (check, settings, provider)
+}
+
+/// The model that the settings name, or that is asked where they name none.
+fn named_model(settings: &Settings) -> (Check, Option<ProviderSettings>) {
     let name = "model";
     let wanted = settings.model_or_default().value;
     if is_demo(&wanted) {
@@ -61,7 +91,7 @@ pub(super) fn model(settings: &Settings) -> (Check, Option<ProviderSettings>) {
             Some(_) => Check::ok(name, "the offline demo"),
             None => Check::warn(
                 name,
-                "no model is connected: the offline demo answers",
+                "no model is connected: the offline demo answers in a chat",
                 "set ANTHROPIC_API_KEY or OPENAI_API_KEY, or name a server of your own in the configuration",
             ),
         };

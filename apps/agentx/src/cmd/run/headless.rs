@@ -31,6 +31,7 @@ use crate::render::transcript::{Lane, Transcript};
 use crate::seat::{self, Target};
 use crate::signals::Signals;
 use crate::start;
+use crate::usual_model;
 
 /// Runs the prompt to its end.
 pub(crate) async fn run(
@@ -44,6 +45,9 @@ pub(crate) async fn run(
     // A session that exists may have something under way: without a prompt, that is gone on with.
     let prompt = prompt::read(args, target != Target::New, &loaded.settings, console).await?;
     let place = place_of(global, &args.agent, &mut loaded, &target, console).await?;
+    if target == Target::New && args.agent.agent.is_none() {
+        usual_model::check_connected(&loaded.settings)?;
+    }
     let signals = Signals::listen()?;
     let decides_elsewhere = place.is_of_another();
     let has_person = decides_elsewhere || console.terminal.input && console.terminal.error;
@@ -164,7 +168,9 @@ impl Headless {
         let cast = Cast::new(console.err_style(), console.terminal.width).apart(args.streams);
         Self {
             session,
-            transcript: Transcript::new(console.err_style(), console.terminal.width).with_silent_end(),
+            transcript: Transcript::new(console.err_style(), console.terminal.width)
+                .with_silent_end()
+                .without_person(approver.is_alone()),
             cast: cast.in_whole_messages(words == Words::Printed),
             ending: Ending::new(run_id.clone()),
             run_id,

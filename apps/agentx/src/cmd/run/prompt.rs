@@ -48,7 +48,7 @@ pub(crate) async fn read(
     Ok(Some(content))
 }
 
-/// The words that were typed, and the files that they name. What comes on standard input names none: it is what another program says. Nor
+/// The words that were typed, and the files that they name. In a script a file that is not there is an error: nobody sees the note. What comes on standard input names none: it is what another program says. Nor
 /// does a file go along that may hold secrets: a script may have put the words of others into the prompt, and nobody sees it sent.
 fn with_files(
     typed: &str,
@@ -62,6 +62,7 @@ fn with_files(
         content,
         files,
         notes,
+        missing,
     } = attached(typed, &settings.workspace, is_guarded).map_err(refused)?;
     if let Some(secret) = files.iter().find(|file| settings.is_guarded(file)) {
         let secret = secret.display();
@@ -69,6 +70,10 @@ fn with_files(
             format!("{secret} may hold secrets, and a run sends no such file along"),
             "name it without the @, and the agent asks before it reads it; or send it in a chat",
         ));
+    }
+    if let Some(note) = missing.first().filter(|_| !console.terminal.input) {
+        let hint = "mend the name, or write it without the @ where no file is meant";
+        return Err(CliError::usage(note.clone(), hint));
     }
     for note in notes.into_iter().filter(|_| !quiet) {
         console.say(&console.err_style().dim(&format!("note: {note}\n")));

@@ -13,6 +13,12 @@ const NOT_ALLOWED: &str = "Not allowed: ";
 const MODE_DENY: &str = "in the approval mode `deny` nobody is asked";
 
 impl Transcript {
+    /// Says of calls that are refused that there is no terminal to ask at: that the session was told to refuse is not what the person said.
+    pub(crate) fn without_person(mut self, is_alone: bool) -> Self {
+        self.is_alone = is_alone;
+        self
+    }
+
     /// How a call came to nothing, and why.
     pub(super) fn why_not(&self, status: ToolStatus, error: &str) -> String {
         let word = status_word(status);
@@ -22,6 +28,10 @@ impl Transcript {
                 .map_or((word, error), |why| ("not run", why)),
             ToolStatus::Denied => (word, error.strip_prefix(NOT_ALLOWED).unwrap_or(error)),
             _ => (word, error),
+        };
+        let error = match self.is_alone {
+            true => &*error.replace(MODE_DENY, "there is no terminal to ask at"),
+            false => error,
         };
         // In a chat the mode can be changed at once.
         let remedy = match self.costs && error.contains(MODE_DENY) {
