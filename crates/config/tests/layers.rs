@@ -382,6 +382,15 @@ fn a_bearer_token_is_sent_as_one_and_counts_more_than_the_key() {
 }
 
 #[test]
+fn an_address_without_a_scheme_is_named_with_one() {
+    let said = Desk::new().env("OPENAI_BASE_URL", "127.0.0.1:9/v1").said();
+    assert!(
+        said.len() == 1 && said[0].contains("did you mean `http://127.0.0.1:9/v1`?"),
+        "{said:?}"
+    );
+}
+
+#[test]
 fn a_provider_that_needs_a_key_needs_it_on_this_machine_too() {
     let missing = |desk: Desk| {
         let settings = desk.load().unwrap().settings;

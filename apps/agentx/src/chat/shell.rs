@@ -61,8 +61,22 @@ impl Drop for Group {
 }
 
 impl Chat<'_> {
+    /// Runs what stands behind `!` in a line, where that can do something.
+    pub(super) async fn own_command(&mut self, line: &str, command: &str) -> Result<Flow, CliError> {
+        if command.is_empty() {
+            let what = "`!COMMAND` runs a command in your shell, for example !ls";
+            return Ok(self.not_sent_for_this(what));
+        }
+        if only_changes_directory(command) {
+            return Ok(self.not_sent_for_this(OWN_SHELL));
+        }
+        self.echo(line);
+        self.paint()?;
+        self.shell(command).await
+    }
+
     /// Runs a command and shows what it says.
-    pub(super) async fn shell(&mut self, command: &str) -> Result<Flow, CliError> {
+    async fn shell(&mut self, command: &str) -> Result<Flow, CliError> {
         // By the session's mark the command is found again where this program is killed, and its output is on record at once.
         let mark = match self.session().await {
             Ok(session) => Some(own_command_mark(session.id())),
@@ -330,6 +344,16 @@ impl Chat<'_> {
         self.transcript.in_passing(line);
         Ok(Flow::On)
     }
+}
+
+/// What is said to a command that would change nothing.
+const OWN_SHELL: &str =
+    "each command has a shell of its own, so a `cd` alone changes nothing; write !cd DIR && COMMAND";
+
+/// Whether a command is a `cd` and nothing else.
+fn only_changes_directory(command: &str) -> bool {
+    let is_cd = command == "cd" || command.starts_with("cd ");
+    is_cd && !command.contains(['&', ';', '|', '\n'])
 }
 
 /// What is said on leaving of lines that waited for a command.

@@ -198,14 +198,7 @@ impl Chat<'_> {
                 Ok(Flow::On)
             }
             None => match line.strip_prefix('!').map(str::trim) {
-                Some("") => {
-                    Ok(self.not_sent_for_this("`!COMMAND` runs a command in your shell, for example !ls"))
-                }
-                Some(command) => {
-                    self.echo(line);
-                    self.paint()?;
-                    self.shell(command).await
-                }
+                Some(command) => self.own_command(line, command).await,
                 None if line.trim() == "clear" => Ok(self.not_sent_for_this(CLEAR)),
                 None => self.say(slash::unescaped(line)).await,
             },
@@ -213,7 +206,7 @@ impl Chat<'_> {
     }
 
     /// Says what to type instead of a line that is meant for the chat itself, and sends nothing.
-    fn not_sent_for_this(&mut self, instead: &str) -> Flow {
+    pub(super) fn not_sent_for_this(&mut self, instead: &str) -> Flow {
         self.transcript.in_passing(&format!("not sent: {instead}"));
         Flow::On
     }

@@ -249,10 +249,13 @@ fn trust_workspace(global: &Global, args: TrustArgs, console: &mut Console) -> R
     let brings = brings(&loaded.settings);
     if args.show {
         let style = console.out_style();
+        let said = match loaded.settings.folder.trust {
+            FolderTrust::Unknown => "nobody has said how far it is trusted",
+            trust => trust.word(),
+        };
         return console.out(&format!(
-            "{}  ({})\n{}\n{}",
+            "{}  ({said})\n{}\n{}",
             folder::what_it_is(&loaded).trim_start(),
-            loaded.settings.folder.trust.word(),
             folder::what_it_brings(&loaded, &brings),
             folder::changes(&loaded, &brings, style)
         ));

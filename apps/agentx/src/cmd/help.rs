@@ -57,7 +57,7 @@ pub(crate) fn screen() -> String {
         "\nOptions:\n\
          \u{20} -m, --model <NAME>   Ask this model: an id, an alias, or PROVIDER/ID\n\
          \u{20}     --agent <NAME>   Talk to this agent of `.agentx/agents` or your own files\n\
-         \u{20} -y, --yes            Allow every call without asking, except what a deny rule forbids\n\
+         \u{20} -y, --yes            Allow every call that no rule denies, without asking\n\
          \u{20}     --connect <URL>  Do it on the server at this address\n\
          \u{20}     --data <DIR>     Keep sessions in this directory\n\
          \u{20}     --json           Print lists and reports as JSON\n\

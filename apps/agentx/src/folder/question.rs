@@ -44,19 +44,23 @@ fn has_changed(brings: &Brings) -> bool {
 
 fn first(loaded: &Loaded, brings: &Brings, console: &mut Console) -> Result<Answer, CliError> {
     let trusts = match loaded.ignored.is_empty() {
+        true if brings.is_empty() => "AgentX asks before changes and commands",
         true => "load its files; AgentX still asks before changes and commands",
         false => "load all of this; its settings decide what is asked about",
     };
     let has_instructions = brings.files.iter().any(|file| file.role == Role::Instructions);
-    let unless_said = match has_instructions {
-        true => " (its instructions if you say so next)",
-        false => "",
+    let ignores = match (brings.is_empty(), has_instructions) {
+        (true, _) => "as 1; what it brings later is not loaded",
+        (false, true) => {
+            "load none of its files (its instructions if you say so next); AgentX asks before changes and commands"
+        }
+        (false, false) => "load none of its files; AgentX asks before changes and commands",
     };
     let screen = format!(
         "This folder is new to AgentX:\n{}\n{}\n\
          1  trust it    {trusts}\n\
          2  read only   load its instructions; nothing is changed or run\n\
-         3  ignore it   load none of its files{unless_said}; AgentX asks before changes and commands\n",
+         3  ignore it   {ignores}\n",
         what_it_is(loaded),
         what_it_brings(loaded, brings),
     );

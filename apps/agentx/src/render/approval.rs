@@ -312,6 +312,39 @@ mod tests {
     }
 
     #[test]
+    fn an_edit_that_will_fail_is_shown_as_one() {
+        let shown = |file: &str| {
+            let request: ApprovalRequested = serde_json::from_value(serde_json::json!({
+                "tool_call_id": "c1",
+                "name": "edit",
+                "input": { "path": "a.py", "old_string": "return 1\nend", "new_string": "return 2" },
+                "reason": "",
+                "suggested": { "effect": "allow", "tool": "edit" },
+            }))
+            .unwrap();
+            let file = FileInQuestion {
+                path: Some("a.py".into()),
+                text: Some(file.into()),
+                ..FileInQuestion::default()
+            };
+            question(&request, &file, Style::default())
+        };
+        let doomed = shown("return 3\n");
+        assert!(
+            doomed.contains("this call will fail") && !doomed.contains("@@"),
+            "{doomed}"
+        );
+        assert!(
+            doomed.contains("return 1"),
+            "what the model looks for is shown: {doomed}"
+        );
+        for file in ["return 1\nend\n", "return 1\r\nend\r\n"] {
+            let good = shown(file);
+            assert!(!good.contains("will fail") && good.contains("@@"), "{good}");
+        }
+    }
+
+    #[test]
     fn only_clear_answers_decide() {
         let deny = |note: &str| {
             Some(Answer {

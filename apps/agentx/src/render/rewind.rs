@@ -53,8 +53,7 @@ fn line(history: &SessionHistory, input: &PastInput, style: Style, width: usize)
         much.push(counted(undone.files.len(), "file"));
     }
     if undone.beyond > 0 {
-        let verb = if undone.beyond == 1 { "stays" } else { "stay" };
-        much.push(format!("{} {verb}", counted(undone.beyond, "call")));
+        much.push(format!("{} cannot be undone", counted(undone.beyond, "call")));
     }
     let much = much.join(", ");
     let (number, text) = (input.number, visible(&words(&input.texts)));

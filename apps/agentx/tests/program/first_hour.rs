@@ -61,6 +61,9 @@ fn a_number_answers_no_question_and_leaving_says_what_was_not_run() {
     chat.keys("1\r");
     chat.wait_for("`1` is not one of the answers: y once, s session, a always, n no");
     chat.wait_for_last(QUESTION);
+    chat.keys("nope\r");
+    chat.wait_for("`nope` is not one of the answers");
+    chat.wait_for_last(QUESTION);
     chat.keys("\u{4}");
     chat.wait_for("· not answered, so not run: bash; the agent is told so");
     assert_eq!(chat.end(), Some(0));
@@ -78,6 +81,8 @@ fn lines_that_are_meant_for_the_chat_are_not_sent() {
     chat.wait_for_last(PROMPT);
     chat.keys("!\r");
     chat.wait_for("not sent: `!COMMAND` runs a command in your shell");
+    chat.keys("!cd ..\r");
+    chat.wait_for("so a `cd` alone changes nothing; write !cd DIR && COMMAND");
     chat.keys("clear\r");
     chat.wait_for("not sent: Ctrl-L clears the screen");
     chat.keys("/status\r");
