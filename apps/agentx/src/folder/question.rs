@@ -48,13 +48,9 @@ fn first(loaded: &Loaded, brings: &Brings, console: &mut Console) -> Result<Answ
         true => "load its files; AgentX still asks before changes and commands",
         false => "load all of this; its settings decide what is asked about",
     };
-    let has_instructions = brings.files.iter().any(|file| file.role == Role::Instructions);
-    let ignores = match (brings.is_empty(), has_instructions) {
-        (true, _) => "as 1; what it brings later is not loaded",
-        (false, true) => {
-            "load none of its files (its instructions if you say so next); AgentX asks before changes and commands"
-        }
-        (false, false) => "load none of its files; AgentX asks before changes and commands",
+    let ignores = match brings.is_empty() {
+        true => "as 1; what it brings later is not loaded",
+        false => "load nothing unasked; AgentX asks before changes and commands",
     };
     let screen = format!(
         "This folder is new to AgentX:\n{}\n{}\n\
