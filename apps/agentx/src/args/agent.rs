@@ -38,7 +38,7 @@ pub(crate) struct AgentArgs {
     /// Who decides about calls that no rule decides
     #[arg(long, value_name = "WHO", help_heading = "Agent", hide_short_help = true)]
     pub(crate) approve: Option<Approve>,
-    /// Allow every call without asking, except what a deny rule forbids
+    /// Allow every call that no rule denies, without asking
     ///
     /// The same as --approve auto, and rules that ask are answered with yes
     #[arg(short, long, help_heading = "Agent", conflicts_with = "approve")]

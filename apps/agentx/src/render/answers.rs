@@ -60,7 +60,7 @@ impl Answers {
 
     /// The same, where keys are read one by one.
     pub(crate) fn prompt_of_keys(&self) -> String {
-        format!("{} · Alt+letter without Enter › ", self.prompt())
+        format!("{} · Alt+letter at once › ", self.prompt())
     }
 
     /// What is printed where the answer is a line; for who listens in words.

@@ -112,7 +112,7 @@ fn a_tool_an_approval_and_what_was_typed_meanwhile() {
     chat.wait_for_last("›");
     chat.keys("run echo 你好世界\r");
     chat.wait_for("bash wants to run");
-    chat.wait_for_last("allow? y once · s session · a always · n no · Alt+letter without Enter ›");
+    chat.wait_for_last("allow? y once · s session · a always · n no · Alt+letter at once ›");
     chat.keys("later\r");
     chat.wait_for("  1 › later");
     chat.keys("a\r");
@@ -146,7 +146,7 @@ fn a_change_is_shown_before_it_is_made_and_the_rule_is_narrowed_and_taken_back()
     let sandbox = Sandbox::new();
     sandbox.write("ws/notes.txt", "one\nhello\nthree\n");
     let mut chat = Pty::start(&sandbox, &[], 200, 50);
-    let question = "allow? y once · s session · a always · n no · Alt+letter without Enter ›";
+    let question = "allow? y once · s session · a always · n no · Alt+letter at once ›";
     chat.wait_for_last("›");
     chat.keys("replace hello with bye in notes.txt\r");
     chat.wait_for("-hello");

@@ -7,7 +7,7 @@ use crate::pty::Pty;
 use crate::rewind::id_of;
 
 const PROMPT: &str = "›";
-const QUESTION: &str = "allow? y once · s session · a always · n no · Alt+letter without Enter ›";
+const QUESTION: &str = "allow? y once · s session · a always · n no · Alt+letter at once ›";
 
 /// Made up.
 const TOKEN: &str = "made-up-token-of-nobody";

@@ -130,7 +130,7 @@ fn a_question_that_comes_meanwhile_is_answered_at_once() {
     chat.wait_for("  … y · sent when it has ended");
     sandbox.write("ws/one", "");
     chat.wait_for("command: touch two");
-    chat.wait_for_last("allow? y once · s session · a always · n no · Alt+letter without Enter ›");
+    chat.wait_for_last("allow? y once · s session · a always · n no · Alt+letter at once ›");
     assert!(!sandbox.path("ws/two").exists());
     chat.keys("y\r");
     chat.wait_for("That is all.");

@@ -15,7 +15,7 @@ fn scripted(answers: &str) -> Sandbox {
     sandbox
 }
 
-const QUESTION: &str = "allow? y once · s session · a always · n no · Alt+letter without Enter ›";
+const QUESTION: &str = "allow? y once · s session · a always · n no · Alt+letter at once ›";
 
 fn leave(mut chat: Pty) -> Vec<String> {
     chat.keys("\u{4}");

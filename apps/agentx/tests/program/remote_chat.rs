@@ -63,7 +63,7 @@ fn a_question_is_answered_from_another_seat() {
     desk.keys("run echo 你好\r");
     for seat in [&mut desk, &mut laptop] {
         seat.wait_for("bash wants to run");
-        seat.wait_for_last("allow? y once · s session · a always · n no · Alt+letter without Enter ›");
+        seat.wait_for_last("allow? y once · s session · a always · n no · Alt+letter at once ›");
     }
     laptop.keys("y\r");
     laptop.wait_for("allowed once");
@@ -162,7 +162,7 @@ fn who_may_only_watch_sees_a_question_and_is_not_asked() {
     let mut ada = Pty::start(&other, &["--connect", &server.url, "resume", id], 100, 40);
     ada.wait_for("· here:");
     desk.keys("run echo one\r");
-    desk.wait_for_last("allow? y once · s session · a always · n no · Alt+letter without Enter ›");
+    desk.wait_for_last("allow? y once · s session · a always · n no · Alt+letter at once ›");
     ada.wait_for("bash wants to run");
     ada.keys("y\r");
     ada.wait_for("you may only look here");
@@ -180,7 +180,7 @@ fn a_question_shows_the_change_and_files_go_back_where_the_server_is() {
     let notes = || std::fs::read_to_string(sandbox.path("ws/notes.txt")).unwrap();
     let mut desk = chat(&sandbox, &server);
     desk.keys("replace hello with bye in notes.txt\r");
-    desk.wait_for_last("allow? y once · s session · a always · n no · Alt+letter without Enter ›");
+    desk.wait_for_last("allow? y once · s session · a always · n no · Alt+letter at once ›");
     for line in ["     one", "    -hello", "    +bye", "     three"] {
         assert!(shows(&desk, line), "{line:?} is in {:#?}", desk.lines());
     }
@@ -212,18 +212,18 @@ fn a_member_keeps_the_question_until_an_answer_counts() {
     let mut chat = chat(&ada, &server);
     chat.keys("run echo one\r");
     chat.wait_for("only the operator of the server may allow it");
-    chat.wait_for_last("the operator decides · n refuses it · Alt+letter without Enter ›");
+    chat.wait_for_last("the operator decides · n refuses it · Alt+letter at once ›");
     assert!(!shows(&chat, "always would keep"));
     for answer in ["y", "a", "s echo *", "\u{1b}y"] {
         chat.keys(&format!("{answer}\r"));
         chat.wait_for(
             "not counted: only the operator of the server may allow this call; `n` refuses it, Ctrl-C stops",
         );
-        chat.wait_for_last("the operator decides · n refuses it · Alt+letter without Enter ›");
+        chat.wait_for_last("the operator decides · n refuses it · Alt+letter at once ›");
     }
     let id = latest(&ada, &server);
     let mut desk = Pty::start(&sandbox, &["--connect", &server.url, "resume", &id], 100, 40);
-    desk.wait_for_last("allow? y once · n no · Alt+letter without Enter ›");
+    desk.wait_for_last("allow? y once · n no · Alt+letter at once ›");
     desk.keys("a\r");
     desk.wait_for("not counted; what counts here: y once, n no");
     desk.keys("y\r");
@@ -232,7 +232,7 @@ fn a_member_keeps_the_question_until_an_answer_counts() {
     chat.wait_for("│ one");
     chat.wait_for_last("›");
     chat.keys("run echo two\r");
-    chat.wait_for_last("the operator decides · n refuses it · Alt+letter without Enter ›");
+    chat.wait_for_last("the operator decides · n refuses it · Alt+letter at once ›");
     chat.keys("n\r");
     chat.wait_for("  refused");
     for seat in [&chat, &desk] {

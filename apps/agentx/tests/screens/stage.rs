@@ -18,7 +18,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// What stands where words are written.
 pub(crate) const PROMPT: &str = "›";
 /// What stands there while a call is asked about.
-pub(crate) const QUESTION: &str = "allow? y once · s session · a always · n no · Alt+letter without Enter ›";
+pub(crate) const QUESTION: &str = "allow? y once · s session · a always · n no · Alt+letter at once ›";
 
 /// A home and a workspace, and perhaps a model.
 pub(crate) struct World {

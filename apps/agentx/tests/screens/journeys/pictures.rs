@@ -27,7 +27,7 @@ fn a_model_that_takes_no_pictures_is_told_of_them_and_so_is_who_chooses_it() {
     chat.wait_for("A garden.");
     chat.wait_for_prompt();
     chat.say("/model blind");
-    chat.wait_for_words("blind-1 is asked from here on");
+    chat.wait_for_words("using blind-1 from here on");
     chat.wait_for_words(
         "the one in this conversation is not shown to it, only named: blind-1 takes no pictures",
     );
