@@ -266,7 +266,7 @@ fn a_run_of_a_member_waits_for_the_operator() {
     assert!(waiting.stdout.contains("asks"), "{waiting}");
     assert!(waiting.stdout.contains("(of own_"), "{waiting}");
     let mut desk = Pty::start(&sandbox, &["--connect", &server.url, "resume", &id], 100, 40);
-    desk.wait_for_last("allow? y once · n no · with Alt at once ›");
+    desk.wait_for_last("allow? y once · n no · Alt+letter at once ›");
     let mut going_on = Running::start(ada.command(&["--connect", &server.url, "run", "--session", &id]));
     going_on.says("bash waits for the operator of the server");
     desk.keys("y\r");
