@@ -26,6 +26,7 @@ mod git;
 mod guard;
 mod keys;
 mod layers;
+mod links;
 mod load;
 mod mistake;
 mod models;
@@ -55,6 +56,7 @@ pub use folder::{Folder, FolderTrust, Standing, accepted_text, forget_folder, tr
 pub use git::GitPrograms;
 pub use keys::{APIS, KEYS, KeyPath, KeySpec, STATUS_NAMES, Trust, VARIABLES};
 pub use layers::{Merged, Row, show_rule};
+pub use links::refuse_links;
 pub use load::{FileStatus, Loaded, Request, load, workspace_bytes};
 pub use mistake::{At, ConfigError, Mistake};
 pub use nearest::nearest;

@@ -4,6 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::edit::{index_of, insert_line, with_newline};
+use crate::links::refuse_links;
 use crate::load::{Request, load_as_if};
 use crate::trust::replace_file;
 use crate::value::{KeyReference, Kind, Value};
@@ -34,7 +35,8 @@ pub struct Changed {
 pub fn set(request: Request<'_>, file: &Path, key: &str, value: &str) -> Result<Changed, ConfigError> {
     let path = path_of(key)?;
     let literal = literal_of(&path, key, value)?;
-    // A file that is a link (as people keep their dotfiles) is changed where it is.
+    refuse_links(&request.places.workspace_root, file)?;
+    // A file of the person's own that is a link (as people keep their dotfiles) is changed where it is.
     let real = std::fs::canonicalize(file).unwrap_or_else(|_| file.to_owned());
     let text = match std::fs::read_to_string(&real) {
         Ok(text) => text,
@@ -74,6 +76,7 @@ pub fn set(request: Request<'_>, file: &Path, key: &str, value: &str) -> Result<
 /// # Errors
 /// Where the configuration would have mistakes then; the file stays as it is.
 pub fn replace(request: Request<'_>, file: &Path, text: &str) -> Result<Loaded, ConfigError> {
+    refuse_links(&request.places.workspace_root, file)?;
     let loaded = load_as_if(request, file, text)?;
     if let Some(model) = &loaded.settings.model
         && let Origin::User(place) | Origin::Workspace(place) = &model.origin

@@ -4,6 +4,7 @@
 use std::path::Path;
 
 use crate::edit::index_of;
+use crate::links::refuse_links;
 use crate::load::{Request, load_as_if};
 use crate::set::{Changed, indent_of, path_of, plain, write};
 use crate::yaml::{Key, Node, Yaml, parse};
@@ -16,6 +17,7 @@ use crate::{ConfigError, KeyPath};
 /// the rest.
 pub fn unset(request: Request<'_>, file: &Path, key: &str) -> Result<Changed, ConfigError> {
     let path = path_of(key)?;
+    refuse_links(&request.places.workspace_root, file)?;
     let real = std::fs::canonicalize(file).unwrap_or_else(|_| file.to_owned());
     let text = match std::fs::read_to_string(&real) {
         Ok(text) => text,

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use agentx::agent_files::{Library, Mistake, Scaffold, scaffold};
 use agentx::assembly::{file_tools, user_folder, whole_library, workspace_folder};
-use agentx::config::Settings;
+use agentx::config::{Settings, refuse_links};
 use agentx::luau_tools;
 use agentx::node::built_in_tools;
 use agentx::runtime::{AgentOrigin, NamedAgent, RuntimeError};
@@ -270,28 +270,62 @@ pub(crate) fn write(
         true => user_folder(settings),
         false => workspace_folder(settings),
     };
-    let mut written = scaffold(kind, name).map_err(|mistakes| {
+    let written = scaffold(kind, name).map_err(|mistakes| {
         let first = mistakes.first().map(|mistake| mistake.message.clone());
         CliError::usage(
             first.unwrap_or_else(|| format!("{name:?} is no name for a file")),
             "it is the name of the file too, without its folder and its ending",
         )
     })?;
-    written.push(("agentx.d.luau".into(), luau_tools::types().to_owned()));
-    let mut files = written.into_iter();
-    if let Some((path, text)) = files.next() {
-        let path = folder.join(path);
-        if path.exists() {
-            return Err(CliError::usage(
-                format!("{} is there already", path.display()),
-                "choose another name, or edit it",
+    let root = &settings.workspace_root;
+    let types = folder.join("agentx.d.luau");
+    let mut files = written.into_iter().map(|(path, text)| (folder.join(path), text));
+    let Some((first, text)) = files.next() else {
+        return Ok(Exit::Ok);
+    };
+    let rest: Vec<_> = files.collect();
+    if !user {
+        // All of them before the first is written.
+        for path in [&first, &types]
+            .into_iter()
+            .chain(rest.iter().map(|(path, _)| path))
+        {
+            refuse_links(root, path)?;
+        }
+    }
+    if first.symlink_metadata().is_ok() {
+        return Err(CliError::usage(
+            format!("{} is there already", first.display()),
+            "choose another name, or edit it",
+        ));
+    }
+    put(&first, &text)?;
+    console.out(&format!("{}\n", first.display()))?;
+    for (path, text) in rest {
+        if path.symlink_metadata().is_err() {
+            put(&path, &text)?;
+        }
+    }
+    write_types(&types, console)
+}
+
+/// Writes what editors need to know of scripts, over what an earlier version wrote, and over nothing else.
+fn write_types(path: &Path, console: &mut Console) -> Result<Exit, CliError> {
+    let text = luau_tools::types();
+    let sign = text.lines().next();
+    let there = match std::fs::metadata(path) {
+        Ok(found) if !found.is_file() => Some(String::new()),
+        _ => std::fs::read_to_string(path).ok(),
+    };
+    match there {
+        Some(there) if there == text => {}
+        Some(there) if there.lines().next() != sign => {
+            console.say_lines(&format!(
+                "note: {} is not AgentX's and stays as it is; what editors need to know of scripts was not written\n",
+                path.display()
             ));
         }
-        put(&path, &text)?;
-        console.out(&format!("{}\n", path.display()))?;
-    }
-    for (path, text) in files {
-        put(&folder.join(path), &text)?;
+        _ => put(path, text)?,
     }
     Ok(Exit::Ok)
 }

@@ -11,6 +11,7 @@ pub(crate) mod debug;
 pub(crate) mod diff;
 pub(crate) mod doctor;
 pub(crate) mod fork;
+mod from_a_tool;
 pub(crate) mod help;
 pub(crate) mod identity;
 pub(crate) mod manual;
@@ -59,6 +60,7 @@ fn dispatch(cli: Cli, console: &mut Console) -> Result<Exit, CliError> {
         agent,
         command,
     } = cli;
+    from_a_tool::refuse(command.as_ref())?;
     let command = match command {
         None => return chat::run(&global, &agent, (Target::New, false), &[], console),
         Some(command) => command,

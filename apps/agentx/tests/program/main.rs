@@ -21,6 +21,7 @@ mod identity;
 mod left_behind;
 mod misnamed;
 mod mistakes;
+mod only_a_person;
 mod other_programs;
 mod own_commands;
 mod own_server;

@@ -190,6 +190,9 @@ fn request(global: &Global, workspace: bool) -> Result<(Request<'static>, PathBu
         true => places.workspace_file.clone(),
         false => places.user_file.clone(),
     };
+    if workspace {
+        config::refuse_links(&places.workspace_root, &file)?;
+    }
     // A file that is about to be made need not be there, whoever named it.
     places.user_file_named = places.user_file_named && file != places.user_file;
     let request = Request {

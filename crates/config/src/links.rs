@@ -1,0 +1,56 @@
+//! Files that are written in a folder which may be a stranger's: a link that came with it would lead what is written to a file of the
+//! person's own.
+
+use std::path::Path;
+
+use crate::ConfigError;
+
+/// Refuses to write `file`, which lies below `root`, where a part of the way to it below `root` is a link, or it is one itself. What
+/// lies elsewhere is the person's own, and may be reached through links.
+///
+/// # Errors
+/// [`ConfigError`] that names the link.
+pub fn refuse_links(root: &Path, file: &Path) -> Result<(), ConfigError> {
+    let Ok(below) = file.strip_prefix(root) else {
+        return Ok(());
+    };
+    let mut place = root.to_owned();
+    for part in below.components() {
+        place.push(part);
+        if place.is_symlink() {
+            let what =
+                "it is a link, and nothing is written through links of a folder; put a file in its place";
+            return Err(ConfigError::file(&place, std::io::Error::other(what)));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_link_anywhere_below_the_folder_is_refused() {
+        let home = tempfile::tempdir().expect("a folder");
+        let root = home.path().join("ws");
+        std::fs::create_dir_all(root.join("real")).expect("it is made");
+        std::os::unix::fs::symlink("/nowhere/file", root.join("real/file")).expect("a link");
+        std::os::unix::fs::symlink("real", root.join("linked")).expect("a link");
+        std::os::unix::fs::symlink("ws", home.path().join("alias")).expect("a link");
+        for (root, file, is_refused) in [
+            (&root, "real/new", false),
+            (&root, "new/deep", false),
+            (&root, "real/file", true),
+            (&root, "linked/new", true),
+            (&home.path().join("alias"), "real/new", false),
+        ] {
+            assert_eq!(
+                refuse_links(root, &root.join(file)).is_err(),
+                is_refused,
+                "{file}"
+            );
+        }
+        assert!(refuse_links(&root, Path::new("/elsewhere")).is_ok());
+    }
+}
