@@ -65,6 +65,16 @@ pub struct NamedFile {
     pub bytes: Vec<u8>,
 }
 
+impl NamedFile {
+    /// Whether the file below `root` still holds what was read of it.
+    pub fn is_as_it_was(&self, root: &Path) -> bool {
+        let path = root.join(&self.path);
+        let is_as_long = std::fs::metadata(&path)
+            .is_ok_and(|found| found.is_file() && found.len() == self.bytes.len() as u64);
+        is_as_long && std::fs::read(&path).is_ok_and(|bytes| bytes == self.bytes)
+    }
+}
+
 /// What of a workspace's file counts.
 #[derive(Default)]
 pub(crate) struct Admitted {

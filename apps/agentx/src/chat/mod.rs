@@ -207,7 +207,7 @@ impl<'a> Chat<'a> {
             jobs: Jobs::default(),
             left_out: LeftOut::of(settings),
             progress,
-            status: StatusRow::new(&settings.chat, program_environment(settings)),
+            status: StatusRow::of(settings, program_environment(settings)),
             asked_background: None,
             asked_name: None,
             kind,

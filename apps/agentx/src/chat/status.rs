@@ -3,10 +3,11 @@
 
 mod stand;
 
+use std::path::PathBuf;
 use std::process::Stdio;
 use std::time::Duration;
 
-use agentx::config::ChatSettings;
+use agentx::config::{ChatSettings, NamedFile, Settings};
 use agentx::tools::ProgramEnvironment;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::time::Instant;
@@ -55,6 +56,8 @@ pub(crate) struct StatusRow {
 struct Script {
     line: String,
     environment: ProgramEnvironment,
+    /// The files of the folder that the line names, and where the folder is: it runs only while they are as a person trusted them.
+    files: (PathBuf, Vec<NamedFile>),
     every: Duration,
     /// What it said last.
     said: Option<String>,
@@ -69,11 +72,26 @@ struct Script {
 }
 
 impl StatusRow {
-    /// As the person wants it.
-    pub(crate) fn new(settings: &ChatSettings, environment: ProgramEnvironment) -> Self {
+    /// As the settings say, with the files of the folder that its command names.
+    pub(crate) fn of(settings: &Settings, environment: ProgramEnvironment) -> Self {
+        let is_named = |file: &&NamedFile| file.key == "chat.status_command";
+        let files = settings.named_files.iter().filter(is_named).cloned().collect();
+        Self::new(
+            &settings.chat,
+            environment,
+            (settings.workspace_root.clone(), files),
+        )
+    }
+
+    fn new(
+        settings: &ChatSettings,
+        environment: ProgramEnvironment,
+        files: (PathBuf, Vec<NamedFile>),
+    ) -> Self {
         let command = settings.status_command.clone().map(|line| Script {
             line,
             environment,
+            files,
             every: settings.status_every,
             said: None,
             ran: None,
@@ -151,8 +169,18 @@ impl Script {
             return;
         }
         let Some(stand) = self.news.take() else { return };
-        let work = run(self.line.clone(), self.environment.clone(), stand.to_json());
+        let input = stand.to_json();
         (self.told, self.ran) = (Some(stand), Some(Instant::now()));
+        let (root, files) = &self.files;
+        if let Some(changed) = files.iter().find(|file| !file.is_as_it_was(root)) {
+            let what = format!(
+                "{} has changed and was not run; `agentx config trust` shows and accepts it",
+                changed.path.display()
+            );
+            (self.said, self.failure) = (None, Some(what));
+            return;
+        }
+        let work = run(self.line.clone(), self.environment.clone(), input);
         self.running = Some(AbortOnDropHandle::new(tokio::spawn(work)));
     }
 
@@ -261,7 +289,39 @@ mod tests {
             status_command: command.map(str::to_owned),
             ..ChatSettings::default()
         };
-        StatusRow::new(&settings, ProgramEnvironment::default())
+        StatusRow::new(&settings, ProgramEnvironment::default(), Default::default())
+    }
+
+    #[tokio::test]
+    async fn a_script_of_the_folder_that_was_changed_is_not_run() {
+        let folder = tempfile::tempdir().unwrap();
+        let script = folder.path().join("st.sh");
+        std::fs::write(&script, "echo trusted\n").unwrap();
+        let settings = ChatSettings {
+            status: "{model}".into(),
+            status_command: Some(format!("sh {}", script.display())),
+            status_every: Duration::ZERO,
+            ..ChatSettings::default()
+        };
+        let named = NamedFile {
+            key: "chat.status_command".into(),
+            path: "st.sh".into(),
+            bytes: b"echo trusted\n".to_vec(),
+        };
+        let files = (folder.path().to_owned(), vec![named]);
+        let mut row = StatusRow::new(&settings, ProgramEnvironment::default(), files);
+        row.tell(&stand());
+        row.changed(None).await;
+        assert_eq!(row.text(&stand()), "trusted");
+        std::fs::write(&script, "echo planted\n").unwrap();
+        let later = Stand {
+            iterations: 4,
+            ..stand()
+        };
+        row.tell(&later);
+        assert_eq!(row.text(&later), "opus");
+        let said = row.complaint().unwrap_or_default();
+        assert!(said.contains("st.sh has changed and was not run"), "{said}");
     }
 
     #[test]
