@@ -9,6 +9,7 @@ use serde::Serialize;
 
 use crate::error::CliError;
 use crate::output::{standard_error, standard_output};
+use crate::render::clean::printable;
 use crate::render::fitted::fitted;
 use crate::render::style::Style;
 
@@ -120,8 +121,18 @@ impl Console {
         }
     }
 
-    /// Writes data and flushes it.
+    /// Writes text and flushes it. Nothing in it drives the terminal, whoever said it: see [`printable`].
     pub(crate) fn out(&mut self, text: &str) -> Result<(), CliError> {
+        self.out_exact(&printable(text))
+    }
+
+    /// Writes what a painter of the terminal made of texts that it cleaned.
+    pub(crate) fn paint(&mut self, bytes: &str) -> Result<(), CliError> {
+        self.out_exact(bytes)
+    }
+
+    /// Writes data as it is, and flushes it.
+    pub(crate) fn out_exact(&mut self, text: &str) -> Result<(), CliError> {
         if text.is_empty() {
             return Ok(());
         }
@@ -176,11 +187,11 @@ impl Console {
         true
     }
 
-    /// Says how it goes. A closed standard error is no reason to stop.
+    /// Says how it goes. A closed standard error is no reason to stop. Nothing in it drives the terminal.
     pub(crate) fn say(&mut self, text: &str) {
         let _ = self
             .err
-            .write_all(text.as_bytes())
+            .write_all(printable(text).as_bytes())
             .and_then(|()| self.err.flush());
     }
 

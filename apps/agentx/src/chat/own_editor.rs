@@ -164,7 +164,7 @@ impl Chat<'_> {
             return Ok(None);
         };
         let bytes = screen.stand_aside();
-        self.console.out(&bytes)?;
+        self.console.paint(&bytes)?;
         Ok(Some(raw.lend()))
     }
 

@@ -195,7 +195,7 @@ impl Chat<'_> {
         screen.set_queue(self.desk.queue.rows(width, style, heard));
         screen.set_beside(beside);
         let bytes = screen.take();
-        let painted = self.console.out(&bytes);
+        let painted = self.console.paint(&bytes);
         self.pace.end(Instant::now());
         painted
     }
@@ -304,7 +304,7 @@ impl Chat<'_> {
             Face::Editor { screen, .. } => {
                 screen.say(&pieces);
                 let bytes = screen.leave();
-                self.console.out(&bytes)
+                self.console.paint(&bytes)
             }
         }
     }

@@ -186,7 +186,7 @@ impl Chat<'_> {
         };
         if let Face::Editor { screen, .. } = &mut self.face {
             let bytes = screen.take_told();
-            self.console.out(&bytes)?;
+            self.console.paint(&bytes)?;
         }
         let until = asked + background::PATIENCE;
         while waited_for(self).is_some()

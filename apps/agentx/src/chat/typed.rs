@@ -147,7 +147,7 @@ impl Chat<'_> {
         } = &mut self.face
         {
             let bytes = screen.stand_aside();
-            self.console.out(&bytes)?;
+            self.console.paint(&bytes)?;
             raw.suspend()?;
         }
         Ok(Flow::On)

@@ -230,7 +230,7 @@ fn greet(face: &mut Face, text: &str, console: &mut Console) -> Result<(), CliEr
         Face::Editor { screen, .. } => {
             screen.print(text);
             let bytes = screen.take();
-            console.out(&bytes)
+            console.paint(&bytes)
         }
         Face::Lines { .. } => console.out(text),
     }

@@ -50,7 +50,7 @@ pub(crate) async fn run(
     for (number, condensed) in (1..).zip(&view.condensed) {
         console.say(&format!("{}\n", line(number, condensed, "")));
     }
-    console.out(&view.body)?;
+    console.out_exact(&view.body)?;
     if console.terminal.output && !view.body.ends_with('\n') {
         console.out("\n")?;
     }

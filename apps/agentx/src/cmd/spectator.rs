@@ -161,7 +161,7 @@ impl Spectator {
             Stage::Screen { screen, .. } => {
                 screen.say(&pieces);
                 screen.set_beside(self.cast.unfinished());
-                console.out(&screen.take())
+                console.paint(&screen.take())
             }
             Stage::Lines | Stage::Events => {
                 let text: String = pieces.into_iter().map(|piece| piece.text).collect();
@@ -179,7 +179,7 @@ impl Spectator {
             Stage::Screen { raw, mut screen } => {
                 let bytes = screen.leave();
                 drop(raw);
-                console.out(&bytes)
+                console.paint(&bytes)
             }
             Stage::Lines | Stage::Events => Ok(()),
         };

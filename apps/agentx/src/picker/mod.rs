@@ -79,7 +79,7 @@ pub(crate) async fn pick(
     };
     let picked = picker.run(console, inputs).await;
     let bytes = picker.painter.frame(&[], &[Row::default()], None);
-    let cleared = console.out(&bytes);
+    let cleared = console.paint(&bytes);
     drop(raw);
     cleared.and(picked)
 }
@@ -133,7 +133,7 @@ impl Picker {
             }
             Input::Resize(columns, rows) => {
                 let bytes = self.painter.resize(columns, rows, long_rows());
-                console.out(&bytes)?;
+                console.paint(&bytes)?;
                 Step::Stay
             }
             Input::Background { is_light } if self.theme.color => {
@@ -183,6 +183,6 @@ impl Picker {
         let preview = chosen.and_then(|id| self.previews.get(id));
         let (rows, cursor) = view::rows(&self.model, preview, &frame);
         let bytes = self.painter.frame(&[], &rows, Some(cursor));
-        console.out(&bytes)
+        console.paint(&bytes)
     }
 }

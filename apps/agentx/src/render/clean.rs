@@ -1,5 +1,7 @@
 //! What models and tools say must not drive the terminal: no cursor moves, no titles, no clipboard, no hidden text.
 
+use std::borrow::Cow;
+
 /// Longest escape sequence that is waited for; a longer one ends there, so that an open one cannot swallow what follows.
 const LONGEST: usize = 4096;
 
@@ -120,6 +122,43 @@ pub(crate) fn clean_with_tabs(text: &str) -> String {
     out
 }
 
+/// Text of many lines of which nothing drives a terminal but colours: other control characters are shown as signs. What is painted goes
+/// another way, so this is the last look at what names, descriptions and errors hold that somebody else wrote.
+pub(crate) fn printable(text: &str) -> Cow<'_, str> {
+    let drives = |c: char| c.is_control() && !matches!(c, '\n' | '\t');
+    if !text.contains(drives) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find(drives) {
+        out.push_str(&rest[..at]);
+        rest = &rest[at..];
+        let length = match colours(rest) {
+            Some(length) => length,
+            None if rest.starts_with("\r\n") => 2,
+            None => 0,
+        };
+        out.push_str(&rest[..length]);
+        rest = &rest[length..];
+        if length == 0 {
+            let mut chars = rest.chars();
+            let sign: String = chars.next().into_iter().collect();
+            out.push_str(&visible(&sign));
+            rest = chars.as_str();
+        }
+    }
+    out.push_str(rest);
+    Cow::Owned(out)
+}
+
+/// How long a sequence is that only sets colours, where one begins here.
+fn colours(text: &str) -> Option<usize> {
+    let inner = text.strip_prefix("\u{1b}[")?;
+    let end = inner.find(|c: char| !c.is_ascii_digit() && c != ';')?;
+    inner[end..].starts_with('m').then_some(end + 3)
+}
+
 /// One line in which nothing is hidden: what is not printable is shown as a sign. For commands and paths that a person
 /// decides about.
 pub(crate) fn visible(text: &str) -> String {
@@ -142,6 +181,19 @@ pub(crate) fn visible(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn nothing_but_colours_drives_a_terminal() {
+        for (text, want) in [
+            ("plain 你好\n\tx\r\n", "plain 你好\n\tx\r\n"),
+            ("\u{1b}[1;31mred\u{1b}[0m", "\u{1b}[1;31mred\u{1b}[0m"),
+            ("x\u{1b}]2;title\u{7}y", "x␛]2;title␇y"),
+            ("\u{1b}[2J\u{1b}[", "␛[2J␛["),
+            ("a\rb\u{9b}31m\u{7f}", "a␍b<U+009B>31m␡"),
+        ] {
+            assert_eq!(printable(text), want, "{text:?}");
+        }
+    }
 
     #[test]
     fn sequences_go_and_text_stays() {

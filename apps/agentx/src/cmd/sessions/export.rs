@@ -35,7 +35,7 @@ pub(crate) async fn export(
         }
     };
     match &args.output {
-        None => console.out(&text),
+        None => console.out_exact(&text),
         Some(file) => {
             write(file, &text, args.force)?;
             console.say(&format!("{id} is in {}\n", file.display()));

@@ -165,7 +165,7 @@ async fn interactive(mut stepper: Stepper, console: &mut Console) -> Result<Exit
     let end = loop {
         let (shown, cursor) = view::rows(&mut stepper, painter.columns(), painter.most() + 1, &theme);
         let bytes = painter.frame(&[], &shown, cursor);
-        if let Err(error) = console.out(&bytes) {
+        if let Err(error) = console.paint(&bytes) {
             break Err(error);
         }
         let input = tokio::select! {
@@ -187,7 +187,7 @@ async fn interactive(mut stepper: Stepper, console: &mut Console) -> Result<Exit
             Err(error) => break Err(error),
         }
     };
-    let cleared = console.out(&painter.frame(&[], &[Row::default()], None));
+    let cleared = console.paint(&painter.frame(&[], &[Row::default()], None));
     drop(raw);
     cleared.and(end)
 }
@@ -206,7 +206,7 @@ fn take(
         match next {
             Input::Key(key) if stepper.key(key) == Step::Leave => return Ok(Step::Leave),
             Input::Paste(text) => stepper.paste(&text),
-            Input::Resize(columns, rows) => console.out(&painter.resize(columns, rows, long_rows()))?,
+            Input::Resize(columns, rows) => console.paint(&painter.resize(columns, rows, long_rows()))?,
             Input::Background { is_light } if theme.color => {
                 *theme = if is_light { Theme::light() } else { Theme::dark() };
             }

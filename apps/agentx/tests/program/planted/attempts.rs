@@ -374,6 +374,12 @@ fn names_and_sizes_and_links() -> Vec<Attempt> {
         Attempt::new("words that drive terminals", vec![file(".agentx/tools/x.yaml", r#"name: "\e]0;owned\a"
 type: "\e[2J"
 "#)], "").harmless(),
+        Attempt::new("settings whose names drive terminals", vec![file(".agentx/config.yaml", r#"tools: {disabled: ["x\e]2;owned\a", "a\e[2J"]}
+rules: [{effect: deny, tool: "mcp\e]2;owned\a*"}]
+chat: {"st\e]2;x\a": 1}
+"#), file(".agentx/agents/x.yaml", r#"name: x
+description: "d\e]2;owned\a"
+"#)], "").besides(&[&["agents", "list"], &["config", "show"], &["config", "check"], &["config", "trust"], &["tools", "run", "x\u{1b}]2;owned\u{7}"], &["approvals", "list"]]).harmless(),
         Attempt::new("a tool file of many megabytes", vec![run(r#"mkdir -p .agentx/tools && head -c 20000000 /dev/zero | tr '\0' x > .agentx/tools/x.yaml"#)], "{tool: x, input: {}}").harmless(),
         Attempt::new("a folder of tools that is very deep", vec![run(r#"mkdir -p .agentx/tools && cd .agentx/tools && for i in $(seq 300); do mkdir d && cd d; done"#)], "{tool: x, input: {}}").harmless(),
         Attempt::new("a folder of tools that leads into itself", vec![run(r#"mkdir -p .agentx/tools && ln -s . .agentx/tools/again && ln -s ../../.. .agentx/tools/up"#)], "{tool: x, input: {}}").harmless(),
@@ -390,6 +396,8 @@ g: [*f,*f,*f,*f,*f,*f,*f,*f,*f]
         Attempt::new("a folder that leads to private ones", vec![link("sub", "../other")], "{tool: grep, input: {pattern: made-up, ignored: true}}, {tool: grep, input: {pattern: made-up, path: sub}}").denied().harmless(),
         Attempt::new("a file of secrets, read by name", vec![run(r#"printf made-up-51d0be-private-file > .env"#)], "{tool: read, input: {path: .env}}, {tool: bash, input: {command: 'cat .env'}}").denied().harmless(),
         Attempt::new("a file of secrets, found by a search", vec![run(r#"printf made-up-51d0be-private-file > .env; printf made-up-51d0be-private-file > id_rsa; mkdir .ssh; printf made-up-51d0be-private-file > .ssh/config"#)], "{tool: grep, input: {pattern: made-up, ignored: true}}, {tool: grep, input: {pattern: made-up, path: sub}}").denied().harmless(),
+        Attempt::new("a harmless name of a secret in a command", vec![run(r#"mkdir -p {home}/.ssh sub; printf made-up-51d0be-private-file > {home}/.ssh/id_rsa; ln -s {home}/.ssh/id_rsa LICENSE; ln -s {home}/.ssh docs; ln -s .. sub/up"#)], "{tool: bash, input: {command: 'cat LICENSE'}}, {tool: bash, input: {command: 'cat LICEN*'}}, {tool: bash, input: {command: 'cat docs/*; cat <sub/up/LICENSE'}}, {tool: bash, input: {command: 'cd sub && cat up/LICENSE', run_in_background: true}}").harmless(),
+        Attempt::new("harmless names of files of AgentX", vec![run(r#"ln -s {home}/.config/agentx/config.yaml settings.local; ln -s {home}/.config/agentx/config.yaml LICENSE"#)], "{tool: bash, input: {command: 'echo \"hooks: [x]\" > settings.local; touch {ran}'}}, {tool: bash, input: {command: 'cp LICENSE x && touch {ran}'}}").harmless(),
         Attempt::new("a plain file that leads to secrets", vec![run(r#"printf made-up-51d0be-private-file > .env; ln -s .env README.md"#)], "{tool: read, input: {path: README.md}}").denied().harmless(),
     ]
 }
