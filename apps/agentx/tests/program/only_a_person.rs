@@ -34,7 +34,7 @@ fn a_command_of_a_tool_changes_no_settings_and_starts_no_agent() {
         "./x approvals add allow bash",
         "./x identity new",
         "./x run --yes hi",
-        "./x hi",
+        "./x chat hi",
     ] {
         sandbox.write(
             "home/.config/agentx/answers.yaml",
@@ -67,7 +67,7 @@ fn nothing_is_written_through_links_of_a_folder() {
         (".agentx/tools", &["tools new"]),
         (".agentx/agents", &["agents new"]),
         (".agentx/agentx.d.luau", &["tools new", "agents new"]),
-        (".agentx/tools/made.yaml", &["tools new"]),
+        (".agentx/tools/made.luau", &["tools new"]),
         (
             ".agentx/config.yaml",
             &["config set", "config unset", "config edit"],
