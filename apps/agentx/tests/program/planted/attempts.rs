@@ -376,7 +376,6 @@ type: "\e[2J"
 "#)], "").harmless(),
         Attempt::new("settings whose names drive terminals", vec![file(".agentx/config.yaml", r#"tools: {disabled: ["x\e]2;owned\a", "a\e[2J"]}
 rules: [{effect: deny, tool: "mcp\e]2;owned\a*"}]
-chat: {"st\e]2;x\a": 1}
 "#), file(".agentx/agents/x.yaml", r#"name: x
 description: "d\e]2;owned\a"
 "#)], "").besides(&[&["agents", "list"], &["config", "show"], &["config", "check"], &["config", "trust"], &["tools", "run", "x\u{1b}]2;owned\u{7}"], &["approvals", "list"]]).harmless(),
