@@ -84,7 +84,16 @@ impl Desk {
 
     /// What is said about mistakes, with the temporary directory left out.
     fn said(&self) -> Vec<String> {
-        let error = self.load().expect_err("mistakes").to_string();
+        let error = match self.load() {
+            // A folder that is not trusted keeps nobody from working.
+            Ok(loaded) => loaded
+                .broken
+                .iter()
+                .map(|mistake| format!("{mistake}\n"))
+                .collect(),
+            Err(error) => error.to_string(),
+        };
+        assert!(!error.is_empty(), "mistakes");
         let here = self.dir.path().to_string_lossy().into_owned();
         let real = std::fs::canonicalize(self.dir.path())
             .unwrap()
@@ -151,6 +160,7 @@ fn all_mistakes_are_said_at_once_with_place_and_nearest_word() {
              max_tokens: 5\nproviders:\n  mine: {api: anthropik}\ntools: [a]\nsystem_prompt: [1]\n",
         )
         .workspace("params:\n  temperature: hot\n")
+        .env("AGENTX_TRUST_FOLDER", "1")
         .env("AGENTX_APPROVAL", "yes")
         .flag("--timeout", "limits.timeout", "soon");
     let want = "\
