@@ -62,9 +62,12 @@ pub(crate) async fn run(
     // A session that was told to refuse stays so; one that was told so above, for want of a person, does not.
     let told_now = target == Target::New || args.agent.approve.is_some();
     let asked_before = !has_person && deny_where_it_would_ask(&session, would_ask && told_now).await?;
+    // In the mode `auto` rules that ask are asked about, and nobody answers.
+    let is_auto = session.state().await?.config.approval == ApprovalMode::Auto;
+    let is_alone = asked_before || (!has_person && is_auto);
     let approver = match decides_elsewhere {
         true => Approver::Elsewhere(Elsewhere::new(&place, session.id(), args.wait)),
-        false => Approver::new((args.agent.yes, asked_before), place.shared(), console),
+        false => Approver::new((args.agent.yes, is_alone), place.shared(), console),
     };
     let mut away = Away::of(&place);
     let ends = (Link::of(&place), &mut away, signals);
