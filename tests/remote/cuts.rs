@@ -186,7 +186,7 @@ async fn read(stage: &Stage, session: &str) -> Readers {
     let other = stage.others.address();
     for number in 0..READERS {
         let new = |kind: &str| Arc::new(Seen::new(format!("{kind} {number} of {session}")));
-        let name = format!("mirror{number} {session}");
+        let name = format!("mirror{number}-{session}");
         let remote = mirror::remote(&stage.ours.url(), &stage.who, &name).await;
         let remote = Arc::new(remote.unwrap());
         let (seen, derived) = (new("mirror"), new("mirror of meaning"));
@@ -224,7 +224,7 @@ impl Keeper {
         let world = World::new(&stage.worker.url());
         std::fs::create_dir_all(world.data()).unwrap();
         let log = SqliteLog::open(world.data().join(DATABASE), Options::default()).unwrap();
-        let name = format!("keeper {session}");
+        let name = format!("keeper-{session}");
         let remote = mirror::remote(&stage.ours.url(), &stage.who, &name)
             .await
             .unwrap();

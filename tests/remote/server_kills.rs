@@ -97,7 +97,7 @@ async fn begin(url: &str, who: &Who, web: &Web, stop: &Arc<AtomicBool>) -> Watch
     let session = web.new_session().await;
     let (mut facts, mut meaning) = (Vec::new(), Vec::new());
     for number in 0..WATCHERS {
-        let runtime = client(url, who, &format!("watcher{number} {session}")).await;
+        let runtime = client(url, who, &format!("watcher{number}-{session}")).await;
         let view = if number == 0 {
             View::Runtime
         } else {
@@ -107,7 +107,7 @@ async fn begin(url: &str, who: &Who, web: &Web, stop: &Arc<AtomicBool>) -> Watch
         mirror::mirror(runtime, &session, view, seen.clone());
         if number == 0 { &mut meaning } else { &mut facts }.push(seen);
     }
-    let runtime = client(url, who, &format!("driver {session}")).await;
+    let runtime = client(url, who, &format!("driver-{session}")).await;
     let seen = Arc::new(Seen::new(format!("driver of {session}")));
     mirror::mirror(runtime.clone(), &session, View::Runtime, seen.clone());
     meaning.push(seen.clone());

@@ -68,7 +68,7 @@ impl Sandbox {
         };
         let files = ["home/.config/agentx/config.yaml", "ws/.agentx/config.yaml"];
         is_run
-            && !args.iter().any(|arg| names(&arg))
+            && !args.iter().any(names)
             && !self.env.iter().any(|(name, _)| of_env(name))
             && !files.into_iter().any(of_file)
     }

@@ -190,7 +190,8 @@ async fn sessions_that_wait_are_listed_for_who_decides() {
     let mut found = listed(&desk, "members=true", &desk.operator).await;
     let mut pages = listed(&desk, "members=true&limit=1", &desk.operator).await;
     assert_eq!(pages.pop().as_ref(), found.first());
-    (all.sort(), found.sort());
+    all.sort();
+    found.sort();
     assert_eq!(found, all, "the operator's list has members' sessions too");
     let no = json!({"tool_call_id": call, "decision": "deny"});
     let seq = of_ann.post(&desk.ann, "approvals", &no).await.ok().json()["seq"].as_u64();

@@ -92,6 +92,16 @@ fn overruled(loaded: &Loaded, path: &str, file: &Path) -> String {
 pub(crate) fn edit(global: &Global, workspace: bool, console: &mut Console) -> Result<(), CliError> {
     let (_, file) = request(global, workspace)?;
     let editor = wanted_editor(lookup);
+    // Without a terminal only an editor that the person named can do something.
+    let is_named = ["VISUAL", "EDITOR"]
+        .iter()
+        .any(|name| lookup(name).is_some_and(|words| !words.trim().is_empty()));
+    let has_terminal = console.terminal.input && console.terminal.output;
+    if !is_named && !has_terminal {
+        let message = format!("no editor is named to change {}", file.display());
+        let hint = "set EDITOR, or change one key: agentx config set KEY VALUE";
+        return Err(CliError::usage(message, hint));
+    }
     let failed = |path: &Path| {
         let path = path.display().to_string();
         move |error: std::io::Error| CliError::File {

@@ -19,14 +19,7 @@ pub(super) fn words(event: &EnvironmentEvent) -> String {
         E::UserMessage(message) => format!("a person says: {}", text_in(&message.content)),
         E::InterruptRequested(_) => "a person wants what runs to stop".into(),
         E::Approval(approval) => format!("a person decides about a call: {}", decision(approval.decision)),
-        E::StreamStart(start) if start.attempt > 1 => {
-            format!(
-                "{} begins to answer, attempt {}",
-                visible(&start.model),
-                start.attempt
-            )
-        }
-        E::StreamStart(start) => format!("{} begins to answer", visible(&start.model)),
+        E::StreamStart(start) => begins(&visible(&start.model), start.attempt),
         E::TextChunk(chunk) => short(&chunk.text),
         E::ThinkingChunk(chunk) => format!("(thinks) {}", short(&chunk.text)),
         E::ModelFellBack(fallback) => format!("{} goes on with the answer", visible(&fallback.model)),
@@ -84,6 +77,13 @@ pub(super) fn words(event: &EnvironmentEvent) -> String {
         E::Interrupted(interrupted) => format!("the run is stopped: {}", short(&interrupted.reason)),
         E::ErrorOccurred(error) => format!("{}: {}", visible(&error.code), short(&error.message)),
         other => condensing(other),
+    }
+}
+
+fn begins(model: &str, attempt: u32) -> String {
+    match attempt {
+        0 | 1 => format!("{model} begins to answer"),
+        _ => format!("{model} begins to answer, attempt {attempt}"),
     }
 }
 
