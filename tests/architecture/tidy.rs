@@ -13,6 +13,7 @@ const FUNCTION_LINES: usize = 70;
 /// What waits by the clock all the same, each with its reason. The path is a prefix.
 const MAY_SLEEP: &[(&str, &str)] = &[
     ("tests/benches/", "a benchmark measures by the clock"),
+    ("crates/luau-tools/benches/", "a benchmark measures by the clock"),
     (
         "tests/src/model_server.rs",
         "a model that takes its time to speak",

@@ -35,7 +35,7 @@ fn rules_do_what_the_page_says() {
         "rules:\n  - {effect: allow, tool: bash, argument: \"wc *\"}\n  - {effect: deny, tool: bash, argument: \"echo *\"}\n",
     );
     let exit = |prompt: &str| {
-        let outcome = sandbox.shell(&format!("agentx run \"{prompt}\"; echo \"exit $?\""));
+        let outcome = sandbox.shell(&format!("agentx run --model demo \"{prompt}\"; echo \"exit $?\""));
         (
             outcome.text.contains("exit 0"),
             outcome.text.contains("● bash") && outcome.text.contains("✓"),

@@ -309,12 +309,10 @@ impl Transcript {
             });
             return;
         };
-        let until = match error.gives_up_in_ms {
-            Some(most) => format!(", giving up after {}", units::at_most(most)),
-            None => String::new(),
-        };
+        let bound = |most| format!(", giving up after {}", units::at_most(most));
+        let until = error.gives_up_in_ms.map(bound).unwrap_or_default();
         let told = if self.attempt == message {
-            "still refused".into()
+            "the same error".into()
         } else {
             let room = self.width.saturating_sub(26 + until.len());
             cut(&message, room.max(SHORTEST_REASON))

@@ -33,7 +33,7 @@ fn a_failure_is_told_once_with_a_hint() {
         2,
         "an attempt, and the failure: {told}"
     );
-    assert!(told.contains("… still refused; next try in 0.7s"), "{told}");
+    assert!(told.contains("… the same error; next try in 0.7s"), "{told}");
     assert_eq!(told.matches("hint: ").count(), 1, "{told}");
 }
 
