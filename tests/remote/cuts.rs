@@ -128,8 +128,8 @@ impl Driver {
         mut self,
         mut ended: watch::Receiver<Vec<String>>,
         stop: Arc<AtomicBool>,
-    ) -> (BTreeMap<String, u64>, Option<Socket>) {
-        let mut said = BTreeMap::new();
+    ) -> (BTreeMap<String, u64>, JoinHandle<()>) {
+        let (mut said, mut last) = (BTreeMap::new(), None);
         for number in 0.. {
             if stop.load(Ordering::SeqCst) {
                 break;
@@ -145,6 +145,7 @@ impl Driver {
                     "a message said twice is one message"
                 );
             }
+            last = Some((text, key.clone()));
             said.insert(key, seq);
             let run = format!("run_{seq}");
             let waited = tokio::time::timeout(BOUND, ended.wait_for(|ended| ended.contains(&run)));
@@ -156,11 +157,20 @@ impl Driver {
             said.len(),
             self.again
         );
-        (said, self.socket)
+        if let Some((text, key)) = &last {
+            // Once more, so that the connection is there.
+            assert_eq!(self.say(text, key).await, said[key]);
+        }
+        // Stays, and answers pings, for as long as others are looked at: that it goes would be an event.
+        let stays = tokio::spawn(async move {
+            let Some(mut socket) = self.socket else { return };
+            while socket.try_next().await.is_ok() {}
+        });
+        (said, stays)
     }
 }
 
-type Driving = JoinHandle<(BTreeMap<String, u64>, Option<Socket>)>;
+type Driving = JoinHandle<(BTreeMap<String, u64>, JoinHandle<()>)>;
 
 async fn drive(stage: &Stage, session: &str, seed: u64, stop: &Arc<AtomicBool>) -> Driving {
     let driver = Driver {
@@ -390,7 +400,7 @@ async fn every_reader_ends_with_the_servers_log_whatever_is_cut() {
             2 * readers.facts.len()
         );
         sessions.push(session);
-        drop(driver);
+        driver.abort();
     }
     eprintln!(
         "ours: {:?}\nothers: {:?}",
