@@ -161,9 +161,11 @@ impl Driver {
             // Once more, so that the connection is there.
             assert_eq!(self.say(text, key).await, said[key]);
         }
-        // Stays, and answers pings, for as long as others are looked at: that it goes would be an event.
+        // Stays at the session, and answers pings, for as long as others are looked at: that who drives goes would be an event.
+        let head = said.values().copied().max().unwrap_or(0);
         let stays = tokio::spawn(async move {
             let Some(mut socket) = self.socket else { return };
+            socket.subscribe(&self.session, head, "runtime").await;
             while socket.try_next().await.is_ok() {}
         });
         (said, stays)
