@@ -187,7 +187,7 @@ impl Console {
         true
     }
 
-    /// Says how it goes. A closed standard error is no reason to stop. Nothing in it drives the terminal.
+    /// Prints a message to standard error, with control characters shown as signs. A closed standard error is ignored.
     pub(crate) fn say(&mut self, text: &str) {
         let _ = self
             .err

@@ -207,8 +207,7 @@ pub(crate) fn note_of_demo(settings: &Settings, model: &ModelSpec) -> Option<&'s
     )
 }
 
-/// What a person should know who goes on with a session: that the demo answers in it although a model is connected since, or that its
-/// model cannot be asked for want of a key.
+/// A note for a session that is resumed: the demo answers in it although a model has been connected since, or its model lacks a key.
 pub(crate) fn note_of_session(settings: &Settings, model: &ModelSpec) -> Option<String> {
     const OTHER: &str = "`/model` lists what can be asked, `/model NAME` asks another from here on";
     if model.api == Api::Scripted {

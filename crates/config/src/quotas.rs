@@ -5,7 +5,7 @@ use agentx_types::NanoUsd;
 use crate::assemble::Getter;
 use crate::keys::KeyPath;
 
-/// What a server lets each person have who is not its operator. `None` is no limit.
+/// The limits of a server for each person other than its operator. `None` is no limit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Quotas {
     /// Sessions of a member.

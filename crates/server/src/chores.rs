@@ -1,4 +1,4 @@
-//! What a server does by itself: it goes on with what was under way, puts away what is idle, and looks at what its operator changes.
+//! The chores of a server: it resumes interrupted sessions, closes idle ones, and reloads settings that its operator changes.
 
 use std::sync::Arc;
 use std::time::Duration;

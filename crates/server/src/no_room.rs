@@ -1,4 +1,4 @@
-//! What clients are told that there is no room for: in HTTP, or by an alert of TLS, as they speak.
+//! Refuses clients for which the server has no room, in HTTP or by an alert of TLS, whichever they speak.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -49,7 +49,7 @@ impl TurnedAway {
     }
 }
 
-/// The answer to a request that there is no room for.
+/// The answer to a request of a client for which the server has no room.
 fn no_room(why: NoSeat) -> String {
     let (status, title, code, detail) = match why {
         NoSeat::Full => (

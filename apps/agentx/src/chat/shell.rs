@@ -346,7 +346,7 @@ impl Chat<'_> {
     }
 }
 
-/// What is said to a command that would change nothing.
+/// The error for a command that would change nothing.
 const OWN_SHELL: &str =
     "each command has a shell of its own, so a `cd` alone changes nothing; write !cd DIR && COMMAND";
 

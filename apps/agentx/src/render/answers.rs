@@ -75,7 +75,7 @@ impl Answers {
         style.sign(&format!("{} ›", self.prompt()), &words).to_owned()
     }
 
-    /// What is said to a line that is none of the answers.
+    /// The error for a line that is none of the answers.
     pub(crate) fn wrong(&self, line: &str) -> String {
         let shown = cut(&visible(line.trim()), LONGEST_RULE);
         format!("`{shown}` is not one of the answers: {}", self.keys(", ", key))

@@ -106,7 +106,7 @@ pub(crate) fn edited_path(request: &ApprovalRequested) -> Option<&str> {
     (edits || writes).then(|| input.get("path")?.as_str()).flatten()
 }
 
-/// Whether the text to be replaced is not in the file as it is now, so that there is no change to show.
+/// Whether the edit will fail because its text is not in the file now.
 fn is_doomed(request: &ApprovalRequested, before: Option<&str>) -> bool {
     let from = request.input.get("old_string").and_then(Value::as_str);
     // Line ends are as the file has them, whatever the model writes.
