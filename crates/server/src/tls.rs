@@ -15,6 +15,10 @@ use tokio_rustls::rustls::{self, ServerConfig, SignatureAlgorithm, SignatureSche
 
 use crate::server::ServerError;
 
+/// How large a record is at most, in bytes. A reader has nothing of a record before all of it is there: where connections break off
+/// early, or the way is slow, small ones let it go on.
+const RECORD: usize = 4 << 10;
+
 /// What takes connections with this certificate.
 pub(crate) fn acceptor(certificate: &Path, key: &Path) -> Result<TlsAcceptor, ServerError> {
     let says = |path: &Path, what: String| ServerError::Tls {
@@ -36,6 +40,7 @@ pub(crate) fn acceptor(certificate: &Path, key: &Path) -> Result<TlsAcceptor, Se
         .with_single_cert(chain, private)
         .map_err(|error| says(key, error.to_string()))?;
     config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    config.max_fragment_size = Some(RECORD);
     Ok(TlsAcceptor::from(Arc::new(config)))
 }
 
@@ -51,6 +56,7 @@ pub(crate) fn keyed_acceptor(key: Arc<SecretKey>) -> Result<TlsAcceptor, ServerE
         .with_no_client_auth()
         .with_cert_resolver(Arc::new(resolver));
     config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    config.max_fragment_size = Some(RECORD);
     config.send_tls13_tickets = 0;
     Ok(TlsAcceptor::from(Arc::new(config)))
 }

@@ -25,7 +25,10 @@ type Place = (u64, Option<u64>);
 pub async fn remote(url: &str, who: &Who, client: &str) -> Result<RemoteRuntime, RuntimeError> {
     let who = who.key().map_or_else(Default::default, Into::into);
     let who: agentx_remote_runtime::Who = who;
-    RemoteRuntime::connect(ConnectOptions::new(url, who, client)).await
+    let mut options = ConnectOptions::new(url, who, client);
+    // What is lost on purpose is tried again at once: a test of a thousand cuts is not one of waiting.
+    options.retry_after = std::time::Duration::from_millis(20);
+    RemoteRuntime::connect(options).await
 }
 
 /// All rows of a session as a log has them.
