@@ -11,7 +11,7 @@ demo *args:
 ci:
     .ci/run
 
-# Every check, or only these: fmt lint build test docs loom deny
+# Every check, or only these: fmt lint build test docs loom deny fuzz
 check *steps:
     tests/run.sh {{steps}}
 
@@ -44,6 +44,15 @@ golden:
 # The loom model of the bus
 loom:
     tests/run.sh loom
+
+# Each fuzzer for so many seconds (nightly: half an hour), and random values in and out of the VM of scripts for as long
+fuzz seconds="1800":
+    tests/fuzz/run.sh {{seconds}}
+    AGENTX_FUZZ_SECONDS={{seconds}} cargo test -p agentx-luau-tools --lib value::
+
+# Takes what the fuzzers found into the kept corpus, minimised
+fuzz-keep:
+    tests/fuzz/run.sh keep
 
 # Random values in and out of the VM of scripts, with the address sanitizer, for so many seconds
 asan seconds="1800":

@@ -5,7 +5,8 @@
 #   tests/run.sh            everything
 #   tests/run.sh fmt lint   only these steps
 #
-# Steps: fmt lint build test docs loom deny; schemathesis, a part of test, goes alone too. Logs are in target/checks.
+# Steps: fmt lint build test docs loom deny; schemathesis, a part of test, and fuzz go alone too. Logs are in target/checks.
+# AGENTX_FUZZ_SECONDS says how long each target of `fuzz` runs (15).
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
@@ -131,17 +132,20 @@ deny() {
   if cargo deny --version >/dev/null 2>&1; then
     step deny cargo deny check bans licenses sources
   else
-    note "cargo-deny is not installed: dependencies are not checked against deny.toml"
+    note "cargo-deny is not installed: the architecture test holds deny.toml against Cargo.lock, without the text of licences"
   fi
 }
+
+# A short look by each fuzzer, from the kept corpus on, which `test` has replayed. `just fuzz` looks for longer.
+fuzz() { step fuzz tests/fuzz/run.sh "${AGENTX_FUZZ_SECONDS:-15}"; }
 
 set_up
 for name in ${*:-fmt lint build test docs loom deny}; do
   case $name in
-    fmt | lint | build | docs | deny | schemathesis) "$name" ;;
+    fmt | lint | build | docs | deny | fuzz | schemathesis) "$name" ;;
     test) run_tests ;;
     loom) model ;;
-    *) echo "no step $name; there are: fmt lint build test docs loom deny schemathesis" >&2; exit 2 ;;
+    *) echo "no step $name; there are: fmt lint build test docs loom deny fuzz schemathesis" >&2; exit 2 ;;
   esac
 done
 

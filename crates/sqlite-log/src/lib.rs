@@ -56,6 +56,7 @@ mod options;
 mod pack;
 mod pool;
 mod read;
+pub mod records;
 mod rows;
 mod said;
 mod scan;

@@ -193,6 +193,32 @@ mod tests {
         }
     }
 
+    /// bash itself says what it does not look up as a program.
+    #[test]
+    fn no_word_of_bash_is_taken_for_a_program() {
+        let home = tempfile::tempdir().unwrap();
+        let path = format!("{}:/usr/bin:/bin", home.path().display());
+        let told = std::process::Command::new("bash")
+            .args(["--norc", "-c", "compgen -b -k"])
+            .output()
+            .unwrap();
+        let told = String::from_utf8(told.stdout).unwrap();
+        assert!(told.lines().count() > 60, "{told}");
+        for word in told.lines().filter(|word| !word.contains('/')) {
+            let program = home.path().join(word);
+            std::fs::write(&program, "").unwrap();
+            std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+        }
+        for word in told.lines().filter(|word| !EVERY_SHELL.contains(word)) {
+            assert_eq!(direct(word, Path::new("/"), &path), None, "{word}");
+            assert_eq!(
+                direct(&format!("{word} a"), Path::new("/"), &path),
+                None,
+                "{word}"
+            );
+        }
+    }
+
     #[test]
     fn a_relative_directory_in_the_path_goes_to_the_shell() {
         assert_eq!(direct("ls", Path::new("/"), "/bin:."), None);
