@@ -15,9 +15,11 @@ use agentx_agent_files::definition::ToolDefinition;
 use agentx_runtime::{BoxFuture, Tool, ToolContext, ToolOutcome};
 use agentx_testing::{Answer, MemoryLog};
 use agentx_types::{
-    Access, AgentConfig, ApprovalMode, EnvironmentEvent, Rule, RuleEffect, SessionId, ToolSpec, ToolStatus,
+    Access, AgentConfig, ApprovalMode, ConfigChange, EnvironmentEvent, Rule, RuleEffect, SessionId, ToolSpec,
+    ToolStatus,
 };
 use serde_json::{Value, json};
+use tokio::sync::Notify;
 
 /// Takes a command line or a path, runs nothing, and remembers what it was given.
 #[derive(Clone)]
@@ -269,6 +271,91 @@ async fn a_script_does_not_change_what_runs_by_itself_without_a_rule_for_that_fi
     )];
     let (status, text) = called(script("write", "write"), &write, input, ApprovalMode::Ask, &exact).await;
     assert_eq!((status, write.count()), (ToolStatus::Success, 1), "{text}");
+}
+
+/// Says that it runs, and ends when it is told to.
+#[derive(Clone, Default)]
+struct Gate {
+    began: Arc<Notify>,
+    end: Arc<Notify>,
+}
+
+impl Tool for Gate {
+    fn spec(&self) -> ToolSpec {
+        Recorder::new("gate", Access::Internal, "text").spec
+    }
+
+    fn call(&self, _: Value, _: ToolContext) -> BoxFuture<'static, ToolOutcome> {
+        let gate = self.clone();
+        Box::pin(async move {
+            gate.began.notify_one();
+            gate.end.notified().await;
+            ToolOutcome::success("open")
+        })
+    }
+}
+
+/// Rules that are written while a script runs hold for all that it calls from then on, whether a person is asked or not.
+#[tokio::test]
+async fn a_rule_that_is_written_while_a_script_runs_holds_for_its_later_calls() {
+    let bash = json!({"command": "ls"});
+    let cases = [
+        (
+            Recorder::bash(),
+            bash.clone(),
+            rule(RuleEffect::Deny, "bash", None, None),
+            "denies it",
+        ),
+        (
+            Recorder::bash(),
+            bash,
+            rule(RuleEffect::Ask, "bash", None, None),
+            "nobody is asked",
+        ),
+        (
+            Recorder::new("read", Access::Read, "path"),
+            json!({"path": "link"}),
+            rule(RuleEffect::Deny, "read", None, Some("secret/**")),
+            "it leads to /workspace/secret/key",
+        ),
+    ];
+    for (inner, input, written, says) in cases {
+        let name = inner.spec.name.clone();
+        let text = format!(
+            "function invoke(ctx, args)
+                local before = ctx.invoke('{name}', args)
+                ctx.invoke('gate', {{}})
+                return ctx.invoke('{name}', args)
+            end"
+        );
+        let gate = Gate::default();
+        let place = Place::with(
+            MemoryLog::new(),
+            [Answer::call("call_1", "outer", input), Answer::text("Done.")],
+            |mut parts| {
+                parts.tools = vec![Arc::new(inner.clone()), Arc::new(gate.clone())];
+                parts
+            },
+        );
+        place.tool(luau("outer", &text, json!({"tools": [name, "gate"]})));
+        let own = rule(RuleEffect::Allow, "outer", None, None);
+        let session = place
+            .open_as(|config| AgentConfig {
+                approval: ApprovalMode::Deny,
+                rules: vec![own],
+                ..config
+            })
+            .await;
+        place.say(&session, "go").await;
+        gate.began.notified().await;
+        session.change(ConfigChange::RuleAdded(written)).await.unwrap();
+        gate.end.notify_one();
+        place.until_done(&session, 0).await;
+        session.close().await;
+        let (status, text) = place.result("call_1");
+        assert_ne!(status, ToolStatus::Success, "{text}");
+        assert!(text.contains(says), "{text}");
+    }
 }
 
 /// A log from before rules held for scripts: the call that a rule denies is on record as done, and stays so.

@@ -5,13 +5,13 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use agentx_types::{
-    Action, ActionId, ActionKind, AgentStateId, Draft, EnvironmentEvent, InnerCallAsked, InnerDecision,
-    LeftRunning, RunId, SessionId, Source, ToolCallId,
+    Action, ActionId, ActionKind, AgentConfig, AgentStateId, Draft, EnvironmentEvent, InnerCallAsked,
+    InnerDecision, LeftRunning, RunId, SessionId, Source, ToolCallId,
 };
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
-use crate::inner::Decisions;
+use crate::inner::{ConfigNow, Decisions};
 
 /// A future that can be sent and stored.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
@@ -87,6 +87,7 @@ pub struct EventSink {
     run_id: Option<RunId>,
     cause: Option<ActionId>,
     decisions: Decisions,
+    config_now: ConfigNow,
 }
 
 impl EventSink {
@@ -100,6 +101,7 @@ impl EventSink {
             run_id: action.run_id.clone(),
             cause: Some(action.action_id.clone()),
             decisions: Decisions::default(),
+            config_now: ConfigNow::default(),
         }
     }
 
@@ -108,6 +110,18 @@ impl EventSink {
     pub(crate) fn deciding_by(mut self, decisions: Decisions) -> Self {
         self.decisions = decisions;
         self
+    }
+
+    /// The same sink, which also tells the configuration that the action's agent has now.
+    #[must_use]
+    pub(crate) fn with_config(mut self, config_now: ConfigNow) -> Self {
+        self.config_now = config_now;
+        self
+    }
+
+    /// The configuration that the action's agent has now; `None` outside of a session.
+    pub(crate) fn config_now(&self) -> Option<Arc<AgentConfig>> {
+        self.config_now.get()
     }
 
     /// The same sink, which also knows the session that its events go to.

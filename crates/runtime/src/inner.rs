@@ -1,10 +1,11 @@
-//! Calls that a running tool wants to make and that a person decides about: where the tool waits for the decision, and how long.
+//! Calls that a running tool wants to make: by which rules they are judged, where the tool waits for what a person decides about one, and
+//! how long.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use agentx_types::{InnerDecision, ToolCallId};
+use agentx_types::{AgentConfig, InnerDecision, ToolCallId};
 use tokio::sync::{Notify, oneshot};
 use tokio::time::Instant;
 
@@ -26,6 +27,21 @@ impl Decisions {
             // Who does not wait any more is being stopped.
             let _ = tell.send(decision);
         }
+    }
+}
+
+/// The configuration of the agent whose action runs, as it is now: rules that are written meanwhile hold for what the action does next.
+/// Clones are the same. Empty where nobody tells it.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ConfigNow(Arc<Mutex<Option<Arc<AgentConfig>>>>);
+
+impl ConfigNow {
+    pub(crate) fn set(&self, config: &Arc<AgentConfig>) {
+        *lock(&self.0) = Some(Arc::clone(config));
+    }
+
+    pub(crate) fn get(&self) -> Option<Arc<AgentConfig>> {
+        lock(&self.0).clone()
     }
 }
 

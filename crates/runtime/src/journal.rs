@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use agentx_types::{
-    AgentStateId, Caller, Draft, EffectBill, EffectEnded, EffectOutcome, EffectStarted, EnvironmentEvent,
-    InnerCallAsked, InnerDecision, Kept, RecordedEffect, RecordedEffects, RunId, SessionId, Source,
-    ToolCallId, ToolSpec,
+    AgentConfig, AgentStateId, Caller, Draft, EffectBill, EffectEnded, EffectOutcome, EffectStarted,
+    EnvironmentEvent, InnerCallAsked, InnerDecision, Kept, RecordedEffect, RecordedEffects, RunId, SessionId,
+    Source, ToolCallId, ToolSpec,
 };
 use serde_json::Value;
 use tokio::sync::oneshot;
@@ -90,7 +90,7 @@ impl Journal {
         self
     }
 
-    /// The journal of the call of another tool that step `step` of this one makes.
+    /// The journal of the call of another tool that step `step` of this one makes. Rules hold for it as they are now.
     #[must_use]
     pub fn inner(&self, step: u64) -> Self {
         let tool_call_id = self.tool_call_id.inner(step);
@@ -115,7 +115,7 @@ impl Journal {
             events: self.events.clone(),
             tool_call_id,
             recorded,
-            caller: self.caller.clone(),
+            caller: self.caller_now(),
             kept: self.kept.clone(),
             listener: self.listener.clone(),
             depth: self.depth.saturating_add(1),
@@ -146,9 +146,25 @@ impl Journal {
         &self.tool_call_id
     }
 
-    /// The agent that calls.
+    /// The agent that calls, as it was when the call began.
     pub fn caller(&self) -> &Caller {
         &self.caller
+    }
+
+    /// The configuration that the agent has now: rules may have changed since the model's call began.
+    pub fn config_now(&self) -> Option<Arc<AgentConfig>> {
+        let now = self.events.as_ref().and_then(EventSink::config_now);
+        now.or_else(|| self.caller.config.clone())
+    }
+
+    fn caller_now(&self) -> Arc<Caller> {
+        match self.config_now() {
+            Some(config) => Arc::new(Caller {
+                config: Some(config),
+                ..(*self.caller).clone()
+            }),
+            None => self.caller.clone(),
+        }
     }
 
     /// What scripts keep with the agent that calls: as it was when a model's call began, with what that call changed since, and

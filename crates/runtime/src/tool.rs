@@ -104,11 +104,11 @@ impl ToolContext {
         refused_in_line(config, spec, &input, (word, &real), is_program)
     }
 
-    /// Whether this call may call `tool`, by the rules that the agent had which it belongs to when the model's call began; `named` where
+    /// Whether this call may call `tool`, by the rules that its agent has now; `named` where
     /// its file names the tool and does not only say `*`.
     pub fn judge_inner(&self, tool: &ToolSpec, input: &Value, named: bool) -> Verdict {
-        let verdict = match self.journal.caller().config.as_deref() {
-            Some(config) => judge_inner(config, tool, input, named),
+        let verdict = match self.journal.config_now() {
+            Some(config) => judge_inner(&config, tool, input, named),
             None => Verdict::Allow {
                 outside_workspace: false,
             },

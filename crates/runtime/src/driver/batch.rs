@@ -223,6 +223,8 @@ impl Driver {
         if !said.is_empty() {
             let _ = self.parts.agents.publish_all(said).await;
         }
+        // Rules that have changed hold for what tools do next, before who changed them is told.
+        self.effects.configure(&self.fold);
         // What is to be stopped is, before who waits for the commit goes on.
         for action in perform {
             self.perform(action).await;

@@ -13,8 +13,8 @@ use tokio::task::{Id, JoinSet};
 use tokio_util::sync::CancellationToken;
 
 use super::DriverParts;
-use crate::inner::Decisions;
-use crate::{EventSink, Said};
+use crate::inner::{ConfigNow, Decisions};
+use crate::{EventSink, Said, SessionFold};
 
 /// How long tasks that were cancelled may take to end when the session does.
 const ABANDON_GRACE: Duration = Duration::from_secs(2);
@@ -31,6 +31,7 @@ struct Running {
     action: Arc<Action>,
     cancel: CancellationToken,
     decisions: Decisions,
+    config_now: ConfigNow,
 }
 
 impl Effects {
@@ -48,10 +49,11 @@ impl Effects {
     /// Performs an action.
     pub(super) fn start(&mut self, parts: &DriverParts, action: Arc<Action>) {
         let cancel = CancellationToken::new();
-        let decisions = Decisions::default();
+        let (decisions, config_now) = (Decisions::default(), ConfigNow::default());
         let sink = EventSink::for_action(self.queue.clone(), &action)
             .in_session(self.session_id.clone())
-            .deciding_by(decisions.clone());
+            .deciding_by(decisions.clone())
+            .with_config(config_now.clone());
         let task = match (&action.body, parts.effectors.get(&action.body.kind())) {
             (ActionBody::StartTimer(timer), _) => {
                 let fired = TimerFired { timer: timer.timer };
@@ -76,6 +78,7 @@ impl Effects {
                 action,
                 cancel,
                 decisions,
+                config_now,
             },
         );
     }
@@ -86,6 +89,16 @@ impl Effects {
             running
                 .decisions
                 .tell(&decide.tool_call_id, decide.decision.clone());
+        }
+    }
+
+    /// Tells the tools that run how their agents are configured by now.
+    pub(super) fn configure(&self, fold: &SessionFold) {
+        for running in self.running.values() {
+            let is_tool = matches!(running.action.body, ActionBody::CallTool(_));
+            if let Some(agent) = fold.agent(&running.action.agent_state_id).filter(|_| is_tool) {
+                running.config_now.set(agent.config());
+            }
         }
     }
 
