@@ -266,6 +266,7 @@ export type ServerNotice =
   | { event: "unsubscribed"; payload: Unsubscribed }
   | { event: "presence"; payload: Presence }
   | { event: "wheel"; payload: Wheel }
+  | { event: "approval_waiting"; payload: ApprovalWaiting }
   | { event: "ping"; payload: HeartbeatNotice }
   | { event: "bye"; payload: Bye };
 
@@ -386,6 +387,20 @@ export interface Wheel {
 
 /** Why the wheel changed hands. */
 export type WheelReason = "taken" | "handed_over" | "released" | "timed_out";
+
+/** A call in a session of a member waits for the operator of the server or somebody whom they named. */
+export interface ApprovalWaiting {
+  /** In which session. */
+  session_id: SessionId;
+  /** Whose session it is. */
+  owner: OwnerId;
+  /** What they are called at the server. */
+  owner_name?: string | null;
+  /** Which call. */
+  tool_call_id: ToolCallId;
+  /** Of which tool. */
+  name: string;
+}
 
 /** A sign of life. */
 export interface HeartbeatNotice {

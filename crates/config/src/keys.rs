@@ -146,6 +146,7 @@ pub const KEYS: &[KeySpec] = &[
     key("quotas.sessions", Kind::OrNone(&Kind::Count), Own, Some("1000"), "sessions that a member of a server may have"),
     key("quotas.bytes", Kind::OrNone(&Kind::Count), Own, Some("1073741824"), "bytes that the sessions of a member may take, blobs included"),
     key("quotas.running", Kind::OrNone(&Kind::Count), Own, Some("16"), "sessions of a member in which something may run at once"),
+    key("quotas.calls", Kind::OrNone(&Kind::Count), Own, Some("16"), "tool calls of a member that may run at once, at least one; more wait for their turn"),
     key("quotas.cost", Kind::OrNone(&Kind::Money), Own, None, "US dollars that the sessions of a member may cost within 24 hours"),
     key("quotas.connections", Kind::OrNone(&Kind::Count), Own, Some("256"), "WebSockets and event streams that a member may have at once"),
     key("quotas.visitor_connections", Kind::OrNone(&Kind::Count), Own, Some("32"), "WebSockets and event streams that the visitors of one address may have at once"),

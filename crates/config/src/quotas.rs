@@ -14,6 +14,8 @@ pub struct Quotas {
     pub bytes: Option<u64>,
     /// Sessions of a member in which something runs at once.
     pub running: Option<u64>,
+    /// Tool calls of a member that run at once.
+    pub calls: Option<u64>,
     /// What the sessions of a member may cost within 24 hours.
     pub cost: Option<NanoUsd>,
     /// WebSockets and event streams of a member at once.
@@ -34,6 +36,7 @@ impl Default for Quotas {
             sessions: Some(1000),
             bytes: Some(1 << 30),
             running: Some(16),
+            calls: Some(16),
             cost: None,
             connections: Some(256),
             visitor_connections: Some(32),
@@ -50,6 +53,7 @@ pub(crate) fn quotas(get: &Getter<'_>) -> Quotas {
         sessions: get.count("quotas.sessions"),
         bytes: get.count("quotas.bytes"),
         running: get.count("quotas.running"),
+        calls: get.count("quotas.calls"),
         cost: get.money(&KeyPath::dotted("quotas.cost")),
         connections: get.count("quotas.connections"),
         visitor_connections: get.count("quotas.visitor_connections"),

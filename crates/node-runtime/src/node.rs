@@ -7,7 +7,7 @@ use std::sync::Arc;
 use agentx_llm::WireOptions;
 use agentx_runtime::{
     AgentEventBus, Agents, Clock, Condenser, ContextView, DriverParts, Effector, LogError, ModelInfo, NewLog,
-    NoAgents, OpenRequest, RuntimeError, Session, SessionIds, SessionInfo, SessionLog, SessionQuery,
+    NoAgents, OpenRequest, Places, RuntimeError, Session, SessionIds, SessionInfo, SessionLog, SessionQuery,
     SystemBus, open_session,
 };
 use agentx_tools::Toolbox;
@@ -63,6 +63,7 @@ pub struct NodeRuntime {
     pub(crate) tools: Toolbox,
     pub(crate) agents: Arc<dyn Agents>,
     data_dir: PathBuf,
+    places: Places,
 }
 
 impl NodeRuntime {
@@ -73,7 +74,9 @@ impl NodeRuntime {
         effectors.insert(ActionKind::CallModel, models.clone());
         effectors.insert(ActionKind::Condense, Arc::new(Condenser::new(models)));
         let bus = SystemBus::new();
+        let places = Places::default();
         let tools = ToolEffector::new(parts.tools.clone(), parts.log.clone()).hearing(bus.clone());
+        let tools = tools.with_places(places.clone());
         effectors.insert(ActionKind::CallTool, Arc::new(tools));
         let driver = DriverParts {
             log: parts.log,
@@ -96,6 +99,7 @@ impl NodeRuntime {
             tools: parts.tools,
             agents: Arc::new(NoAgents),
             data_dir: parts.data_dir,
+            places,
         }
     }
 
@@ -109,6 +113,7 @@ impl NodeRuntime {
             tools: self.tools.clone(),
             agents: self.agents.clone(),
             data_dir: self.data_dir.clone(),
+            places: self.places.clone(),
         }
     }
 
@@ -124,6 +129,22 @@ impl NodeRuntime {
     #[must_use]
     pub fn bound_by(mut self, rules: ServerRules) -> Self {
         self.driver.server_rules = Some(Arc::new(rules));
+        self
+    }
+
+    /// How many tool calls run at once.
+    pub fn places(&self) -> &Places {
+        &self.places
+    }
+
+    /// The same runtime, whose sessions take these places for their tool calls.
+    #[must_use]
+    pub fn with_places(mut self, places: Places) -> Self {
+        let tools = ToolEffector::new(self.tools.clone(), self.driver.log.clone());
+        let tools = tools.hearing(self.driver.bus.clone()).with_places(places.clone());
+        let effectors = Arc::make_mut(&mut self.driver.effectors);
+        effectors.insert(ActionKind::CallTool, Arc::new(tools));
+        self.places = places;
         self
     }
 

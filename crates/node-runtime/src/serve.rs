@@ -48,12 +48,20 @@ impl NodeRuntime {
         Ok(found)
     }
 
+    /// Sessions of every owner in which a run is under way, or waits for somebody.
+    ///
+    /// # Errors
+    /// Where the store cannot be read.
+    pub async fn under_way(&self) -> Result<Vec<(SessionId, OwnerId)>, RuntimeError> {
+        Ok(self.log().under_way().await?)
+    }
+
     /// Sessions of an owner in which a run is under way, or waits for somebody.
     ///
     /// # Errors
     /// Where the store cannot be read.
     pub async fn under_way_of(&self, owner: &OwnerId) -> Result<Vec<SessionId>, RuntimeError> {
-        let all = self.log().under_way().await?.into_iter();
+        let all = self.under_way().await?.into_iter();
         Ok(all
             .filter(|(_, of)| of == owner)
             .map(|(session, _)| session)

@@ -22,7 +22,7 @@ use crate::environment::Held;
 use crate::follow::{self, Wanted};
 use crate::http::{Ask, Http};
 use crate::session::RemoteSession;
-use crate::{ConnectOptions, ConnectionState, Endpoint, People};
+use crate::{CallsWaiting, ConnectOptions, ConnectionState, Endpoint, People};
 
 /// The runtime of a server.
 pub struct RemoteRuntime {
@@ -111,6 +111,11 @@ impl RemoteRuntime {
     /// How the connection stands, now and from now on.
     pub fn connection(&self) -> watch::Receiver<ConnectionState> {
         self.core.connection.state()
+    }
+
+    /// The calls in sessions of members that wait, where this person may decide about them.
+    pub fn calls_waiting(&self) -> CallsWaiting {
+        self.core.connection.calls_waiting()
     }
 
     /// Tries to connect again now, where it waits or gave up.

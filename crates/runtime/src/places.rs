@@ -12,13 +12,17 @@ const USUAL: usize = 64;
 
 /// Places for tool calls; the calls that find none wait for their turn. Clones are the same places.
 #[derive(Clone, Debug)]
-pub struct Places(Arc<Semaphore>);
+pub struct Places {
+    all: Arc<Semaphore>,
+    /// How many of them some calls may have among them.
+    part: Option<Arc<Semaphore>>,
+}
 
 /// A place that a call has until this is dropped.
 #[derive(Debug)]
 #[must_use = "the place is given back when this is dropped"]
 pub struct Place {
-    _permit: Option<OwnedSemaphorePermit>,
+    _permits: Vec<OwnedSemaphorePermit>,
 }
 
 impl Default for Places {
@@ -30,16 +34,40 @@ impl Default for Places {
 impl Places {
     /// So many, at least one.
     pub fn new(count: usize) -> Self {
-        Self(Arc::new(Semaphore::new(count.clamp(1, Semaphore::MAX_PERMITS))))
+        Self {
+            all: semaphore(count),
+            part: None,
+        }
+    }
+
+    /// The same places for calls that may have at most `count` of them at once, at least one.
+    #[must_use]
+    pub fn part(&self, count: usize) -> Self {
+        Self {
+            all: self.all.clone(),
+            part: Some(semaphore(count)),
+        }
+    }
+
+    /// Whether somebody else has these places too.
+    pub fn is_shared(&self) -> bool {
+        Arc::strong_count(self.part.as_ref().unwrap_or(&self.all)) > 1
     }
 
     /// A place for a call of this tool, when there is one. Tools that [wait for others](Tool::waits) need none.
     pub async fn take(&self, tool: &dyn Tool) -> Place {
-        let permit = match tool.waits() {
-            true => None,
-            // It is never closed.
-            false => Arc::clone(&self.0).acquire_owned().await.ok(),
-        };
-        Place { _permit: permit }
+        let mut permits = Vec::new();
+        if !tool.waits() {
+            // A call that waits for its part of the places keeps none from others.
+            for places in self.part.iter().chain([&self.all]) {
+                // It is never closed.
+                permits.extend(Arc::clone(places).acquire_owned().await.ok());
+            }
+        }
+        Place { _permits: permits }
     }
+}
+
+fn semaphore(count: usize) -> Arc<Semaphore> {
+    Arc::new(Semaphore::new(count.clamp(1, Semaphore::MAX_PERMITS)))
 }

@@ -1,4 +1,5 @@
-//! The chores of a server: it resumes interrupted sessions, closes idle ones, and reloads settings that its operator changes.
+//! The chores of a server: it resumes interrupted sessions, closes idle ones, ends runs of members whose money is used up, and reloads
+//! settings that its operator changes.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,8 +8,8 @@ use agentx_runtime::{LogError, RuntimeError};
 use tokio::sync::Semaphore;
 
 use crate::live::Reload;
-use crate::members;
 use crate::state::ServerState;
+use crate::waiting;
 
 /// How often sessions are looked at that may be put away.
 const SWEEP: Duration = Duration::from_secs(1);
@@ -32,7 +33,7 @@ pub(crate) async fn reopen(state: Arc<ServerState>) {
             match state.rooms().enter(&session, &owner, &runtime).await {
                 Ok(_) => {
                     tracing::info!(%session, "goes on");
-                    members::say_who_waits(&state, &session, None).await;
+                    waiting::say_who_waits(&state, &session, None).await;
                 }
                 Err(RuntimeError::Log(LogError::Busy { .. })) => {}
                 Err(error) => tracing::warn!(%session, %error, "cannot go on"),
@@ -51,6 +52,9 @@ pub(crate) async fn sweep(state: Arc<ServerState>, reload: Option<Reload>) {
         state.auth().known().look();
         if let Some(reload) = &reload {
             state.look_at_settings(reload).await;
+        }
+        if let Err(error) = state.end_what_is_too_dear().await {
+            tracing::warn!(%error, "whether members have spent too much cannot be looked at");
         }
         state.shelf().forget_unused();
         state.rooms().sweep(idle).await;

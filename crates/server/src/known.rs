@@ -46,6 +46,14 @@ impl KnownPeople {
         })
     }
 
+    /// What somebody is called here.
+    pub(crate) fn name_of(&self, owner: &OwnerId) -> Option<String> {
+        self.with(|people| {
+            let found = people.iter().find(|(_, known)| known.owner == *owner);
+            found.and_then(|(_, known)| known.name.clone())
+        })
+    }
+
     /// How often it was seen that something had changed.
     pub(crate) fn generation(&self) -> u64 {
         self.generation.load(Ordering::Acquire)

@@ -42,6 +42,7 @@ mod tls;
 mod trust;
 mod turns;
 mod unread;
+mod waiting;
 
 pub use counts::{Count, Counts};
 pub use forwarded::Proxies;

@@ -1,9 +1,10 @@
-//! Settings of the operator that hold without a restart: rules, approval mode and limits, as they are now. Rules hold in sessions that are
-//! open, too. What a server is made of (models, tools, addresses) is as it was when it started.
+//! Settings of the operator that hold without a restart: rules, approval mode, limits and quotas, as they are now. Rules hold in sessions
+//! that are open, too. What a server is made of (models, tools, addresses) is as it was when it started; where that is other than the
+//! settings by now, the server says which.
 
 use std::sync::{Arc, PoisonError, RwLock};
 
-use agentx_config::Settings;
+use agentx_config::{Quotas, Settings};
 use agentx_node_runtime::NodeRuntime;
 use agentx_runtime::{Runtime as _, RuntimeError};
 use agentx_types::ConfigChange;
@@ -40,16 +41,60 @@ impl Live {
             rules: new.rules.clone(),
             approval: new.approval,
             limits: new.limits,
+            quotas: Quotas {
+                challenges: settings.quotas.challenges,
+                ..new.quotas.clone()
+            },
             ..Settings::clone(settings)
         };
-        let is_same = (&renewed.rules, renewed.approval, renewed.limits)
-            == (&settings.rules, settings.approval, settings.limits);
+        let is_same = (&renewed.rules, renewed.approval, renewed.limits, &renewed.quotas)
+            == (
+                &settings.rules,
+                settings.approval,
+                settings.limits,
+                &settings.quotas,
+            );
         if !is_same {
             let runtime = bound(&renewed, runtime.for_owner(runtime.owner().clone()));
             *now = (Arc::new(renewed), Arc::new(runtime));
         }
         !is_same
     }
+}
+
+/// The settings that are other ones than those that the server has read, and that it reads when it starts alone.
+fn read_at_the_start(old: &Settings, new: &Settings) -> Vec<&'static str> {
+    let model = |settings: &Settings| settings.model.as_ref().map(|model| model.value.clone());
+    let changed = [
+        ("model", model(old) != model(new)),
+        ("system_prompt", old.system_prompt != new.system_prompt),
+        ("scripted_answers", old.scripted_answers != new.scripted_answers),
+        ("params", old.params != new.params),
+        ("condensing", old.condensing != new.condensing),
+        ("tools", old.tools != new.tools),
+        ("models", old.catalog != new.catalog),
+        (
+            "providers",
+            (&old.providers, &old.keys) != (&new.providers, &new.keys),
+        ),
+        ("calls", old.calls != new.calls),
+        ("data_dir", old.data_dir != new.data_dir),
+        ("members.directory", old.members_dir != new.members_dir),
+        (
+            "quotas.challenges",
+            old.quotas.challenges != new.quotas.challenges,
+        ),
+        (
+            "server.trusted_proxies",
+            old.trusted_proxies != new.trusted_proxies,
+        ),
+        ("durability", old.durability != new.durability),
+        ("log", (&old.log, &old.log_file) != (&new.log, &new.log_file)),
+    ];
+    changed
+        .into_iter()
+        .filter_map(|(name, is_changed)| is_changed.then_some(name))
+        .collect()
 }
 
 /// The operator's runtime, bound by these settings.
@@ -74,12 +119,19 @@ impl ServerState {
         }
     }
 
-    /// From now on the rules, the approval mode and the limits of these settings hold, the rules in open sessions too.
+    /// From now on the rules, the approval mode, the limits and the quotas of these settings hold, the rules in open sessions too.
     pub async fn renew(&self, settings: &Settings) {
+        let later = read_at_the_start(&self.settings(), settings);
+        if !later.is_empty() {
+            let later = later.join(", ");
+            tracing::warn!("these settings have changed and hold when the server starts again: {later}");
+        }
         if !self.live().take(settings) {
             return;
         }
-        tracing::info!("the settings have changed; their rules, approval mode and limits hold from now on");
+        tracing::info!(
+            "the settings have changed; their rules, approval mode, limits and quotas hold from now on"
+        );
         self.forget_runtimes();
         for room in self.rooms().open().await {
             if let Err(error) = self.bind(&room).await {

@@ -1,17 +1,10 @@
 //! Members of a server: what binds the sessions of each owner, and the directory that each member works in.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
-use agentx_bus::{Filter, Queue};
 use agentx_config::Settings;
-use agentx_runtime::{Runtime as _, RuntimeError, SystemEvent};
-use agentx_types::{OwnerId, RuntimeEvent, ServerRules, SessionId, ToolCallId, ToolSpec};
-
-use crate::state::ServerState;
-
-/// How many questions may wait to be announced; beyond that the oldest are not.
-const WAITING: usize = 256;
+use agentx_runtime::RuntimeError;
+use agentx_types::{OwnerId, ServerRules, ToolSpec};
 
 /// What the settings of the server say about each call in sessions of this owner.
 pub(crate) fn server_rules(
@@ -75,53 +68,6 @@ fn private(directory: &Path) -> std::io::Result<()> {
     #[cfg(unix)]
     std::fs::set_permissions(directory, std::os::unix::fs::PermissionsExt::from_mode(0o700))?;
     Ok(())
-}
-
-/// Says in the server's log which calls of members wait for its operator, for as long as the server runs.
-pub(crate) async fn announce(state: Arc<ServerState>) {
-    let filter = Filter::all().event_type("approval_requested");
-    let Ok(mut questions) = state
-        .runtime()
-        .bus()
-        .subscribe("members", filter, Queue::lag(WAITING))
-    else {
-        return;
-    };
-    while let Ok(delivery) = questions.recv().await {
-        let Some(question) = delivery.into_event() else {
-            continue;
-        };
-        let SystemEvent::Runtime(event) = &*question else {
-            continue;
-        };
-        if let RuntimeEvent::ApprovalRequested(asked) = &event.event {
-            say_who_waits(&state, &event.session_id, Some(&asked.tool_call_id)).await;
-        }
-    }
-}
-
-/// Says which calls of a session that is open wait for the operator: all, or this one.
-pub(crate) async fn say_who_waits(state: &ServerState, session: &SessionId, call: Option<&ToolCallId>) {
-    let Some(room) = state.rooms().there(session).await else {
-        return;
-    };
-    if room.owner() == state.runtime().owner() {
-        return;
-    }
-    let Some(open) = room.session() else { return };
-    let waiting = open
-        .state()
-        .await
-        .map(|now| now.pending_approvals)
-        .unwrap_or_default();
-    let is_meant = |id: &ToolCallId| call.is_none_or(|call| call == id);
-    let waiting = waiting
-        .iter()
-        .filter(|asked| asked.by_server && is_meant(&asked.tool_call_id));
-    for asked in waiting {
-        let (who, url) = (room.owner(), state.auth().origin());
-        tracing::info!(%who, tool = asked.name, "a member's call waits for you: agentx --connect {url} resume {session}");
-    }
 }
 
 /// The name of a person as one of a file: ids have letters, digits and `_`.

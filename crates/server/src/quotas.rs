@@ -1,4 +1,4 @@
-//! What each person may have at a server: sessions, bytes, runs, money, connections. Its operator may have all there is; members as
+//! What each person may have at a server: sessions, bytes, runs, tool calls, money, connections. Its operator may have all there is; members as
 //! much as the settings say; visitors only look, and are counted by address.
 
 use std::collections::HashMap;
@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use agentx_config::Quotas;
-use agentx_runtime::{Runtime as _, RuntimeError, SessionQuery, Since, UsageBy, UsageQuery};
-use agentx_types::{AgentConfig, NanoUsd, OwnerId, SessionId, Timestamp};
+use agentx_runtime::{Places, Runtime as _, RuntimeError, SessionQuery, Since, UsageBy, UsageQuery};
+use agentx_types::{AgentConfig, NanoUsd, OwnerId, RunStatus, SessionId, Timestamp};
 
 use crate::control::remote;
 use crate::state::ServerState;
@@ -27,6 +27,8 @@ pub(crate) struct Kept {
     /// Sessions that are being made, and inputs that are on their way.
     begun: Counter,
     sums: Mutex<HashMap<OwnerId, (Instant, Sums)>>,
+    /// Where the tool calls of members run, with how many there may be.
+    places: Mutex<HashMap<OwnerId, (u64, Places)>>,
 }
 
 /// How many there are by name.
@@ -92,6 +94,22 @@ impl Drop for Counted {
                 counts.remove(&self.name);
             }
         }
+    }
+}
+
+impl Kept {
+    /// The places for tool calls of a member, at most so many of all. Runtimes come and go; their calls count together.
+    pub(crate) fn places_of(&self, owner: &OwnerId, most: u64, all: &Places) -> Places {
+        let mut known = self.places.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, places)) = known.get(owner).filter(|(count, _)| *count == most) {
+            return places.clone();
+        }
+        if known.len() >= REMEMBERED {
+            known.retain(|_, (_, places)| places.is_shared());
+        }
+        let places = all.part(usize::try_from(most).unwrap_or(usize::MAX));
+        known.insert(owner.clone(), (most, places.clone()));
+        places
     }
 }
 
@@ -161,12 +179,7 @@ impl ServerState {
         let sums = self.sums(owner).await?;
         self.check_bytes(sums)?;
         if let Some(most) = self.quotas().cost.filter(|most| sums.cost >= *most) {
-            let what = format!(
-                "the sessions of this one's owner have cost {} within 24 hours, and this server lets a member spend {} (`quotas.cost`): come back later",
-                dollars(sums.cost),
-                dollars(most)
-            );
-            return Err(remote("quota_usage", &what));
+            return Err(remote("quota_usage", &too_dear(sums.cost, most)));
         }
         let (counted, begun) = self.kept.begun.add(format!("runs {owner}"));
         if let Some(most) = self.quotas().running {
@@ -180,6 +193,33 @@ impl ServerState {
             }
         }
         Ok(Some(counted))
+    }
+
+    /// Ends what runs in sessions of members whose money is used up: what a run costs is not known before it begins. A call that waits for
+    /// a person costs nothing, and goes on waiting.
+    ///
+    /// # Errors
+    /// Where the store cannot be read, or a session cannot go on.
+    pub(crate) async fn end_what_is_too_dear(&self) -> Result<(), RuntimeError> {
+        let Some(most) = self.quotas().cost else {
+            return Ok(());
+        };
+        for (session, owner) in self.runtime().under_way().await? {
+            if owner == *self.operator() {
+                continue;
+            }
+            let cost = self.sums(&owner).await?.cost;
+            let room = self.rooms().there(&session).await.filter(|_| cost >= most);
+            let Some(open) = room.as_ref().and_then(|room| room.session()) else {
+                continue;
+            };
+            let waits = [RunStatus::AwaitingApproval, RunStatus::Stopping];
+            let run = open.state().await?.run;
+            if run.is_some_and(|run| !run.status.is_final() && !waits.contains(&run.status)) {
+                open.interrupt(Some(too_dear(cost, most))).await?;
+            }
+        }
+        Ok(())
     }
 
     fn check_bytes(&self, sums: Sums) -> Result<(), RuntimeError> {
@@ -269,6 +309,14 @@ fn agents_of(config: &AgentConfig, most: u64) -> u64 {
         }
     }
     count
+}
+
+fn too_dear(cost: NanoUsd, most: NanoUsd) -> String {
+    format!(
+        "the sessions of this one's owner have cost {} within 24 hours, and this server lets a member spend {} (`quotas.cost`): come back later",
+        dollars(cost),
+        dollars(most)
+    )
 }
 
 fn dollars(amount: NanoUsd) -> String {

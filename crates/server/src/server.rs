@@ -28,13 +28,12 @@ use crate::forwarded::Proxies;
 use crate::hosts::Hosts;
 use crate::linger::Lingering;
 use crate::live::Reload;
-use crate::members;
 use crate::no_room::TurnedAway;
 use crate::options::{HEAD_BYTES, ServerOptions, check};
 use crate::seats::{NoSeat, Permit, Seats};
 use crate::stall::Stalling;
 use crate::state::ServerState;
-use crate::{chores, http, tls, unread, ws};
+use crate::{chores, http, tls, unread, waiting, ws};
 
 /// How long what a client still sends is thrown away after the last answer.
 const LINGER: Duration = Duration::from_secs(2);
@@ -182,7 +181,7 @@ impl Server {
         let router = router.layer(middleware::from_fn_with_state(state.clone(), enter));
         let reopening = tokio::spawn(chores::reopen(state.clone()));
         let sweeping = tokio::spawn(chores::sweep(state.clone(), reload));
-        let announcing = tokio::spawn(members::announce(state.clone()));
+        let announcing = tokio::spawn(waiting::announce(state.clone()));
         tokio::select! {
             () = accept(&listener, doors, &state, &seats, &router) => {}
             () = shutdown => {}

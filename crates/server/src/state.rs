@@ -25,6 +25,7 @@ use crate::outbox::Ear;
 use crate::quotas::Kept;
 use crate::rooms::{Membership, Room, Rooms};
 use crate::turns::Turns;
+use crate::waiting::Deciders;
 
 /// How many owners' runtimes are kept ready.
 const RUNTIMES: usize = 256;
@@ -90,6 +91,7 @@ pub struct ServerState {
     checks: Turns,
     shelf: Arc<Shelf>,
     pub(crate) kept: Kept,
+    deciders: Deciders,
     shutdown: CancellationToken,
 }
 
@@ -117,6 +119,7 @@ impl ServerState {
             checks: Turns::new(CHECKS),
             shelf: Arc::default(),
             kept: Kept::default(),
+            deciders: Deciders::default(),
             shutdown: CancellationToken::new(),
         })
     }
@@ -148,6 +151,11 @@ impl ServerState {
     /// The names that it answers to.
     pub(crate) fn hosts(&self) -> &Hosts {
         &self.hosts
+    }
+
+    /// The connections of everybody who may decide about calls of members.
+    pub(crate) fn deciders(&self) -> &Deciders {
+        &self.deciders
     }
 
     /// All sessions that are open.
@@ -231,7 +239,12 @@ impl ServerState {
             runtimes.clear();
         }
         let rules = server_rules(&settings, &self.operator, owner, &own.tools());
-        let runtime = Arc::new(own.for_owner(owner.clone()).bound_by(rules));
+        let runtime = own.for_owner(owner.clone()).bound_by(rules);
+        let runtime = match settings.quotas.calls {
+            Some(most) => runtime.with_places(self.kept.places_of(owner, most, own.places())),
+            None => runtime,
+        };
+        let runtime = Arc::new(runtime);
         runtimes.insert(owner.clone(), runtime.clone());
         runtime
     }

@@ -1,6 +1,7 @@
 //! The tests of this crate as one binary, because each one links the whole of what it uses.
 
 mod connections;
+mod foreign;
 mod http_api;
 mod keyed;
 mod lent;
@@ -11,6 +12,7 @@ mod proxied;
 mod strangers;
 mod subscriptions;
 mod tls;
+mod waiting;
 mod widening;
 
 mod support;

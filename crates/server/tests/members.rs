@@ -153,3 +153,39 @@ async fn rules_of_the_settings_hold_without_a_restart() {
     assert!(!canary.exists());
     world.end().await;
 }
+
+/// A run of a member whose money is used up is stopped, and says why; a call that waits for a person goes on waiting.
+#[tokio::test]
+async fn a_run_ends_when_the_money_of_its_owner_is_used_up() {
+    let rule = json!({"effect": "allow", "tool": "bash", "argument": "tail *"});
+    let rules = vec![serde_json::from_value(rule).unwrap()];
+    let data = std::sync::Arc::new(tempfile::tempdir().unwrap());
+    let world = World::ruled(data, options(), rules).await;
+    let (ann, ann_id) = world.member("ann");
+    let [runs, asks] = [
+        world.session_of(&ann_id, ApprovalMode::Ask).await,
+        world.session_of(&ann_id, ApprovalMode::Ask).await,
+    ];
+    let mut client = world.client_of(&ann, "laptop").await;
+    for session in [&runs, &asks] {
+        client.subscribe(session, 0, "runtime").await;
+    }
+    client.say(&runs, "run tail -f /dev/null").await;
+    client.find(|frame| frame["event"] == "tool_executing").await;
+    client.say(&asks, "run touch made-up").await;
+    client.find(|frame| frame["event"] == "approval_requested").await;
+    let mut settings = agentx_config::Settings::clone(&world.state.settings());
+    settings.quotas.cost = Some(agentx_types::NanoUsd(0));
+    world.state.renew(&settings).await;
+    let ended = client.find(|frame| frame["event"] == "run_finished").await;
+    assert_eq!(
+        (&ended["session_id"], &ended["payload"]["status"]),
+        (&json!(runs), &json!("interrupted"))
+    );
+    let reason =
+        |frame: &Value| frame["session_id"] == json!(runs) && frame.to_string().contains("quotas.cost");
+    client.find(reason).await;
+    let waits = world.state.open(&asks).await.unwrap().state().await.unwrap();
+    assert_eq!(waits.pending_approvals.len(), 1);
+    world.end().await;
+}

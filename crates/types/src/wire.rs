@@ -81,6 +81,8 @@ vocabulary! {
         Presence = "presence",
         /// Who drives, and who would like to.
         Wheel = "wheel",
+        /// A call in a session of a member waits for somebody who decides.
+        ApprovalWaiting = "approval_waiting",
         /// A sign of life, in both directions.
         Heartbeat = "ping",
         /// The connection ends.
@@ -310,6 +312,20 @@ payloads! {
         /// Who asks for it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         asked_by: Option<Seat>,
+    }
+    /// A call in a session of a member waits for the operator of the server or somebody whom they named.
+    ApprovalWaiting {
+        /// In which session.
+        session_id: SessionId,
+        /// Whose session it is.
+        owner: OwnerId,
+        /// What they are called at the server.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        owner_name: Option<String>,
+        /// Which call.
+        tool_call_id: ToolCallId,
+        /// Of which tool.
+        name: String,
     }
     /// A sign of life.
     #[cfg_attr(feature = "schema", schemars(rename = "HeartbeatNotice"))]

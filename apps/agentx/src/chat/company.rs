@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use agentx::remote::{People, Presence, RemoteRuntime};
+use agentx::remote::{CallsWaiting, People, Presence, RemoteRuntime};
 use agentx::types::wire::WheelWish;
 use agentx::types::{Seat, SessionId, SessionRole};
 
@@ -30,6 +30,8 @@ pub(crate) struct Company {
     server: Option<(Arc<RemoteRuntime>, Seat)>,
     session: Option<SessionId>,
     presence: Option<Presence>,
+    /// Calls of members that wait for somebody who decides, and where they are decided.
+    calls: Option<(CallsWaiting, String)>,
     /// They were not looked at since one joined.
     unseen: bool,
     /// As they were told last.
@@ -40,11 +42,13 @@ impl Company {
     /// Nobody yet.
     pub(crate) fn of(place: &Place) -> Self {
         let server = place.remote().cloned().zip(place.me().cloned());
+        let calls = place.remote().map(|remote| remote.calls_waiting());
         Self {
             link: Link::of(place),
             server,
             session: None,
             presence: None,
+            calls: calls.zip(place.address().map(str::to_owned)),
             unseen: false,
             told: People::default(),
         }
@@ -70,6 +74,7 @@ impl Company {
         loop {
             tokio::select! {
                 text = self.link.news() => return News::Connection(text),
+                call = waiting(&mut self.calls, self.session.as_ref()) => return News::People(vec![call]),
                 () = changed(&mut self.presence, self.unseen) => {
                     self.unseen = false;
                     let lines = self.look();
@@ -214,6 +219,18 @@ async fn changed(presence: &mut Option<Presence>, unseen: bool) {
             return;
         }
         *presence = None;
+    }
+    std::future::pending().await
+}
+
+/// The next call of a member that waits in another session than this, in words. Safe to drop while it waits.
+async fn waiting(calls: &mut Option<(CallsWaiting, String)>, here: Option<&SessionId>) -> String {
+    while let Some((waiting, address)) = calls {
+        match waiting.next().await {
+            Some(call) if Some(&call.session_id) == here => {}
+            Some(call) => return words::call_waits(&call, address),
+            None => *calls = None,
+        }
     }
     std::future::pending().await
 }

@@ -1,6 +1,6 @@
 //! The people of a session in words: who is there, who drives, who asks.
 
-use agentx::types::wire::{Present, Wheel};
+use agentx::types::wire::{ApprovalWaiting, Present, Wheel};
 use agentx::types::{OwnerId, Seat, SessionRole, VISITORS};
 
 use super::clean::visible;
@@ -82,6 +82,20 @@ pub(crate) fn who(people: &[Present], me: &Seat) -> Vec<Vec<String>> {
     };
     let heads = ["WHO", "PERSON", "MAY", ""].map(str::to_owned).to_vec();
     std::iter::once(heads).chain(people.iter().map(row)).collect()
+}
+
+/// A call of a member waits, and what to type to decide about it.
+pub(crate) fn call_waits(call: &ApprovalWaiting, address: &str) -> String {
+    let who = match &call.owner_name {
+        Some(name) => visible(name),
+        None => person(&call.owner),
+    };
+    format!(
+        "{who}: {} waits for your decision; in another terminal: agentx --connect {} resume {}",
+        visible(&call.name),
+        visible(address),
+        visible(call.session_id.as_str())
+    )
 }
 
 /// Who drives, and who would like to.

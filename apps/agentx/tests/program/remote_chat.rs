@@ -13,7 +13,12 @@ use crate::serving::{Running, Serving};
 
 /// A chat that has said something, so that there is a session.
 fn chat(sandbox: &Sandbox, server: &Serving) -> Pty {
-    let mut chat = Pty::start(sandbox, &["--connect", &server.url, "chat"], 100, 40);
+    wide_chat(sandbox, server, 100)
+}
+
+/// The same in a terminal of so many columns.
+fn wide_chat(sandbox: &Sandbox, server: &Serving, columns: u16) -> Pty {
+    let mut chat = Pty::start(sandbox, &["--connect", &server.url, "chat"], columns, 40);
     chat.wait_for_last("›");
     chat.keys("hello\r");
     chat.wait_for("built-in demo");
@@ -240,6 +245,21 @@ fn a_member_keeps_the_question_until_an_answer_counts() {
     }
 }
 
+/// A chat of the operator, in a session of their own, is told of a member's call, once, and what to type.
+#[test]
+fn a_chat_of_the_operator_is_told_of_a_members_call() {
+    let sandbox = Sandbox::new();
+    let ada = member(&sandbox, "member");
+    let server = Serving::start(&sandbox);
+    let mut desk = wide_chat(&sandbox, &server, 180);
+    let mut chat = chat(&ada, &server);
+    chat.keys("run echo one\r");
+    desk.wait_for("· ada: bash waits for your decision; in another terminal: agentx");
+    desk.wait_for(&latest(&ada, &server));
+    let lines = desk.lines().join("\n");
+    assert_eq!(lines.matches("waits for your decision").count(), 1, "{lines}");
+}
+
 /// A run of a member waits for the operator, for as long as it says, and is gone on with when they have answered.
 #[test]
 fn a_run_of_a_member_waits_for_the_operator() {
@@ -288,7 +308,12 @@ fn a_server_reads_changed_settings_and_says_so() {
         assert!(asked.stderr.contains("denies it"), "{asked}");
     };
     sandbox.config("rules:\n  - {effect: deny, tool: bash, argument: \"echo *\"}\n");
-    server.says("the settings have changed; their rules, approval mode and limits hold from now on");
+    server.says("the settings have changed; their rules, approval mode, limits and quotas hold from now on");
+    is_denied();
+    sandbox.config(
+        "rules:\n  - {effect: deny, tool: bash, argument: \"echo *\"}\ntools: {disabled: [grep]}\ndurability: machine\n",
+    );
+    server.says("these settings have changed and hold when the server starts again: tools, durability");
     is_denied();
     sandbox.config("rules: [unclosed\n");
     server.says("the settings have changed and have mistakes; what held before still holds");

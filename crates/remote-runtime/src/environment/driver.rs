@@ -257,6 +257,7 @@ impl Driver {
                 }
             }
             Command::People(notice) => self.note_people(*notice),
+            Command::Waiting(call) => self.parts.shared.calls.add(*call),
             Command::Notify(state) => drop(self.parts.shared.state.send_replace(state)),
         }
         Ok(())

@@ -1,6 +1,7 @@
 //! A WebSocket as the environment of a runtime: what comes by it are the facts of sessions that another runtime writes. It
 //! lives on a bus like every environment, finds lost connections again by itself, and delivers each fact in order.
 
+mod calls;
 mod driver;
 mod feed;
 mod recent;
@@ -22,6 +23,8 @@ use tokio_util::sync::CancellationToken;
 use crate::machine::{Began, Failure, Settings};
 use crate::peer::Peer;
 use crate::{ConnectOptions, ConnectionState, Endpoint};
+use calls::Calls;
+pub use calls::CallsWaiting;
 use driver::{Answered, Driver, Parts};
 pub use feed::People;
 pub(crate) use feed::{Facts, Feed, Held};
@@ -54,6 +57,8 @@ enum Wish {
 struct Shared {
     feeds: Mutex<HashMap<SessionId, Arc<Feed>>>,
     state: watch::Sender<ConnectionState>,
+    /// Calls that wait for whoever decides.
+    calls: Calls,
     /// A feed lost its last holder.
     released: Notify,
 }
@@ -105,6 +110,7 @@ impl WebSocketEnvironment {
         let shared = Arc::new(Shared {
             feeds: Mutex::default(),
             state: watch::Sender::default(),
+            calls: Calls::default(),
             released: Notify::new(),
         });
         let connection = Connection {
@@ -169,6 +175,11 @@ impl Connection {
     /// How it stands, now and from now on.
     pub fn state(&self) -> watch::Receiver<ConnectionState> {
         self.shared.state.subscribe()
+    }
+
+    /// The calls that wait for whoever decides, where this one may: those that were told of lately, and those from now on.
+    pub fn calls_waiting(&self) -> CallsWaiting {
+        self.shared.calls.reader()
     }
 
     /// Tries again now, where it waits or was given up.

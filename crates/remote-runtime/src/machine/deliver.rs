@@ -52,6 +52,7 @@ impl Machine {
             ServerNotice::Presence(_) | ServerNotice::Wheel(_) => {
                 self.out.push_back(Command::People(Box::new(notice)));
             }
+            ServerNotice::ApprovalWaiting(call) => self.out.push_back(Command::Waiting(Box::new(call))),
             ServerNotice::Bye(bye) => self.on_bye(moment, bye),
             ServerNotice::CaughtUp(_) | ServerNotice::Heartbeat(_) | ServerNotice::Unknown(_) => {}
         }

@@ -10,7 +10,9 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use agentx_identity::Challenge;
-use agentx_types::wire::{Accepted, Authenticate, ClientFrame, ClientRequest, Problem, ServerNotice};
+use agentx_types::wire::{
+    Accepted, ApprovalWaiting, Authenticate, ClientFrame, ClientRequest, Problem, ServerNotice,
+};
 use agentx_types::{Envelope, EnvironmentEvent, SessionId, SessionRole};
 
 use crate::ConnectionState;
@@ -85,6 +87,8 @@ pub enum Command {
     },
     /// Something about the people of a session.
     People(Box<ServerNotice>),
+    /// A call in somebody's session waits for whoever decides, and this one may.
+    Waiting(Box<ApprovalWaiting>),
     /// The state of the connection.
     Notify(ConnectionState),
 }

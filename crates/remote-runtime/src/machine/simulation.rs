@@ -274,7 +274,7 @@ impl World {
                         "it came back elsewhere"
                     );
                 }
-                Command::People(_) | Command::Notify(_) => {}
+                Command::People(_) | Command::Waiting(_) | Command::Notify(_) => {}
             }
         }
     }

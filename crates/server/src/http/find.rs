@@ -66,8 +66,8 @@ pub(crate) async fn resolve(
         Err(RuntimeError::Ambiguous { ids, .. }) => found.extend(ids.iter().map(SessionId::new)),
         Err(error) => return Err(error.into()),
     }
-    if caller.operator && found.is_empty() {
-        // Of members' sessions the operator needs the whole id, as the server's log says it.
+    if (caller.operator || caller.approver) && found.is_empty() {
+        // Of members' sessions who decides there needs the whole id, as they are told it.
         let whole = SessionId::new(&prefix);
         found.extend(front.state.access(&caller, &whole).await.is_ok().then_some(whole));
     }

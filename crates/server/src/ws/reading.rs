@@ -18,6 +18,7 @@ use crate::auth::{Identity, check_client, problem};
 use crate::options::PROGRAM;
 use crate::quotas::{Connected, Counted};
 use crate::state::Caller;
+use crate::waiting::{self, Listening};
 
 /// How many frames a connection may send before it says who it is, pings included.
 const UNKNOWN_FRAMES: u32 = 32;
@@ -35,6 +36,8 @@ pub(super) struct Reading {
     pub(super) caller: Option<Caller>,
     visit: Option<Visit>,
     counted: Option<Counted>,
+    /// That it is told of calls that wait for whoever decides.
+    listening: Option<Listening>,
     meter: Meter,
     /// How many frames came before it was known who it is.
     unknown: u32,
@@ -51,6 +54,7 @@ impl Reading {
             caller: None,
             visit: None,
             counted: None,
+            listening: None,
             meter,
             unknown: 0,
         }
@@ -258,6 +262,7 @@ impl Reading {
             let too_many = || End::bye(1013, "too many connections of this person", Some(5000));
             self.counted = Some(counted.ok_or_else(too_many)?);
             self.visit = Some(Visit::begin(identity, client));
+            self.listening = waiting::listen(&self.shared.state, identity, self.shared.outbox.clone());
         }
         if identity.visitor {
             self.shared.allowance.renew();

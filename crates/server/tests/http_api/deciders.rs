@@ -59,6 +59,9 @@ async fn each_is_told_which_answers_count_and_no_other_does() {
 async fn whom_the_operator_named_decides_for_members_and_not_for_themselves() {
     let desk = Desk::new().await;
     let (of_ann, call) = asked(&desk, &desk.ann, "of-ann").await;
+    let found = desk.get(&format!("/v1/resolve?prefix={}", of_ann.session));
+    let found = found.by(&desk.vera).send().await.ok().json();
+    assert_eq!(found["session_id"], json!(of_ann.session), "they are told the id");
     let yes = json!({"tool_call_id": call, "decision": "once"});
     let seq = of_ann.post(&desk.vera, "approvals", &yes).await.ok().json()["seq"].as_u64();
     desk.until_finished(&of_ann.session, seq.unwrap()).await;

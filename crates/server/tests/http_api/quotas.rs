@@ -126,6 +126,48 @@ async fn so_many_sessions_of_a_member_run_at_once() {
     desk.post(&stop, &json!({})).by(&desk.ann).send().await.ok();
 }
 
+/// While a call of a member has the one place that they may have, others of theirs wait, and those of the operator run.
+#[tokio::test]
+async fn calls_of_a_member_leave_places_to_others() {
+    let rules = ["cat *", "touch *"].map(|line| agentx_types::Rule {
+        effect: agentx_types::RuleEffect::Allow,
+        tool: "bash".to_owned(),
+        argument: Some(line.to_owned()),
+        path: None,
+        workspace: None,
+    });
+    let desk = Desk::set(wide(), |settings: &mut Settings| {
+        settings.quotas.calls = Some(1);
+        settings.rules = rules.to_vec();
+    })
+    .await;
+    let fifo = desk.ann_dir().join("fifo");
+    let made = std::process::Command::new("mkfifo").arg(&fifo).status().unwrap();
+    assert!(made.success());
+    let sessions = [desk.session(&desk.ann).await, desk.session(&desk.ann).await];
+    let first = desk
+        .tell(&desk.ann, &sessions[0], &format!("run cat {}", fifo.display()))
+        .await;
+    assert_eq!(first.0, StatusCode::OK, "{}", first.1);
+    // This ends when the command has opened the other end.
+    let writes = tokio::task::spawn_blocking(move || std::fs::File::create(fifo)).await;
+    let writes = writes.unwrap().unwrap();
+    let (hers, own) = (desk.ann_dir().join("hers"), desk.directory.path().join("own"));
+    let second = desk
+        .tell(&desk.ann, &sessions[1], &format!("run touch {}", hers.display()))
+        .await;
+    assert_eq!(second.0, StatusCode::OK, "{}", second.1);
+    let of_operator = desk.session(&desk.operator).await;
+    let words = format!("run touch {}", own.display());
+    desk.say(&desk.operator, &of_operator, json!(words)).await;
+    assert!(own.exists() && !hers.exists());
+    drop(writes);
+    for (session, (_, said)) in sessions.iter().zip([&first, &second]) {
+        desk.until_finished(session, said["seq"].as_u64().unwrap()).await;
+    }
+    assert!(hers.exists());
+}
+
 #[tokio::test]
 async fn a_configuration_is_no_larger_than_the_server_takes() {
     let desk = desk(|quotas| quotas.config_bytes = 200_000).await;

@@ -284,7 +284,20 @@ fn presence() -> Vec<ServerNotice> {
         }
         .into(),
         wheel.into(),
+        waiting(Some("ada")),
+        waiting(None),
     ]
+}
+
+fn waiting(owner_name: Option<&str>) -> ServerNotice {
+    ApprovalWaiting {
+        session_id: "ses_1".into(),
+        owner: "own_2".into(),
+        owner_name: owner_name.map(str::to_owned),
+        tool_call_id: "call_1".into(),
+        name: "bash".into(),
+    }
+    .into()
 }
 
 fn small_notices() -> Vec<ServerNotice> {

@@ -1,0 +1,103 @@
+//! Calls in other people's sessions that wait for whoever decides, as the server tells of them. They come with the connection and not
+//! with a session, and may be told again when the connection is made again.
+
+use std::collections::VecDeque;
+
+use agentx_types::wire::ApprovalWaiting;
+use tokio::sync::watch;
+
+/// How many calls are remembered: those who look later get these, and a call among them is not told again.
+const KEPT: usize = 64;
+
+/// What the server told of.
+#[derive(Default)]
+pub(super) struct Calls {
+    told: watch::Sender<Told>,
+}
+
+#[derive(Default)]
+struct Told {
+    /// How many there were in all.
+    count: u64,
+    last: VecDeque<ApprovalWaiting>,
+}
+
+impl Calls {
+    pub(super) fn add(&self, call: ApprovalWaiting) {
+        let id = |call: &ApprovalWaiting| (call.session_id.clone(), call.tool_call_id.clone());
+        self.told.send_if_modified(|told| {
+            let is_new = !told.last.iter().any(|known| id(known) == id(&call));
+            if is_new {
+                if told.last.len() == KEPT {
+                    told.last.pop_front();
+                }
+                told.last.push_back(call);
+                told.count += 1;
+            }
+            is_new
+        });
+    }
+
+    pub(super) fn reader(&self) -> CallsWaiting {
+        CallsWaiting {
+            told: self.told.subscribe(),
+            seen: 0,
+        }
+    }
+}
+
+/// The calls that wait for whoever decides, one after the other. Who falls behind by more than 64 misses the oldest.
+pub struct CallsWaiting {
+    told: watch::Receiver<Told>,
+    seen: u64,
+}
+
+impl CallsWaiting {
+    /// The next call; `None` where the connection is over. Safe to drop while it waits.
+    pub async fn next(&mut self) -> Option<ApprovalWaiting> {
+        let seen = self.seen;
+        let told = self.told.wait_for(|told| told.count > seen).await.ok()?;
+        let behind = usize::try_from(told.count - seen).unwrap_or(KEPT);
+        let behind = behind.min(told.last.len());
+        let call = told.last.get(told.last.len() - behind)?.clone();
+        self.seen = told.count - behind as u64 + 1;
+        Some(call)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+
+    use super::*;
+
+    fn call(number: usize) -> ApprovalWaiting {
+        ApprovalWaiting {
+            session_id: "ses_1".into(),
+            owner: "own_2".into(),
+            owner_name: None,
+            tool_call_id: format!("call_{number}").as_str().into(),
+            name: "bash".into(),
+        }
+    }
+
+    #[tokio::test]
+    async fn each_call_is_told_once_and_the_oldest_are_forgotten() {
+        let calls = Calls::default();
+        calls.add(call(1));
+        calls.add(call(1));
+        let mut reader = calls.reader();
+        assert_eq!(reader.next().await, Some(call(1)));
+        for number in 2..=KEPT + 3 {
+            calls.add(call(number));
+        }
+        let mut rest = Vec::new();
+        for _ in 0..KEPT {
+            rest.push(reader.next().await.unwrap());
+        }
+        let expected: Vec<_> = (4..=KEPT + 3).map(call).collect();
+        assert_eq!(rest, expected);
+        drop(calls);
+        assert_eq!(reader.next().await, None);
+    }
+}
