@@ -11,6 +11,7 @@ mod deciders;
 mod described;
 mod desk;
 mod files;
+mod foreign;
 mod lists;
 mod members;
 mod parts;
