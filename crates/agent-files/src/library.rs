@@ -127,6 +127,7 @@ pub struct Library {
     pub(crate) generators: Named<Generator>,
     pub(crate) contexts: BTreeMap<String, String>,
     pub(crate) scripts: BTreeMap<String, String>,
+    pub(crate) own_scripts: BTreeMap<String, String>,
     pub(crate) shadows: Vec<Shadow>,
     pub(crate) mistakes: Vec<Mistake>,
     pub(crate) read: BTreeSet<PathBuf>,
@@ -173,6 +174,11 @@ impl Library {
     /// The scripts that others may `require`: their paths below `libs/`, and their texts.
     pub fn libraries(&self) -> &BTreeMap<String, String> {
         &self.scripts
+    }
+
+    /// Those of them that are the person's own, for tools of the person: a folder's script never takes the place of one.
+    pub fn own_libraries(&self) -> &BTreeMap<String, String> {
+        &self.own_scripts
     }
 
     /// Definitions that are not used, because a nearer one has their name.

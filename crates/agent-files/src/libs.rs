@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use agentx_config::yaml::Position;
 
+use crate::library::Origin;
 use crate::loading::{Loading, START};
 use crate::mistake::{Mistake, did_you_mean};
 use crate::outline::Outline;
@@ -37,7 +38,7 @@ fn read_folder(loading: &mut Loading<'_>, index: usize, folder: &Path) {
     let Some(root) = loading.roots.get(index) else {
         return;
     };
-    let shown = root.path.join(folder);
+    let (shown, origin) = (root.path.join(folder), root.origin);
     let mut names = match loading.files.list(&root.path, folder) {
         Ok(names) => names,
         Err(fault) => return loading.wrong(Mistake::new(shown, START, fault.to_string())),
@@ -54,17 +55,24 @@ fn read_folder(loading: &mut Loading<'_>, index: usize, folder: &Path) {
         else {
             continue;
         };
-        if loading.library.scripts.contains_key(&key) {
-            continue;
-        }
-        if loading.library.scripts.len() == MOST {
+        let library = &loading.library;
+        let (is_hidden, read) = match origin {
+            Origin::User => (library.scripts.contains_key(&key), library.own_scripts.len()),
+            Origin::Workspace => (false, library.scripts.len()),
+        };
+        if read == MOST {
             let message = format!("there are more than {MOST} libraries: this one and others are not read");
             return loading.wrong(Mistake::new(shown.join(name), START, message));
         }
         match loading.text(index, &path, MAX_SCRIPT_BYTES) {
             Ok(text) => {
                 check_file(loading, index, &path, &text);
-                loading.library.scripts.insert(key, text);
+                if origin == Origin::User {
+                    loading.library.own_scripts.insert(key.clone(), text.clone());
+                }
+                if !is_hidden {
+                    loading.library.scripts.insert(key, text);
+                }
             }
             Err(unread) => loading.wrong(Mistake::new(shown.join(name), unread.at, unread.message)),
         }

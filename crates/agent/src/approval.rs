@@ -1,5 +1,4 @@
-//! Who decides about a tool call. Rules are in the log, calls are in the log, so this is a pure function: an old log can
-//! be asked what another rule would have done.
+//! Who decides about a tool call. Rules are in the log, and so are calls: an old log can be asked what another rule would have done.
 
 use std::borrow::Cow;
 
@@ -8,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::hosts;
+use crate::of_file::replaces_another;
 use crate::subject::Subject;
 
 /// What is to be done with a call.
@@ -152,9 +152,10 @@ fn judge_by(
         }),
     };
     // What the tool's file lets it reach belongs to the question, whoever asks it.
-    let asking = asking.map(|(reason, rules)| match &tool.reach {
-        Some(reach) if config.rules_version >= 7 => (format!("{reason}; {}", hosts::told(reach)), rules),
-        _ => (reason, rules),
+    let told = tool.reach.as_deref().filter(|_| config.rules_version >= 7);
+    let asking = asking.map(|(reason, rules)| match told.and_then(hosts::told) {
+        Some(told) => (format!("{reason}; {told}"), rules),
+        None => (reason, rules),
     });
     if asking.is_none()
         && let Some(allowing) = subject.allowed_by(rules)
@@ -336,9 +337,8 @@ pub fn refused_where_it_leads(
 
 /// Whether a tool may make this call of `tool`, such as a script with `invoke`. The rules count as they do for a model's call: what they
 /// deny is refused, and a person is asked where they ask. Where no rule says anything, whoever allowed the tool that calls allowed the tools
-/// that its file names (`named`): it is not asked about again. That does not hold for files that programs run by themselves.
-///
-/// A refusal says what helps.
+/// that its file names (`named`): it is not asked about again. That does not hold for files that programs run by themselves, and for a tool
+/// that took the name of another one. A refusal says what helps.
 pub fn judge_inner(config: &AgentConfig, tool: &ToolSpec, input: &Value, named: bool) -> Verdict {
     let Judgement {
         verdict,
@@ -348,7 +348,7 @@ pub fn judge_inner(config: &AgentConfig, tool: &ToolSpec, input: &Value, named: 
     if matches!(verdict, Verdict::Allow { .. }) {
         return verdict;
     }
-    let name = &tool.name;
+    let (name, named) = (&tool.name, named && !replaces_another(tool));
     let subject = Subject::of_agent(config, tool, input);
     let is_grave = subject.changes_what_runs() || subject.secret().is_some();
     let is_asked = !rules.is_empty() || subject.always_asked().is_some() || is_grave || !named;

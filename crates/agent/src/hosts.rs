@@ -14,6 +14,11 @@ impl Subject<'_> {
         reach.filter(|_| self.version >= 3 && self.tool.command_argument.is_none())
     }
 
+    /// What its file lets it reach, in words; `None` where that is nothing.
+    pub(crate) fn told(&self) -> Option<String> {
+        self.reach().and_then(told)
+    }
+
     /// Whether the pattern names a host that the tool may reach.
     pub(crate) fn may_reach(&self, pattern: &str) -> bool {
         let Some((wanted, reach)) = pattern.strip_prefix(TO).zip(self.reach()) else {
@@ -45,8 +50,8 @@ impl Subject<'_> {
     }
 }
 
-/// Why a tool is asked about that reaches this.
-pub(crate) fn told(reach: &ToolReach) -> String {
+/// Why a tool is asked about that reaches this; `None` where it reaches nothing.
+pub(crate) fn told(reach: &ToolReach) -> Option<String> {
     let open = |host: &String| match host.as_str() {
         "*" => "any host".to_owned(),
         host => host.to_owned(),
@@ -62,5 +67,8 @@ pub(crate) fn told(reach: &ToolReach) -> String {
     if !reach.tools.is_empty() {
         says.push(format!("calls {}", reach.tools.join(", ")));
     }
-    format!("it {}", says.join(", "))
+    if reach.replaces {
+        says.push("replaces a tool of the same name that is not this folder's".to_owned());
+    }
+    (!says.is_empty()).then(|| format!("it {}", says.join(", ")))
 }

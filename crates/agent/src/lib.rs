@@ -46,6 +46,7 @@ pub mod linked;
 pub mod matching;
 mod named;
 mod nearest;
+mod of_file;
 mod options;
 mod own_program;
 pub mod pattern;
@@ -57,6 +58,7 @@ pub mod secrets;
 mod stars;
 mod subject;
 mod summary;
+pub mod walks;
 
 use std::sync::Arc;
 

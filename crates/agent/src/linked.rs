@@ -9,6 +9,7 @@ use crate::named::{glob_meets, is_named_by};
 use crate::pattern::{is_within, literal, normalize};
 use crate::reading::{Meeting, read};
 use crate::secrets::{Guarded, guarded};
+use crate::walks::{Walk, walk_of};
 
 /// The files that a command line may name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -17,6 +18,8 @@ pub struct LineNames {
     pub paths: Vec<String>,
     /// Names with globs and variables in them.
     globs: Vec<String>,
+    /// How its programs come upon files below the folders that it names; `None` where they leave links as they are.
+    pub walk: Option<Walk>,
 }
 
 impl LineNames {
@@ -25,7 +28,9 @@ impl LineNames {
         let mut reading = read(line);
         reading.paths.sort();
         reading.paths.dedup();
+        let walks = reading.commands.iter().filter_map(|command| walk_of(command));
         Self {
+            walk: walks.reduce(Walk::and),
             paths: reading.paths,
             globs: reading.globs,
         }
@@ -57,13 +62,13 @@ impl LineNames {
 
 /// Why a command may not run in which `word` leads to `real` through a link, although the rules let it, or a person did: they judged the
 /// name, and `real` is a file of the program itself, one that may hold secrets, one that a rule denies, or lies outside of the
-/// workspace where somebody is asked about that. A program may lie there, as that of `.venv/bin/python` does. `real` is absolute and normal.
+/// workspace where somebody is asked about that, unless it `may_leave`, as the program `.venv/bin/python` does. `real` is absolute and normal.
 pub fn refused_in_line(
     config: &AgentConfig,
     tool: &ToolSpec,
     input: &Value,
     (word, real): (&str, &str),
-    is_program: bool,
+    may_leave: bool,
 ) -> Option<String> {
     const NAME_IT: &str = "name that path itself, so that it can be decided about";
     let workspace = config.workspace.as_str();
@@ -99,7 +104,7 @@ pub fn refused_in_line(
         Some(format!("and the rule {} denies it", describe(rule)))
     };
     let leaves = || {
-        let is_out = !is_program
+        let is_out = !may_leave
             && config.approval != ApprovalMode::Auto
             && !is_within(workspace, real)
             && is_within(workspace, &normalize(workspace, word));

@@ -11,9 +11,9 @@ use crate::approval::member_directory;
 use crate::command::{BLANKS, like, take_apart};
 use crate::graver::{names_what_is_grave, runs_git};
 use crate::guarded::{is_guarded_as, is_instructions_as};
-use crate::hosts::told;
 use crate::kept;
 use crate::named::{glob_meets, is_named_by};
+use crate::of_file::name_in_rules;
 use crate::options::fits_by_options;
 use crate::own_program;
 use crate::pattern::{fits, fits_path, is_within, literal, normalize};
@@ -147,7 +147,7 @@ impl<'a> Subject<'a> {
 
     fn touched_by(&self, rule: &Rule) -> bool {
         self.is_where(rule)
-            && fits(&rule.tool, &self.tool.name)
+            && self.is_tool_of(rule)
             && rule
                 .path
                 .as_ref()
@@ -192,7 +192,7 @@ impl<'a> Subject<'a> {
     fn allows_here(&self, rule: &Rule) -> bool {
         rule.effect == RuleEffect::Allow
             && self.is_where(rule)
-            && fits(&rule.tool, &self.tool.name)
+            && self.is_tool_of(rule)
             && rule.path.as_ref().is_none_or(|pattern| {
                 self.path
                     .as_ref()
@@ -323,7 +323,7 @@ impl<'a> Subject<'a> {
             (Some(path), _) if self.changes_what_runs() => {
                 format!("{path} can make other programs run something, so no pattern allows it")
             }
-            _ if self.reach().is_some() => self.reach().map(told).unwrap_or_default(),
+            _ if self.told().is_some() => self.told().unwrap_or_default(),
             (_, access) if self.version >= 6 => {
                 let what = match access {
                     Access::Change => "changing a file",
@@ -363,7 +363,7 @@ impl<'a> Subject<'a> {
         };
         Rule {
             effect: RuleEffect::Allow,
-            tool: self.tool.name.clone(),
+            tool: name_in_rules(self.tool),
             argument,
             path,
             workspace: Some(self.workspace.to_owned()),

@@ -5,12 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use agentx_agent_files::definition::{AgentDefinition, AgentUse, Layer};
-use agentx_agent_files::{Library, Origin};
+use agentx_agent_files::{Library, Origin, RefKind};
 use agentx_config::{Settings, Standing, WORKSPACE_FOLDER};
 
 use crate::admitted::Recorded;
 use crate::runtime::{load_library, workspace_folder};
-use crate::tools::{FileTool, file_tools};
+use crate::tools::{FileTool, file_tools, with_models};
 
 /// The largest configuration that is looked at.
 const MAX_CONFIG_BYTES: u64 = 1 << 20;
@@ -24,6 +24,8 @@ pub struct Brings {
     pub tools: Vec<FileTool>,
     /// Its agents, by name, and the environment variables that their instructions take in.
     pub agents: BTreeMap<String, BTreeSet<String>>,
+    /// What else of it takes the name of something of the person's own: `agent guide`, `generator fast`. Tools say so themselves.
+    pub replaces: BTreeSet<String>,
 }
 
 /// One file of a folder.
@@ -130,9 +132,20 @@ pub fn brings(settings: &Settings) -> Brings {
     for (path, bytes) in recorded.read.into_inner() {
         add(Path::new(WORKSPACE_FOLDER).join(path), bytes, Role::Definition);
     }
-    let tools = file_tools(&library).into_values();
-    brings.tools = tools.filter(|tool| tool.origin == Origin::Workspace).collect();
+    let mut tools = file_tools(&library);
+    with_models(&mut tools, settings, &|name| {
+        settings.choose_model(name, &[]).ok()
+    });
+    brings.tools = tools
+        .into_values()
+        .filter(|tool| tool.origin == Origin::Workspace)
+        .collect();
     brings.agents = agents(&library);
+    let shadows = library.shadows().iter();
+    brings.replaces = shadows
+        .filter(|shadow| shadow.kind != RefKind::Tool && shadow.used.starts_with(&below))
+        .map(|shadow| format!("{} {}", shadow.kind.word(), shadow.name))
+        .collect();
     brings
 }
 

@@ -47,7 +47,7 @@ impl Catalogue {
         let _ = self.tools.set(tools);
     }
 
-    fn choose(&self, name: &str) -> Result<ModelSpec, Vec<String>> {
+    pub(crate) fn choose(&self, name: &str) -> Result<ModelSpec, Vec<String>> {
         let offers: Vec<ModelOffer<'_>> = self
             .models
             .iter()

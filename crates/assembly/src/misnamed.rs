@@ -98,7 +98,7 @@ impl<'a> Names<'a> {
         let (origin, rule) = (&rule.origin, &rule.value);
         let elsewhere = rule.workspace.as_deref().map(Path::new);
         let is_elsewhere = elsewhere.is_some_and(|place| !self.settings.workspace.starts_with(place));
-        if is_elsewhere || self.has(|name| fits(&rule.tool, name)) {
+        if is_elsewhere || self.has(|name| fits(rule.tool_name(), name)) {
             return;
         }
         let near_case = rule.tool.to_lowercase();

@@ -1,5 +1,6 @@
 //! The runtime of a program together with the tools that files describe.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -15,7 +16,7 @@ use agentx_types::ToolSpec;
 use crate::admitted::Admitted;
 use crate::catalogue::Catalogue;
 use crate::file_tools;
-use crate::tools::FileTool;
+use crate::tools::{FileTool, name_taken, with_models};
 
 /// What an environment variable holds, if it is set.
 pub type Variables = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
@@ -99,13 +100,14 @@ pub fn runtime_with_files(
     let mut parts = NodeParts::from_settings(settings, program)?;
     let own = parts.tools.specs();
     let library = Arc::new(library(settings, &own));
-    let described = file_tools(&library);
+    let mut described = file_tools(&library);
     let known = Arc::new(Catalogue::new(
         settings.clone(),
         parts.models.clone(),
         library.clone(),
         variables.clone(),
     ));
+    with_models(&mut described, settings, &|name| known.choose(name).ok());
     let mut mistakes = library.check().to_vec();
     if !described.is_empty() {
         let flows = Flows::new(FlowParts {
@@ -113,16 +115,19 @@ pub fn runtime_with_files(
                 .iter()
                 .filter_map(|spec| parts.tools.get(&spec.name))
                 .collect(),
-            libraries: scripts(&library),
+            libraries: scripts(library.own_libraries()),
+            folder_libraries: scripts(library.libraries()),
             data_dir: Some(settings.data_dir.clone()),
             folder: Some(settings.workspace_root.clone()),
             ..FlowParts::new(parts.model_effector(), known.clone())
         });
-        for (name, tool) in described {
-            if !settings.tools.offers(&name) {
+        let is_built_in = |name: &str| own.iter().any(|spec| spec.name == name);
+        for (name, tool) in &described {
+            if !settings.tools.offers(name) {
                 continue;
             }
-            let made = not_our_keys(settings, &tool, &*variables)
+            let made = not_our_keys(settings, tool, &*variables)
+                .and_then(|()| no_taken_name(tool, &described, &is_built_in))
                 .and_then(|()| flows.tool(&tool.definition).map_err(|why| why.problem));
             let added = made.and_then(|made| {
                 parts
@@ -131,9 +136,9 @@ pub fn runtime_with_files(
                     .map_err(|_| "the program has a tool of this name itself".to_owned())
             });
             // Where the file says more, that is why.
-            let told = library.check().iter().any(|mistake| is_of(mistake, &tool));
+            let told = library.check().iter().any(|mistake| is_of(mistake, tool));
             let problem = added.err().filter(|_| !told);
-            mistakes.extend(problem.map(|problem| no_tool(&tool, &problem)));
+            mistakes.extend(problem.map(|problem| no_tool(tool, &problem)));
         }
     }
     known.set_tools(parts.tools.specs());
@@ -165,6 +170,20 @@ fn not_our_keys(
     }
 }
 
+/// A folder's file never takes a name inside a row of tools that another tool has.
+fn no_taken_name(
+    tool: &FileTool,
+    tools: &BTreeMap<String, FileTool>,
+    is_built_in: &dyn Fn(&str) -> bool,
+) -> Result<(), String> {
+    match name_taken(tool, tools, is_built_in) {
+        Some(name) => Err(format!(
+            "a tool inside it is called `{name}`, as another tool is; give it a name of its own"
+        )),
+        None => Ok(()),
+    }
+}
+
 /// Whether a mistake is one of the tool's file, or of the script that it names.
 fn is_of(mistake: &Mistake, tool: &FileTool) -> bool {
     let script = match &tool.definition.body {
@@ -187,9 +206,8 @@ fn no_tool(tool: &FileTool, problem: &str) -> Mistake {
 }
 
 /// The scripts that others may `require`.
-fn scripts(library: &Library) -> Libraries {
-    let read = library.libraries().iter();
-    read.fold(Libraries::new(), |libraries, (path, source)| {
+fn scripts(read: &BTreeMap<String, String>) -> Libraries {
+    read.iter().fold(Libraries::new(), |libraries, (path, source)| {
         libraries.with(path, source)
     })
 }

@@ -1,10 +1,15 @@
 //! The tools that files describe: those with files of their own, and those that are written into an agent.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use agentx_agent_files::definition::{AgentDefinition, AgentUse, ToolBody, ToolDefinition, ToolUse};
-use agentx_agent_files::{Library, Origin};
+use agentx_agent_files::{Library, Origin, RefKind};
+use agentx_config::{SCRIPTED_MODEL, Settings};
+use agentx_types::ModelSpec;
+
+/// How much of a hash a rule names: as many hexadecimal digits as nobody finds another file for.
+const HASH_DIGITS: usize = 20;
 
 /// A tool, and whose file describes it.
 #[derive(Clone, Debug, PartialEq)]
@@ -27,21 +32,128 @@ pub fn file_tools(library: &Library) -> BTreeMap<String, FileTool> {
     for loaded in library.agents().values() {
         inline(&mut tools, &loaded.definition, loaded.origin, &loaded.file);
     }
+    let of_tools = library
+        .shadows()
+        .iter()
+        .filter(|shadow| shadow.kind == RefKind::Tool);
+    let shadowed: BTreeSet<&Path> = of_tools.map(|shadow| shadow.used.as_path()).collect();
+    let hashes: Vec<(String, String)> = tools
+        .iter()
+        .filter(|(_, tool)| tool.origin == Origin::Workspace)
+        .map(|(name, _)| (name.clone(), hash_of(name, &tools, library)))
+        .collect();
+    for (name, hash) in hashes {
+        if let Some(tool) = tools.get_mut(&name) {
+            let known = &mut tool.definition.known;
+            known.hash = Some(hash);
+            known.replaces |= shadowed.contains(tool.file.as_path());
+        }
+    }
     tools
+}
+
+/// Says of the folder's tools which models of the folder's own they ask. `choose` finds the model of a name.
+pub(crate) fn with_models(
+    tools: &mut BTreeMap<String, FileTool>,
+    settings: &Settings,
+    choose: &dyn Fn(&str) -> Option<ModelSpec>,
+) {
+    let at = |name: &str| -> Vec<String> {
+        let providers = settings.providers.iter().filter(|provider| provider.of_folder);
+        let addresses = providers.map(|provider| (provider.name.as_str(), provider.base_url.clone()));
+        match choose(name) {
+            _ if name == SCRIPTED_MODEL => Vec::new(),
+            _ if name == "*" => addresses.map(|(_, address)| address).collect(),
+            Some(spec) => addresses
+                .filter(|(provider, _)| *provider == spec.provider)
+                .map(|(_, address)| address)
+                .collect(),
+            // Settings that are not accepted yet may say where it is.
+            None => vec!["*".to_owned()],
+        }
+    };
+    for tool in tools.values_mut().filter(|tool| tool.origin == Origin::Workspace) {
+        tool.definition.known.models_at = tool.definition.models().into_iter().flat_map(at).collect();
+    }
+}
+
+/// The name of a tool inside a folder's row that another tool has: whoever calls that one by its name would get this one.
+pub(crate) fn name_taken<'t>(
+    tool: &'t FileTool,
+    tools: &BTreeMap<String, FileTool>,
+    built_in: &dyn Fn(&str) -> bool,
+) -> Option<&'t str> {
+    let is_inside = |other: &FileTool, name: &str| {
+        other.file != tool.file && inside(&other.definition).iter().any(|inner| inner.name == name)
+    };
+    let is_taken = |name: &&str| {
+        built_in(name) || tools.contains_key(*name) || tools.values().any(|other| is_inside(other, name))
+    };
+    let inner = inside(&tool.definition).into_iter();
+    let mut names = inner.map(|inner| inner.name.as_str());
+    match tool.origin {
+        Origin::Workspace => names.find(is_taken),
+        Origin::User => None,
+    }
+}
+
+/// The tools that are written inside a tool, however deep.
+fn inside(tool: &ToolDefinition) -> Vec<&ToolDefinition> {
+    let ToolBody::Composite(row) = &tool.body else {
+        return Vec::new();
+    };
+    row.inline()
+        .flat_map(|inner| std::iter::once(inner).chain(inside(inner)))
+        .collect()
+}
+
+/// The beginning of a hash of all that makes a tool what it is: what its file says, the tools that it calls, however far, and what
+/// scripts may require.
+fn hash_of(name: &str, tools: &BTreeMap<String, FileTool>, library: &Library) -> String {
+    let mut hasher = blake3::Hasher::new();
+    let mut part = |text: &str| {
+        hasher.update(&u64::try_from(text.len()).unwrap_or(u64::MAX).to_le_bytes());
+        hasher.update(text.as_bytes());
+    };
+    let (mut seen, mut open) = (BTreeSet::new(), vec![name]);
+    while let Some(name) = open.pop() {
+        let Some((name, tool)) = tools.get_key_value(name).filter(|(name, _)| seen.insert(*name)) else {
+            continue;
+        };
+        part(name);
+        part(&serde_json::to_string(&tool.definition).unwrap_or_default());
+        let calls = tool.definition.calls();
+        match calls.contains(&"*") {
+            true => open.extend(tools.keys().map(String::as_str)),
+            false => open.extend(calls),
+        }
+    }
+    for (path, text) in library.libraries() {
+        part(path);
+        part(text);
+    }
+    let mut hash = hasher.finalize().to_hex().to_string();
+    hash.truncate(HASH_DIGITS);
+    hash
 }
 
 fn add(tools: &mut BTreeMap<String, FileTool>, definition: &ToolDefinition, origin: Origin, file: &Path) {
     if matches!(definition.body, ToolBody::BuiltIn) {
         return;
     }
-    tools.entry(definition.name.clone()).or_insert_with(|| FileTool {
+    if let Some(used) = tools.get_mut(&definition.name) {
+        used.definition.known.replaces |= used.origin == Origin::Workspace && origin == Origin::User;
+        return;
+    }
+    let tool = FileTool {
         definition: ToolDefinition {
             of_folder: origin == Origin::Workspace,
             ..definition.clone()
         },
         origin,
         file: file.to_owned(),
-    });
+    };
+    tools.insert(definition.name.clone(), tool);
 }
 
 fn inline(tools: &mut BTreeMap<String, FileTool>, agent: &AgentDefinition, origin: Origin, file: &Path) {

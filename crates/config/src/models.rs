@@ -219,16 +219,16 @@ pub(crate) fn providers(
             let value = looked_up(get.merged.get(&path("headers").child(&name)), lookup);
             HeaderSetting { name, value }
         });
-        let base_url_given = get
-            .merged
-            .origin(&path("base_url"))
-            .is_some_and(|origin| *origin != Origin::Default);
+        let origin = get.merged.origin(&path("base_url"));
+        let base_url_given = origin.is_some_and(|origin| *origin != Origin::Default);
+        let of_folder = matches!(origin, Some(Origin::Workspace(_)));
         ProviderSettings {
             name: entry.name.clone(),
             base_url: entry.base_url.clone(),
             needs_key: entry.needs_key && entry.auth != AuthStyle::None,
             default_model: entry.default_model.clone(),
             base_url_given,
+            of_folder,
             key,
             headers: headers.collect(),
         }

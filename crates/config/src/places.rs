@@ -10,6 +10,9 @@ use crate::ConfigError;
 /// The folder of a workspace that holds its configuration.
 pub const WORKSPACE_FOLDER: &str = ".agentx";
 const FILE_NAME: &str = "config.yaml";
+/// Sessions, rules and keys are kept by the path of a folder, as text.
+const NO_TEXT: &str =
+    "the path of this folder is not UTF-8, so AgentX could not tell it from another one; rename the folder";
 
 /// All places of one start of the program.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,11 +35,14 @@ impl Places {
     /// Finds them for a directory; `lookup` reads the environment.
     ///
     /// # Errors
-    /// Where `cwd` is no directory, or there is no home directory.
+    /// Where `cwd` is no directory or its path is not UTF-8, or there is no home directory.
     pub fn find(cwd: &Path, lookup: &dyn Fn(&str) -> Option<String>) -> Result<Self, ConfigError> {
         let cwd = std::fs::canonicalize(cwd).map_err(|error| ConfigError::file(cwd, error))?;
         if !cwd.is_dir() {
             return Err(ConfigError::file(cwd, "not a directory"));
+        }
+        if cwd.to_str().is_none() {
+            return Err(ConfigError::file(cwd, NO_TEXT));
         }
         let named = lookup("AGENTX_CONFIG")
             .filter(|path| !path.is_empty())
@@ -80,4 +86,21 @@ fn root_of(cwd: &Path) -> &Path {
     cwd.ancestors()
         .find(|dir| dir.join(WORKSPACE_FOLDER).exists() || dir.join(".git").exists())
         .unwrap_or(cwd)
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::os::unix::ffi::OsStrExt as _;
+
+    use super::*;
+
+    /// Rules, sessions and keys of `k\xff` would be those of `k\xfe`.
+    #[test]
+    fn a_folder_whose_path_is_no_text_is_refused() {
+        let home = tempfile::tempdir().expect("a folder");
+        let odd = home.path().join(std::ffi::OsStr::from_bytes(b"k\xff"));
+        std::fs::create_dir(&odd).expect("it is made");
+        let refused = Places::find(&odd, &|_| None).expect_err("it is refused");
+        assert!(refused.to_string().contains("not UTF-8"), "{refused}");
+    }
 }

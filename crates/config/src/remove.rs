@@ -5,18 +5,23 @@ use std::path::Path;
 use agentx_types::Rule;
 
 use crate::edit::rules_of;
+use crate::links::refuse_links;
 use crate::trust::replace_file;
 use crate::yaml::{Node, Yaml, parse};
 use crate::{ConfigError, Origin, Place, Sourced};
 
-/// Removes the rule that stands at this place of a file.
+/// Removes the rule that stands at this place of a file. Where the file is a folder's, `root` is the folder: no link below it is
+/// followed.
 ///
 /// # Errors
 /// Where the file cannot be read or written, has another rule there by now, or is written in a way that the rule cannot be taken
-/// out of safely.
-pub fn remove_rule(place: &Place, rule: &Rule) -> Result<(), ConfigError> {
+/// out of safely; and where a link of the folder leads to it.
+pub fn remove_rule(place: &Place, rule: &Rule, root: Option<&Path>) -> Result<(), ConfigError> {
     let named: &Path = &place.file;
-    // A file that is a link (as people keep their dotfiles) is changed where it is.
+    if let Some(root) = root {
+        refuse_links(root, named)?;
+    }
+    // A file of the person's own that is a link (as people keep their dotfiles) is changed where it is.
     let file = std::fs::canonicalize(named).unwrap_or_else(|_| named.to_owned());
     let text = std::fs::read_to_string(&file).map_err(|error| ConfigError::file(&file, error))?;
     let rules = rules_of(&file, &text)?;
@@ -149,14 +154,15 @@ mod tests {
         let Some(Origin::User(place)) = rule_in_file(&file, &rule).map(|found| found.origin) else {
             panic!("{rule:?} is in the file");
         };
-        remove_rule(&place, &rule).unwrap();
+        remove_rule(&place, &rule, None).unwrap();
         assert!(
             remove_rule(
                 &place,
                 &Rule {
                     tool: "other".into(),
                     ..rule
-                }
+                },
+                None
             )
             .is_err()
         );
@@ -190,5 +196,25 @@ mod tests {
         assert_eq!(removed(flow, 0), "rules: [{effect: deny, tool: \"}]\"}]\n");
         assert_eq!(removed(flow, 1), "rules: [{effect: ask, tool: \"}\"}]\n");
         assert_eq!(removed("rules: [{effect: ask, tool: 中}]\n", 0), "rules: []\n");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn no_rule_is_taken_out_behind_a_link_of_a_folder() {
+        let dir = tempfile::tempdir().unwrap();
+        let (real, root) = (dir.path().join("config.yaml"), dir.path().join("ws"));
+        let text = "rules:\n  - {effect: deny, tool: a}\n";
+        std::fs::write(&real, text).unwrap();
+        std::fs::create_dir_all(root.join(".agentx")).unwrap();
+        let link = root.join(".agentx/config.yaml");
+        std::os::unix::fs::symlink(&real, &link).unwrap();
+        let rule = rules_of(&link, text).unwrap()[0].clone();
+        let Some(Origin::User(place)) = rule_in_file(&link, &rule).map(|found| found.origin) else {
+            panic!("{rule:?} is in the file");
+        };
+        let refused = remove_rule(&place, &rule, Some(&root)).unwrap_err();
+        assert!(refused.to_string().contains("it is a link"), "{refused}");
+        assert_eq!(std::fs::read_to_string(&real).unwrap(), text);
+        remove_rule(&place, &rule, None).unwrap();
     }
 }

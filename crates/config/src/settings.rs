@@ -141,6 +141,8 @@ pub struct ProviderSettings {
     pub default_model: Option<String>,
     /// Whether a person (and not the program) said where it is.
     pub base_url_given: bool,
+    /// Whether the workspace's own settings say where it is.
+    pub of_folder: bool,
     /// Its key.
     pub key: ProviderKey,
     /// Headers that are sent along.

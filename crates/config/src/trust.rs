@@ -103,7 +103,9 @@ pub(crate) fn replace_file(path: &Path, bytes: &[u8]) -> Result<(), ConfigError>
     temporary.push(format!(".{}.new", std::process::id()));
     let temporary = PathBuf::from(temporary);
     let mut options = std::fs::OpenOptions::new();
-    options.write(true).create(true).truncate(true);
+    // What lies there already was left behind, or planted: a link would lead elsewhere.
+    let _ = std::fs::remove_file(&temporary);
+    options.write(true).create_new(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     let written = options.open(&temporary).and_then(|mut file| {
@@ -246,5 +248,19 @@ mod tests {
         assert!(link.is_symlink() && nowhere.to_string().contains("link to what is not there"));
         let folder = replace_file(folder.path(), b"c").expect_err("it is no file");
         assert!(folder.to_string().contains("it is no file"), "{folder}");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_planted_link_where_a_new_file_is_written_is_not_followed() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (file, elsewhere) = (folder.path().join("config.yaml"), folder.path().join("elsewhere"));
+        std::fs::write(&elsewhere, "mine").expect("a file");
+        let planted = folder.path().join(format!("config.yaml.{}.new", std::process::id()));
+        std::os::unix::fs::symlink(&elsewhere, &planted).expect("a link");
+        replace_file(&file, b"b").expect("it is written");
+        assert_eq!(std::fs::read(&elsewhere).expect("it is there"), b"mine");
+        assert_eq!(std::fs::read(&file).expect("it is there"), b"b");
+        assert!(!file.is_symlink());
     }
 }

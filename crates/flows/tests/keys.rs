@@ -28,6 +28,7 @@ async fn found(data: &Path, folder: Option<&str>, by: &str) -> Value {
     });
     place.tool(ToolDefinition {
         of_folder: folder.is_some(),
+        known: Default::default(),
         ..luau("keeper", KEEPER, json!({"kv": ["notes"]}))
     });
     let session = place.open().await;

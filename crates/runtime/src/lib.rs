@@ -50,6 +50,7 @@ mod values;
 pub use agentx_agent::approval::{Judgement, Verdict, describe, judge};
 pub use agentx_agent::linked::LineNames;
 pub use agentx_agent::places::PlaceRules;
+pub use agentx_agent::walks::Walk;
 pub use agentx_agent::{AGENTS, DELEGATE, apply, arguments, delegation_tools, grade, hold_to, nearest};
 pub use api::*;
 pub use blob_store::BlobStore;

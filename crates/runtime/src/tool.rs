@@ -94,14 +94,14 @@ impl ToolContext {
         tool: &str,
         line: &str,
         (word, real): (&str, &Path),
-        is_program: bool,
+        may_leave: bool,
     ) -> Option<String> {
         let config = self.journal.caller().config.as_deref()?;
         let spec = config.tools.iter().find(|spec| spec.name == tool)?;
         let argument = spec.command_argument.clone()?;
         let input = Value::Object([(argument, line.into())].into_iter().collect());
         let real = normalize("/", &real.to_string_lossy());
-        refused_in_line(config, spec, &input, (word, &real), is_program)
+        refused_in_line(config, spec, &input, (word, &real), may_leave)
     }
 
     /// Whether this call may call `tool`, by the rules that its agent has now; `named` where

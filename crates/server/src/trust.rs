@@ -268,7 +268,7 @@ fn workspace(state: &ServerState, caller: &Caller, wanted: &str) -> Result<Strin
         return Ok(own());
     }
     Ok(match std::fs::canonicalize(wanted) {
-        Ok(path) if path.is_dir() => path.to_string_lossy().into_owned(),
+        Ok(path) if path.is_dir() => path.to_str().map_or_else(own, str::to_owned),
         _ => own(),
     })
 }

@@ -4,6 +4,8 @@
 use std::ffi::{OsStr, OsString};
 use std::fmt;
 
+use crate::tokens::has_token;
+
 /// Last words of names (words are joined by `_`) that say: this is a secret.
 const SECRET_WORDS: &[&str] = &["PAT", "PWD", "CREDENTIALS", "COOKIE", "DSN"];
 
@@ -40,34 +42,6 @@ const SECRET_ENDINGS: &[&str] = &[
     "ACCESSKEY",
     "PRIVATEKEY",
 ];
-
-/// How the values of widely used secrets begin (<https://github.blog/2021-04-05-behind-githubs-new-authentication-token-formats/>,
-/// <https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_identifiers.html#identifiers-unique-ids>,
-/// <https://docs.gitlab.com/security/tokens/#token-prefixes>, <https://docs.stripe.com/keys>, <https://docs.slack.dev/authentication/tokens>).
-const SECRET_BEGINNINGS: &[&str] = &[
-    "ghp_",
-    "gho_",
-    "ghu_",
-    "ghs_",
-    "ghr_",
-    "github_pat_",
-    "glpat-",
-    "sk-ant-",
-    "sk-proj-",
-    "sk-or-",
-    "sk_live_",
-    "rk_live_",
-    "xoxb-",
-    "xoxp-",
-    "npm_",
-    "hf_",
-    "AKIA",
-    "ASIA",
-    "AIza",
-];
-
-/// How many letters and digits at least stand behind such a beginning.
-const SHORTEST_REST: usize = 16;
 
 /// Whole names that the words do not tell.
 const SECRET_NAMES: &[&str] = &["AWS_ACCESS_KEY_ID"];
@@ -163,7 +137,7 @@ impl ProgramEnvironment {
         let hidden = self.hides(name, value);
         let (name, value) = (name.to_string_lossy(), value.to_string_lossy());
         let kept = self.keep.iter().any(|kept| *kept == name);
-        !hidden && (kept || !(is_secret_name(&name) || has_password(&value) || has_secret(&value)))
+        !hidden && (kept || !(is_secret_name(&name) || has_password(&value) || has_token(&value)))
     }
 
     /// Whether a variable is never passed on, whatever is kept.
@@ -263,19 +237,6 @@ fn has_password(value: &str) -> bool {
             .and_then(|(who, _)| who.split_once(':'))
             .is_some_and(|(_, password)| !password.is_empty())
     })
-}
-
-/// Whether a text holds a secret that is known by its form.
-fn has_secret(value: &str) -> bool {
-    let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
-    let mut words = value.split(|c: char| !is_part(c));
-    (value.contains("-----BEGIN ") && value.contains("PRIVATE KEY-----"))
-        || words.any(|word| {
-            let mut rests = SECRET_BEGINNINGS
-                .iter()
-                .filter_map(|beginning| word.strip_prefix(beginning));
-            rests.any(|rest| rest.len() >= SHORTEST_REST)
-        })
 }
 
 /// Whether a name stands in the text as a word of its own, with a value behind it.

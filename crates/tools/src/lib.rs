@@ -25,6 +25,7 @@ mod schema;
 mod search;
 mod text;
 mod todo;
+mod tokens;
 mod toolbox;
 mod typed;
 mod work;

@@ -315,3 +315,60 @@ async fn words_of_a_command_that_are_links_lead_nowhere_unseen() {
     assert_eq!(now, "made up\n");
     assert!(!outside.join("agentx/new.yaml").exists());
 }
+
+#[tokio::test]
+async fn programs_that_follow_links_come_upon_none_that_leads_to_a_guarded_place() {
+    let place = Place::new();
+    let base = &place.workspace;
+    let elsewhere = tempfile::tempdir().unwrap();
+    let outside = elsewhere.path().canonicalize().unwrap();
+    std::fs::create_dir_all(outside.join(".ssh")).unwrap();
+    std::fs::create_dir_all(base.join("src/deep")).unwrap();
+    std::fs::create_dir_all(base.join("clean")).unwrap();
+    std::fs::create_dir_all(base.join("target")).unwrap();
+    std::fs::write(outside.join(".ssh/id_rsa"), "made up\n").unwrap();
+    std::fs::write(outside.join("config.yaml"), "made up\n").unwrap();
+    std::fs::write(outside.join("notes"), "made up\n").unwrap();
+    std::fs::write(base.join("clean/a"), "made up\n").unwrap();
+    symlink(outside.join(".ssh/id_rsa"), base.join("src/deep/LICENSE")).unwrap();
+    symlink(outside.join("notes"), base.join("clean/notes")).unwrap();
+    symlink(outside.join("config.yaml"), base.join("target/a")).unwrap();
+    let guard = Arc::new(Guard {
+        secrets: vec!["/**/.ssh/**".into()],
+        own: vec![format!("{}/config.yaml", outside.display())],
+        ..Guard::default()
+    });
+    for (line, goes) in [
+        ("grep -R made src", false),
+        ("grep -R made", false),
+        ("cd src && grep -Rn made deep", false),
+        ("grep -r made src", true),
+        ("find -L src -type f", false),
+        ("find src -type f", true),
+        ("tar chf - src | wc -c", false),
+        ("tar -c -h -f - src | wc -c", false),
+        ("tar cf - src | wc -c", true),
+        ("cp -rL src copy", false),
+        ("cp -r clean/. target", false),
+        ("cp clean/a target", false),
+        ("cp -r clean copied", true),
+        ("grep -R made clean", true),
+        ("diff -r src clean", false),
+    ] {
+        let context = guarded(&place, ApprovalMode::Auto, Vec::new(), Some(guard.clone()));
+        let outcome = place
+            .toolbox
+            .call("bash", json!({"command": line}), context)
+            .await;
+        let is_refused = outcome.status == ToolStatus::Denied;
+        assert_eq!(is_refused, !goes, "{line}: {outcome:?}");
+    }
+    let now = std::fs::read_to_string(outside.join("config.yaml")).unwrap();
+    assert_eq!(now, "made up\n");
+    // A folder elsewhere may hold anything; where somebody can be asked, it is named first.
+    symlink(&outside, base.join("clean/all")).unwrap();
+    let context = guarded(&place, ApprovalMode::Ask, Vec::new(), Some(guard));
+    let line = json!({"command": "grep -R made clean"});
+    let outcome = place.toolbox.call("bash", line, context).await;
+    assert_eq!(outcome.status, ToolStatus::Denied, "{outcome:?}");
+}

@@ -234,7 +234,8 @@ pub enum RuleEffect {
 pub struct Rule {
     /// What it says.
     pub effect: RuleEffect,
-    /// The tool's name; `*` stands for any run of characters.
+    /// The tool's name; `*` stands for any run of characters. `NAME@HASH` is a tool of a folder's file as long as that does not change
+    /// ([`crate::ToolReach::file`]).
     pub tool: String,
     /// The command line (for tools that run programs) or the whole arguments as JSON; `*` stands for any run of characters. A
     /// command line of several commands is allowed only if each of them is.
@@ -247,6 +248,19 @@ pub struct Rule {
     /// holds everywhere.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workspace: Option<String>,
+}
+
+impl Rule {
+    /// The name of the tool that it is about, without the hash of its file.
+    ///
+    /// ```
+    /// use agentx_types::{Rule, RuleEffect};
+    /// let rule = Rule { effect: RuleEffect::Allow, tool: "lint@0123".into(), argument: None, path: None, workspace: None };
+    /// assert_eq!(rule.tool_name(), "lint");
+    /// ```
+    pub fn tool_name(&self) -> &str {
+        self.tool.split('@').next().unwrap_or_default()
+    }
 }
 
 /// One change of an agent's configuration while its session goes on.

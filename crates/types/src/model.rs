@@ -154,6 +154,14 @@ pub struct ToolReach {
     /// Tools that it calls, by name; `*` for all.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tools: Vec<String>,
+    /// Where the file is a folder's: the beginning of a hash of all that describes the tool. A rule of this file alone names the tool as
+    /// `NAME@HASH`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
+    /// Whether the file is a folder's and takes the name of a tool that the person has from elsewhere: then only a rule of this file
+    /// allows a call.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub replaces: bool,
 }
 
 /// A part of a request that a provider may refuse for its form.

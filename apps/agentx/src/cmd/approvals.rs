@@ -211,10 +211,12 @@ fn near_tools(name: &str, tools: &[ToolSpec]) -> String {
 
 /// Removes a rule of the configuration from its file.
 pub(crate) fn remove_from_file(rule: &Sourced<Rule>) -> Result<String, CliError> {
-    let (place, again) = match &rule.origin {
-        Origin::User(place) => (place, ""),
+    let (place, root, again) = match &rule.origin {
+        Origin::User(place) => (place, None, ""),
         Origin::Workspace(place) => (
             place,
+            // The file is FOLDER/.agentx/config.yaml.
+            place.file.ancestors().nth(2),
             "\nthat file has changed; if you trusted it, `agentx config trust` trusts it again",
         ),
         other => {
@@ -224,7 +226,7 @@ pub(crate) fn remove_from_file(rule: &Sourced<Rule>) -> Result<String, CliError>
             ));
         }
     };
-    remove_rule(place, &rule.value)?;
+    remove_rule(place, &rule.value, root)?;
     Ok(format!(
         "removed from {}: {}{again}\n",
         place.file.display(),
@@ -260,7 +262,7 @@ async fn trial(
         .map_err(|what| CliError::usage(what, "--rule 'deny bash: git push*' or 'allow edit in src/**'"))?;
     let runtime = place.runtime();
     let tools = runtime.tools();
-    if !names_a_tool(&rule.tool, &tools) {
+    if !names_a_tool(rule.tool_name(), &tools) {
         let note = format!(
             "note: there is no tool {:?} here; {}\n",
             visible(&rule.tool),

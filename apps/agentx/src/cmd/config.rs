@@ -256,7 +256,7 @@ fn trust_workspace(global: &Global, args: TrustArgs, console: &mut Console) -> R
         return console.out(&format!(
             "{}  ({said})\n{}\n{}",
             folder::what_it_is(&loaded).trim_start(),
-            folder::what_it_brings(&loaded, &brings),
+            folder::what_it_brings(&loaded, &brings, usize::MAX),
             folder::changes(&loaded, &brings, style)
         ));
     }
@@ -278,7 +278,7 @@ fn trust_workspace(global: &Global, args: TrustArgs, console: &mut Console) -> R
         _ => format!("{shown} is {word} from now on\n"),
     })?;
     if trust == FolderTrust::Trusted {
-        console.out(&folder::what_it_brings(&loaded, &brings))?;
+        console.out(&folder::what_it_brings(&loaded, &brings, usize::MAX))?;
     }
     Ok(())
 }

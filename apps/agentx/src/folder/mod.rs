@@ -2,6 +2,7 @@
 
 mod question;
 mod screen;
+mod tools;
 
 pub(crate) use question::{Answer, ask};
 pub(crate) use screen::{changes, what_it_brings, what_it_is};

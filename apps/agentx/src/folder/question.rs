@@ -12,6 +12,9 @@ use crate::console::Console;
 use crate::error::CliError;
 use crate::render::clean::visible;
 
+/// Tools that have a row of their own: those that reach farthest stay in sight above the answers.
+const MOST_TOOLS: usize = 8;
+
 /// What came of the question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Answer {
@@ -58,7 +61,7 @@ fn first(loaded: &Loaded, brings: &Brings, console: &mut Console) -> Result<Answ
          2  read only   load its instructions; nothing is changed or run\n\
          3  ignore it   {ignores}\n",
         what_it_is(loaded),
-        what_it_brings(loaded, brings),
+        what_it_brings(loaded, brings, MOST_TOOLS),
     );
     console.out_lines(&screen)?;
     let question = match brings.is_empty() {

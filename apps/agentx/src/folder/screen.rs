@@ -3,11 +3,10 @@
 
 use std::path::Path;
 
-use agentx::agent_files::definition::{ToolBody, ToolDefinition};
 use agentx::assembly::{Brings, Brought, Role};
 use agentx::config::{FolderTrust, Loaded, Standing, accepted_text, trusted_below};
-use agentx::types::Access;
 
+use super::tools;
 use crate::render::clean::visible;
 use crate::render::diff;
 use crate::render::style::Style;
@@ -39,8 +38,9 @@ pub(crate) fn what_it_is(loaded: &Loaded) -> String {
     text
 }
 
-/// What the folder brings, one row for each thing. Nothing is cut or left out: a folder could hide what matters behind what does not.
-pub(crate) fn what_it_brings(loaded: &Loaded, brings: &Brings) -> String {
+/// What the folder brings, one row for each thing. Tools beyond `most_tools` share a row that says what they reach together; nothing else
+/// is cut or left out: a folder could hide what matters behind what does not.
+pub(crate) fn what_it_brings(loaded: &Loaded, brings: &Brings, most_tools: usize) -> String {
     if brings.is_empty() {
         return "  It brings no instructions, settings or tools.\n".to_owned();
     }
@@ -55,10 +55,15 @@ pub(crate) fn what_it_brings(loaded: &Loaded, brings: &Brings) -> String {
         rows.extend(loaded.settings.git.text().lines().map(|line| format!("  {line}")));
     }
     let keys = loaded.settings.key_variables();
-    rows.extend(brings.tools.iter().map(|tool| {
-        let asks_for_key = tool.definition.variables().iter().any(|name| keys.contains(name));
-        row(&tool.definition, asks_for_key)
+    rows.extend(tools::rows(&brings.tools, most_tools, &|name| {
+        keys.contains(name)
     }));
+    rows.extend(
+        brings
+            .replaces
+            .iter()
+            .map(|what| format!("{what}: replaces yours")),
+    );
     rows.extend(brings.agents.iter().map(|(name, variables)| {
         let with: Vec<&str> = variables.iter().map(String::as_str).collect();
         match with.is_empty() {
@@ -118,34 +123,6 @@ fn named(loaded: &Loaded) -> impl Iterator<Item = String> + '_ {
             file.key
         )
     })
-}
-
-/// One tool: what it reaches, which variables it gets, whether it asks.
-fn row(tool: &ToolDefinition, asks_for_key: bool) -> String {
-    let mut says = vec![match &tool.body {
-        ToolBody::Luau(_) => "a script".to_owned(),
-        ToolBody::Http(_) => "a request".to_owned(),
-        ToolBody::Composite(_) => "tools in a row".to_owned(),
-        ToolBody::Generator(_) | ToolBody::TextProcessor(_) => "asks a model".to_owned(),
-        ToolBody::BuiltIn => "built in".to_owned(),
-    }];
-    let (hosts, variables, calls) = (tool.hosts(), tool.variables(), tool.calls());
-    if !hosts.is_empty() {
-        says.push(format!("to {}", hosts.join(", ")));
-    }
-    if !variables.is_empty() {
-        says.push(format!("with {}", variables.join(", ")));
-    }
-    if !calls.is_empty() {
-        says.push(format!("uses {}", calls.join(", ")));
-    }
-    if matches!(tool.access(), Some(Access::Internal | Access::Read)) {
-        says.push("runs without a question".to_owned());
-    }
-    if asks_for_key {
-        says.push("never gets the key that it asks for".to_owned());
-    }
-    format!("tool {}: {}", tool.name, says.join("; "))
 }
 
 /// The files that are not as they were accepted: new ones whole, others as a difference.

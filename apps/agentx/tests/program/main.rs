@@ -32,6 +32,7 @@ mod reading;
 mod remote;
 mod remote_agents;
 mod remote_chat;
+mod replaced;
 mod rewind;
 mod run;
 mod sessions;

@@ -19,8 +19,8 @@ pub use agent::{
 pub use rule::{Example, Pattern, Rule, RuleTest, Variable, VariableType};
 pub use state::{Matched, SavedMessage, SavedRole, SavedState, SavedToolResult};
 pub use tool::{
-    Auth, AuthKind, Capabilities, Composite, GeneratorMode, GeneratorTool, HttpTool, LuauTool, OutputMode,
-    ScriptPlace, Step, TextProcessor, ToolBody, ToolDefinition, ToolLimits,
+    Auth, AuthKind, Capabilities, Composite, GeneratorMode, GeneratorTool, HttpTool, KnownOfFile, LuauTool,
+    OutputMode, ScriptPlace, Step, TextProcessor, ToolBody, ToolDefinition, ToolLimits,
 };
 
 /// A time. Written with a unit: `90s`, `1h30m`.

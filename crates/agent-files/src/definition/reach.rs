@@ -22,6 +22,12 @@ impl ToolDefinition {
         match &self.body {
             ToolBody::BuiltIn => None,
             ToolBody::Http(_) => Some(Access::Network),
+            // What a folder's own model is told goes to whom the folder names, not to whom the person chose.
+            ToolBody::Generator(_) | ToolBody::TextProcessor(_) | ToolBody::Luau(_)
+                if !self.known.models_at.is_empty() =>
+            {
+                Some(Access::Network)
+            }
             ToolBody::Generator(generator) if generator.reads_variables() => Some(Access::Network),
             // What it is told goes to the model, which is asked anyway.
             ToolBody::Generator(_) | ToolBody::TextProcessor(_) => Some(Access::Internal),
@@ -54,6 +60,7 @@ impl ToolDefinition {
             ToolBody::Composite(row) => row.inline().flat_map(Self::hosts).collect(),
             ToolBody::Generator(_) | ToolBody::TextProcessor(_) | ToolBody::BuiltIn => Vec::new(),
         };
+        hosts.extend(self.known.models_at.iter().map(String::as_str));
         hosts.sort_unstable();
         hosts.dedup();
         hosts
@@ -91,7 +98,7 @@ impl GeneratorTool {
 
 impl Composite {
     /// The tools that are written inside it.
-    fn inline(&self) -> impl Iterator<Item = &ToolDefinition> {
+    pub fn inline(&self) -> impl Iterator<Item = &ToolDefinition> {
         self.steps.iter().filter_map(|step| match &step.tool {
             ToolUse::Inline(tool) => Some(&**tool),
             ToolUse::Ref { .. } => None,

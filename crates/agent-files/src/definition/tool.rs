@@ -31,12 +31,37 @@ pub struct ToolDefinition {
     /// Whether the file is a folder's: then what it says about itself makes it stricter, never freer. No file says so.
     #[serde(skip)]
     pub of_folder: bool,
+    /// What is known of a folder's file beside what it says. No file says so.
+    #[serde(skip)]
+    pub known: KnownOfFile,
     /// What it does.
     #[serde(flatten)]
     pub body: ToolBody,
 }
 
+/// What is known of a folder's file beside what it says.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct KnownOfFile {
+    /// The beginning of a hash of all that describes the tool: its file, its script, what that may require, and the tools that it calls.
+    pub hash: Option<String>,
+    /// Whether it takes the name of a tool that the person has from elsewhere.
+    pub replaces: bool,
+    /// Addresses of models that it asks and that the folder itself brings; `*` where nobody knows where a model is.
+    pub models_at: Vec<String>,
+}
+
 impl ToolDefinition {
+    /// Names of the models that it asks for; `*` for all. Not those of tools that it calls.
+    pub fn models(&self) -> Vec<&str> {
+        match &self.body {
+            ToolBody::Generator(generator) => generator.model.iter().map(String::as_str).collect(),
+            ToolBody::TextProcessor(processor) => processor.model.iter().map(String::as_str).collect(),
+            ToolBody::Luau(luau) => luau.capabilities.models.iter().map(String::as_str).collect(),
+            ToolBody::Composite(row) => row.inline().flat_map(Self::models).collect(),
+            ToolBody::Http(_) | ToolBody::BuiltIn => Vec::new(),
+        }
+    }
+
     /// JSON Schema of the arguments, for the model.
     pub fn input_schema(&self) -> Value {
         self.params

@@ -5,7 +5,6 @@ use agentx_types::{Rule, RuleEffect};
 use super::Subject;
 use crate::named::glob_meets;
 use crate::options::may_fit_by_options;
-use crate::pattern::fits;
 use crate::reading::{Meeting, may_fit};
 
 impl Subject<'_> {
@@ -23,7 +22,7 @@ impl Subject<'_> {
             rule.effect != RuleEffect::Allow
                 && self.is_where(rule)
                 && (rule.argument.is_some() || rule.path.is_some())
-                && fits(&rule.tool, &self.tool.name)
+                && self.is_tool_of(rule)
         };
         let reading = self.reading();
         let what = |rule: &Rule| {

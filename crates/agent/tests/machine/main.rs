@@ -33,6 +33,8 @@ mod limits;
 #[cfg(test)]
 mod messages;
 #[cfg(test)]
+mod of_file;
+#[cfg(test)]
 mod overflow;
 #[cfg(test)]
 mod own_program;

@@ -333,7 +333,7 @@ fn of_hosts(hosts: &[&str]) -> ToolSpec {
         reach: Some(Box::new(ToolReach {
             hosts: hosts.iter().map(|host| (*host).to_owned()).collect(),
             variables: vec!["WEATHER_KEY".into()],
-            tools: Vec::new(),
+            ..ToolReach::default()
         })),
         ..config(ApprovalMode::Ask, &[]).tools[0].clone()
     }

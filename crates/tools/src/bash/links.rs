@@ -1,11 +1,12 @@
 //! Where the words of a command line lead. A cloned folder may bring a link under a harmless name, which rules and people judge by that
 //! name; so it is looked at before the command runs, as the tools for files do.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
-use agentx_runtime::{LineNames, ToolContext};
+use agentx_runtime::{LineNames, ToolContext, Walk};
 
 use crate::workspace::where_it_leads;
 
@@ -24,18 +25,19 @@ fn look(line: &str, context: &ToolContext) -> Option<String> {
     let names = LineNames::of(line);
     let base = &context.workspace;
     let root = fs::canonicalize(base).unwrap_or_else(|_| base.clone());
-    let refused = |word: &str| {
+    let refused_if = |word: &str, may_leave: &dyn Fn(&fs::Metadata) -> bool| {
         // What leads in a circle, or cannot be reached, is nothing that a command opens.
         let real = where_it_leads(base, word).ok()?;
-        let is_program =
-            fs::metadata(&real).is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0);
+        let may_leave = fs::metadata(&real).is_ok_and(|found| may_leave(&found));
         // The workspace itself may be reached through a link; rules name it as it is written.
         let place = match real.strip_prefix(&root) {
             Ok(inside) => base.join(inside),
             Err(_) => real,
         };
-        context.refused_in_line("bash", line, (word, &place), is_program)
+        context.refused_in_line("bash", line, (word, &place), may_leave)
     };
+    let is_program = |found: &fs::Metadata| found.is_file() && found.permissions().mode() & 0o111 != 0;
+    let refused = |word: &str| refused_if(word, &is_program);
     let by_name = names.paths.iter().find_map(|word| refused(word));
     let by_glob = |folder: String| {
         let Some(links) = links_in(&base.join(&folder), Path::new(&folder)) else {
@@ -47,7 +49,59 @@ fn look(line: &str, context: &ToolContext) -> Option<String> {
         let mut met = links.filter(|link| names.may_name(link, &base.to_string_lossy()));
         refused(&folder).or_else(|| met.find_map(|link| refused(&link)))
     };
-    by_name.or_else(|| names.glob_folders().into_iter().find_map(by_glob))
+    by_name
+        .or_else(|| names.glob_folders().into_iter().find_map(by_glob))
+        .or_else(|| {
+            let walk = names.walk?;
+            // A file elsewhere that holds no secret is no harm; a folder may hold some.
+            let may_leave = |found: &fs::Metadata| !(walk.follows && found.is_dir());
+            in_folders(walk, &names.paths, base, &|link| refused_if(link, &may_leave))
+        })
+}
+
+/// Why a program that walks through the folders among `named` may not run: a link that it comes upon is refused.
+fn in_folders(
+    walk: Walk,
+    named: &[String],
+    base: &Path,
+    refused: &dyn Fn(&str) -> Option<String>,
+) -> Option<String> {
+    let root = fs::canonicalize(base).ok()?;
+    let mut open: Vec<PathBuf> = named.iter().map(PathBuf::from).collect();
+    open.retain(|folder| base.join(folder).is_dir());
+    let names_none = open.is_empty();
+    // Links elsewhere are the person's own.
+    open.retain(|folder| fs::canonicalize(base.join(folder)).is_ok_and(|real| real.starts_with(&root)));
+    if names_none && walk.follows {
+        open.push(PathBuf::from("."));
+    }
+    let (mut seen, mut looked_at) = (BTreeSet::new(), 0);
+    while let Some(folder) = open.pop() {
+        let is_new = fs::canonicalize(base.join(&folder)).is_ok_and(|real| seen.insert(real));
+        let Some(entries) = fs::read_dir(base.join(&folder)).ok().filter(|_| is_new) else {
+            continue;
+        };
+        for entry in entries.flatten() {
+            looked_at += 1;
+            if looked_at > MOST_ENTRIES {
+                let why =
+                    "there are too many files below the folders that it names to look for links; name fewer";
+                return walk.follows.then(|| why.to_owned());
+            }
+            let Ok(kind) = entry.file_type() else { continue };
+            let path = folder.join(entry.file_name());
+            if kind.is_symlink() {
+                let why = refused(&path.to_string_lossy());
+                if why.is_some() {
+                    return why;
+                }
+            }
+            if walk.deep && (kind.is_dir() || (walk.follows && base.join(&path).is_dir())) {
+                open.push(path);
+            }
+        }
+    }
+    None
 }
 
 /// The links in a folder, as the command line would write them; `None` where it has too many entries.

@@ -193,6 +193,8 @@ pub(crate) fn tool() -> ToolSpec {
             hosts: vec!["api.example.org".into()],
             variables: vec!["WEATHER_KEY".into()],
             tools: vec!["read".into()],
+            file: Some("0123456789abcdef0123".into()),
+            replaces: true,
         })),
     }
 }

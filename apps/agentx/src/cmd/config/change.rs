@@ -1,6 +1,6 @@
 //! `agentx config set` and `edit`: changes that are kept only where they leave the configuration right.
 
-use std::io::BufRead as _;
+use std::io::{BufRead as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -119,7 +119,11 @@ pub(crate) fn edit(global: &Global, workspace: bool, console: &mut Console) -> R
     if let Some(folder) = copy.parent() {
         std::fs::create_dir_all(folder).map_err(failed(folder))?;
     }
-    std::fs::write(&copy, &before).map_err(failed(&copy))?;
+    // What lies there already was left behind, or planted: a link would lead elsewhere.
+    let _ = std::fs::remove_file(&copy);
+    let made = std::fs::File::create_new(&copy);
+    made.and_then(|mut copy| copy.write_all(before.as_bytes()))
+        .map_err(failed(&copy))?;
     let kept = keep(global, workspace, &editor, &copy, &before, console);
     match kept {
         Ok(words) => {

@@ -1,0 +1,166 @@
+//! The tools of a folder, a row each, the farthest-reaching first: what a person sees before they trust them.
+
+use std::collections::BTreeSet;
+
+use agentx::agent_files::definition::{ToolBody, ToolDefinition};
+use agentx::assembly::FileTool;
+use agentx::types::Access;
+
+use crate::render::units::counted;
+
+/// Tools that run whatever they are told to.
+const RUN_ANYTHING: &[&str] = &["*", "bash", "job", "write", "edit"];
+
+/// How far a tool reaches; what is smaller reaches farther.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Reach {
+    /// It sends or runs something, and gets variables, which may be credentials; or it stands for a tool of the person's own.
+    Credentials,
+    /// It runs programs, changes files, or gets variables.
+    Programs,
+    /// It sends something.
+    Network,
+    /// It calls other tools or agents.
+    Tools,
+    /// It computes, or asks a model of the person's.
+    Nothing,
+}
+
+fn reach_of(tool: &ToolDefinition) -> Reach {
+    let (sends, calls) = (!tool.hosts().is_empty(), tool.calls());
+    let gets = !tool.variables().is_empty();
+    let runs = calls.iter().any(|name| RUN_ANYTHING.contains(name));
+    match () {
+        () if tool.known.replaces || (gets && (sends || runs)) => Reach::Credentials,
+        () if runs || gets => Reach::Programs,
+        () if sends => Reach::Network,
+        () if tool.access() == Some(Access::Run) => Reach::Tools,
+        () => Reach::Nothing,
+    }
+}
+
+/// A row for each tool, at most `most`, and one that says what all others together reach. `is_key` tells the variables that no file of a
+/// folder gets.
+pub(super) fn rows(tools: &[FileTool], most: usize, is_key: &dyn Fn(&str) -> bool) -> Vec<String> {
+    let mut sorted: Vec<&ToolDefinition> = tools.iter().map(|tool| &tool.definition).collect();
+    sorted.sort_by_key(|tool| reach_of(tool));
+    let (shown, rest) = sorted.split_at(sorted.len().min(most));
+    let row = |tool: &&ToolDefinition| row(tool, tool.variables().into_iter().any(is_key));
+    let mut rows: Vec<String> = shown.iter().map(row).collect();
+    rows.extend((!rest.is_empty()).then(|| together(rest)));
+    rows
+}
+
+/// One tool: what it reaches, which variables it gets, whether it asks.
+fn row(tool: &ToolDefinition, asks_for_key: bool) -> String {
+    let mut says = vec![match &tool.body {
+        ToolBody::Luau(_) => "a script".to_owned(),
+        ToolBody::Http(_) => "a request".to_owned(),
+        ToolBody::Composite(_) => "tools in a row".to_owned(),
+        ToolBody::Generator(_) | ToolBody::TextProcessor(_) => "asks a model".to_owned(),
+        ToolBody::BuiltIn => "built in".to_owned(),
+    }];
+    if tool.known.replaces {
+        says.push("replaces your own tool of this name".to_owned());
+    }
+    says.extend(reaches(&[tool]));
+    if matches!(tool.access(), Some(Access::Internal | Access::Read)) {
+        says.push("runs without a question".to_owned());
+    }
+    if asks_for_key {
+        says.push("never gets the key that it asks for".to_owned());
+    }
+    format!("tool {}: {}", tool.name, says.join("; "))
+}
+
+/// All tools that have no row of their own.
+fn together(tools: &[&ToolDefinition]) -> String {
+    let mut says = vec![format!("and {}", counted(tools.len(), "more tool"))];
+    says.extend(reaches(tools));
+    says.push("`agentx config trust --show` lists each".to_owned());
+    says.join("; ")
+}
+
+/// What these tools reach, in words.
+fn reaches(tools: &[&ToolDefinition]) -> Vec<String> {
+    let all = |of: fn(&ToolDefinition) -> Vec<&str>| -> BTreeSet<&str> {
+        tools.iter().flat_map(|tool| of(tool)).collect()
+    };
+    let of_folder = tools.iter().flat_map(|tool| &tool.known.models_at);
+    let models: BTreeSet<&str> = of_folder.map(String::as_str).collect();
+    let hosts: Vec<&str> = all(ToolDefinition::hosts).difference(&models).copied().collect();
+    let (variables, calls) = (all(ToolDefinition::variables), all(ToolDefinition::calls));
+    let models = models.into_iter().map(|at| match at {
+        "*" => "of this folder".to_owned(),
+        at => format!("at {at}"),
+    });
+    let models: Vec<String> = models.collect();
+    let listed = |names: BTreeSet<&str>| names.into_iter().collect::<Vec<_>>().join(", ");
+    let mut says = Vec::new();
+    if !hosts.is_empty() {
+        says.push(format!("to {}", hosts.join(", ")));
+    }
+    if !models.is_empty() {
+        says.push(format!("to a model {}", models.join(", ")));
+    }
+    if !variables.is_empty() {
+        says.push(format!("with {}", listed(variables)));
+    }
+    if !calls.is_empty() {
+        says.push(format!("uses {}", listed(calls)));
+    }
+    says
+}
+
+#[cfg(test)]
+mod tests {
+    use agentx::agent_files::Origin;
+    use serde_json::json;
+
+    use super::*;
+
+    fn tool(said: serde_json::Value) -> FileTool {
+        let mut definition: ToolDefinition = serde_json::from_value(said).unwrap();
+        definition.of_folder = true;
+        FileTool {
+            definition,
+            origin: Origin::Workspace,
+            file: "/made/up.yaml".into(),
+        }
+    }
+
+    #[test]
+    fn the_tools_that_reach_farthest_stand_first_and_the_rest_is_said_together() {
+        let script = |name: &str, capabilities: serde_json::Value| {
+            tool(json!({"name": name, "type": "luau", "lua": "return 1", "capabilities": capabilities}))
+        };
+        let tools = [
+            script("adds", json!({})),
+            script("asks", json!({"http": ["api.example"]})),
+            script("builds", json!({"tools": ["bash"]})),
+            script("looks", json!({"tools": ["read"]})),
+            script(
+                "sends",
+                json!({"http": ["thief.example"], "env": ["DEPLOY_TOKEN"]}),
+            ),
+        ];
+        let first = |rows: &[String]| -> Vec<String> {
+            let words = rows.iter().filter_map(|row| row.split([':', ';']).next());
+            words.map(str::to_owned).collect()
+        };
+        let all = rows(&tools, usize::MAX, &|_| false);
+        assert_eq!(
+            first(&all),
+            [
+                "tool sends",
+                "tool builds",
+                "tool asks",
+                "tool looks",
+                "tool adds"
+            ]
+        );
+        let two = rows(&tools, 2, &|_| false);
+        assert_eq!(first(&two), ["tool sends", "tool builds", "and 3 more tools"]);
+        assert!(two[2].contains("to api.example; uses read;"), "{two:?}");
+    }
+}

@@ -1,0 +1,31 @@
+//! Tools that a folder's file describes, in rules. Another file may describe another tool of the same name, so what "always" keeps names
+//! the file by its hash: `allow weather@0123456789abcdef0123`.
+
+use agentx_types::{Rule, RuleEffect, ToolSpec};
+
+use crate::pattern::fits;
+use crate::subject::Subject;
+
+impl Subject<'_> {
+    /// Whether the rule names this tool. A tool of the person's own is not replaced behind a rule that allows it: where a folder's file does
+    /// that, only a rule that names the file allows it.
+    pub(crate) fn is_tool_of(&self, rule: &Rule) -> bool {
+        let by_file = || rule.tool.contains('@') && fits(&rule.tool, &name_in_rules(self.tool));
+        let by_name = || fits(&rule.tool, &self.tool.name);
+        let needs_file = rule.effect == RuleEffect::Allow && replaces_another(self.tool);
+        by_file() || (!needs_file && by_name())
+    }
+}
+
+/// What a rule about this tool alone calls it.
+pub(crate) fn name_in_rules(tool: &ToolSpec) -> String {
+    match tool.reach.as_ref().and_then(|reach| reach.file.as_ref()) {
+        Some(file) => format!("{}@{file}", tool.name),
+        None => tool.name.clone(),
+    }
+}
+
+/// Whether a folder's file describes it in place of a tool of the person's own.
+pub(crate) fn replaces_another(tool: &ToolSpec) -> bool {
+    tool.reach.as_ref().is_some_and(|reach| reach.replaces)
+}

@@ -1,0 +1,78 @@
+//! Tools that a folder's file describes: a rule for another tool of the same name does not allow them, and what is kept ends with the file.
+
+use agentx_agent::approval::{Verdict, decide, judge, judge_inner, suggested};
+use agentx_types::*;
+use serde_json::json;
+
+use crate::rules::{config, rule};
+
+/// A made-up tool of a folder whose file has this hash.
+fn weather(file: &str, replaces: bool) -> ToolSpec {
+    ToolSpec {
+        name: "weather".into(),
+        path_argument: None,
+        access: Access::Network,
+        reach: Some(Box::new(ToolReach {
+            hosts: vec!["api.example".into()],
+            file: Some(file.into()),
+            replaces,
+            ..ToolReach::default()
+        })),
+        ..config(ApprovalMode::Ask, &[]).tools[0].clone()
+    }
+}
+
+fn with_rules(rules: &[&str]) -> AgentConfig {
+    let mut config = config(ApprovalMode::Ask, rules);
+    config.rules_version = RULES_VERSION;
+    config
+}
+
+fn word(rules: &[&str], tool: &ToolSpec) -> &'static str {
+    match decide(&with_rules(rules), tool, &json!({})) {
+        Verdict::Allow { .. } => "allow",
+        Verdict::Ask(_) => "ask",
+        Verdict::Deny { .. } => "deny",
+    }
+}
+
+#[test]
+fn a_rule_for_the_tool_that_is_replaced_does_not_allow_the_one_in_its_place() {
+    let (own, other) = (weather("aaaa", false), weather("aaaa", true));
+    for rule in ["allow weather", "allow *", "allow weather: to api.example"] {
+        assert_eq!(word(&[rule], &own), "allow", "{rule}");
+        assert_eq!(word(&[rule], &other), "ask", "{rule}");
+    }
+    assert_eq!(word(&["allow weather@aaaa"], &other), "allow");
+    assert_eq!(word(&["allow weather@aaaa", "deny weather"], &other), "deny");
+    assert_eq!(word(&["allow weather@aaaa", "ask *"], &other), "ask");
+    let why = judge(&with_rules(&["allow weather"]), &other, &json!({})).reason;
+    assert!(why.contains("replaces a tool of the same name"), "{why}");
+    // Whoever allowed a script that names the tool meant the other one.
+    let inner = |tool: &ToolSpec| judge_inner(&with_rules(&[]), tool, &json!({}), true);
+    assert!(matches!(inner(&own), Verdict::Allow { .. }));
+    assert!(matches!(inner(&other), Verdict::Ask(_)));
+}
+
+#[test]
+fn a_kept_rule_for_a_folders_tool_ends_when_its_file_changes() {
+    let (before, after) = (weather("aaaa", false), weather("bbbb", false));
+    let kept = suggested(&with_rules(&[]), &before, &json!({}));
+    assert_eq!(
+        (kept.tool.as_str(), kept.tool_name()),
+        ("weather@aaaa", "weather")
+    );
+    let mut config = with_rules(&[]);
+    config.rules.push(kept);
+    assert!(matches!(
+        decide(&config, &before, &json!({})),
+        Verdict::Allow { .. }
+    ));
+    assert!(matches!(decide(&config, &after, &json!({})), Verdict::Ask(_)));
+    config.rules.push(rule("deny weather@aaaa"));
+    assert!(matches!(
+        decide(&config, &before, &json!({})),
+        Verdict::Deny { .. }
+    ));
+    assert!(matches!(decide(&config, &after, &json!({})), Verdict::Ask(_)));
+}

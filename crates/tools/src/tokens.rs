@@ -1,0 +1,151 @@
+//! Values that are secrets by their form: private keys, and tokens of services that put a fixed beginning before each.
+//!
+//! Looked up on 2026-11-23 with those who hand them out: GitHub
+//! (<https://github.blog/changelog/2021-03-31-authentication-token-format-updates-are-generally-available/>), AWS
+//! (<https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_identifiers.html#identifiers-unique-ids>), GitLab
+//! (<https://docs.gitlab.com/security/tokens/#token-prefixes>), Slack (<https://docs.slack.dev/authentication/tokens>,
+//! <https://docs.slack.dev/reference/methods/tooling.tokens.rotate>), and Stripe, which says that its test keys can do no harm
+//! (<https://gitlab.com/gitlab-org/gitlab/-/issues/458019>). The others are those of
+//! <https://github.com/gitleaks/gitleaks/blob/master/config/gitleaks.toml>; `dckr_pat_`, `gsk_`, `xai-` and `whsec_` are as they are seen in use.
+
+/// How such values begin.
+const BEGINNINGS: &[&str] = &[
+    // GitHub
+    "ghp_",
+    "gho_",
+    "ghu_",
+    "ghs_",
+    "ghr_",
+    "github_pat_",
+    // GitLab
+    "glagent-",
+    "glcbt-",
+    "gldt-",
+    "glffct-",
+    "glft-",
+    "glimt-",
+    "gloas-",
+    "glpat-",
+    "glptt-",
+    "glrt-",
+    "glsoat-",
+    // Clouds
+    "ABIA",
+    "AIza",
+    "AKIA",
+    "ASIA",
+    "dop_v1_",
+    "doo_v1_",
+    "dor_v1_",
+    // Models
+    "gsk_",
+    "hf_",
+    "pplx-",
+    "sk-admin-",
+    "sk-ant-",
+    "sk-or-",
+    "sk-proj-",
+    "sk-svcacct-",
+    "xai-",
+    // Payments
+    "rk_live_",
+    "sk_live_",
+    "shpat_",
+    "shpca_",
+    "shppa_",
+    "shpss_",
+    "sq0atp-",
+    "whsec_",
+    // Slack
+    "xapp-",
+    "xoxa-",
+    "xoxb-",
+    "xoxe-",
+    "xoxe.",
+    "xoxo-",
+    "xoxp-",
+    "xoxr-",
+    "xoxs-",
+    // Packages and images
+    "dckr_pat_",
+    "npm_",
+    "pypi-",
+    "rubygems_",
+    // Others
+    "ATATT3",
+    "NRAK-",
+    "PMAK-",
+    "SG.",
+    "api_org_",
+    "dt0c01.",
+    "glc_",
+    "glsa_",
+    "hvb.",
+    "hvs.",
+    "lin_api_",
+    "ops_eyJ",
+    "pscale_tkn_",
+    "sntrys_",
+    "sntryu_",
+];
+
+/// How many letters and digits at least stand behind such a beginning.
+const SHORTEST_REST: usize = 16;
+
+/// Many vendors of models begin their keys so, and older keys of OpenAI have no more than that: the rest is longer, and says nothing.
+const MODEL_KEY: &str = "sk-";
+const SHORTEST_MODEL_KEY: usize = 32;
+
+/// Whether a text holds a secret that is known by its form.
+pub(crate) fn has_token(text: &str) -> bool {
+    let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
+    let mut words = text.split(|c: char| !is_part(c));
+    (text.contains("-----BEGIN ") && text.contains("PRIVATE KEY-----"))
+        || words.any(|word| is_token(word) || word.split('.').any(is_token))
+}
+
+fn is_token(word: &str) -> bool {
+    let mut rests = BEGINNINGS
+        .iter()
+        .filter_map(|beginning| word.strip_prefix(beginning));
+    let is_model_key = word
+        .strip_prefix(MODEL_KEY)
+        .is_some_and(|rest| rest.len() >= SHORTEST_MODEL_KEY && rest.contains(|c: char| c.is_ascii_digit()));
+    is_model_key || rests.any(|rest| rest.len() >= SHORTEST_REST)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tokens_are_known_by_their_beginnings_and_ordinary_values_are_not() {
+        // All made up.
+        for token in [
+            "ghp_madeupmadeupmadeupmadeup",
+            "glrt-madeupmadeupmadeup12",
+            "xoxe.xoxp-1-madeupmadeupmadeup",
+            "xapp-1-A0MADEUP-123456-madeup",
+            "Bearer sk-svcacct-madeupmadeup1234",
+            "sk-0123456789abcdef0123456789abcdef",
+            "https://me.example/?key=AIzaMadeUpMadeUpMadeUp12",
+            "SG.madeupmadeupmadeup.madeup",
+            "hvs.madeupmadeupmadeup",
+            "dckr_pat_madeupmadeupmadeup",
+            "a;pypi-madeupmadeupmadeup",
+        ] {
+            assert!(has_token(token), "{token}");
+        }
+        for ordinary in [
+            "ASIA",
+            "glpat-short",
+            "/home/me/sk-learn-and-other-long-directory-names",
+            "npm_config",
+            "sk_test_madeupmadeupmadeup",
+            "https://hf.example/models",
+            "en_US.UTF-8",
+        ] {
+            assert!(!has_token(ordinary), "{ordinary}");
+        }
+    }
+}
