@@ -170,7 +170,10 @@ export type ApprovalDecision = "once" | "session" | "always" | "deny";
 export interface Rule {
   /** What it says. */
   effect: RuleEffect;
-  /** The tool's name; `*` stands for any run of characters. */
+  /**
+   * The tool's name; `*` stands for any run of characters. `NAME@HASH` is a tool of a folder's file as long as that does not change
+   * ([`crate::ToolReach::file`]).
+   */
   tool: string;
   /**
    * The command line (for tools that run programs) or the whole arguments as JSON; `*` stands for any run of characters. A
@@ -886,6 +889,16 @@ export interface ToolReach {
   variables?: string[];
   /** Tools that it calls, by name; `*` for all. */
   tools?: string[];
+  /**
+   * Where the file is a folder's: the beginning of a hash of all that describes the tool. A rule of this file alone names the tool as
+   * `NAME@HASH`.
+   */
+  file?: string | null;
+  /**
+   * Whether the file is a folder's and takes the name of a tool that the person has from elsewhere: then only a rule of this file
+   * allows a call.
+   */
+  replaces?: boolean;
 }
 
 /** The outcome of a tool call. */
