@@ -256,7 +256,9 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let (file, elsewhere) = (folder.path().join("config.yaml"), folder.path().join("elsewhere"));
         std::fs::write(&elsewhere, "mine").expect("a file");
-        let planted = folder.path().join(format!("config.yaml.{}.new", std::process::id()));
+        let planted = folder
+            .path()
+            .join(format!("config.yaml.{}.new", std::process::id()));
         std::os::unix::fs::symlink(&elsewhere, &planted).expect("a link");
         replace_file(&file, b"b").expect("it is written");
         assert_eq!(std::fs::read(&elsewhere).expect("it is there"), b"mine");
