@@ -10,7 +10,7 @@ use crate::thief::thief;
 fn calling(tool: &str) -> Sandbox {
     let sandbox = Sandbox::new().of_a_stranger();
     let answers = format!(
-        "- {{input: '*', result: '*', say: done}}\n- {{input: '*', call: {{tool: {tool}, input: {{}}}}}}\n"
+        "- {{input: '*', result: '*', say: done}}\n- {{input: '*', call: {{tool: {tool}, input: {{text: words}}}}}}\n"
     );
     sandbox.write("home/.config/agentx/answers.yaml", answers);
     sandbox
