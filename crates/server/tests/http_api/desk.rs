@@ -5,7 +5,9 @@ use std::sync::Arc;
 use agentx_config::{FolderTrust, Places, Request as Load, Settings, load};
 use agentx_identity::{Challenge, Keyring, SecretKey, Trusted, TrustedAs, owner_of, sign_challenge};
 use agentx_node_runtime::NodeRuntime;
+use agentx_server::channel::Channel;
 use agentx_server::{Limits, Server, ServerOptions, ServerState, bind, http};
+use agentx_types::wire::{WheelFrame, WheelWish};
 use agentx_types::{Rule, SessionId};
 use axum::Router;
 use axum::body::{Body, Bytes, to_bytes};
@@ -306,6 +308,19 @@ impl Desk {
             .post(&format!("/v1/sessions/{session}/roles"), &body)
             .by(token);
         shared.send().await.ok();
+    }
+
+    /// Whoever has this token and drives a session by requests lets the wheel go.
+    pub(crate) async fn release(&self, token: &str, session: &str) {
+        let mut headers = HeaderMap::new();
+        headers.insert("authorization", format!("Bearer {token}").parse().unwrap());
+        let caller = self.state.caller_of(&headers, &Channel::Plain).unwrap();
+        let session_id = SessionId::new(session);
+        let wish = WheelWish::Release;
+        self.state
+            .wheel(&caller, WheelFrame { session_id, wish })
+            .await
+            .unwrap();
     }
 
     /// Says something, and waits until it was answered.

@@ -172,6 +172,60 @@ async fn a_member_puts_nothing_back_that_lies_elsewhere() {
     assert_eq!(std::fs::read_to_string(&place).unwrap(), "by somebody else\n");
 }
 
+/// Whoever drives the operator's session neither sees a file with secrets nor puts it back, however they ask; the operator does both.
+#[tokio::test]
+async fn who_drives_neither_sees_nor_puts_back_a_file_with_secrets() {
+    let desk = Desk::new().await;
+    let workspace = std::fs::canonicalize(desk.directory.path()).unwrap();
+    let place = workspace.join(".env");
+    let session = desk.session(&desk.operator).await;
+    let first = done(&desk, &desk.operator, &session, "write words to .env").await;
+    std::fs::write(&place, "TOKEN=made-up\n").unwrap();
+    desk.share(&desk.operator, &session, &desk.bob_id, json!("drive"))
+        .await;
+    desk.release(&desk.operator, &session).await;
+    let at = format!("/v1/sessions/{session}");
+    let plan = async |token: &str| {
+        let path = format!("{at}/restore?to_seq={first}");
+        desk.get(&path).by(token).send().await.ok().json()["files"][0].clone()
+    };
+    let blocked = plan(&desk.bob).await;
+    assert!(
+        blocked["blocked"].as_str().unwrap().contains("secrets"),
+        "{blocked}"
+    );
+    assert_eq!((&blocked["seen"], &blocked["diff"]), (&Value::Null, &json!("")));
+    assert!(!blocked.to_string().contains("made-up"));
+    let planned = plan(&desk.operator).await;
+    assert!(planned["diff"].as_str().unwrap().contains("made-up"), "{planned}");
+    let restore = async |token: &str, path: &std::path::Path, seen: &Value| {
+        let file = json!({"path": path, "seen": seen});
+        let body = json!({"wish": {"to_seq": first, "files": [file]}});
+        let asked = desk.post(&format!("{at}/restore"), &body).by(token);
+        asked.send().await.ok().json()
+    };
+    for path in [
+        place.clone(),
+        workspace.join("./.env"),
+        workspace.join("members/../.env"),
+        ".env".into(),
+    ] {
+        for seen in [&planned["seen"], &Value::Null] {
+            let report = restore(&desk.bob, &path, seen).await;
+            assert_eq!(report["failed"].as_array().unwrap().len(), 1, "{report}");
+            assert!(
+                report["seq"].is_null() && report["restored"] == json!([]),
+                "{report}"
+            );
+        }
+    }
+    assert_eq!(std::fs::read_to_string(&place).unwrap(), "TOKEN=made-up\n");
+    desk.release(&desk.bob, &session).await;
+    let report = restore(&desk.operator, &place, &planned["seen"]).await;
+    assert_eq!(report["failed"], json!([]), "{report}");
+    assert!(!place.exists(), "it was not there before");
+}
+
 #[tokio::test]
 async fn what_waits_is_taken_back_or_heard_sooner() {
     let desk = Desk::new().await;
