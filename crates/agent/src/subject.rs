@@ -254,7 +254,7 @@ impl<'a> Subject<'a> {
             return Some(vec![*index]);
         }
         let line = self.runs_commands().then(|| take_apart(&self.argument))?;
-        if !line.certain || line.commands.is_empty() {
+        if !line.certain || line.commands.is_empty() || self.reading().subscripts {
             return None;
         }
         let mut used = Vec::new();

@@ -13,6 +13,7 @@ mod meeting;
 mod mentioned;
 mod names;
 mod nesting;
+mod subscripts;
 mod word;
 mod wrap;
 
@@ -66,6 +67,8 @@ pub struct Reading {
     dots: bool,
     /// Whether what version 7 of the rules looks at is looked at.
     feeds: bool,
+    /// Whether substitutions run in subscripts of quoted words.
+    pub(crate) subscripts: bool,
     /// Whether the command that is looked at is given input, whether it is given words, and whether what it is given are names of files.
     fed: bool,
     given: bool,
@@ -164,6 +167,9 @@ impl Reading {
         let mut words = words;
         for _ in 0..WRAPPERS {
             self.note(words);
+            if self.feeds {
+                self.read_subscripts(words, depth);
+            }
             if self.closer {
                 self.look_closer(words, depth);
             }

@@ -114,6 +114,23 @@ fn a_rule_allows_no_more_than_its_words_say() {
 }
 
 #[test]
+fn no_star_stands_for_what_bash_runs_in_a_subscript() {
+    let rules = ["test *", "printf *", "unset *", "[[ *"].map(|pattern| format!("allow bash: {pattern}"));
+    let config = now(&rules.each_ref().map(String::as_str));
+    for line in [
+        "test -v 'x[$(rm y)]'",
+        "printf -v 'x[`rm y`]' a",
+        "unset 'x[$(rm y)]'",
+        "[[ 'x[$(rm y)]' -eq 1 ]]",
+    ] {
+        assert!(!is_allowed(&config, line), "{line}");
+    }
+    for line in ["test -f 'x[1]'", "printf '%s[%s]' a b", "unset 'x[1]'"] {
+        assert!(is_allowed(&config, line), "{line}");
+    }
+}
+
+#[test]
 fn always_keeps_no_more_than_was_seen() {
     let config = now(&[]);
     let mut wrong = Vec::new();

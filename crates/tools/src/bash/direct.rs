@@ -204,7 +204,7 @@ mod tests {
             .unwrap();
         let told = String::from_utf8(told.stdout).unwrap();
         assert!(told.lines().count() > 60, "{told}");
-        for word in told.lines().filter(|word| !word.contains('/')) {
+        for word in told.lines().filter(|word| *word != ".") {
             let program = home.path().join(word);
             std::fs::write(&program, "").unwrap();
             std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();

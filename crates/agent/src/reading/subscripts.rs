@@ -1,0 +1,89 @@
+//! Subscripts of arrays in quoted words. bash reads them as arithmetic where a builtin takes the word for a variable or for a number,
+//! and runs the substitutions in them: `test -v 'x[$(rm y)]'`.
+
+use super::Reading;
+use super::lex::lex;
+use super::word::Word;
+use super::wrap::is_assignment;
+
+/// Builtins that take a word for a variable or for a number.
+const EVALUATE: &[&str] = &[
+    "[",
+    "[[",
+    "declare",
+    "export",
+    "getopts",
+    "let",
+    "local",
+    "mapfile",
+    "printf",
+    "read",
+    "readarray",
+    "readonly",
+    "test",
+    "typeset",
+    "unset",
+    "wait",
+];
+
+impl Reading {
+    /// Reads what runs in subscripts. A number may be a variable that holds one, so assignments count too.
+    pub(super) fn read_subscripts(&mut self, words: &[Word], depth: usize) {
+        let Some(program) = words.first() else { return };
+        let evaluates = EVALUATE.contains(&program.text.as_str());
+        for word in words {
+            if !(has_substitution(&word.text) && (evaluates || is_assignment(&word.text))) {
+                continue;
+            }
+            self.subscripts = true;
+            let Some(deeper) = depth.checked_sub(1) else {
+                self.hides = true;
+                return;
+            };
+            // Single quotes protect nothing in a subscript.
+            for inner in lex(&word.text.replace('\'', "")).inner {
+                self.line(&inner.text, deeper);
+            }
+        }
+    }
+}
+
+/// Whether a substitution stands behind a bracket of a word whose quotes are gone. One without quotes has no text in it.
+fn has_substitution(word: &str) -> bool {
+    word.split_once('[')
+        .is_some_and(|(_, inside)| inside.contains("$(") || inside.contains('`'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{read, read_as};
+
+    #[test]
+    fn what_runs_in_a_subscript_is_found() {
+        for line in [
+            "test -v 'x[$(rm y)]'",
+            "[ -v 'x[$(rm y)]' ]",
+            "[[ 'x[$(rm y)]' -eq 1 ]]",
+            "printf -v 'x[`rm y`]' a",
+            "declare -i x='y[$(rm y)]'",
+            "let 'x[$(rm y)]=1'",
+            "unset \"x[\\$(rm y)]\"",
+            "command test -v 'x['\"'\"'$(rm y)'\"'\"']'",
+            "x='y[$(rm y)]'; ((x))",
+        ] {
+            let reading = read(line);
+            assert!(reading.subscripts, "{line}");
+            assert!(
+                reading.commands.iter().any(|words| words == "rm y"),
+                "{line} {reading:?}"
+            );
+        }
+        for line in ["grep '[$(rm y)]' z", "test -f 'x[1]'", "echo 'x[`rm y`]'"] {
+            let reading = read(line);
+            assert!(!reading.subscripts, "{line}");
+            assert!(!reading.commands.iter().any(|words| words == "rm y"), "{line}");
+        }
+        let before = read_as("test -v 'x[$(rm y)]'", 6);
+        assert!(!before.subscripts && !before.commands.iter().any(|words| words == "rm y"));
+    }
+}
