@@ -187,8 +187,18 @@ impl Console {
         true
     }
 
-    /// Prints a message to standard error, with control characters shown as signs. A closed standard error is ignored.
+    /// Prints a message to standard error, on a terminal in rows that fit; a line that does not end yet stays as it is. Control characters
+    /// are shown as signs. A closed standard error is ignored.
     pub(crate) fn say(&mut self, text: &str) {
+        let (lines, open) = text.split_at(text.rfind('\n').map_or(0, |at| at + 1));
+        match self.terminal.error {
+            true => self.say_exact(&(fitted(lines, self.terminal.width) + open)),
+            false => self.say_exact(text),
+        }
+    }
+
+    /// Prints what comes in pieces to standard error, as it comes.
+    pub(crate) fn say_exact(&mut self, text: &str) {
         let _ = self
             .err
             .write_all(printable(text).as_bytes())
@@ -209,16 +219,8 @@ impl Console {
         }
     }
 
-    /// Says whole lines, on a terminal in rows that fit.
-    pub(crate) fn say_lines(&mut self, lines: &str) {
-        match self.terminal.error {
-            true => self.say(&fitted(lines, self.terminal.width)),
-            false => self.say(lines),
-        }
-    }
-
     /// Says what went wrong.
     pub(crate) fn complain(&mut self, error: &CliError) {
-        self.say_lines(&error.render());
+        self.say(&error.render());
     }
 }

@@ -32,7 +32,7 @@ pub(crate) async fn place_of(
     console: &mut Console,
 ) -> Result<Place, CliError> {
     let place = find_place(global, agent, loaded, target, console).await?;
-    console.say_lines(&broken_files(&place));
+    console.say(&broken_files(&place));
     Ok(place)
 }
 
@@ -86,9 +86,9 @@ async fn find_place(
             let said = std::mem::take(&mut loaded.warnings);
             *loaded = settings(&there, agent)?;
             loaded.warnings.retain(|warning| !said.contains(warning));
-            console.say_lines(&notes(loaded));
-            console.say_lines(&folder::note(loaded));
-            console.say_lines(&check_tools(loaded)?);
+            console.say(&notes(loaded));
+            console.say(&folder::note(loaded));
+            console.say(&check_tools(loaded)?);
             loaded.settings.data_dir = data_dir;
             Place::here(&loaded.settings)?
         }

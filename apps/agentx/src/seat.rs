@@ -1,20 +1,20 @@
 //! Taking a seat at a session: which one is meant, and opening it.
 
+mod limits;
+
 use std::sync::Arc;
 
-use agentx::config::{DEFAULT_AGENT_NAME, ModelOffer, Origin, Settings, nearest};
-use agentx::runtime::{
-    ModelInfo, NamedAgent, NamedLimits, OpenRequest, RuntimeError, Session, SessionQuery, ToolsChange,
-};
-use agentx::types::{
-    AgentConfig, AgentKind, Api, ApprovalMode, ConfigChange, Limits, ModelSpec, Prices, SessionId,
-};
+use agentx::config::{ModelOffer, Origin, Settings, nearest};
+use agentx::runtime::{ModelInfo, NamedAgent, OpenRequest, RuntimeError, Session, SessionQuery, ToolsChange};
+use agentx::types::{AgentConfig, AgentKind, Api, ApprovalMode, ConfigChange, ModelSpec, Prices, SessionId};
 
 use crate::args::{AgentArgs, SessionArgs};
 use crate::compose::Place;
 use crate::error::CliError;
 use crate::new_agent::NewAgent;
 use crate::render::clean::visible;
+pub(crate) use limits::limits_again;
+use limits::{limit, limits};
 
 /// Which session is meant.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -113,37 +113,6 @@ pub(crate) async fn resume(
         from_here_on_condensed(session.as_ref(), settings).await?;
     }
     Ok(session)
-}
-
-/// Limits that flags name hold for the program that they were given to: without them, those of the settings hold again. What holds in
-/// the sessions of a server, its settings say.
-async fn limit(
-    place: &Place,
-    settings: &Settings,
-    agent: &AgentArgs,
-    session: &dyn Session,
-) -> Result<(), CliError> {
-    let config = session.state().await?.config;
-    let usual = match place.remote() {
-        None => usual_limits(place, settings, &config).await,
-        Some(_) => None,
-    };
-    let limits = limits(settings, agent).over(usual.unwrap_or(config.limits));
-    if limits != config.limits {
-        session.change(ConfigChange::Limits(limits)).await?;
-    }
-    Ok(())
-}
-
-/// The limits of an agent of this machine where no flag names any: those of its file, or of the settings. `None` for one that neither
-/// describes.
-async fn usual_limits(place: &Place, settings: &Settings, config: &AgentConfig) -> Option<Limits> {
-    let agents = place.runtime().agents().await.ok()?;
-    if agents.iter().any(|agent| agent.name == config.name) {
-        let named = NamedAgent::new(&config.name);
-        return Some(place.runtime().agent(&named).await.ok()?.limits);
-    }
-    (config.name == DEFAULT_AGENT_NAME).then_some(settings.limits)
 }
 
 /// A session of before there was condensing is condensed as any other from here on.
@@ -279,17 +248,6 @@ pub(crate) async fn note_of_approval(place: &Place, session: &dyn Session, there
     Some(format!(
         "note: calls ran without asking in this session; {now} (`--yes` lets them run)\n"
     ))
-}
-
-/// The limits that flags name.
-fn limits(settings: &Settings, agent: &AgentArgs) -> NamedLimits {
-    let given = &settings.limits;
-    NamedLimits {
-        max_iterations: agent.max_iterations.as_ref().map(|_| given.max_iterations),
-        max_cost: agent.max_cost.as_ref().map(|_| given.max_cost),
-        max_wall_ms: agent.timeout.as_ref().map(|_| given.max_wall_ms),
-        ..NamedLimits::default()
-    }
 }
 
 /// The model to ask: the one that is named here, else that of the settings.

@@ -62,7 +62,7 @@ pub(crate) fn settings_aloud(
     console: &mut Console,
 ) -> Result<Loaded, CliError> {
     let loaded = settings(global, agent)?;
-    console.say_lines(&notes(&loaded));
+    console.say(&notes(&loaded));
     Ok(loaded)
 }
 
@@ -73,8 +73,8 @@ pub(crate) fn settings_of_run(
     console: &mut Console,
 ) -> Result<Loaded, CliError> {
     let loaded = settings_aloud(global, agent, console)?;
-    console.say_lines(&folder::note(&loaded));
-    console.say_lines(&check_tools(&loaded)?);
+    console.say(&folder::note(&loaded));
+    console.say(&check_tools(&loaded)?);
     Ok(loaded)
 }
 

@@ -29,7 +29,7 @@ pub(crate) async fn settle(settings: &mut Settings, console: &mut Console) -> Re
     }
     if let Some(only) = only_model(settings).await? {
         let (id, at) = (visible(&only.id), visible(&only.at));
-        console.say_lines(&format!(
+        console.say(&format!(
             "note: using {id}, the only model of the server at {at}\n"
         ));
         settings.model = Some(Sourced::new(only.name(), Origin::Default));

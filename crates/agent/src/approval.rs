@@ -9,6 +9,7 @@ use serde_json::Value;
 use crate::hosts;
 use crate::of_file::replaces_another;
 use crate::subject::Subject;
+pub use crate::subject::why_not_covered;
 
 /// What is to be done with a call.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -168,13 +169,7 @@ fn judge_by(
     let (reason, made_by) = match (asking, subject.allowed_by_default()) {
         (None, Some(reason)) => return allowed(false, reason.into(), Vec::new()),
         (Some(asking), _) => asking,
-        (None, None) => {
-            let whose = match mode {
-                ApprovalMode::Ask if member_directory(config).is_none() => "your",
-                _ => "a",
-            };
-            (subject.default_reason(whose), Vec::new())
-        }
+        (None, None) => (subject.why_not_allowed(rules, mode), Vec::new()),
     };
     if mode == ApprovalMode::Deny {
         return denied(format!("{reason}, {}", nobody_asked(config)), made_by);

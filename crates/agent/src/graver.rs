@@ -79,12 +79,17 @@ const IN_FRONT: &[&str] = &[
 
 /// Whether each grave word of the command is in what the pattern says before its first star.
 pub(crate) fn names_what_is_grave(pattern: &str, command: &str, version: u32) -> bool {
+    unnamed(pattern, command, version).is_none()
+}
+
+/// The first grave word of the command that the pattern does not say before its first star.
+pub(crate) fn unnamed(pattern: &str, command: &str, version: u32) -> Option<String> {
     let said = pattern.replace("\\*", "\u{1}");
-    let Some((head, _)) = said.split_once('*') else {
-        return true;
-    };
+    let (head, _) = said.split_once('*')?;
     let named = grave(head, version);
-    grave(command, version).iter().all(|word| named.contains(word))
+    grave(command, version)
+        .into_iter()
+        .find(|word| !named.contains(word))
 }
 
 /// What is grave about a command, as it is read: beginnings, and options with their subcommand.

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use agentx_agent::pattern::fits;
 use agentx_agent::{AGENTS, DELEGATE, RECALL};
-use agentx_config::{Loaded, Mistake, Origin, Settings, Sourced, nearest};
+use agentx_config::{FolderTrust, Loaded, Mistake, Origin, Settings, Sourced, nearest};
 use agentx_node_runtime::built_in_tools;
 use agentx_types::{Rule, RuleEffect};
 
@@ -21,7 +21,8 @@ const MCP: &str = "mcp__";
 pub struct Misnamed {
     /// A rule that denies or asks, or `tools.disabled`, would let calls through: nothing should start with it.
     pub mistakes: Vec<Mistake>,
-    /// It makes nothing freer, or may be about a tool that is not there now.
+    /// It makes nothing freer, or may be about a tool that is not there now, or stands in the file of a folder that is not trusted: the
+    /// person did not write that rule, and need not mend it before anything starts.
     pub warnings: Vec<Mistake>,
 }
 
@@ -94,6 +95,11 @@ impl<'a> Names<'a> {
         nearest(name, known, 1).first().map(|near| (*near).to_owned())
     }
 
+    /// Whether a value comes from the file of a folder that is not trusted.
+    fn is_of_stranger(&self, origin: &Origin) -> bool {
+        matches!(origin, Origin::Workspace(_)) && self.settings.folder.trust != FolderTrust::Trusted
+    }
+
     fn look_at_rule(&mut self, rule: &Sourced<Rule>, found: &mut Misnamed) {
         let (origin, rule) = (&rule.origin, &rule.value);
         let elsewhere = rule.workspace.as_deref().map(Path::new);
@@ -105,7 +111,7 @@ impl<'a> Names<'a> {
         let is_pattern = rule.tool.contains('*') && !rule.tool.contains('(');
         let may_be_later = (is_pattern || rule.tool.starts_with(MCP))
             && !self.known.iter().any(|name| fits(&near_case, name));
-        let is_mistake = rule.effect != RuleEffect::Allow && !may_be_later;
+        let is_mistake = rule.effect != RuleEffect::Allow && !may_be_later && !self.is_of_stranger(origin);
         let nearest = self.nearest(&rule.tool);
         let mut what = format!(
             "no tool is called `{}`, so this rule decides about nothing",
@@ -128,7 +134,7 @@ impl<'a> Names<'a> {
         let only_case = self.known.iter().any(|known| known.eq_ignore_ascii_case(name));
         let what = format!("no tool is called `{name}`");
         let mistake = Mistake::about(origin, key, what, self.nearest(name));
-        match key == "tools.disabled" && only_case {
+        match key == "tools.disabled" && only_case && !self.is_of_stranger(origin) {
             true => found.mistakes.push(mistake),
             false => found.warnings.push(mistake),
         }

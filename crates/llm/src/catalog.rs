@@ -210,6 +210,13 @@ impl Catalog {
         self.providers.iter().find(|provider| provider.name == name)
     }
 
+    /// Whether the window of a model is only assumed: nobody knows its price, and the window is what this catalog assumes of models of its
+    /// provider that it does not know.
+    pub fn assumes_window(&self, provider: &str, context_window: u64, prices: &Prices) -> bool {
+        let assumed = self.provider(provider).map(|provider| provider.context_window);
+        *prices == Prices::default() && assumed == Some(context_window)
+    }
+
     /// The model that a person means: an id, an alias, or `provider/model`. With a provider, any model goes. Of two that are called
     /// the same, the one that the configuration speaks of is meant.
     ///

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use agentx_agent::approval::{
     Verdict, covers, describe, is_outside_workspace, judge, refused_where_it_leads, rules_of, suggested,
+    why_not_covered,
 };
 use agentx_agent::pattern::{fits, normalize};
 use agentx_types::{AgentConfig, Rule, ToolSpec};
@@ -93,7 +94,7 @@ pub fn always_asked(config: &AgentConfig, tool: &str, input: &Value) -> Option<&
 /// A rule with another pattern: for the path where it has only a path, else for what the call is given. It has to fit the call.
 ///
 /// # Errors
-/// Where it does not: the rule, in words.
+/// Where it does not: that the rule would not allow the call, and why, as a sentence.
 pub fn with_pattern(
     shown: &Rule,
     pattern: &str,
@@ -107,10 +108,15 @@ pub fn with_pattern(
         _ => rule.argument = Some(pattern.to_owned()),
     }
     let spec = config.tools.iter().find(|spec| spec.name == tool);
-    match spec.is_some_and(|spec| covers(&rule, &config.workspace, spec, input)) {
-        true => Ok(rule),
-        false => Err(describe(&rule)),
+    if spec.is_some_and(|spec| covers(&rule, &config.workspace, spec, input)) {
+        return Ok(rule);
     }
+    let why = spec.and_then(|spec| why_not_covered(&rule, config, spec, input));
+    let because = why.map(|why| format!(": {why}")).unwrap_or_default();
+    Err(format!(
+        "the rule {} would not allow this call{because}",
+        describe(&rule)
+    ))
 }
 
 /// Whether a rule for tools of this name is about any of these.

@@ -3,7 +3,6 @@
 use agentx::runtime::{OpenRequest, View, branches_of, history_of};
 
 use super::desk::Desk;
-use super::jobs::Jobs;
 use super::{Chat, Seat};
 use crate::cmd::diff::relative_of;
 use crate::error::CliError;
@@ -60,7 +59,7 @@ impl Chat<'_> {
         }
         self.desk = Desk::of(&state);
         // Those of the session before ended with it.
-        self.jobs = Jobs::default();
+        let _ = self.jobs.ended_with_their_program();
         self.progress.stands(&state);
         Ok(format!(
             "you are in {fork} now, a copy of {parent}{}; /diff compares the two",

@@ -5,8 +5,8 @@ use agentx::runtime::{SessionQuery, SessionState, takes_no_pictures};
 use agentx::types::wire::WheelWish;
 use agentx::types::{ApprovalMode, ConfigChange};
 
-use super::slash::{self, HELP, Slash, Wish};
-use super::{Chat, Face, Seat};
+use super::slash::{self, Slash, Wish};
+use super::{Chat, Seat};
 use crate::cmd::{models, sessions};
 use crate::error::CliError;
 use crate::new_agent::NewAgent;
@@ -15,6 +15,9 @@ use crate::render::table::table;
 use crate::render::units;
 use crate::{seat, usual_model};
 
+/// What is said of a window that nobody knows.
+const ASSUMED: &str = "; its size is assumed, `models.NAME.context_window` sets it";
+
 /// How many sessions `/sessions` lists.
 const LISTED_SESSIONS: usize = 10;
 
@@ -22,7 +25,7 @@ impl Chat<'_> {
     /// Does what a command says; what goes wrong is shown, and the chat goes on.
     pub(super) async fn command(&mut self, command: Slash) {
         let text = match command {
-            Slash::Help => Ok(self.help()),
+            Slash::Help(about) => Ok(slash::help(about.as_deref(), self.console.terminal.width)),
             Slash::Quit => Ok(String::new()),
             Slash::Model(None) => self.list_models().await,
             Slash::Model(Some(name)) => self.use_model(&name).await,
@@ -31,7 +34,10 @@ impl Chat<'_> {
             Slash::Context { exact } => self.window(exact).await,
             Slash::Thinking(n) => self.thinking(n).await,
             Slash::Output(n) => self.output(n).await,
-            Slash::Jobs(None) => Ok(self.jobs.list(units::now(), self.console.terminal.width)),
+            Slash::Jobs(None) => {
+                self.tell_of_own_jobs();
+                Ok(self.jobs.list(units::now(), self.console.terminal.width))
+            }
             Slash::Jobs(Some(job)) => self.stop_job(&job).await,
             Slash::Todo => Ok(self.todo_list()),
             Slash::ApproveMode(mode) => self.approve_mode(mode).await,
@@ -53,13 +59,6 @@ impl Chat<'_> {
             Ok(text) if text.is_empty() => {}
             Ok(text) => self.transcript.in_passing(&text),
             Err(error) => self.complain(&error),
-        }
-    }
-
-    fn help(&self) -> String {
-        match self.face {
-            Face::Editor { .. } => slash::help(self.console.terminal.width),
-            Face::Lines { .. } => HELP.to_owned(),
         }
     }
 
@@ -89,7 +88,7 @@ impl Chat<'_> {
             (notes, all) = self.wait_for(listed).await?;
         }
         let (usable, others): (Vec<_>, Vec<_>) = all.into_iter().partition(|info| info.missing.is_none());
-        let list = models::render(&usable, &chosen, self.console.terminal.width);
+        let list = models::render(&usable, self.settings, &chosen, self.console.terminal.width);
         Ok(match others.len() {
             0 => format!("{list}{notes}"),
             others => format!(
@@ -179,16 +178,19 @@ impl Chat<'_> {
         match (&self.seat, self.state().await?) {
             (Seat::Open { session, .. }, Some(state)) => {
                 let model = &state.config.model;
+                let catalog = &self.settings.catalog;
+                let is_assumed = catalog.assumes_window(&model.provider, model.context_window, &model.prices);
                 let full = state.context_tokens.saturating_mul(100) / model.context_window.max(1);
                 Ok(format!(
-                    "model      {} ({})\nsession    {}, {}\nworkspace  {}\nwindow     {} of {} tokens ({full} %)\napproval   {}\nqueued     {}{}",
+                    "model      {} ({})\nsession    {}, {}\nworkspace  {}\nwindow     {} of {} tokens ({full} %){}\napproval   {}\nqueued     {}{}",
                     visible(&model.id),
                     visible(&model.provider),
                     session.id(),
                     units::counted(state.last_seq, "event"),
                     visible(&state.config.workspace),
                     units::count(state.context_tokens),
-                    units::count(model.context_window),
+                    units::window(model.context_window, is_assumed),
+                    if is_assumed { ASSUMED } else { "" },
                     mode_words(state.config.approval),
                     units::counted(state.queued.len(), "message"),
                     self.trust(),
@@ -240,20 +242,34 @@ impl Chat<'_> {
         self.company.wish(wish).await
     }
 
-    /// Ends a command in the background. How it ended is told when the session says so.
+    /// Ends a command in the background, or all of them. How one of the agent's ended is told when the session says so.
     async fn stop_job(&mut self, wanted: &str) -> Result<String, CliError> {
-        let Seat::Open { session, .. } = &self.seat else {
-            return Ok("nothing runs in the background".to_owned());
+        let names = match wanted {
+            "all" => self.jobs.names(),
+            _ => self.jobs.named(wanted).into_iter().collect(),
         };
-        let Some(job) = self.jobs.named(wanted) else {
-            return Ok(format!("there is no job `{}`; /jobs lists them", visible(wanted)));
-        };
-        let (id, runtime) = (session.id().clone(), self.place.shared());
-        let ran = self.wait_for(async { runtime.stop_job(&id, &job).await }).await?;
-        Ok(match ran {
-            true => String::new(),
-            false => format!("{job} has ended already"),
-        })
+        if names.is_empty() {
+            return Ok(match wanted {
+                "all" => "nothing runs in the background".to_owned(),
+                _ => format!("there is no job `{}`; /jobs lists them", visible(wanted)),
+            });
+        }
+        let mut told = Vec::new();
+        for name in names {
+            if self.jobs.stop_own(&name) {
+                told.push(format!("{name} was ended"));
+                continue;
+            }
+            let Seat::Open { session, .. } = &self.seat else {
+                continue;
+            };
+            let (id, runtime) = (session.id().clone(), self.place.shared());
+            let ran = self
+                .wait_for(async { runtime.stop_job(&id, &name).await })
+                .await?;
+            told.extend((!ran).then(|| format!("{name} has ended already")));
+        }
+        Ok(told.join("\n"))
     }
 
     async fn title(&mut self, title: String) -> Result<String, CliError> {

@@ -228,6 +228,7 @@ fn words_of(command: &str) -> &'static [&'static str] {
         "approvals" => &["remove", "test"],
         "compact" | "rewind" => &["undo"],
         "context" => &["exact"],
+        "help" => NAMES,
         "queue" => &["edit", "remove", "steer"],
         "usage" => &["session", "day", "model", "cause"],
         "wheel" => &["take", "ask", "give", "release"],

@@ -205,10 +205,13 @@ impl Desk {
             RuntimeEvent::ApprovalSettled(settled) => self.answered(&settled.tool_call_id),
             // What this chat did not send, another front end said.
             RuntimeEvent::UserMessageAdded(added) => {
+                // A note about jobs stands before the words of its run, which are still to come.
+                if conversation::is_note(&added.message) {
+                    return None;
+                }
                 // What begins a run may stand in the frame of the one that it waited for.
                 let run_id = self.running.clone().or_else(|| envelope.run_id.clone());
-                let is_said = !conversation::is_note(&added.message);
-                let is_news = is_said && self.is_news(run_id.as_ref());
+                let is_news = self.is_news(run_id.as_ref());
                 // What was held back joins the run that it begins: its start has told it already.
                 let begins = run_id.is_some() && run_of(&added.message.message_id) == run_id;
                 self.told = run_id;
@@ -283,6 +286,43 @@ mod tests {
         };
         assert!(hear(asked.into(), 1));
         assert!(!hear(settled.into(), 2));
+    }
+
+    #[test]
+    fn what_was_queued_is_printed_although_a_note_about_jobs_comes_before_it() {
+        let (id, run_id) = (MessageId::with_suffix(7), RunId::of_input(7));
+        let mut desk = Desk {
+            inherited: 1,
+            ..Desk::default()
+        };
+        let message = |id: MessageId, text: &str| UserMessageAdded {
+            message: Message {
+                message_id: id,
+                role: Role::User,
+                content: vec![ContentPart::text(text)],
+            },
+        };
+        let began = RunStarted {
+            run_id: run_id.clone(),
+            message_id: id.clone(),
+        };
+        let events: [RuntimeEvent; 3] = [
+            began.into(),
+            message("msg_ended_5".into(), "job_1 has ended").into(),
+            message(id, "then the docs").into(),
+        ];
+        let printed: Vec<String> = (8..)
+            .zip(events)
+            .filter_map(|(seq, event)| {
+                let mut draft = Draft::new(Source::Agent, None, event);
+                draft.run_id = Some(run_id.clone());
+                desk.event(
+                    &draft.into_envelope(SessionId::new("ses_1"), seq, Timestamp(0)),
+                    false,
+                )
+            })
+            .collect();
+        assert_eq!(printed, ["then the docs"]);
     }
 
     #[test]

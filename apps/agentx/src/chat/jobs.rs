@@ -1,6 +1,7 @@
-//! Commands that the agent left running in the background, as a chat tells of them: in its status row, when one ends, and before it
-//! leaves, because they end with the program.
+//! Commands in the background, as a chat tells of them: in its status row, when one ends, and before it leaves, because they end with the
+//! program. The agent's are known from events, and those that the person's own commands left running from their process group.
 
+use agentx::tools::LeftInGroup;
 use agentx::types::{JobFinished, RuntimeEvent, Timestamp, ToolCallId};
 use serde_json::Value;
 
@@ -20,6 +21,8 @@ pub(crate) struct Jobs {
     called: Vec<(ToolCallId, String)>,
     /// Those in the background.
     running: Vec<Job>,
+    /// How many the person's own commands have left running so far.
+    own: usize,
     /// Whether the person was told that leaving ends them.
     warned: bool,
 }
@@ -30,9 +33,46 @@ struct Job {
     id: String,
     command: String,
     since: Timestamp,
+    /// The processes, where a command of the person's own left them running.
+    left: Option<LeftInGroup>,
 }
 
 impl Jobs {
+    /// A command of the person's own left this running. Returns its name.
+    pub(crate) fn left_running(&mut self, command: &str, left: LeftInGroup, since: Timestamp) -> String {
+        self.own += 1;
+        self.warned = false;
+        let id = format!("own_{}", self.own);
+        self.running.push(Job {
+            id: id.clone(),
+            command: command.to_owned(),
+            since,
+            left: Some(left),
+        });
+        id
+    }
+
+    /// Whether a command of the person's own is among them.
+    pub(crate) fn has_own(&self) -> bool {
+        self.running.iter().any(|job| job.left.is_some())
+    }
+
+    /// Forgets those of the person's own that have ended; says which.
+    pub(crate) fn own_that_ended(&mut self) -> Vec<String> {
+        let is_over = |job: &mut Job| job.left.as_ref().is_some_and(|left| !left.still_runs());
+        self.running
+            .extract_if(.., is_over)
+            .map(|job| format!("{} has ended ({})", job.id, short(&job.command)))
+            .collect()
+    }
+
+    /// Ends one of the person's own; whether it is one.
+    pub(crate) fn stop_own(&mut self, name: &str) -> bool {
+        let before = self.running.len();
+        self.running.retain(|job| job.id != name || job.left.is_none());
+        self.running.len() < before
+    }
+
     /// Takes an event that happened at this time; returns what is to be said about it.
     pub(crate) fn event(&mut self, event: &RuntimeEvent, at: Timestamp) -> Option<String> {
         match event {
@@ -69,8 +109,18 @@ impl Jobs {
         } else if let Some(command) = command.filter(|_| !self.runs(job)) {
             self.warned = false;
             let id = job.to_owned();
-            self.running.push(Job { id, command, since });
+            self.running.push(Job {
+                id,
+                command,
+                since,
+                left: None,
+            });
         }
+    }
+
+    /// The names of all that run.
+    pub(crate) fn names(&self) -> Vec<String> {
+        self.running.iter().map(|job| job.id.clone()).collect()
     }
 
     /// Whether a job of this name runs.
@@ -80,11 +130,11 @@ impl Jobs {
 
     /// The name of the job that a person means: `job_1`, or `1`.
     pub(crate) fn named(&self, wanted: &str) -> Option<String> {
-        let name = match wanted.parse::<u64>() {
-            Ok(number) => format!("job_{number}"),
-            Err(_) => wanted.to_owned(),
+        let names = match wanted.parse::<u64>() {
+            Ok(number) => vec![format!("job_{number}"), format!("own_{number}")],
+            Err(_) => vec![wanted.to_owned()],
         };
-        self.runs(&name).then_some(name)
+        names.into_iter().find(|name| self.runs(name))
     }
 
     /// All that run, a row each: name, since when, command.
@@ -101,7 +151,7 @@ impl Jobs {
                 vec![visible(&job.id), time, short(&job.command)]
             })
             .collect();
-        table(&rows, width) + "/jobs stop NAME ends one"
+        table(&rows, width) + "/jobs stop NAME ends one, /jobs stop all ends all"
     }
 
     fn ended(&mut self, ended: &JobFinished) -> String {
@@ -114,12 +164,15 @@ impl Jobs {
         )
     }
 
-    /// Another process has taken the session over: a server was started again. Commands in the background end with the process.
-    fn ended_with_their_program(&mut self) -> Option<String> {
+    /// Another process has taken the session over, such as a server that was started again, or the chat has left it. The agent's commands
+    /// in the background ended with it; those of the person's own go on.
+    pub(crate) fn ended_with_their_program(&mut self) -> Option<String> {
         self.called.clear();
-        let told = self.were_ended();
-        self.running.clear();
-        told
+        let (own, agents) = std::mem::take(&mut self.running)
+            .into_iter()
+            .partition(|job| job.left.is_some());
+        self.running = own;
+        were_ended(&agents)
     }
 
     /// What is said where they go on without this program, in the session at a server.
@@ -129,7 +182,7 @@ impl Jobs {
             format!(
                 "{} {go} on at the server: {}",
                 units::counted(self.running.len(), "job"),
-                self.names()
+                names(&self.running)
             )
         })
     }
@@ -142,46 +195,53 @@ impl Jobs {
         }
     }
 
-    /// What is said before a person leaves who may not know that jobs run: once.
-    pub(crate) fn warning(&mut self) -> Option<String> {
-        if self.running.is_empty() || std::mem::replace(&mut self.warned, true) {
+    /// What is said, once, before a person leaves who may not know that jobs run. Those of a server go on there.
+    pub(crate) fn warning(&mut self, is_here: bool) -> Option<String> {
+        let ends: Vec<&Job> = self.that_end(is_here).collect();
+        if ends.is_empty() || self.warned {
             return None;
         }
-        let are = if self.running.len() == 1 { "is" } else { "are" };
+        let (are, them) = if ends.len() == 1 {
+            ("is", "it")
+        } else {
+            ("are", "them")
+        };
+        let (count, names) = (units::counted(ends.len(), "job"), names(ends.iter().copied()));
+        self.warned = true;
         Some(format!(
-            "{} {are} still running: {}; leave again to end {}",
-            units::counted(self.running.len(), "job"),
-            self.names(),
-            if self.running.len() == 1 { "it" } else { "them" }
+            "{count} {are} still running: {names}; leave again to end {them}"
         ))
     }
 
     /// What is said after the chat has left.
-    pub(crate) fn ended_with_the_chat(&self) -> Option<String> {
-        self.were_ended().map(|told| told + "\n")
+    pub(crate) fn ended_with_the_chat(&self, is_here: bool) -> Option<String> {
+        were_ended(self.that_end(is_here)).map(|told| told + "\n")
     }
 
-    fn were_ended(&self) -> Option<String> {
-        let count = self.running.len();
-        let were = if count == 1 { "was" } else { "were" };
-        (count > 0).then(|| format!("{} {were} ended: {}", units::counted(count, "job"), self.names()))
-    }
-
-    fn names(&self) -> String {
-        let named: Vec<String> = self
-            .running
+    /// Those that end with the chat.
+    fn that_end(&self, is_here: bool) -> impl Iterator<Item = &Job> {
+        self.running
             .iter()
-            .take(NAMED)
-            .map(|job| short(&job.command))
-            .collect();
-        let more = self.running.len().saturating_sub(NAMED);
-        let more = if more > 0 {
-            format!(" and {more} more")
-        } else {
-            String::new()
-        };
-        named.join(", ") + &more
+            .filter(move |job| is_here || job.left.is_some())
     }
+}
+
+fn were_ended<'a>(jobs: impl IntoIterator<Item = &'a Job>) -> Option<String> {
+    let jobs: Vec<&Job> = jobs.into_iter().collect();
+    let were = if jobs.len() == 1 { "was" } else { "were" };
+    let names = names(jobs.iter().copied());
+    (!jobs.is_empty()).then(|| format!("{} {were} ended: {names}", units::counted(jobs.len(), "job")))
+}
+
+fn names<'a>(jobs: impl IntoIterator<Item = &'a Job>) -> String {
+    let all: Vec<String> = jobs.into_iter().map(|job| short(&job.command)).collect();
+    let more = all.len().saturating_sub(NAMED);
+    let more = if more > 0 {
+        format!(" and {more} more")
+    } else {
+        String::new()
+    };
+    all[..all.len().min(NAMED)].join(", ") + &more
 }
 
 fn short(command: &str) -> String {
@@ -223,7 +283,7 @@ mod tests {
     #[test]
     fn jobs_are_counted_told_when_they_end_and_named_before_leaving() {
         let mut jobs = Jobs::default();
-        assert_eq!((jobs.row(), jobs.warning()), (String::new(), None));
+        assert_eq!((jobs.row(), jobs.warning(true)), (String::new(), None));
         began(&mut jobs, "c1", "npm run dev\n# more", "job_1");
         began(&mut jobs, "c2", "cargo watch", "job_2");
         assert_eq!(
@@ -234,7 +294,7 @@ mod tests {
         let now = Timestamp(BEGAN.0 + 12_000_000);
         assert_eq!(
             jobs.list(now, 80),
-            "job_1  12s  npm run dev\njob_2  12s  cargo watch\n/jobs stop NAME ends one"
+            "job_1  12s  npm run dev\njob_2  12s  cargo watch\n/jobs stop NAME ends one, /jobs stop all ends all"
         );
         assert_eq!(jobs.named("2").as_deref(), Some("job_2"));
         assert_eq!(
@@ -242,10 +302,10 @@ mod tests {
             (Some("job_1"), None)
         );
         assert_eq!(
-            jobs.warning().unwrap(),
+            jobs.warning(true).unwrap(),
             "2 jobs are still running: npm run dev, cargo watch; leave again to end them"
         );
-        assert_eq!(jobs.warning(), None, "the second time it leaves");
+        assert_eq!(jobs.warning(true), None, "the second time it leaves");
         let ended = JobFinished {
             job: "job_1".into(),
             command: "npm run dev".into(),
@@ -256,7 +316,7 @@ mod tests {
             "job_1 has ended: exit 1, 3.20 s (npm run dev)"
         );
         assert_eq!(
-            jobs.ended_with_the_chat().unwrap(),
+            jobs.ended_with_the_chat(true).unwrap(),
             "1 job was ended: cargo watch\n"
         );
         assert_eq!(
@@ -264,7 +324,10 @@ mod tests {
             "1 job goes on at the server: cargo watch"
         );
         jobs.event(&done("c4", json!({ "job": "job_2", "running": false })), BEGAN);
-        assert_eq!((jobs.row(), jobs.ended_with_the_chat()), (String::new(), None));
+        assert_eq!(
+            (jobs.row(), jobs.ended_with_the_chat(true)),
+            (String::new(), None)
+        );
     }
 
     #[test]

@@ -1,5 +1,8 @@
 //! Stopping what runs, leaving, and what is said on coming back.
 
+use std::sync::Arc;
+
+use agentx::runtime::Session;
 use tokio::time::Instant;
 
 use super::past::Past;
@@ -48,8 +51,12 @@ impl Chat<'_> {
 
     /// A person wants to leave. Where that ends commands in the background, they are named first, as a shell does it.
     pub(super) fn leave(&mut self) -> Flow {
-        let ends_jobs = self.place.remote().is_none() && !matches!(self.face, Face::Lines { eager: false });
-        match self.jobs.warning().filter(|_| ends_jobs) {
+        let (is_here, is_asked) = (
+            self.place.remote().is_none(),
+            !matches!(self.face, Face::Lines { eager: false }),
+        );
+        self.tell_of_own_jobs();
+        match self.jobs.warning(is_here).filter(|_| is_asked) {
             Some(warning) => {
                 self.transcript
                     .in_passing(&self.console.out_style().warn(&warning));
@@ -57,6 +64,14 @@ impl Chat<'_> {
             }
             None => Flow::Leave(Exit::Ok),
         }
+    }
+
+    /// The session, where nothing runs in it and nothing waits: a run that goes on at a server keeps what it was given.
+    pub(crate) fn session_at_rest(&self) -> Option<Arc<dyn Session>> {
+        let Seat::Open { session, .. } = &self.seat else {
+            return None;
+        };
+        (!self.works() && self.desk.queue.is_empty()).then(|| session.clone())
     }
 
     /// Whether something can be stopped: the agent, or one that it made and that works in the background.

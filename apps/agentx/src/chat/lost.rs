@@ -60,8 +60,8 @@ impl Chat<'_> {
             self.lost = Some(Stood::of(&self.desk));
             self.transcript.break_off();
             // They ended with the session.
-            if let Some(ended) = std::mem::take(&mut self.jobs).ended_with_the_chat() {
-                let note = self.console.out_style().dim(&format!("· {}", ended.trim_end()));
+            if let Some(ended) = self.jobs.ended_with_their_program() {
+                let note = self.console.out_style().dim(&format!("· {ended}"));
                 self.transcript.in_passing(&note);
             }
             self.desk = Desk::default();
@@ -82,11 +82,14 @@ impl Chat<'_> {
         shared: Vec<ContentPart>,
         error: CliError,
     ) -> Result<(), CliError> {
-        if is_passing(&error) {
+        let is_gone = matches!(error, CliError::Runtime(RuntimeError::Unreachable { .. }));
+        if is_passing(&error) || is_gone {
             self.shared.splice(0..0, shared);
             if matches!(self.face, Face::Editor { .. }) {
                 self.editor.bring_back(&[text.to_owned()]);
             }
+        }
+        if is_passing(&error) {
             return self.lose(error);
         }
         self.complain(&error);

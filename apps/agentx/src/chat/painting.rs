@@ -279,7 +279,7 @@ impl Chat<'_> {
                 let is_here = self.place.remote().is_none();
                 Some(Left {
                     session: session.id().to_string(),
-                    jobs: self.jobs.ended_with_the_chat().filter(|_| is_here),
+                    jobs: self.jobs.ended_with_the_chat(is_here),
                     queued: if is_here && unsaved.is_none() {
                         self.desk.queue.iter().count()
                     } else {

@@ -72,8 +72,8 @@ impl Chat<'_> {
         };
         let rule = match kept {
             Ok(rule) => rule,
-            Err(other) => {
-                let what = format!("the rule {other} would not allow this call; nothing is decided yet");
+            Err(why_not) => {
+                let what = format!("{why_not}; nothing is decided yet");
                 let text = self.console.out_style().bad(&visible(&what));
                 self.transcript.aside(&text);
                 return None;

@@ -2,25 +2,23 @@
 //! next words. What the agent does meanwhile is shown, too.
 
 mod own;
+mod process;
 
-use std::process::{ExitStatus, Stdio};
+use std::process::ExitStatus;
 use std::time::Duration;
 
-use agentx::config::Settings;
-use agentx::node::program_environment;
 use agentx::runtime::Note;
-use agentx::tools::own_command_mark;
+use agentx::tools::{LeftInGroup, own_command_mark};
 use agentx::types::{AgentKind, CommandRan, ContentPart, Envelope, RuntimeEvent};
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use tokio::io::AsyncReadExt as _;
-use tokio::process::{Child, ChildStdout, Command};
+use tokio::process::{Child, ChildStdout};
 use tokio::time::{Instant, sleep, sleep_until};
 
 use super::editor::Edited;
 use super::history::LONGEST as LONGEST_KEPT;
 use super::leaving::is_exit;
 use super::slash::{self, Slash};
-use super::status::end_group;
 use super::terminal::Input;
 use super::{Chat, Face, Flow, Seat, next_delivery};
 use crate::error::CliError;
@@ -31,6 +29,7 @@ use crate::render::conversation;
 use crate::render::table::cut;
 use crate::render::units;
 pub(super) use own::Own;
+use process::{Group, begin};
 
 /// No command of this kind takes longer.
 const LONGEST: Duration = Duration::from_secs(600);
@@ -49,15 +48,6 @@ enum End {
     By(ExitStatus),
     Stopped,
     TookTooLong,
-}
-
-/// Ends what a command started, also where the chat ends first.
-struct Group(Option<u32>);
-
-impl Drop for Group {
-    fn drop(&mut self) {
-        end_group(self.0.take());
-    }
 }
 
 impl Chat<'_> {
@@ -92,14 +82,18 @@ impl Chat<'_> {
                 return self.told(&self.console.out_style().bad(&what));
             }
         };
-        let mut group = Group(child.id());
+        let leader = child.id();
+        let mut group = Group(leader);
         self.own = Some(Own::new(command, Instant::now()));
         let ended = self.while_it_runs(&mut child).await;
+        let mut left = None;
         if matches!(ended, Ok(End::By(_))) {
             // What goes on in the background is meant to.
             group.0 = None;
+            left = leader.and_then(LeftInGroup::of);
         }
         drop(group);
+        let left = left.map(|left| self.jobs.left_running(command, left, units::now()));
         let Some(own) = self.own.take() else {
             return Ok(Flow::On);
         };
@@ -133,6 +127,11 @@ impl Chat<'_> {
             style.dim(" · goes to the agent with what you say next"),
         );
         self.told(&format!("{corner}{shown}{note}"))?;
+        if let Some(job) = left {
+            let note =
+                format!("  · {job} goes on in the background until you leave; /jobs stop {job} ends it");
+            self.transcript.in_passing(&style.dim(&note));
+        }
         if let Some(note) = self.left_out.of_own(command) {
             self.transcript.in_passing(&style.dim(&format!("  · {note}")));
         }
@@ -369,24 +368,6 @@ fn not_sent(lines: &[String]) -> String {
         true => format!("· {messages} {was} not sent; ↑ in the next chat brings {them} back"),
         false => format!("· {messages} {was} not sent"),
     }
-}
-
-/// Begins a command, with all that it starts in a group of its own. What it says and what goes wrong come by one way, in order.
-fn begin(command: &str, settings: &Settings, mark: Option<(&'static str, String)>) -> std::io::Result<Child> {
-    let mut process = Command::new("sh");
-    process
-        .args(["-c", &format!("exec 2>&1\n{command}")])
-        .current_dir(&settings.workspace)
-        .env_clear()
-        .envs(program_environment(settings).variables())
-        .envs(mark)
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .kill_on_drop(true);
-    #[cfg(unix)]
-    process.process_group(0);
-    process.spawn()
 }
 
 /// Reads what is there; 0 where no more comes.

@@ -8,13 +8,13 @@ use crate::other_programs::instead_of_slash;
 
 mod help;
 
-pub(crate) use help::{HELP, about, help};
+pub(crate) use help::{about, help};
 
 /// A command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Slash {
-    /// Explain the commands.
-    Help,
+    /// Explain the commands, or one of them, or the keys.
+    Help(Option<String>),
     /// Leave.
     Quit,
     /// Ask another model, or list them.
@@ -70,7 +70,7 @@ impl Slash {
     /// Whether the command only shows something, so that it needs no agent and changes nothing.
     pub(crate) fn only_shows(&self) -> bool {
         match self {
-            Self::Help
+            Self::Help(_)
             | Self::Status
             | Self::Usage(_)
             | Self::Context { .. }
@@ -215,7 +215,7 @@ pub(crate) fn parse(line: &str) -> Option<Result<Slash, String>> {
 fn command(name: &str, argument: &str) -> Result<Slash, String> {
     let given = (!argument.is_empty()).then(|| argument.to_owned());
     Ok(match name {
-        "help" => Slash::Help,
+        "help" => Slash::Help(given),
         "quit" | "exit" => Slash::Quit,
         "model" => Slash::Model(given),
         "status" => Slash::Status,

@@ -17,6 +17,9 @@ use crate::render::units;
 /// How often it is said aloud that something is still waited for.
 const ALOUD: Duration = Duration::from_secs(30);
 
+/// How often it is looked whether a job of the person's own has ended, while nothing else happens.
+const OWN_JOBS: Duration = Duration::from_secs(1);
+
 impl Chat<'_> {
     /// At the end of a run: what was spent, and whether anything waits. An input that was dropped with a run that was stopped
     /// begins none.
@@ -55,6 +58,7 @@ impl Chat<'_> {
             Face::Editor { .. } => {
                 let rest = self.pace.rest(Instant::now());
                 let rest = rest.or(moves.then_some(progress::TICK));
+                let rest = rest.or(self.jobs.has_own().then_some(OWN_JOBS));
                 let pause = self.attention.rest(Instant::now());
                 pause
                     .map(|pause| rest.map_or(pause, |rest| rest.min(pause)))
@@ -66,6 +70,7 @@ impl Chat<'_> {
 
     /// The row that says how things stand.
     pub(super) fn status_text(&mut self) -> String {
+        self.tell_of_own_jobs();
         if let Some(own) = &self.own {
             let width = self.console.terminal.width;
             return own.status(Instant::now(), width, self.console.out_style());
@@ -86,8 +91,14 @@ impl Chat<'_> {
             self.console.terminal.width,
         );
         let style = self.console.out_style();
-        self.progress
-            .row(Instant::now(), thought.as_deref(), (&text, columns), style)
+        let row = self
+            .progress
+            .row(Instant::now(), thought.as_deref(), (&text, columns), style);
+        match row.is_empty() {
+            // Before anything was said, jobs are all that there is to say.
+            true => style.dim(self.jobs.row().trim_start_matches(" · ")),
+            false => row,
+        }
     }
 
     /// What goes on, for who listens, each time that it was waited for long.

@@ -221,7 +221,7 @@ impl Chat<'_> {
             Ok(content) => content,
             Err(what) => {
                 self.transcript.aside(&self.console.out_style().bad(&what));
-                self.editor.paste(text);
+                self.editor.bring_back(&[text.to_owned()]);
                 return Ok(Flow::On);
             }
         };
@@ -231,8 +231,9 @@ impl Chat<'_> {
             return self.say_at_once(text, content, shared).await;
         }
         let waits = self.desk.sending(text, shared.clone());
-        // Here it is on record in a moment, and only then printed for good. A server may have to be waited for.
-        let echoes_later = !waits && self.place.remote().is_none();
+        // Only what is on record is printed for good. Until then a row shows it, where the terminal has one.
+        let has_rows = matches!(self.face, Face::Editor { .. });
+        let echoes_later = !waits && (has_rows || self.place.remote().is_none());
         if echoes_later {
             self.sending = Some(text.to_owned());
         } else if !waits {
@@ -289,15 +290,18 @@ impl Chat<'_> {
             return Ok(Flow::On);
         };
         let session = session.clone();
-        self.echo(text);
+        self.sending = Some(text.to_owned());
         self.paint()?;
         let input = UserInput {
             content,
             mode: InputMode::Steer,
             ..UserInput::default()
         };
-        if let Err(error) = self.wait_for(async { session.send(input).await }).await {
-            self.not_sent(text, shared, error)?;
+        let sent = self.wait_for(async { session.send(input).await }).await;
+        self.sending = None;
+        match sent {
+            Ok(_) => self.echo(text),
+            Err(error) => self.not_sent(text, shared, error)?,
         }
         Ok(Flow::On)
     }

@@ -119,6 +119,14 @@ impl Chat<'_> {
                 .aside(&self.console.out_style().dim(&format!("· {note}")));
         }
     }
+
+    /// Says which jobs of the person's own have ended.
+    pub(super) fn tell_of_own_jobs(&mut self) {
+        for note in self.jobs.own_that_ended() {
+            let note = self.console.out_style().dim(&format!("· {note}"));
+            self.transcript.in_passing(&note);
+        }
+    }
 }
 
 #[cfg(test)]

@@ -74,7 +74,7 @@ async fn list(
     let not_trusted = not_trusted(place, settings, |library| {
         library.agents().keys().cloned().collect()
     });
-    console.say_lines(&not_trusted);
+    console.say(&not_trusted);
     if agents.is_empty() && !not_trusted.is_empty() {
         return Ok(Exit::Ok);
     }
@@ -320,7 +320,7 @@ fn write_types(path: &Path, console: &mut Console) -> Result<Exit, CliError> {
     match there {
         Some(there) if there == text => {}
         Some(there) if there.lines().next() != sign => {
-            console.say_lines(&format!(
+            console.say(&format!(
                 "note: {} is not AgentX's and stays as it is; what editors need to know of scripts was not written\n",
                 path.display()
             ));

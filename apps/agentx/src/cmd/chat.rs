@@ -49,8 +49,8 @@ pub(crate) fn run(
         Answer::Leave => return Ok(Exit::Ok),
     }
     console.say(&start::notes(&loaded));
-    console.say_lines(&folder::note(&loaded));
-    console.say_lines(&start::check_tools(&loaded)?);
+    console.say(&folder::note(&loaded));
+    console.say(&start::check_tools(&loaded)?);
     logging::start(&loaded.settings, console.terminal.output)?;
     standing::settle(&loaded.settings.chat, console);
     let (again, exit) = block_on(async {
@@ -152,10 +152,7 @@ async fn chat(
     let other_model = usual_model::note_of_session(settings, &config.model);
     let other_model = other_model.filter(|_| session.is_some() && place.remote().is_none());
     let notes = [seat::note_of_cost(config), tools_change, other_model];
-    notes
-        .into_iter()
-        .flatten()
-        .for_each(|note| console.say_lines(&note));
+    notes.into_iter().flatten().for_each(|note| console.say(&note));
     let inputs = typed.unwrap_or_else(|| inputs(console));
     let (mut face, history) = face(console, settings)?;
     greet(&mut face, &text, console)?;
@@ -173,6 +170,9 @@ async fn chat(
         None => chat,
     };
     let exit = chat.talk().await;
+    if let Some(session) = chat.session_at_rest() {
+        seat::limits_again(place, given, session.as_ref()).await;
+    }
     match (chat.close().await, exit) {
         (Ok(left), exit) => Ok((left, exit)),
         (Err(_), Err(error)) | (Err(error), Ok(_)) => Err(error),

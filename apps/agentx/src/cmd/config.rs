@@ -89,7 +89,7 @@ fn show(loaded: &Loaded, json: bool, console: &mut Console) -> Result<(), CliErr
         };
         console.out(&format!("\nno model is named; {asked}\n"))?;
     }
-    console.say_lines(&start::notes(loaded));
+    console.say(&start::notes(loaded));
     Ok(())
 }
 
@@ -193,9 +193,9 @@ fn check(loaded: &Loaded, console: &mut Console) -> Result<(), CliError> {
     if !loaded.broken.is_empty() {
         return Err(ConfigError::Mistakes(loaded.broken.clone()).into());
     }
-    console.say_lines(&start::notes(loaded));
-    console.say_lines(&start::check_tools(loaded)?);
-    console.say_lines(&missing_keys(loaded));
+    console.say(&start::notes(loaded));
+    console.say(&start::check_tools(loaded)?);
+    console.say(&missing_keys(loaded));
     let settings = &loaded.settings;
     let wanted = settings.model_or_default();
     // A model of a server is for that server to know; the demo is in no catalog.

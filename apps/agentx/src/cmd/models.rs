@@ -36,7 +36,7 @@ pub(crate) async fn run(
         Some(agent) => agent.model.id,
         None => settings.model_or_default().value,
     };
-    console.out(&render(&models, &chosen, console.out_width()))?;
+    console.out(&render(&models, &settings, &chosen, console.out_width()))?;
     Ok(Exit::Ok)
 }
 
@@ -124,7 +124,8 @@ const WIDE: usize = 100;
 const ALIASES: usize = 5;
 
 /// The list; the model that is asked by default is marked with `*`.
-pub(crate) fn render(models: &[ModelInfo], chosen: &str, width: usize) -> String {
+/// A `?` marks what nobody knows: a price, or a window that is assumed.
+pub(crate) fn render(models: &[ModelInfo], settings: &Settings, chosen: &str, width: usize) -> String {
     let heads = [
         "",
         "MODEL",
@@ -143,7 +144,12 @@ pub(crate) fn render(models: &[ModelInfo], chosen: &str, width: usize) -> String
             if is_chosen { "*" } else { "" }.to_owned(),
             spec.id.clone(),
             spec.provider.clone(),
-            units::count(spec.context_window),
+            units::window(
+                spec.context_window,
+                settings
+                    .catalog
+                    .assumes_window(&spec.provider, spec.context_window, &spec.prices),
+            ),
             match spec.prices == Prices::default() && spec.api != Api::Scripted {
                 true => "?".to_owned(),
                 false => format!("${} / ${}", price(spec.prices.input), price(spec.prices.output)),

@@ -41,7 +41,7 @@ pub(crate) fn run(command: ToolsCommand, global: &Global, console: &mut Console)
             ToolsCommand::List => {
                 agents::warn_of_mistakes(place.mistakes(), console);
                 let names = |library: &Library| file_tools(library).into_keys().collect();
-                console.say_lines(&agents::not_trusted(place, &loaded.settings, names));
+                console.say(&agents::not_trusted(place, &loaded.settings, names));
                 list(&tools, json, console)
             }
             ToolsCommand::Show { name } => show(find_here(place, &tools, &name)?, json, console),
@@ -151,7 +151,7 @@ impl<'a> Aside<'a> {
             self.cleaner.push(&emitted.text, &mut shown);
             if !shown.is_empty() {
                 self.open = !shown.ends_with('\n');
-                self.console.say(&shown);
+                self.console.say_exact(&shown);
             }
         } else if let Some(logged) = ended.input.as_deref().filter(|_| ended.kind == "log") {
             self.end();

@@ -153,7 +153,7 @@ pub(crate) fn printable(text: &str) -> Cow<'_, str> {
 }
 
 /// How long a sequence is that only sets colours, where one begins here.
-fn colours(text: &str) -> Option<usize> {
+pub(super) fn colours(text: &str) -> Option<usize> {
     let inner = text.strip_prefix("\u{1b}[")?;
     let end = inner.find(|c: char| !c.is_ascii_digit() && c != ';')?;
     inner[end..].starts_with('m').then_some(end + 3)

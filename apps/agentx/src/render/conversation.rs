@@ -25,6 +25,11 @@ const LONGEST_LINE: usize = 2_000;
 /// The message that an event adds to the conversation, as text; `None` for all other events.
 pub(crate) fn message(event: &RuntimeEvent, style: Style, width: usize) -> Option<String> {
     match event {
+        RuntimeEvent::UserMessageAdded(added) if is_note(&added.message) => {
+            let text = clean(words(&added.message).trim());
+            let note = format!("· AgentX tells the model: {}", text.replace('\n', "\n  "));
+            Some(style.dim(&note) + "\n")
+        }
         RuntimeEvent::UserMessageAdded(added) => Some(render(&added.message, style, width)),
         RuntimeEvent::AssistantMessageAdded(added) => {
             let mut text = render(&added.message, style, width);

@@ -371,17 +371,6 @@ impl Transcript {
         }
     }
 
-    fn tell_cost(&mut self) {
-        let Some(turn) = self.turn.take() else { return };
-        let words = [
-            units::usage(&turn.usage),
-            units::cost_of(turn.cost, &turn.usage, self.has_no_price),
-            units::duration(turn.duration_ms),
-        ];
-        let line = self.style.dim(&words.join(self.style.sign(" · ", ", ")));
-        self.aside(&format!("{line}\n\n"));
-    }
-
     fn put(&mut self, lane: Lane, text: String) {
         match self.pieces.last_mut() {
             Some(last) if last.lane == lane => last.text.push_str(&text),

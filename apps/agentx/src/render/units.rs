@@ -95,6 +95,12 @@ pub(crate) fn ago(then: Timestamp, now: Timestamp) -> String {
     }
 }
 
+/// The tokens that fit into one call; with a `?` where that is only assumed, as with prices that nobody knows.
+pub(crate) fn window(tokens: u64, is_assumed: bool) -> String {
+    let unknown = if is_assumed { "?" } else { "" };
+    format!("{}{unknown}", count(tokens))
+}
+
 /// Tokens in words: `12.3k in (9.0k cached), 400 out`; `~12.3k in, …` if some are estimated.
 pub(crate) fn usage(usage: &Usage) -> String {
     let read = usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens;

@@ -174,8 +174,8 @@ fn leaving_on_a_full_disk_says_that_the_stop_is_not_saved_and_what_follows() {
     let (mut chat, _ballast) = at_work(&sandbox, &disk);
     chat.terminate_program();
     assert_eq!(chat.end(), Some(9), "{:#?}", chat.lines());
-    // Long lines are broken at the terminal's width.
-    let said = chat.lines().concat();
+    // Long lines are broken between words, at the terminal's width.
+    let said = chat.lines().join(" ");
     for words in [
         "error: no space left",
         "the stop of the run is not saved: opening the session again resumes the run and sends the queued message",

@@ -106,3 +106,32 @@ fn names_of_tools_that_there_are_need_no_word() {
         "{checked}"
     );
 }
+
+#[test]
+fn a_folder_that_is_not_trusted_locks_nobody_out_with_its_mistakes() {
+    for config in [
+        "rules:\n  - {effect: deny, tool: Bash, argument: 'rm *'}\n",
+        "rules:\n  - {effect: ask, tool: Teleport}\n",
+        "tools: {disabled: [Bash]}\n",
+    ] {
+        let sandbox = Sandbox::new().of_a_stranger();
+        sandbox.write("ws/.agentx/config.yaml", config);
+        for command in [
+            &["run", "hello"][..],
+            &["config", "check"],
+            &["doctor", "--offline"],
+        ] {
+            let ran = sandbox.run(command);
+            assert_ne!(ran.code, Some(3), "{config}: {ran}");
+            assert!(ran.to_string().contains("no tool is called"), "{config}: {ran}");
+        }
+        let trusted = Sandbox::new();
+        trusted.write("ws/.agentx/config.yaml", config);
+        let ran = trusted.run(&["run", "hello"]);
+        assert_eq!(
+            ran.code,
+            Some(3),
+            "a trusted folder's file counts like one's own: {config}: {ran}"
+        );
+    }
+}

@@ -41,6 +41,36 @@ fn a_command_of_ones_own_is_shown_while_it_runs_and_ends_with_all_that_it_starte
 }
 
 #[test]
+fn what_a_command_leaves_running_is_a_job_and_ends_with_the_chat() {
+    let sandbox = Sandbox::new();
+    let mut chat = Pty::start(&sandbox, &[], 100, 40);
+    chat.wait_for_last("›");
+    chat.keys("!sh -c 'echo $$ > inner; exec sleep 600' & sh -c 'exec sleep 601' &\r");
+    chat.wait_for("  · own_1 goes on in the background until you leave; /jobs stop own_1 ends it");
+    chat.keys("!sleep 602 &\r");
+    chat.wait_for("  · own_2 goes on");
+    chat.wait_for("2 jobs");
+    chat.keys("/jobs stop 2\r");
+    chat.wait_for("own_2 was ended");
+    chat.wait_until_gone("2 jobs");
+    chat.keys("\u{4}");
+    chat.wait_for("1 job is still running: sh -c 'echo $$ > inner; exec sleep 600' & sh -c 'exec");
+    let shown = leave(chat);
+    assert!(
+        shown
+            .iter()
+            .any(|line| line.starts_with("1 job was ended: sh -c")),
+        "{shown:#?}"
+    );
+    let mut next = Pty::start(&sandbox, &[], 100, 40);
+    next.wait_for_last("›");
+    next.keys("!while grep -qs sleep /proc/$(cat inner)/cmdline; do :; done; echo it is gone\r");
+    next.wait_for("  │ it is gone");
+    next.wait_for_last("›");
+    leave(next);
+}
+
+#[test]
 fn a_flood_that_a_command_leaves_behind_keeps_nobody_waiting() {
     let sandbox = Sandbox::new();
     let mut chat = Pty::start(&sandbox, &[], 80, 24);

@@ -58,3 +58,4 @@ mod stops;
 mod streams;
 #[cfg(test)]
 mod tools;
+mod uncovered;

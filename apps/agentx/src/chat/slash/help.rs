@@ -1,6 +1,9 @@
-//! What `/help` says, in a terminal of any width.
+//! What `/help` says, in a terminal of any width: an overview that fits into 24 rows, and more about each command and the keys.
 
+use agentx::config::nearest;
 use agentx_terminal::Line;
+
+use super::NAMES;
 
 /// Where what a command does begins; in a narrow terminal below it.
 const DOES: usize = 26;
@@ -8,16 +11,43 @@ const BELOW: usize = 4;
 /// A terminal with less room is a narrow one.
 const NARROW: usize = 72;
 
-/// What the commands do, in rows of a terminal that is so wide.
-pub(crate) fn help(width: usize) -> String {
+/// What a person asks for with `/help`, in rows of a terminal that is so wide: everything in short, one command, or the keys.
+pub(crate) fn help(topic: Option<&str>, width: usize) -> String {
+    let Some(topic) = topic.map(|topic| topic.trim_start_matches('/')) else {
+        return in_rows(OVERVIEW, width);
+    };
+    if matches!(topic, "keys" | "key") {
+        return in_rows(KEYS, width);
+    }
+    if matches!(topic, "all" | "commands") {
+        return in_rows(COMMANDS, width);
+    }
+    let name = topic.split(char::is_whitespace).next().unwrap_or_default();
+    let lines: Vec<&str> = COMMANDS.lines().filter(|line| is_about(line, name)).collect();
+    if !lines.is_empty() {
+        return in_rows(&lines.join("\n"), width);
+    }
+    let near = nearest(name, NAMES.iter().copied(), 1);
+    let near = near.first().map(|near| format!(" did you mean /help {near}?"));
+    format!(
+        "there is no command /{name};{} /help lists them all\n",
+        near.unwrap_or_default()
+    )
+}
+
+fn in_rows(text: &str, width: usize) -> String {
     let indent = if width < NARROW { BELOW } else { DOES };
-    let mut text = String::new();
-    for line in HELP.lines() {
+    let mut rows_of_all = String::new();
+    for line in text.lines() {
         if line.is_empty() {
-            text.push('\n');
+            rows_of_all.push('\n');
+            continue;
         }
         let Some((command, does)) = line.split_once("  ").filter(|_| line.starts_with('/')) else {
-            fitted(line, width).for_each(|row| text.push_str(&format!("{row}\n")));
+            let blanks = line.len() - line.trim_start().len();
+            for row in fitted(line.trim_start(), width.saturating_sub(blanks)) {
+                rows_of_all.push_str(&format!("{:blanks$}{row}\n", ""));
+            }
             continue;
         };
         let mut rows = fitted(does.trim(), width.saturating_sub(indent));
@@ -26,21 +56,24 @@ pub(crate) fn help(width: usize) -> String {
             true => rows.next().unwrap_or_default(),
             false => String::new(),
         };
-        text.push_str(format!("{command:<DOES$}{beside}").trim_end());
-        text.push('\n');
-        rows.for_each(|row| text.push_str(&format!("{:indent$}{row}\n", "")));
+        rows_of_all.push_str(format!("{command:<DOES$}{beside}").trim_end());
+        rows_of_all.push('\n');
+        rows.for_each(|row| rows_of_all.push_str(&format!("{:indent$}{row}\n", "")));
     }
-    text
+    rows_of_all
 }
 
 /// What a command does.
 pub(crate) fn about(name: &str) -> Option<&'static str> {
-    HELP.lines().find_map(|line| {
-        let (command, does) = line.split_once("  ")?;
-        let mut words = command.split([' ', ',']);
-        let is_it = words.any(|word| word.strip_prefix('/') == Some(name));
-        is_it.then(|| does.trim())
-    })
+    let line = COMMANDS.lines().find(|line| is_about(line, name))?;
+    line.split_once("  ").map(|(_, does)| does.trim())
+}
+
+/// Whether a line is about the command of this name.
+fn is_about(line: &str, name: &str) -> bool {
+    let command = line.split_once("  ").map_or(line, |(command, _)| command);
+    let mut words = command.split([' ', ',']);
+    words.any(|word| word.strip_prefix('/') == Some(name))
 }
 
 /// A line in as many rows as it needs.
@@ -49,8 +82,29 @@ fn fitted(line: &str, width: usize) -> impl Iterator<Item = String> + use<> {
     rows.into_iter().map(|row| row.text())
 }
 
-/// What the commands do, for `/help`.
-pub(crate) const HELP: &str = "\
+/// Everything in short.
+const OVERVIEW: &str = "\
+/help COMMAND explains one command, /help keys the keys, /help all everything.
+
+While it works: /model /steer /queue /retry /todo /jobs
+  choose the model, speak up at once, see what waits and what runs
+What was done: /output /thinking /diff /rewind /fork
+  read an output or a thought in full, compare, go back, try another way
+Permission: /approvals /approve-mode
+  the rules about calls, and who decides about calls without a rule
+Room and cost: /status /usage /context /compact /pin /unpin
+  what was spent, what fills the model's window, and making room in it
+Sessions: /sessions /title /who /wheel /quit
+  the latest ones, a name for this one, who else is here, leaving
+
+Enter sends, Alt-Enter or a \\ at the end begins a new line, Tab completes.
+@FILE sends a file along, !COMMAND runs a command and shows it to the agent.
+A question takes y, s, a or n and Enter, or Alt with the letter.
+Esc or Ctrl-C stops the agent, Ctrl-D leaves.
+";
+
+/// What each command does.
+const COMMANDS: &str = "\
 /model [NAME]             ask another model from here on; without a name, list them
 /approve-mode [ask|auto|deny]  who decides about calls that no rule decides
 /approvals [test CALL|remove N]  the approval rules; what they say of a call, as bash: rm x; take one out
@@ -59,7 +113,7 @@ pub(crate) const HELP: &str = "\
 /context [exact]          what fills the model's window; or the last request to the byte
 /thinking [N]             the model's last reasoning, whole; the Nth from the end
 /output [N]               all that the last tool said; the Nth from the end
-/jobs [stop NAME]         commands that run in the background; end one
+/jobs [stop N]            commands that run in the background; end one, by its number or name
 /todo                     the list of what is to be done
 /steer TEXT               say it to the agent now, in the middle of its work (Ctrl-S)
 /queue [edit|remove|steer N]  what waits to be said: write it otherwise, take it out, say it now
@@ -75,38 +129,65 @@ pub(crate) const HELP: &str = "\
 /sessions                 the latest sessions
 /who                      who is at this session of a server
 /wheel [take|ask|give WHO|release]  who drives it; take it, ask for it, hand it over, let it go
-/quit                     leave (also Ctrl-D, and Ctrl-C twice on an empty line)
+/help [COMMAND|keys|all]  explain one command, the keys, or everything
+/quit, /exit              leave (also Ctrl-D, and Ctrl-C twice on an empty line)
+";
 
+/// What the keys do.
+const KEYS: &str = "\
 Enter sends, Alt-Enter or a \\ at the end begins a new line, // sends a text that begins with /.
-@FILE sends a file or a picture along, !COMMAND runs a command and shows it to the agent.
-Ctrl-T shows or folds reasoning from here on, Ctrl-O shows all that the last tool said.
 Tab completes commands, models and files; Ctrl-R searches what was typed before.
 Ctrl-X Ctrl-E writes the line in $VISUAL or $EDITOR.
+Ctrl-O shows all that the last tool said, Ctrl-T shows or folds reasoning from here on, Ctrl-L clears the screen.
 A question is answered by y, s, a or n and Enter, or at once with Alt; n WORDS says why, s PATTERN keeps another rule.
-What is typed while the agent works is queued: Alt-↑ takes the last back, Ctrl-S says it at once.
-Ctrl-C or Esc stops the agent, and what is queued comes back into the line; the session goes on.
+What is typed while the agent works is queued: Alt-↑ takes the last message back, Ctrl-S says it at once.
+Esc or Ctrl-C stops the agent, and what is queued comes back into the line; the session goes on.
+Ctrl-D leaves on an empty line, and so does Ctrl-C twice; Ctrl-Z puts AgentX into the background.
 ";
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn words(text: &str) -> Vec<String> {
+        text.split_whitespace().map(str::to_owned).collect()
+    }
+
     #[test]
     fn help_fits_wherever_it_is_read() {
-        let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
         for width in [40, 80, 200] {
-            let text = help(width);
-            assert!(
-                text.lines().all(|line| agentx_terminal::width(line) <= width),
-                "{text}"
-            );
-            assert_eq!(words(&text), words(HELP), "no word is lost");
+            for (topic, whole) in [(None, OVERVIEW), (Some("keys"), KEYS), (Some("all"), COMMANDS)] {
+                let text = help(topic, width);
+                assert!(
+                    text.lines().all(|line| agentx_terminal::width(line) <= width),
+                    "{text}"
+                );
+                assert_eq!(words(&text), words(whole), "no word is lost");
+            }
         }
-        let wide = help(80);
+        let wide = help(Some("all"), 80);
         assert!(
             wide.contains("\n/todo                     the list of what is to be done\n"),
             "{wide}"
         );
-        assert!(help(40).contains("\n/todo\n    the list of what is to be done\n"));
+        assert!(help(Some("all"), 40).contains("\n/todo\n    the list of what is to be done\n"));
+    }
+
+    #[test]
+    fn the_overview_leaves_room_for_the_line_on_a_small_screen_and_names_every_command() {
+        let text = help(None, 80);
+        // Below it stand the status row and the line.
+        assert!(text.lines().count() <= 20, "{text}");
+        for name in NAMES {
+            let is_named = words(&text).contains(&format!("/{name}")) || ["help", "exit"].contains(name);
+            assert!(is_named, "{name}");
+            assert!(about(name).is_some(), "{name}");
+            assert!(help(Some(name), 80).contains(&format!("/{name}")), "{name}");
+        }
+        assert_eq!(help(Some("/rewind"), 80).lines().count(), 3);
+        assert_eq!(
+            help(Some("rewnd"), 80),
+            "there is no command /rewnd; did you mean /help rewind? /help lists them all\n"
+        );
     }
 }

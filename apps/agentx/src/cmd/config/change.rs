@@ -43,7 +43,7 @@ pub(crate) fn set(
     };
     console.out(&format!("{} {words}: {place}\n", visible(&path)))?;
     console.say(&overruled(&done.loaded, &path, &file));
-    console.say_lines(&start::notes(&done.loaded));
+    console.say(&start::notes(&done.loaded));
     Ok(())
 }
 
@@ -67,7 +67,7 @@ pub(crate) fn unset(
     };
     console.out(&format!("{} {words} {}\n", visible(&path), file.display()))?;
     console.say(&overruled(&done.loaded, &path, &file));
-    console.say_lines(&start::notes(&done.loaded));
+    console.say(&start::notes(&done.loaded));
     Ok(())
 }
 
@@ -162,7 +162,7 @@ fn keep(
         let (request, file) = request(global, workspace)?;
         match config::replace(request, &file, &text) {
             Ok(loaded) => {
-                console.say_lines(&start::notes(&loaded));
+                console.say(&start::notes(&loaded));
                 return Ok("is changed");
             }
             Err(error @ ConfigError::Mistakes(_)) if console.terminal.input => {

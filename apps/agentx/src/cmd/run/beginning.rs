@@ -103,10 +103,7 @@ pub(super) fn notes(before: &SessionState, console: &mut Console) {
         seat::note_of_cost(&before.config),
         seat::note_of_tools(&before.tools_change),
     ];
-    notes
-        .into_iter()
-        .flatten()
-        .for_each(|note| console.say_lines(&note));
+    notes.into_iter().flatten().for_each(|note| console.say(&note));
 }
 
 /// Whether nobody is asked about calls of this agent. In text a line says so, also with `--quiet`; JSON has a field for it.

@@ -11,7 +11,7 @@ use super::approver::{Approver, deny_where_it_would_ask};
 use super::beginning::{self, Words};
 use super::ending::{self, Ending};
 use super::facts::{drain, next_fact};
-use super::opening::{asks_again, limits_again, open, say_notes};
+use super::opening::{asks_again, open, say_notes};
 use super::operator::Elsewhere;
 use super::prompt;
 use crate::args::{Global, OutputFormat, RunArgs, ViewArg};
@@ -80,7 +80,7 @@ pub(crate) async fn run(
     if args.agent.yes || args.agent.approve.is_some() {
         asks_again(global, &place, &loaded.settings, session.as_ref()).await;
     }
-    limits_again(&place, &args.agent, session.as_ref()).await;
+    seat::limits_again(&place, &args.agent, session.as_ref()).await;
     if asked_before {
         // Whoever goes on with the session at a terminal is asked again. Where that cannot be said, calls stay refused.
         let _ = session.change(ConfigChange::Approval(ApprovalMode::Ask)).await;

@@ -35,19 +35,6 @@ pub(super) async fn asks_again(global: &Global, place: &Place, settings: &Settin
     }
 }
 
-/// Limits that flags name end with the run, too: at a server its own hold again. On this machine the next opening sees to that.
-pub(super) async fn limits_again(place: &Place, agent: &AgentArgs, session: &dyn Session) {
-    let is_given = agent.max_iterations.is_some() || agent.max_cost.is_some() || agent.timeout.is_some();
-    if !is_given || place.remote().is_none() {
-        return;
-    }
-    if let (Ok(Some(usual)), Ok(state)) = (place.default_agent().await, session.state().await)
-        && usual.name == state.config.name
-    {
-        let _ = session.change(ConfigChange::Limits(usual.limits)).await;
-    }
-}
-
 /// What a person should know of the session before it is gone on with: who answers in it, and that calls are asked about again.
 pub(super) async fn say_notes(
     place: &Place,

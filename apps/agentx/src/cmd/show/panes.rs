@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use super::words::words;
 use crate::cmd::sessions::run_word;
 use crate::render::clean::{clean, visible};
+use crate::render::conversation::is_note;
 use crate::render::tool::describe;
 use crate::render::units;
 use crate::seat;
@@ -163,7 +164,11 @@ fn context(fold: &SessionFold, theme: &Theme) -> Vec<Line> {
     let names: Vec<String> = given.tools.iter().map(|tool| visible(&tool.name)).collect();
     part("tools".into(), &names.join(", "));
     for message in &given.messages {
-        part(role(message.role).into(), &said(message));
+        let who = match is_note(message) {
+            true => "note of AgentX",
+            false => role(message.role),
+        };
+        part(who.into(), &said(message));
     }
     lines
 }

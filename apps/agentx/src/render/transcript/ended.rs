@@ -1,8 +1,9 @@
-//! How a call came to nothing, in words.
+//! How a call came to nothing, in words, and what a run has cost.
 
 use agentx::types::{ToolFailed, ToolStatus};
 
 use super::super::clean::visible;
+use super::super::units;
 use super::Transcript;
 
 /// How the reason begins of a call that was stopped before it began.
@@ -39,6 +40,18 @@ impl Transcript {
             false => "",
         };
         format!("{word}: {}{remedy}", visible(error.trim_matches(['[', ']'])))
+    }
+
+    /// What a run has cost.
+    pub(super) fn tell_cost(&mut self) {
+        let Some(turn) = self.turn.take() else { return };
+        let words = [
+            units::usage(&turn.usage),
+            units::cost_of(turn.cost, &turn.usage, self.has_no_price),
+            units::duration(turn.duration_ms),
+        ];
+        let line = self.style.dim(&words.join(self.style.sign(" · ", ", ")));
+        self.aside(&format!("{line}\n\n"));
     }
 }
 

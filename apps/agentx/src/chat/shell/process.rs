@@ -1,0 +1,40 @@
+//! The processes of a command of the person's own: how they begin, and how all of them are ended.
+
+use std::process::Stdio;
+
+use agentx::config::Settings;
+use agentx::node::program_environment;
+use tokio::process::{Child, Command};
+
+use crate::chat::status::end_group;
+
+/// Ends what a command started, also where the chat ends first.
+pub(super) struct Group(pub(super) Option<u32>);
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        end_group(self.0.take());
+    }
+}
+
+/// Begins a command, with all that it starts in a group of its own. What it says and what goes wrong come by one way, in order.
+pub(super) fn begin(
+    command: &str,
+    settings: &Settings,
+    mark: Option<(&'static str, String)>,
+) -> std::io::Result<Child> {
+    let mut process = Command::new("sh");
+    process
+        .args(["-c", &format!("exec 2>&1\n{command}")])
+        .current_dir(&settings.workspace)
+        .env_clear()
+        .envs(program_environment(settings).variables())
+        .envs(mark)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .kill_on_drop(true);
+    #[cfg(unix)]
+    process.process_group(0);
+    process.spawn()
+}

@@ -1,0 +1,113 @@
+//! Why a rule that allows does not cover a call that it looks to be about, for the question: `git *` does not cover `git push`.
+
+use agentx_types::{AgentConfig, ApprovalMode, RULES_VERSION, Rule, RuleEffect, ToolSpec};
+use serde_json::Value;
+
+use super::{Subject, is_exact};
+use crate::approval::describe;
+use crate::command::take_apart;
+use crate::grade::{Grade, of_command};
+use crate::graver::{runs_git, unnamed};
+use crate::kept::inside;
+use crate::pattern::fits;
+use crate::stars::{names_all_places, names_all_variables, stays_below};
+
+/// What a rule says of a line that cannot be taken apart.
+const NOT_APART: &str =
+    "a line with $(…), `…`, a redirection or a bracket needs a rule that quotes the whole line";
+
+impl Subject<'_> {
+    /// Why a person is asked about a call that no rule allows: what the rule that comes nearest does not cover, else the default.
+    pub(crate) fn why_not_allowed(&self, rules: &[Rule], mode: ApprovalMode) -> String {
+        let whose = match mode {
+            ApprovalMode::Ask if self.member_directory.is_none() => "your",
+            _ => "a",
+        };
+        let has_reason = self.secret().is_some() || self.git_runs().is_some();
+        let near = (self.version >= 7 && !has_reason)
+            .then(|| self.uncovered(rules))
+            .flatten();
+        near.unwrap_or_else(|| self.default_reason(whose))
+    }
+
+    /// The first command of the line that no rule covers, as a sentence, where a rule covers another one or looks as if it did.
+    fn uncovered(&self, rules: &[Rule]) -> Option<String> {
+        if !self.runs_commands() {
+            return None;
+        }
+        let allowing: Vec<&Rule> = rules.iter().filter(|rule| self.allows_here(rule)).collect();
+        let line = take_apart(&self.argument);
+        for (at, command) in line.commands.iter().enumerate() {
+            let is_fed = line.fed.contains(&at);
+            let gap = |rule: &&Rule| {
+                let pattern = rule.argument.as_deref()?;
+                fits(pattern, command).then(|| self.gap(pattern, command, is_fed))
+            };
+            let gaps: Vec<(&&Rule, Option<String>)> = allowing
+                .iter()
+                .filter_map(|rule| Some((rule, gap(rule)?)))
+                .collect();
+            if gaps.iter().any(|(_, gap)| gap.is_none()) {
+                continue;
+            }
+            let near = gaps.into_iter().find_map(|(rule, gap)| Some((rule, gap?)));
+            return match near {
+                Some((rule, gap)) => Some(format!("the rule {} does not cover this: {gap}", describe(rule))),
+                None if at > 0 => Some(format!("no rule allows `{command}`, which is part of this line")),
+                None => None,
+            };
+        }
+        let is_near = !line.certain && !line.commands.is_empty();
+        is_near.then(|| NOT_APART.to_owned())
+    }
+
+    /// What keeps a pattern that fits a command from covering it.
+    fn gap(&self, pattern: &str, command: &str, is_fed: bool) -> Option<String> {
+        if is_fed && is_exact(pattern) {
+            return Some(format!("`{command}` reads what the command before it writes"));
+        }
+        if let Some(word) = unnamed(pattern, command, self.version) {
+            return Some(match of_command(&word) {
+                Grade::Network => format!("`{word}` reaches the network"),
+                Grade::Destroys => format!("`{word}` deletes or overwrites"),
+                Grade::Runs => format!("`{word}` has to be named, because it can run programs or lose work"),
+            });
+        }
+        if !names_all_variables(pattern, command) {
+            return Some("nobody has seen the value of the variable in it".to_owned());
+        }
+        if !stays_below(pattern, command) || !names_all_places(pattern, command) {
+            return Some("it names a place outside of that folder".to_owned());
+        }
+        if !self.may_open_in(pattern, command) {
+            return Some("it names a file that may hold secrets".to_owned());
+        }
+        let in_git = self.git_runs().is_some() && runs_git(command, self.version);
+        in_git.then(|| "Git runs what this repository names".to_owned())
+    }
+}
+
+/// Why a rule that allows would not let this call run, for a person who chose its pattern; `None` where nothing can be said.
+pub fn why_not_covered(rule: &Rule, config: &AgentConfig, tool: &ToolSpec, input: &Value) -> Option<String> {
+    let subject = Subject::of(&config.workspace, RULES_VERSION, tool, input);
+    if rule.effect != RuleEffect::Allow {
+        return None;
+    }
+    if let Some(pattern) = &rule.path {
+        let path = inside(&config.workspace, subject.path.as_deref()?);
+        return Some(match subject.changes_what_runs() {
+            true => format!("only a rule for exactly {path} does"),
+            false => format!("`{pattern}` does not fit {path}"),
+        });
+    }
+    let pattern = rule.argument.as_deref()?;
+    let line = take_apart(&subject.argument);
+    let other = line.commands.iter().find(|command| !fits(pattern, command));
+    if !subject.runs_commands() {
+        return Some(format!("`{pattern}` does not fit {}", subject.argument));
+    }
+    match other {
+        Some(command) => Some(format!("`{pattern}` does not fit `{command}`")),
+        None => subject.uncovered(std::slice::from_ref(rule)),
+    }
+}

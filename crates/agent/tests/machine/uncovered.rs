@@ -1,0 +1,91 @@
+//! The reason in a question: which rule comes nearest to the call, and what it does not cover.
+
+use agentx_agent::approval::{describe, judge, why_not_covered};
+use agentx_types::{AgentConfig, ApprovalMode, RULES_VERSION};
+use serde_json::json;
+
+use crate::rules::{config, rule};
+
+/// An agent that asks, with these rules, as they are read now.
+fn asking(rules: &[&str]) -> AgentConfig {
+    AgentConfig {
+        rules_version: RULES_VERSION,
+        ..config(ApprovalMode::Ask, rules)
+    }
+}
+
+fn reason(rules: &[&str], command: &str) -> String {
+    let config = asking(rules);
+    let bash = config.tools.iter().find(|tool| tool.name == "bash").unwrap();
+    judge(&config, bash, &json!({ "command": command })).reason
+}
+
+#[test]
+fn a_question_says_what_the_nearest_rule_does_not_cover() {
+    let git = "the rule \"allow bash: git *\" does not cover this: ";
+    for (command, why) in [
+        ("git push", format!("{git}`git push` reaches the network")),
+        (
+            "git push --force",
+            format!("{git}`git push --force` deletes or overwrites"),
+        ),
+        (
+            "git -c core.pager=x log",
+            format!("{git}`git -c` has to be named, because it can run programs or lose work"),
+        ),
+        (
+            "git log $WHERE",
+            format!("{git}nobody has seen the value of the variable in it"),
+        ),
+        (
+            "git log && make x",
+            "no rule allows `make x`, which is part of this line".into(),
+        ),
+        (
+            "git log > x",
+            "a line with $(…), `…`, a redirection or a bracket needs a rule that quotes the whole line"
+                .into(),
+        ),
+        ("make x", "running a program needs your yes".into()),
+    ] {
+        assert_eq!(reason(&["allow bash: git *"], command), why, "{command}");
+    }
+    assert_eq!(
+        reason(&["allow bash: rm build/*"], "rm build/a src"),
+        "the rule \"allow bash: rm build/*\" does not cover this: it names a place outside of that folder"
+    );
+    assert_eq!(
+        reason(
+            &["allow bash: git *", "allow bash: git push *"],
+            "git log; git push"
+        ),
+        "the rules \"allow bash: git *\" and \"allow bash: git push *\" allow it"
+    );
+}
+
+#[test]
+fn a_session_of_older_rules_gives_the_reason_that_it_gave() {
+    let mut config = asking(&["allow bash: git *"]);
+    config.rules_version = 6;
+    let bash = config.tools.iter().find(|tool| tool.name == "bash").unwrap();
+    let judged = judge(&config, bash, &json!({ "command": "git push" }));
+    assert_eq!(judged.reason, "running a program needs your yes");
+}
+
+#[test]
+fn a_pattern_that_a_person_chose_and_that_does_not_fit_says_why() {
+    let config = asking(&[]);
+    let bash = config.tools.iter().find(|tool| tool.name == "bash").unwrap();
+    let push = json!({ "command": "git push" });
+    for (chosen, why) in [
+        ("allow bash: npm *", "`npm *` does not fit `git push`"),
+        (
+            "allow bash: git *",
+            "the rule \"allow bash: git *\" does not cover this: `git push` reaches the network",
+        ),
+    ] {
+        let rule = rule(chosen);
+        let said = why_not_covered(&rule, &config, bash, &push);
+        assert_eq!(said.as_deref(), Some(why), "{}", describe(&rule));
+    }
+}

@@ -1,0 +1,49 @@
+//! What a command of the person's own leaves running when it has ended: the rest of its process group.
+
+use nix::errno::Errno;
+use nix::sys::signal::{Signal, killpg};
+use nix::unistd::{Pid, getsid};
+
+use super::processes;
+
+/// The processes that a command left in its process group. Dropping it kills them. One that began a session of its own, as a daemon
+/// does, is not among them and stays.
+#[derive(Debug)]
+pub struct LeftInGroup {
+    leader: Pid,
+    /// The session of processes that this program is in, and so are commands that did not leave it.
+    session: Option<Pid>,
+}
+
+impl LeftInGroup {
+    /// What runs in the group of a command whose first process, the leader of the group, has ended and was waited for. `None` where
+    /// nothing does.
+    pub fn of(leader: u32) -> Option<Self> {
+        let left = Self {
+            leader: Pid::from_raw(i32::try_from(leader).ok()?),
+            session: getsid(None).ok(),
+        };
+        left.still_runs().then_some(left)
+    }
+
+    /// Whether any of them is alive.
+    pub fn still_runs(&self) -> bool {
+        // One cheap question that nearly always ends it; it counts members that are dead and not waited for, too.
+        if killpg(self.leader, None) == Err(Errno::ESRCH) {
+            return false;
+        }
+        let is_member = |process: &processes::Process| {
+            process.group == self.leader && self.session.is_none_or(|session| process.session == session)
+        };
+        processes::living().is_none_or(|all| all.iter().any(is_member))
+    }
+}
+
+impl Drop for LeftInGroup {
+    fn drop(&mut self) {
+        // The number of a group that is gone may be another one's by now.
+        if self.still_runs() {
+            let _ = killpg(self.leader, Signal::SIGKILL);
+        }
+    }
+}
