@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::hosts;
 use crate::of_file::replaces_another;
 use crate::subject::Subject;
-pub use crate::subject::why_not_covered;
+pub use crate::subject::uncovered::why_not_covered;
 
 /// What is to be done with a call.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -1,7 +1,7 @@
 //! What a call touches, as far as its arguments tell, and what rules say about that.
 
 mod hidden;
-mod uncovered;
+pub(crate) mod uncovered;
 
 use std::cell::OnceCell;
 
@@ -21,8 +21,6 @@ use crate::pattern::{fits, fits_path, is_within, literal, normalize};
 use crate::reading::{Meeting, Reading, read_as};
 use crate::secrets::{self, Guarded};
 use crate::stars::{names_all_places, names_all_variables, stays_below};
-
-pub use uncovered::why_not_covered;
 
 /// What a call touches.
 pub(crate) struct Subject<'a> {
