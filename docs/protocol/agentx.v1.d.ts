@@ -667,7 +667,12 @@ export interface Usage {
    * reports no usage.
    */
   estimated_tokens?: number;
+  /** What the provider itself says that it charges; 0 where it says nothing. It counts where nobody knows the model's prices. */
+  reported_cost?: NanoUsd;
 }
+
+/** Money: billionths of a US dollar. */
+export type NanoUsd = number;
 
 /** The provider lets another model go on with the answer: the tokens of the whole stream are paid at that model's prices. */
 export interface ModelFellBack {
@@ -828,9 +833,6 @@ export interface EffectBill {
   /** Money. */
   cost: NanoUsd;
 }
-
-/** Money: billionths of a US dollar. */
-export type NanoUsd = number;
 
 /** A running call wants to make a call of its own that a person may have to decide about. */
 export interface InnerCallAsked {

@@ -15,7 +15,7 @@ pub(crate) enum Exit {
     Config,
     /// A key is missing or was refused.
     Credentials,
-    /// The model cannot be reached or answers with an error.
+    /// The model cannot be reached, answers with an error or declines.
     Provider,
     /// A limit of the run was reached.
     Limit,
@@ -53,7 +53,7 @@ pub(crate) const TABLE: &[(Exit, u8, &str)] = &[
     (
         Exit::Provider,
         5,
-        "the model cannot be reached or answers with an error",
+        "the model cannot be reached, answers with an error or declines",
     ),
     (
         Exit::Limit,

@@ -272,12 +272,15 @@ impl Catalog {
         };
         let id_at_home = model.id.rsplit('/').next().unwrap_or(&model.id);
         let by_name = || unknown::wire(id_at_home).filter(|_| model.api == Api::OpenaiChat);
-        at(&model.provider, &model.id)
+        let mut wire = at(&model.provider, &model.id)
             .or_else(|| by_name().filter(|_| model.provider == "openai"))
             .or_else(|| of_provider().filter(|wire| *wire != WireOptions::default()))
             .or_else(|| at(home, id_at_home))
             .or_else(by_name)
-            .unwrap_or_default()
+            .unwrap_or_default();
+        // What a model takes, it takes behind any server; whether a server knows this field is for its provider to say.
+        wire.chat.prompt_cache_key = of_provider().is_some_and(|wire| wire.chat.prompt_cache_key);
+        wire
     }
 
     fn known_provider(&self, name: &str) -> Result<&ProviderEntry, CatalogError> {

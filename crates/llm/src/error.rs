@@ -131,6 +131,13 @@ pub struct ModelError {
     pub longest_answer: Option<u64>,
 }
 
+impl ModelError {
+    /// Whether the model, or its server as it was started, takes no tools: it refuses every request that offers some.
+    pub fn takes_no_tools(&self) -> bool {
+        self.code == ErrorCode::BadRequest && template::takes_no_tools(&self.message.to_ascii_lowercase())
+    }
+}
+
 /// Reads a refusal: any status that is not a success, any body (the provider's JSON, a gateway's HTML, nothing at all).
 ///
 /// `headers` are looked up without regard to case: `retry-after-ms`, `retry-after` (seconds or a date, which `now` is held
@@ -174,13 +181,18 @@ fn from_extracted(status: Option<u16>, extracted: Extracted) -> ModelError {
     ModelError {
         code,
         message,
-        retryable: code.is_retryable(),
+        retryable: code.is_retryable() || asks_again(code, &extracted.message),
         retry_after_ms: wait::in_words(&extracted.message).filter(|_| code.is_retryable()),
         refused: refused::refused(code, status, &extracted.message),
         longest_answer: longest::allowed(code, &extracted.message),
         status,
         overflow: (code == ErrorCode::ContextWindow).then(|| overflow::read(&extracted)),
     }
+}
+
+/// Whether the provider itself says that the same request may pass: "Unable to process input image. Please retry your request."
+fn asks_again(code: ErrorCode, message: &str) -> bool {
+    code == ErrorCode::BadRequest && message.to_ascii_lowercase().contains("please retry your request")
 }
 
 fn default_message(status: Option<u16>, code: ErrorCode) -> String {

@@ -252,6 +252,33 @@ pub(crate) fn with_whole_characters(data: &str) -> Option<String> {
     (kept > 0).then(|| whole + &data[kept..])
 }
 
+/// The same JSON without the first half of a character with which a string in it ends, and that half: a server that cuts text anywhere
+/// sends the other half with the next event.
+pub(crate) fn without_first_half(data: &str) -> Option<(String, String)> {
+    let at = halves(data, 0xd800..=0xdbff).find(|at| data[at + UNIT..].starts_with('"'))?;
+    let half = data[at..at + UNIT].to_owned();
+    Some((format!("{}{}", &data[..at], &data[at + UNIT..]), half))
+}
+
+/// The same JSON with a half before the other one with which a string in it begins; `None` where none does.
+pub(crate) fn with_first_half(data: &str, half: &str) -> Option<String> {
+    let at = halves(data, 0xdc00..=0xdfff).find(|at| data[..*at].ends_with('"'))?;
+    Some(format!("{}{half}{}", &data[..at], &data[at..]))
+}
+
+/// Where escapes in this range stand.
+fn halves(data: &str, range: std::ops::RangeInclusive<u16>) -> impl Iterator<Item = usize> {
+    let escapes = data.match_indices("\\u").map(|(at, _)| at);
+    escapes.filter(move |at| {
+        let slashes = data[..*at]
+            .bytes()
+            .rev()
+            .take_while(|byte| *byte == b'\\')
+            .count();
+        slashes % 2 == 0 && unit(data, *at).is_some_and(|unit| range.contains(&unit))
+    })
+}
+
 /// How long an escape such as `\u00e9` is.
 const UNIT: usize = 6;
 
@@ -264,6 +291,26 @@ fn unit(data: &str, at: usize) -> Option<u16> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_halves_of_a_character_find_each_other() {
+        let (cut, half) = without_first_half(r#"{"a":"b \ud83d","c":1}"#).unwrap_or_default();
+        assert_eq!((cut.as_str(), half.as_str()), (r#"{"a":"b ","c":1}"#, "\\ud83d"));
+        let joined = with_first_half(r#"{"a":"\ude00!"}"#, &half);
+        assert_eq!(joined.as_deref(), Some(r#"{"a":"\ud83d\ude00!"}"#));
+        for data in [
+            r#""\\ud83d""#,
+            r#""\ud83d b""#,
+            r#""\ud83d\ude00""#,
+            r#""a""#,
+            r#""\ud8""#,
+        ] {
+            assert_eq!(without_first_half(data), None, "{data}");
+        }
+        for data in [r#""\\ude00""#, r#""a \ude00""#, r#""a""#] {
+            assert_eq!(with_first_half(data, &half), None, "{data}");
+        }
+    }
 
     #[test]
     fn halves_of_characters_are_replaced_and_nothing_else() {

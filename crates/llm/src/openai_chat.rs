@@ -1,6 +1,7 @@
 //! OpenAI Chat Completions: `POST /chat/completions`, as OpenAI speaks it and as the servers compatible with it do.
 
 mod cache;
+mod cost;
 mod finish;
 mod media;
 mod options;

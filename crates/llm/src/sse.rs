@@ -14,7 +14,8 @@ use std::mem;
 
 use memchr::memchr2;
 
-const BOM: &[u8] = b"\xEF\xBB\xBF";
+/// A byte order mark in UTF-8.
+pub(crate) const BOM: &[u8] = b"\xEF\xBB\xBF";
 
 /// How much a stream may make the decoder hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

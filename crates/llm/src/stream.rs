@@ -6,7 +6,7 @@ use std::sync::Arc;
 use agentx_types::{Api, ContentPart, EnvironmentEvent, MessageId, ModelRequest, TakenIds, ToolCallId};
 
 use crate::error::{ErrorCode, ModelError};
-use crate::sse::SseError;
+use crate::sse::{self, SseError};
 use crate::{anthropic, openai_chat};
 
 /// What a decoder must be told about the stream that it decodes.
@@ -198,6 +198,7 @@ pub fn decode_body(
     body: &[u8],
     out: &mut Vec<EnvironmentEvent>,
 ) -> Result<(), StreamError> {
+    let body = body.strip_prefix(sse::BOM).unwrap_or(body);
     if is_event_stream(body) {
         let mut decoder = StreamDecoder::new(api, context);
         decoder.push(body, out)?;

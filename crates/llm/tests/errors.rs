@@ -756,3 +756,52 @@ fn a_call_that_a_server_cannot_parse_is_no_outage() {
     let error = error(500, body);
     assert_eq!((error.code, error.retryable), (C::BadGeneration, true));
 }
+
+#[test]
+fn a_server_that_takes_no_tools_is_not_asked_in_other_forms() {
+    for (status, words) in [
+        (400, "registry.ollama.ai/library/gemma3:4b does not support tools"),
+        (
+            400,
+            "\"auto\" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set",
+        ),
+        (
+            404,
+            "No endpoints found that support tool use. Try disabling \"bash\".",
+        ),
+        (500, "tools param requires --jinja flag"),
+    ] {
+        let error = error(
+            status,
+            &serde_json::json!({"error": {"message": words}}).to_string(),
+        );
+        assert_eq!(
+            (error.code, error.retryable),
+            (ErrorCode::BadRequest, false),
+            "{words}"
+        );
+        assert!(error.refused.is_none() && error.takes_no_tools(), "{words}");
+    }
+    let other = error(400, r#"{"error":{"message":"no such thing"}}"#);
+    assert!(!other.takes_no_tools());
+}
+
+#[test]
+fn a_call_that_llama_cpp_cannot_parse_is_asked_for_again() {
+    let words = "Failed to parse tool call arguments as JSON: [json.exception.parse_error.101] parse error at line 1, column 74";
+    let error = error(
+        500,
+        &serde_json::json!({"error": {"code": 500, "message": words}}).to_string(),
+    );
+    assert_eq!((error.code, error.retryable), (ErrorCode::BadGeneration, true));
+}
+
+#[test]
+fn a_picture_that_may_pass_the_next_time_is_sent_again_first() {
+    let words = "Unable to process input image. Please retry your request.";
+    let refused = error(400, &serde_json::json!({"error": {"message": words}}).to_string());
+    assert_eq!(
+        (refused.refused, refused.retryable),
+        (Some(RequestPart::Media), true)
+    );
+}

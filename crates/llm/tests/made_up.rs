@@ -388,6 +388,8 @@ fn refusals_and_reasons() {
             StopReason::Refusal,
         ),
         (json!({"refusal": "I cannot."}), "stop", StopReason::Refusal),
+        (json!({"content": "x"}), "SAFETY", StopReason::Refusal),
+        (json!({}), "PROHIBITED_CONTENT", StopReason::Refusal),
         (json!({"content": "x"}), "length", StopReason::MaxTokens),
         (json!({"content": "x"}), "model_length", StopReason::ContextWindow),
         (json!({"content": "x"}), "stop", StopReason::EndTurn),
@@ -831,4 +833,121 @@ fn what_gemini_wants_back_with_a_call_is_sent_back_to_it_alone() {
     };
     assert_eq!(sent("gemini-3-pro"), extra);
     assert_eq!(sent("other"), Value::Null);
+}
+
+#[test]
+fn a_name_in_pieces_or_again_and_again_is_one_name() {
+    let named = |pieces: &[(&str, &str)]| {
+        let piece = |(name, arguments): &(&str, &str)| {
+            chat(
+                json!({"tool_calls": [{"index": 0, "id": "a", "function": {"name": name, "arguments": arguments}}]}),
+            )
+        };
+        let chunks: Vec<Value> = pieces.iter().map(piece).chain([chat_end("tool_calls")]).collect();
+        let (events, result) = decode(Api::OpenaiChat, [sse(&chunks).as_bytes()]);
+        result.expect("the stream is whole");
+        let call = events.iter().find_map(|event| match event {
+            EnvironmentEvent::ToolCall(call) => Some((call.name.clone(), call.input.clone())),
+            _ => None,
+        });
+        call.expect("a call")
+    };
+    let whole = ("bash".to_owned(), json!({"command": "x"}));
+    let all = r#"{"command":"x"}"#;
+    assert_eq!(named(&[("ba", ""), ("sh", all)]), whole);
+    assert_eq!(named(&[("ba", ""), ("bash", all)]), whole);
+    assert_eq!(named(&[("bash", ""), ("bash", all)]), whole);
+    assert_eq!(named(&[("bash", &all[..8]), ("bash", &all[8..])]), whole);
+    assert_eq!(named(&[("bash", &all[..8]), ("", &all[8..])]), whole);
+}
+
+#[test]
+fn a_message_in_the_place_of_a_delta_is_the_answer() {
+    let whole = json!({"id": "x", "choices": [{"index": 0, "message": {"role": "assistant", "content": "whole"}, "finish_reason": "stop"}]});
+    let text = |chunks: &[Value]| {
+        let (events, result) = decode(Api::OpenaiChat, [sse(chunks).as_bytes()]);
+        result.expect("the stream is whole");
+        accumulate(&events).message.text()
+    };
+    assert_eq!(text(std::slice::from_ref(&whole)), "whole");
+    assert_eq!(
+        text(&[chat(json!({"content": "whole"})), whole]),
+        "whole",
+        "not twice"
+    );
+}
+
+#[test]
+fn a_call_of_a_function_is_the_call_of_a_tool() {
+    let chunks = [
+        chat(json!({"function_call": {"name": "bash", "arguments": "{\"command\""}})),
+        chat(json!({"function_call": {"arguments": ":\"x\"}"}})),
+        chat_end("function_call"),
+    ];
+    let (events, result) = decode(Api::OpenaiChat, [sse(&chunks).as_bytes()]);
+    result.expect("the stream is whole");
+    let answer = accumulate(&events);
+    assert_eq!(answer.stop_reason, StopReason::ToolUse);
+    let [ContentPart::ToolCall(call)] = &answer.message.content[..] else {
+        panic!("{:?}", answer.message);
+    };
+    assert_eq!(
+        (call.name.as_str(), &call.input),
+        ("bash", &json!({"command": "x"}))
+    );
+}
+
+#[test]
+fn a_character_in_two_events_is_whole() {
+    let stream = |second: &str| {
+        let first = r#"{"choices":[{"index":0,"delta":{"content":"smile \ud83d"}}]}"#;
+        let second = format!(r#"{{"choices":[{{"index":0,"delta":{{"content":"{second}"}}}}]}}"#);
+        format!("data: {first}\n\ndata: {second}\n\n{}", sse(&[chat_end("stop")]))
+    };
+    for (second, text) in [("\\ude00!", "smile \u{1f600}!"), ("and on", "smile and on")] {
+        let (events, result) = decode(Api::OpenaiChat, [stream(second).as_bytes()]);
+        result.expect("the stream is whole");
+        assert_eq!(accumulate(&events).message.text(), text);
+    }
+}
+
+#[test]
+fn a_byte_order_mark_is_no_part_of_the_answer() {
+    let stream = sse(&[chat(json!({"content": "hi"})), chat_end("stop")]);
+    let marked = format!("\u{feff}{stream}");
+    for pieces in [vec![marked.as_bytes()], marked.as_bytes().chunks(1).collect()] {
+        let (events, result) = decode(Api::OpenaiChat, pieces);
+        result.expect("the stream is whole");
+        assert_eq!(accumulate(&events).message.text(), "hi");
+    }
+    let mut events = Vec::new();
+    decode_body(Api::OpenaiChat, context(), marked.as_bytes(), &mut events).expect("it is a stream");
+    assert_eq!(accumulate(&events).message.text(), "hi");
+    let body =
+        "\u{feff}{\"choices\":[{\"index\":0,\"message\":{\"content\":\"hi\"},\"finish_reason\":\"stop\"}]}";
+    let mut events = Vec::new();
+    decode_body(Api::OpenaiChat, context(), body.as_bytes(), &mut events).expect("it is an answer");
+    assert_eq!(accumulate(&events).message.text(), "hi");
+}
+
+#[test]
+fn what_a_gateway_charges_is_said() {
+    let cost = |usage: Value| {
+        let chunk = json!({"id": "x", "choices": [], "usage": usage});
+        let (events, _) = decode(Api::OpenaiChat, [sse(&[chat_end("stop"), chunk]).as_bytes()]);
+        accumulate(&events).usage.reported_cost.0
+    };
+    let details = json!({"upstream_inference_cost": 0.02});
+    assert_eq!(
+        cost(json!({"prompt_tokens": 1, "cost": 0.0015, "cost_details": details})),
+        1_500_000
+    );
+    assert_eq!(
+        cost(json!({"cost": 0.001, "is_byok": true, "cost_details": details})),
+        21_000_000
+    );
+    assert_eq!(cost(json!({"cost": {"total_cost": 0.003}})), 3_000_000);
+    for odd in [json!(-1), json!("much"), json!(null), json!(1e300), json!([])] {
+        assert_eq!(cost(json!({"prompt_tokens": 1, "cost": odd})), 0);
+    }
 }

@@ -777,3 +777,64 @@ fn a_plain_request_with_tools_has_no_effort() {
     request.tools = [].into();
     assert!(built(&request).get("reasoning_effort").is_none());
 }
+
+/// A request for a summary.
+fn to_condense(model: &str) -> ModelRequest {
+    let mut asked = request(model, vec![user("a long transcript")]);
+    asked.messages = vec![Arc::new(Message {
+        message_id: "msg_to_condense_1_9".into(),
+        ..(*asked.messages[0]).clone()
+    })];
+    asked.tools = [].into();
+    asked
+}
+
+#[test]
+fn a_request_for_a_summary_is_not_written_into_the_cache() {
+    for model in ["claude-sonnet-5-5", "openrouter/anthropic/claude-sonnet-5-5", GPT] {
+        let body = built(&to_condense(model)).to_string();
+        assert!(!body.contains("cache"), "{model}: {body}");
+    }
+}
+
+#[test]
+fn the_calls_of_a_conversation_with_openai_have_a_key_of_their_own() {
+    let named = |id: &str| {
+        Arc::new(Message {
+            message_id: id.into(),
+            ..(*user("hi")).clone()
+        })
+    };
+    let key = |model: &str, messages: Vec<Arc<Message>>| {
+        let key = built(&request(model, messages))["prompt_cache_key"].clone();
+        key.as_str().map(str::to_owned)
+    };
+    let first = key(GPT, vec![named("msg_one")]).expect("a key");
+    assert!(first.len() <= 64 && !first.contains("one"), "{first}");
+    let later = vec![named("msg_left_out"), named("msg_one"), named("msg_two")];
+    assert_eq!(
+        key(GPT, later).as_ref(),
+        Some(&first),
+        "as long as the conversation lasts"
+    );
+    assert_ne!(key(GPT, vec![named("msg_two")]).as_ref(), Some(&first));
+    for elsewhere in [
+        "openrouter/openai/gpt-5.6-terra",
+        "groq/made-up",
+        "ollama/made-up",
+        "claude-sonnet-5-5",
+    ] {
+        assert_eq!(key(elsewhere, vec![named("msg_one")]), None, "{elsewhere}");
+    }
+    let mut plain = request(GPT, vec![named("msg_one")]);
+    plain.plain = true;
+    assert!(built(&plain).get("prompt_cache_key").is_none());
+    let moved = Catalog::builtin()
+        .with_base_url("openai", "http://localhost:1/v1")
+        .expect("it is known");
+    let model = moved.resolve(GPT).expect("it is known");
+    assert!(
+        !moved.wire_options(&model).chat.prompt_cache_key,
+        "other servers refuse it"
+    );
+}

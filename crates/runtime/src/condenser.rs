@@ -1,12 +1,15 @@
 //! The effector that has summaries written: it asks a model as any call is asked, and says what came of it as one fact. What
 //! the model writes word by word is nobody's answer, so it is not part of the session; what it cost is.
+//!
+//! Where the conversation fits without the summary, a model that is away is tried again once, shortly, and not waited for: the run goes
+//! on, and asks for one later.
 
 use std::sync::Arc;
 
 use agentx_agent::estimate_text;
 use agentx_types::{
-    Action, ActionBody, Assembler, CallModel, Condense, CondensingFailed, ContextCondensed, EffectBill,
-    EnvironmentEvent, ModelRequest, StopReason, Usage,
+    Action, ActionBody, Assembler, AttemptFailed, CallModel, Condense, CondensingFailed, ContextCondensed,
+    EffectBill, EnvironmentEvent, ModelRequest, StopReason, Usage,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -16,6 +19,9 @@ use crate::{BoxFuture, Effector, EventSink, Overheard};
 const AROUND: u64 = 64;
 /// Tokens for what a model reasons before it writes one.
 const REASONING: u64 = 8_192;
+/// A summary that the conversation fits without is not asked for again after so many attempts, or a longer pause than this.
+const ATTEMPTS: u32 = 2;
+const LONGEST_PAUSE_MS: u64 = 2_000;
 /// The code of a summary that reached its longest length.
 const CUT_OFF: &str = "cut_off";
 
@@ -87,6 +93,7 @@ async fn ask_once(
     cancel: CancellationToken,
 ) -> Answered {
     let model = request.model.id.clone();
+    let is_brief = matches!(&action.body, ActionBody::Condense(condense) if condense.fits_without);
     let call = Arc::new(Action {
         body: ActionBody::CallModel(CallModel {
             request: Arc::new(request),
@@ -98,7 +105,7 @@ async fn ask_once(
     heard.assembler.asks(&model);
     let mut asked = Overheard::of(&**models, call, events.session_id().cloned(), cancel);
     while let Some(event) = asked.next().await {
-        if let Some(answered) = heard.hear(event, events).await {
+        if let Some(answered) = heard.hear(event, events, is_brief).await {
             return answered;
         }
     }
@@ -123,6 +130,12 @@ fn with_room(condense: &Condense, room: u64) -> ModelRequest {
     request
 }
 
+/// Whether another attempt follows that is not worth waiting for.
+fn waits_long(failed: &AttemptFailed) -> bool {
+    let pause = failed.retry_in_ms;
+    pause.is_some_and(|pause| pause > LONGEST_PAUSE_MS || failed.attempt >= ATTEMPTS)
+}
+
 /// What has been heard of a model.
 #[derive(Default)]
 struct Listening {
@@ -132,8 +145,16 @@ struct Listening {
 
 impl Listening {
     /// Takes the next event; says what the model came to, where that was the last.
-    async fn hear(&mut self, event: EnvironmentEvent, events: &EventSink) -> Option<Answered> {
+    async fn hear(
+        &mut self,
+        event: EnvironmentEvent,
+        events: &EventSink,
+        is_brief: bool,
+    ) -> Option<Answered> {
         match event {
+            EnvironmentEvent::AttemptFailed(failed) if is_brief && waits_long(&failed) => {
+                Some(self.came_to(Err((failed.code, failed.message))))
+            }
             EnvironmentEvent::AttemptFailed(failed) => {
                 // That it takes longer is told; that it came to nothing is told by the last word.
                 if failed.retry_in_ms.is_some() {

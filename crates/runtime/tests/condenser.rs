@@ -6,13 +6,14 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use agentx_runtime::{
-    AgentEventBus, Condenser, ContextWish, Delivery, DriverParts, Effector, OpenRequest, RuntimeError,
-    Session, SessionIds, SystemBus, UserInput, View, open_session,
+    AgentEventBus, BoxFuture, Condenser, ContextWish, Delivery, DriverParts, Effector, EventSink,
+    OpenRequest, Overheard, RuntimeError, Session, SessionIds, SystemBus, UserInput, View, open_session,
 };
 use agentx_testing::{Answer, Gate, MemoryLog, ScriptedModel, SimulatedClock, fixture};
 use agentx_types::{
-    ActionKind, AgentConfig, ContentPart, ContextChange, EnvironmentEvent, OwnerId, RuntimeEvent, SessionId,
-    StopReason, Vocabulary as _,
+    Action, ActionBody, ActionId, ActionKind, AgentConfig, AttemptFailed, Condense, ContentPart,
+    ContextChange, EnvironmentEvent, ModelRequest, OwnerId, RuntimeEvent, SessionId, StopReason,
+    Vocabulary as _,
 };
 
 struct World {
@@ -226,4 +227,89 @@ async fn it_can_be_stopped() {
     let failed = |event: &RuntimeEvent| matches!(event, RuntimeEvent::ContextChanged(changed) if matches!(&changed.change, ContextChange::Failed { code, .. } if code == "interrupted"));
     world.until(seq, failed).await;
     world.say("go on").await;
+}
+
+/// A model that is away, and would be tried again without end.
+struct Away(u64);
+
+impl Effector for Away {
+    fn perform(
+        &self,
+        _: Arc<Action>,
+        events: EventSink,
+        _: tokio_util::sync::CancellationToken,
+    ) -> BoxFuture<'static, ()> {
+        let pause = self.0;
+        Box::pin(async move {
+            for attempt in 1.. {
+                let failed = AttemptFailed {
+                    attempt,
+                    code: "overloaded".into(),
+                    message: "made up: try later".into(),
+                    status: Some(503),
+                    retry_in_ms: Some(pause),
+                    gives_up_in_ms: None,
+                    overflow: None,
+                    refused: None,
+                    longest_answer: None,
+                };
+                if attempt > 10 {
+                    return;
+                }
+                events.emit(failed).await;
+            }
+        })
+    }
+}
+
+/// The tags of what is said of a summary whose model is away.
+async fn away(fits_without: bool, pause: u64) -> Vec<&'static str> {
+    let request = ModelRequest {
+        model: fixture::config().model,
+        params: Default::default(),
+        system: Vec::new(),
+        messages: Vec::new(),
+        tools: Arc::from([]),
+        plain: false,
+        turns: false,
+    };
+    let condense = Condense {
+        from_seq: 1,
+        to_seq: 2,
+        kept: Vec::new(),
+        tokens: 100,
+        request: Arc::new(request),
+        fits_without,
+    };
+    let action = Arc::new(Action {
+        action_id: ActionId::with_suffix("1"),
+        agent_state_id: fixture::agent_state_id(),
+        run_id: None,
+        body: ActionBody::Condense(condense),
+    });
+    let condenser = Condenser::new(Arc::new(Away(pause)));
+    let mut heard = Overheard::of(&condenser, action, None, Default::default());
+    let mut tags = Vec::new();
+    while let Some(event) = heard.next().await {
+        tags.push(match event {
+            EnvironmentEvent::AttemptFailed(_) => "again",
+            EnvironmentEvent::CondensingFailed(failed) if failed.code == "overloaded" => "failed",
+            other => panic!("{other:?}"),
+        });
+        if tags.len() > 5 {
+            break;
+        }
+    }
+    tags
+}
+
+#[tokio::test]
+async fn a_summary_that_the_conversation_fits_without_is_not_waited_for() {
+    assert_eq!(away(true, 500).await, ["again", "failed"]);
+    assert_eq!(
+        away(true, 30_000).await,
+        ["failed"],
+        "a long pause is not worth it"
+    );
+    assert_eq!(away(false, 500).await, ["again"; 6], "without it nothing goes on");
 }

@@ -11,6 +11,13 @@ use crate::{EffectBill, MessageId, ModelRequest, ModelSpec, RequestPart};
 /// What the id of the message begins with that asks for a summary, behind the prefix of its kind.
 pub const TO_CONDENSE: &str = "to_condense_";
 
+impl ModelRequest {
+    /// Whether it asks for a summary: one message that no later request begins with.
+    pub fn asks_for_summary(&self) -> bool {
+        matches!(&self.messages[..], [asked] if asked.message_id.as_str().contains(TO_CONDENSE))
+    }
+}
+
 /// When and how an agent's conversation is condensed. An agent without it never condenses by itself.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -54,6 +61,9 @@ pub struct Condense {
     pub tokens: u64,
     /// What the model is asked.
     pub request: Arc<ModelRequest>,
+    /// Whether the next request of the conversation fits into the model without it, too: a model that is away is then not waited for.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub fits_without: bool,
 }
 
 payloads! {

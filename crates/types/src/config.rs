@@ -145,6 +145,9 @@ pub struct ServerRules {
 /// - From 7 on, rules that deny or ask, the guard and this number reach the agents below at once when they change for one above.
 /// - From 7 on, a command that is given input is asked about beside a rule that denies or asks, unless its program is known to take
 ///   input for data; short options of such a rule count in any order and grouping.
+/// - From 7 on, a run whose answer the model declined fails. A request that is refused without a reason is sent once more before it is
+///   changed, all changes that were in vain are taken back, and pictures are left out only for the model that refused them.
+/// - From 7 on, a summary that the conversation fits without is not waited for, and none is asked for in the rounds after one failed.
 pub const RULES_VERSION: u32 = 7;
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands it over so")]

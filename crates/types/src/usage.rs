@@ -26,6 +26,9 @@ pub struct Usage {
     /// reports no usage.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub estimated_tokens: u64,
+    /// What the provider itself says that it charges; 0 where it says nothing. It counts where nobody knows the model's prices.
+    #[serde(default, skip_serializing_if = "NanoUsd::is_nothing")]
+    pub reported_cost: NanoUsd,
 }
 
 fn is_zero(n: &u64) -> bool {
@@ -59,6 +62,7 @@ impl AddAssign for Usage {
         self.cache_write_tokens = self.cache_write_tokens.saturating_add(other.cache_write_tokens);
         self.reasoning_tokens = self.reasoning_tokens.saturating_add(other.reasoning_tokens);
         self.estimated_tokens = self.estimated_tokens.saturating_add(other.estimated_tokens);
+        self.reported_cost += other.reported_cost;
     }
 }
 
@@ -69,6 +73,10 @@ impl AddAssign for Usage {
 pub struct NanoUsd(pub u64);
 
 impl NanoUsd {
+    fn is_nothing(&self) -> bool {
+        self.0 == 0
+    }
+
     /// From dollars; negative and non-finite amounts become 0.
     pub fn from_usd(usd: f64) -> Self {
         Self((usd * 1e9).round() as u64)
@@ -121,7 +129,7 @@ pub struct LongPrices {
 }
 
 impl Prices {
-    /// What one call with this usage costs. (Several are added up one by one: which prices hold is a matter of each.)
+    /// What one call with this usage costs: at these prices, or where there are none, as the provider itself says. (Several are added up one by one: which prices hold is a matter of each.)
     ///
     /// ```
     /// use agentx_types::{NanoUsd, Prices, Usage};
@@ -130,6 +138,9 @@ impl Prices {
     /// assert_eq!(prices.cost(&usage), NanoUsd(4_500_000)); // 0.0045 dollars
     /// ```
     pub fn cost(&self, usage: &Usage) -> NanoUsd {
+        if *self == Self::default() {
+            return usage.reported_cost;
+        }
         let [input, output, cache_read, cache_write] = match self.long {
             Some(long) if usage.read_tokens() > long.over_tokens => {
                 [long.input, long.output, long.cache_read, long.cache_write]

@@ -12,7 +12,7 @@ use agentx::runtime::{AgentOrigin, NamedAgent, RuntimeError};
 use agentx::types::{AgentConfig, AgentKind};
 
 use crate::args::{AgentArgs, AgentKindArg, AgentsCommand, Global, NewAgentArgs};
-use crate::cmd::{only_here, with_runtime};
+use crate::cmd::{only_here, parameter_names, with_runtime};
 use crate::compose::Place;
 use crate::console::Console;
 use crate::error::CliError;
@@ -199,6 +199,19 @@ async fn notes(place: &Place, library: &Library, console: &mut Console) {
         let path = visible(&passed.path.to_string_lossy());
         let why = visible(&passed.why.to_string());
         console.say(&format!("note: {path} is not read: {why}\n"));
+    }
+    for (name, tool) in file_tools(library) {
+        let refused = parameter_names::refused(&tool.definition.input_schema());
+        if !refused.is_empty() {
+            let (file, names) = (
+                visible(&tool.file.to_string_lossy()),
+                visible(&format!("{refused:?}")),
+            );
+            console.say(&format!(
+                "note: {file}: Anthropic refuses these names of parameters of {}: {names}; it takes 1 to 64 of a-z, A-Z, 0-9, _, . and -\n",
+                visible(&name)
+            ));
+        }
     }
     let wrong: BTreeSet<&Path> = place.mistakes().iter().map(|one| one.file.as_path()).collect();
     // What one machine has another may lack: a model, a variable. Of what mistakes keep from being used they say why.

@@ -17,6 +17,7 @@ pub(crate) mod identity;
 pub(crate) mod manual;
 pub(crate) mod mirror;
 pub(crate) mod models;
+mod parameter_names;
 pub(crate) mod replay;
 pub(crate) mod rewind;
 pub(crate) mod run;

@@ -82,6 +82,7 @@ impl RunResult {
             cache_write_tokens: less(after.usage.cache_write_tokens, before.usage.cache_write_tokens),
             reasoning_tokens: less(after.usage.reasoning_tokens, before.usage.reasoning_tokens),
             estimated_tokens: less(after.usage.estimated_tokens, before.usage.estimated_tokens),
+            reported_cost: NanoUsd(less(after.usage.reported_cost.0, before.usage.reported_cost.0)),
         };
         self.cost = NanoUsd(less(after.cost.0, before.cost.0));
     }

@@ -63,8 +63,8 @@ pub(crate) struct Transcript {
     answers: bool,
     /// Whether an answer has begun, and neither words nor calls of it came.
     is_wordless: bool,
-    /// An answer ended so. It is told when the run ends with it: that of a router is no words to anybody, and its run goes on.
-    said_nothing: bool,
+    /// What an answer that ended lacks. It is told when the run ends with it: a router's answer has no words, and its run goes on.
+    lacks: Option<&'static str>,
     /// Whoever has this says himself how the run failed.
     silent_end: bool,
     /// What the last run cost, where that is told after it.
@@ -216,10 +216,10 @@ impl Transcript {
             RuntimeEvent::ContextChanged(changed) => self.context_changed(&changed.change),
             RuntimeEvent::RunStarted(_) => self.turn = None,
             RuntimeEvent::TurnResponse(turn) if self.costs => self.turn = Some(turn.clone()),
-            RuntimeEvent::RunStatusChanged(_) => self.said_nothing = false,
+            RuntimeEvent::RunStatusChanged(_) => self.lacks = None,
             RuntimeEvent::RunFinished(end) => {
-                if std::mem::take(&mut self.said_nothing) {
-                    self.warn_of_answer("the model said nothing");
+                if let Some(what) = self.lacks.take() {
+                    self.warn_of_answer(what);
                 }
                 self.run_end(end.status, end.reason.as_deref());
                 self.tell_cost();
@@ -243,16 +243,15 @@ impl Transcript {
         // What broke off is told by the error that follows, or else by the answer that is begun again.
         self.answers &= why == StopReason::Broken;
         self.end_line();
-        let told = match why {
-            StopReason::MaxTokens => "the answer is cut off: it reached its longest length",
-            StopReason::Refusal => context::DECLINED,
-            StopReason::EndTurn => {
-                self.said_nothing = self.is_wordless;
-                return;
+        self.lacks = match why {
+            StopReason::MaxTokens => {
+                return self.warn_of_answer("the answer is cut off: it reached its longest length");
             }
-            _ => return,
+            // Such a run fails and says why; those of earlier programs ended like any other.
+            StopReason::Refusal => Some(context::DECLINED),
+            StopReason::EndTurn if self.is_wordless => Some("the model said nothing"),
+            _ => None,
         };
-        self.warn_of_answer(told);
     }
 
     fn warn_of_answer(&mut self, what: &str) {

@@ -216,6 +216,20 @@ fn what_no_key_says_is_found_too() {
 }
 
 #[test]
+fn names_of_parameters_that_a_vendor_refuses_are_noted() {
+    let sandbox = Sandbox::new();
+    let odd = "name: odd\ndescription: d\nparams: { 'two words': string, fine: string }\nlua: return function() end\n";
+    sandbox.write("ws/.agentx/tools/odd.yaml", odd);
+    let ran = sandbox.run(&["tools", "check"]);
+    assert_eq!(ran.code, Some(0), "{ran}");
+    let told = crate::common::squeezed(&ran.stderr);
+    assert!(
+        told.contains("refuses these names of parameters of odd: [\"two words\"];"),
+        "{ran}"
+    );
+}
+
+#[test]
 fn what_a_script_says_while_it_is_tried_is_told_beside_its_result() {
     let sandbox = Sandbox::new();
     let script = "function invoke(ctx)

@@ -34,37 +34,88 @@ fn a_refused_key_and_a_refused_request_have_exits_of_their_own() {
     }
 }
 
+/// A made-up answer of Claude that ends for this reason.
+fn claude_ends(why: &str) -> String {
+    format!(
+        r#"{{"type":"message","id":"msg_1","role":"assistant","model":"m","content":[{{"type":"text","text":"half of"}}],"stop_reason":"{why}","usage":{{"input_tokens":1,"output_tokens":2}}}}"#
+    )
+}
+
 #[test]
-fn an_answer_that_is_cut_off_or_declined_says_so_to_people_and_programs() {
-    for (why, told) in [
-        ("max_tokens", "the answer is cut off"),
-        ("refusal", "the model declined"),
-    ] {
-        let body = format!(
-            r#"{{"type":"message","id":"msg_1","role":"assistant","model":"m","content":[{{"type":"text","text":"half of"}}],"stop_reason":"{why}","usage":{{"input_tokens":1,"output_tokens":2}}}}"#
-        );
+fn an_answer_that_is_cut_off_says_so_to_people_and_programs() {
+    let why = "max_tokens";
+    let told = "the answer is cut off";
+    let sandbox = Sandbox::new()
+        .env("ANTHROPIC_API_KEY", "sk-test")
+        .env("ANTHROPIC_BASE_URL", &answering("200 OK", claude_ends(why)));
+    let ran = sandbox.run(&[
+        "run",
+        "--model",
+        "opus",
+        "--max-cost",
+        "1",
+        "--output-format",
+        "json",
+        "hello",
+    ]);
+    assert_eq!(ran.code, Some(0), "{ran}");
+    assert!(!ran.stderr.contains("costs"), "it has a price: {ran}");
+    assert_eq!(ran.result()["text"], "half of", "{ran}");
+    assert!(ran.result()["cost_usd"].as_f64() > Some(0.0), "{ran}");
+    assert_eq!(ran.result()["stop_reason"], why, "{ran}");
+    assert!(ran.stderr.contains(told), "{ran}");
+    let ran = sandbox.run(&["run", "--quiet", "--model", "opus", "hello"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), "half of\n"), "{ran}");
+    assert!(ran.stderr.contains(told), "{ran}");
+}
+
+#[test]
+fn a_declined_answer_fails_the_run_in_every_format_and_the_next_run_goes_on() {
+    let chat = |finish: &str, message: &str| {
+        format!(
+            r#"{{"choices":[{{"index":0,"message":{message},"finish_reason":"{finish}"}}],"usage":{{"prompt_tokens":1,"completion_tokens":2}}}}"#
+        )
+    };
+    let half = r#"{"role":"assistant","content":"half of"}"#;
+    let cases = [
+        ("opus", "ANTHROPIC_BASE_URL", claude_ends("refusal")),
+        ("openai/made-up", "OPENAI_BASE_URL", chat("content_filter", half)),
+        ("openai/made-up", "OPENAI_BASE_URL", chat("SAFETY", half)),
+        (
+            "openai/made-up",
+            "OPENAI_BASE_URL",
+            chat(
+                "stop",
+                r#"{"role":"assistant","content":null,"refusal":"I cannot."}"#,
+            ),
+        ),
+    ];
+    for (model, variable, body) in cases {
         let sandbox = Sandbox::new()
             .env("ANTHROPIC_API_KEY", "sk-test")
-            .env("ANTHROPIC_BASE_URL", &answering("200 OK", body));
-        let ran = sandbox.run(&[
-            "run",
-            "--model",
-            "opus",
-            "--max-cost",
-            "1",
-            "--output-format",
-            "json",
-            "hello",
-        ]);
-        assert_eq!(ran.code, Some(0), "{ran}");
-        assert!(!ran.stderr.contains("costs"), "it has a price: {ran}");
-        assert_eq!(ran.result()["text"], "half of", "{ran}");
-        assert!(ran.result()["cost_usd"].as_f64() > Some(0.0), "{ran}");
-        assert_eq!(ran.result()["stop_reason"], why, "{ran}");
-        assert!(ran.stderr.contains(told), "{ran}");
-        let ran = sandbox.run(&["run", "--quiet", "--model", "opus", "hello"]);
-        assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), "half of\n"), "{ran}");
-        assert!(ran.stderr.contains(told), "{ran}");
+            .env(variable, &answering("200 OK", body));
+        let run = |format: &str| {
+            let ran = sandbox.run(&[
+                "run",
+                "--model",
+                model,
+                "--output-format",
+                format,
+                "made up and bad",
+            ]);
+            assert_eq!(ran.code, Some(5), "{model} {format}: {ran}");
+            ran
+        };
+        for format in ["json", "stream-json"] {
+            let result = run(format).result();
+            assert_eq!(result["status"], "failed", "{result}");
+            assert_eq!(result["error"]["kind"], "content_filter", "{result}");
+            assert_eq!(result["stop_reason"], "refusal", "{result}");
+        }
+        let told = run("text").stderr;
+        assert_eq!(told.matches("declined to answer").count(), 1, "{told}");
+        let quiet = sandbox.run(&["run", "--quiet", "--model", model, "hello"]);
+        assert_eq!((quiet.code, quiet.stdout.as_str()), (Some(5), ""), "{quiet}");
     }
 }
 

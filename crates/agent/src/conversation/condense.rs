@@ -72,9 +72,13 @@ impl Conversation {
     /// Whether so many percent of the window are in use, or the next request would not fit.
     fn is_full(&mut self, config: &AgentConfig, percent: u64) -> bool {
         let share = config.model.context_window.saturating_mul(percent) / 100;
-        let room = room(config);
+        self.in_use(config) >= share.min(room(config)) || !self.fits(config)
+    }
+
+    /// Whether the next request fits into the model as it is.
+    pub(crate) fn fits(&mut self, config: &AgentConfig) -> bool {
         let size = self.size(config);
-        self.in_use(config) >= share.min(room) || self.corrected(size) > room
+        self.corrected(size) <= room(config)
     }
 
     /// What can be condensed so that at least a tenth of what is sent may become free.

@@ -8,6 +8,7 @@ mod declined;
 mod estimate;
 mod guess;
 mod learn;
+mod other_models;
 mod refused_tools;
 mod repair;
 mod shorten;
@@ -175,7 +176,7 @@ impl Conversation {
         let is_other =
             (&before.model.id, &before.model.provider) != (&config.model.id, &config.model.provider);
         if is_other {
-            self.repairs.another_model();
+            self.another_model(&before.model, config);
         }
         self.repairs.tools_changed(&before.tools, &config.tools);
         let before = self.fixed(before).clone();
@@ -229,7 +230,7 @@ impl Conversation {
         if changed {
             self.beginning_changed(config);
         }
-        self.begin_anew();
+        self.begin_anew(config);
         self.asked_tokens = fixed.saturating_add(self.tokens_in_window());
         self.asked_entries = self.entries.len();
     }

@@ -14,12 +14,16 @@ use agentx_types::{
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::other_models::MediaOf;
 use super::{Conversation, Entry};
 
 /// The API whose thinking is signed and looked at again. Others want it back as it was, or not at all: their codecs know.
 const SIGNS_THINKING: &str = "anthropic";
 /// Characters of a call's arguments where it is told in plain text.
 const INPUT_CHARS: usize = 2_000;
+
+/// The rules of agents of this version and later send a request once more before they change it, and put back all that was in vain.
+const SINCE_UNCHANGED: u32 = 7;
 
 /// The event up to which a part is left out of requests; 0 if nothing is left out.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -28,40 +32,33 @@ pub(super) struct Repairs {
     /// Thinking.
     pub(super) thinking: u64,
     /// Pictures and other media.
-    media: u64,
+    pub(super) media: u64,
     /// The events of single messages whose pictures and other media are left out: those that came last when something was refused.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    media_of: Vec<u64>,
+    pub(super) media_of: Vec<u64>,
+    /// What other models of the session refused of pictures: see [`super::other_models`].
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) media_of_others: Vec<MediaOf>,
     /// Calls and results as such.
-    tool_calls: u64,
+    pub(super) tool_calls: u64,
     /// Whether settings are left out that a server may not know.
     pub(super) plain: bool,
     /// Whether nobody but a person and the assistant speaks, in turns.
     pub(super) roles: bool,
     /// How many tokens an answer may have at most; 0 where the server is to decide.
     #[serde(skip_serializing_if = "Option::is_none")]
-    answer: Option<u64>,
+    pub(super) answer: Option<u64>,
     /// Tools that are not on offer, by name: see [`super::refused_tools`].
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) tools: Vec<String>,
 }
 
 /// Up to the end, what is still to come included.
-const ALL: u64 = u64::MAX;
+pub(super) const ALL: u64 = u64::MAX;
 
 impl Repairs {
     pub(super) fn is_nothing(&self) -> bool {
         *self == Self::default()
-    }
-
-    /// Another model is asked from now on: its template may know what that of the last one did not.
-    pub(super) fn another_model(&mut self) {
-        self.roles = false;
-        self.answer = None;
-        self.tools.clear();
-        if self.tool_calls == ALL {
-            self.tool_calls = 0;
-        }
     }
 
     fn leaves_out_media(&self, seq: u64) -> bool {
@@ -111,15 +108,23 @@ impl Conversation {
         self.begins_anew |= keeps;
     }
 
-    /// A model is asked now: all thinking so far is left out where what stands before it has changed.
-    pub(super) fn begin_anew(&mut self) {
+    /// A model is asked now: all thinking so far is left out where what stands before it has changed, whatever is put back later.
+    pub(super) fn begin_anew(&mut self, config: &AgentConfig) {
         if std::mem::take(&mut self.begins_anew) {
             self.repairs.thinking = self.latest();
+            if let Some(before) = &mut self.before_repairs
+                && config.rules_version >= SINCE_UNCHANGED
+            {
+                before.thinking = self.repairs.thinking;
+            }
         }
     }
 
     /// The provider refuses the form of the last request: makes the next one plainer, and says what it is without. `None` where
     /// nothing is left that could be changed: then what was changed in vain is as it was.
+    ///
+    /// Where a refusal names nothing, the request is sent once more as it was, before anything changes for good: gateways answer 400 to
+    /// what passes, with a page or without a word.
     ///
     /// Each part is left out once. What comes after that is sent as it is, so this ends. `answer` is how many tokens the provider lets
     /// an answer have, where it refuses the longest answer and says so.
@@ -137,6 +142,9 @@ impl Conversation {
             RequestPart::ToolCalls,
         ];
         const OF_ROLES: [RequestPart; 2] = [RequestPart::Roles, RequestPart::ToolCalls];
+        if self.asks_unchanged(refused, config) {
+            return Some(RequestPart::Unknown);
+        }
         let latest = self.latest();
         let parts = match refused {
             RequestPart::Roles => &OF_ROLES[..],
@@ -167,11 +175,27 @@ impl Conversation {
             Some(RequestPart::Tools | RequestPart::Unknown) | None => {
                 let thinking = self.repairs.thinking;
                 let before = self.before_repairs.take().unwrap_or_default();
-                self.repairs = Repairs { thinking, ..before };
+                if config.rules_version >= SINCE_UNCHANGED {
+                    self.repairs = before;
+                    self.fixed.clear();
+                } else {
+                    self.repairs = Repairs { thinking, ..before };
+                }
             }
         }
         self.counted = None;
         part
+    }
+
+    /// Whether the request is to be sent once more as it was: it was refused without a word about why, for the first time since a model
+    /// has answered.
+    fn asks_unchanged(&mut self, refused: RequestPart, config: &AgentConfig) -> bool {
+        let is_first = refused == RequestPart::Unknown && self.before_repairs.is_none();
+        let unchanged = is_first && config.rules_version >= SINCE_UNCHANGED;
+        if unchanged {
+            self.before_repairs = Some(self.repairs.clone());
+        }
+        unchanged
     }
 
     /// A model has answered: what was sent last is what it takes.

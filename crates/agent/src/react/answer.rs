@@ -66,6 +66,9 @@ impl ReactAgent {
         self.leave_out_declined();
         if self.course.inputs.has_steering() {
             self.go_on_after_steering(step);
+        } else if let (StopReason::Refusal, Some(why), 7..) = (reason, why, self.config.rules_version) {
+            // No program may take a refusal for an answer.
+            self.fail("content_filter", why, step);
         } else {
             self.finish_run(RunStatus::Completed, why.map(str::to_owned), step);
         }

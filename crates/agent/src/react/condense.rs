@@ -22,6 +22,16 @@ const DECISIONS: usize = 40;
 /// Characters of each.
 const DECISION_CHARS: usize = 300;
 
+/// The rules of agents of this version and later do not wait for summaries that the conversation fits without.
+const SINCE_RESTS: u32 = 7;
+/// For how many model calls no summary is asked for after one failed: its model may be away for long.
+const ROUNDS_TO_REST: u32 = 8;
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks with a reference")]
+fn is_zero(number: &u32) -> bool {
+    *number == 0
+}
+
 /// What is under way of it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Condenser {
@@ -34,6 +44,9 @@ pub(crate) struct Condenser {
     /// What the last model call that did not fit has taught, and whether that was a smaller window.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) learned: Option<bool>,
+    /// For how many more model calls no summary is asked for while the conversation fits: the last one failed.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    rounds_to_rest: u32,
     /// What persons decided about calls: it holds whatever is condensed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     decisions: Vec<(u64, String)>,
@@ -81,6 +94,9 @@ impl ReactAgent {
         if self.condenser.under_way.is_some() || self.condense_as_wanted(step) {
             return true;
         }
+        if self.course.active().is_none() || self.rests_from_condensing() {
+            return false;
+        }
         let Some(run) = self.course.active() else {
             return false;
         };
@@ -92,6 +108,15 @@ impl ReactAgent {
             }
             None => false,
         }
+    }
+
+    /// Whether a summary has failed in one of the last rounds, and the next request fits without one.
+    fn rests_from_condensing(&mut self) -> bool {
+        let rests = self.condenser.rounds_to_rest > 0 && self.conversation.fits(&self.config);
+        if rests {
+            self.condenser.rounds_to_rest -= 1;
+        }
+        rests
     }
 
     /// Does what a person wants, if that still has to be done. `false` where nothing was asked.
@@ -135,12 +160,15 @@ impl ReactAgent {
             Why::Full | Why::Overflow(_) => None,
         };
         let request = summary::request(&self.config, part, instructions);
+        let rests = matches!(why, Why::Full) && self.config.rules_version >= SINCE_RESTS;
+        let fits_without = rests && self.conversation.fits(&self.config);
         let body = ActionBody::Condense(Condense {
             from_seq: part.range.from_seq,
             to_seq: part.range.to_seq,
             kept: part.kept.clone(),
             request: self.conversation.repaired(request).into(),
             tokens: part.range.tokens,
+            fits_without,
         });
         let run_id = self.course.active().map(|run| run.id.clone());
         let action_id = step.act_in(run_id, body);
@@ -167,6 +195,7 @@ impl ReactAgent {
         let decisions = self.condenser.decisions.iter().filter(|(seq, _)| in_range(seq));
         let mut decisions: Vec<String> = decisions.map(|(_, decision)| decision.clone()).collect();
         decisions.drain(..decisions.len().saturating_sub(DECISIONS));
+        self.condenser.rounds_to_rest = 0;
         match self.conversation.condense(step.seq, condensed, &decisions) {
             Some(range) => {
                 self.conversation.weigh(&range, &self.config);
@@ -196,6 +225,9 @@ impl ReactAgent {
             self.course.pay_for_tool(bill, step);
         }
         self.conversation.rest();
+        if self.config.rules_version >= SINCE_RESTS {
+            self.condenser.rounds_to_rest = ROUNDS_TO_REST;
+        }
         failed(&failure.code, &failure.message, step);
         match under_way.why {
             Why::Overflow(cause) if self.course.active().is_some_and(|run| run.pending.stop.is_none()) => {

@@ -98,6 +98,17 @@ fn reasons_that_end_a_run() {
 }
 
 #[test]
+fn a_declined_answer_fails_the_run_and_is_read_no_more() {
+    let mut session = Session::with(|config| config.rules_version = RULES_VERSION);
+    session.say("made up and bad");
+    session.model(stream([words("I cannot")], StopReason::Refusal));
+    let why = Some("the model declined to answer".to_owned());
+    assert_eq!(session.ends_of_runs(), [(RunStatus::Failed, why)]);
+    session.say("something else");
+    assert_eq!(session.sent(), ["user: something else"]);
+}
+
+#[test]
 fn an_empty_answer_ends_the_run_and_leaves_nothing_behind() {
     for blank in ["", "  \n"] {
         let mut session = Session::started(|_| {});

@@ -450,3 +450,38 @@ fn recall_finds_what_a_summary_stands_for() {
     assert!(session.sent().pop().unwrap().contains("There is no tool"));
     session.check_replay();
 }
+
+/// How many rounds pass until a summary is asked for again after one failed.
+fn rounds_after_a_failure(version: u32) -> usize {
+    let mut session = Session::started(|config| {
+        small(config);
+        config.model.context_window = 60_000;
+        config.rules_version = version;
+    });
+    for round in 0..100 {
+        if session.condense().is_some() {
+            break;
+        }
+        session.round(&format!("a{round}"), 1_000);
+    }
+    let (_, condense) = session.condense().expect("it is nearly full");
+    assert_eq!(condense.fits_without, version >= 7);
+    session.no_summary("overloaded");
+    let rounds = (0..20).take_while(|round| {
+        let waits = session.condense().is_none();
+        if waits {
+            session.round(&format!("b{round}"), 1_300);
+        }
+        waits
+    });
+    let rounds = rounds.count();
+    session.summary("In short.");
+    session.check_replay();
+    rounds
+}
+
+#[test]
+fn no_summary_is_asked_for_in_the_rounds_after_one_failed() {
+    let (now, before) = (rounds_after_a_failure(RULES_VERSION), rounds_after_a_failure(6));
+    assert!(now >= 6 && now > before, "{now} rounds, {before} before");
+}

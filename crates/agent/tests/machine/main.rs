@@ -55,6 +55,8 @@ mod stays;
 #[cfg(test)]
 mod stops;
 #[cfg(test)]
+mod stray;
+#[cfg(test)]
 mod streams;
 #[cfg(test)]
 mod tools;

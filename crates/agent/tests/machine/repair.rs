@@ -8,7 +8,7 @@ use crate::condensing::small;
 use crate::harness::*;
 
 /// A session that keeps the beginning of what it sends, of a model that signs what it thinks.
-fn keeping(config: &mut AgentConfig) {
+pub(crate) fn keeping(config: &mut AgentConfig) {
     small(config);
     config.model.api = Api::Anthropic;
     if let Some(condensing) = &mut config.condensing {
@@ -38,13 +38,13 @@ impl Session {
     }
 
     /// The same with a result of so many words.
-    fn thinking_round(&mut self, id: &str, words: usize) {
+    pub(crate) fn thinking_round(&mut self, id: &str, words: usize) {
         self.thinks_and_looks(id);
         self.result(id, &"word ".repeat(words));
     }
 
     /// The model call that is under way is refused for its form.
-    fn refused(&mut self, part: RequestPart) {
+    pub(crate) fn refused(&mut self, part: RequestPart) {
         self.refused_as("bad_request", 400, part);
     }
 
@@ -64,7 +64,7 @@ impl Session {
     }
 
     /// What was said of repairs.
-    fn repairs(&self) -> Vec<RequestPart> {
+    pub(crate) fn repairs(&self) -> Vec<RequestPart> {
         let repaired = |state: &StateOutput| match state {
             StateOutput::Context {
                 change: ContextChange::Repaired(part),
@@ -75,7 +75,7 @@ impl Session {
     }
 
     /// The thinking that is sent.
-    fn thoughts(&self) -> Vec<String> {
+    pub(crate) fn thoughts(&self) -> Vec<String> {
         let request = self.request();
         let parts = request.messages.iter().flat_map(|message| &message.content);
         let thought = |part: &ContentPart| match part {
@@ -86,7 +86,7 @@ impl Session {
     }
 }
 
-fn picture() -> ContentPart {
+pub(crate) fn picture() -> ContentPart {
     ContentPart::Image(MediaPart {
         media_type: "image/png".into(),
         source: MediaSource::Base64("AAAA".into()),
@@ -383,11 +383,14 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     /// Whatever is refused and whenever: each request keeps the rules of every provider (the harness looks at each), there are
-    /// at most four more requests for one that was refused, and the session goes on.
+    /// at most five more requests for one that was refused, and the session goes on.
     #[test]
-    fn refusals_at_any_time_end_and_leave_a_session_that_goes_on(steps in prop::collection::vec(0u8..10, 1..40)) {
+    fn refusals_at_any_time_end_and_leave_a_session_that_goes_on(steps in prop::collection::vec(0u8..10, 1..40), is_new in any::<bool>()) {
         let parts = [RequestPart::Thinking, RequestPart::Extras, RequestPart::Media, RequestPart::ToolCalls, RequestPart::Roles, RequestPart::Unknown];
-        let mut session = Session::started(keeping);
+        let mut session = Session::started(|config| {
+            keeping(config);
+            config.rules_version = if is_new { RULES_VERSION } else { 0 };
+        });
         session.copies = false;
         let mut in_a_row = 0;
         for (at, step) in steps.iter().enumerate() {
@@ -402,7 +405,7 @@ proptest! {
             match step {
                 0..=5 => {
                     in_a_row += 1;
-                    prop_assert!(in_a_row <= 5, "{in_a_row} refusals in a row");
+                    prop_assert!(in_a_row <= 5 + u32::from(is_new), "{in_a_row} refusals in a row");
                     session.refused(parts[usize::from(*step)]);
                 }
                 6 => session.answer("done"),

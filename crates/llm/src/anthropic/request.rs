@@ -73,7 +73,8 @@ pub fn build(request: &ModelRequest, options: &Options, blobs: &dyn BlobSource) 
         .filter_map(|text| text_block(text))
         .collect();
     let mut tools: Vec<Json<'_>> = request.tools.iter().map(tool).collect();
-    if options.cache && !request.plain {
+    // Nothing begins like the request for a summary: to write it into the cache costs a quarter more for nothing.
+    if options.cache && !request.plain && !request.asks_for_summary() {
         cache::mark_prefix(&mut system, &mut tools);
         cache::mark_conversation(&mut turns);
     }

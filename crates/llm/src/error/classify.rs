@@ -162,8 +162,9 @@ const AFTER_STATUS: &[Rule] = &[
     Rule {
         code: ErrorCode::BadGeneration,
         words: &["tool_use_failed", "json_validate_failed", "output_parse_failed"],
-        // Ollama's 500 about what its own model wrote (<https://github.com/ollama/ollama/issues/12064>).
-        phrases: &["error parsing tool call"],
+        // 500s about what the server's own model wrote: Ollama's (<https://github.com/ollama/ollama/issues/12064>) and llama.cpp's
+        // (<https://github.com/noonghunna/club-3090/issues/1195>).
+        phrases: &["error parsing tool call", "failed to parse tool call"],
     },
 ];
 
@@ -210,8 +211,9 @@ pub(super) fn classify(status: Option<u16>, extracted: &Extracted) -> ErrorCode 
         return ErrorCode::ContextWindow;
     }
     let is_vague = status.is_none_or(|status| telling_status(status).is_none());
-    let is_refusal = template::is_one(&message) || template::is_missing(&message);
-    if (is_vague && is_refusal) || template::takes_no_pictures(&message) {
+    let is_refusal = template::is_one(&message);
+    if (is_vague && is_refusal) || template::takes_no_tools(&message) || template::takes_no_pictures(&message)
+    {
         return ErrorCode::BadRequest;
     }
     find(BEFORE_STATUS)

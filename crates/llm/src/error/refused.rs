@@ -115,13 +115,13 @@ pub(super) fn refused(code: ErrorCode, status: Option<u16>, message: &str) -> Op
         _ => false,
     };
     let message = message.to_ascii_lowercase();
-    if code == ErrorCode::BadRequest && template::is_one(&message) {
+    if code == ErrorCode::BadRequest && template::is_one(&message) && !template::takes_no_tools(&message) {
         return Some(RequestPart::Roles);
     }
     if code == ErrorCode::BadRequest && template::takes_no_pictures(&message) {
         return Some(RequestPart::Media);
     }
-    if !about_its_form {
+    if !about_its_form || template::takes_no_tools(&message) {
         return None;
     }
     if longest::is_one(&message) {

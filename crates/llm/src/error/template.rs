@@ -36,12 +36,29 @@ const NO_PICTURES: &[&str] = &[
     "support image input",
 ];
 
+/// Servers and models that take no tools, in lower case: Ollama ("registry.ollama.ai/library/gemma3:4b does not support tools",
+/// <https://github.com/ollama/ollama/issues/11131>), vLLM ("\"auto\" tool choice requires --enable-auto-tool-choice and
+/// --tool-call-parser to be set", <https://docs.vllm.ai/en/latest/features/tool_calling.html>), OpenRouter ("No endpoints found that
+/// support tool use").
+const NO_TOOLS: &[&str] = &[
+    "does not support tools",
+    "does not support tool",
+    "does not support function calling",
+    "--enable-auto-tool-choice",
+    "support tool use",
+];
+
 /// llama.cpp without its templates: no request with tools is taken until a person starts it otherwise.
 const NO_TEMPLATES: &str = "requires --jinja";
 
 /// Whether this message, in lower case, says that the server was started without what tools need.
 pub(super) fn is_missing(message: &str) -> bool {
     message.contains(NO_TEMPLATES)
+}
+
+/// Whether this message, in lower case, says that the model or its server takes no tools: no other form of the request helps.
+pub(super) fn takes_no_tools(message: &str) -> bool {
+    is_missing(message) || NO_TOOLS.iter().any(|phrase| message.contains(phrase))
 }
 
 /// Whether this message, in lower case, is about the roles of a conversation or the template that renders it.

@@ -3,7 +3,27 @@
 //! `cache_control` in the text parts of a message and hand it on. Anthropic allows four; three are used, as for its own API: the
 //! system prompt, and the last two messages on the user's side.
 
+use std::sync::Arc;
+
+use agentx_types::{Message, ModelRequest, Role};
+
+use crate::emit::fnv1a;
 use crate::json::{Json, object};
+
+/// The key by which OpenAI routes the calls of one conversation to one machine, together with the hash of how they begin. Without it
+/// sessions with the same instructions and tools all go to the same machine, and above 15 requests a minute to any
+/// (<https://developers.openai.com/api/docs/guides/prompt-caching.md>). It follows from the random id of the first message that a person
+/// wrote, which stays whatever is condensed, and says nothing about them. `None` for a request that nothing else begins like.
+pub(super) fn key(request: &ModelRequest) -> Option<String> {
+    let by_person =
+        |message: &&Arc<Message>| message.role == Role::User && message.message_id.as_str() != LEFT_OUT;
+    let first = request.messages.iter().find(by_person)?;
+    let hash = fnv1a(first.message_id.as_str().as_bytes());
+    (!request.asks_for_summary()).then(|| format!("agentx-{hash:016x}"))
+}
+
+/// The id of the message that stands where older ones are left out.
+const LEFT_OUT: &str = "msg_left_out";
 
 /// Marks the messages of a request.
 pub(super) fn mark(messages: &mut [Json<'_>]) {

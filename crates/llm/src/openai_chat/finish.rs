@@ -2,6 +2,7 @@
 
 use agentx_types::{StopReason, Usage};
 
+use super::cost;
 use super::wire::UsageWire;
 use crate::error;
 use crate::lenient::Count;
@@ -21,6 +22,19 @@ pub(super) fn failure(word: Option<&str>) -> Option<StreamError> {
     Some(StreamError::Provider(error::from_stream(&error.to_string())))
 }
 
+/// Gemini's own words for an answer that it holds back (<https://ai.google.dev/api/generate-content#FinishReason>): gateways to it hand
+/// them on.
+const GEMINI_DECLINES: &[&str] = &[
+    "SAFETY",
+    "RECITATION",
+    "BLOCKLIST",
+    "PROHIBITED_CONTENT",
+    "SPII",
+    "IMAGE_SAFETY",
+    "IMAGE_PROHIBITED_CONTENT",
+    "IMAGE_RECITATION",
+];
+
 /// The reason, and the provider's word where it says more. An answer with tool calls wants tools, whatever word the
 /// server has for it, and an answer that refuses is a refusal.
 pub(super) fn stop_reason(
@@ -34,6 +48,7 @@ pub(super) fn stop_reason(
         Some("length" | "max_tokens") => StopReason::MaxTokens,
         Some("model_length" | "model_context_window_exceeded") => StopReason::ContextWindow,
         Some("content_filter" | "refusal" | "sensitive" | "safety") => StopReason::Refusal,
+        Some(word) if GEMINI_DECLINES.contains(&word) => StopReason::Refusal,
         Some(_) => StopReason::Other,
     };
     let meant = match reason {
@@ -87,6 +102,7 @@ pub(super) fn usage(wire: &UsageWire) -> Usage {
         cache_read_tokens,
         cache_write_tokens,
         reasoning_tokens,
+        reported_cost: cost::reported(wire),
         ..Usage::default()
     }
 }

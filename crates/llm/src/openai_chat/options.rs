@@ -26,6 +26,9 @@ pub struct Options {
     pub strict_turns: bool,
     /// Whether a model of Anthropic's is sent cache breakpoints: gateways hand them on.
     pub cache_control: bool,
+    /// Whether the calls of a conversation are sent a key of their own, by which OpenAI finds the machine that has its beginning in the
+    /// cache. Other servers refuse fields that they do not know.
+    pub prompt_cache_key: bool,
     /// Whether ids of tool calls must be nine letters or digits (Mistral).
     pub short_call_ids: bool,
 }
@@ -42,6 +45,7 @@ impl Default for Options {
             temperature: true,
             strict_turns: true,
             cache_control: true,
+            prompt_cache_key: false,
             short_call_ids: false,
         }
     }

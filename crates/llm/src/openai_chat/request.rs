@@ -52,6 +52,9 @@ pub fn build(request: &ModelRequest, options: &Options, blobs: &dyn BlobSource) 
         body.set("temperature", temperature.clamp(0.0, 2.0));
     }
     ask_for_reasoning(request, options, &mut body);
+    if let Some(key) = cache::key(request).filter(|_| options.prompt_cache_key && !request.plain) {
+        body.set("prompt_cache_key", key);
+    }
     body.to_bytes()
 }
 
@@ -83,9 +86,9 @@ fn ask_for_reasoning(request: &ModelRequest, options: &Options, body: &mut Json<
     }
 }
 
-/// Gateways to Claude are sent cache breakpoints, unless they refuse them.
+/// Gateways to Claude are sent cache breakpoints, unless they refuse them; nothing begins like the request for a summary.
 fn sends_cache_control(request: &ModelRequest, options: &Options) -> bool {
-    options.cache_control && !request.plain && is_claude(&request.model.id)
+    options.cache_control && !request.plain && !request.asks_for_summary() && is_claude(&request.model.id)
 }
 
 fn tool(tool: &ToolSpec) -> Json<'_> {

@@ -133,6 +133,9 @@ struct Answer {
     usage: Option<UsageWire>,
     finish_reason: Option<String>,
     refused: bool,
+    has_deltas: bool,
+    /// The first half of a character with which the last event ended.
+    half: Option<String>,
 }
 
 impl Answer {
@@ -144,6 +147,8 @@ impl Answer {
             usage: None,
             finish_reason: None,
             refused: false,
+            has_deltas: false,
+            half: None,
         }
     }
 
@@ -162,13 +167,16 @@ impl Answer {
         if name == "error" {
             return Err(StreamError::Provider(error::from_stream(data)));
         }
+        let joined = self
+            .half
+            .take()
+            .and_then(|half| lenient::with_first_half(data, &half));
+        let data = joined.as_deref().unwrap_or(data);
         let repaired;
         let mut chunk = match parse(data) {
             Ok(chunk) => chunk,
             Err(error) => {
-                let whole = lenient::with_whole_characters(data);
-                let data = whole.as_deref().unwrap_or(data);
-                repaired = lenient::without_duplicates(data).ok_or(error)?;
+                repaired = self.repaired(data).ok_or(error)?;
                 parse(&repaired)?
             }
         };
@@ -186,11 +194,23 @@ impl Answer {
             .into_iter()
             .filter(|choice| choice.index.unwrap_or_default().0 == 0)
         {
-            if let Some(delta) = choice.delta {
+            self.has_deltas |= choice.delta.is_some();
+            // A server may send a whole message in a stream. Behind deltas it would be what was said already.
+            let message = choice.message.filter(|_| !self.has_deltas);
+            if let Some(delta) = choice.delta.or(message) {
                 self.delta(delta, out);
             }
         }
         self.emitter.check()
+    }
+
+    /// The same event as a reader takes it that does not read it as it came.
+    fn repaired(&mut self, data: &str) -> Option<String> {
+        let (cut, half) = lenient::without_first_half(data).unzip();
+        self.half = half;
+        let data = cut.as_deref().unwrap_or(data);
+        let whole = lenient::with_whole_characters(data);
+        lenient::without_duplicates(whole.as_deref().unwrap_or(data))
     }
 
     /// Opens the stream, unless this is Azure's first chunk, which has neither an id nor anything else.
@@ -238,6 +258,13 @@ impl Answer {
             self.say(Kind::Text, refusal, out);
         }
         for call in delta.tool_calls.unwrap_or_default() {
+            self.tool(call, out);
+        }
+        if let Some(function) = delta.function_call {
+            let call = ToolDelta {
+                function: Some(function),
+                ..ToolDelta::default()
+            };
             self.tool(call, out);
         }
     }

@@ -1,5 +1,5 @@
 //! Tool calls while they stream. Several may stream at once, told apart by index; some servers leave out the index or the
-//! id, repeat id and name in every piece, or give all calls the index 0.
+//! id, repeat id and name in every piece, send a name in pieces, or give all calls the index 0.
 
 use agentx_types::{EnvironmentEvent, ToolCallId};
 use serde_json::{Value, json};
@@ -48,9 +48,7 @@ impl Calls {
         if call.given_id.is_empty() {
             call.given_id.push_str(given_id);
         }
-        if !name.is_empty() {
-            name.clone_into(&mut call.name);
-        }
+        call.take_name(name);
         let extra = delta.extra_content.map(|extra| serde_json::from_str(extra.get()));
         if let Some(Ok(extra @ Value::Object(_))) = extra {
             call.extra = Some(extra);
@@ -115,6 +113,18 @@ impl Calls {
 }
 
 impl Call {
+    /// Takes what a piece says of the name: nothing, all of it (again and again, at some servers), or before the arguments begin what
+    /// comes behind the piece before.
+    fn take_name(&mut self, name: &str) {
+        if name.is_empty() || self.name == name {
+            return;
+        }
+        if !self.json.trim().is_empty() || name.starts_with(&self.name) {
+            self.name.clear();
+        }
+        self.name.push_str(name);
+    }
+
     /// Whether a piece with this id and name begins another call under the same index or id: a server that numbers all calls
     /// 0, or names all of them alike, sends each of them whole.
     fn is_over(&self, given_id: &str, name: &str, arguments: &str) -> bool {

@@ -3,6 +3,7 @@
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+use super::cost::{Dollars, Flag};
 use crate::lenient::{Content, Count, Str};
 
 /// A chunk of the stream, or the body of an answer that came whole.
@@ -30,7 +31,7 @@ pub(super) struct Choice<'a> {
     pub(super) index: Option<Count>,
     #[serde(borrow)]
     pub(super) delta: Option<Delta<'a>>,
-    /// In a body. Perplexity repeats the message so far in every chunk too: there it is not looked at.
+    /// In a body, or in the place of `delta`. Perplexity repeats the message so far beside each `delta`: there it is not looked at.
     #[serde(borrow)]
     pub(super) message: Option<Delta<'a>>,
     #[serde(borrow)]
@@ -56,6 +57,9 @@ pub(super) struct Delta<'a> {
     pub(super) refusal: Option<Str<'a>>,
     #[serde(borrow)]
     pub(super) tool_calls: Option<Vec<ToolDelta<'a>>>,
+    /// What tools were before they were called so: older compatible servers.
+    #[serde(borrow)]
+    pub(super) function_call: Option<Function<'a>>,
 }
 
 /// A piece of a tool call, or a whole one.
@@ -109,6 +113,10 @@ pub(super) struct UsageWire {
     pub(super) cache_creation_input_tokens: Option<Count>,
     /// Perplexity.
     pub(super) reasoning_tokens: Option<Count>,
+    /// OpenRouter, Perplexity: what is charged for the call.
+    pub(super) cost: Option<Dollars>,
+    pub(super) cost_details: Option<Dollars>,
+    pub(super) is_byok: Option<Flag>,
 }
 
 /// What the prompt was made of.

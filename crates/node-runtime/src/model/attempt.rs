@@ -22,6 +22,8 @@ const MAX_ERROR_BODY: usize = 64 * 1024;
 const ERROR_BODY_TIME: Duration = Duration::from_secs(5);
 /// How long the end of the connection's current answer is waited for, so that the next call can use it again.
 const REUSE_TIME: Duration = Duration::from_millis(200);
+/// Comments and pings keep an answer alive for so many times the limit on silence: models reason for long without a word.
+const WORDLESS: u32 = 6;
 
 /// How an attempt ended.
 pub(super) enum Outcome {
@@ -56,6 +58,8 @@ struct Body {
     first: Option<Vec<u8>>,
     /// When its next piece has to be there.
     until: Instant,
+    /// When a piece of it last said something, other than that the server is there.
+    heard: Instant,
     bytes: usize,
     flow: Flow,
     /// Whether it says itself that it is no stream.
@@ -169,6 +173,7 @@ impl<'a> Attempt<'a> {
             incoming,
             first,
             until,
+            heard: Instant::now(),
             bytes: 0,
             flow: Flow::default(),
             hopeless,
@@ -236,8 +241,15 @@ impl<'a> Attempt<'a> {
         if body.bytes > limits.max_body_bytes {
             return Err(failed(Failure::too_much(limits.max_body_bytes)));
         }
+        let before = events.len();
         let decoded = body.decoder.push(&piece, events);
         decoded.map_err(|error| self.misunderstood(error, body.hopeless))?;
+        if events.len() > before {
+            body.heard = now;
+        } else if now - body.heard > limits.idle * WORDLESS {
+            let time = now - body.heard;
+            return Err(failed(Failure::wordless(time, &self.endpoint.place())));
+        }
         Ok(true)
     }
 
@@ -249,7 +261,11 @@ impl<'a> Attempt<'a> {
         while let Some(chunk) = self.chunk(&mut incoming, until).await? {
             until = Instant::now() + limits.idle;
             body.extend_from_slice(&chunk);
-            if body.trim_ascii_start().first().is_some_and(|byte| *byte != b'{') {
+            let begins = body
+                .strip_prefix(b"\xEF\xBB\xBF")
+                .unwrap_or(&body)
+                .trim_ascii_start();
+            if begins.first().is_some_and(|byte| *byte != b'{') {
                 return self.stream(incoming, Some(body), until, true).await;
             }
             if body.len() > limits.max_body_bytes {
@@ -299,36 +315,11 @@ impl<'a> Attempt<'a> {
             biased;
             () = self.call.cancel.cancelled() => Err(Outcome::Interrupted),
             value = future => Ok(value),
-            () = tokio::time::sleep_until(ends.unwrap_or(until)) => Err(failed(self.late(ends.is_some()))),
+            () = tokio::time::sleep_until(ends.unwrap_or(until)) => {
+                let (limits, place) = (&self.call.parts.limits, self.endpoint.place());
+                Err(failed(Failure::late(ends.is_some(), self.started, limits, &place)))
+            },
         }
-    }
-
-    fn late(&self, total: bool) -> Failure {
-        let limits = self.call.parts.limits;
-        let place = self.endpoint.place();
-        let (what, setting) = match (total, self.started) {
-            (true, _) => (
-                format!(
-                    "the answer of {place} was not complete after {:?}",
-                    limits.total.unwrap_or_default()
-                ),
-                "calls.timeout",
-            ),
-            (false, false) => (
-                format!("{place} did not answer within {:?}", limits.first_byte),
-                "calls.first_byte_timeout",
-            ),
-            (false, true) => (
-                format!(
-                    "{place} said nothing for {:?} in the middle of its answer",
-                    limits.idle
-                ),
-                "calls.idle_timeout",
-            ),
-        };
-        Failure::timeout(format!(
-            "{what} (`{setting}`); it may still be at work, so it is not asked again by itself"
-        ))
     }
 
     /// What the decoder could not make sense of, or the provider's own words in the middle of an answer. A page of HTML in the

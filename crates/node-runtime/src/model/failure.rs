@@ -7,6 +7,13 @@ use std::time::Duration;
 use agentx_llm::{ErrorCode, ModelError};
 use agentx_types::{Overflow, RequestPart};
 
+use super::policy::CallLimits;
+
+/// Which limit that is.
+const WORDLESS: &str = "six times `calls.idle_timeout`";
+/// What a person can do where a model takes no tools.
+const WITHOUT_TOOLS: &str = "choose a model that takes tools, or set `tools.enabled: []` to do without them";
+
 /// Why an attempt came to nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Failure {
@@ -58,6 +65,41 @@ impl Failure {
         }
     }
 
+    /// A limit on time ran out: `total`, that of the whole answer, or else that on silence, before or after it `started`.
+    pub(super) fn late(total: bool, started: bool, limits: &CallLimits, place: &str) -> Self {
+        let (what, setting) = match (total, started) {
+            (true, _) => {
+                let time = limits.total.unwrap_or_default();
+                (
+                    format!("the answer of {place} was not complete after {time:?}"),
+                    "calls.timeout",
+                )
+            }
+            (false, false) => {
+                let time = limits.first_byte;
+                (
+                    format!("{place} did not answer within {time:?}"),
+                    "calls.first_byte_timeout",
+                )
+            }
+            (false, true) => {
+                let time = limits.idle;
+                let what = format!("{place} said nothing for {time:?} in the middle of its answer");
+                (what, "calls.idle_timeout")
+            }
+        };
+        Self::timeout(format!(
+            "{what} (`{setting}`); it may still be at work, so it is not asked again by itself"
+        ))
+    }
+
+    /// The server only showed that it is there, and said nothing for so long.
+    pub(super) fn wordless(time: Duration, place: &str) -> Self {
+        Self::timeout(format!(
+            "{place} kept the connection open for {time:?} without a word of its answer ({WORDLESS}); it may still be at work, so it is not asked again by itself"
+        ))
+    }
+
     /// The answer is larger than it may be.
     pub(super) fn too_much(limit: usize) -> Self {
         let message = format!("the answer is longer than {limit} bytes");
@@ -91,6 +133,7 @@ impl Failure {
         let code = error.code.as_str();
         let message = match error.message.trim() {
             "" => format!("{who} refused without words ({code})"),
+            words if error.takes_no_tools() => format!("{who} says: {words} ({WITHOUT_TOOLS})"),
             words => format!("{who} says: {words}"),
         };
         Self::of(error, message)

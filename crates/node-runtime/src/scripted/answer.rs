@@ -1,6 +1,6 @@
 //! From a request to the answer: pure. The same request always gets the same answer.
 
-use agentx_types::{ContentPart, Message, ModelRequest, Role, TO_CONDENSE, ToolResultPart, ToolSpec};
+use agentx_types::{ContentPart, Message, ModelRequest, Role, ToolResultPart, ToolSpec};
 use serde_json::{Map, Value};
 
 use super::intent::{Intent, ToolWish, plan};
@@ -62,11 +62,8 @@ pub(super) fn answer(request: &ModelRequest) -> Answer {
 
 /// What the person said in a transcript that is to be condensed: a script finds no more in it.
 fn condensed(request: &ModelRequest) -> Option<String> {
-    let [asked] = &request.messages[..] else {
-        return None;
-    };
-    let id = asked.message_id.as_str();
-    id.contains(TO_CONDENSE).then(|| {
+    let asked = request.messages.first().filter(|_| request.asks_for_summary())?;
+    Some({
         let text = asked.text();
         let said = text.lines().filter_map(|line| line.split_once("] person: "));
         let said: Vec<String> = said

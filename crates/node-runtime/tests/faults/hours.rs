@@ -171,3 +171,37 @@ async fn a_person_who_does_not_want_to_wait_ends_the_pause_of_this_session_alone
     );
     assert_eq!(server.requests().len(), 2);
 }
+
+#[tokio::test(start_paused = true)]
+async fn comments_alone_keep_an_answer_alive_for_an_hour_and_no_longer() {
+    let _held = hold_the_clock();
+    // Each comes well within the limit on silence, also where sockets are read a few steps later.
+    let step = Duration::from_secs(60);
+    let gates: Vec<Gate> = (0..64).map(|_| Gate::closed()).collect();
+    let reply = gates.iter().fold(Reply::stream(), |reply, gate| {
+        reply.then(": made-up comment\n\n").then_stall(gate)
+    });
+    let server = TestServer::start([reply.then(": the last\n\n").then_stall(&Gate::closed())]).await;
+    let caller = caller(&server.url());
+    let call = start(&caller.effector, fixture::call(caller.request()));
+    let time = async {
+        for gate in &gates {
+            gate.reached().await;
+            tokio::time::advance(step).await;
+            gate.open();
+        }
+        std::future::pending::<()>().await;
+    };
+    // The last gates are not reached: the call has ended by then.
+    let said = tokio::select! {
+        said = call.finish() => said,
+        () = time => panic!("it goes on without end"),
+    };
+    assert_eq!(story(&said), ["attempt_failed 1 timeout last", "error timeout"]);
+    assert!(
+        crate::message(&said).contains("without a word"),
+        "{}",
+        crate::message(&said)
+    );
+    assert_eq!(server.requests().len(), 1);
+}

@@ -13,6 +13,7 @@ pub(crate) fn usage() -> Usage {
         cache_write_tokens: 40,
         reasoning_tokens: 5,
         estimated_tokens: 3,
+        reported_cost: NanoUsd(9),
     }
 }
 

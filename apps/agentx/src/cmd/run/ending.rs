@@ -215,12 +215,11 @@ pub(super) async fn leave(
 /// How long a server may take to stop the run.
 const STOPPING: std::time::Duration = std::time::Duration::from_secs(2);
 
-/// Prints the answer. One that broke off is none: it is said beside it.
+/// Prints the answer. One that broke off or was declined is none: it is said beside it.
 pub(super) fn print(result: &RunResult, quiet: bool, console: &mut Console) -> Result<(), CliError> {
     let lacks = match result.stop_reason {
         _ if !quiet || result.status != Some(RunStatus::Completed) => None,
         Some(StopReason::MaxTokens) => Some("the answer is cut off: it reached its longest length"),
-        Some(StopReason::Refusal) => Some("the model declined to answer"),
         _ => result
             .text
             .trim()
@@ -236,8 +235,8 @@ pub(super) fn print(result: &RunResult, quiet: bool, console: &mut Console) -> R
     let end = if result.text.ends_with('\n') { "" } else { "\n" };
     let text = format!("{}{end}", result.text);
     match result.stop_reason {
-        Some(StopReason::Broken) if quiet => {}
-        Some(StopReason::Broken) => console.say(&clean(&text)),
+        Some(StopReason::Broken | StopReason::Refusal) if quiet => {}
+        Some(StopReason::Broken | StopReason::Refusal) => console.say(&clean(&text)),
         _ => console.out(&text)?,
     }
     Ok(())

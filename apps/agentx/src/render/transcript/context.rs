@@ -80,7 +80,7 @@ fn repaired(part: RequestPart) -> &'static str {
         RequestPart::Tools => "without a tool",
         RequestPart::LongestAnswer => "with a shorter limit for the answer",
         RequestPart::Roles => "with a person and the assistant in turns",
-        RequestPart::Unknown => "in a plainer form",
+        RequestPart::Unknown => "as it was",
     }
 }
 

@@ -213,13 +213,9 @@ fn an_answer_that_is_not_whole_says_so() {
         told("one two", StopReason::MaxTokens),
         "one two\n… the answer is cut off: it reached its longest length\n"
     );
-    assert_eq!(
-        told("", StopReason::Refusal),
-        "… the model declined to answer. It reads your message no more: put it in other words, or go further back with /rewind (agentx rewind)\n"
-    );
     assert_eq!(told("", StopReason::ToolUse), "");
 
-    // That nothing was said is told when the run ends with it. That of a router goes on.
+    // That nothing was said, or the model declined, is told when the run ends with it. That of a router goes on.
     use agentx::types::{RunFinished, RunId, RunStatusChanged};
     let (run_id, iterations) = (RunId::new("run_1"), 0);
     let goes_on = RunStatusChanged {
@@ -233,18 +229,27 @@ fn an_answer_that_is_not_whole_says_so() {
         reason: None,
         iterations,
     };
-    let told = |between: Option<RunStatusChanged>| {
+    let told = |why: StopReason, between: Option<RunStatusChanged>| {
         let mut transcript = Transcript::new(Style::default(), 80);
         transcript.begin();
-        transcript.event(&stop(StopReason::EndTurn));
+        transcript.event(&stop(why));
         between
             .into_iter()
             .for_each(|event| transcript.event(&event.into()));
         transcript.event(&ends.clone().into());
         text(&mut transcript)
     };
-    assert_eq!(told(None), "… the model said nothing\n");
-    assert_eq!(told(Some(goes_on)), "");
+    assert_eq!(told(StopReason::EndTurn, None), "… the model said nothing\n");
+    assert_eq!(told(StopReason::EndTurn, Some(goes_on.clone())), "");
+    assert_eq!(
+        told(StopReason::Refusal, None),
+        "… the model declined to answer. It reads your message no more: put it in other words, or go further back with /rewind (agentx rewind)\n"
+    );
+    assert_eq!(
+        told(StopReason::Refusal, Some(goes_on)),
+        "",
+        "its run fails, and that says why"
+    );
 }
 
 #[test]

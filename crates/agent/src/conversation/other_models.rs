@@ -1,0 +1,79 @@
+//! What holds for one model only. Another one is asked with what its predecessor refused: it may have eyes, or a template that knows tools.
+//! What a model refused of pictures is remembered, because whoever comes back to it would have it refuse them again.
+
+use agentx_types::{AgentConfig, ModelSpec};
+use serde::{Deserialize, Serialize};
+
+use super::Conversation;
+use super::repair::{ALL, Repairs};
+
+/// The rules of agents of this version and later leave pictures out for the model alone that refused them.
+const SINCE_RULES: u32 = 7;
+/// So many models are remembered, the latest.
+const MOST: usize = 8;
+
+/// The pictures that a model refused.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct MediaOf {
+    provider: String,
+    model: String,
+    media: u64,
+    media_of: Vec<u64>,
+}
+
+impl MediaOf {
+    fn is_of(&self, model: &ModelSpec) -> bool {
+        (&self.provider, &self.model) == (&model.provider, &model.id)
+    }
+}
+
+impl Conversation {
+    /// Another model is asked from now on.
+    pub(super) fn another_model(&mut self, before: &ModelSpec, config: &AgentConfig) {
+        self.repairs.another_model();
+        if config.rules_version >= SINCE_RULES {
+            self.repairs.keep_media_of(before);
+            self.repairs.take_media_of(&config.model);
+            // What is put back after refusals in vain is what that one took.
+            self.before_repairs = None;
+        }
+    }
+}
+
+impl Repairs {
+    fn another_model(&mut self) {
+        self.roles = false;
+        self.answer = None;
+        self.tools.clear();
+        if self.tool_calls == ALL {
+            self.tool_calls = 0;
+        }
+    }
+
+    fn keep_media_of(&mut self, model: &ModelSpec) {
+        let (media, media_of) = (
+            std::mem::take(&mut self.media),
+            std::mem::take(&mut self.media_of),
+        );
+        self.media_of_others.retain(|other| !other.is_of(model));
+        if media == 0 && media_of.is_empty() {
+            return;
+        }
+        if self.media_of_others.len() >= MOST {
+            self.media_of_others.remove(0);
+        }
+        self.media_of_others.push(MediaOf {
+            provider: model.provider.clone(),
+            model: model.id.clone(),
+            media,
+            media_of,
+        });
+    }
+
+    fn take_media_of(&mut self, model: &ModelSpec) {
+        if let Some(at) = self.media_of_others.iter().position(|other| other.is_of(model)) {
+            let other = self.media_of_others.remove(at);
+            (self.media, self.media_of) = (other.media, other.media_of);
+        }
+    }
+}

@@ -1,0 +1,48 @@
+//! What a gateway says that a call costs. OpenRouter names dollars in `usage.cost`, with every answer; where a person's own key of a vendor
+//! is used (`is_byok`), that is its fee, and what the vendor charges stands in `cost_details.upstream_inference_cost`
+//! (<https://openrouter.ai/docs/use-cases/usage-accounting>). Perplexity has an object with `total_cost`
+//! (<https://docs.perplexity.ai/api-reference/chat-completions-post>).
+
+use agentx_types::NanoUsd;
+use serde::{Deserialize, Deserializer};
+use serde_json::Value;
+
+use super::wire::UsageWire;
+
+/// No call costs more: what is said to is no price.
+const MOST: f64 = 1e6;
+
+/// An amount: a number, or an object that has one. Anything else is none.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Dollars(NanoUsd);
+
+impl<'de> Deserialize<'de> for Dollars {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let value = Value::deserialize(deserializer)?;
+        let amount = ["total_cost", "upstream_inference_cost"]
+            .iter()
+            .find_map(|key| value.get(key))
+            .unwrap_or(&value);
+        let dollars = amount.as_f64().filter(|dollars| (0.0..MOST).contains(dollars));
+        Ok(Self(NanoUsd((dollars.unwrap_or_default() * 1e9).round() as u64)))
+    }
+}
+
+/// A yes; anything but `true` is none.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Flag(bool);
+
+impl<'de> Deserialize<'de> for Flag {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Ok(Self(Value::deserialize(deserializer)? == Value::Bool(true)))
+    }
+}
+
+/// What the call costs, as far as the server says so.
+pub(super) fn reported(wire: &UsageWire) -> NanoUsd {
+    let mut cost = wire.cost.unwrap_or_default().0;
+    if wire.is_byok.unwrap_or_default().0 {
+        cost += wire.cost_details.unwrap_or_default().0;
+    }
+    cost
+}
