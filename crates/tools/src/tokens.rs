@@ -1,6 +1,6 @@
 //! Values that are secrets by their form: private keys, and tokens of services that put a fixed beginning before each.
 //!
-//! Looked up on 2026-11-23 with those who hand them out: GitHub
+//! Sources, those of the services themselves where they have a page: GitHub
 //! (<https://github.blog/changelog/2021-03-31-authentication-token-format-updates-are-generally-available/>), AWS
 //! (<https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_identifiers.html#identifiers-unique-ids>), GitLab
 //! (<https://docs.gitlab.com/security/tokens/#token-prefixes>), Slack (<https://docs.slack.dev/authentication/tokens>,
