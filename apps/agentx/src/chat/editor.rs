@@ -9,6 +9,8 @@ mod search;
 mod undo;
 mod vi;
 
+use std::collections::VecDeque;
+
 use agentx::config::EditKeys;
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
@@ -67,6 +69,8 @@ pub(crate) struct Editor {
     cut: Cut,
     history: History,
     stashed: Option<(String, usize)>,
+    /// Texts that came back, for the line after this one.
+    later: VecDeque<String>,
     /// What is looked for in the history.
     wanted: Option<Search>,
     pastes: Pastes,
@@ -122,6 +126,7 @@ impl Editor {
         self.change(false);
         self.set(String::new());
         self.history.leave();
+        self.write_next();
         if let Some(vi) = &mut self.vi {
             vi.begin();
         }

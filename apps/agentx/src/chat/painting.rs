@@ -54,6 +54,9 @@ const SLOWEST: Duration = Duration::from_millis(33);
 /// How things stand is looked at so often while words stream.
 const STATUS: Duration = Duration::from_millis(100);
 
+/// So many of the texts that came back are shown beside the one in the line.
+const SHOWN_LATER: usize = 3;
+
 /// When the screen was written last, and whether something waits to be.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Pace {
@@ -236,7 +239,24 @@ impl Chat<'_> {
             beside.extend(own.rows(self.console.terminal.width, self.console.out_style()));
             beside.extend(self.rows_that_wait());
         }
+        beside.extend(self.rows_of_later());
         beside
+    }
+
+    /// The texts that came back and come into the line after what is in it, in rows.
+    fn rows_of_later(&self) -> Vec<String> {
+        let (style, width) = (self.console.out_style(), self.console.terminal.width);
+        let rest = " · in the line after this";
+        let room = width.saturating_sub(rest.len() + 4);
+        let row = |text: &str| {
+            let first = cut(&visible(text.lines().next().unwrap_or_default()), room);
+            style.dim(&format!("  … {first}{rest}"))
+        };
+        let mut rows: Vec<String> = self.editor.later().take(SHOWN_LATER).map(row).collect();
+        if let more @ 1.. = self.editor.later().len().saturating_sub(SHOWN_LATER) {
+            rows.push(style.dim(&format!("  … {more} more after those")));
+        }
+        rows
     }
 
     /// What was said and is not on record yet, in a row.

@@ -98,6 +98,7 @@ impl Progress {
     pub(crate) fn configured(&mut self, config: &AgentConfig) {
         let model = &config.model;
         self.stand.model = visible(&model.id);
+        self.stand.provider.clone_from(&model.provider);
         self.stand.window = model.context_window;
         self.stand.prices = model.prices;
         self.stand.workspace = visible(&config.workspace);

@@ -26,6 +26,7 @@ use crate::render::answers::is_nearly_answer;
 use crate::render::approval;
 use crate::render::clean::visible;
 use crate::render::conversation;
+use crate::render::style::Style;
 use crate::render::table::cut;
 use crate::render::units;
 pub(super) use own::Own;
@@ -48,6 +49,25 @@ enum End {
     By(ExitStatus),
     Stopped,
     TookTooLong,
+}
+
+impl End {
+    /// How it ended, for the agent and for the screen.
+    fn words(self, style: Style) -> (String, String) {
+        match self {
+            Self::Stopped => ("stopped".to_owned(), style.warn("■ stopped")),
+            Self::TookTooLong => {
+                let end = format!("stopped after {} s", LONGEST.as_secs());
+                (end.clone(), style.warn(&format!("■ {end}")))
+            }
+            Self::By(status) => {
+                let end = status
+                    .code()
+                    .map_or_else(|| status.to_string(), |code| format!("exit {code}"));
+                (end.clone(), style.dim(&end))
+            }
+        }
+    }
 }
 
 impl Chat<'_> {
@@ -108,19 +128,7 @@ impl Chat<'_> {
             let line = style.dim(&format!("  │ {}", cut(&line, LONGEST_LINE)));
             self.transcript.in_passing(&line);
         }
-        let (end, shown) = match ended? {
-            End::Stopped => ("stopped".to_owned(), style.warn("■ stopped")),
-            End::TookTooLong => {
-                let end = format!("stopped after {} s", LONGEST.as_secs());
-                (end.clone(), style.warn(&format!("■ {end}")))
-            }
-            End::By(status) => {
-                let end = status
-                    .code()
-                    .map_or_else(|| status.to_string(), |code| format!("exit {code}"));
-                (end.clone(), style.dim(&end))
-            }
-        };
+        let (end, shown) = ended?.words(style);
         self.keep_for_agent(command, own.said(), end).await;
         let (corner, note) = (
             style.dim("  └ "),

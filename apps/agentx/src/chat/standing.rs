@@ -79,7 +79,9 @@ impl Chat<'_> {
             Seat::Open { session, .. } => session.id().as_str(),
             Seat::New(_) => "",
         };
-        let stand = self.progress.stand(session);
+        let mut stand = self.progress.stand(session);
+        let catalog = &self.settings.catalog;
+        stand.is_assumed = catalog.assumes_window(&stand.provider, stand.window, &stand.prices);
         self.status.tell(&stand);
         if let Some(what) = self.status.complaint() {
             let line = self.console.out_style().warn(&visible(&what));

@@ -97,7 +97,9 @@ fn tools_that_run_at_once() {
     );
     chat.keys("\u{3}");
     chat.wait_for("■ stopped");
-    chat.wait_for_last("  in Engl");
+    chat.wait_for_last("› and write the notes of the release");
+    chat.keys("\u{3}");
+    chat.wait_for_last("› in Engl");
     chat.keys("\u{3}");
     chat.wait_for_prompt();
     chat.leave();
@@ -126,6 +128,9 @@ fn what_waits_and_what_is_heard_next() {
     );
     chat.keys("\u{1b}");
     chat.wait_for("■ stopped");
+    chat.wait_for_last("› not in this file");
+    chat.keys("\u{3}");
+    chat.wait_for_last("  and for the hour that is twice");
     chat.keys("\u{3}");
     chat.wait_for_prompt();
     chat.leave();

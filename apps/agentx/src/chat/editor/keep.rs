@@ -9,11 +9,12 @@ impl Editor {
         self.pastes.unfold(&self.text)
     }
 
-    /// Takes what is written, whole.
+    /// Takes what is written, whole. What came back with it is written next.
     pub(crate) fn take(&mut self) -> String {
         let whole = self.whole();
         self.pastes.sent(&self.text);
         self.clear();
+        self.write_next();
         whole
     }
 
@@ -44,18 +45,37 @@ impl Editor {
         }
     }
 
-    /// Puts texts that were said before what is written, or before what is put aside for a question.
+    /// Brings back texts that were said: the first is in the line, or in what is put aside for a question. The others, and what was written
+    /// already, come into the line one by one, each when the one before is sent or thrown away.
     pub(crate) fn bring_back(&mut self, texts: &[String]) {
-        let mut whole = self.pastes.refold(texts.join("\n"));
-        let (text, cursor) = match &mut self.stashed {
-            Some((text, cursor)) => (text, cursor),
-            None => (&mut self.text, &mut self.cursor),
+        let Some((first, others)) = texts.split_first() else {
+            return;
         };
-        if !text.is_empty() {
-            whole.push('\n');
+        let draft = self.stashed.as_ref().map_or(&self.text, |(text, _)| text);
+        let draft = (!draft.is_empty()).then(|| self.pastes.unfold(draft));
+        for text in others.iter().cloned().chain(draft).rev() {
+            self.later.push_front(text);
         }
-        *cursor += whole.len();
-        text.insert_str(0, &whole);
+        let shown = self.pastes.refold(first.clone());
+        match &mut self.stashed {
+            Some(stashed) => *stashed = (shown.clone(), shown.len()),
+            None => self.set(shown),
+        }
+    }
+
+    /// Writes the next text that came back, where nothing is written.
+    pub(super) fn write_next(&mut self) {
+        if self.stashed.is_none()
+            && let Some(next) = self.later.pop_front()
+        {
+            let shown = self.pastes.refold(next);
+            self.set(shown);
+        }
+    }
+
+    /// The texts that came back and are not in the line yet.
+    pub(crate) fn later(&self) -> impl ExactSizeIterator<Item = &str> {
+        self.later.iter().map(String::as_str)
     }
 
     /// Puts what is written aside, so that it does not become the answer to a question; behind what is there already.

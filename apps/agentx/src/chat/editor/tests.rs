@@ -221,17 +221,31 @@ fn a_question_does_not_take_the_draft() {
 }
 
 #[test]
-fn what_comes_back_stands_before_what_is_written() {
+fn texts_that_come_back_come_one_by_one_and_then_what_was_written() {
     let mut editor = Editor::default();
+    let enter = || KeyEvent::from(KeyCode::Enter);
     editor.paste("draft");
-    editor.bring_back(&["one".into(), "two".into()]);
-    assert_eq!(editor.text(), "one\ntwo\ndraft");
+    editor.bring_back(&["one".into(), "two\nrows".into()]);
+    assert_eq!(editor.text(), "one");
+    assert_eq!(editor.later().collect::<Vec<_>>(), ["two\nrows", "draft"]);
     editor.stash();
     editor.paste("y");
     editor.bring_back(&["zero".into()]);
     assert_eq!(editor.text(), "y");
+    assert_eq!(editor.key(enter()), Edited::Submit("y".into()));
+    assert_eq!(editor.text(), "", "the question may be followed by another one");
     editor.unstash();
-    assert_eq!(editor.text(), "zero\none\ntwo\ndraft");
+    for expected in ["zero", "one", "two\nrows"] {
+        assert_eq!(editor.key(enter()), Edited::Submit(expected.into()));
+    }
+    assert_eq!(editor.text(), "draft");
+    editor.bring_back(&["again".into()]);
+    editor.discard();
+    assert_eq!(
+        (editor.text(), editor.later().len()),
+        ("draft", 0),
+        "Ctrl-C throws one away"
+    );
 }
 
 #[test]

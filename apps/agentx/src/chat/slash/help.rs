@@ -141,7 +141,7 @@ Ctrl-X Ctrl-E writes the line in $VISUAL or $EDITOR.
 Ctrl-O shows all that the last tool said, Ctrl-T shows or folds reasoning from here on, Ctrl-L clears the screen.
 A question is answered by y, s, a or n and Enter, or at once with Alt; n WORDS says why, s PATTERN keeps another rule.
 What is typed while the agent works is queued: Alt-↑ takes the last message back, Ctrl-S says it at once.
-Esc or Ctrl-C stops the agent, and what is queued comes back into the line; the session goes on.
+Esc or Ctrl-C stops the agent, and what is queued comes back into the line, one message after the other; the session goes on.
 Ctrl-D leaves on an empty line, and so does Ctrl-C twice; Ctrl-Z puts AgentX into the background.
 ";
 

@@ -19,8 +19,12 @@ const READ_ONLY: &str = "read-only";
 pub(crate) struct Stand {
     /// The model that is asked.
     pub(crate) model: String,
+    /// Who serves it.
+    pub(crate) provider: String,
     /// Tokens that fit into one call.
     pub(crate) window: u64,
+    /// Whether that is only assumed.
+    pub(crate) is_assumed: bool,
     /// How many of them the last call filled.
     pub(crate) filled: u64,
     /// Tokens of all calls.
@@ -56,7 +60,7 @@ impl Stand {
             "context" => format!(
                 "{}/{} ({percent} %)",
                 units::count(self.filled),
-                units::count(self.window)
+                units::window(self.window, self.is_assumed)
             ),
             "tokens" => units::usage(&self.usage),
             "cost" => units::cost_of(self.cost, &self.usage, self.has_no_price()),

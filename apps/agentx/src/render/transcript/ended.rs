@@ -1,6 +1,6 @@
 //! How a call came to nothing, in words, and what a run has cost.
 
-use agentx::types::{ToolFailed, ToolStatus};
+use agentx::types::{ToolFailed, ToolStatus, Usage};
 
 use super::super::clean::visible;
 use super::super::units;
@@ -45,6 +45,10 @@ impl Transcript {
     /// What a run has cost.
     pub(super) fn tell_cost(&mut self) {
         let Some(turn) = self.turn.take() else { return };
+        // A run that failed before anything was spent has no figures.
+        if turn.text.is_empty() && turn.usage == Usage::default() {
+            return self.aside("\n");
+        }
         let words = [
             units::usage(&turn.usage),
             units::cost_of(turn.cost, &turn.usage, self.has_no_price),
