@@ -1,6 +1,8 @@
 //! Command lines whose words are links. The pure machine judges a name as it is written; only whoever runs the command can see where a
 //! name leads, and asks here what that changes.
 
+use std::collections::BTreeMap;
+
 use agentx_types::{AgentConfig, ApprovalMode, Rule, RuleEffect, ToolSpec};
 use serde_json::Value;
 
@@ -10,6 +12,9 @@ use crate::pattern::{is_within, literal, normalize};
 use crate::reading::{Meeting, read};
 use crate::secrets::{Guarded, guarded};
 use crate::walks::{Walk, walk_of};
+
+/// So many names in a piece of code are looked at.
+const MOST_NAMES: usize = 1024;
 
 /// The files that a command line may name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -26,6 +31,8 @@ impl LineNames {
     /// Of a command line.
     pub fn of(line: &str) -> Self {
         let mut reading = read(line);
+        let in_code = reading.texts.iter().flat_map(|text| names_in(text));
+        reading.paths.extend(in_code);
         reading.paths.sort();
         reading.paths.dedup();
         let walks = reading.commands.iter().filter_map(|command| walk_of(command));
@@ -36,19 +43,21 @@ impl LineNames {
         }
     }
 
-    /// The directories in which globs begin, as they are written: that of `a/b*` is `a`.
-    pub fn glob_folders(&self) -> Vec<String> {
-        let folder = |glob: &String| {
+    /// The directories in which globs begin, as they are written, and how many levels below those their names may be: `a/b*` begins in
+    /// `a` and names what is one level below, `*/c` begins in `.` and names what is two levels below. A variable counts as one level.
+    pub fn glob_folders(&self) -> BTreeMap<String, usize> {
+        let mut folders = BTreeMap::new();
+        for glob in &self.globs {
             let fixed = glob.split(|c: char| c.is_control()).next().unwrap_or_default();
-            let (folder, _) = fixed.rsplit_once('/').unwrap_or((".", ""));
-            match folder {
-                "" => "/".to_owned(),
-                folder => folder.to_owned(),
-            }
-        };
-        let mut folders: Vec<String> = self.globs.iter().map(folder).collect();
-        folders.sort();
-        folders.dedup();
+            let folder = match fixed.rsplit_once('/') {
+                None => ".",
+                Some(("", _)) => "/",
+                Some((folder, _)) => folder,
+            };
+            let below = glob.matches('/').count() - fixed.matches('/').count() + 1;
+            let levels = folders.entry(folder.to_owned()).or_insert(below);
+            *levels = below.max(*levels);
+        }
         folders
     }
 
@@ -58,6 +67,13 @@ impl LineNames {
         let meets = |glob: &String| glob_meets(&pattern, glob, workspace, workspace) != Meeting::Never;
         self.globs.iter().any(meets)
     }
+}
+
+/// What may be names of files in a piece of code.
+fn names_in(code: &str) -> impl Iterator<Item = String> {
+    let separates = |c: char| !(c.is_alphanumeric() || "-_.+/~".contains(c));
+    let names = code.split(separates).filter(|name| !name.is_empty());
+    names.take(MOST_NAMES).map(str::to_owned)
 }
 
 /// Why a command may not run in which `word` leads to `real` through a link, although the rules let it, or a person did: they judged the

@@ -76,7 +76,7 @@ pub struct Reading {
     /// Where relative paths begin after a `cd`.
     folder: Option<String>,
     /// Texts that programs may run, or read commands in.
-    texts: Vec<String>,
+    pub(crate) texts: Vec<String>,
     /// Names of files that get another name, that are looked for, and whether any file gets one.
     copied: Vec<String>,
     located: Vec<String>,

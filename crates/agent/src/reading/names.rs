@@ -65,6 +65,12 @@ impl Reading {
 
     fn note_path(&mut self, path: &str) {
         self.paths.push(path.to_owned());
+        // The shell writes where it stands in place of `~+`.
+        let here = path.strip_prefix("~+/").filter(|_| self.feeds);
+        if let Some(here) = here {
+            self.paths.push(here.to_owned());
+        }
+        let path = here.unwrap_or(path);
         if let Some(folder) = self.folder.as_ref().filter(|_| is_relative(path)) {
             let path = format!("{folder}/{path}");
             self.note_name(path);

@@ -10,7 +10,7 @@ use agentx_runtime::{LineNames, ToolContext, Walk};
 
 use crate::workspace::where_it_leads;
 
-/// So many entries of a folder are looked at for links that a glob may name.
+/// So many entries are looked at for links that one glob may name, or that a program may come upon.
 const MOST_ENTRIES: usize = 100_000;
 
 /// Why this command line may not run: a name in it leads where no rule or person let it go.
@@ -39,15 +39,15 @@ fn look(line: &str, context: &ToolContext) -> Option<String> {
     let is_program = |found: &fs::Metadata| found.is_file() && found.permissions().mode() & 0o111 != 0;
     let refused = |word: &str| refused_if(word, &is_program);
     let by_name = names.paths.iter().find_map(|word| refused(word));
-    let by_glob = |folder: String| {
-        let Some(links) = links_in(&base.join(&folder), Path::new(&folder)) else {
+    let by_glob = |(folder, levels): (String, usize)| {
+        let Some(found) = below(base, Path::new(&folder), levels) else {
             return Some(format!(
                 "{folder} has too many entries to look for links; name the files"
             ));
         };
-        let links = links.iter().map(|link| link.to_string_lossy());
-        let mut met = links.filter(|link| names.may_name(link, &base.to_string_lossy()));
-        refused(&folder).or_else(|| met.find_map(|link| refused(&link)))
+        let found = found.iter().map(|path| path.to_string_lossy());
+        let mut met = found.filter(|path| names.may_name(path, &base.to_string_lossy()));
+        refused(&folder).or_else(|| met.find_map(|path| refused(&path)))
     };
     by_name
         .or_else(|| names.glob_folders().into_iter().find_map(by_glob))
@@ -104,18 +104,29 @@ fn in_folders(
     None
 }
 
-/// The links in a folder, as the command line would write them; `None` where it has too many entries.
-fn links_in(folder: &Path, written: &Path) -> Option<Vec<PathBuf>> {
-    let Ok(entries) = fs::read_dir(folder) else {
-        return Some(Vec::new());
-    };
-    let mut links = Vec::new();
-    for (at, entry) in entries.flatten().enumerate() {
-        if at >= MOST_ENTRIES {
-            return None;
-        }
-        if entry.file_type().is_ok_and(|kind| kind.is_symlink()) {
-            links.push(written.join(entry.file_name()));
+/// The links up to so many levels below a folder, and what is behind those among them that lead to folders, as the command line would write
+/// them; `None` where there is too much to look at.
+fn below(base: &Path, folder: &Path, levels: usize) -> Option<Vec<PathBuf>> {
+    let (mut links, mut looked_at) = (Vec::new(), 0);
+    let mut open = vec![(folder.to_owned(), levels, false)];
+    while let Some((folder, levels, behind_link)) = open.pop() {
+        let Ok(entries) = fs::read_dir(base.join(&folder)) else {
+            continue;
+        };
+        for entry in entries.flatten() {
+            looked_at += 1;
+            if looked_at > MOST_ENTRIES {
+                return None;
+            }
+            let Ok(kind) = entry.file_type() else { continue };
+            let path = folder.join(entry.file_name());
+            let behind_link = behind_link || kind.is_symlink();
+            if levels > 1 && (kind.is_dir() || (kind.is_symlink() && base.join(&path).is_dir())) {
+                open.push((path.clone(), levels - 1, behind_link));
+            }
+            if behind_link {
+                links.push(path);
+            }
         }
     }
     Some(links)
