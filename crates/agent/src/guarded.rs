@@ -69,7 +69,34 @@ const FILES: &[&str] = &[
 ];
 
 /// The same from version 7 of the rules on.
-const FOLDERS_SINCE_7: &[&str] = &[".zed", ".fleet", ".lefthook", ".qwen", ".opencode", ".mise"];
+const FOLDERS_SINCE_7: &[&str] = &[
+    ".zed",
+    ".fleet",
+    ".lefthook",
+    ".qwen",
+    ".opencode",
+    ".mise",
+    // Of agents.
+    ".windsurf",
+    ".kiro",
+    ".roo",
+    ".clinerules",
+    ".amazonq",
+    ".junie",
+    ".trae",
+    ".augment",
+    ".continue",
+    ".factory",
+    ".crush",
+    // Of editors, shells and desktops.
+    ".vim",
+    ".emacs.d",
+    ".theia",
+    ".run",
+    ".idx",
+    ".ipython",
+    ".config",
+];
 const FILES_SINCE_7: &[&str] = &[
     ".devcontainer.json",
     "lefthook.yaml",
@@ -90,6 +117,34 @@ const FILES_SINCE_7: &[&str] = &[
     ".renviron",
     ".irbrc",
     ".pryrc",
+    ".aider.conf.yml",
+    "opencode.json",
+    "opencode.jsonc",
+    "crush.json",
+    ".crush.json",
+    ".roomodes",
+    "mcp.json",
+    ".gvimrc",
+    ".lvimrc",
+    ".local.vimrc",
+    ".lazy.lua",
+    ".rtx.toml",
+    ".autoenv",
+    ".env.fish",
+    ".rdbgrc",
+    ".byebugrc",
+    ".pdbrc.py",
+    ".psqlrc",
+    ".sqliterc",
+    ".screenrc",
+    ".overcommit.yml",
+    ".gitpod.yml",
+    ".replit",
+    ".curlrc",
+    ".wgetrc",
+    ".xresources",
+    ".xsession",
+    ".pam_environment",
 ];
 
 /// Files that agents take for instructions without being told, in any folder. They count from version 3 of the rules on.
@@ -108,7 +163,7 @@ const INSTRUCTIONS: &[&str] = &[
 ];
 
 /// The same from version 7 of the rules on.
-const INSTRUCTIONS_SINCE_7: &[&str] = &["agent.md", "qwen.md", ".rules"];
+const INSTRUCTIONS_SINCE_7: &[&str] = &["agent.md", "qwen.md", "crush.md", "warp.md", ".rules"];
 
 /// Whether a path leads to a file that agents take for instructions.
 pub fn is_instructions(path: &str) -> bool {
@@ -119,7 +174,8 @@ pub fn is_instructions(path: &str) -> bool {
 pub(crate) fn is_instructions_as(path: &str, version: u32) -> bool {
     let file = path.rsplit('/').next().unwrap_or_default().to_lowercase();
     let file = file.as_str();
-    (version >= 3 && INSTRUCTIONS.contains(&file)) || (version >= 7 && INSTRUCTIONS_SINCE_7.contains(&file))
+    let since_7 = || INSTRUCTIONS_SINCE_7.contains(&file) || file.ends_with(".instructions.md");
+    (version >= 3 && INSTRUCTIONS.contains(&file)) || (version >= 7 && since_7())
 }
 
 /// Whether a normal path leads to such a file. Upper and lower case are the same: on some systems they are.
@@ -141,7 +197,8 @@ pub(crate) fn is_guarded_as(path: &str, version: u32) -> bool {
     }
     let path = path.to_lowercase();
     let is_folder = |name: &str| FOLDERS.contains(&name) || (version >= 7 && FOLDERS_SINCE_7.contains(&name));
-    let is_file = |name: &str| FILES.contains(&name) || (version >= 7 && FILES_SINCE_7.contains(&name));
+    let since_7 = |name: &str| FILES_SINCE_7.contains(&name) || name.ends_with(".code-workspace");
+    let is_file = |name: &str| FILES.contains(&name) || (version >= 7 && since_7(name));
     let mut parts = path.split('/');
     let file = parts.next_back().unwrap_or_default();
     is_file(file) || is_folder(file) || parts.any(is_folder)

@@ -251,6 +251,14 @@ fn no_pattern_covers_files_that_programs_run_by_themselves() {
         ".Rprofile",
         "AGENT.md",
         "QWEN.md",
+        ".windsurf/rules/x.md",
+        ".clinerules/x.md",
+        ".aider.conf.yml",
+        "opencode.json",
+        ".github/instructions/x.instructions.md",
+        "a.code-workspace",
+        ".config/nvim/init.lua",
+        ".psqlrc",
     ] {
         assert!(!allowed(&narrow, path) && allowed(&before, path), "{path}");
     }
