@@ -157,6 +157,12 @@ impl Chat<'_> {
         for envelope in past.all() {
             self.cast.meet(envelope);
         }
+        // Jobs of this machine ended with the program that began them.
+        if self.place.remote().is_some() {
+            for envelope in past.all() {
+                let _ = self.jobs.event(&envelope.event, envelope.at);
+            }
+        }
         let turns = past.last_turns(|envelope| self.cast.is_of_another(envelope));
         let left_out = past.left_out(turns, |envelope| self.cast.is_of_another(envelope));
         if let (Some(left_out), Seat::Open { session, .. }) = (left_out, &self.seat) {

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot start fails")]
 
 use crate::common::Sandbox;
+use crate::pty::Pty;
 use crate::serving::{Running, Serving};
 use serde_json::Value;
 
@@ -66,6 +67,13 @@ fn a_run_at_a_server_says_which_of_its_jobs_go_on_there() {
         "{ran}"
     );
     assert!(ran.stderr.contains("resume ses_[id] is where it is"), "{ran}");
+    let mut chat = Pty::start(&sandbox, &["--connect", &server.url, "resume", "--last"], 100, 40);
+    chat.wait_for(" · 1 job");
+    chat.keys("/jobs\r");
+    chat.wait_for("job_1  ");
+    chat.wait_for("sleep 3000");
+    chat.keys("\u{4}");
+    assert_eq!(chat.end(), Some(0), "it goes on there, so leaving asks nothing");
     server.stop();
     let here = sandbox.run(&["run", "--yes", "go"]);
     assert_eq!(here.code, Some(0), "{here}");

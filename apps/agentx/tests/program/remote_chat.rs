@@ -260,6 +260,33 @@ fn a_chat_of_the_operator_is_told_of_a_members_call() {
     assert_eq!(lines.matches("waits for your decision").count(), 1, "{lines}");
 }
 
+/// Limits that a chat was given as flags end with it, where nothing is at work.
+#[test]
+fn limits_of_a_chat_end_when_it_leaves() {
+    let sandbox = Sandbox::new();
+    let server = Serving::start(&sandbox);
+    let args = ["--connect", &server.url, "chat", "--max-iterations", "7"];
+    let mut chat = Pty::start(&sandbox, &args, 100, 40);
+    chat.wait_for_last("›");
+    chat.keys("hello\r");
+    chat.wait_for("built-in demo");
+    chat.wait_for_last("›");
+    chat.keys("\u{4}");
+    assert_eq!(chat.end(), Some(0));
+    let id = latest(&sandbox, &server);
+    let export = sandbox.run(&["sessions", "export", &id, "--format", "json"]);
+    let kept: serde_json::Value = serde_json::from_str(&export.stdout).unwrap();
+    let limits: Vec<u64> = kept["events"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|event| &event["payload"])
+        .flat_map(|payload| [&payload["config"]["limits"], &payload["change"]["limits"]])
+        .filter_map(|limits| limits["max_iterations"].as_u64())
+        .collect();
+    assert_eq!(limits, [7, 50], "{export}");
+}
+
 /// A run of a member waits for the operator, for as long as it says, and is gone on with when they have answered.
 #[test]
 fn a_run_of_a_member_waits_for_the_operator() {
