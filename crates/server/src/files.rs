@@ -6,14 +6,18 @@ use std::sync::Arc;
 
 use agentx_node_runtime::Shown;
 use agentx_runtime::{
-    FileInQuestion, PlannedFile, RestorePlan, RestoreReport, RestoreWish, Runtime as _, RuntimeError, Session,
+    FileInQuestion, PlannedFile, RestorePlan, RestoreReport, RestoreWish, Ruling, Runtime as _, RuntimeError,
+    Session, describe,
 };
-use agentx_types::{FileFailed, SessionId, ToolCallId};
+use agentx_types::{AgentConfig, FileFailed, RuleEffect, SessionId, ToolCallId, ToolSpec};
+use serde_json::json;
 
 use crate::control::whole;
 use crate::hand::Hand;
 use crate::state::{Access, Caller, ServerState};
 
+/// The tool whose rules are about what files say.
+const READ: &str = "read";
 /// Why a file with secrets stays as it is.
 const GUARDED: &str = "it may hold secrets: only whoever runs the server puts it back";
 /// Why a file stays as it is.
@@ -51,9 +55,10 @@ impl ServerState {
         let mut plan = access.runtime.plan_restore(session, to_seq).await?;
         if !caller.operator {
             let open = self.open_already(session).await;
-            let workspace = workspace(access, session, open).await?;
+            let config = config(access, session, open).await?;
+            let tools = tools_for_files(access, &config);
             for file in &mut plan.files {
-                if let Some(why) = self.keeps(&workspace, &file.path) {
+                if let Some(why) = self.keeps(&config, &tools, &file.path) {
                     withhold(file, why);
                 }
             }
@@ -75,7 +80,7 @@ impl ServerState {
         let (state, caller, session) = (self.clone(), caller.clone(), session.clone());
         whole(async move {
             let hand = Hand::new(&state, &caller, &session).await?;
-            let runtime = hand.access.runtime.clone();
+            let access = hand.access.clone();
             hand.drive(wheel_epoch, |open| async move {
                 let now = open.state().await?;
                 if now.run.is_some_and(|run| !run.status.is_final()) {
@@ -83,21 +88,23 @@ impl ServerState {
                         "the agent is at work; stop it first, then put files back".into(),
                     ));
                 }
-                let workspace = now.config.workspace;
-                let kept = |path: &str| state.keeps(&workspace, path).filter(|_| !caller.operator);
-                let (mine, others): (Vec<_>, Vec<_>) = wish
-                    .files
-                    .into_iter()
-                    .partition(|file| kept(&file.path).is_none());
+                let tools = tools_for_files(&access, &now.config);
+                let (mut mine, mut refused) = (Vec::new(), Vec::new());
+                for file in wish.files {
+                    let kept = (!caller.operator).then(|| state.keeps(&now.config, &tools, &file.path));
+                    match kept.flatten() {
+                        Some(what) => refused.push(FileFailed {
+                            path: file.path,
+                            what,
+                        }),
+                        None => mine.push(file),
+                    }
+                }
                 let wish = RestoreWish {
                     to_seq: wish.to_seq,
                     files: mine,
                 };
-                let mut report = runtime.restore(&session, Some(open), wish).await?;
-                let refused = others.into_iter().map(|file| FileFailed {
-                    what: kept(&file.path).unwrap_or(OUTSIDE).into(),
-                    path: file.path,
-                });
+                let mut report = access.runtime.restore(&session, Some(open), wish).await?;
                 report.failed.extend(refused);
                 Ok(report)
             })
@@ -107,11 +114,20 @@ impl ServerState {
     }
 
     /// Why a file is not shown or put back for those who do not run the server.
-    fn keeps(&self, workspace: &str, path: &str) -> Option<&'static str> {
-        if !is_inside(workspace, path) {
-            return Some(OUTSIDE);
+    fn keeps(&self, config: &AgentConfig, tools: &[ToolSpec], path: &str) -> Option<String> {
+        let root = std::fs::canonicalize(&config.workspace).ok();
+        let inside = root.and_then(|root| Some(Path::new(path).strip_prefix(root).ok()?.to_owned()));
+        let Some(inside) = inside else {
+            return Some(OUTSIDE.to_owned());
+        };
+        if self.settings().is_guarded(Path::new(path)) {
+            return Some(GUARDED.to_owned());
         }
-        self.settings().is_guarded(Path::new(path)).then_some(GUARDED)
+        // The workspace may be reached through a link: rules name the file as it is written, or where it really is.
+        let ruled = [&*inside.to_string_lossy(), path]
+            .into_iter()
+            .find_map(|name| tools.iter().find_map(|tool| forbids(config, tool, name)));
+        ruled.map(|rule| format!("the rule {rule} is about it: only whoever runs the server puts it back"))
     }
 
     /// The session, where somebody has opened it here.
@@ -121,25 +137,38 @@ impl ServerState {
     }
 }
 
-async fn workspace(
+async fn config(
     access: &Access,
     session: &SessionId,
     open: Option<Arc<dyn Session>>,
-) -> Result<String, RuntimeError> {
+) -> Result<AgentConfig, RuntimeError> {
     let state = match open {
         Some(open) => open.state().await?,
         None => access.runtime.state(session).await?,
     };
-    Ok(state.config.workspace)
+    Ok(state.config)
 }
 
-/// Whether a path, which has no links in it, lies in a workspace, which may be reached through one.
-fn is_inside(workspace: &str, path: &str) -> bool {
-    std::fs::canonicalize(workspace).is_ok_and(|root| Path::new(path).starts_with(root))
+/// The tools that read or change the one file that a call names: who sees a file or puts it back does what they do.
+fn tools_for_files(access: &Access, config: &AgentConfig) -> Vec<ToolSpec> {
+    let offered = access.runtime.tools();
+    let all = config.tools.iter().cloned().chain(offered);
+    let is_about_files = |tool: &ToolSpec| {
+        tool.path_argument.is_some() && (tool.access == agentx_types::Access::Change || tool.name == READ)
+    };
+    all.filter(is_about_files).collect()
 }
 
-fn withhold(file: &mut PlannedFile, why: &str) {
-    file.blocked = Some(why.into());
+/// The rule, in words, that denies or asks about a call of this tool for this file.
+fn forbids(config: &AgentConfig, tool: &ToolSpec, path: &str) -> Option<String> {
+    let input = json!({ tool.path_argument.as_deref()?: path });
+    let rules = Ruling::of(config, tool, &input).rules;
+    let rule = rules.iter().find(|rule| rule.effect != RuleEffect::Allow)?;
+    Some(describe(rule))
+}
+
+fn withhold(file: &mut PlannedFile, why: String) {
+    file.blocked = Some(why);
     file.seen = None;
     file.diff.clear();
     (file.added, file.removed) = (0, 0);

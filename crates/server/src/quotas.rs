@@ -320,8 +320,12 @@ fn too_dear(cost: NanoUsd, most: NanoUsd) -> String {
 }
 
 fn dollars(amount: NanoUsd) -> String {
-    let cents = amount.0 / 10_000_000;
-    format!("${}.{:02}", cents / 100, cents % 100)
+    match amount.0 / 10_000_000 {
+        0 => format!("${:.9}", amount.as_usd())
+            .trim_end_matches(['0', '.'])
+            .to_owned(),
+        cents => format!("${}.{:02}", cents / 100, cents % 100),
+    }
 }
 
 #[cfg(test)]
@@ -351,5 +355,11 @@ mod tests {
     fn amounts_are_said_in_dollars() {
         assert_eq!(dollars(NanoUsd(1_234_000_000)), "$1.23");
         assert_eq!(dollars(NanoUsd(50_000_000)), "$0.05");
+        assert_eq!(
+            dollars(NanoUsd(1_000_000)),
+            "$0.001",
+            "it is not said to be nothing"
+        );
+        assert_eq!(dollars(NanoUsd(0)), "$0");
     }
 }

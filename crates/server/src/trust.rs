@@ -48,19 +48,25 @@ pub(crate) fn of_server(
     let config = known_here(state, caller, config)?;
     match caller.operator {
         true => Ok(config),
-        false => of_member(state, caller, config),
+        false => of_member(state, caller, config, None),
     }
 }
 
-/// An agent of somebody who is not the operator: within what the server leaves to them.
-fn of_member(state: &ServerState, caller: &Caller, config: AgentConfig) -> Result<AgentConfig, RuntimeError> {
+/// An agent of somebody who is not the operator: within what the server leaves to them, and of the models that it lists or this one.
+fn of_member(
+    state: &ServerState,
+    caller: &Caller,
+    config: AgentConfig,
+    model: Option<ModelSpec>,
+) -> Result<AgentConfig, RuntimeError> {
     let settings = &*state.settings();
-    let bounds = bounds(
+    let mut bounds = bounds(
         state,
         &caller.person,
         true,
         make_directory(settings, &caller.person)?,
     );
+    bounds.models.extend(model);
     bounds.admit(config).map_err(|what| too_wide(&what))
 }
 
@@ -74,11 +80,14 @@ fn too_wide(what: &str) -> RuntimeError {
 fn bounds(state: &ServerState, owner: &OwnerId, owns: bool, workspace: String) -> Bounds {
     let (settings, runtime) = (state.settings(), state.runtime_of(owner));
     let tools = runtime.tools().into_iter();
+    let known = runtime.models();
+    let default = choose(&settings, &known, &settings.model_or_default().value);
+    let listed = known.into_iter().map(|known| known.spec);
     Bounds {
         rules: settings.rules_for(&runtime.tools()),
         approval: settings.approval,
         limits: settings.limits,
-        models: runtime.models().into_iter().map(|known| known.spec).collect(),
+        models: listed.chain(default.ok()).collect(),
         tools: tools.filter(|tool| settings.tools.offers(&tool.name)).collect(),
         guard: runtime.guard(),
         server_rules: runtime.server_rules(),
@@ -211,8 +220,11 @@ pub(crate) fn named_of_server(
         limits: within_named(settings, wanted.limits),
         ..wanted
     };
+    let is_files = wanted.model.is_none();
     let agent = state.runtime_of(&caller.person).resolve_agent(&wanted)?;
-    of_member(state, caller, without_instructions(agent))
+    // The operator's file may name a model that is not listed; a member may not.
+    let model = is_files.then(|| agent.model.clone());
+    of_member(state, caller, without_instructions(agent), model)
 }
 
 /// A model as the server knows it: what it costs and how it is spoken to is not for clients to say.

@@ -18,7 +18,7 @@ pub struct Bounds {
     pub approval: ApprovalMode,
     /// The limits of the settings.
     pub limits: Limits,
-    /// The models that the server knows.
+    /// The models that the server lists, and the one of its settings.
     pub models: Vec<ModelSpec>,
     /// The tools that it offers.
     pub tools: Vec<ToolSpec>,
@@ -39,6 +39,14 @@ impl Bounds {
     /// What it would let an agent do that it may not, in words.
     pub fn admit(&self, config: AgentConfig) -> Result<AgentConfig, String> {
         let config = self.fit(config);
+        let model = &config.model;
+        if !self.models.contains(model) {
+            // What an unlisted one costs is known to nobody: it would pass each bound on money.
+            return Err(format!(
+                "the server does not list the model {}/{}; its operator adds models to the settings (`models`)",
+                model.provider, model.id
+            ));
+        }
         let usual = AgentConfig {
             approval: self.approval,
             rules: Vec::new(),

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use agentx_types::{
     ActionBody, AnswerCall, Approval, ApprovalDecision, CallTool, ContentPart, Envelope, EnvironmentEvent,
-    Message, MessageId, MessageOutput, RequestedCall, Role, RunStatus, ServerRules, StateOutput,
+    Message, MessageId, MessageOutput, RequestedCall, Role, RuleEffect, RunStatus, ServerRules, StateOutput,
     StreamOutput, ToolResult, ToolResultPart, ToolSpec, ToolStatus,
 };
 use serde_json::Value;
@@ -139,6 +139,13 @@ impl ReactAgent {
             return;
         }
         let call = entry.call.clone();
+        if approval.decision != ApprovalDecision::Deny
+            && let Some(reason) = self.denied_meanwhile(&call)
+        {
+            self.answer_open(index, ToolStatus::Denied, not_allowed(&reason), step);
+            self.update_waiting_status(step);
+            return;
+        }
         self.note_decision(&call, approval, step);
         if approval.decision == ApprovalDecision::Deny {
             let note = approval
@@ -160,6 +167,17 @@ impl ReactAgent {
             self.reconsider(step);
         }
         self.update_waiting_status(step);
+    }
+
+    /// The rule, in words, that came after the question about a call and denies it: nobody allows what a rule denies. Before version 7 of
+    /// the rules it held from the next call on.
+    fn denied_meanwhile(&self, call: &RequestedCall) -> Option<String> {
+        let tool = self.tool(&call.name).filter(|_| self.config.rules_version >= 7)?;
+        let judgement = approval::judge(&self.config, tool, &call.input);
+        let rules = approval::rules_of(&self.config);
+        let mut made_by = judgement.rules.iter().filter_map(|index| rules.get(*index));
+        let is_denied = made_by.any(|rule| rule.effect == RuleEffect::Deny);
+        is_denied.then_some(judgement.reason)
     }
 
     /// Decides again about the calls that wait for a decision, after rules or the mode have changed.

@@ -98,6 +98,45 @@ fn the_rule_that_a_person_writes_is_the_one_that_is_kept() {
     assert!(session.sent()[3].starts_with("tool: c2 = Not allowed: the rule \"deny bash: pwd\""));
 }
 
+/// A rule of the session or of its server, written while the question waits, holds when it is answered. Logs of older rules are read as
+/// they were written.
+#[test]
+fn nobody_allows_what_a_rule_denies_by_now() {
+    let of_session = ConfigChange::RuleAdded(rule("deny bash: uname*"));
+    let of_server = ConfigChange::ServerRules(Some(Arc::new(ServerRules {
+        rules: vec![rule("deny bash: uname*")],
+        member_directory: None,
+    })));
+    let stricter = ConfigChange::Approval(ApprovalMode::Deny);
+    for (change, version, runs) in [
+        (&of_session, RULES_VERSION, false),
+        (&of_server, RULES_VERSION, false),
+        (&of_session, 6, true),
+        (&stricter, RULES_VERSION, true),
+    ] {
+        for decision in [
+            ApprovalDecision::Once,
+            ApprovalDecision::Session,
+            ApprovalDecision::Always,
+        ] {
+            let mut config = config(ApprovalMode::Ask, &[]);
+            config.rules_version = version;
+            let mut session = Session::new(config);
+            session.say("go");
+            session.calls(&[command("c1", "uname -a")]);
+            session.change(change.clone());
+            assert_eq!(session.status(), RunStatus::AwaitingApproval);
+            session.decide("c1", decision);
+            assert_eq!(!session.running().is_empty(), runs, "{change:?} {decision:?}");
+            if !runs {
+                assert!(session.react().config().rules.len() <= 1, "nothing is kept");
+                assert!(session.sent()[2].starts_with("tool: c1 = Not allowed: the rule"));
+            }
+            session.check_replay();
+        }
+    }
+}
+
 #[test]
 fn a_refusal_is_told_with_its_note() {
     let mut session = asking();

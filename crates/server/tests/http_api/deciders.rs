@@ -107,12 +107,15 @@ async fn who_has_the_role_own_takes_no_rule_away_and_forks_nothing() {
         }
         desk.share(owner, &place.session, &desk.bob_id, json!("own"))
             .await;
-        place.post(owner, "wheel", &json!({"wish": "release"})).await;
+        desk.release(owner, &place.session).await;
         for rules in [json!([]), json!([{"effect": "ask", "tool": "read"}])] {
             let fewer = json!({"change": {"rules": rules}});
             assert_eq!(place.post(&desk.bob, "changes", &fewer).await.code(), "denied");
         }
         assert_eq!(place.post(&desk.bob, "fork", &json!({})).await.code(), "denied");
+        // It is the role that is refused, not the wheel: what makes the session stricter is taken from them.
+        let stricter = json!({"change": {"rule_added": {"effect": "deny", "tool": "write"}}});
+        place.post(&desk.bob, "changes", &stricter).await.ok();
         place.post(owner, "fork", &json!({})).await.ok();
     }
 }

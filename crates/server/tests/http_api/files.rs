@@ -226,6 +226,55 @@ async fn who_drives_neither_sees_nor_puts_back_a_file_with_secrets() {
     assert!(!place.exists(), "it was not there before");
 }
 
+/// A rule about writing or reading a file holds for who puts it back, too, and for what they are shown of it.
+#[tokio::test]
+async fn who_drives_puts_nothing_back_that_a_rule_denies_or_asks_about() {
+    let desk = Desk::new().await;
+    let workspace = std::fs::canonicalize(desk.directory.path()).unwrap();
+    let place = workspace.join("plan.txt");
+    let absolute = place.to_string_lossy();
+    for (rule, is_kept) in [
+        (
+            json!({"effect": "deny", "tool": "write", "path": "plan.txt"}),
+            true,
+        ),
+        (json!({"effect": "deny", "tool": "read", "path": absolute}), true),
+        (json!({"effect": "deny", "tool": "*", "path": "*.txt"}), true),
+        (json!({"effect": "ask", "tool": "edit", "path": "plan.txt"}), true),
+        (
+            json!({"effect": "deny", "tool": "write", "path": "other.txt"}),
+            false,
+        ),
+        (json!({"effect": "deny", "tool": "bash"}), false),
+    ] {
+        let session = desk.session(&desk.operator).await;
+        let first = done(&desk, &desk.operator, &session, "write words to plan.txt").await;
+        let at = format!("/v1/sessions/{session}");
+        let added = json!({"change": {"rule_added": rule}});
+        let added = desk.post(&format!("{at}/changes"), &added).by(&desk.operator);
+        added.send().await.ok();
+        std::fs::write(&place, "made-up\n").unwrap();
+        desk.share(&desk.operator, &session, &desk.bob_id, json!("drive"))
+            .await;
+        desk.release(&desk.operator, &session).await;
+        let plan = async |token: &str| {
+            let path = format!("{at}/restore?to_seq={first}");
+            desk.get(&path).by(token).send().await.ok().json()["files"][0].clone()
+        };
+        let (shown, planned) = (plan(&desk.bob).await, plan(&desk.operator).await);
+        assert!(planned["blocked"].is_null(), "the operator may: {rule} {planned}");
+        assert_eq!(shown["blocked"].is_string(), is_kept, "{rule} {shown}");
+        assert_eq!(shown.to_string().contains("made-up"), !is_kept, "{rule} {shown}");
+        let file = json!({"path": place, "seen": planned["seen"]});
+        let body = json!({"wish": {"to_seq": first, "files": [file]}});
+        let asked = desk.post(&format!("{at}/restore"), &body).by(&desk.bob);
+        let report = asked.send().await.ok().json();
+        assert_eq!(report["restored"] == json!([]), is_kept, "{rule} {report}");
+        assert_eq!(place.exists(), is_kept, "it was not there before: {rule}");
+        std::fs::remove_file(&place).ok();
+    }
+}
+
 #[tokio::test]
 async fn what_waits_is_taken_back_or_heard_sooner() {
     let desk = Desk::new().await;

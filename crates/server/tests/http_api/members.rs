@@ -63,8 +63,36 @@ fn configurations(agent: &Value) -> Vec<Attempt> {
             .extend(fields.as_object().unwrap().clone());
         json!({"tools": [tool]})
     };
+    let deep = (0..12).fold(child.clone(), |below, _| {
+        let mut above = child.clone();
+        above["agents"] = json!([below]);
+        above
+    });
+    let (free, bound) = (forged(json!({})), forged(json!({"access": "run"})));
+    let allows = |tool: &str, argument: &str| json!({"rules": [{"effect": "allow", "tool": tool, "argument": argument}]});
     vec![
         made("no rules", json!({"rules": []})),
+        made("a tool in capitals", allows("BASH", "*")),
+        made("a tool with a space behind", allows("bash ", "*")),
+        made("one of two tools", allows("{bash,read}", "*")),
+        made("a tool in full width", allows("ｂａｓｈ", "*")),
+        made("a line break in a rule", allows("*", "*\n*")),
+        made("a rule of nothing", allows("", "")),
+        made("children of children", json!({"agents": [deep]})),
+        made(
+            "two tools of one name",
+            json!({"tools": [free["tools"][0], bound["tools"][0]]}),
+        ),
+        made(
+            "the name of the operator",
+            json!({"name": "own_local", "owner": "own_local"}),
+        ),
+        made("a directory above", json!({"workspace": ".."})),
+        made("no directory", json!({"workspace": ""})),
+        made("the home of the operator", json!({"workspace": "~"})),
+        made("a directory with a zero", json!({"workspace": "/tmp\u{0}/x"})),
+        made("asks in capitals", json!({"approval": "AUTO"})),
+        made("a version below all", json!({"rules_version": -1})),
         made("everything is allowed", json!({"rules": [all()]})),
         made(
             "the tool is allowed",
@@ -138,6 +166,15 @@ fn changes(agent: &Value) -> Vec<Attempt> {
             "first stricter, then freer",
             vec![json!({"approval": "deny"}), json!({"approval": "auto"})],
         ),
+        changed("two at once", vec![json!({"rules": [all()], "approval": "auto"})]),
+        changed("a list as a rule", vec![json!({"rule_added": [all()]})]),
+        changed(
+            "a rule that denies, and away with it",
+            vec![
+                json!({"rule_added": {"effect": "deny", "tool": "bash"}}),
+                json!({"rules": [all()]}),
+            ],
+        ),
         changed("no guard any more", vec![json!({"guard": null})]),
         changed(
             "no rules of the server any more",
@@ -189,6 +226,9 @@ fn answers() -> Vec<Attempt> {
         answered("once, with a rule", vec![json!({"rule": all()})]),
         answered("in another's name", vec![json!({"by": "own_local"})]),
         answered("not limited", vec![json!({"limited": false})]),
+        answered("of all calls", vec![json!({"tool_call_id": "*"})]),
+        answered("of no call", vec![json!({"tool_call_id": ""})]),
+        answered("of a step of a call", vec![json!({"tool_call_id": "call_1/1"})]),
         answered("with a note", vec![json!({"note": "the operator says yes"})]),
         answered(
             "of two at once",

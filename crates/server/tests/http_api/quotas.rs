@@ -1,6 +1,6 @@
 //! What a member may have, and what is answered beyond it. The operator may have more.
 
-use agentx_config::{Quotas, Settings};
+use agentx_config::{Origin, Quotas, Settings, Sourced};
 use agentx_server::channel::Channel;
 use agentx_types::NanoUsd;
 use axum::http::StatusCode;
@@ -104,6 +104,38 @@ async fn what_a_members_sessions_cost_is_bounded() {
     refused(&said, StatusCode::TOO_MANY_REQUESTS, "quota_usage", "quotas.cost");
     let own = desk.session(&desk.operator).await;
     desk.say(&desk.operator, &own, json!("hello")).await;
+}
+
+/// What a model costs that the server does not list is known to nobody: no bound on money would hold.
+#[tokio::test]
+async fn a_member_uses_models_that_the_server_lists() {
+    let own = |settings: &mut Settings| {
+        settings.model = Some(Sourced::new("openai/made-up".into(), Origin::Default));
+        let openai = settings.providers.iter_mut().find(|known| known.name == "openai");
+        openai.unwrap().needs_key = false;
+    };
+    let desk = Desk::set(wide(), own).await;
+    let usual = desk.agent().await;
+    assert_eq!(usual["model"]["id"], "made-up");
+    desk.session(&desk.ann).await;
+    let other = |id: &str| {
+        let mut config = usual.clone();
+        config["model"]["id"] = json!(id);
+        config["model"]["prices"] = json!({"input": 1, "output": 1, "cache_read": 1, "cache_write": 1});
+        config
+    };
+    let mut child = usual.clone();
+    child["agents"] = json!([other("secret-expensive")]);
+    let mut summaries = usual.clone();
+    summaries["condensing"] =
+        json!({"at_percent": 50, "tail": 1, "model": other("secret-expensive")["model"]});
+    for config in [other("secret-expensive"), other("../../x"), child, summaries] {
+        let body = json!({"config": config});
+        let made = desk.post("/v1/sessions", &body).by(&desk.ann).send().await;
+        assert_eq!(made.code(), "denied", "{:?}", made.body);
+        let made = desk.post("/v1/sessions", &body).by(&desk.operator).send().await;
+        made.ok();
+    }
 }
 
 #[tokio::test]
