@@ -871,6 +871,10 @@ fn a_message_in_the_place_of_a_delta_is_the_answer() {
     };
     assert_eq!(text(std::slice::from_ref(&whole)), "whole");
     assert_eq!(
+        text(&[chat(json!({"role": "assistant"})), whole.clone()]),
+        "whole"
+    );
+    assert_eq!(
         text(&[chat(json!({"content": "whole"})), whole]),
         "whole",
         "not twice"

@@ -1,8 +1,8 @@
 //! The effector that has summaries written: it asks a model as any call is asked, and says what came of it as one fact. What
 //! the model writes word by word is nobody's answer, so it is not part of the session; what it cost is.
 //!
-//! Where the conversation fits without the summary, a model that is away is tried again once, shortly, and not waited for: the run goes
-//! on, and asks for one later.
+//! Where the conversation fits without the summary, or the last one failed, a model that is away is tried again once, shortly, and not
+//! waited for: the run goes on, and asks for one later.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ use crate::{BoxFuture, Effector, EventSink, Overheard};
 const AROUND: u64 = 64;
 /// Tokens for what a model reasons before it writes one.
 const REASONING: u64 = 8_192;
-/// A summary that the conversation fits without is not asked for again after so many attempts, or a longer pause than this.
+/// A summary that is not waited for is not asked for again after so many attempts, or a longer pause than this.
 const ATTEMPTS: u32 = 2;
 const LONGEST_PAUSE_MS: u64 = 2_000;
 /// The code of a summary that reached its longest length.
@@ -93,7 +93,7 @@ async fn ask_once(
     cancel: CancellationToken,
 ) -> Answered {
     let model = request.model.id.clone();
-    let is_brief = matches!(&action.body, ActionBody::Condense(condense) if condense.fits_without);
+    let is_brief = matches!(&action.body, ActionBody::Condense(condense) if condense.brief);
     let call = Arc::new(Action {
         body: ActionBody::CallModel(CallModel {
             request: Arc::new(request),

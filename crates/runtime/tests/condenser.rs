@@ -263,7 +263,7 @@ impl Effector for Away {
 }
 
 /// The tags of what is said of a summary whose model is away.
-async fn away(fits_without: bool, pause: u64) -> Vec<&'static str> {
+async fn away(brief: bool, pause: u64) -> Vec<&'static str> {
     let request = ModelRequest {
         model: fixture::config().model,
         params: Default::default(),
@@ -279,7 +279,7 @@ async fn away(fits_without: bool, pause: u64) -> Vec<&'static str> {
         kept: Vec::new(),
         tokens: 100,
         request: Arc::new(request),
-        fits_without,
+        brief,
     };
     let action = Arc::new(Action {
         action_id: ActionId::with_suffix("1"),
@@ -304,7 +304,7 @@ async fn away(fits_without: bool, pause: u64) -> Vec<&'static str> {
 }
 
 #[tokio::test]
-async fn a_summary_that_the_conversation_fits_without_is_not_waited_for() {
+async fn a_summary_that_the_conversation_brief_is_not_waited_for() {
     assert_eq!(away(true, 500).await, ["again", "failed"]);
     assert_eq!(
         away(true, 30_000).await,

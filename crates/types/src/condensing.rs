@@ -61,9 +61,10 @@ pub struct Condense {
     pub tokens: u64,
     /// What the model is asked.
     pub request: Arc<ModelRequest>,
-    /// Whether the next request of the conversation fits into the model without it, too: a model that is away is then not waited for.
+    /// Whether a model that is away is not waited for: the next request of the conversation fits without the summary, or the last
+    /// summary came to nothing.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub fits_without: bool,
+    pub brief: bool,
 }
 
 payloads! {

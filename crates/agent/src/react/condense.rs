@@ -47,6 +47,9 @@ pub(crate) struct Condenser {
     /// For how many more model calls no summary is asked for while the conversation fits: the last one failed.
     #[serde(default, skip_serializing_if = "is_zero")]
     rounds_to_rest: u32,
+    /// Whether the last summary came to nothing: its model is not waited for again until one has come.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    failed: bool,
     /// What persons decided about calls: it holds whatever is condensed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     decisions: Vec<(u64, String)>,
@@ -160,15 +163,15 @@ impl ReactAgent {
             Why::Full | Why::Overflow(_) => None,
         };
         let request = summary::request(&self.config, part, instructions);
-        let rests = matches!(why, Why::Full) && self.config.rules_version >= SINCE_RESTS;
-        let fits_without = rests && self.conversation.fits(&self.config);
+        let may_rest = matches!(why, Why::Full) && self.config.rules_version >= SINCE_RESTS;
+        let brief = may_rest && (self.condenser.failed || self.conversation.fits(&self.config));
         let body = ActionBody::Condense(Condense {
             from_seq: part.range.from_seq,
             to_seq: part.range.to_seq,
             kept: part.kept.clone(),
             request: self.conversation.repaired(request).into(),
             tokens: part.range.tokens,
-            fits_without,
+            brief,
         });
         let run_id = self.course.active().map(|run| run.id.clone());
         let action_id = step.act_in(run_id, body);
@@ -196,6 +199,7 @@ impl ReactAgent {
         let mut decisions: Vec<String> = decisions.map(|(_, decision)| decision.clone()).collect();
         decisions.drain(..decisions.len().saturating_sub(DECISIONS));
         self.condenser.rounds_to_rest = 0;
+        self.condenser.failed = false;
         match self.conversation.condense(step.seq, condensed, &decisions) {
             Some(range) => {
                 self.conversation.weigh(&range, &self.config);
@@ -227,6 +231,7 @@ impl ReactAgent {
         self.conversation.rest();
         if self.config.rules_version >= SINCE_RESTS {
             self.condenser.rounds_to_rest = ROUNDS_TO_REST;
+            self.condenser.failed = true;
         }
         failed(&failure.code, &failure.message, step);
         match under_way.why {

@@ -465,7 +465,7 @@ fn rounds_after_a_failure(version: u32) -> usize {
         session.round(&format!("a{round}"), 1_000);
     }
     let (_, condense) = session.condense().expect("it is nearly full");
-    assert_eq!(condense.fits_without, version >= 7);
+    assert_eq!(condense.brief, version >= 7);
     session.no_summary("overloaded");
     let rounds = (0..20).take_while(|round| {
         let waits = session.condense().is_none();
@@ -484,4 +484,30 @@ fn rounds_after_a_failure(version: u32) -> usize {
 fn no_summary_is_asked_for_in_the_rounds_after_one_failed() {
     let (now, before) = (rounds_after_a_failure(RULES_VERSION), rounds_after_a_failure(6));
     assert!(now >= 6 && now > before, "{now} rounds, {before} before");
+}
+
+#[test]
+fn a_model_for_summaries_is_waited_for_once_until_one_has_come() {
+    let mut session = Session::started(|config| {
+        small(config);
+        config.rules_version = RULES_VERSION;
+        // The longest answer takes half of the window: what is condensed never fits beside it.
+        config.model.max_output_tokens = 1_500;
+    });
+    let mut brief = Vec::new();
+    for round in 0..200 {
+        if let Some((_, condense)) = session.condense() {
+            brief.push(condense.brief);
+            match brief.len() {
+                3 => session.summary("In short."),
+                5.. => break,
+                _ => session.no_summary("overloaded"),
+            }
+        } else {
+            session.round(&format!("c{round}"), 100);
+        }
+    }
+    assert_eq!(brief[..4], [false, true, true, false], "{brief:?}");
+    session.no_summary("overloaded");
+    session.check_replay();
 }

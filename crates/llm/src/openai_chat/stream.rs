@@ -133,7 +133,7 @@ struct Answer {
     usage: Option<UsageWire>,
     finish_reason: Option<String>,
     refused: bool,
-    has_deltas: bool,
+    has_said: bool,
     /// The first half of a character with which the last event ended.
     half: Option<String>,
 }
@@ -147,7 +147,7 @@ impl Answer {
             usage: None,
             finish_reason: None,
             refused: false,
-            has_deltas: false,
+            has_said: false,
             half: None,
         }
     }
@@ -194,11 +194,15 @@ impl Answer {
             .into_iter()
             .filter(|choice| choice.index.unwrap_or_default().0 == 0)
         {
-            self.has_deltas |= choice.delta.is_some();
-            // A server may send a whole message in a stream. Behind deltas it would be what was said already.
-            let message = choice.message.filter(|_| !self.has_deltas);
-            if let Some(delta) = choice.delta.or(message) {
+            let said = out.len();
+            if let Some(delta) = choice.delta {
                 self.delta(delta, out);
+            }
+            self.has_said |= out.len() > said;
+            // A server may send a whole message in a stream. Behind words that came piece by piece it would be those again.
+            if let Some(message) = choice.message.filter(|_| !self.has_said) {
+                self.delta(message, out);
+                self.has_said |= out.len() > said;
             }
         }
         self.emitter.check()

@@ -60,7 +60,7 @@ pub(crate) fn condense() -> Condense {
         kept: vec!["msg_1".into()],
         tokens: 70_000,
         request: std::sync::Arc::new(request()),
-        fits_without: true,
+        brief: true,
     }
 }
 
