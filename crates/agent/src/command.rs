@@ -6,6 +6,14 @@ use crate::pattern::literal;
 /// What stands between words and at the ends of a line. Other white space is part of a word to a shell.
 pub(crate) const BLANKS: &[char] = &[' ', '\t', '\n', '\r'];
 
+/// A command line without what is blank at its ends. A carriage return belongs to a word; before version 7 of the rules it was blank.
+pub(crate) fn trimmed(line: &str, version: u32) -> &str {
+    match version {
+        7.. => line.trim_matches([' ', '\t', '\n']),
+        _ => line.trim_matches(BLANKS),
+    }
+}
+
 /// A command line, taken apart.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CommandLine {

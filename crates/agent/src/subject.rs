@@ -9,7 +9,7 @@ use agentx_types::{Access, AgentConfig, Guard, Rule, RuleEffect, ToolSpec};
 use serde_json::Value;
 
 use crate::approval::member_directory;
-use crate::command::{BLANKS, like, take_apart};
+use crate::command::{like, take_apart, trimmed};
 use crate::graver::{names_what_is_grave, runs_git};
 use crate::guarded::{is_guarded_as, is_instructions_as};
 use crate::kept;
@@ -56,7 +56,7 @@ impl<'a> Subject<'a> {
             }
         });
         let line = tool.command_argument.as_ref().and_then(text);
-        let argument = line.map_or_else(|| input.to_string(), |line| line.trim_matches(BLANKS).to_owned());
+        let argument = line.map_or_else(|| input.to_string(), |line| trimmed(line, version).to_owned());
         Self {
             tool,
             workspace,
@@ -255,7 +255,7 @@ impl<'a> Subject<'a> {
             return Some(vec![*index]);
         }
         let line = self.runs_commands().then(|| take_apart(&self.argument))?;
-        if !line.certain || line.commands.is_empty() || self.reading().subscripts {
+        if !line.certain || line.commands.is_empty() || self.reading().beyond_stars {
             return None;
         }
         let mut used = Vec::new();

@@ -207,11 +207,6 @@ impl Bash {
             if name == "." {
                 break;
             }
-            // The reader takes a carriage return for a line end; to bash it belongs to the name of a program that nobody has.
-            let name = name
-                .strip_prefix("$'")
-                .and_then(|name| name.strip_suffix("\\r'"))
-                .unwrap_or(name);
             names.push(name.to_owned());
         }
         empty(self.directory.path());

@@ -67,8 +67,9 @@ pub struct Reading {
     dots: bool,
     /// Whether what version 7 of the rules looks at is looked at.
     feeds: bool,
-    /// Whether substitutions run in subscripts of quoted words.
-    pub(crate) subscripts: bool,
+    /// Whether it runs what no star of a rule that allows stands for: substitutions in subscripts of quoted words, and names with a
+    /// carriage return, which is no blank to a shell.
+    pub(crate) beyond_stars: bool,
     /// Whether the command that is looked at is given input, whether it is given words, and whether what it is given are names of files.
     fed: bool,
     given: bool,
@@ -102,6 +103,7 @@ pub fn read_as(line: &str, version: u32) -> Reading {
         closer: version >= 1,
         names: version >= 5,
         feeds: version >= 7,
+        beyond_stars: version >= 7 && line.contains('\r'),
         dots: line.contains("dotglob") || line.contains("globdots") || line.contains("GLOB_DOTS"),
         ..Reading::default()
     };

@@ -35,7 +35,7 @@ impl Reading {
             if !(has_substitution(&word.text) && (evaluates || is_assignment(&word.text))) {
                 continue;
             }
-            self.subscripts = true;
+            self.beyond_stars = true;
             let Some(deeper) = depth.checked_sub(1) else {
                 self.hides = true;
                 return;
@@ -72,7 +72,7 @@ mod tests {
             "x='y[$(rm y)]'; ((x))",
         ] {
             let reading = read(line);
-            assert!(reading.subscripts, "{line}");
+            assert!(reading.beyond_stars, "{line}");
             assert!(
                 reading.commands.iter().any(|words| words == "rm y"),
                 "{line} {reading:?}"
@@ -80,10 +80,10 @@ mod tests {
         }
         for line in ["grep '[$(rm y)]' z", "test -f 'x[1]'", "echo 'x[`rm y`]'"] {
             let reading = read(line);
-            assert!(!reading.subscripts, "{line}");
+            assert!(!reading.beyond_stars, "{line}");
             assert!(!reading.commands.iter().any(|words| words == "rm y"), "{line}");
         }
         let before = read_as("test -v 'x[$(rm y)]'", 6);
-        assert!(!before.subscripts && !before.commands.iter().any(|words| words == "rm y"));
+        assert!(!before.beyond_stars && !before.commands.iter().any(|words| words == "rm y"));
     }
 }

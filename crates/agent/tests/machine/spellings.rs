@@ -114,7 +114,7 @@ fn a_rule_allows_no_more_than_its_words_say() {
 }
 
 #[test]
-fn no_star_stands_for_what_bash_runs_in_a_subscript() {
+fn no_star_stands_for_what_bash_alone_sees() {
     let rules = ["test *", "printf *", "unset *", "[[ *"].map(|pattern| format!("allow bash: {pattern}"));
     let config = now(&rules.each_ref().map(String::as_str));
     for line in [
@@ -122,6 +122,8 @@ fn no_star_stands_for_what_bash_runs_in_a_subscript() {
         "printf -v 'x[`rm y`]' a",
         "unset 'x[$(rm y)]'",
         "[[ 'x[$(rm y)]' -eq 1 ]]",
+        "test\r",
+        "\rtest -f x",
     ] {
         assert!(!is_allowed(&config, line), "{line}");
     }
