@@ -5,8 +5,8 @@
 #   tests/run.sh            everything
 #   tests/run.sh fmt lint   only these steps
 #
-# Steps: fmt lint build test docs loom deny; schemathesis, a part of test, and fuzz go alone too. Logs are in target/checks.
-# AGENTX_FUZZ_SECONDS says how long each target of `fuzz` runs (15).
+# Steps: fmt lint build test docs loom deny fuzz asan; schemathesis, a part of test, goes alone too. Logs are in target/checks.
+# AGENTX_FUZZ_SECONDS says how long each target of `fuzz`, and `asan`, look (10).
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
@@ -137,15 +137,27 @@ deny() {
 }
 
 # A short look by each fuzzer, from the kept corpus on, which `test` has replayed. `just fuzz` looks for longer.
-fuzz() { step fuzz tests/fuzz/run.sh "${AGENTX_FUZZ_SECONDS:-15}"; }
+fuzz() { step fuzz tests/fuzz/run.sh "${AGENTX_FUZZ_SECONDS:-10}"; }
+
+# The one file with `unsafe` under the address sanitizer. RUSTC_BOOTSTRAP lets a stable compiler take the flag; it brings the library for it.
+ASAN=x86_64-unknown-linux-gnu
+asan() {
+  if [ ! -e "$(rustc --print target-libdir)/librustc-stable_rt.asan.a" ] || [ "$(rustc -vV | sed -n 's/^host: //p')" != $ASAN ]; then
+    note "this toolchain has no address sanitizer for $ASAN: values of scripts are tried without it"
+    return
+  fi
+  step asan env AGENTX_FUZZ_SECONDS="${AGENTX_FUZZ_SECONDS:-10}" RUSTC_BOOTSTRAP=1 RUSTFLAGS=-Zsanitizer=address \
+    RUST_MIN_STACK=134217728 ASAN_OPTIONS=detect_leaks=0:detect_odr_violation=0 \
+    cargo test -p agentx-luau-tools --locked --target $ASAN --target-dir target/asan --lib value::
+}
 
 set_up
-for name in ${*:-fmt lint build test docs loom deny}; do
+for name in ${*:-fmt lint build test docs loom deny fuzz asan}; do
   case $name in
-    fmt | lint | build | docs | deny | fuzz | schemathesis) "$name" ;;
+    fmt | lint | build | docs | deny | fuzz | asan | schemathesis) "$name" ;;
     test) run_tests ;;
     loom) model ;;
-    *) echo "no step $name; there are: fmt lint build test docs loom deny fuzz schemathesis" >&2; exit 2 ;;
+    *) echo "no step $name; there are: fmt lint build test docs loom deny fuzz asan schemathesis" >&2; exit 2 ;;
   esac
 done
 

@@ -9,6 +9,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
+MOST=250
 ALL=(sse frames records files shell)
 HOST=$(rustc -vV | sed -n 's/^host: //p')
 export OUT=$PWD/target/fuzz
@@ -33,7 +34,10 @@ if [ "$seconds" = keep ]; then
     smaller=$(mktemp -d)
     # What was found by hand or failed once has a name of its own and stays.
     find "$KEPT/$target" -type f ! -regex '.*/[0-9a-f]+' -exec cp {} "$smaller" \;
-    "$BIN/$target" -set_cover_merge=1 -max_len=2048 "$smaller" "$KEPT/$target" "$OUT/corpus/$target" >"$OUT/$target.log" 2>&1
+    # Each branch once, however often it is taken: a corpus that counts is ten times as large.
+    "$BIN/$target" -set_cover_merge=1 -use_counters=0 -max_len=2048 "$smaller" "$KEPT/$target" "$OUT/corpus/$target" >"$OUT/$target.log" 2>&1
+    # The longest reach most.
+    find "$smaller" -type f -regex '.*/[0-9a-f]+' -printf '%s %p\n' | sort -rn | tail -n +$((MOST + 1)) | cut -d' ' -f2 | xargs -r rm
     rm -r "${KEPT:?}/$target"
     mv "$smaller" "$KEPT/$target"
     chmod 755 "$KEPT/$target"
