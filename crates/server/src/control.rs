@@ -102,11 +102,11 @@ impl ServerState {
         whole(async move {
             let hand = Hand::new(&state, &caller, &frame.session_id).await?;
             let _counted = hand.may_run().await?;
-            let key = frame.idempotency_key.clone();
+            let key = frame.idempotency_key.map(|key| hand.key_of(key));
             let input = UserInput {
                 content,
                 mode: frame.mode,
-                idempotency_key: frame.idempotency_key,
+                idempotency_key: key.clone(),
             };
             let (room, settings) = (hand.room.clone(), hand.state.settings());
             let said = hand
@@ -353,9 +353,8 @@ impl ServerState {
             let gone = LogError::NotFound(session.to_string()).into();
             state
                 .rooms()
-                .put_away(&session, Some(&Problem::from(&gone)))
-                .await;
-            access.runtime.delete(&session).await
+                .put_away(&session, &Problem::from(&gone), access.runtime.delete(&session))
+                .await
         })
         .await
     }

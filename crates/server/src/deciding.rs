@@ -27,7 +27,8 @@ const DECISIONS: [ApprovalDecision; 4] = [
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Decider {
     is_operator: bool,
-    /// Whether the operator named them to decide about calls of members, and the session is of another member.
+    /// Whether the operator named them to decide about calls of members, and the session is of another member,
+    /// where they do not drive.
     is_approver: bool,
     role: SessionRole,
     is_operators_session: bool,
@@ -36,9 +37,11 @@ pub(crate) struct Decider {
 impl Decider {
     pub(crate) fn new(state: &ServerState, caller: &Caller, access: &Access) -> Self {
         let is_operators_session = access.owner == *state.runtime().owner();
+        // Who drives would allow what their own words led to.
+        let is_theirs = access.owner == caller.person || access.role > SessionRole::Approve;
         Self {
             is_operator: caller.operator,
-            is_approver: caller.approver && !is_operators_session && access.owner != caller.person,
+            is_approver: caller.approver && !is_operators_session && !is_theirs,
             role: access.role,
             is_operators_session,
         }

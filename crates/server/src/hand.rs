@@ -53,6 +53,14 @@ impl Hand {
         self.state.may_run(&self.access.owner, self.room.id()).await
     }
 
+    /// The key of a message as it is kept: two people may choose the same one.
+    pub(crate) fn key_of(&self, key: String) -> String {
+        if self.caller.person == self.access.owner {
+            return key;
+        }
+        format!("{}/{key}", self.caller.person)
+    }
+
     pub(crate) fn needs(&self, role: SessionRole, what: &str) -> Result<(), RuntimeError> {
         if self.access.role >= role {
             return Ok(());

@@ -130,18 +130,18 @@ impl Rooms {
         Ok(room)
     }
 
-    /// Gives a session back, if this process writes it; who reads it is told `problem`.
-    pub async fn put_away(&self, id: &SessionId, problem: Option<&Problem>) {
+    /// Gives a session back, if this process writes it, and does `then` before anybody can open it again; who reads it is told `problem`.
+    pub async fn put_away<T>(&self, id: &SessionId, problem: &Problem, then: impl Future<Output = T>) -> T {
         let place = self.place(id);
         let mut here = place.room.lock().await;
         if let Some(room) = here.take() {
-            if let Some(problem) = problem {
-                room.end_readers(problem).await;
-            }
+            room.end_readers(problem).await;
             room.close().await;
         }
+        let done = then.await;
         drop(here);
         self.forget(id, place);
+        done
     }
 
     /// All rooms that are open now.

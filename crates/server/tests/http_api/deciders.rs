@@ -70,6 +70,13 @@ async fn whom_the_operator_named_decides_for_members_and_not_for_themselves() {
         .post(&desk.vera, "messages", &json!({"content": "run ls"}))
         .await;
     assert_eq!(said.code(), "denied", "they do not drive it");
+    let (driven, call) = asked(&desk, &desk.ann, "driven").await;
+    let yes = json!({"tool_call_id": call, "decision": "once"});
+    desk.share(&desk.ann, &driven.session, &desk.vera_id, json!("drive"))
+        .await;
+    assert_eq!(offered(&driven, &desk.vera).await, json!(["deny"]));
+    let refused = driven.post(&desk.vera, "approvals", &yes).await;
+    assert_eq!(refused.code(), "denied", "who drives allows nothing");
     let (own, call) = asked(&desk, &desk.vera, "own").await;
     let yes = json!({"tool_call_id": call, "decision": "once"});
     assert_eq!(own.post(&desk.vera, "approvals", &yes).await.code(), "denied");
@@ -84,7 +91,7 @@ async fn whom_the_operator_named_decides_for_members_and_not_for_themselves() {
         "no_session",
         "sessions of the operator are not theirs to see"
     );
-    assert!(!own.canary.exists() && !of_operator.canary.exists());
+    assert!(!own.canary.exists() && !of_operator.canary.exists() && !driven.canary.exists());
 }
 
 /// A role in somebody else's session, be it `own`, takes no rule away that was put there, and makes no copy in the owner's name.

@@ -25,6 +25,7 @@ pub(crate) struct Desk {
     pub(crate) vera: String,
     pub(crate) ann_id: String,
     pub(crate) bob_id: String,
+    pub(crate) vera_id: String,
     pub(crate) directory: tempfile::TempDir,
     _server: Server,
 }
@@ -223,6 +224,7 @@ impl Desk {
             vera: String::new(),
             ann_id: owner_of(people[0].public_key()).to_string(),
             bob_id: owner_of(people[1].public_key()).to_string(),
+            vera_id: owner_of(people[2].public_key()).to_string(),
             directory,
             _server: server,
         };

@@ -509,6 +509,53 @@ async fn a_members_friends_and_forks_decide_nothing_for_the_operator() {
     }
 }
 
+/// Whoever opens a session again and again while its owner deletes it does not keep it there.
+#[tokio::test]
+async fn nobody_keeps_a_session_from_being_deleted() {
+    let desk = Desk::new().await;
+    for _ in 0..5 {
+        let session = desk.session(&desk.ann).await;
+        let id = SessionId::new(&*session);
+        let opens = async {
+            loop {
+                let _ = desk.state.open(&id).await;
+                tokio::task::yield_now().await;
+            }
+        };
+        let path = format!("/v1/sessions/{session}");
+        let deletes = desk.ask(axum::http::Method::DELETE, &path).by(&desk.ann).send();
+        let deleted = tokio::select! {
+            deleted = deletes => deleted,
+            () = opens => unreachable!("it goes on for ever"),
+        };
+        assert_eq!(deleted.status, StatusCode::NO_CONTENT, "{:?}", deleted.body);
+        let again = desk.get(&path).by(&desk.ann).send().await;
+        assert_eq!(again.code(), "no_session");
+    }
+}
+
+/// The key that one person gives a message is not taken by that of another.
+#[tokio::test]
+async fn keys_of_messages_are_their_persons() {
+    let desk = Desk::new().await;
+    let session = desk.session(&desk.ann).await;
+    desk.share(&desk.ann, &session, &desk.bob_id, json!("drive"))
+        .await;
+    let path = format!("/v1/sessions/{session}/messages");
+    let mut said = Vec::new();
+    for token in [&desk.bob, &desk.ann] {
+        for _ in 0..2 {
+            let words = json!({"content": "hello", "idempotency_key": "K"});
+            let answer = desk.post(&path, &words).by(token).send().await.ok();
+            said.push(answer.json()["seq"].as_u64().unwrap());
+        }
+        desk.until_finished(&session, said[said.len() - 1]).await;
+        desk.release(token, &session).await;
+    }
+    assert_eq!((said[0], said[2]), (said[1], said[3]), "the same is said once");
+    assert_ne!(said[0], said[2]);
+}
+
 fn mode(path: &Path) -> u32 {
     use std::os::unix::fs::PermissionsExt as _;
     std::fs::metadata(path).unwrap().permissions().mode() & 0o777
