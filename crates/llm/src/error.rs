@@ -153,8 +153,17 @@ impl ModelError {
 /// assert_eq!(error.message, "Slow down");
 /// ```
 pub fn decode_error(status: u16, headers: &[(&str, &str)], body: &[u8], now: Timestamp) -> ModelError {
-    let mut error = from_extracted(Some(status), extract::from_body(body));
-    error.retry_after_ms = retry_after_ms(headers, now).or(error.retry_after_ms);
+    let extracted = extract::from_body(body);
+    let resets_at = extracted
+        .resets_at_ms
+        .or_else(|| header(headers, "x-ratelimit-reset").and_then(wait::at_ms));
+    let mut error = from_extracted(Some(status), extracted);
+    let until_reset = resets_at
+        .filter(|_| error.code == ErrorCode::RateLimited)
+        .and_then(|at| Some(Timestamp(i64::try_from(at.checked_mul(1_000)?).ok()?).millis_since(now)));
+    error.retry_after_ms = retry_after_ms(headers, now)
+        .or(error.retry_after_ms)
+        .or(until_reset);
     match header(headers, "x-should-retry") {
         Some("true") => error.retryable = error.code != ErrorCode::Billing,
         Some("false") => error.retryable = false,
@@ -182,7 +191,10 @@ fn from_extracted(status: Option<u16>, extracted: Extracted) -> ModelError {
         code,
         message,
         retryable: code.is_retryable() || asks_again(code, &extracted.message),
-        retry_after_ms: wait::in_words(&extracted.message).filter(|_| code.is_retryable()),
+        retry_after_ms: extracted
+            .wait_ms
+            .or_else(|| wait::in_words(&extracted.message))
+            .filter(|_| code.is_retryable()),
         refused: refused::refused(code, status, &extracted.message),
         longest_answer: longest::allowed(code, &extracted.message),
         status,

@@ -805,3 +805,45 @@ fn a_picture_that_may_pass_the_next_time_is_sent_again_first() {
         (Some(RequestPart::Media), true)
     );
 }
+
+#[test]
+fn what_moderation_flags_is_no_matter_of_keys() {
+    for (status, words) in [
+        (
+            403,
+            "Your chosen model requires moderation and your input was flagged for \"violence\"",
+        ),
+        (403, "Request blocked by guardrail"),
+        (
+            400,
+            "This request has been flagged for possible cybersecurity risk",
+        ),
+    ] {
+        let body = serde_json::json!({"error": {"code": status, "message": words}}).to_string();
+        assert_eq!(error(status, &body).code, ErrorCode::ContentFilter, "{words}");
+    }
+    let code = r#"{"error":{"code":"cyber_policy","message":"made up"}}"#;
+    assert_eq!(error(400, code).code, ErrorCode::ContentFilter);
+    assert_eq!(
+        error(403, r#"{"error":{"message":"no"}}"#).code,
+        ErrorCode::Forbidden
+    );
+}
+
+#[test]
+fn a_time_to_wait_is_read_from_fields_too() {
+    let google = serde_json::json!({"error": {"code": 429, "message": "Quota exceeded", "status": "RESOURCE_EXHAUSTED",
+        "details": [{"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "4s"}]}});
+    assert_eq!(error(429, &google.to_string()).retry_after_ms, Some(4_000));
+    let now = Timestamp(1_700_000_000_000_000);
+    let router = serde_json::json!({"error": {"code": 429, "message": "Rate limit exceeded: free-models-per-day",
+        "metadata": {"headers": {"X-RateLimit-Reset": "1700021600000"}}}});
+    let read = decode_error(429, &[], router.to_string().as_bytes(), now);
+    assert_eq!(read.retry_after_ms, Some(21_600_000));
+    let header = |value| decode_error(429, &[("X-RateLimit-Reset", value)], b"{}", now).retry_after_ms;
+    assert_eq!(header("1700000003000"), Some(3_000));
+    assert_eq!(
+        (header("1700000003"), header("60"), header("soon")),
+        (None, None, None)
+    );
+}

@@ -390,6 +390,11 @@ fn refusals_and_reasons() {
         (json!({"refusal": "I cannot."}), "stop", StopReason::Refusal),
         (json!({"content": "x"}), "SAFETY", StopReason::Refusal),
         (json!({}), "PROHIBITED_CONTENT", StopReason::Refusal),
+        (
+            json!({}),
+            "content_filter: PROHIBITED_CONTENT",
+            StopReason::Refusal,
+        ),
         (json!({"content": "x"}), "length", StopReason::MaxTokens),
         (json!({"content": "x"}), "model_length", StopReason::ContextWindow),
         (json!({"content": "x"}), "stop", StopReason::EndTurn),
@@ -954,4 +959,59 @@ fn what_a_gateway_charges_is_said() {
     for odd in [json!(-1), json!("much"), json!(null), json!(1e300), json!([])] {
         assert_eq!(cost(json!({"prompt_tokens": 1, "cost": odd})), 0);
     }
+}
+
+#[test]
+fn a_call_that_gemini_calls_malformed_is_not_run_and_asked_for_again() {
+    let call = chat(
+        json!({"tool_calls": [{"index": 0, "id": "a", "function": {"name": "bash", "arguments": "{}"}}]}),
+    );
+    for word in [
+        "MALFORMED_FUNCTION_CALL",
+        "function_call_filter: MALFORMED_FUNCTION_CALL",
+        "UNEXPECTED_TOOL_CALL",
+    ] {
+        for chunks in [vec![chat_end(word)], vec![call.clone(), chat_end(word)]] {
+            let (events, result) = decode(Api::OpenaiChat, [sse(&chunks).as_bytes()]);
+            let error = result.expect_err("it is no answer").into_model_error();
+            assert_eq!(
+                (error.code, error.retryable),
+                (ErrorCode::BadGeneration, true),
+                "{word}"
+            );
+            let is_call = |event: &EnvironmentEvent| matches!(event, EnvironmentEvent::ToolCall(_));
+            assert!(!events.iter().any(is_call), "{word}");
+        }
+    }
+}
+
+#[test]
+fn an_error_of_a_choice_says_the_providers_words() {
+    let choice = json!({"index": 0, "delta": {}, "finish_reason": "error", "error": {"code": 429, "message": "made up: slow down"}});
+    let (_, result) = decode(
+        Api::OpenaiChat,
+        [sse(&[json!({"id": "x", "choices": [choice]})]).as_bytes()],
+    );
+    let error = result.expect_err("an error").into_model_error();
+    assert_eq!(
+        (error.code, error.message.as_str()),
+        (ErrorCode::RateLimited, "made up: slow down")
+    );
+}
+
+#[test]
+fn zeros_at_the_end_of_an_answer_take_no_count_back() {
+    let begins = json!({"type": "message_start", "message": {"id": "msg_1", "model": "m",
+        "usage": {"input_tokens": 9_000, "cache_read_input_tokens": 1_000, "output_tokens": 1}}});
+    let ends = |usage: Value| {
+        let delta = json!({"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": usage});
+        let (events, result) = claude(&[begins.clone(), delta, json!({"type": "message_stop"})]);
+        result.expect("the stream is whole");
+        let usage = accumulate(&events).usage;
+        (usage.input_tokens, usage.cache_read_tokens, usage.output_tokens)
+    };
+    let zeros = json!({"input_tokens": 0, "cache_read_input_tokens": 0, "output_tokens": 20});
+    assert_eq!(ends(zeros), (9_000, 1_000, 20));
+    let counts = json!({"input_tokens": 9_500, "cache_read_input_tokens": 0, "output_tokens": 20});
+    assert_eq!(ends(counts), (9_500, 0, 20));
 }

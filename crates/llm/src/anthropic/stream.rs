@@ -313,6 +313,13 @@ impl Answer {
         let Some(wire) = wire else { return };
         let before = self.usage;
         let usage = &mut self.usage;
+        // Gateways end an answer with zeros where they know no more than at its beginning.
+        let read = [
+            wire.input_tokens,
+            wire.cache_creation_input_tokens,
+            wire.cache_read_input_tokens,
+        ];
+        let knows_reading = read.iter().flatten().any(|count| count.0 > 0);
         let fields = [
             (&mut usage.input_tokens, wire.input_tokens),
             (&mut usage.output_tokens, wire.output_tokens),
@@ -324,8 +331,9 @@ impl Answer {
                     .and_then(|details| details.thinking_tokens),
             ),
         ];
-        for (slot, value) in fields {
-            if let Some(Count(value)) = value {
+        for (at, (slot, value)) in fields.into_iter().enumerate() {
+            let is_of_output = matches!(at, 1 | 4);
+            if let Some(Count(value)) = value.filter(|_| knows_reading || is_of_output) {
                 *slot = value;
             }
         }

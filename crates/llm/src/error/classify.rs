@@ -28,7 +28,22 @@ struct Rule {
 ///   (<https://github.com/666ghj/BettaFish/issues/524>). DeepSeek: 402 "Insufficient Balance". Zhipu: 429 with code 1113.
 /// - DashScope: 400 `Arrearage`, "please make sure your account is in good standing"
 ///   (<https://www.alibabacloud.com/help/en/model-studio/error-code>).
-const BEFORE_STATUS: &[Rule] = &[Rule {
+///
+/// What a filter refuses says so whatever the status: OpenRouter's moderation and guardrails are a 403
+/// (<https://openrouter.ai/docs/api-reference/errors>), OpenAI's `cyber_policy` a 400.
+const BEFORE_STATUS: &[Rule] = &[FILTERED, OUT_OF_MONEY];
+
+const FILTERED: Rule = Rule {
+    code: ErrorCode::ContentFilter,
+    words: &["cyber_policy"],
+    phrases: &[
+        "your input was flagged",
+        "blocked by guardrail",
+        "flagged for possible cybersecurity risk",
+    ],
+};
+
+const OUT_OF_MONEY: Rule = Rule {
     code: ErrorCode::Billing,
     words: &[
         "billing_error",
@@ -64,7 +79,7 @@ const BEFORE_STATUS: &[Rule] = &[Rule {
         "key limit exceeded",
         "account is in good standing",
     ],
-}];
+};
 
 /// These say more than a status that means everything and nothing (400, 422, 500), or stand where there is none.
 ///

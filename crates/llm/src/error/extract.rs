@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::overflow;
+use super::{overflow, wait};
 
 /// What an error body says.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -17,6 +17,10 @@ pub(crate) struct Extracted {
     pub(crate) window: Option<u64>,
     /// How many were asked with, likewise.
     pub(crate) asked: Option<u64>,
+    /// For how long the caller should wait, in milliseconds, where the body says so in a field.
+    pub(crate) wait_ms: Option<u64>,
+    /// Until when, in milliseconds since 1970.
+    pub(crate) resets_at_ms: Option<u64>,
 }
 
 /// Reads a body of any kind.
@@ -68,6 +72,7 @@ fn item_message(item: &Value, into: &mut Extracted, depth: usize) -> Option<Stri
     visit(item, &mut one, depth + 1);
     into.words.append(&mut one.words);
     into.status = into.status.or(one.status);
+    into.wait_ms = into.wait_ms.or(one.wait_ms);
     let place: Vec<String> = item
         .get("loc")
         .and_then(Value::as_array)
@@ -86,6 +91,7 @@ fn item_message(item: &Value, into: &mut Extracted, depth: usize) -> Option<Stri
 
 fn visit_object(object: &Map<String, Value>, into: &mut Extracted, depth: usize) {
     overflow::note_fields(object, into);
+    wait::note_fields(object, into);
     for key in [
         "type",
         "code",

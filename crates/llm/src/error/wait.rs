@@ -1,6 +1,10 @@
 //! How long a provider wants the caller to wait, where it says so in words alone: OpenAI and Groq "Please try again in 1m0.36s", "in
 //! 579ms" (<https://github.com/Pythagora-io/gpt-pilot/pull/608>), Gemini "Please retry in 34.07s", Azure "Please retry after 26 seconds".
 
+use serde_json::{Map, Value};
+
+use super::Extracted;
+
 /// What stands before the time, in lower case.
 const BEFORE: &[&str] = &["try again in ", "retry in ", "retry after ", "try again after "];
 
@@ -12,6 +16,27 @@ pub(super) fn in_words(message: &str) -> Option<u64> {
         .filter_map(|phrase| message.split_once(phrase))
         .find_map(|(_, rest)| time(rest))
 }
+
+/// Notes what an object of an error says in fields: Google's `RetryInfo` has `retryDelay: "4s"`
+/// (<https://cloud.google.com/apis/design/errors#error_details>), OpenRouter hands on `X-RateLimit-Reset` in `metadata.headers`.
+pub(super) fn note_fields(object: &Map<String, Value>, into: &mut Extracted) {
+    let delay = object.get("retryDelay").and_then(Value::as_str).and_then(time);
+    into.wait_ms = into.wait_ms.or(delay);
+    let headers = object
+        .get("metadata")
+        .and_then(|metadata| metadata.get("headers"));
+    let reset = headers.and_then(|headers| headers.get("X-RateLimit-Reset"));
+    let reset = reset.and_then(|reset| reset.as_str().map_or_else(|| reset.as_u64(), at_ms));
+    into.resets_at_ms = into.resets_at_ms.or(reset.filter(|at| *at >= MILLIS));
+}
+
+/// A point in time in milliseconds since 1970; smaller numbers are seconds, or a time to wait: what they mean differs.
+pub(super) fn at_ms(text: &str) -> Option<u64> {
+    text.trim().parse().ok().filter(|at| *at >= MILLIS)
+}
+
+/// The year 2001.
+const MILLIS: u64 = 1_000_000_000_000;
 
 /// The time at the beginning of a text: numbers with their units, one after the other.
 fn time(text: &str) -> Option<u64> {

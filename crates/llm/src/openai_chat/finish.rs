@@ -12,7 +12,9 @@ use crate::stream::StreamError;
 /// (<https://api-docs.deepseek.com/api/create-chat-completion>: `insufficient_system_resource`), Z.AI (`network_error`), OpenRouter
 /// (`error`), SGLang and vLLM (`abort`).
 pub(super) fn failure(word: Option<&str>) -> Option<StreamError> {
-    let code = match word? {
+    let code = match bare(word?) {
+        // What Gemini itself cannot read: it is not run, and asked for again.
+        "MALFORMED_FUNCTION_CALL" | "UNEXPECTED_TOOL_CALL" => "tool_use_failed",
         "insufficient_system_resource" => "overloaded",
         "error" | "network_error" | "server_error" | "abort" => "server_error",
         _ => return None,
@@ -20,6 +22,12 @@ pub(super) fn failure(word: Option<&str>) -> Option<StreamError> {
     let message = format!("the server gave up in the middle of its answer ({})", word?);
     let error = serde_json::json!({"error": {"code": code, "message": message}});
     Some(StreamError::Provider(error::from_stream(&error.to_string())))
+}
+
+/// Gemini's own word behind that of its compatible endpoint: `content_filter: PROHIBITED_CONTENT`,
+/// `function_call_filter: MALFORMED_FUNCTION_CALL`.
+fn bare(word: &str) -> &str {
+    word.rsplit(": ").next().unwrap_or(word)
 }
 
 /// Gemini's own words for an answer that it holds back (<https://ai.google.dev/api/generate-content#FinishReason>): gateways to it hand
@@ -42,7 +50,7 @@ pub(super) fn stop_reason(
     has_calls: bool,
     refused: bool,
 ) -> (StopReason, Option<String>) {
-    let reason = match word {
+    let reason = match word.map(bare) {
         Some("stop" | "end_turn" | "eos" | "eos_token" | "stop_sequence") | None => StopReason::EndTurn,
         Some("tool_calls" | "function_call" | "tool_use") => StopReason::ToolUse,
         Some("length" | "max_tokens") => StopReason::MaxTokens,

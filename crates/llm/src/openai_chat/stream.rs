@@ -342,7 +342,11 @@ impl Answer {
 impl Chunk<'_> {
     /// The error that the chunk reports, if it does.
     fn error(&self) -> Option<StreamError> {
-        let error = self.error.or_else(|| self.x_groq.as_ref()?.error)?;
+        let of_choice = || self.choices.iter().flatten().find_map(|choice| choice.error);
+        let error = self
+            .error
+            .or_else(|| self.x_groq.as_ref()?.error)
+            .or_else(of_choice)?;
         Some(StreamError::Provider(error::from_stream(error.get())))
     }
 }

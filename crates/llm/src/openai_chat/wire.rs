@@ -36,6 +36,9 @@ pub(super) struct Choice<'a> {
     pub(super) message: Option<Delta<'a>>,
     #[serde(borrow)]
     pub(super) finish_reason: Option<Str<'a>>,
+    /// OpenRouter's, where the provider behind it fails in the middle of an answer.
+    #[serde(borrow)]
+    pub(super) error: Option<&'a RawValue>,
 }
 
 /// What is new, or the message.
