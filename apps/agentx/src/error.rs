@@ -103,7 +103,7 @@ impl CliError {
             Self::Runtime(RuntimeError::Log(LogError::Full { .. } | LogError::Locked { .. })) => Self::Run {
                 exit: self.exit(),
                 code: self.kind().to_owned(),
-                message: format!("{self}; nothing was saved"),
+                message: self.to_string().replace("nothing of the last step", "nothing"),
             },
             error => error,
         }

@@ -68,17 +68,22 @@ pub(crate) fn runtime_hint(error: &RuntimeError) -> Option<String> {
             "install the newer version to write it; reading commands work: `agentx sessions list`".into()
         }
         RuntimeError::Log(LogError::Full { .. }) => {
-            "free some space and go on with `agentx resume --last`: everything up to the last step is safe"
+            "free some space; a session that has begun goes on from the last step that was saved: \
+             `agentx resume --last`"
                 .into()
         }
         RuntimeError::Log(LogError::Locked { .. }) => {
-            "end what holds it, such as a database tool or a backup, and go on with `agentx resume --last`: \
-             everything up to the last step is safe"
+            "end what holds it, such as a database tool or a backup; a session that has begun goes on from the \
+             last step that was saved: `agentx resume --last`"
                 .into()
         }
-        RuntimeError::Log(LogError::Store { path, .. }) => {
+        RuntimeError::Log(LogError::Store { path, what }) => {
+            let full = match what.contains("I/O") {
+                true => "look whether the disk is full; ",
+                false => "",
+            };
             format!(
-                "name another directory with --data or AGENTX_DATA; if the file is damaged, keep it, and move {path} away to begin anew"
+                "{full}name another directory with --data or AGENTX_DATA; if the file is damaged, keep it, and move {path} away to begin anew"
             )
         }
         RuntimeError::Ambiguous { .. } => "give more letters of the id".into(),

@@ -104,6 +104,16 @@ fn is_invisible(c: char) -> bool {
     matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
 }
 
+/// Characters that terminals show as nothing or as a blank, so that what stands behind many of them moves out of sight: those that Unicode lets
+/// a display ignore (<https://www.unicode.org/Public/UCD/latest/ucd/DerivedCoreProperties.txt>, `Default_Ignorable_Code_Point`) and the blank of
+/// braille. Those that choose how an emoji looks stay.
+fn shows_nothing(c: char) -> bool {
+    matches!(c,
+        '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}'
+        | '\u{200b}'..='\u{200f}' | '\u{2060}'..='\u{206f}' | '\u{2800}' | '\u{3164}' | '\u{ffa0}' | '\u{fff0}'..='\u{fff8}'
+        | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}')
+}
+
 /// The printable part of a whole text.
 pub(crate) fn clean(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
@@ -169,7 +179,7 @@ pub(crate) fn visible(text: &str) -> String {
             '\t' => out.push('⇥'),
             '\u{7f}' => out.push('␡'),
             c if (c as u32) < 0x20 => out.push(char::from_u32(0x2400 + c as u32).unwrap_or('\u{fffd}')),
-            c if c.is_control() || is_invisible(c) || ('\u{200b}'..='\u{200d}').contains(&c) => {
+            c if c.is_control() || is_invisible(c) || shows_nothing(c) => {
                 out.push_str(&format!("<U+{:04X}>", c as u32));
             }
             c => out.push(c),
@@ -237,5 +247,9 @@ mod tests {
     #[test]
     fn what_a_person_decides_about_is_shown_whole() {
         assert_eq!(visible("a\u{1b}[2Kb\nc\u{202e}"), "a␛[2Kb↵c<U+202E>");
+        assert_eq!(
+            visible("\u{3164}\u{2060}\u{e0041}한 e\u{301} ❤\u{fe0f}"),
+            "<U+3164><U+2060><U+E0041>한 e\u{301} ❤\u{fe0f}"
+        );
     }
 }

@@ -76,6 +76,35 @@ fn a_run_that_saved_nothing_does_not_say_to_go_on_with_a_session() {
 }
 
 #[test]
+fn an_export_that_does_not_fit_leaves_the_file_that_was_there() {
+    let Some(disk) = Disk::mount() else { return };
+    let sandbox = Sandbox::new();
+    assert_eq!(sandbox.run(&["run", "hello"]).code, Some(0));
+    let file = disk.place.path().join("session.json");
+    std::fs::write(&file, "what was there").unwrap();
+    let ballast = disk.fill();
+    let name = file.to_str().unwrap();
+    let export = [
+        "sessions", "export", "ses_", "--format", "json", "--output", name, "--force",
+    ];
+    let ran = sandbox.run(&export);
+    assert!(
+        ran.code != Some(0) && ran.stderr.contains("No space left"),
+        "{ran}"
+    );
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), "what was there");
+    std::fs::remove_file(ballast).unwrap();
+    assert_eq!(sandbox.run(&export).code, Some(0));
+    let written = std::fs::read_to_string(&file).unwrap();
+    assert!(written.contains("user_message"), "{written}");
+    assert_eq!(
+        std::fs::read_dir(disk.path()).unwrap().count(),
+        1,
+        "nothing is left beside it"
+    );
+}
+
+#[test]
 fn a_line_that_could_not_be_saved_is_in_the_input_and_is_sent_when_there_is_space() {
     let Some(disk) = Disk::mount() else { return };
     let sandbox = Sandbox::new();

@@ -1,6 +1,6 @@
 //! `agentx sessions export` and `import`: a session as a document, and back.
 
-use std::io::{Read as _, Write as _};
+use std::io::{ErrorKind, Read as _, Write as _};
 use std::path::Path;
 
 use agentx::runtime::transcript::{html, markdown, transcript};
@@ -44,21 +44,18 @@ pub(crate) async fn export(
     }
 }
 
-/// A session may hold what is nobody else's business: the file is for its owner alone.
+/// Writes a file whole or not at all: what was there stays if the disk is full. A session may hold what is nobody else's business, so the file
+/// is for its owner alone.
 fn write(file: &Path, text: &str, force: bool) -> Result<(), CliError> {
-    let mut options = std::fs::OpenOptions::new();
-    options.write(true);
-    match force {
-        true => options.create(true).truncate(true),
-        false => options.create_new(true),
+    let there = std::fs::metadata(file).ok();
+    let written = match &there {
+        Some(_) if !force => Err(ErrorKind::AlreadyExists.into()),
+        // A device or a pipe stays what it is.
+        Some(found) if !found.is_file() => std::fs::write(file, text),
+        _ => replace(file, text, force),
     };
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let written = options
-        .open(file)
-        .and_then(|mut file| file.write_all(text.as_bytes()));
     written.map_err(|error| match error.kind() {
-        std::io::ErrorKind::AlreadyExists => CliError::usage(
+        ErrorKind::AlreadyExists => CliError::usage(
             format!("{} is there already", file.display()),
             "name another file, or write over it with --force",
         ),
@@ -67,6 +64,18 @@ fn write(file: &Path, text: &str, force: bool) -> Result<(), CliError> {
             what: error.to_string(),
         },
     })
+}
+
+fn replace(file: &Path, text: &str, force: bool) -> std::io::Result<()> {
+    let real = std::fs::canonicalize(file).unwrap_or_else(|_| file.to_owned());
+    let folder = real.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let mut beside = tempfile::NamedTempFile::new_in(folder.unwrap_or(Path::new(".")))?;
+    beside.write_all(text.as_bytes())?;
+    let placed = match force {
+        true => beside.persist(&real),
+        false => beside.persist_noclobber(&real),
+    };
+    placed.map(drop).map_err(|failed| failed.error)
 }
 
 /// Takes a session in.
