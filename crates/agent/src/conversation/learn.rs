@@ -11,6 +11,8 @@ use super::{Conversation, MAX_EXTRA_PERCENT};
 
 /// No window is taken for smaller than this.
 const LEAST_WINDOW: u64 = 1_024;
+/// A shorter answer is none.
+const LEAST_ANSWER: u64 = 256;
 
 impl Conversation {
     /// Learns from a refusal of the last request how much fits: what the server says, else less than the size that was refused. Returns
@@ -62,6 +64,24 @@ impl Conversation {
         self.longest_result = longest;
         self.shorten_all();
         true
+    }
+
+    /// Asks for no longer answer than fits beside what is read: vLLM and others refuse a request whose longest answer does not. `false`
+    /// where no limit is sent, or too little is left.
+    pub(crate) fn shorten_answer(&mut self, config: &AgentConfig) -> bool {
+        let asked = self.limited(&config.params).max_output_tokens;
+        let read = self.corrected(self.asked_tokens);
+        let left = config
+            .model
+            .context_window
+            .saturating_sub(read.saturating_mul(11) / 10);
+        let helps = asked.is_some_and(|asked| (LEAST_ANSWER..asked).contains(&left));
+        if helps && config.rules_version >= 7 {
+            self.before_repairs.get_or_insert_with(|| self.repairs.clone());
+            self.repairs.answer = Some(left);
+            return true;
+        }
+        false
     }
 
     /// Whether less would be sent now than what was refused, or could be.

@@ -60,6 +60,21 @@ impl ReactAgent {
         true
     }
 
+    /// The conversation and the longest answer do not fit together, and the conversation cannot become shorter: asks for a shorter answer.
+    pub(super) fn asks_for_a_shorter_answer(&mut self, step: &mut Step<'_>) -> bool {
+        let stops = self.course.active().is_none_or(|run| run.pending.stop.is_some());
+        if stops || self.condensing().is_some() || !self.ledger.is_empty() {
+            return false;
+        }
+        let goes_on = self.conversation.shorten_answer(&self.config);
+        if goes_on {
+            let change = ContextChange::Repaired(RequestPart::LongestAnswer);
+            step.state(StateOutput::Context { change });
+            self.call_model(step);
+        }
+        goes_on
+    }
+
     /// Asks again without the tools that were refused as they are described.
     fn asks_without_tools(&mut self, tools: &[String], step: &mut Step<'_>) -> bool {
         let goes_on = self.conversation.leave_out_tools(tools, &self.config);

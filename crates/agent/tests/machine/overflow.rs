@@ -370,3 +370,45 @@ fn short_results_beside_a_long_one_and_all_that_fit_stay_whole() {
     );
     assert!(sent.iter().any(|line| line.contains("left out")));
 }
+
+#[test]
+fn an_answer_that_does_not_fit_beside_the_conversation_is_asked_for_shorter() {
+    let window = 8_192;
+    for (version, ends) in [(RULES_VERSION, RunStatus::Completed), (6, RunStatus::Failed)] {
+        let mut session = Session::with(|config| {
+            config.model.api = Api::OpenaiChat;
+            config.model.context_window = window;
+            config.model.max_output_tokens = 4_096;
+            config.params.max_output_tokens = Some(4_000);
+            config.rules_version = version;
+        });
+        // It is always sent, and leaves no room for the longest answer.
+        session.say(&"word ".repeat(3_600));
+        for _ in 0..6 {
+            let Some(_) = session.asked() else { break };
+            let asked = 4_600 + session.request().params.max_output_tokens.unwrap_or_default();
+            if asked <= window {
+                session.answer("done");
+                break;
+            }
+            let failed = AttemptFailed {
+                attempt: 1,
+                code: "context_window".into(),
+                message: "made up: input and longest answer are too long together".into(),
+                status: Some(400),
+                retry_in_ms: None,
+                gives_up_in_ms: None,
+                overflow: Some(Overflow {
+                    window: Some(window),
+                    asked: Some(4_600),
+                }),
+                refused: None,
+                longest_answer: None,
+            };
+            session.model(vec![failed.into(), error_event("context_window", "too long")]);
+        }
+        let status = session.ends_of_runs().last().map(|(status, _)| *status);
+        assert_eq!(status, Some(ends), "rules {version}");
+        session.check_replay();
+    }
+}
