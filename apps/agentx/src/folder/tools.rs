@@ -34,7 +34,7 @@ fn reach_of(tool: &ToolDefinition) -> Reach {
         () if tool.known.replaces || (gets && (sends || runs)) => Reach::Credentials,
         () if runs || gets => Reach::Programs,
         () if sends => Reach::Network,
-        () if tool.access() == Some(Access::Run) => Reach::Tools,
+        () if !calls.is_empty() => Reach::Tools,
         () => Reach::Nothing,
     }
 }
