@@ -112,7 +112,9 @@ impl RunResult {
             "exit_code": self.exit().code(),
         });
         // Only of an answer that is not all that it would have been.
-        if let Some(why @ (StopReason::MaxTokens | StopReason::Refusal)) = self.stop_reason {
+        if let Some(why @ (StopReason::MaxTokens | StopReason::Refusal | StopReason::Other)) =
+            self.stop_reason
+        {
             object["stop_reason"] = json!(why);
         }
         if self.asks_nobody {

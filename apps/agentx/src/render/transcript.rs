@@ -249,6 +249,7 @@ impl Transcript {
             }
             // Such a run fails and says why; those of earlier programs ended like any other.
             StopReason::Refusal => Some(context::DECLINED),
+            StopReason::Other => Some(context::UNKNOWN_END),
             StopReason::EndTurn if self.is_wordless => Some("the model said nothing"),
             _ => None,
         };

@@ -120,6 +120,21 @@ fn a_declined_answer_fails_the_run_in_every_format_and_the_next_run_goes_on() {
 }
 
 #[test]
+fn an_answer_that_ends_for_an_unknown_reason_says_so() {
+    let sandbox = Sandbox::new()
+        .env("ANTHROPIC_API_KEY", "sk-test")
+        .env("ANTHROPIC_BASE_URL", &answering("200 OK", claude_ends("made_up")));
+    let ran = sandbox.run(&["run", "--quiet", "--model", "opus", "hello"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), "half of\n"), "{ran}");
+    assert!(
+        crate::common::squeezed(&ran.stderr).contains("may not be whole"),
+        "{ran}"
+    );
+    let ran = sandbox.run(&["run", "--model", "opus", "--output-format", "json", "hello"]);
+    assert_eq!(ran.result()["stop_reason"], "other", "{ran}");
+}
+
+#[test]
 fn an_answer_without_a_word_is_said_to_be_none() {
     let body = r#"{"type":"message","id":"msg_1","role":"assistant","model":"m","content":[],"stop_reason":"end_turn","usage":{"input_tokens":1,"output_tokens":2}}"#;
     let sandbox = Sandbox::new()

@@ -220,6 +220,9 @@ pub(super) fn print(result: &RunResult, quiet: bool, console: &mut Console) -> R
     let lacks = match result.stop_reason {
         _ if !quiet || result.status != Some(RunStatus::Completed) => None,
         Some(StopReason::MaxTokens) => Some("the answer is cut off: it reached its longest length"),
+        Some(StopReason::Other) => {
+            Some("the answer ended for a reason that AgentX does not know, and may not be whole")
+        }
         _ => result
             .text
             .trim()

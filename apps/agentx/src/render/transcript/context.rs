@@ -59,6 +59,10 @@ impl Transcript {
 pub(super) const DECLINED: &str = "the model declined to answer. It reads your message no more: put it in other words, or go further \
                                    back with /rewind (agentx rewind)";
 
+/// The provider has a word for the end of the answer that AgentX does not know.
+pub(super) const UNKNOWN_END: &str =
+    "the answer ended for a reason that AgentX does not know, and may not be whole";
+
 /// Why nothing was condensed is said in words that a person reads: what a server adds to them is not.
 const LONGEST_REASON: usize = 400;
 

@@ -242,6 +242,10 @@ fn an_answer_that_is_not_whole_says_so() {
     assert_eq!(told(StopReason::EndTurn, None), "… the model said nothing\n");
     assert_eq!(told(StopReason::EndTurn, Some(goes_on.clone())), "");
     assert_eq!(
+        told(StopReason::Other, None),
+        "… the answer ended for a reason that AgentX does not know, and may not be whole\n"
+    );
+    assert_eq!(
         told(StopReason::Refusal, None),
         "… the model declined to answer. It reads your message no more: put it in other words, or go further back with /rewind (agentx rewind)\n"
     );
