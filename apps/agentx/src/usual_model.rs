@@ -1,11 +1,12 @@
 //! The model of a new session where nobody names one, and a person names a server of their own (`OPENAI_BASE_URL`): what the server has.
 
-use agentx::config::{Loaded, Origin, ProviderSettings, Settings, Sourced};
-use agentx::node::model::models_of_server;
+use agentx::config::{Loaded, Origin, ProviderKey, ProviderSettings, Settings, Sourced};
+use agentx::node::model::{NoList, models_of_server};
 use agentx::types::{Api, ModelSpec};
 
 use crate::console::Console;
 use crate::error::CliError;
+use crate::exit::Exit;
 use crate::render::clean::visible;
 use crate::start::is_demo;
 
@@ -16,13 +17,14 @@ const NAMES: usize = 8;
 /// where only that server knows it. Says so where nobody named it.
 ///
 /// # Errors
-/// Where none is named and it has several or none, or does not say which: to ask it for the default model of a vendor would make no sense.
+/// Where the server refuses the key. Where none is named and it has several or none, or does not say which: to ask it for the default model
+/// of a vendor would make no sense.
 pub(crate) async fn settle(settings: &mut Settings, console: &mut Console) -> Result<(), CliError> {
     if settings.connect.is_some() {
         return Ok(());
     }
     if let Some(named) = settings.model.clone() {
-        if let Some(known) = known_to_own_server(settings, &named.value).await {
+        if let Some(known) = known_to_own_server(settings, &named.value).await? {
             settings.model = Some(Sourced::new(known, named.origin));
         }
         return Ok(());
@@ -72,9 +74,12 @@ pub(crate) async fn only_model(settings: &Settings) -> Result<Option<OnlyModel>,
         )
     };
     let models = asked.map_err(|why| {
+        if let NoList::KeyRefused(status) = why {
+            return key_refused(&provider, status);
+        }
         let message = format!(
             "no model is named, and the server at {at} does not say which it has: {}",
-            visible(&why)
+            visible(&why.to_string())
         );
         CliError::usage(
             message,
@@ -117,19 +122,42 @@ pub(crate) async fn only_model(settings: &Settings) -> Result<Option<OnlyModel>,
 }
 
 /// `PROVIDER/NAME` of a model that only a server of the person's own knows.
-pub(crate) async fn known_to_own_server(settings: &Settings, name: &str) -> Option<String> {
+///
+/// # Errors
+/// Where no server has it, and one refuses the key and so does not say what it has.
+pub(crate) async fn known_to_own_server(settings: &Settings, name: &str) -> Result<Option<String>, CliError> {
     if is_demo(name) || settings.choose_model(name, &[]).is_ok() {
-        return None;
+        return Ok(None);
     }
+    let mut refused = None;
     for provider in own_servers(settings) {
-        let listed = models_of_server(settings, &provider.name).await;
-        if let Some(Ok(models)) = listed
-            && models.iter().any(|model| model == name)
-        {
-            return Some(format!("{}/{name}", provider.name));
+        match models_of_server(settings, &provider.name).await {
+            Some(Ok(models)) if models.iter().any(|model| model == name) => {
+                return Ok(Some(format!("{}/{name}", provider.name)));
+            }
+            Some(Err(NoList::KeyRefused(status))) => refused = Some(key_refused(provider, status)),
+            _ => {}
         }
     }
-    None
+    refused.map_or(Ok(None), Err)
+}
+
+/// A server of the person's own that does not take the key, or wants one.
+fn key_refused(provider: &ProviderSettings, status: u16) -> CliError {
+    let at = visible(&provider.base_url);
+    let what = match provider.key() {
+        Some(_) => "refuses the key",
+        None => "wants a key",
+    };
+    let of = match &provider.key {
+        ProviderKey::Env { name, .. } => format!(" in {name}"),
+        _ => String::new(),
+    };
+    CliError::Run {
+        exit: Exit::Credentials,
+        code: "unauthorized".to_owned(),
+        message: format!("the server at {at} {what}{of} (HTTP {status})"),
+    }
 }
 
 /// The providers of OpenAI's protocol at an address that a person gave. (Gateways of Anthropic's protocol serve Claude under its own names.)

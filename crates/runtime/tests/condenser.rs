@@ -304,7 +304,7 @@ async fn away(brief: bool, pause: u64) -> Vec<&'static str> {
 }
 
 #[tokio::test]
-async fn a_summary_that_the_conversation_brief_is_not_waited_for() {
+async fn a_summary_that_is_not_needed_yet_is_not_waited_for() {
     assert_eq!(away(true, 500).await, ["again", "failed"]);
     assert_eq!(
         away(true, 30_000).await,

@@ -321,8 +321,9 @@ fn too_dear(cost: NanoUsd, most: NanoUsd) -> String {
 
 fn dollars(amount: NanoUsd) -> String {
     match amount.0 / 10_000_000 {
+        0 if amount.0 == 0 => "$0".to_owned(),
         0 => format!("${:.9}", amount.as_usd())
-            .trim_end_matches(['0', '.'])
+            .trim_end_matches('0')
             .to_owned(),
         cents => format!("${}.{:02}", cents / 100, cents % 100),
     }

@@ -122,7 +122,7 @@ impl Chat<'_> {
             Err(CliError::UnknownModel { .. }) if place.remote().is_none() => {
                 let known = self
                     .wait_for(async { Ok(usual_model::known_to_own_server(settings, name).await) })
-                    .await?;
+                    .await??;
                 seat::model(place, settings, Some(known.as_deref().unwrap_or(name)))?
             }
             known => known?,

@@ -203,6 +203,27 @@ fn a_model_that_only_the_server_knows_is_asked_by_its_name() {
 }
 
 #[test]
+fn a_key_that_the_server_refuses_is_named_whatever_model_is_asked() {
+    let address = answering("401 Unauthorized", "{}".to_owned());
+    let url = format!("{address}/v1");
+    let with_key = Sandbox::new()
+        .env("OPENAI_BASE_URL", &url)
+        .env("OPENAI_API_KEY", "sk-made-up");
+    for arguments in [&["run", "hello"][..], &["run", "--model", "mine", "hello"]] {
+        let ran = with_key.run(arguments);
+        assert_eq!(ran.code, Some(4), "{ran}");
+        assert!(
+            ran.stderr
+                .contains("refuses the key in OPENAI_API_KEY (HTTP 401)"),
+            "{ran}"
+        );
+    }
+    let ran = Sandbox::new().env("OPENAI_BASE_URL", &url).run(&["run", "hello"]);
+    assert_eq!(ran.code, Some(4), "{ran}");
+    assert!(ran.stderr.contains("wants a key in OPENAI_API_KEY"), "{ran}");
+}
+
+#[test]
 fn what_nobody_knows_the_price_of_costs_a_question_mark() {
     let answer = "data: {\"choices\":[{\"index\":0,\"delta\":{\"role\":\"assistant\",\"content\":\"Hello.\"},\"finish_reason\":\"stop\"}]}\n\n\
                   data: {\"choices\":[],\"usage\":{\"prompt_tokens\":1200,\"completion_tokens\":9}}\n\ndata: [DONE]\n\n";

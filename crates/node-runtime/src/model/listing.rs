@@ -2,6 +2,7 @@
 //! there; the server knows what is. Servers of OpenAI's protocol say so at `/models`
 //! (<https://developers.openai.com/api/reference/resources/models/methods/list>), llama.cpp, vLLM, Ollama and LM Studio too.
 
+use std::fmt;
 use std::time::Duration;
 
 use agentx_config::Settings;
@@ -19,46 +20,71 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// So many bytes of it are read.
 const MOST_BYTES: usize = 1 << 20;
 
+/// Why a server does not say which models it has; in words for people, without secrets.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NoList {
+    /// It answers with this status, HTTP 401 or 403: the key is wrong, or it wants one.
+    KeyRefused(u16),
+    /// Anything else.
+    Failed(String),
+}
+
+impl fmt::Display for NoList {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::KeyRefused(status) => write!(f, "it refuses the key (HTTP {status})"),
+            Self::Failed(what) => f.write_str(what),
+        }
+    }
+}
+
+impl std::error::Error for NoList {}
+
 /// The ids of the models that the server of `provider` has, in its order; `None` where it is the vendor's own, which has its default
 /// model.
 ///
 /// # Errors
-/// Where the server cannot be asked within 5 s or answers with anything but a list; in words for people, without secrets.
-pub async fn models_of_server(settings: &Settings, provider: &str) -> Option<Result<Vec<String>, String>> {
+/// Where the server refuses the key, cannot be asked within 5 s, or answers with anything but a list.
+pub async fn models_of_server(settings: &Settings, provider: &str) -> Option<Result<Vec<String>, NoList>> {
     let endpoint = endpoints(settings).remove(provider)?;
     if endpoint.server() == Server::Vendors {
         return None;
     }
     let asked = tokio::time::timeout(PATIENCE, ask(&endpoint)).await;
-    let late = || Err(format!("it did not answer within {} s", PATIENCE.as_secs()));
-    Some(
-        asked
-            .unwrap_or_else(|_| late())
-            .map_err(|why| endpoint.scrub(&why)),
-    )
+    let late = || {
+        let what = format!("it did not answer within {} s", PATIENCE.as_secs());
+        Err(NoList::Failed(what))
+    };
+    let scrubbed = |why: NoList| match why {
+        NoList::Failed(what) => NoList::Failed(endpoint.scrub(&what)),
+        refused @ NoList::KeyRefused(_) => refused,
+    };
+    Some(asked.unwrap_or_else(|_| late()).map_err(scrubbed))
 }
 
-async fn ask(endpoint: &Endpoint) -> Result<Vec<String>, String> {
-    let in_words = |failure: Failure| failure.message;
-    let url = list_of(endpoint.checked_url()?);
+async fn ask(endpoint: &Endpoint) -> Result<Vec<String>, NoList> {
+    let in_words = |failure: Failure| NoList::Failed(failure.message);
+    let url = list_of(endpoint.checked_url().map_err(NoList::Failed)?);
     let place = endpoint.who();
     let clients = Clients::new(PATIENCE);
     let client = clients.get(&url).await.map_err(in_words)?;
     let mut request = Request::new(Method::GET, url);
-    *request.headers_mut() = endpoint.headers()?;
+    *request.headers_mut() = endpoint.headers().map_err(NoList::Failed)?;
     let lost = |error: reqwest::Error| in_words(Failure::transport(&error, &place, false));
     let mut response = client.execute(request).await.map_err(lost)?;
-    if !response.status().is_success() {
-        return Err(format!("it answers with HTTP {}", response.status().as_u16()));
+    match response.status().as_u16() {
+        200..300 => {}
+        refused @ (401 | 403) => return Err(NoList::KeyRefused(refused)),
+        status => return Err(NoList::Failed(format!("it answers with HTTP {status}"))),
     }
     let mut body = Vec::new();
     while let Some(piece) = response.chunk().await.map_err(lost)? {
         body.extend_from_slice(&piece);
         if body.len() > MOST_BYTES {
-            return Err("its list is too long".to_owned());
+            return Err(NoList::Failed("its list is too long".to_owned()));
         }
     }
-    ids(&body).ok_or_else(|| "what it answers is no list of models".to_owned())
+    ids(&body).ok_or_else(|| NoList::Failed("what it answers is no list of models".to_owned()))
 }
 
 /// The address of the list beside that of the API: `…/v1/models` beside `…/v1/chat/completions` and `…/v1/messages`.

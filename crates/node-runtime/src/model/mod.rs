@@ -67,7 +67,7 @@ use call::Call;
 use client::Clients;
 
 pub use endpoint::Endpoint;
-pub use listing::models_of_server;
+pub use listing::{NoList, models_of_server};
 pub use policy::{CallLimits, Pause, RetryPolicy, SystemPause};
 
 pub(crate) use blobs::load_blobs;

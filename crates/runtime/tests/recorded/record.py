@@ -40,7 +40,7 @@ def call(name, number, **arguments):
     return {"type": "tool_use", "id": f"toolu_{number}", "name": name, "input": arguments}
 
 
-def stream(parts, tokens, stops=True):
+def stream(parts, tokens, stops=True, declined=False):
     """The events of an answer; without an end where it does not stop."""
     yield "message_start", {"message": {"id": "msg_made_up", "model": "made-up-1", "role": "assistant",
                                         "content": [], "usage": {"input_tokens": tokens, "output_tokens": 1}}}
@@ -57,7 +57,8 @@ def stream(parts, tokens, stops=True):
             yield "content_block_stop", {"index": index}
     if stops:
         called = any(part["type"] == "tool_use" for part in parts)
-        yield "message_delta", {"delta": {"stop_reason": "tool_use" if called else "end_turn"},
+        reason = "refusal" if declined else "tool_use" if called else "end_turn"
+        yield "message_delta", {"delta": {"stop_reason": reason},
                                 "usage": {"output_tokens": 20}}
         yield "message_stop", {}
 
@@ -97,12 +98,12 @@ class Model:
             handler.end_headers()
             handler.wfile.write(data)
             return
-        stalls, cut = isinstance(answer, tuple) and answer[0] == "stall", isinstance(answer, tuple) and answer[0] == "cut"
-        parts = answer[1] if stalls or cut else answer
+        how, parts = answer if isinstance(answer, tuple) else ("whole", answer)
+        stalls, cut = how == "stall", how == "cut"
         handler.send_response(200)
         handler.send_header("content-type", "text/event-stream")
         handler.end_headers()
-        for kind, data in stream(parts, len(json.dumps(body)) // 4, not (stalls or cut)):
+        for kind, data in stream(parts, len(json.dumps(body)) // 4, not (stalls or cut), how == "declined"):
             handler.wfile.write(f"event: {kind}\ndata: {json.dumps(dict(data, type=kind))}\n\n".encode())
             handler.wfile.flush()
         if stalls:
@@ -316,9 +317,31 @@ def failing(world):
     return world.prompt("Once more.", "--resume", session)
 
 
+def declined(world):
+    world.model.answers = [("declined", words("I would ")), words("This I do.")]
+    session = world.prompt("Do what is declined.")
+    return world.prompt("Do something else.", "--resume", session)
+
+
+def stray(world):
+    world.model.answers = [(400, "Something is wrong."), words("One."), (400, "Something is wrong."),
+                           (400, "Something is wrong."), words("Two.")]
+    session = world.prompt("First.")
+    return world.prompt("Second.", "--resume", session)
+
+
+def ruled(world):
+    world.config("approval: auto\nrules:\n- {effect: ask, tool: bash, argument: 'touch *'}\n"
+                 "- {effect: deny, tool: bash, argument: 'rm *'}\n")
+    world.model.answers = [[call("bash", 1, command="touch made")], [call("bash", 2, command="test -v 'x[$(rm made)]'")],
+                           words("One of two.")]
+    return world.chat(("", "Make it and remove it."), ("touch made", "y"), ("One of two", None))
+
+
 SESSIONS = [tools, refused, asked, interrupted, killed_in_an_answer, killed_in_a_tool, left_in_an_answer,
             left_in_a_tool, condensed,
-            condensed_and_taken_back, pictures, forked, rewound, background, script, failing]
+            condensed_and_taken_back, pictures, forked, rewound, background, script, failing, declined, stray,
+            ruled]
 
 
 def main():
