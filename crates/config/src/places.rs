@@ -35,7 +35,7 @@ impl Places {
     /// Finds them for a directory; `lookup` reads the environment.
     ///
     /// # Errors
-    /// Where `cwd` is no directory or its path is not UTF-8, or there is no home directory.
+    /// Fails if `cwd` is not a directory, if its path is not UTF-8, or if there is no home directory.
     pub fn find(cwd: &Path, lookup: &dyn Fn(&str) -> Option<String>) -> Result<Self, ConfigError> {
         let cwd = std::fs::canonicalize(cwd).map_err(|error| ConfigError::file(cwd, error))?;
         if !cwd.is_dir() {

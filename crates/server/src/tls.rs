@@ -15,8 +15,8 @@ use tokio_rustls::rustls::{self, ServerConfig, SignatureAlgorithm, SignatureSche
 
 use crate::server::ServerError;
 
-/// How large a record is at most, in bytes. A reader has nothing of a record before all of it is there: where connections break off
-/// early, or the way is slow, small ones let it go on.
+/// The largest TLS record, in bytes. A client can read nothing of a record before all of it has arrived, so small records let it make
+/// progress on slow connections and on those that break off early.
 const RECORD: usize = 4 << 10;
 
 /// What takes connections with this certificate.

@@ -26,7 +26,7 @@ pub async fn remote(url: &str, who: &Who, client: &str) -> Result<RemoteRuntime,
     let who = who.key().map_or_else(Default::default, Into::into);
     let who: agentx_remote_runtime::Who = who;
     let mut options = ConnectOptions::new(url, who, client);
-    // What is lost on purpose is tried again at once: a test of a thousand cuts is not one of waiting.
+    // Connections are cut on purpose here, so reconnect without the usual pause.
     options.retry_after = std::time::Duration::from_millis(20);
     RemoteRuntime::connect(options).await
 }

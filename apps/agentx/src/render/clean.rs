@@ -104,7 +104,7 @@ fn is_invisible(c: char) -> bool {
     matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
 }
 
-/// Characters that terminals show as nothing or as a blank, so that what stands behind many of them moves out of sight: those that Unicode lets
+/// Characters that terminals show as nothing or as a blank, so that many of them push the rest of a line out of sight: those that Unicode lets
 /// a display ignore (<https://www.unicode.org/Public/UCD/latest/ucd/DerivedCoreProperties.txt>, `Default_Ignorable_Code_Point`) and the blank of
 /// braille. Those that choose how an emoji looks stay.
 fn shows_nothing(c: char) -> bool {

@@ -67,8 +67,8 @@ pub struct Reading {
     dots: bool,
     /// Whether what version 7 of the rules looks at is looked at.
     feeds: bool,
-    /// Whether it runs what no star of a rule that allows stands for: substitutions in subscripts of quoted words, and names with a
-    /// carriage return, which is no blank to a shell.
+    /// Whether the line contains something that no `*` of an allow rule covers: a substitution in the subscript of a quoted word, or a
+    /// carriage return, which a shell does not treat as a blank.
     pub(crate) beyond_stars: bool,
     /// Whether the command that is looked at is given input, whether it is given words, and whether what it is given are names of files.
     fed: bool,

@@ -175,7 +175,7 @@ async fn a_person_who_does_not_want_to_wait_ends_the_pause_of_this_session_alone
 #[tokio::test(start_paused = true)]
 async fn comments_alone_keep_an_answer_alive_for_an_hour_and_no_longer() {
     let _held = hold_the_clock();
-    // Each comes well within the limit on silence, also where sockets are read a few steps later.
+    // Each arrives well within the idle limit, even if the socket is read a few steps later.
     let step = Duration::from_secs(60);
     let gates: Vec<Gate> = (0..64).map(|_| Gate::closed()).collect();
     let reply = gates.iter().fold(Reply::stream(), |reply, gate| {

@@ -53,7 +53,7 @@ fn look(line: &str, context: &ToolContext) -> Option<String> {
         .or_else(|| names.glob_folders().into_iter().find_map(by_glob))
         .or_else(|| {
             let walk = names.walk?;
-            // A file elsewhere that holds no secret is no harm; a folder may hold some.
+            // A link to an ordinary file outside is harmless; a folder outside may hold secrets.
             let may_leave = |found: &fs::Metadata| !(walk.follows && found.is_dir());
             in_folders(walk, &names.paths, base, &|link| refused_if(link, &may_leave))
         })
@@ -104,8 +104,8 @@ fn in_folders(
     None
 }
 
-/// The links up to so many levels below a folder, and what is behind those among them that lead to folders, as the command line would write
-/// them; `None` where there is too much to look at.
+/// Returns the links up to `levels` below a folder and the entries behind links to folders, as the command line would write them; `None` if
+/// there are too many entries.
 fn below(base: &Path, folder: &Path, levels: usize) -> Option<Vec<PathBuf>> {
     let (mut links, mut looked_at) = (Vec::new(), 0);
     let mut open = vec![(folder.to_owned(), levels, false)];

@@ -8,7 +8,7 @@ use tokio::process::{Child, Command};
 
 use crate::chat::status::end_group;
 
-/// Ends what a command started, also where the chat ends first.
+/// Ends the processes that a command started, even if the chat ends first.
 pub(super) struct Group(pub(super) Option<u32>);
 
 impl Drop for Group {
