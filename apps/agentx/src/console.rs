@@ -8,7 +8,7 @@ use agentx_terminal::Theme;
 use serde::Serialize;
 
 use crate::error::CliError;
-use crate::output::{standard_error, standard_output};
+use crate::output::{self, standard_error, standard_output};
 use crate::render::clean::printable;
 use crate::render::fitted::fitted;
 use crate::render::style::Style;
@@ -163,9 +163,15 @@ impl Console {
         self.out(&format!("{}\n", plain_json(&text)))
     }
 
-    /// Hands everything over.
+    /// Hands everything over to be written.
     pub(crate) fn flush(&mut self) -> Result<(), CliError> {
         self.out.flush().map_err(|error| self.gone(error))
+    }
+
+    /// Waits until everything is written, to standard error too.
+    pub(crate) fn finish(&mut self) -> Result<(), CliError> {
+        let written = self.out.flush().and_then(|()| output::finish());
+        written.map_err(|error| self.gone(error))
     }
 
     /// Whether anybody may still read standard output: who waits for long before it is written to learns of `| head -1` so.

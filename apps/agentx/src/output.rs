@@ -1,8 +1,11 @@
-//! Writing to a terminal or a pipe that perhaps nobody reads: such a write lasts for ever, and with it would everything else of the
-//! program, also its end.
+//! Writing to a terminal or a pipe that perhaps nobody reads: such a write lasts for ever, and the rest of the program would wait with
+//! it, its end included.
 //!
-//! From the moment on when signals are listened for, a thread of its own writes what the others give it. They wait for it, as if
-//! they wrote themselves, until the program was told to stop; then they wait for [`PATIENCE`] and leave the rest unwritten.
+//! Once signals are listened for, a thread for each stream writes what the others hand over. Nobody waits for a piece: a model's words
+//! come in thousands of them, and a switch of threads for each took a quarter of a run's time. What waits to be written is bounded by
+//! [`WAITING`]. A failed write is reported by the next one, or by [`finish`]. What goes to one stream waits for what was written to the
+//! other before, so that both stand in order on one terminal. Once the program was told to stop, a wait lasts for [`PATIENCE`] at most
+//! and the rest stays unwritten.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -13,6 +16,8 @@ use crate::signals;
 
 /// How long a write may take when the program was told to stop.
 const PATIENCE: Duration = Duration::from_secs(2);
+/// How many bytes may wait to be written before the next write waits for them.
+const WAITING: usize = 64 * 1024;
 
 /// Standard output.
 static OUT: Output = Output::new();
@@ -27,6 +32,16 @@ pub(crate) fn standard_output() -> Writer {
 /// Standard error.
 pub(crate) fn standard_error() -> Writer {
     Writer::new(&ERR, Stream::Err)
+}
+
+/// Waits until everything is written to both streams, and says why something could not be.
+///
+/// # Errors
+/// Those of a write to standard output. Nobody could be told of one to standard error.
+pub(crate) fn finish() -> io::Result<()> {
+    let written = OUT.finish();
+    let _ = ERR.finish();
+    written
 }
 
 /// Whoever waits for a write looks again whether it may wait any longer.
@@ -67,19 +82,17 @@ struct Output {
     changed: Condvar,
 }
 
-#[derive(Default)]
 struct Work {
     /// Whether the thread runs.
     is_started: bool,
     /// What it is to write.
-    given: Option<Vec<u8>>,
+    waiting: Vec<u8>,
     /// Whether it writes.
     is_busy: bool,
-    /// How many writes it was given, and how many it has done.
-    begun: u64,
-    done: u64,
-    /// What came of the last one, for whoever still waits.
-    result: Option<io::Result<()>>,
+    /// Whether waiting for it was given up; until it has written something.
+    is_given_up: bool,
+    /// Why a write failed, for whoever comes next.
+    error: Option<io::Error>,
 }
 
 impl Output {
@@ -87,11 +100,10 @@ impl Output {
         Self {
             work: Mutex::new(Work {
                 is_started: false,
-                given: None,
+                waiting: Vec::new(),
                 is_busy: false,
-                begun: 0,
-                done: 0,
-                result: None,
+                is_given_up: false,
+                error: None,
             }),
             changed: Condvar::new(),
         }
@@ -101,27 +113,32 @@ impl Output {
         self.work.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Gives the thread something to write, and waits until it has, or until waiting is over; then it is left unwritten.
+    /// Hands something over to the thread. Where too much waits already, it waits for that, or until waiting is over; then it is left
+    /// unwritten.
     fn write(&self, bytes: &[u8]) -> io::Result<()> {
-        let mut work = self.work();
-        while work.is_busy {
-            // An earlier write was given up: this one would not be read either.
-            if signals::is_told_to_stop() {
-                return Ok(());
-            }
-            work = self.changed.wait(work).unwrap_or_else(PoisonError::into_inner);
+        let (mut work, has_room) = self.wait(|work| work.waiting.len() < WAITING || work.error.is_some());
+        if let Some(error) = work.error.take() {
+            return Err(error);
         }
-        work.result = None;
-        work.given = Some(bytes.to_vec());
-        work.is_busy = true;
-        work.begun += 1;
-        let own = work.begun;
-        self.changed.notify_all();
+        if has_room {
+            work.waiting.extend_from_slice(bytes);
+            drop(work);
+            self.changed.notify_all();
+        }
+        Ok(())
+    }
+
+    /// Waits until everything is written, or until waiting is over.
+    fn finish(&self) -> io::Result<()> {
+        let (mut work, _) = self.wait(Work::is_idle);
+        work.error.take().map_or(Ok(()), Err)
+    }
+
+    /// Waits for something to be so. `false` if the program was told to stop and it was not so in time.
+    fn wait(&self, is_so: impl Fn(&Work) -> bool) -> (MutexGuard<'_, Work>, bool) {
+        let mut work = self.work();
         let mut until = None;
-        loop {
-            if work.done >= own {
-                return work.result.take().unwrap_or(Ok(()));
-            }
+        while !is_so(&work) {
             if !signals::is_told_to_stop() {
                 until = None;
                 work = self.changed.wait(work).unwrap_or_else(PoisonError::into_inner);
@@ -129,32 +146,42 @@ impl Output {
             }
             let now = Instant::now();
             let left = until.get_or_insert(now + PATIENCE).saturating_duration_since(now);
-            if left.is_zero() {
-                return Ok(());
+            if work.is_given_up || left.is_zero() {
+                work.is_given_up = true;
+                return (work, false);
             }
             let waited = self.changed.wait_timeout(work, left);
             work = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
+        (work, true)
     }
 
     /// Writes what it is given, for as long as the process lives.
     fn serve(&self, mut stream: Box<dyn Write + Send>) {
+        let mut bytes = Vec::new();
         loop {
             let mut work = self.work();
-            let bytes = loop {
-                match work.given.take() {
-                    Some(bytes) => break bytes,
-                    None => work = self.changed.wait(work).unwrap_or_else(PoisonError::into_inner),
-                }
-            };
+            while work.waiting.is_empty() {
+                work = self.changed.wait(work).unwrap_or_else(PoisonError::into_inner);
+            }
+            std::mem::swap(&mut bytes, &mut work.waiting);
+            work.is_busy = true;
             drop(work);
             let result = stream.write_all(&bytes).and_then(|()| stream.flush());
+            bytes.clear();
             let mut work = self.work();
-            (work.result, work.is_busy) = (Some(result), false);
-            work.done += 1;
+            (work.is_busy, work.is_given_up) = (false, false);
+            work.error = result.err().or_else(|| work.error.take());
             drop(work);
             self.changed.notify_all();
         }
+    }
+}
+
+impl Work {
+    /// Whether everything is written.
+    fn is_idle(&self) -> bool {
+        self.waiting.is_empty() && !self.is_busy
     }
 }
 
@@ -199,7 +226,14 @@ impl Write for Writer {
         }
         match &mut self.stream {
             Some(stream) => stream.write(bytes),
-            None => self.output.write(bytes).map(|()| bytes.len()),
+            None => {
+                let other = match self.kind {
+                    Stream::Out => &ERR,
+                    Stream::Err => &OUT,
+                };
+                drop(other.wait(Work::is_idle));
+                self.output.write(bytes).map(|()| bytes.len())
+            }
         }
     }
 

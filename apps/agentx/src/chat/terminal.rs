@@ -10,7 +10,7 @@ use tokio::sync::mpsc;
 
 use super::background::Answer;
 use super::xterm;
-use crate::output::standard_output;
+use crate::output::{self, standard_output};
 
 /// What a person does.
 #[derive(Clone, Debug, PartialEq)]
@@ -225,7 +225,8 @@ fn enter() -> io::Result<()> {
         wishes.push_str("\x1b[>1u");
     }
     wishes.push_str(xterm::wishes());
-    standard_output().write_all(wishes.as_bytes())
+    standard_output().write_all(wishes.as_bytes())?;
+    output::finish()
 }
 
 fn leave() {
@@ -237,6 +238,8 @@ fn leave() {
     farewell.push_str("\x1b[?2004l");
     // A terminal that is gone needs no cleaning up.
     let _ = standard_output().write_all(farewell.as_bytes());
+    // Another program, or the shell, has the terminal next.
+    let _ = output::finish();
     let _ = crossterm::terminal::disable_raw_mode();
 }
 

@@ -45,11 +45,17 @@ use crate::start;
 
 /// Runs what was asked for and says how it ended.
 pub(crate) fn main(cli: Cli, console: &mut Console) -> Exit {
-    match dispatch(cli, console) {
+    let ended = dispatch(cli, console).and_then(|exit| match console.finish() {
+        Ok(()) | Err(CliError::ClosedOutput) => Ok(exit),
+        Err(error) => Err(error),
+    });
+    match ended {
         Ok(exit) => exit,
         Err(CliError::ClosedOutput) => Exit::Ok,
         Err(error) => {
             console.complain(&error);
+            // Standard output cannot be written to, or was the first to be finished.
+            let _ = console.finish();
             error.exit()
         }
     }

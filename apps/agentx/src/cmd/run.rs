@@ -31,10 +31,14 @@ pub(crate) fn run(global: &Global, args: &mut RunArgs, console: &mut Console) ->
         Ok(result) => result,
     };
     if args.output_format != OutputFormat::Text {
-        match console.out_json(&result.to_json()).and_then(|()| console.flush()) {
+        match console.out_json(&result.to_json()) {
             Err(CliError::ClosedOutput) => return Ok(Exit::Unread),
             written => written?,
         }
+    }
+    match console.finish() {
+        Err(CliError::ClosedOutput) => return Ok(Exit::Unread),
+        written => written?,
     }
     if let Some(error) = &result.error {
         console.complain(error);
