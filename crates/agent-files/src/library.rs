@@ -135,7 +135,7 @@ pub struct Library {
 }
 
 impl Library {
-    /// Reads everything. An earlier root wins by name. What is wrong is found by [`Self::check`]; what is right can be used all
+    /// Reads everything. Of two of one name the person's own is used; of two tools, that of the earlier root. What is wrong is found by [`Self::check`]; what is right can be used all
     /// the same.
     pub fn load(roots: &[Root], files: &dyn Files, options: Options<'_>) -> Self {
         Loading::new(roots, files, options).finish()
@@ -181,7 +181,7 @@ impl Library {
         &self.own_scripts
     }
 
-    /// Definitions that are not used, because a nearer one has their name.
+    /// Definitions that are not used, because another one has their name.
     pub fn shadows(&self) -> &[Shadow] {
         &self.shadows
     }

@@ -202,6 +202,11 @@ impl<'a> Loading<'a> {
         unread::text(&self.files.read(&root.path, path, limit)?)
     }
 
+    fn is_persons(&self, entry: &Entry) -> bool {
+        let root = self.roots.get(entry.root);
+        root.is_some_and(|root| root.origin == Origin::User)
+    }
+
     /// Gives an entry its name, or says who has it already.
     fn name(&mut self, index: usize) {
         let Some(entry) = self.entries.get(index) else {
@@ -214,12 +219,19 @@ impl<'a> Loading<'a> {
             return;
         };
         if other.root != entry.root {
-            self.library.shadows.push(Shadow {
+            // A folder takes no name of the person's own. Its tools do: calls of those are asked about, whatever the rules say.
+            let wins = kind != RefKind::Tool && self.is_persons(entry) && !self.is_persons(other);
+            let (used, shadowed) = if wins { (entry, other) } else { (other, entry) };
+            let shadow = Shadow {
                 kind,
-                name: key.1,
-                used: other.source.file.clone(),
-                shadowed: entry.source.file.clone(),
-            });
+                name: key.1.clone(),
+                used: used.source.file.clone(),
+                shadowed: shadowed.source.file.clone(),
+            };
+            self.library.shadows.push(shadow);
+            if wins {
+                self.names.insert(key, index);
+            }
             return;
         }
         // A script beside the file that names it is a part of that tool, not another one of its name.

@@ -7,7 +7,7 @@ use agentx_config::yaml::{MAX_BYTES, Position};
 use serde_json::{Value, json};
 
 use crate::findings::{Link, Placed};
-use crate::library::ScriptMistake;
+use crate::library::{Origin, ScriptMistake};
 use crate::libs;
 use crate::loading::Loading;
 use crate::mistake::Mistake;
@@ -80,7 +80,7 @@ pub(crate) fn paths(loading: &mut Loading<'_>, index: usize) {
         };
         match FileKind::of(link.kind) {
             Some(kind) => file(loading, index, root, path, kind, &link),
-            None => context(loading, index, &link.name, link.at, &[(root, path)]),
+            None => context_by_path(loading, index, &link, (root, path)),
         }
     }
 }
@@ -123,6 +123,18 @@ fn file(loading: &mut Loading<'_>, index: usize, root: usize, path: PathBuf, kin
     }
     if let Some(entry) = loading.entries.get_mut(index) {
         entry.renamed.insert(link.name.clone(), name);
+    }
+}
+
+/// The text of a context that is named by its path: two roots may have different files there, so its name is the whole path.
+fn context_by_path(loading: &mut Loading<'_>, index: usize, link: &Link, place: (usize, PathBuf)) {
+    let Some(root) = loading.roots.get(place.0) else {
+        return;
+    };
+    let whole = root.path.join(&place.1).display().to_string();
+    context(loading, index, &whole, link.at, &[place]);
+    if let Some(entry) = loading.entries.get_mut(index) {
+        entry.renamed.insert(link.name.clone(), whole);
     }
 }
 
@@ -195,7 +207,16 @@ fn by_name(loading: &mut Loading<'_>, index: usize, link: &Link) {
         return loading.wrong_at(index, link.at, message, None);
     };
     let ending = |ending: &str| PathBuf::from(format!("{}.{ending}", path.display()));
-    let places: Vec<(usize, PathBuf)> = (0..loading.roots.len())
+    let mut roots: Vec<usize> = (0..loading.roots.len()).collect();
+    // The person's own text counts before a folder's.
+    roots.sort_by_key(|root| {
+        loading
+            .roots
+            .get(*root)
+            .is_some_and(|root| root.origin != Origin::User)
+    });
+    let places: Vec<(usize, PathBuf)> = roots
+        .into_iter()
         .flat_map(|root| [(root, ending("md")), (root, ending("txt"))])
         .collect();
     context(loading, index, &link.name, link.at, &places);

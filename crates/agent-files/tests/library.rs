@@ -1,7 +1,7 @@
 //! Files together: names, shadows, references by name and by path, circles, scripts; and the disk.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may stop")]
 
-use agentx_agent_files::definition::{AgentUse, ToolBody, ToolUse};
+use agentx_agent_files::definition::{AgentUse, Layer, ToolBody, ToolUse};
 use agentx_agent_files::{
     Disk, Library, Memory, Options, Origin, Root, Scaffold, ScriptCheck, ScriptMistake, scaffold,
 };
@@ -9,24 +9,61 @@ use agentx_agent_files::{
 use crate::support::{load, mistakes, roots};
 
 #[test]
-fn a_workspace_wins_and_what_it_shadows_is_noted() {
+fn a_workspace_takes_no_name_of_the_persons_own_and_what_is_not_used_is_noted() {
     let library = load(&[
         ("u/agents/a.yaml", "name: a\nprompt: mine\n"),
         ("w/agents/x.json", "{\"name\": \"a\", \"prompt\": \"theirs\"}"),
-        ("u/agents/b.yaml", "name: b\n"),
+        ("w/agents/b.yaml", "name: b\n"),
+        ("u/generators/fast.yaml", "name: fast\nmodel: mine\n"),
+        ("w/generators/fast.yaml", "name: fast\nmodel: theirs\n"),
+        ("u/rules/r.yaml", "name: r\npatterns: [mine]\n"),
+        ("w/rules/r.yaml", "name: r\npatterns: [theirs]\n"),
     ]);
     assert_eq!(mistakes(&library), "");
     let a = &library.agents()["a"];
     assert_eq!(
         (a.definition.prompt.as_deref(), a.origin),
-        (Some("theirs"), Origin::Workspace)
+        (Some("mine"), Origin::User)
     );
-    assert_eq!(library.agents()["b"].origin, Origin::User);
+    assert_eq!(library.agents()["b"].origin, Origin::Workspace);
+    assert_eq!(
+        library.generators()["fast"].definition.model.as_deref(),
+        Some("mine")
+    );
+    assert_eq!(library.rules()["r"].origin, Origin::User);
     let shadow = &library.shadows()[0];
     assert_eq!(
         (shadow.used.to_str(), shadow.shadowed.to_str()),
-        (Some("w/agents/x.json"), Some("u/agents/a.yaml"))
+        (Some("u/agents/a.yaml"), Some("w/agents/x.json"))
     );
+}
+
+#[test]
+fn texts_of_a_workspace_take_no_place_of_the_persons_own() {
+    let agent = |name: &str| {
+        format!("name: {name}\ncontext_layers:\n  - $ref: context:house\n  - $ref: ../context/door.md\n")
+    };
+    let (ours, theirs) = (agent("ours"), agent("theirs"));
+    let library = load(&[
+        ("u/agents/ours.yaml", &ours),
+        ("w/agents/theirs.yaml", &theirs),
+        ("u/context/house.md", "my house"),
+        ("w/context/house.md", "their house"),
+        ("u/context/door.md", "my door"),
+        ("w/context/door.md", "their door"),
+    ]);
+    assert_eq!(mistakes(&library), "");
+    let texts = |name: &str| -> Vec<&str> {
+        let layers = library.agents()[name].definition.context_layers.iter();
+        layers
+            .map(|layer| match layer {
+                Layer::Ref(name) => library.context(name).unwrap(),
+                other => panic!("{other:?}"),
+            })
+            .collect()
+    };
+    assert_eq!(texts("ours"), ["my house", "my door"]);
+    assert_eq!(texts("theirs"), ["my house", "their door"]);
 }
 
 #[test]
@@ -135,7 +172,7 @@ fn references_lead_to_names_and_to_paths_within_the_root() {
     );
     assert_eq!(a.agents, [AgentUse::Ref("b".into()), AgentUse::Ref("c".into())]);
     assert_eq!(library.context("personality:friendly"), Some("be kind"));
-    assert_eq!(library.context("../notes/n.md"), Some("a note"));
+    assert_eq!(library.context("w/notes/n.md"), Some("a note"));
     let generator = library.generator(a.generator.as_ref().unwrap());
     assert_eq!(
         (

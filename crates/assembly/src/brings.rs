@@ -24,8 +24,8 @@ pub struct Brings {
     pub tools: Vec<FileTool>,
     /// Its agents, by name, and the environment variables that their instructions take in.
     pub agents: BTreeMap<String, BTreeSet<String>>,
-    /// What else of it takes the name of something of the person's own: `agent guide`, `generator fast`. Tools say so themselves.
-    pub replaces: BTreeSet<String>,
+    /// What of it is not used, because the person has their own of its name: `agent guide`, `generator fast`.
+    pub unused: BTreeSet<String>,
 }
 
 /// One file of a folder.
@@ -142,8 +142,8 @@ pub fn brings(settings: &Settings) -> Brings {
         .collect();
     brings.agents = agents(&library);
     let shadows = library.shadows().iter();
-    brings.replaces = shadows
-        .filter(|shadow| shadow.kind != RefKind::Tool && shadow.used.starts_with(&below))
+    brings.unused = shadows
+        .filter(|shadow| shadow.kind != RefKind::Tool && shadow.shadowed.starts_with(&below))
         .map(|shadow| format!("{} {}", shadow.kind.word(), shadow.name))
         .collect();
     brings

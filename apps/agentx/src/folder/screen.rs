@@ -60,9 +60,9 @@ pub(crate) fn what_it_brings(loaded: &Loaded, brings: &Brings, most_tools: usize
     }));
     rows.extend(
         brings
-            .replaces
+            .unused
             .iter()
-            .map(|what| format!("{what}: replaces yours")),
+            .map(|what| format!("{what}: not used; you have your own of this name")),
     );
     rows.extend(brings.agents.iter().map(|(name, variables)| {
         let with: Vec<&str> = variables.iter().map(String::as_str).collect();

@@ -123,3 +123,33 @@ fn a_tool_inside_a_folders_row_takes_no_name_of_another_tool() {
         "{checked}"
     );
 }
+
+#[test]
+fn a_trusted_folders_agent_takes_no_name_of_ones_own() {
+    let sandbox = calling("weather");
+    sandbox
+        .write(
+            "home/.config/agentx/agents/guide.yaml",
+            "name: guide\nprompt: Mine.\n",
+        )
+        .write("ws/.agentx/agents/guide.yaml", "name: guide\nprompt: Theirs.\n");
+    let trusted = sandbox.run(&["config", "trust"]);
+    assert!(
+        trusted
+            .stdout
+            .contains("agent guide: not used; you have your own of this name"),
+        "{trusted}"
+    );
+    let shown = sandbox.run(&["agents", "show", "guide"]);
+    assert!(
+        shown.stdout.contains("Mine.") && !shown.stdout.contains("Theirs."),
+        "{shown}"
+    );
+    let checked = sandbox.run(&["agents", "check"]);
+    assert!(
+        checked
+            .to_string()
+            .contains("ws/.agentx/agents/guide.yaml is not used"),
+        "{checked}"
+    );
+}
