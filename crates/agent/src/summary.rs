@@ -109,6 +109,7 @@ pub(crate) fn request(config: &AgentConfig, part: &Part, instructions: Option<&s
         tools: Arc::from([]),
         plain: false,
         turns: false,
+        without: Vec::new(),
     }
 }
 

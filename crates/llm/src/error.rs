@@ -6,6 +6,7 @@ mod extract;
 mod longest;
 mod overflow;
 mod refused;
+mod setting;
 mod template;
 mod wait;
 
@@ -182,20 +183,21 @@ pub(crate) fn from_stream(error: &str) -> ModelError {
 fn from_extracted(status: Option<u16>, extracted: Extracted) -> ModelError {
     let code = classify(status, &extracted);
     let said = shorten(&extracted.message);
-    let message = if said.is_empty() {
-        default_message(status, code)
-    } else {
-        said
+    let of_a_day = extracted.of_a_day && code == ErrorCode::RateLimited;
+    let message = match said.as_str() {
+        "" => default_message(status, code),
+        _ if of_a_day => format!("{said} ({})", wait::UNTIL_MIDNIGHT),
+        _ => said,
     };
     ModelError {
         code,
         message,
-        retryable: code.is_retryable() || asks_again(code, &extracted.message),
+        retryable: (code.is_retryable() && !of_a_day) || asks_again(code, &extracted.message),
         retry_after_ms: extracted
             .wait_ms
             .or_else(|| wait::in_words(&extracted.message))
             .filter(|_| code.is_retryable()),
-        refused: refused::refused(code, status, &extracted.message),
+        refused: refused::refused(code, status, &extracted),
         longest_answer: longest::allowed(code, &extracted.message),
         status,
         overflow: (code == ErrorCode::ContextWindow).then(|| overflow::read(&extracted)),

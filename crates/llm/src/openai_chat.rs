@@ -7,6 +7,7 @@ mod media;
 mod options;
 mod reasoning;
 mod request;
+mod signature;
 mod stream;
 mod tools;
 mod turns;

@@ -107,6 +107,7 @@ pub struct WireOptions {
 ///     tools: [].into(),
 ///     plain: false,
 ///     turns: false,
+///     without: Vec::new(),
 /// };
 /// let body: serde_json::Value = serde_json::from_slice(&build(&request, &options, &NoBlobs)).unwrap();
 /// assert_eq!(body["stream"], true);

@@ -87,6 +87,7 @@ fn request(model: &str, thinking_tokens: Option<u64>, messages: Vec<Arc<Message>
         tools: [].into(),
         plain: false,
         turns: false,
+        without: Vec::new(),
     }
 }
 

@@ -166,7 +166,7 @@ const OVERFLOWS: [Overflown; 24] = [
         400,
         r#"{"error":{"message":"This model's maximum context length is 4096 tokens. However, you requested 5000 tokens (4000 in the messages, 1000 in the completion).","type":"BadRequestError","code":400}}"#,
         Some(4_096),
-        Some(5_000),
+        Some(4_000),
     ),
     (
         400,
@@ -466,7 +466,7 @@ fn a_refusal_names_the_part_that_is_refused() {
         ),
         ("Something else is wrong", Some(Part::Unknown)),
         ("max_tokens: must be at most 64000", Some(Part::LongestAnswer)),
-        ("Unsupported parameter: 'temperature'", None),
+        ("Unsupported parameter: 'temperature'", Some(Part::Temperature)),
     ] {
         assert_eq!(said(400, message), part, "{message}");
     }
@@ -676,10 +676,6 @@ fn a_refused_longest_answer_says_how_long_it_may_be() {
             "The maximum tokens you requested exceeds the model limit of 8192. Try again with a maximum tokens value that is lower than 8192.",
             Some(8_192),
         ),
-        (
-            "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.",
-            None,
-        ),
     ] {
         let body = format!(r#"{{"error":{{"message":"{message}","type":"invalid_request_error"}}}}"#);
         let error = error(400, &body);
@@ -846,4 +842,119 @@ fn a_time_to_wait_is_read_from_fields_too() {
         (header("1700000003"), header("60"), header("soon")),
         (None, None, None)
     );
+}
+
+#[test]
+fn a_single_setting_that_is_refused_is_named() {
+    use agentx_types::RequestPart as Part;
+    let openai = |message: &str, param: Option<&str>| {
+        let error = serde_json::json!({"message": message, "type": "invalid_request_error", "param": param});
+        (400, serde_json::json!({ "error": error }).to_string())
+    };
+    let fastapi = |name: &str| {
+        let detail = serde_json::json!([{"type": "extra_forbidden", "loc": ["body", name],
+            "msg": "Extra inputs are not permitted", "input": {"include_usage": true}}]);
+        (422, serde_json::json!({ "detail": detail }).to_string())
+    };
+    let instead = "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.";
+    for ((status, body), part) in [
+        (openai(instead, Some("max_tokens")), Some(Part::MaxTokens)),
+        (openai(instead, None), Some(Part::MaxTokens)),
+        (
+            openai(
+                "Unrecognized request argument supplied: max_completion_tokens",
+                None,
+            ),
+            Some(Part::MaxCompletionTokens),
+        ),
+        (
+            openai(
+                "Unsupported value: 'temperature' does not support 0 with this model. Only the default (1) value is supported.",
+                Some("temperature"),
+            ),
+            Some(Part::Temperature),
+        ),
+        (
+            openai(
+                "Unsupported value: 'reasoning_effort' does not support 'none' with this model. Supported values are: 'medium'.",
+                Some("reasoning_effort"),
+            ),
+            Some(Part::ReasoningEffort),
+        ),
+        (
+            openai(
+                "1 validation error for ChatCompletionServerRequest\nreasoning_effort\n  Input should be 'low', 'medium' or 'high'",
+                None,
+            ),
+            Some(Part::ReasoningEffort),
+        ),
+        (fastapi("stream_options"), Some(Part::StreamOptions)),
+        (fastapi("prompt_cache_key"), Some(Part::CacheKey)),
+        (
+            openai("Extra inputs are not permitted, field: 'stream_options'", None),
+            Some(Part::StreamOptions),
+        ),
+        (
+            openai("Invalid schema for function 'get_temperature': made up", None),
+            Some(Part::Tools),
+        ),
+        (
+            openai("max_tokens must be greater than thinking.budget_tokens", None),
+            None,
+        ),
+    ] {
+        assert_eq!(error(status, &body).refused, part, "{body}");
+    }
+}
+
+#[test]
+fn a_kind_of_block_that_a_server_does_not_know_is_named() {
+    use agentx_types::RequestPart as Part;
+    let refused = |place: &str, tag: &str| {
+        let message = format!(
+            "{place}: Input tag '{tag}' found using 'type' does not match any of the expected tags: 'document', 'image', 'redacted_thinking', 'text', 'thinking', 'tool_result', 'tool_use'"
+        );
+        let body = serde_json::json!({"type": "error", "error": {"type": "invalid_request_error", "message": message}});
+        error(400, &body.to_string()).refused
+    };
+    for tag in ["future_block", "server_tool_use", "web_search_tool_result"] {
+        assert_eq!(refused("messages.1.content.0", tag), Some(Part::Blocks));
+    }
+    assert_eq!(refused("messages.1.content.0", "thinking"), Some(Part::Thinking));
+    assert_eq!(refused("messages.1.content.0", "image"), Some(Part::Media));
+    assert_eq!(refused("thinking", "adaptive"), Some(Part::Extras));
+    assert_eq!(refused("tools.0", "made_up"), Some(Part::Tools));
+}
+
+#[test]
+fn a_quota_of_a_day_is_not_waited_for() {
+    let quota = |id: &str| {
+        let body = serde_json::json!([{"error": {"code": 429, "message": "You exceeded your current quota. Please retry in 36s.",
+            "status": "RESOURCE_EXHAUSTED", "details": [
+                {"@type": "type.googleapis.com/google.rpc.QuotaFailure", "violations": [{"quotaId": id, "quotaValue": "20"}]},
+                {"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "36s"}]}}]);
+        error(429, &body.to_string())
+    };
+    let day = quota("GenerateRequestsPerDayPerProjectPerModel-FreeTier");
+    assert_eq!((day.code, day.retryable), (C::RateLimited, false));
+    assert!(day.message.contains("midnight Pacific time"), "{}", day.message);
+    let minute = quota("GenerateRequestsPerMinutePerProjectPerModel-FreeTier");
+    assert_eq!((minute.retryable, minute.retry_after_ms), (true, Some(36_000)));
+}
+
+#[test]
+fn what_is_asked_for_the_answer_is_no_part_of_the_prompt() {
+    for message in [
+        "This model's maximum context length is 8192 tokens. However, you requested 9992 tokens (1800 in the messages, 8192 in the completion). Please reduce the length of the messages or completion.",
+        "This model's maximum context length is 8192 tokens. However, you requested 9992 tokens (1500 in the messages, 300 in the functions, and 8192 in the completion). Please reduce the length of the messages, functions, or completion.",
+        "This model's maximum context length is 8192 tokens. However, you requested 8192 output tokens and your prompt contains at least 1800 input tokens, for a total of at least 9992 tokens.",
+    ] {
+        let body = serde_json::json!({"error": {"message": message, "type": "BadRequestError", "code": 400}});
+        let read = error(400, &body.to_string());
+        let sizes = Overflow {
+            window: Some(8_192),
+            asked: Some(1_800),
+        };
+        assert_eq!(read.overflow, Some(sizes), "{message}");
+    }
 }

@@ -273,6 +273,7 @@ fn ids_that_the_conversation_already_has_are_replaced() {
         tools: [].into(),
         plain: false,
         turns: false,
+        without: Vec::new(),
     };
     let stream = sse(&[
         chat(
@@ -826,6 +827,7 @@ fn what_gemini_wants_back_with_a_call_is_sent_back_to_it_alone() {
             tools: [].into(),
             plain: false,
             turns: false,
+            without: Vec::new(),
         };
         let body = build(&request, &WireOptions::default(), &NoBlobs);
         let body: Value = serde_json::from_slice(&body).expect("JSON");

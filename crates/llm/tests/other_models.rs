@@ -73,6 +73,7 @@ fn body(name: &str, written_by: Option<&str>) -> Value {
         tools: [].into(),
         plain: false,
         turns: false,
+        without: Vec::new(),
     };
     serde_json::from_slice(&build(&request, &WireOptions::default(), &NoBlobs)).unwrap()
 }

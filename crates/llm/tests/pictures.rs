@@ -53,6 +53,7 @@ fn in_place(model: &str, pictures: &[Vec<u8>]) -> Vec<Option<String>> {
         tools: [].into(),
         plain: false,
         turns: false,
+        without: Vec::new(),
     };
     let options = catalog.wire_options(&request.model);
     let body: serde_json::Value = serde_json::from_slice(&build(&request, &options, &blobs)).unwrap();
@@ -172,6 +173,7 @@ fn a_picture_is_named_what_it_is() {
             tools: [].into(),
             plain: false,
             turns: false,
+            without: Vec::new(),
         };
         let blobs = BTreeMap::from([(id.clone(), b"GIF89a\x02\0\x03\0\0\0\0,;".to_vec())]);
         let body = build(&request, &catalog.wire_options(&request.model), &blobs);

@@ -54,6 +54,7 @@ fn request(
         tools: tools.into(),
         plain: false,
         turns: false,
+        without: Vec::new(),
     }
 }
 

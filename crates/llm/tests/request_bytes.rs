@@ -81,6 +81,7 @@ fn request(model: &str, said: &[(Role, Vec<ContentPart>)]) -> ModelRequest {
         tools: [].into(),
         plain: false,
         turns: false,
+        without: Vec::new(),
     }
 }
 

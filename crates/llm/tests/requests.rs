@@ -13,7 +13,7 @@ use agentx_llm::openai_chat::{MaxTokensField, ReasoningEcho, ThinkingParam};
 use agentx_llm::{Catalog, NoBlobs, WireOptions, anthropic, build};
 use agentx_types::{
     Access, BlobId, ContentPart, InputMedium, MediaPart, MediaSource, Message, ModelParams, ModelRequest,
-    OpaquePart, ProviderData, Role, ThinkingPart, ToolCallPart, ToolResultPart, ToolSpec,
+    OpaquePart, ProviderData, RequestPart, Role, ThinkingPart, ToolCallPart, ToolResultPart, ToolSpec,
 };
 use serde_json::{Value, json};
 
@@ -111,6 +111,7 @@ fn request(model: &str, messages: Vec<Arc<Message>>) -> ModelRequest {
         tools: vec![read_tool()].into(),
         plain: false,
         turns: false,
+        without: Vec::new(),
     }
 }
 
@@ -837,4 +838,81 @@ fn the_calls_of_a_conversation_with_openai_have_a_key_of_their_own() {
         !moved.wire_options(&model).chat.prompt_cache_key,
         "other servers refuse it"
     );
+}
+
+#[test]
+fn settings_that_were_refused_are_left_out_or_sent_under_the_other_name() {
+    let mut request = request("openai/gpt-4.1", vec![user("hi")]);
+    request.params.max_output_tokens = Some(4_000);
+    request.params.temperature = Some(0.5);
+    let whole = built(&request);
+    assert_eq!(whole["max_completion_tokens"], 4_000);
+    assert!(whole.get("stream_options").is_some() && whole.get("temperature").is_some());
+    request.without = vec![
+        RequestPart::StreamOptions,
+        RequestPart::Temperature,
+        RequestPart::CacheKey,
+        RequestPart::MaxCompletionTokens,
+    ];
+    let plain = built(&request);
+    for key in [
+        "stream_options",
+        "temperature",
+        "prompt_cache_key",
+        "max_completion_tokens",
+    ] {
+        assert!(plain.get(key).is_none(), "{key}");
+    }
+    assert_eq!(plain["max_tokens"], 4_000);
+    request.without.push(RequestPart::MaxTokens);
+    assert!(built(&request).get("max_tokens").is_none());
+    let mut own = self::request("llamacpp/my-deployment", vec![user("hi")]);
+    own.params.max_output_tokens = Some(4_000);
+    own.without = vec![RequestPart::MaxTokens];
+    assert_eq!(built(&own)["max_completion_tokens"], 4_000);
+}
+
+#[test]
+fn an_effort_that_was_refused_is_left_out() {
+    let mut request = request("openai/gpt-5.6-terra", vec![user("hi")]);
+    assert_eq!(built(&request)["reasoning_effort"], "none");
+    request.without = vec![RequestPart::ReasoningEffort];
+    assert!(built(&request).get("reasoning_effort").is_none());
+}
+
+#[test]
+fn calls_of_other_models_go_to_gemini_with_a_signature_that_it_does_not_check() {
+    let said = vec![
+        user("look"),
+        message(Role::Assistant, vec![call("c1"), call("c2")]),
+        result("c1", vec![ContentPart::text("a")], false),
+        result("c2", vec![ContentPart::text("b")], false),
+    ];
+    let signatures = |model: &str, without: &[RequestPart]| {
+        let mut request = request(model, said.clone());
+        request.without = without.to_vec();
+        let body = built(&request);
+        let calls = body["messages"].as_array().and_then(|messages| {
+            messages
+                .iter()
+                .find_map(|message| message["tool_calls"].as_array().cloned())
+        });
+        calls
+            .expect("an answer with calls")
+            .iter()
+            .map(|call| call["extra_content"]["google"]["thought_signature"].clone())
+            .collect::<Vec<_>>()
+    };
+    let unchecked = [json!("skip_thought_signature_validator"), Value::Null];
+    assert_eq!(signatures("ollama/gemini-3-flash-preview", &[]), unchecked);
+    assert_eq!(signatures("ollama/models/gemini-4-pro", &[]), unchecked);
+    for model in [
+        "ollama/gemini-2.5-pro",
+        "ollama/other",
+        "openrouter/google/gemini-3-pro",
+    ] {
+        assert_eq!(signatures(model, &[]), [Value::Null, Value::Null], "{model}");
+    }
+    let refused = [RequestPart::ThoughtSignature];
+    assert_eq!(signatures("ollama/gemini-flash-latest", &refused), unchecked);
 }

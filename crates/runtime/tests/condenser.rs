@@ -272,6 +272,7 @@ async fn away(brief: bool, pause: u64) -> Vec<&'static str> {
         tools: Arc::from([]),
         plain: false,
         turns: false,
+        without: Vec::new(),
     };
     let condense = Condense {
         from_seq: 1,

@@ -151,6 +151,7 @@ pub fn request(api: Api, messages: Vec<Arc<Message>>) -> ModelRequest {
         tools: tools(),
         plain: false,
         turns: false,
+        without: Vec::new(),
     }
 }
 

@@ -148,7 +148,10 @@ pub struct ServerRules {
 /// - From 7 on, a run whose answer the model declined fails. A request that is refused without a reason is sent once more before it is
 ///   changed, all changes that were in vain are taken back, and pictures are left out only for the model that refused them.
 /// - From 7 on, a summary that the conversation fits without is not waited for, and none is asked for in the rounds after one failed.
-pub const RULES_VERSION: u32 = 7;
+/// - From 8 on, what is kept free for the answer is at most half of what instructions and tools leave of the window, and no longer answer
+///   is asked for than fits beside what is read. A single setting that a provider refuses by name is left out or sent under another
+///   name, and so are parts of answers that only their provider reads.
+pub const RULES_VERSION: u32 = 8;
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands it over so")]
 fn is_zero(number: &u32) -> bool {

@@ -183,6 +183,22 @@ pub enum RequestPart {
     Roles,
     /// How long the answer may be at most.
     LongestAnswer,
+    /// Parts of answers that only their provider reads, and that are sent back as they came: calls of its own tools and what it found.
+    Blocks,
+    /// `temperature`.
+    Temperature,
+    /// `stream_options`, which asks for the counts of tokens.
+    StreamOptions,
+    /// How much the model is to reason: `reasoning_effort` and its like.
+    ReasoningEffort,
+    /// `prompt_cache_key`.
+    CacheKey,
+    /// `max_tokens` as the name of the longest answer: the same number is sent as `max_completion_tokens`.
+    MaxTokens,
+    /// `max_completion_tokens` as the name of the longest answer: the same number is sent as `max_tokens`.
+    MaxCompletionTokens,
+    /// Calls of a tool without the signature that Gemini wants with them: they are sent with one that it does not check.
+    ThoughtSignature,
     /// The provider does not say which.
     Unknown,
 }
@@ -207,4 +223,38 @@ pub struct ModelRequest {
     /// order.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub turns: bool,
+    /// Single settings that it is sent without, or under another name, because its provider has refused them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub without: Vec<RequestPart>,
+}
+
+impl ModelRequest {
+    /// Whether it is sent without this setting.
+    pub fn is_without(&self, setting: RequestPart) -> bool {
+        self.without.contains(&setting)
+    }
+}
+
+impl RequestPart {
+    /// Whether it is a single setting that a request can be sent without.
+    pub fn is_setting(self) -> bool {
+        match self {
+            Self::Temperature
+            | Self::StreamOptions
+            | Self::ReasoningEffort
+            | Self::CacheKey
+            | Self::MaxTokens
+            | Self::MaxCompletionTokens
+            | Self::ThoughtSignature => true,
+            Self::Thinking
+            | Self::Extras
+            | Self::Media
+            | Self::ToolCalls
+            | Self::Tools
+            | Self::Roles
+            | Self::LongestAnswer
+            | Self::Blocks
+            | Self::Unknown => false,
+        }
+    }
 }

@@ -65,6 +65,8 @@ pub(crate) struct Transcript {
     is_wordless: bool,
     /// What an answer that ended lacks. It is told when the run ends with it: a router's answer has no words, and its run goes on.
     lacks: Option<&'static str>,
+    /// Whether it was told in this run that nothing was condensed.
+    not_condensed: bool,
     /// Whoever has this says himself how the run failed.
     silent_end: bool,
     /// What the last run cost, where that is told after it.
@@ -218,8 +220,14 @@ impl Transcript {
             RuntimeEvent::TurnResponse(turn) if self.costs => self.turn = Some(turn.clone()),
             RuntimeEvent::RunStatusChanged(_) => self.lacks = None,
             RuntimeEvent::RunFinished(end) => {
-                if let Some(what) = self.lacks.take() {
-                    self.warn_of_answer(what);
+                self.not_condensed = false;
+                match (self.lacks.take(), end.reason.as_deref()) {
+                    // Sessions of now say which word it was.
+                    (Some(context::UNKNOWN_END), Some(reason)) if end.status == RunStatus::Completed => {
+                        self.warn_of_answer(&visible(reason));
+                    }
+                    (Some(what), _) => self.warn_of_answer(what),
+                    (None, _) => {}
                 }
                 self.run_end(end.status, end.reason.as_deref());
                 self.tell_cost();

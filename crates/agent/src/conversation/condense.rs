@@ -8,7 +8,7 @@ use agentx_types::{
 };
 use serde::{Deserialize, Serialize};
 
-use super::{Conversation, Entry, estimate_message, room};
+use super::{Conversation, Entry, estimate_message};
 
 /// A summary, and what it stands for.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -72,13 +72,14 @@ impl Conversation {
     /// Whether so many percent of the window are in use, or the next request would not fit.
     fn is_full(&mut self, config: &AgentConfig, percent: u64) -> bool {
         let share = config.model.context_window.saturating_mul(percent) / 100;
-        self.in_use(config) >= share.min(room(config)) || !self.fits(config)
+        let room = self.room(config);
+        self.in_use(config) >= share.min(room) || !self.fits(config)
     }
 
     /// Whether the next request fits into the model as it is.
     pub(crate) fn fits(&mut self, config: &AgentConfig) -> bool {
         let size = self.size(config);
-        self.corrected(size) <= room(config)
+        self.corrected(size) <= self.room(config)
     }
 
     /// What can be condensed so that at least a tenth of what is sent may become free.

@@ -5,14 +5,16 @@ use std::sync::Arc;
 
 use agentx_types::{AgentConfig, Message, Overflow, Role};
 
-use super::estimate::{estimate_message, room};
+use super::estimate::estimate_message;
+use super::room::{LEAST_ANSWER, SINCE_FITTING};
 use super::shorten::with_short_results;
 use super::{Conversation, MAX_EXTRA_PERCENT};
 
 /// No window is taken for smaller than this.
 const LEAST_WINDOW: u64 = 1_024;
-/// A shorter answer is none.
-const LEAST_ANSWER: u64 = 256;
+/// The estimate was too low by this many percent, at least, where a request is refused that should have fitted. What a server says of its
+/// size may be less than it is: vLLM counts no further than to what does not fit ("at least 4193 input tokens").
+const TOO_LOW_PERCENT: u64 = 25;
 
 impl Conversation {
     /// Learns from a refusal of the last request how much fits: what the server says, else less than the size that was refused. Returns
@@ -24,11 +26,15 @@ impl Conversation {
         }
         let size = self.corrected(self.asked_tokens);
         self.counted = None;
+        let before = self.extra_percent;
         if let Some(asked) = overflow.asked.filter(|_| self.asked_tokens > 0) {
             let percent = asked.saturating_mul(100) / self.asked_tokens;
             self.extra_percent = percent.saturating_sub(100).min(MAX_EXTRA_PERCENT);
+            if config.rules_version >= SINCE_FITTING {
+                self.extra_percent = self.extra_percent.max(before);
+            }
         }
-        let room = room(config);
+        let room = self.room(config);
         // A request that was nearly as large as it might be says nothing about the window: the estimate was too low.
         let too_large = (size.saturating_mul(4) < room.saturating_mul(3)).then_some(size);
         // What the server says is all of its window, and what was refused is at most the room beside the answer.
@@ -42,6 +48,8 @@ impl Conversation {
             self.assume_window(window, config);
         } else if overflow.asked.is_none() {
             self.extra_percent = (self.extra_percent + 50).min(MAX_EXTRA_PERCENT);
+        } else if config.rules_version >= SINCE_FITTING && self.extra_percent == before {
+            self.extra_percent = (before + TOO_LOW_PERCENT).min(MAX_EXTRA_PERCENT);
         }
         window
     }
@@ -67,8 +75,12 @@ impl Conversation {
     }
 
     /// Asks for no longer answer than fits beside what is read: vLLM and others refuse a request whose longest answer does not. `false`
-    /// where no limit is sent, or too little is left.
-    pub(crate) fn shorten_answer(&mut self, config: &AgentConfig) -> bool {
+    /// where no limit is sent, or too little is left; with `most`, where that is less than half of the answer that is wanted.
+    pub(crate) fn shorten_answer(&mut self, config: &AgentConfig, most: bool) -> bool {
+        if config.rules_version >= SINCE_FITTING {
+            // Each refusal has raised the estimate, so this ends.
+            return self.extra_percent < MAX_EXTRA_PERCENT && self.fits_with_a_shorter_answer(config, most);
+        }
         let asked = self.limited(&config.params).max_output_tokens;
         let read = self.corrected(self.asked_tokens);
         let left = config

@@ -9,8 +9,10 @@ mod estimate;
 mod guess;
 mod learn;
 mod other_models;
+mod parts;
 mod refused_tools;
 mod repair;
+mod room;
 mod shorten;
 mod stays;
 mod weight;
@@ -28,7 +30,7 @@ use crate::recall;
 use condense::Condensed;
 pub(crate) use condense::Part;
 use cut::Counts;
-use estimate::{estimate_message, estimate_tool, room};
+use estimate::{estimate_message, estimate_tool};
 pub use estimate::{estimate_request, estimate_text};
 use guess::BeforeGuess;
 use repair::Repairs;
@@ -218,7 +220,7 @@ impl Conversation {
     /// The next model call of the run that answers `input` is made now: moves the window on where it has become too small.
     pub(crate) fn settle(&mut self, config: &AgentConfig, input: &MessageId) {
         let fixed = self.fixed(config).tokens;
-        let budget = room(config).saturating_sub(fixed);
+        let budget = self.budget(config);
         let moved = self.fit(budget) | self.leaves_out_what_never_fits(budget, config, input);
         let mut changed = moved;
         if moved || (self.window_start > 0 && config.condensing.is_some()) {
@@ -240,12 +242,13 @@ impl Conversation {
         let Fixed { system, tools, .. } = self.fixed(config).clone();
         ModelRequest {
             model: config.model.clone(),
-            params: self.limited(&config.params),
+            params: self.fitting(config),
             system,
             messages: self.window(),
             tools,
             plain: self.repairs.plain,
             turns: self.repairs.roles,
+            without: self.repairs.without.clone(),
         }
     }
 
@@ -259,24 +262,6 @@ impl Conversation {
     fn size(&mut self, config: &AgentConfig) -> u64 {
         let fixed = self.fixed(config).tokens;
         fixed.saturating_add(self.tokens_in_window())
-    }
-
-    /// The same as the provider counts: what it counted last, and what has come since. A provider that counts less than half of
-    /// the estimate is not believed: there are servers that report anything.
-    pub(crate) fn in_use(&mut self, config: &AgentConfig) -> u64 {
-        let size = self.size(config);
-        let estimated = self.corrected(size);
-        let counted = self.counted.map(|(tokens, entries)| {
-            let since = self.tokens(entries.min(self.entries.len()), self.entries.len());
-            tokens.saturating_add(self.corrected(since))
-        });
-        counted
-            .filter(|counted| counted.saturating_mul(2) >= estimated)
-            .unwrap_or(estimated)
-    }
-
-    fn corrected(&self, tokens: u64) -> u64 {
-        tokens.saturating_mul(100 + self.extra_percent) / 100
     }
 
     /// The messages that are sent.

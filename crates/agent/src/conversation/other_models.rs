@@ -44,6 +44,7 @@ impl Repairs {
     fn another_model(&mut self) {
         self.roles = false;
         self.answer = None;
+        self.without.clear();
         self.tools.clear();
         if self.tool_calls == ALL {
             self.tool_calls = 0;

@@ -7,23 +7,17 @@
 
 use std::sync::Arc;
 
-use agentx_types::{
-    AgentConfig, Api, ContentPart, MediaPart, Message, ModelParams, ModelRequest, RequestPart, Role,
-    ThinkingPart, ToolResultPart,
-};
+use agentx_types::{AgentConfig, Api, ContentPart, Message, ModelParams, ModelRequest, RequestPart, Role};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 use super::other_models::MediaOf;
+use super::parts::{has_media, in_words, is_block, is_exchange, is_signed_thinking, without_media};
 use super::{Conversation, Entry};
-
-/// The API whose thinking is signed and looked at again. Others want it back as it was, or not at all: their codecs know.
-const SIGNS_THINKING: &str = "anthropic";
-/// Characters of a call's arguments where it is told in plain text.
-const INPUT_CHARS: usize = 2_000;
 
 /// The rules of agents of this version and later send a request once more before they change it, and put back all that was in vain.
 const SINCE_UNCHANGED: u32 = 7;
+/// From this version on, single settings and the parts of answers that only their provider reads are left out.
+const SINCE_SETTINGS: u32 = 8;
 
 /// The event up to which a part is left out of requests; 0 if nothing is left out.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -48,9 +42,20 @@ pub(super) struct Repairs {
     /// How many tokens an answer may have at most; 0 where the server is to decide.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) answer: Option<u64>,
+    /// Parts of answers that only their provider reads.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub(super) blocks: u64,
+    /// Single settings.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) without: Vec<RequestPart>,
     /// Tools that are not on offer, by name: see [`super::refused_tools`].
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) tools: Vec<String>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks with a reference")]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 /// Up to the end, what is still to come included.
@@ -69,6 +74,7 @@ impl Repairs {
     pub(super) fn sent(&self, seq: u64, message: &Arc<Message>) -> Option<Arc<Message>> {
         let changes = |part: &ContentPart| {
             (seq <= self.thinking && is_signed_thinking(part))
+                || (seq <= self.blocks && is_block(part))
                 || (has_media(part) && self.leaves_out_media(seq))
                 || (seq <= self.tool_calls && is_exchange(part))
         };
@@ -78,6 +84,9 @@ impl Repairs {
         let mut content = message.content.clone();
         if seq <= self.thinking {
             content.retain(|part| !is_signed_thinking(part));
+        }
+        if seq <= self.blocks {
+            content.retain(|part| !is_block(part));
         }
         if self.leaves_out_media(seq) {
             content = content.into_iter().map(without_media).collect();
@@ -134,9 +143,10 @@ impl Conversation {
         answer: Option<u64>,
         config: &AgentConfig,
     ) -> Option<RequestPart> {
-        const IN_TURN: [RequestPart; 5] = [
+        const IN_TURN: [RequestPart; 6] = [
             RequestPart::Thinking,
             RequestPart::Extras,
+            RequestPart::Blocks,
             RequestPart::Roles,
             RequestPart::Media,
             RequestPart::ToolCalls,
@@ -149,6 +159,7 @@ impl Conversation {
         let parts = match refused {
             RequestPart::Roles => &OF_ROLES[..],
             RequestPart::LongestAnswer | RequestPart::Tools => &[],
+            RequestPart::ThoughtSignature => &[RequestPart::ToolCalls],
             _ => &IN_TURN,
         };
         let part = [refused].iter().chain(parts).copied().find(|part| match part {
@@ -160,6 +171,8 @@ impl Conversation {
         match part {
             Some(RequestPart::Thinking) => self.repairs.thinking = latest,
             Some(RequestPart::Extras) => self.repairs.plain = true,
+            Some(RequestPart::Blocks) => self.repairs.blocks = latest,
+            Some(setting) if setting.is_setting() => self.repairs.without.push(setting),
             Some(RequestPart::Media) => match newest {
                 Some(seq) if before.media_of == self.repairs.media_of => self.repairs.media_of.push(seq),
                 _ => {
@@ -172,7 +185,7 @@ impl Conversation {
             // A template without a role for tools refuses the next result too.
             Some(RequestPart::ToolCalls) if refused == RequestPart::Roles => self.repairs.tool_calls = ALL,
             Some(RequestPart::ToolCalls) => self.repairs.tool_calls = latest,
-            Some(RequestPart::Tools | RequestPart::Unknown) | None => {
+            _ => {
                 let thinking = self.repairs.thinking;
                 let before = self.before_repairs.take().unwrap_or_default();
                 if config.rules_version >= SINCE_UNCHANGED {
@@ -209,6 +222,7 @@ impl Conversation {
         ModelRequest {
             plain: self.repairs.plain,
             turns: self.repairs.roles,
+            without: self.repairs.without.clone(),
             params: self.limited(&request.params),
             ..request
         }
@@ -286,7 +300,13 @@ impl Conversation {
                 let is_named = refused == RequestPart::Roles || config.rules_version >= 2;
                 is_named && !self.repairs.roles && config.model.api != Api::Anthropic
             }
-            RequestPart::LongestAnswer | RequestPart::Tools | RequestPart::Unknown => false,
+            RequestPart::Blocks => {
+                config.rules_version >= SINCE_SETTINGS && self.has(self.repairs.blocks, is_block)
+            }
+            setting => {
+                let is_new = setting.is_setting() && !self.repairs.without.contains(&setting);
+                is_new && config.rules_version >= SINCE_SETTINGS
+            }
         }
     }
 
@@ -313,78 +333,4 @@ impl Conversation {
     fn latest(&self) -> u64 {
         self.entries.iter().map(Entry::seq).max().unwrap_or_default()
     }
-}
-
-fn is_signed_thinking(part: &ContentPart) -> bool {
-    match part {
-        ContentPart::Thinking(ThinkingPart { provider, .. }) => provider
-            .as_ref()
-            .is_some_and(|provider| provider.api == SIGNS_THINKING),
-        ContentPart::Opaque(part) => {
-            part.provider.api == SIGNS_THINKING && part.provider.data["type"] == "redacted_thinking"
-        }
-        _ => false,
-    }
-}
-
-fn has_media(part: &ContentPart) -> bool {
-    match part {
-        ContentPart::Image(_) | ContentPart::Audio(_) | ContentPart::File(_) => true,
-        ContentPart::ToolResult(result) => result.content.iter().any(has_media),
-        _ => false,
-    }
-}
-
-fn is_exchange(part: &ContentPart) -> bool {
-    matches!(part, ContentPart::ToolCall(_) | ContentPart::ToolResult(_))
-}
-
-fn without_media(part: ContentPart) -> ContentPart {
-    match part {
-        ContentPart::Image(media) | ContentPart::Audio(media) | ContentPart::File(media) => {
-            ContentPart::text(named(&media))
-        }
-        ContentPart::ToolResult(mut result) => {
-            result.content = result.content.into_iter().map(without_media).collect();
-            ContentPart::ToolResult(result)
-        }
-        other => other,
-    }
-}
-
-fn named(media: &MediaPart) -> String {
-    let MediaPart { media_type, name, .. } = media;
-    match name {
-        Some(name) => format!("[{name} ({media_type}) is left out: the model's provider refused it]"),
-        None => format!("[a file of type {media_type} is left out: the model's provider refused it]"),
-    }
-}
-
-/// A call or its result as the words that a model reads.
-fn in_words(part: ContentPart) -> ContentPart {
-    match part {
-        ContentPart::ToolCall(call) => {
-            ContentPart::text(format!("[called {} with {}]", call.name, shown(&call.input)))
-        }
-        ContentPart::ToolResult(ToolResultPart {
-            name,
-            content,
-            is_error,
-            ..
-        }) => {
-            let said: Vec<&str> = content.iter().filter_map(ContentPart::as_text).collect();
-            let how = if is_error { "failed" } else { "answered" };
-            ContentPart::text(format!("[{name} {how}] {}", said.join("\n")))
-        }
-        other => other,
-    }
-}
-
-fn shown(input: &Value) -> String {
-    let mut text = input.to_string();
-    if let Some((end, _)) = text.char_indices().nth(INPUT_CHARS) {
-        text.truncate(end);
-        text.push('…');
-    }
-    text
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use agentx_types::{AgentConfig, ContentPart, Message, MessageId, Role};
 
 use super::Conversation;
-use super::estimate::{estimate_message, estimate_part, estimate_text, room};
+use super::estimate::{estimate_message, estimate_part, estimate_text};
 use crate::summary::cut;
 
 /// The rules of agents of this version and later do so.
@@ -82,11 +82,6 @@ impl Conversation {
         self.window_tokens.clear();
         self.counted = None;
         true
-    }
-
-    /// How many tokens there are for messages, as the provider counts.
-    fn budget(&mut self, config: &AgentConfig) -> u64 {
-        room(config).saturating_sub(self.fixed(config).tokens)
     }
 
     /// Shortens the longest results of a range until they take `most` tokens together, as the provider counts. `false` where none had to

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use agentx_types::{AgentConfig, ContentPart, MessageId, Role, WindowFill, WindowKind, WindowShare};
 
-use super::estimate::{estimate_part, estimate_text, estimate_tool, room};
+use super::estimate::{estimate_part, estimate_text, estimate_tool};
 use super::{Conversation, Fixed};
 
 /// Pieces, tokens and bytes of each kind.
@@ -86,7 +86,7 @@ impl Conversation {
         WindowFill {
             seq,
             window: config.model.context_window,
-            answer: config.model.context_window.saturating_sub(room(config)),
+            answer: config.model.context_window.saturating_sub(self.room(config)),
             in_use: self.in_use(config),
             left_out: u64::try_from(self.window_start.saturating_sub(self.stays.len())).unwrap_or(u64::MAX),
             shares: shares.collect(),

@@ -12,7 +12,13 @@ use crate::ledger::CallStage;
 use crate::limits;
 
 impl ReactAgent {
-    pub(super) fn on_answer(&mut self, answer: Answer, reason: StopReason, step: &mut Step<'_>) {
+    /// `word` is the provider's own for the reason.
+    pub(super) fn on_answer(
+        &mut self,
+        answer: Answer,
+        (reason, word): (StopReason, Option<&str>),
+        step: &mut Step<'_>,
+    ) {
         let Answer {
             mut message,
             mut calls,
@@ -46,12 +52,20 @@ impl ReactAgent {
         } else if !calls.is_empty() {
             self.take_up(calls, step);
         } else {
-            self.go_on_or_end(reason, said_something, usage, step);
+            let word = word.filter(|_| self.config.rules_version >= 8);
+            self.go_on_or_end((reason, word), said_something, usage, step);
         }
     }
 
     /// After an answer without calls.
-    fn go_on_or_end(&mut self, reason: StopReason, said_something: bool, usage: Usage, step: &mut Step<'_>) {
+    fn go_on_or_end(
+        &mut self,
+        (reason, word): (StopReason, Option<&str>),
+        said_something: bool,
+        usage: Usage,
+        step: &mut Step<'_>,
+    ) {
+        let unknown = unknown_end(reason, word);
         let why = match reason {
             StopReason::PauseTurn if said_something => return self.go_on_after_pause(step),
             StopReason::PauseTurn => {
@@ -61,7 +75,7 @@ impl ReactAgent {
             StopReason::ContextWindow => return self.on_full_window(said_something, usage, step),
             StopReason::MaxTokens => Some("the answer reached its longest length"),
             StopReason::Refusal => Some("the model declined to answer"),
-            _ => None,
+            _ => unknown.as_deref(),
         };
         self.leave_out_declined();
         if self.course.inputs.has_steering() {
@@ -223,4 +237,14 @@ impl ReactAgent {
             text,
         }
     }
+}
+
+/// What is said of an answer that ended with a word that is not known.
+fn unknown_end(reason: StopReason, word: Option<&str>) -> Option<String> {
+    const LONGEST: usize = 80;
+    let word = word.filter(|_| reason == StopReason::Other)?;
+    let word: String = word.chars().take(LONGEST).collect();
+    Some(format!(
+        "the model ended its answer with `{word}`, which AgentX does not know: it may not be whole"
+    ))
 }

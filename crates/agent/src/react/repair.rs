@@ -60,13 +60,23 @@ impl ReactAgent {
         true
     }
 
+    /// The conversation and the longest answer do not fit together, and most of that answer would fit: asks for it at once.
+    pub(super) fn asks_within_what_is_left(&mut self, step: &mut Step<'_>) -> bool {
+        let goes_on = self.config.rules_version >= 8 && self.asks_for_a_shorter_answer(true, step);
+        if goes_on {
+            self.condenser.learned = None;
+        }
+        goes_on
+    }
+
     /// The conversation and the longest answer do not fit together, and the conversation cannot become shorter: asks for a shorter answer.
-    pub(super) fn asks_for_a_shorter_answer(&mut self, step: &mut Step<'_>) -> bool {
+    /// `most` as in [`crate::conversation::Conversation::shorten_answer`].
+    pub(super) fn asks_for_a_shorter_answer(&mut self, most: bool, step: &mut Step<'_>) -> bool {
         let stops = self.course.active().is_none_or(|run| run.pending.stop.is_some());
         if stops || self.condensing().is_some() || !self.ledger.is_empty() {
             return false;
         }
-        let goes_on = self.conversation.shorten_answer(&self.config);
+        let goes_on = self.conversation.shorten_answer(&self.config, most);
         if goes_on {
             let change = ContextChange::Repaired(RequestPart::LongestAnswer);
             step.state(StateOutput::Context { change });

@@ -65,7 +65,11 @@ impl ReactAgent {
             self.cut_off(step);
             if error.code == "context_window" || self.is_too_large_as_text(error) {
                 let cause = StopCause::error(RunStatus::Failed, &error.code, &error.message).on_record();
-                if self.goes_on_after_overflow(&cause, step) || self.asks_for_a_shorter_answer(step) {
+                let is_window = error.code == "context_window";
+                if (is_window && self.asks_within_what_is_left(step))
+                    || self.goes_on_after_overflow(&cause, step)
+                    || self.asks_for_a_shorter_answer(false, step)
+                {
                     return;
                 }
             }

@@ -444,6 +444,7 @@ fn check_history(ops: &[Op]) {
         tools: config.tools.clone(),
         plain: false,
         turns: false,
+        without: Vec::new(),
     });
 }
 

@@ -49,6 +49,10 @@ mod repair;
 mod rules;
 #[cfg(test)]
 mod secrets;
+#[cfg(test)]
+mod settings;
+#[cfg(test)]
+mod small_window;
 mod spellings;
 #[cfg(test)]
 mod stays;

@@ -52,6 +52,7 @@ pub(crate) fn request(call: &Call, asked: &Value) -> Result<ModelRequest, Effect
         tools: Arc::from([]),
         plain: false,
         turns: false,
+        without: Vec::new(),
     })
 }
 

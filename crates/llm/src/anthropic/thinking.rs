@@ -3,7 +3,7 @@
 //! The rules are those of platform.claude.com/docs/en/build-with-claude, as of November 2026: `thinking` and
 //! `adaptive-thinking` for what is asked, `preserved-thinking` for thinking that is bound to what stood before it.
 
-use agentx_types::ModelRequest;
+use agentx_types::{ModelRequest, RequestPart};
 
 use super::request::{Options, Thinking, Turn};
 use crate::json::{Json, object};
@@ -46,7 +46,8 @@ pub(super) fn ask(
         }
         (Thinking::None | Thinking::Budget | Thinking::Adaptive, _) => {}
     }
-    if let Some(temperature) = request.params.temperature.filter(|_| options.temperature) {
+    let takes_temperature = options.temperature && !request.is_without(RequestPart::Temperature);
+    if let Some(temperature) = request.params.temperature.filter(|_| takes_temperature) {
         body.set("temperature", temperature.clamp(0.0, 1.0));
     }
 }

@@ -21,6 +21,10 @@ pub(crate) struct Extracted {
     pub(crate) wait_ms: Option<u64>,
     /// Until when, in milliseconds since 1970.
     pub(crate) resets_at_ms: Option<u64>,
+    /// Whether a quota of a whole day is used up.
+    pub(crate) of_a_day: bool,
+    /// Which setting of the request it is about, where the body says so in a field.
+    pub(crate) param: Option<String>,
 }
 
 /// Reads a body of any kind.
@@ -73,6 +77,7 @@ fn item_message(item: &Value, into: &mut Extracted, depth: usize) -> Option<Stri
     into.words.append(&mut one.words);
     into.status = into.status.or(one.status);
     into.wait_ms = into.wait_ms.or(one.wait_ms);
+    into.of_a_day |= one.of_a_day;
     let place: Vec<String> = item
         .get("loc")
         .and_then(Value::as_array)
@@ -92,6 +97,9 @@ fn item_message(item: &Value, into: &mut Extracted, depth: usize) -> Option<Stri
 fn visit_object(object: &Map<String, Value>, into: &mut Extracted, depth: usize) {
     overflow::note_fields(object, into);
     wait::note_fields(object, into);
+    if let Some(param) = object.get("param").and_then(Value::as_str) {
+        into.param = Some(param.to_ascii_lowercase());
+    }
     for key in [
         "type",
         "code",

@@ -2,7 +2,7 @@
 //!
 //! Sources of the words: Anthropic ("max_tokens: 128000 > 64000, which is the maximum allowed number of output tokens"), OpenAI
 //! ("max_tokens is too large: 32000. This model supports at most 16384 completion tokens",
-//! <https://github.com/ChatGPTNextWeb/NextChat/issues/3195>; "Unsupported parameter: 'max_tokens'"), Groq ("`max_tokens` must be less than or
+//! <https://github.com/ChatGPTNextWeb/NextChat/issues/3195>), Groq ("`max_tokens` must be less than or
 //! equal to `8192`"), DeepSeek and DashScope ("the valid range of max_tokens is [1, 8192]", "Range of max_tokens should be [1, 8192]"),
 //! Volcano ("expected a value <= 12288", <https://github.com/Gitlawb/openclaude/issues/331>), vLLM ("'max_tokens' … is too large: 64000. This
 //! model's maximum context length is 64001 tokens and your request has 24235 input tokens",
@@ -30,8 +30,6 @@ pub(super) fn is_one(message: &str) -> bool {
         "maximum value",
         "<=",
         "exceeds the model limit",
-        "unsupported parameter",
-        "is not supported",
     ];
     let has = |pieces: &[&str]| pieces.iter().any(|piece| message.contains(piece));
     has(NAMES) && has(WRONG) && !has(&["exceed context limit", "budget_tokens"])

@@ -161,8 +161,20 @@ pub(super) fn read(said: &Extracted) -> Overflow {
     ]);
     Overflow {
         window: said.window.or(window),
-        asked: said.asked.or(asked),
+        asked: said.asked.or_else(|| parts_of_the_prompt(&message)).or(asked),
     }
+}
+
+/// The prompt alone, where what is asked for the answer is counted with it: "However, you requested 4726 tokens (3726 in the messages, 1000 in
+/// the completion)" (<https://github.com/vllm-project/vllm/pull/965>), at OpenAI with "150 in the functions" between them.
+fn parts_of_the_prompt(message: &str) -> Option<u64> {
+    let before = |phrase: &str| {
+        let (text, _) = message.split_once(phrase)?;
+        let digits = text.rsplit(|c: char| !c.is_ascii_digit()).next()?;
+        digits.parse::<u64>().ok()
+    };
+    let messages = before(" in the messages")?;
+    Some(messages.saturating_add(before(" in the functions").unwrap_or_default()))
 }
 
 /// The number right behind `phrase`; small ones are no sizes.

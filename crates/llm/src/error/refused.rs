@@ -3,7 +3,7 @@
 
 use agentx_types::RequestPart;
 
-use super::{ErrorCode, longest, template};
+use super::{ErrorCode, Extracted, longest, setting, template};
 
 /// Words that name a part, in lower case; the first that fits counts.
 ///
@@ -19,7 +19,7 @@ use super::{ErrorCode, longest, template};
 ///   tool messages", "messages.1.content.0.tool_use.name: String should match pattern".
 const NAMES: &[(RequestPart, &[&str])] = &[
     (RequestPart::Thinking, &["different conversation"]),
-    (RequestPart::Extras, &["function tools with reasoning_effort"]),
+    (RequestPart::Extras, &[EFFORT_BESIDE_TOOLS]),
     (
         RequestPart::Extras,
         &[
@@ -67,6 +67,9 @@ const NAMES: &[(RequestPart, &[&str])] = &[
     ),
 ];
 
+/// Here another value helps, and the field has to be there.
+const EFFORT_BESIDE_TOOLS: &str = "function tools with reasoning_effort";
+
 /// What such a message begins with, or names, is a setting of the request and nothing that was said.
 const SETTINGS: &[&str] = &[
     "max_tokens",
@@ -108,13 +111,34 @@ fn names_a_tool(message: &str) -> bool {
     TOOLS.iter().any(|words| message.contains(words)) || by_place("tools.") || by_place("tools[")
 }
 
-pub(super) fn refused(code: ErrorCode, status: Option<u16>, message: &str) -> Option<RequestPart> {
+/// A kind of content that another server of Anthropic's API, or an older version of it, does not know: "messages.1.content.0: Input tag
+/// 'server_tool_use' found using 'type' does not match any of the expected tags: 'document', 'image', …". Of `thinking`: "thinking: Input
+/// tag 'adaptive' found using 'type' does not match …" (<https://github.com/earendil-works/pi/issues/3784>).
+fn unknown_tag(message: &str) -> Option<RequestPart> {
+    let (place, rest) = message.split_once("input tag '")?;
+    let (tag, rest) = rest.split_once('\'')?;
+    if !rest.contains("expected tags") {
+        return None;
+    }
+    Some(match tag {
+        _ if !place.contains("messages.") => RequestPart::Extras,
+        "thinking" | "redacted_thinking" => RequestPart::Thinking,
+        "image" | "document" => RequestPart::Media,
+        "tool_use" | "tool_result" => RequestPart::ToolCalls,
+        _ => RequestPart::Blocks,
+    })
+}
+
+/// What Gemini says of calls that it did not make itself (<https://ai.google.dev/gemini-api/docs/thought-signatures>).
+const UNSIGNED: &str = "missing a thought_signature";
+
+pub(super) fn refused(code: ErrorCode, status: Option<u16>, said: &Extracted) -> Option<RequestPart> {
     let about_its_form = match code {
         ErrorCode::BadRequest => matches!(status, None | Some(400 | 413 | 422)),
         ErrorCode::TooLarge => true,
         _ => false,
     };
-    let message = message.to_ascii_lowercase();
+    let message = said.message.to_ascii_lowercase();
     if code == ErrorCode::BadRequest && template::is_one(&message) && !template::takes_no_tools(&message) {
         return Some(RequestPart::Roles);
     }
@@ -129,6 +153,17 @@ pub(super) fn refused(code: ErrorCode, status: Option<u16>, message: &str) -> Op
     }
     if names_a_tool(&message) && !message.contains("cache_control") {
         return Some(RequestPart::Tools);
+    }
+    if message.contains(UNSIGNED) {
+        return Some(RequestPart::ThoughtSignature);
+    }
+    if let Some(part) = unknown_tag(&message) {
+        return Some(part);
+    }
+    if !message.contains(EFFORT_BESIDE_TOOLS)
+        && let Some(setting) = setting::named(&message, said.param.as_deref())
+    {
+        return Some(setting);
     }
     let names = |words: &[&str]| words.iter().any(|word| message.contains(word));
     let part = NAMES

@@ -18,16 +18,30 @@ pub(super) fn in_words(message: &str) -> Option<u64> {
 }
 
 /// Notes what an object of an error says in fields: Google's `RetryInfo` has `retryDelay: "4s"`
-/// (<https://cloud.google.com/apis/design/errors#error_details>), OpenRouter hands on `X-RateLimit-Reset` in `metadata.headers`.
+/// (<https://github.com/googleapis/googleapis/blob/master/google/rpc/error_details.proto>), OpenRouter hands on `X-RateLimit-Reset` in `metadata.headers`.
 pub(super) fn note_fields(object: &Map<String, Value>, into: &mut Extracted) {
     let delay = object.get("retryDelay").and_then(Value::as_str).and_then(time);
     into.wait_ms = into.wait_ms.or(delay);
+    into.of_a_day |= names_a_day(object);
     let headers = object
         .get("metadata")
         .and_then(|metadata| metadata.get("headers"));
     let reset = headers.and_then(|headers| headers.get("X-RateLimit-Reset"));
     let reset = reset.and_then(|reset| reset.as_str().map_or_else(|| reset.as_u64(), at_ms));
     into.resets_at_ms = into.resets_at_ms.or(reset.filter(|at| *at >= MILLIS));
+}
+
+/// What is said of a quota of a whole day: Gemini's "reset at midnight Pacific time" (<https://ai.google.dev/gemini-api/docs/rate-limits>).
+pub(super) const UNTIL_MIDNIGHT: &str =
+    "this quota is one per day, which begins again at midnight Pacific time";
+
+/// Whether Google's `QuotaFailure` names a quota of a day: `GenerateRequestsPerDayPerProjectPerModel-FreeTier`. The `retryDelay` beside it
+/// is less than a minute all the same (<https://github.com/UKGovernmentBEIS/inspect_ai/issues/5526>).
+fn names_a_day(object: &Map<String, Value>) -> bool {
+    let violations = object.get("violations").and_then(Value::as_array);
+    let ids = violations.into_iter().flatten();
+    let mut ids = ids.filter_map(|violation| violation.get("quotaId")?.as_str());
+    ids.any(|id| id.contains("PerDay"))
 }
 
 /// A point in time in milliseconds since 1970; smaller numbers are seconds, or a time to wait: what they mean differs.

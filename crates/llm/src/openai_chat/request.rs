@@ -2,12 +2,14 @@
 
 use std::borrow::Cow;
 
-use agentx_types::{ContentPart, Message, ModelRequest, Role, ToolCallPart, ToolResultPart, ToolSpec};
+use agentx_types::{
+    ContentPart, Message, ModelRequest, RequestPart, Role, ToolCallPart, ToolResultPart, ToolSpec,
+};
 
 use super::media::{Shown, shown};
 use super::options::{EffortWithTools, MaxTokensField, Options, ReasoningEcho, ThinkingParam};
 use super::{API, EXTRA};
-use super::{cache, turns};
+use super::{cache, signature, turns};
 use crate::anthropic::effort;
 use crate::emit::fnv1a;
 use crate::json::{Json, object};
@@ -38,28 +40,46 @@ pub fn build(request: &ModelRequest, options: &Options, blobs: &dyn BlobSource) 
         body.set("tools", request.tools.iter().map(tool).collect::<Vec<_>>());
     }
     body.set("stream", true);
-    if options.stream_options {
+    if options.stream_options && !request.is_without(RequestPart::StreamOptions) {
         body.set("stream_options", object! {"include_usage": true});
     }
-    if request.params.max_output_tokens.is_some() {
-        let field = match options.max_tokens_field {
-            MaxTokensField::MaxTokens => "max_tokens",
-            MaxTokensField::MaxCompletionTokens => "max_completion_tokens",
-        };
+    if request.params.max_output_tokens.is_some()
+        && let Some(field) = max_tokens_field(request, options)
+    {
         body.set(field, longest_answer(request));
     }
-    if let Some(temperature) = request.params.temperature.filter(|_| options.temperature) {
+    let takes_temperature = options.temperature && !request.is_without(RequestPart::Temperature);
+    if let Some(temperature) = request.params.temperature.filter(|_| takes_temperature) {
         body.set("temperature", temperature.clamp(0.0, 2.0));
     }
     ask_for_reasoning(request, options, &mut body);
-    if let Some(key) = cache::key(request).filter(|_| options.prompt_cache_key && !request.plain) {
+    let takes_key = options.prompt_cache_key && !request.plain && !request.is_without(RequestPart::CacheKey);
+    if let Some(key) = cache::key(request).filter(|_| takes_key) {
         body.set("prompt_cache_key", key);
     }
     body.to_bytes()
 }
 
+/// The field for the longest answer that the server has not refused: its own, else the other one.
+fn max_tokens_field(request: &ModelRequest, options: &Options) -> Option<&'static str> {
+    let names = [
+        ("max_tokens", RequestPart::MaxTokens),
+        ("max_completion_tokens", RequestPart::MaxCompletionTokens),
+    ];
+    let first = match options.max_tokens_field {
+        MaxTokensField::MaxTokens => 0,
+        MaxTokensField::MaxCompletionTokens => 1,
+    };
+    let names = [names[first], names[1 - first]];
+    let taken = names.into_iter().find(|(_, part)| !request.is_without(*part));
+    taken.map(|(name, _)| name)
+}
+
 /// A person's own word about this model counts first, then what the vendor takes beside tools, then how much is wished.
 fn ask_for_reasoning(request: &ModelRequest, options: &Options, body: &mut Json<'_>) {
+    if request.is_without(RequestPart::ReasoningEffort) {
+        return;
+    }
     if let Some(effort) = options.effort {
         return body.set("reasoning_effort", effort.as_str());
     }
@@ -113,7 +133,7 @@ fn messages<'a>(request: &'a ModelRequest, options: &Options, blobs: &dyn BlobSo
         match message.role {
             Role::System => out.push(object! {"role": "system", "content": words(message)}),
             Role::User | Role::Tool => user_side(message, options, blobs, &mut waiting, &mut out),
-            Role::Assistant => out.extend(assistant(message, request.model.id.as_str(), options)),
+            Role::Assistant => out.extend(assistant(message, request, options)),
         }
     }
     flush(&mut waiting, &mut out);
@@ -211,16 +231,20 @@ fn tool_result<'a>(result: &'a ToolResultPart, blobs: &dyn BlobSource) -> (Cow<'
 }
 
 /// The model's own message; `None` where nothing in it can be sent.
-fn assistant<'a>(message: &'a Message, model: &str, options: &Options) -> Option<Json<'a>> {
+fn assistant<'a>(message: &'a Message, request: &ModelRequest, options: &Options) -> Option<Json<'a>> {
+    let model = request.model.id.as_str();
     let text = words(message);
-    let calls: Vec<Json<'a>> = message
-        .content
-        .iter()
-        .filter_map(|part| match part {
-            ContentPart::ToolCall(call) => Some(tool_call(call, model, options)),
+    let calls = || {
+        message.content.iter().filter_map(|part| match part {
+            ContentPart::ToolCall(call) => Some(call),
             _ => None,
         })
-        .collect();
+    };
+    let is_signed = calls().any(|call| signature::of(call, model).is_some());
+    let mut calls: Vec<Json<'a>> = calls().map(|call| tool_call(call, model, options)).collect();
+    if signature::are_wanted(request, options) {
+        signature::complete(&mut calls, is_signed);
+    }
     if text.trim().is_empty() && calls.is_empty() {
         return None;
     }
@@ -270,9 +294,7 @@ fn tool_call<'a>(call: &'a ToolCallPart, model: &str, options: &Options) -> Json
     let name = tool_name(&call.name, LONGEST_NAME);
     let function = object! {"name": name, "arguments": arguments};
     let mut out = object! {"id": id, "type": "function", "function": function};
-    let own = call.provider.as_ref();
-    let own = own.filter(|data| data.api == API && !data.is_of_another(model));
-    if let Some(extra) = own.and_then(|data| data.data.get(EXTRA)) {
+    if let Some(extra) = signature::of(call, model) {
         out.set(EXTRA, Json::from(extra));
     }
     out

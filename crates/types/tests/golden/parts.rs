@@ -355,6 +355,7 @@ pub(crate) fn request() -> ModelRequest {
         tools: Arc::from([tool()]),
         plain: false,
         turns: false,
+        without: Vec::new(),
     }
 }
 

@@ -46,7 +46,10 @@ impl Transcript {
             }
             ContextChange::Cut { window, assumed } => self.style.warn(&cut_by_server(*window, *assumed)),
             ContextChange::Failed { code, .. } if code == "interrupted" => return,
-            ContextChange::Failed { message, .. } => {
+            // The window that slides then is as full a few calls later, and each summary fails for the same reason.
+            ContextChange::Failed { code, .. } if code != NOTHING && self.not_condensed => return,
+            ContextChange::Failed { code, message } => {
+                self.not_condensed |= code != NOTHING;
                 let message = cut(&visible(message), LONGEST_REASON);
                 self.style.warn(&format!("not condensed: {message}"))
             }
@@ -62,6 +65,9 @@ pub(super) const DECLINED: &str = "the model declined to answer. It reads your m
 /// The provider has a word for the end of the answer that AgentX does not know.
 pub(super) const UNKNOWN_END: &str =
     "the answer ended for a reason that AgentX does not know, and may not be whole";
+
+/// A person wanted what cannot be: they are told each time.
+const NOTHING: &str = "nothing_to_condense";
 
 /// Why nothing was condensed is said in words that a person reads: what a server adds to them is not.
 const LONGEST_REASON: usize = 400;
@@ -83,6 +89,14 @@ fn repaired(part: RequestPart) -> &'static str {
         RequestPart::ToolCalls => "with earlier tool calls as plain text",
         RequestPart::Tools => "without a tool",
         RequestPart::LongestAnswer => "with a shorter limit for the answer",
+        RequestPart::Blocks => "without what only its own provider can read",
+        RequestPart::Temperature => "without `params.temperature`, which this model does not take",
+        RequestPart::StreamOptions => "without `stream_options`, so tokens are estimated",
+        RequestPart::ReasoningEffort => "without `reasoning_effort`",
+        RequestPart::CacheKey => "without `prompt_cache_key`",
+        RequestPart::MaxTokens => "with the limit for the answer as `max_completion_tokens`",
+        RequestPart::MaxCompletionTokens => "with the limit for the answer as `max_tokens`",
+        RequestPart::ThoughtSignature => "with signatures that are not checked",
         RequestPart::Roles => "with a person and the assistant in turns",
         RequestPart::Unknown => "as it was",
     }

@@ -257,6 +257,39 @@ fn an_answer_that_is_not_whole_says_so() {
 }
 
 #[test]
+fn the_word_for_an_end_that_is_not_known_is_told() {
+    use agentx::types::{RunFinished, RunId};
+    let mut transcript = Transcript::new(Style::default(), 80);
+    transcript.message_end(StopReason::Other);
+    let end = RunFinished {
+        run_id: RunId::new("run_1"),
+        status: RunStatus::Completed,
+        reason: Some("the model ended its answer with `MADE_UP`".into()),
+        iterations: 0,
+    };
+    transcript.event(&end.into());
+    assert_eq!(
+        text(&mut transcript),
+        "… the model ended its answer with `MADE_UP`\n"
+    );
+}
+
+#[test]
+fn that_nothing_is_condensed_is_told_once_in_a_run() {
+    use agentx::types::ContextChange;
+    let failed = |code: &str| ContextChange::Failed {
+        code: code.into(),
+        message: "made up".into(),
+    };
+    let mut transcript = Transcript::new(Style::default(), 80);
+    for _ in 0..3 {
+        transcript.context_changed(&failed("overloaded"));
+    }
+    transcript.context_changed(&failed("nothing_to_condense"));
+    assert_eq!(text(&mut transcript), "not condensed: made up\n".repeat(2));
+}
+
+#[test]
 fn calls_of_one_name_are_told_apart_where_their_lines_stand_among_each_other() {
     use agentx::types::ToolExecuting;
     let run = |mut transcript: Transcript| {

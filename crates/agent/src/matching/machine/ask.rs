@@ -76,6 +76,7 @@ impl MatchAgent {
             tools: Arc::from([]),
             plain: false,
             turns: false,
+            without: Vec::new(),
         };
         self.course.ask(&config.model, request, step);
     }

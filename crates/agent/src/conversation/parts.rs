@@ -1,0 +1,90 @@
+//! The kinds of parts that a provider may refuse, and what is said in their place.
+
+use agentx_types::{ContentPart, MediaPart, ThinkingPart, ToolResultPart};
+use serde_json::Value;
+
+/// The API whose thinking is signed and looked at again. Others want it back as it was, or not at all: their codecs know.
+const SIGNS_THINKING: &str = "anthropic";
+/// Characters of a call's arguments where it is told in plain text.
+const INPUT_CHARS: usize = 2_000;
+
+pub(super) fn is_signed_thinking(part: &ContentPart) -> bool {
+    match part {
+        ContentPart::Thinking(ThinkingPart { provider, .. }) => provider
+            .as_ref()
+            .is_some_and(|provider| provider.api == SIGNS_THINKING),
+        ContentPart::Opaque(part) => {
+            part.provider.api == SIGNS_THINKING && part.provider.data["type"] == "redacted_thinking"
+        }
+        _ => false,
+    }
+}
+
+/// A part of an answer of Anthropic's that is sent back as it came: new kinds come without notice
+/// (<https://platform.claude.com/docs/en/api/versioning>), and other servers of that API know only some of them.
+pub(super) fn is_block(part: &ContentPart) -> bool {
+    matches!(part, ContentPart::Opaque(part) if part.provider.api == SIGNS_THINKING)
+        && !is_signed_thinking(part)
+}
+
+pub(super) fn has_media(part: &ContentPart) -> bool {
+    match part {
+        ContentPart::Image(_) | ContentPart::Audio(_) | ContentPart::File(_) => true,
+        ContentPart::ToolResult(result) => result.content.iter().any(has_media),
+        _ => false,
+    }
+}
+
+pub(super) fn is_exchange(part: &ContentPart) -> bool {
+    matches!(part, ContentPart::ToolCall(_) | ContentPart::ToolResult(_))
+}
+
+pub(super) fn without_media(part: ContentPart) -> ContentPart {
+    match part {
+        ContentPart::Image(media) | ContentPart::Audio(media) | ContentPart::File(media) => {
+            ContentPart::text(named(&media))
+        }
+        ContentPart::ToolResult(mut result) => {
+            result.content = result.content.into_iter().map(without_media).collect();
+            ContentPart::ToolResult(result)
+        }
+        other => other,
+    }
+}
+
+fn named(media: &MediaPart) -> String {
+    let MediaPart { media_type, name, .. } = media;
+    match name {
+        Some(name) => format!("[{name} ({media_type}) is left out: the model's provider refused it]"),
+        None => format!("[a file of type {media_type} is left out: the model's provider refused it]"),
+    }
+}
+
+/// A call or its result as the words that a model reads.
+pub(super) fn in_words(part: ContentPart) -> ContentPart {
+    match part {
+        ContentPart::ToolCall(call) => {
+            ContentPart::text(format!("[called {} with {}]", call.name, shown(&call.input)))
+        }
+        ContentPart::ToolResult(ToolResultPart {
+            name,
+            content,
+            is_error,
+            ..
+        }) => {
+            let said: Vec<&str> = content.iter().filter_map(ContentPart::as_text).collect();
+            let how = if is_error { "failed" } else { "answered" };
+            ContentPart::text(format!("[{name} {how}] {}", said.join("\n")))
+        }
+        other => other,
+    }
+}
+
+fn shown(input: &Value) -> String {
+    let mut text = input.to_string();
+    if let Some((end, _)) = text.char_indices().nth(INPUT_CHARS) {
+        text.truncate(end);
+        text.push('…');
+    }
+    text
+}

@@ -1,0 +1,95 @@
+//! How the window is divided between what a request holds and what is kept free for the answer.
+
+use agentx_types::{AgentConfig, Api, ModelParams};
+
+use super::Conversation;
+use super::estimate::room as beside_the_longest_answer;
+
+/// The rules of agents of this version and later count instructions and tools as the provider does, and ask for no longer answer than fits.
+pub(super) const SINCE_FITTING: u32 = 8;
+/// A shorter answer is none.
+pub(super) const LEAST_ANSWER: u64 = 256;
+
+impl Conversation {
+    /// Tokens of a request with all that is in the window, as the provider counts: what it counted last, and what has come
+    /// since. A provider that counts less than half of the estimate is not believed: there are servers that report anything.
+    pub(crate) fn in_use(&mut self, config: &AgentConfig) -> u64 {
+        let size = self.size(config);
+        let estimated = self.corrected(size);
+        let counted = self.counted.map(|(tokens, entries)| {
+            let since = self.tokens(entries.min(self.entries.len()), self.entries.len());
+            tokens.saturating_add(self.corrected(since))
+        });
+        counted
+            .filter(|counted| counted.saturating_mul(2) >= estimated)
+            .unwrap_or(estimated)
+    }
+
+    /// An estimate as the provider would count it.
+    pub(super) fn corrected(&self, tokens: u64) -> u64 {
+        tokens.saturating_mul(100 + self.extra_percent) / 100
+    }
+
+    /// How many tokens of a request fit beside the answer, as the provider counts. The answer gets at most half of what instructions and
+    /// tools leave: in a small window nothing would be left for the conversation.
+    pub(super) fn room(&mut self, config: &AgentConfig) -> u64 {
+        let room = beside_the_longest_answer(config);
+        if config.rules_version < SINCE_FITTING {
+            return room;
+        }
+        let window = config.model.context_window;
+        let fixed = self.fixed(config).tokens;
+        let left = window.saturating_sub(self.corrected(fixed));
+        window - (window - room).min(left / 2)
+    }
+
+    /// How many tokens of it there are for messages, as the provider counts.
+    pub(super) fn budget(&mut self, config: &AgentConfig) -> u64 {
+        let fixed = self.fixed(config).tokens;
+        let fixed = match config.rules_version {
+            SINCE_FITTING.. => self.corrected(fixed),
+            _ => fixed,
+        };
+        self.room(config).saturating_sub(fixed)
+    }
+
+    /// Settings of the next call, with no longer answer than fits beside what is read: vLLM and others refuse a request whose longest answer
+    /// does not (<https://github.com/vllm-project/vllm/issues/42474>).
+    pub(super) fn fitting(&mut self, config: &AgentConfig) -> ModelParams {
+        let mut params = self.limited(&config.params);
+        if let Some(longest) = self.longest_answer(config) {
+            let left = self.left_for_an_answer(config);
+            if left < longest {
+                params.max_output_tokens = Some(left.max(LEAST_ANSWER));
+            }
+        }
+        params
+    }
+
+    /// Whether a request with a shorter answer may fit, after the last one did not. `most`: only if at least half of the answer that is
+    /// wanted is left.
+    pub(super) fn fits_with_a_shorter_answer(&mut self, config: &AgentConfig, most: bool) -> bool {
+        let Some(longest) = self.longest_answer(config) else {
+            return false;
+        };
+        let least = if most { longest / 2 } else { LEAST_ANSWER };
+        self.left_for_an_answer(config) >= least.max(LEAST_ANSWER)
+    }
+
+    /// The longest answer that is asked for, where a limit is sent only because a person set one.
+    fn longest_answer(&self, config: &AgentConfig) -> Option<u64> {
+        let model = &config.model;
+        if config.rules_version < SINCE_FITTING || model.api == Api::Anthropic {
+            return None;
+        }
+        let longest = self.limited(&config.params).max_output_tokens?;
+        Some(longest.min(model.max_output_tokens).min(model.context_window / 2))
+    }
+
+    /// What the next request leaves of the window; two percent are for what the count may be wrong by.
+    fn left_for_an_answer(&mut self, config: &AgentConfig) -> u64 {
+        let read = self.in_use(config);
+        let window = config.model.context_window;
+        window.saturating_sub(read.saturating_add(read / 50))
+    }
+}

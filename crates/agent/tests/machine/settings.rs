@@ -1,0 +1,125 @@
+//! Single settings that a provider refuses by name, and parts of answers that only their own provider reads.
+
+use agentx_types::*;
+use serde_json::json;
+
+use crate::harness::*;
+use crate::repair::keeping;
+
+fn with_version(version: u32) -> Session {
+    Session::started(|config| {
+        config.model.api = Api::OpenaiChat;
+        config.params.temperature = Some(0.5);
+        config.rules_version = version;
+    })
+}
+
+#[test]
+fn a_setting_that_is_refused_by_name_is_left_out_until_another_model_is_asked() {
+    let mut session = with_version(RULES_VERSION);
+    session.refused(RequestPart::Temperature);
+    assert_eq!(session.request().without, [RequestPart::Temperature]);
+    session.refused(RequestPart::StreamOptions);
+    let both = [RequestPart::Temperature, RequestPart::StreamOptions];
+    assert_eq!(session.request().without, both);
+    assert_eq!(session.repairs(), both);
+    session.answer("done");
+    session.say("and on");
+    assert_eq!(session.request().without, both, "it is known from then on");
+    session.answer("done");
+    let mut other = session.react().config().model.clone();
+    other.id = "other".into();
+    session.change(ConfigChange::Model(Box::new(other)));
+    session.say("and you?");
+    assert!(session.request().without.is_empty());
+    session.answer("done");
+    session.check_replay();
+}
+
+#[test]
+fn a_setting_is_left_out_once_and_comes_back_where_that_was_in_vain() {
+    let mut session = with_version(RULES_VERSION);
+    for _ in 0..10 {
+        if session.asked().is_some() {
+            session.refused(RequestPart::MaxTokens);
+        }
+    }
+    assert_eq!(session.ends_of_runs().len(), 1);
+    session.say("again");
+    assert!(session.request().without.is_empty());
+    session.answer("done");
+    session.check_replay();
+}
+
+#[test]
+fn older_sessions_leave_no_setting_out() {
+    let mut session = with_version(7);
+    session.refused(RequestPart::Temperature);
+    assert!(session.asked().is_none() || session.request().without.is_empty());
+    session.check_replay();
+}
+
+/// A block that the model's provider made and this one does not know. It is made up.
+fn block(kind: &str) -> Event {
+    ProviderPart {
+        api: "anthropic".into(),
+        attach: false,
+        data: json!({"type": kind, "id": "srv_1"}),
+    }
+    .into()
+}
+
+fn blocks(session: &Session) -> usize {
+    let request = session.request();
+    let parts = request.messages.iter().flat_map(|message| &message.content);
+    parts
+        .filter(|part| matches!(part, ContentPart::Opaque(_)))
+        .count()
+}
+
+#[test]
+fn a_block_that_another_server_does_not_know_is_left_out_once_it_is_refused() {
+    for (part, refusals) in [(RequestPart::Blocks, 1), (RequestPart::Unknown, 4)] {
+        let mut session = Session::started(|config| {
+            keeping(config);
+            config.rules_version = RULES_VERSION;
+        });
+        let said = [
+            words("I search."),
+            block("future_block"),
+            block("redacted_thinking"),
+        ];
+        session.model(stream(said, StopReason::EndTurn));
+        session.say("and on");
+        assert_eq!(blocks(&session), 2);
+        for _ in 0..refusals {
+            session.refused(part);
+        }
+        let left = session.request();
+        assert!(left.messages.iter().any(|message| message.text() == "I search."));
+        assert!(blocks(&session) < 2, "{part:?}");
+        assert!(session.repairs().contains(&RequestPart::Blocks), "{part:?}");
+        session.answer("done");
+        session.say("later");
+        assert!(blocks(&session) < 2);
+        session.answer("done");
+        session.check_replay();
+    }
+}
+
+#[test]
+fn a_word_for_the_end_that_is_not_known_is_named() {
+    let mut session = with_version(RULES_VERSION);
+    let end = StreamEnd {
+        stop_reason: StopReason::Other,
+        raw: Some("MADE_UP".into()),
+    };
+    let mut said = stream([words("half an ans")], StopReason::Other);
+    said.pop();
+    said.push(end.into());
+    session.model(said);
+    let (status, reason) = session.ends_of_runs().pop().unwrap();
+    assert_eq!(status, RunStatus::Completed);
+    assert!(reason.is_some_and(|reason| reason.contains("`MADE_UP`")));
+    session.check_replay();
+}

@@ -1,0 +1,140 @@
+//! A server with a small window that counts the answer which is asked for into it, as vLLM does: no run fails for it, whatever longest answer
+//! a person has set.
+
+use agentx_types::*;
+use serde_json::json;
+
+use crate::harness::*;
+use crate::overflow::too_long;
+
+/// A made-up server. It counts a fifth more than the estimate does.
+#[derive(Clone, Copy, Debug)]
+struct Server {
+    window: u64,
+    /// vLLM counts no further than to what does not fit: "at least 4193 input tokens".
+    says_at_least: bool,
+}
+
+impl Server {
+    fn count(request: &ModelRequest) -> u64 {
+        agentx_agent::estimate_request(request) * 6 / 5
+    }
+
+    /// What is asked for the answer, as it is sent.
+    fn answer(request: &ModelRequest) -> u64 {
+        let model = &request.model;
+        let most = model.max_output_tokens.min(model.context_window / 2);
+        request
+            .params
+            .max_output_tokens
+            .map_or(0, |wished| wished.min(most))
+    }
+
+    /// One input with three rounds of a tool; returns how often the server refused.
+    fn run(self, session: &mut Session, n: usize) -> u32 {
+        session.say(&format!("task {n}"));
+        let (mut rounds, mut refused) = (0, 0);
+        for _ in 0..60 {
+            if session.condense().is_some() {
+                session.summary("In short.");
+                continue;
+            }
+            if session.asked().is_none() {
+                return refused;
+            }
+            let request = session.request();
+            let (read, answer) = (Self::count(&request), Self::answer(&request));
+            if read + answer > self.window {
+                refused += 1;
+                let at_least = self.window.saturating_sub(answer) + 1;
+                let says = if self.says_at_least { at_least } else { read };
+                session.model(too_long(self.window, says));
+            } else if rounds < 3 {
+                rounds += 1;
+                let id = format!("c{n}_{rounds}");
+                let said = [call(&id, "look", json!({})), usage(read, 20)];
+                session.model(stream(said, StopReason::ToolUse));
+                session.result(&id, &"made up\n".repeat(300));
+            } else {
+                session.model(stream([words("done"), usage(read, 20)], StopReason::EndTurn));
+            }
+        }
+        panic!("{self:?}: it never comes to an end");
+    }
+}
+
+/// A session whose instructions and tools take about 2,800 tokens, of a model whose window is known or taken for 128,000.
+fn session(assumed: u64, longest_answer: u64) -> Session {
+    let mut session = Session::with(|config| {
+        config.model.context_window = assumed;
+        config.model.max_output_tokens = 8_192;
+        config.params.max_output_tokens = Some(longest_answer);
+        config.system_prompt = "made up words ".repeat(800).into();
+        config.rules_version = RULES_VERSION;
+        config.condensing = Some(Box::default());
+    });
+    session.copies = false;
+    session
+}
+
+#[test]
+fn no_session_is_dead_whatever_answer_is_asked_for_in_a_small_window() {
+    for (window, longest_answer) in [
+        (8_192, 2_000),
+        (8_192, 4_000),
+        (8_192, 5_000),
+        (8_192, 16_000),
+        (16_384, 8_000),
+        (6_000, 4_000),
+    ] {
+        for (assumed, says_at_least) in [(window, false), (window, true), (128_000, false), (128_000, true)] {
+            let server = Server {
+                window,
+                says_at_least,
+            };
+            let mut session = session(assumed, longest_answer);
+            let refused: Vec<u32> = (0..6).map(|n| server.run(&mut session, n)).collect();
+            let what = format!("{server:?}, assumed {assumed}, longest answer {longest_answer}: {refused:?}");
+            let ends = session.ends_of_runs();
+            let completed = ends.iter().filter(|(status, _)| *status == RunStatus::Completed);
+            assert_eq!(completed.count(), 6, "{what} {ends:?}");
+            assert!(refused.iter().sum::<u32>() <= 10, "{what}");
+            session.check_replay();
+        }
+    }
+}
+
+#[test]
+fn most_of_the_answer_is_asked_for_at_once_where_that_fits() {
+    let mut session = session(8_192, 4_000);
+    session.say("go");
+    let read = agentx_agent::estimate_request(&session.request());
+    assert_eq!(Server::answer(&session.request()), 4_000);
+    // It counts more than the estimate.
+    session.model(too_long(8_192, 4_457));
+    let request = session.request();
+    assert_eq!(
+        agentx_agent::estimate_request(&request),
+        read,
+        "nothing is left out"
+    );
+    let answer = Server::answer(&request);
+    assert!((3_000..=8_192 - 4_457).contains(&answer), "{answer}");
+    session.answer("done");
+    assert_eq!(session.ends_of_runs().last().unwrap().0, RunStatus::Completed);
+    session.check_replay();
+}
+
+#[test]
+fn a_server_that_refuses_whatever_is_asked_is_not_asked_for_ever() {
+    let mut session = session(8_192, 4_000);
+    session.say("go");
+    let mut asked = 0;
+    while session.asked().is_some() {
+        asked += 1;
+        session.model(too_long(8_192, 4_193));
+        assert!(asked < 30);
+    }
+    assert_eq!(session.ends_of_runs().last().unwrap().0, RunStatus::Failed);
+    session.check_replay();
+}

@@ -1,0 +1,73 @@
+//! Which single setting of a request a provider refuses by name. Any other request passes without it, so it is left out, or sent under its
+//! other name.
+//!
+//! Sources of the words: OpenAI and Azure ("Unsupported parameter: 'max_tokens' is not supported with this model. Use
+//! 'max_completion_tokens' instead.", <https://github.com/OpenHands/software-agent-sdk/issues/1083>; the other way round "Unrecognized request
+//! argument supplied: max_completion_tokens", <https://github.com/BerriAI/litellm/issues/8855>; "Unsupported value: 'temperature' does not
+//! support 0 with this model", <https://github.com/gabrii/Cursor-Azure-GPT-5/issues/33>; "'reasoning_effort' does not support 'none' with this
+//! model. Supported values are: …", <https://github.com/Kilo-Org/cloud/pull/3807>), Cerebras ("reasoning_effort Input should be 'low', 'medium'
+//! or 'high'", <https://github.com/egoist/chatwise-releases/issues/1325>), Fireworks ("Extra inputs are not permitted, field:
+//! 'stream_options'", <https://github.com/FlowiseAI/Flowise/issues/2866>), and whatever is built on FastAPI (422 `extra_forbidden` with the
+//! place `body.stream_options`, <https://github.com/gpustack/gpustack/issues/429>).
+
+use agentx_types::RequestPart;
+
+/// Settings by their names, in lower case.
+const SETTINGS: &[(&str, RequestPart)] = &[
+    ("max_tokens", RequestPart::MaxTokens),
+    ("max_completion_tokens", RequestPart::MaxCompletionTokens),
+    ("temperature", RequestPart::Temperature),
+    ("stream_options", RequestPart::StreamOptions),
+    ("reasoning_effort", RequestPart::ReasoningEffort),
+    ("prompt_cache_key", RequestPart::CacheKey),
+];
+
+/// What is said of a name that is not known or not taken.
+const UNKNOWN: &[&str] = &[
+    "unsupported",
+    "not supported",
+    "no longer supported",
+    "unrecognized",
+    "unknown",
+    "unexpected",
+    "extra inputs",
+    "extra_forbidden",
+    "not permitted",
+    "not allowed",
+    "deprecated",
+];
+
+/// What is said of a value.
+const WRONG_VALUE: &[&str] = &["does not support", "should be", "must be", "may only", "invalid"];
+
+/// The setting that is refused, where the message, in lower case, names one; of several the one that it names first. `param` is where the body
+/// says so in a field.
+pub(super) fn named(message: &str, param: Option<&str>) -> Option<RequestPart> {
+    let has = |pieces: &[&str]| pieces.iter().any(|piece| message.contains(piece));
+    let by_field = param.and_then(|param| SETTINGS.iter().find(|(name, _)| *name == param));
+    let place = |name: &str| {
+        message
+            .match_indices(name)
+            .map(|(at, _)| at)
+            .find(|at| is_whole(message, *at, name.len()))
+    };
+    let by_words = || {
+        let places = SETTINGS
+            .iter()
+            .filter_map(|setting| Some((place(setting.0)?, setting)));
+        places.min_by_key(|(at, _)| *at).map(|(_, setting)| setting)
+    };
+    let (_, part) = by_field.or_else(by_words)?;
+    // A number that is too large is no matter of the name.
+    let is_name = matches!(part, RequestPart::MaxTokens | RequestPart::MaxCompletionTokens);
+    let is_refused = has(UNKNOWN) || (!is_name && has(WRONG_VALUE));
+    is_refused.then_some(*part)
+}
+
+/// Whether no letter stands before or behind it: `temperature` is not part of `get_temperature`.
+fn is_whole(message: &str, at: usize, length: usize) -> bool {
+    let is_letter = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let before = message[..at].chars().next_back();
+    let behind = message[at + length..].chars().next();
+    !before.is_some_and(is_letter) && !behind.is_some_and(is_letter)
+}

@@ -1,0 +1,45 @@
+//! The signature that Gemini 3 and later wants with the first call of each answer, and refuses a request without
+//! (<https://ai.google.dev/gemini-api/docs/thought-signatures>). Calls that another model made have none: for those Google documents a word
+//! that is not checked.
+
+use agentx_types::{ModelRequest, RequestPart, ToolCallPart};
+use serde_json::Value;
+
+use super::options::{Options, ThinkingParam};
+use super::{API, EXTRA};
+use crate::json::{Json, object};
+
+/// The word that stands for a signature.
+const UNCHECKED: &str = "skip_thought_signature_validator";
+
+/// Whether the model wants signatures: its name says so, or it has refused a request without. OpenRouter has a form of its own for them.
+pub(super) fn are_wanted(request: &ModelRequest, options: &Options) -> bool {
+    let is_named = options.thinking != ThinkingParam::ReasoningObject && is_gemini_3(&request.model.id);
+    is_named || request.is_without(RequestPart::ThoughtSignature)
+}
+
+/// What came with a call of this model, to be sent back with it.
+pub(super) fn of<'a>(call: &'a ToolCallPart, model: &str) -> Option<&'a Value> {
+    let data = call.provider.as_ref()?;
+    let is_own = data.api == API && !data.is_of_another(model);
+    data.data.get(EXTRA).filter(|_| is_own)
+}
+
+/// Gives the first of these calls a signature, where the model has signed none of them.
+pub(super) fn complete(calls: &mut [Json<'_>], is_signed: bool) {
+    if let Some(first) = calls.first_mut().filter(|_| !is_signed) {
+        first.set(
+            EXTRA,
+            object! {"google": object! {"thought_signature": UNCHECKED}},
+        );
+    }
+}
+
+fn is_gemini_3(id: &str) -> bool {
+    let id = id.to_ascii_lowercase();
+    let version = id.split_once("gemini-").map(|(_, rest)| {
+        let end = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
+        rest[..end].parse::<u32>().unwrap_or_default()
+    });
+    version.is_some_and(|version| version >= 3)
+}
