@@ -77,6 +77,9 @@ pub(crate) fn runtime_hint(error: &RuntimeError) -> Option<String> {
              last step that was saved: `agentx resume --last`"
                 .into()
         }
+        RuntimeError::Log(LogError::Store { what, .. }) if what.contains("removed or replaced") => {
+            "say it again in a new session; to go on with this one, put the file back from a copy".into()
+        }
         RuntimeError::Log(LogError::Store { path, what }) => {
             let full = match what.contains("I/O") {
                 true => "look whether the disk is full; ",

@@ -59,6 +59,7 @@ mod read;
 pub mod records;
 mod rows;
 mod said;
+mod same_file;
 mod scan;
 mod schema;
 mod search;

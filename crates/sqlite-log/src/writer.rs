@@ -13,12 +13,14 @@ use std::time::Duration;
 use agentx_runtime::{Batch, LogError};
 use agentx_types::SessionId;
 use rusqlite::Connection;
+use rusqlite::TransactionBehavior::Immediate;
 use tokio::sync::{mpsc, oneshot};
 
 use crate::append::OpenSession;
 use crate::checkpoint::Checkpoints;
 use crate::error::{Fault, Place};
 use crate::models::Unindexed;
+use crate::same_file::SameFile;
 
 /// An append that waits for its commit.
 pub(crate) struct Append {
@@ -58,6 +60,7 @@ pub(crate) struct Core {
     busy_timeout: Duration,
     /// Whether anything was to be written yet.
     begun: bool,
+    same_file: SameFile,
 }
 
 impl Core {
@@ -74,6 +77,7 @@ impl Core {
         let checkpoints = newer.is_none().then_some(checkpoints);
         Self {
             connection,
+            same_file: SameFile::of(&place),
             place,
             sessions: HashMap::new(),
             newer,
@@ -90,22 +94,17 @@ impl Core {
         change: impl FnOnce(&Connection) -> Result<T, Fault>,
     ) -> Result<T, Fault> {
         self.check_writable()?;
-        let transaction = self
-            .connection
-            .transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
+        let transaction = self.connection.transaction_with_behavior(Immediate)?;
         let answer = change(&transaction)?;
         transaction.commit()?;
         Ok(answer)
     }
 
     fn check_writable(&self) -> Result<(), LogError> {
+        let path = self.place.path();
         match self.newer {
-            Some((found, known)) => Err(LogError::Newer {
-                path: self.place.path(),
-                found,
-                known,
-            }),
-            None => Ok(()),
+            Some((found, known)) => Err(LogError::Newer { path, found, known }),
+            None => self.same_file.check(&self.place),
         }
     }
 

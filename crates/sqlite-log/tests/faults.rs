@@ -191,3 +191,25 @@ fn odd_session_ids_stay_inside_the_lock_directory() {
         }
     });
 }
+
+#[test]
+fn a_database_that_is_removed_while_it_is_in_use_is_noticed_with_the_next_append() {
+    run(async {
+        let home = Home::new();
+        let path = home.path();
+        let log = home.open();
+        let writer = begin(&log).await;
+        log.append(&writer, batch(facts(1, vec![text("kept")])))
+            .await
+            .unwrap();
+        std::fs::remove_file(&path).unwrap();
+        let lost = log.append(&writer, batch(facts(2, vec![text("lost")]))).await;
+        let said = lost.unwrap_err().to_string();
+        assert!(said.contains("removed or replaced while it was in use"), "{said}");
+        std::fs::write(&path, "").unwrap();
+        assert!(
+            log.create(new_log("ses_2")).await.is_err(),
+            "another file is there"
+        );
+    });
+}

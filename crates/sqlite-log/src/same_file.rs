@@ -1,0 +1,44 @@
+//! Whether the database is still the file that was opened. What is written to a file that was removed is gone when the process ends, and
+//! SQLite does not notice.
+
+use agentx_runtime::LogError;
+
+use crate::error::{Fault, Place};
+
+/// Said where the name is that of another file, or of none.
+const REMOVED: &str = "it was removed or replaced while it was in use; what was said in its sessions is lost";
+
+/// Which file was opened.
+pub(crate) struct SameFile {
+    /// Its device and number; `None` where the system does not tell, or it is no file.
+    opened: Option<(u64, u64)>,
+}
+
+impl SameFile {
+    /// The file that has this name now.
+    pub(crate) fn of(place: &Place) -> Self {
+        Self {
+            opened: identity(place),
+        }
+    }
+
+    /// Nothing, where the name is still that of the file.
+    pub(crate) fn check(&self, place: &Place) -> Result<(), LogError> {
+        match self.opened.is_some() && identity(place) != self.opened {
+            true => Err(place.error(Fault::Other(REMOVED.into()))),
+            false => Ok(()),
+        }
+    }
+}
+
+#[cfg(unix)]
+fn identity(place: &Place) -> Option<(u64, u64)> {
+    use std::os::unix::fs::MetadataExt as _;
+    let about = std::fs::metadata(place.path()).ok()?;
+    Some((about.dev(), about.ino()))
+}
+
+#[cfg(not(unix))]
+fn identity(_place: &Place) -> Option<(u64, u64)> {
+    None
+}
