@@ -19,6 +19,7 @@ use tokio_util::sync::CancellationToken;
 use crate::console::Console;
 use crate::error::CliError;
 use crate::exit::Exit;
+use crate::render::conversation::was_ended;
 use crate::signals::Signals;
 
 /// What opening a session puts on record first is among so many facts.
@@ -157,6 +158,12 @@ impl Place {
                 Ok((call.await, Some(exit)))
             }
         }
+    }
+
+    /// Ends what an earlier `tools run` left running because it was killed; says what that was.
+    pub(crate) async fn end_tried(&self) -> Option<String> {
+        let node = self.node.as_ref()?;
+        was_ended(&node.runtime.end_tried().await)
     }
 
     /// The files of agents and tools that this machine's runtime was made with; `None` on a server.

@@ -8,7 +8,7 @@ use agentx_config::{CallSettings, ProviderKey, ProviderSettings, Settings};
 use agentx_llm::Catalog;
 use agentx_runtime::{Effector, Environment as _, LogError, ModelInfo, SessionLog, SystemClock};
 use agentx_sqlite_log::{Durability, Options, SqliteLog};
-use agentx_tools::{ProgramEnvironment, ToolOptions, Toolbox};
+use agentx_tools::{CommandRecords, ProgramEnvironment, ToolOptions, Toolbox};
 use agentx_types::{ActionKind, Api, ModelSpec, OwnerId, Prices, ToolSpec};
 
 use crate::model::{CallLimits, Endpoint, ModelEffector, ModelParts, PricesOf, RetryPolicy};
@@ -18,6 +18,8 @@ use crate::{NodeParts, NodeRuntime, WireOptionsOf};
 
 /// The name of the database in the data directory.
 pub const DATABASE: &str = "sessions.db";
+/// The directory in the data directory where programs write down which commands they run.
+const COMMANDS: &str = "commands";
 /// Whose sessions are in a data directory that only its user has.
 const LOCAL_OWNER: &str = "own_local";
 
@@ -162,6 +164,7 @@ pub fn built_in_tools() -> Arc<[ToolSpec]> {
 fn toolbox(settings: &Settings) -> Toolbox {
     let mut options = ToolOptions::default();
     options.bash.environment = program_environment(settings);
+    options.bash.records = Some(CommandRecords::in_directory(settings.data_dir.join(COMMANDS)));
     if let Some(timeout) = settings.tools.timeout_ms.map(Duration::from_millis) {
         options.bash.timeout = options.bash.timeout.min(timeout);
         options.bash.max_timeout = timeout;

@@ -8,8 +8,8 @@ use agentx_runtime::{
     EventSink, Journal, Places, RequestValues, Said, SessionBlobs, ToolContext, ToolOutcome, ToolOutputSink,
 };
 use agentx_types::{
-    Action, ActionBody, ActionId, AgentConfig, AgentStateId, CallTool, Caller, EnvironmentEvent, SessionId,
-    ToolCallId,
+    Action, ActionBody, ActionId, AgentConfig, AgentStateId, CallTool, Caller, EnvironmentEvent, LeftRunning,
+    SessionId, ToolCallId,
 };
 use serde_json::Value;
 use tokio::sync::mpsc;
@@ -29,7 +29,7 @@ impl NodeRuntime {
         cancel: CancellationToken,
         mut hears: impl FnMut(&EnvironmentEvent),
     ) -> ToolOutcome {
-        let session_id = SessionId::new("ses_none");
+        let session_id = SessionId::new(NO_SESSION);
         let (queue, mut said) = mpsc::channel(QUEUE);
         let events = EventSink::for_action(queue, &tried(name, &input, &agent));
         let context = ToolContext {
@@ -70,7 +70,18 @@ impl NodeRuntime {
         self.toolbox().shutdown(&session_id).await;
         outcome
     }
+
+    /// Ends the commands of tools that were tried and whose program was killed meanwhile. Returns what was ended.
+    pub async fn end_tried(&self) -> Vec<LeftRunning> {
+        // Which calls were cut off is not on record. So what left the terminal's session on purpose stays.
+        self.toolbox()
+            .end_left_running(&SessionId::new(NO_SESSION), &[])
+            .await
+    }
 }
+
+/// Stands for the session where there is none.
+const NO_SESSION: &str = "ses_none";
 
 /// What a tool has said that was not told.
 const QUEUE: usize = 64;

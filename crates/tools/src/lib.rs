@@ -32,7 +32,9 @@ mod work;
 mod workspace;
 
 pub use agentx_runtime::nearest;
-pub use bash::{LeftInGroup, OutputBudget, is_in_a_call, kill_all_commands, own_command_mark};
+pub use bash::{
+    CommandRecords, LeftInGroup, OutputBudget, is_in_a_call, kill_all_commands, own_command_mark,
+};
 pub use environment::{ProgramEnvironment, Withheld};
 pub use failure::ToolFailure;
 pub use options::{BashOptions, FileOptions, SearchOptions, ToolOptions};

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::{OutputBudget, ProgramEnvironment};
+use crate::{CommandRecords, OutputBudget, ProgramEnvironment};
 
 /// Limits of all built-in tools.
 #[derive(Clone, Debug, Default)]
@@ -51,6 +51,9 @@ pub struct BashOptions {
     pub max_wait: Duration,
     /// Which environment variables commands get: all but those that look like secrets.
     pub environment: ProgramEnvironment,
+    /// Where commands that run are written down, so that they are found after this program was killed: nowhere. Then only those are found
+    /// that kept the environment that they were given.
+    pub records: Option<CommandRecords>,
 }
 
 impl Default for BashOptions {
@@ -72,6 +75,7 @@ impl Default for BashOptions {
             max_jobs: 16,
             max_wait: Duration::from_secs(600),
             environment: ProgramEnvironment::default(),
+            records: None,
         }
     }
 }

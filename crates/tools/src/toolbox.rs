@@ -11,7 +11,7 @@ use crate::files::{Changes, Edit, Read, Write};
 use crate::finish::Finish;
 use crate::search::{Glob, Grep, Turns};
 use crate::todo::Todo;
-use crate::{ToolOptions, Typed, TypedTool, nearest};
+use crate::{BashOptions, ToolOptions, Typed, TypedTool, nearest};
 
 /// Tools by name, in the order in which models see them.
 #[derive(Clone, Default)]
@@ -122,7 +122,10 @@ impl Toolbox {
     /// Returns what was ended.
     pub async fn end_left_running(&self, session: &SessionId, open: &[ToolCallId]) -> Vec<LeftRunning> {
         match &self.jobs {
-            Some(jobs) => end_left_running(session, open, jobs.options().grace).await,
+            Some(jobs) => {
+                let BashOptions { grace, records, .. } = jobs.options();
+                end_left_running(session, open, (*grace, records.as_ref())).await
+            }
             None => Vec::new(),
         }
     }
@@ -134,10 +137,14 @@ impl Toolbox {
         session: &SessionId,
         open: impl Future<Output = Result<Vec<ToolCallId>, E>>,
     ) -> Result<Vec<LeftRunning>, E> {
-        if self.jobs.is_none() || !any_left_running(session).await {
+        let Some(jobs) = &self.jobs else {
+            return Ok(Vec::new());
+        };
+        let records = jobs.options().records.as_ref();
+        if !any_left_running(session, records).await {
             return Ok(Vec::new());
         }
-        Ok(left_running(session, &open.await?).await)
+        Ok(left_running(session, &open.await?, records).await)
     }
 
     /// Ends one command in the background of a session because a person wants it. It is gone when this returns, and the session is told

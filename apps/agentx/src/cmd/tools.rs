@@ -54,6 +54,9 @@ pub(crate) fn run(command: ToolsCommand, global: &Global, console: &mut Console)
                     Ok(agent) => (*agent.config, None),
                     Err(error) => (loaded.settings.agent(no_model(), tools.clone()), Some(error)),
                 };
+                if let Some(ended) = place.end_tried().await {
+                    console.say(&format!("· {ended}\n"));
+                }
                 let mut aside = Aside::new(console);
                 let hears = |event: &EnvironmentEvent| aside.hear(event);
                 let mut signals = Signals::listen()?;

@@ -232,7 +232,7 @@ pub(crate) fn runs(argument: &str) -> bool {
 }
 
 /// The id of a process that has this among its arguments.
-fn process_with(argument: &str) -> Option<String> {
+pub(crate) fn process_with(argument: &str) -> Option<String> {
     let mut entries = std::fs::read_dir("/proc").unwrap().flatten();
     let found = entries.find(|entry| {
         let line = std::fs::read(entry.path().join("cmdline")).unwrap_or_default();

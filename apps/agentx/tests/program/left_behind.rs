@@ -3,8 +3,11 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot start fails")]
 
 use crate::common::Sandbox;
+use crate::ends::{process_with, runs};
 use crate::pty::Pty;
 use crate::serving::{Running, Serving};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 use serde_json::Value;
 
 /// Begins a run whose command lasts until the file `ws/go` is there. It has begun when this returns.
@@ -81,4 +84,71 @@ fn a_run_at_a_server_says_which_of_its_jobs_go_on_there() {
         !here.stderr.contains("goes on"),
         "here they end with the program: {here}"
     );
+}
+
+/// A number of seconds that no other process has among its arguments.
+fn seconds(own: u64) -> String {
+    format!("{}", 5_000_000 + 10 * u64::from(std::process::id()) + own)
+}
+
+/// Waits until a program runs with this among its arguments.
+fn wait_until_it_runs(seconds: &str) {
+    let until = std::time::Instant::now() + std::time::Duration::from_secs(60);
+    while !runs(seconds) {
+        assert!(std::time::Instant::now() < until, "the command never ran");
+        std::thread::yield_now();
+    }
+}
+
+#[test]
+fn a_command_that_cleared_its_environment_is_ended_after_a_kill_and_so_is_what_it_left_in_its_group() {
+    let first = seconds(2);
+    for (own, line) in [
+        (1, "exec env -i sleep SECONDS"),
+        (3, "env -i sh -c 'sleep SECONDS &'; sleep FIRST; true"),
+    ] {
+        let (sandbox, seconds) = (Sandbox::new(), seconds(own));
+        let line = line.replace("FIRST", &first);
+        let prompt = format!("run {}", line.replace("SECONDS", &seconds));
+        let run = ["run", "--yes", "--output-format", "stream-json", &prompt];
+        let mut running = Running::start(sandbox.command(&run));
+        running.prints("\"tool_executing\"");
+        wait_until_it_runs(&seconds);
+        running.kill();
+        // The shell itself ends; what it put behind itself has nothing but the group.
+        if let Some(first) = process_with(&first) {
+            kill(Pid::from_raw(first.parse().unwrap()), Signal::SIGKILL).unwrap();
+        }
+        assert!(runs(&seconds), "{line}: it outlives the program");
+        let ran = sandbox.run(&["run", "--last", "hello"]);
+        assert!(!runs(&seconds), "{line}: {ran}");
+        assert!(
+            ran.stderr.contains("still running from before, and ended now"),
+            "{line}: {ran}"
+        );
+    }
+}
+
+#[test]
+fn what_a_killed_tools_run_left_running_is_ended_and_named_by_the_next_one() {
+    for (own, line) in [(4, "exec sleep SECONDS"), (5, "exec env -i sleep SECONDS")] {
+        let (sandbox, seconds) = (Sandbox::new(), seconds(own));
+        let line = line.replace("SECONDS", &seconds);
+        let arguments = format!("{{\"command\": \"{line}\"}}");
+        let mut tried = sandbox
+            .command(&["tools", "run", "bash", &arguments])
+            .spawn()
+            .unwrap();
+        wait_until_it_runs(&seconds);
+        tried.kill().unwrap();
+        tried.wait().unwrap();
+        assert!(runs(&seconds), "{line}: it outlives the program");
+        let next = sandbox.run(&["tools", "run", "bash", "{\"command\": \"true\"}"]);
+        assert!(!runs(&seconds), "{line}: {next}");
+        assert!(
+            next.stderr
+                .contains("still running from before, and ended now: sleep"),
+            "{line}: {next}"
+        );
+    }
 }

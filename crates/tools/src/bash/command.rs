@@ -76,7 +76,11 @@ impl Shell {
         else {
             return Err(ToolFailure::failed("The shell could not be started."));
         };
-        let group = Group::new(leader, mark);
+        let recorded = options
+            .records
+            .as_ref()
+            .and_then(|records| records.begin(leader, &mark));
+        let group = Group::new(leader, mark, recorded);
         Ok(Running::new(
             child,
             group,

@@ -10,6 +10,7 @@ use nix::unistd::Pid;
 
 use super::mark::Mark;
 use super::processes::{self, Process};
+use super::records::Recorded;
 
 /// The processes of one command. Dropping it kills those that are left.
 #[derive(Debug)]
@@ -17,6 +18,7 @@ pub(super) struct Group {
     leader: Pid,
     mark: Mark,
     phase: AtomicU8,
+    recorded: Mutex<Option<Recorded>>,
 }
 
 /// The leader was not waited for yet: its id is certainly still its own.
@@ -53,11 +55,12 @@ pub fn kill_all_commands() {
 const ROUNDS: usize = 20;
 
 impl Group {
-    pub(super) fn new(leader: Pid, mark: Mark) -> Arc<Self> {
+    pub(super) fn new(leader: Pid, mark: Mark, recorded: Option<Recorded>) -> Arc<Self> {
         let group = Arc::new(Self {
             leader,
             mark,
             phase: AtomicU8::new(LED),
+            recorded: Mutex::new(recorded),
         });
         let mut begun = BEGUN.lock().unwrap_or_else(PoisonError::into_inner);
         begun.retain(|group| group.strong_count() > 0);
@@ -89,6 +92,12 @@ impl Group {
     /// Nothing is left, nothing will be killed any more.
     pub(super) fn over(&self) {
         self.phase.store(OVER, Ordering::Release);
+        drop(
+            self.recorded
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .take(),
+        );
     }
 
     /// Asks all to end.

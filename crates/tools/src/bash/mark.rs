@@ -68,7 +68,7 @@ impl Mark {
         Self::parse(value)
     }
 
-    fn parse(value: &str) -> Option<Self> {
+    pub(super) fn parse(value: &str) -> Option<Self> {
         let mut parts = value.split('/');
         let (session, call, own) = (parts.next()?, parts.next()?, parts.next()?);
         let mut numbers = own.split('.');

@@ -19,6 +19,7 @@ mod mark;
 mod orphans;
 mod processes;
 mod pump;
+mod records;
 mod report;
 mod running;
 mod screen;
@@ -43,6 +44,7 @@ use mark::Mark;
 pub use mark::{is_in_a_call, own_command_mark};
 pub(crate) use orphans::{any as any_left_running, end as end_left_running, named as left_running};
 use pump::Record;
+pub use records::CommandRecords;
 use report::{Report, Rest};
 use running::Running;
 

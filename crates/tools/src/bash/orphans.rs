@@ -1,8 +1,8 @@
 //! What commands left running whose program was killed: nobody reads their output, and nobody would end them. Whoever goes on
 //! with the session finds them by their [mark](super::mark) and ends them.
 //!
-//! A process is taken for one of these only if it carries the mark of this very session, or descends from one that does, and the
-//! program that wrote the mark is gone. Of a call that had ended, what left the terminal's session on purpose (`setsid`) stays: it
+//! A process is taken for one of these only if it carries the mark of this very session, is on [record](super::records) as a command of
+//! it or in the process group of one, or descends from such a process, and the program that began it is gone. Of a call that had ended, what left the terminal's session on purpose (`setsid`) stays: it
 //! was meant to.
 
 use std::collections::BTreeMap;
@@ -14,6 +14,7 @@ use nix::unistd::Pid;
 
 use super::mark::Mark;
 use super::processes::{self, Process};
+use super::records::{Begun, CommandRecords};
 
 /// How often it is looked whether they are gone.
 const LOOK: Duration = Duration::from_millis(10);
@@ -28,31 +29,52 @@ struct Orphan {
 }
 
 /// Names what was left running for `session`, and lets it run.
-pub(crate) async fn named(session: &SessionId, open: &[ToolCallId]) -> Vec<LeftRunning> {
-    summary(&found(session, open).await, open)
+pub(crate) async fn named(
+    session: &SessionId,
+    open: &[ToolCallId],
+    records: Option<&CommandRecords>,
+) -> Vec<LeftRunning> {
+    summary(&found(session, open, records).await, open)
 }
 
 /// Whether anything of `session` runs that a program started which is gone. Cheaper than to know which calls were cut off.
-pub(crate) async fn any(session: &SessionId) -> bool {
-    let of = session.clone();
+pub(crate) async fn any(session: &SessionId, records: Option<&CommandRecords>) -> bool {
+    let (of, records) = (session.clone(), records.cloned());
     let looked = tokio::task::spawn_blocking(move || {
         processes::living().is_some_and(|all| {
-            let mut marks = all.iter().filter_map(|process| Mark::of_process(process.pid));
+            let begun = begun(&all, records.as_ref());
+            let mut marks = all.iter().filter_map(|process| mark_of(process, &all, &begun));
             marks.any(|mark| mark.is_of(&of) && !mark.writer_lives(&all))
         })
     });
     looked.await.unwrap_or_default()
 }
 
-async fn found(session: &SessionId, open: &[ToolCallId]) -> Vec<Orphan> {
-    let (of, open) = (session.clone(), open.to_vec());
-    let looked = tokio::task::spawn_blocking(move || find(&of, &open));
+async fn found(session: &SessionId, open: &[ToolCallId], records: Option<&CommandRecords>) -> Vec<Orphan> {
+    let (of, open, records) = (session.clone(), open.to_vec(), records.cloned());
+    let looked = tokio::task::spawn_blocking(move || find(&of, &open, records.as_ref()));
     looked.await.unwrap_or_default()
 }
 
+fn begun(all: &[Process], records: Option<&CommandRecords>) -> Vec<Begun> {
+    records.map_or_else(Vec::new, |records| records.of_the_gone(all))
+}
+
+/// The mark that a process carries, or that of the command which it belongs to by what is on record.
+fn mark_of(process: &Process, all: &[Process], begun: &[Begun]) -> Option<Mark> {
+    Mark::of_process(process.pid).or_else(|| {
+        let command = begun.iter().find(|begun| begun.has(process, all))?;
+        Some(command.mark.clone())
+    })
+}
+
 /// Ends what was left running for `session`: asks, waits for `grace`, kills. `open` are the calls that were cut off.
-pub(crate) async fn end(session: &SessionId, open: &[ToolCallId], grace: Duration) -> Vec<LeftRunning> {
-    let found = found(session, open).await;
+pub(crate) async fn end(
+    session: &SessionId,
+    open: &[ToolCallId],
+    (grace, records): (Duration, Option<&CommandRecords>),
+) -> Vec<LeftRunning> {
+    let found = found(session, open, records).await;
     if found.is_empty() {
         return Vec::new();
     }
@@ -60,7 +82,7 @@ pub(crate) async fn end(session: &SessionId, open: &[ToolCallId], grace: Duratio
     signal(&found, Signal::SIGCONT);
     if !are_gone(&found, grace).await {
         // What they started meanwhile is found by the same mark.
-        let mut left = find(session, open);
+        let mut left = find(session, open, records);
         left.extend(found.iter().cloned());
         signal(&left, Signal::SIGKILL);
         are_gone(&left, DYING).await;
@@ -69,15 +91,16 @@ pub(crate) async fn end(session: &SessionId, open: &[ToolCallId], grace: Duratio
 }
 
 /// All that was left running for a session. Blocks for some milliseconds.
-fn find(session: &SessionId, open: &[ToolCallId]) -> Vec<Orphan> {
+fn find(session: &SessionId, open: &[ToolCallId], records: Option<&CommandRecords>) -> Vec<Orphan> {
     let Some(all) = processes::living() else {
         return Vec::new();
     };
+    let begun = begun(&all, records);
     let spared = own_line(&all);
     let is_spared = |process: &Process| spared.contains(&process.pid);
     let mut found: Vec<Orphan> = Vec::new();
     for process in all.iter().filter(|process| !is_spared(process)) {
-        let Some(mark) = Mark::of_process(process.pid).filter(|mark| mark.is_of(session)) else {
+        let Some(mark) = mark_of(process, &all, &begun).filter(|mark| mark.is_of(session)) else {
             continue;
         };
         let is_cut_off = open.iter().any(|call| mark.is_call(call));
