@@ -147,9 +147,11 @@ pub(crate) fn is_ended_with() -> Option<Exit> {
     ENDED.get().copied()
 }
 
-/// Ends the process, the commands that it runs first.
+/// Ends the process, the commands that it runs first. No session hears of their end: nothing goes on, and what came of the calls is
+/// not known.
 fn end(exit: Exit) -> ! {
     let exit = *ENDED.get_or_init(|| exit);
+    agentx::runtime::halt_sessions();
     agentx::tools::kill_all_commands();
     terminal::restore();
     std::process::exit(exit.code().into());

@@ -58,7 +58,7 @@ pub use blobs::{SessionBlobs, blobs_of, has_blob};
 pub use clock::{Clock, SystemClock};
 pub use condenser::Condenser;
 pub use digest::DerivedDigest;
-pub use driver::{DriverParts, DriverStatus, SessionIds, open_session};
+pub use driver::{DriverParts, DriverStatus, SessionIds, halt_sessions, open_session};
 pub use effect::{BoxFuture, Effector, Environment, EventSink, Said, Taken};
 pub use fold::{Derived, SessionFold};
 pub use folding::fold_until;

@@ -108,6 +108,24 @@ fn a_chat_on_a_terminal_that_nobody_reads_ends_with_the_first_signal() {
     assert!(!runs(&number), "the command goes on without anybody");
 }
 
+/// Ctrl-\ ends the program before its run hears that the command was killed.
+#[test]
+fn nothing_of_a_run_goes_on_once_a_quit_signal_came() {
+    for _ in 0..4 {
+        let (sandbox, number) = (Sandbox::new(), number());
+        let prompt = format!("run sleep {number}");
+        let mut child = sandbox.command(&["run", "--yes", &prompt]).spawn().unwrap();
+        wait_until("the command runs", || runs(&number));
+        kill(pid(&child), Signal::SIGQUIT).unwrap();
+        assert_eq!(end(&mut child), Some(131));
+        assert!(!runs(&number), "the command goes on without anybody");
+        let last = sandbox.run(&["sessions", "show", "--last"]);
+        assert!(!last.stdout.contains("SIGKILL"), "{last}");
+        let resumed = sandbox.run(&["run", "--last", "--yes"]);
+        assert!(resumed.stdout.contains("outcome unknown"), "{resumed}");
+    }
+}
+
 #[test]
 fn a_tool_that_is_tried_ends_with_every_signal() {
     for (signal, code) in [

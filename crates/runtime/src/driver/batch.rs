@@ -9,6 +9,7 @@ use agentx_types::{
 };
 
 use super::children;
+use super::halt::unless_halted;
 use super::{BATCH_FACTS, Driver, LINGER, RETRY, Reply};
 use crate::tree::is_a_piece;
 use crate::{AgentEvent, Batch, Derived, Fact, LogError, Projection, Said, SystemEvent, Taken};
@@ -213,6 +214,7 @@ impl Driver {
             derived: self.digest.value(),
             projections,
         };
+        unless_halted().await;
         if let Err(error) = self.parts.log.append(&self.writer, batch).await {
             for (waits, _) in waiting {
                 waits.tell(Err(&error));
@@ -227,6 +229,7 @@ impl Driver {
         self.effects.configure(&self.fold);
         // What is to be stopped is, before who waits for the commit goes on.
         for action in perform {
+            unless_halted().await;
             self.perform(action).await;
         }
         if retry {

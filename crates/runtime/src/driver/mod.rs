@@ -8,6 +8,7 @@
 mod batch;
 mod children;
 mod effects;
+mod halt;
 mod open;
 
 use std::collections::BTreeMap;
@@ -26,6 +27,7 @@ use crate::{
 };
 use batch::Item;
 use effects::Effects;
+pub use halt::halt_sessions;
 pub use open::{SessionIds, open_session};
 
 /// How many messages of effectors may wait for the sequencer; then they wait.
