@@ -44,9 +44,11 @@ impl Chat<'_> {
         let opened = self
             .wait_for(async { runtime.open(OpenRequest::Resume(fork.clone(), Vec::new())).await })
             .await?;
+        // A server opens the copy when somebody joins it, and ends the run there in whose middle it was cut: only then is it known
+        // how the copy stands.
+        self.company.join(opened.id()).await?;
         let state = opened.state().await?;
         let events = Follower::new(opened.clone(), state.last_seq, View::Runtime).await?;
-        self.company.join(opened.id()).await?;
         let before = std::mem::replace(
             &mut self.seat,
             Seat::Open {

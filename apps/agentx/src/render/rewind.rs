@@ -97,6 +97,10 @@ pub(crate) fn plan(
             undone.inputs
         ));
     }
+    let is_amid = |input: &PastInput| input.seq == to_seq && input.amid;
+    if history.inputs().iter().any(is_amid) {
+        text.push_str("answer        the one before was still coming when you said that; the copy has what had come by then\n");
+    }
     match files {
         Ok(plan) if plan.files.is_empty() => text.push_str("files         none is other than it was\n"),
         Ok(plan) => {

@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use agentx_types::{
-    Access, AgentConfig, AgentStateId, ConfigChange, ContentPart, EffectEnded, Envelope, EnvironmentEvent,
-    FileFailed, FileImage, FilesRestoring, MessageId, SessionId, Source, Timestamp, ToolCallId, ToolResult,
-    ToolStatus,
+    Access, ActionKind, AgentConfig, AgentStateId, ConfigChange, ContentPart, EffectEnded, Envelope,
+    EnvironmentEvent, FileFailed, FileImage, FilesRestoring, MessageId, SessionId, Source, Timestamp,
+    ToolCallId, ToolResult, ToolStatus,
 };
 use serde::Serialize;
 use serde_json::Value;
@@ -29,6 +29,9 @@ pub struct PastInput {
     pub at: Timestamp,
     /// Its texts.
     pub texts: Vec<String>,
+    /// Whether the agent was at work when it was said. To go back to before it leaves of that answer what had come by then.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub amid: bool,
 }
 
 /// Files that were put back.
@@ -91,6 +94,8 @@ pub struct SessionHistory {
     beyond: Vec<Beyond>,
     files: BTreeMap<String, FileTrail>,
     running: BTreeMap<ToolCallId, Running>,
+    /// Whether the model of the root is asked.
+    asks: bool,
     last_seq: u64,
 }
 
@@ -99,6 +104,14 @@ impl SessionHistory {
     pub fn take(&mut self, fact: &Envelope<EnvironmentEvent>) {
         use EnvironmentEvent as E;
         self.last_seq = fact.seq;
+        if self.is_of_root(fact) {
+            self.asks = match &fact.event {
+                E::ActionStarted(started) => self.asks || started.kind == ActionKind::CallModel,
+                E::StreamStart(_) => true,
+                E::StreamEnd(_) | E::Interrupted(_) | E::ErrorOccurred(_) => false,
+                _ => self.asks,
+            };
+        }
         match &fact.event {
             E::SessionOpened(opened) => {
                 self.root.clone_from(&fact.agent_state_id);
@@ -122,6 +135,7 @@ impl SessionHistory {
                         message_id: message.message_id.clone(),
                         at: fact.at,
                         texts: texts.map(str::to_owned).collect(),
+                        amid: self.is_at_work(),
                     });
                 }
             }
@@ -148,6 +162,11 @@ impl SessionHistory {
             E::FilesRestored(restored) => self.restored(restored.restoring, &restored.failed),
             _ => {}
         }
+    }
+
+    /// Whether a model answers or a call is not answered yet.
+    fn is_at_work(&self) -> bool {
+        self.asks || !self.running.is_empty()
     }
 
     fn taken_back(&mut self, message: &MessageId) {
