@@ -36,6 +36,11 @@ impl Link {
         }
     }
 
+    /// Whether it is lost and not there again, as was said last.
+    pub(crate) fn is_lost(&self) -> bool {
+        self.lost
+    }
+
     /// Waits for something worth a line. Safe to drop while it waits.
     pub(crate) async fn news(&mut self) -> String {
         loop {
@@ -67,7 +72,10 @@ impl Link {
                 self.lost = true;
                 (!was_lost).then(|| format!("the connection is lost ({}); reconnecting …", plain(why)))
             }
-            ConnectionState::GaveUp { why } => Some(format!("the connection is lost for good: {why}")),
+            ConnectionState::GaveUp { why } => {
+                self.lost = true;
+                Some(format!("the connection is lost for good: {}", plain(why)))
+            }
         }
     }
 }
@@ -163,12 +171,16 @@ impl Away {
     }
 }
 
-/// A reason without the names of the layers that it went through.
+/// A reason in plain words, without the names of the layers that it went through.
 fn plain(why: &str) -> &str {
     let layers = ["WebSocket protocol error: ", "IO error: "];
     let why = layers
         .iter()
         .fold(why, |why, layer| why.strip_prefix(layer).unwrap_or(why));
+    // The TLS library names its own documentation, also where no TLS is spoken.
+    if why.contains("close_notify") {
+        return "the server closed it";
+    }
     why.strip_suffix(" without closing handshake").unwrap_or(why)
 }
 
@@ -209,6 +221,23 @@ mod tests {
                 Some("connected again".to_owned())
             ]
         );
+    }
+
+    #[test]
+    fn a_server_that_is_gone_is_told_without_the_words_of_a_library() {
+        for (why, said) in [
+            (
+                "IO error: peer closed connection without sending TLS close_notify: https://docs.rs/rustls/latest/rustls/manual/_03_howto/index.html#unexpected-eof",
+                "the server closed it",
+            ),
+            (
+                "WebSocket protocol error: Connection reset without closing handshake",
+                "Connection reset",
+            ),
+            ("the server ends", "the server ends"),
+        ] {
+            assert_eq!(plain(why), said);
+        }
     }
 
     #[test]

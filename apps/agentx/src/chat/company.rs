@@ -59,6 +59,11 @@ impl Company {
         self.server.is_some()
     }
 
+    /// Whether the connection to them is lost and not there again.
+    pub(crate) fn is_cut_off(&self) -> bool {
+        self.link.is_lost()
+    }
+
     /// Joins those who are in this session.
     pub(crate) async fn join(&mut self, session: &SessionId) -> Result<(), CliError> {
         if let Some((server, _)) = &self.server {

@@ -229,7 +229,8 @@ impl Chat<'_> {
 
     /// What goes on now, in rows.
     fn beside(&self) -> Vec<String> {
-        let mut beside = match self.desk.is_busy() {
+        // Without a connection nobody knows what goes on.
+        let mut beside = match self.desk.is_busy() && !self.company.is_cut_off() {
             true => self.transcript.running(units::now()),
             false => Vec::new(),
         };
@@ -285,6 +286,7 @@ impl Chat<'_> {
         }
         self.transcript.end_calls();
         self.transcript.end_line();
+        self.editor.keep_unsent();
         self.editor.clear();
         self.settle_background(true).await?;
         let painted = self.paint_last();

@@ -170,6 +170,21 @@ fn what_is_queued_is_there_after_a_kill() {
 }
 
 #[test]
+fn what_was_written_and_not_sent_is_in_the_history_after_the_program_was_told_to_end() {
+    let sandbox = Sandbox::new();
+    let mut chat = Pty::start(&sandbox, &["chat"], 80, 40);
+    chat.wait_for_last("›");
+    chat.keys("an unsent draft of mine");
+    chat.wait_for_last("› an unsent draft of mine");
+    chat.terminate_program();
+    assert_eq!(chat.end(), Some(143));
+    let mut chat = Pty::start(&sandbox, &["chat"], 80, 40);
+    chat.wait_for_last("›");
+    chat.keys(UP);
+    chat.wait_for_last("› an unsent draft of mine");
+}
+
+#[test]
 fn what_is_queued_at_a_server_is_seen_from_every_seat() {
     let sandbox = Sandbox::new();
     let server = Serving::start(&sandbox);

@@ -78,6 +78,19 @@ impl Editor {
         self.later.iter().map(String::as_str)
     }
 
+    /// Keeps in the history what was written and not sent, the latest as what was in the line: the next chat has it.
+    pub(crate) fn keep_unsent(&mut self) {
+        // What is put aside for a question; else what is written is no answer.
+        let own = match &self.stashed {
+            Some((draft, _)) => self.pastes.unfold(draft),
+            None => self.whole(),
+        };
+        let later: Vec<String> = self.later.drain(..).rev().collect();
+        for text in later.iter().chain([&own]) {
+            self.remember(text);
+        }
+    }
+
     /// Puts what is written aside, so that it does not become the answer to a question; behind what is there already.
     pub(crate) fn stash(&mut self) {
         let text = std::mem::take(&mut self.text);
