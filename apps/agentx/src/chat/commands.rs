@@ -288,7 +288,7 @@ fn mode_words(mode: ApprovalMode) -> &'static str {
 }
 
 /// What happens to calls in an approval mode, as a sentence.
-fn mode_sentence(mode: ApprovalMode) -> &'static str {
+pub(super) fn mode_sentence(mode: ApprovalMode) -> &'static str {
     match mode {
         ApprovalMode::Ask => "you are asked about calls that no rule decides",
         ApprovalMode::Auto => "calls run without asking, unless a rule asks or denies",

@@ -3,10 +3,11 @@
 
 use agentx::config::{ChatSettings, Links, Notice, ThemeChoice};
 use agentx::runtime::RuntimeError;
-use agentx::types::{RunStatus, RuntimeEvent};
+use agentx::types::{ApprovalMode, RunStatus, RuntimeEvent};
 use agentx_terminal::Theme;
 use tokio::time::{Duration, Instant};
 
+use super::commands::mode_sentence;
 use super::terminal::{self, Input};
 use super::{Chat, Face, Seat, background, progress};
 use crate::console::Console;
@@ -39,8 +40,16 @@ impl Chat<'_> {
             Err(CliError::Runtime(RuntimeError::Unreachable { .. })) => return Ok(()),
             Err(error) => return Err(error),
         };
+        let asked_nobody = self.progress.approval() == ApprovalMode::Auto;
         self.progress.stands(&state);
         self.desk.stands(&state);
+        if asked_nobody && self.progress.approval() != ApprovalMode::Auto {
+            // A server puts it back where it was ended, or where another one drives.
+            let mode = mode_sentence(self.progress.approval());
+            let line =
+                format!("· calls no longer run without asking: {mode}; `/approve-mode auto` sets that again");
+            self.transcript.aside(&self.console.out_style().warn(&line));
+        }
         if !self.desk.is_in_doubt() {
             return Ok(());
         }
@@ -99,6 +108,8 @@ impl Chat<'_> {
         match row.is_empty() {
             // Before anything was said, jobs are all that there is to say.
             true => style.dim(self.jobs.row().trim_start_matches(" · ")),
+            // Without a connection nobody knows what goes on.
+            false if self.company.is_cut_off() => style.dim(&format!("no connection · {text}")),
             false => row,
         }
     }

@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use super::Chat;
 use crate::render::clean::visible;
+use crate::render::conversation::was_ended;
 
 /// So many variables are named at once.
 const NAMED: usize = 5;
@@ -108,13 +109,17 @@ fn names(command: &str, variable: &str) -> bool {
 }
 
 impl Chat<'_> {
-    /// Says what the agent's commands go without, where that may be why one failed, and which of those in the background have ended. A
-    /// server's commands have the server's environment.
+    /// Says what the agent's commands go without, where that may be why one failed, which of those in the background have ended, and
+    /// which a server ended that was killed before. A server's commands have the server's environment.
     pub(super) fn tell_of_commands(&mut self, envelope: &Envelope<RuntimeEvent>) {
         let is_here = self.place.remote().is_none();
         let left_out = self.left_out.event(&envelope.event).filter(|_| is_here);
         let ended = self.jobs.event(&envelope.event, envelope.at);
-        for note in left_out.into_iter().chain(ended) {
+        let left_running = match &envelope.event {
+            RuntimeEvent::SessionResumed(resumed) => was_ended(&resumed.ended),
+            _ => None,
+        };
+        for note in left_out.into_iter().chain(ended).chain(left_running) {
             self.transcript
                 .aside(&self.console.out_style().dim(&format!("· {note}")));
         }

@@ -184,6 +184,8 @@ fn a_question_shows_the_change_and_files_go_back_where_the_server_is() {
     let server = Serving::start(&sandbox);
     let notes = || std::fs::read_to_string(sandbox.path("ws/notes.txt")).unwrap();
     let mut desk = chat(&sandbox, &server);
+    // What is said while the answer comes is heard after it; going back to before it would cut that answer off.
+    desk.wait_for("163 in, 80 out");
     desk.keys("replace hello with bye in notes.txt\r");
     desk.wait_for_last("allow? y once · s session · a always · n no · Alt+letter at once ›");
     for line in ["     one", "    -hello", "    +bye", "     three"] {
@@ -206,6 +208,47 @@ fn a_question_shows_the_change_and_files_go_back_where_the_server_is() {
     assert_eq!(notes(), "one\nbye\nthree\n");
     desk.keys("\u{4}");
     assert_eq!(desk.end(), Some(0));
+}
+
+/// A copy that ends in the middle of an answer is settled before it is said to be there.
+#[test]
+fn a_copy_of_the_middle_of_an_answer_is_at_rest_at_once() {
+    let sandbox = Sandbox::new();
+    let server = Serving::start(&sandbox);
+    let mut desk = chat(&sandbox, &server);
+    desk.wait_for("163 in, 80 out");
+    desk.keys("/fork 9\r");
+    desk.wait_for("up to event 9; /diff compares the two");
+    desk.keys("/rewind undo\r");
+    desk.wait_for("no file was put back, so there is nothing to take back");
+    for text in ["stop what runs first", "■ stopped"] {
+        assert!(!shows(&desk, text), "{text:?} is in {:#?}", desk.lines());
+    }
+    desk.keys("/rewind\r");
+    desk.wait_for_last("before which? a number · Enter none ›");
+    desk.keys("1\r");
+    desk.wait_for_last("go back? c conversation · n nothing ›");
+    desk.keys("n\r\u{4}");
+    assert_eq!(desk.end(), Some(0));
+}
+
+/// What a killed server left running is ended by the next one, and `--yes` ended with it: both are said.
+#[test]
+fn a_server_that_was_killed_says_what_it_ended_and_that_calls_are_asked_about() {
+    let sandbox = Sandbox::new();
+    let server = Serving::start(&sandbox);
+    let mut desk = Pty::start(&sandbox, &["--connect", &server.url, "chat", "--yes"], 100, 40);
+    desk.wait_for_last("›");
+    let seconds = 4_000_000 + u64::from(std::process::id());
+    desk.keys(&format!("run sleep {seconds}\r"));
+    desk.wait_for("bash runs");
+    let server = server.killed_and_started_again(&sandbox);
+    desk.wait_for("still running from before, and ended now: sleep");
+    desk.wait_for("calls no longer run without asking: you are asked about calls that no rule decides");
+    desk.wait_for("`/approve-mode auto` sets that again");
+    assert!(!shows(&desk, "close_notify"), "{:#?}", desk.lines());
+    desk.keys("\u{4}");
+    server.stop();
 }
 
 /// A member's answer that does not count takes no question away, and what they type next goes to nobody else.
