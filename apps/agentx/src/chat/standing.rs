@@ -48,7 +48,7 @@ impl Chat<'_> {
             let mode = mode_sentence(self.progress.approval());
             let line =
                 format!("· calls no longer run without asking: {mode}; `/approve-mode auto` sets that again");
-            self.transcript.aside(&self.console.out_style().warn(&line));
+            self.transcript.note(&self.console.out_style().warn(&line));
         }
         if !self.desk.is_in_doubt() {
             return Ok(());

@@ -245,7 +245,6 @@ fn a_server_that_was_killed_says_what_it_ended_and_that_calls_are_asked_about() 
     let server = server.killed_and_started_again(&sandbox);
     desk.wait_for("still running from before, and ended now: sleep");
     desk.wait_for("calls no longer run without asking: you are asked about calls that no rule decides");
-    desk.wait_for("`/approve-mode auto` sets that again");
     assert!(!shows(&desk, "close_notify"), "{:#?}", desk.lines());
     desk.keys("\u{4}");
     server.stop();

@@ -122,7 +122,7 @@ fn nothing_of_a_run_goes_on_once_a_quit_signal_came() {
         let last = sandbox.run(&["sessions", "show", "--last"]);
         assert!(!last.stdout.contains("SIGKILL"), "{last}");
         let resumed = sandbox.run(&["run", "--last", "--yes"]);
-        assert!(resumed.stdout.contains("outcome unknown"), "{resumed}");
+        assert!(resumed.stderr.contains("outcome unknown"), "{resumed}");
     }
 }
 

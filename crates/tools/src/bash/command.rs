@@ -65,6 +65,9 @@ impl Shell {
         mark: Mark,
         (record, events): (Record, Events),
     ) -> Result<Running, ToolFailure> {
+        if let Some(records) = &options.records {
+            records.prepare();
+        }
         let mut child = self
             .start(command, workspace, options, &mark.to_string())
             .map_err(|error| spawn_failure(command, workspace, &error))?;

@@ -59,6 +59,15 @@ impl CommandRecords {
         }
     }
 
+    /// Makes the file, so that a command that is started now is on record at once.
+    pub(super) fn prepare(&self) {
+        let mut places = self.inner.lock();
+        if places.file.is_none() {
+            // Where it cannot be made, the same is tried with the next command.
+            places.file = self.inner.make().ok();
+        }
+    }
+
     /// Writes down that a command runs. Where that is not possible the command runs all the same, and after a kill only its mark
     /// tells of it.
     pub(super) fn begin(&self, leader: Pid, mark: &Mark) -> Option<Recorded> {
@@ -82,9 +91,6 @@ impl CommandRecords {
 impl Inner {
     fn take_place(&self, line: &str) -> io::Result<usize> {
         let mut places = self.lock();
-        if places.file.is_none() {
-            places.file = Some(self.make()?);
-        }
         let free = places.taken.iter().position(|taken| !taken);
         let place = free.unwrap_or(places.taken.len());
         places.write(place, line)?;
@@ -97,8 +103,10 @@ impl Inner {
 
     fn make(&self) -> io::Result<(File, PathBuf)> {
         fs::create_dir_all(&self.directory)?;
-        let all = processes::living().unwrap_or_default();
-        sweep(&self.directory, &all);
+        // To look at all processes takes some milliseconds, and mostly there is nothing to remove.
+        if fs::read_dir(&self.directory)?.next().is_some() {
+            sweep(&self.directory, &processes::living().unwrap_or_default());
+        }
         let own = Pid::this();
         let started = processes::read(own.as_raw()).map_or(0, |own| own.started);
         let path = self.directory.join(format!("{own}.{started}"));
@@ -135,7 +143,7 @@ impl Places {
         let offset = u64::try_from((place + 1) * PLACE).map_err(io::Error::other)?;
         match &self.file {
             Some((file, _)) => file.write_all_at(&padded(line), offset),
-            None => Ok(()),
+            None => Err(io::ErrorKind::NotFound.into()),
         }
     }
 }
@@ -283,6 +291,7 @@ mod tests {
         let records = CommandRecords::in_directory(directory.path());
         let mark = Mark::new(&"ses_1".into(), &"call_1".into());
         let own = Pid::this();
+        records.prepare();
         let lines = || {
             let entry = fs::read_dir(directory.path()).unwrap().next().unwrap().unwrap();
             let text = fs::read_to_string(entry.path()).unwrap();
