@@ -97,6 +97,12 @@ impl Place {
         let remote = RemoteRuntime::connect(options).await.map_err(refused)?;
         let remote = Arc::new(remote);
         let person = remote.person().person.clone();
+        if cwd.is_some() && person.as_str() != OPERATOR {
+            return Err(CliError::usage(
+                "only the operator of a server says where its sessions work (`--cwd`); yours work in a directory of your own there",
+                "leave `--cwd` out",
+            ));
+        }
         Ok(Self {
             runtime: remote.clone(),
             node: None,

@@ -6,8 +6,8 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use agentx_config::{Quotas, Settings};
 use agentx_node_runtime::NodeRuntime;
-use agentx_runtime::{Runtime as _, RuntimeError};
-use agentx_types::ConfigChange;
+use agentx_runtime::{ApprovalInput, Ruling, Runtime as _, RuntimeError, Session};
+use agentx_types::{ApprovalDecision, ConfigChange, RuleEffect};
 
 use crate::members::server_rules;
 use crate::rooms::Room;
@@ -150,6 +150,34 @@ impl ServerState {
         let rules = self.runtime_of(room.owner()).server_rules();
         if session.state().await?.config.server_rules != rules {
             session.change(ConfigChange::ServerRules(rules)).await?;
+            self.refuse_what_is_denied(session.as_ref()).await?;
+        }
+        Ok(())
+    }
+
+    /// Questions about calls that a rule denies by now are closed: an answer would not allow them.
+    async fn refuse_what_is_denied(&self, session: &dyn Session) -> Result<(), RuntimeError> {
+        let state = session.state().await?;
+        for asked in &state.pending_approvals {
+            let Some(tool) = state.config.tools.iter().find(|tool| tool.name == asked.name) else {
+                continue;
+            };
+            let ruling = Ruling::of(&state.config, tool, &asked.input);
+            if !ruling.rules.iter().any(|rule| rule.effect == RuleEffect::Deny) {
+                continue;
+            }
+            let refusal = ApprovalInput {
+                tool_call_id: asked.tool_call_id.clone(),
+                decision: ApprovalDecision::Deny,
+                note: Some(format!("{}; it came while the call waited", ruling.because)),
+                rule: None,
+                by: Some(self.operator().clone()),
+                limited: false,
+            };
+            // It may have been answered meanwhile.
+            if let Err(error) = session.approve(refusal).await {
+                tracing::debug!(%error, "a question is not closed");
+            }
         }
         Ok(())
     }

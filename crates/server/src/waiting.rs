@@ -3,11 +3,13 @@
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use agentx_bus::{Filter, Queue};
 use agentx_runtime::SystemEvent;
 use agentx_types::wire::ApprovalWaiting;
-use agentx_types::{OwnerId, RuntimeEvent, SessionId, ToolCallId};
+use agentx_types::{OwnerId, SessionId};
+use tokio::time::{Instant, sleep_until};
 
 use crate::auth::Identity;
 use crate::outbox::{Ear, encode};
@@ -16,6 +18,8 @@ use crate::state::ServerState;
 
 /// How many questions may wait to be announced; beyond that the oldest are not.
 const QUEUED: usize = 256;
+/// A session whose calls wait is announced at most once in this time.
+const PAUSE: Duration = Duration::from_secs(5);
 /// How many sessions with waiting calls somebody is told of when they connect.
 const TOLD: usize = 32;
 
@@ -104,15 +108,53 @@ async fn tell_all(state: Arc<ServerState>, connection: Connection) {
         if told == TOLD || !connection.decides_for(&state, room.owner()) {
             continue;
         }
-        let waiting = waiting_in(&state, &room, None).await;
-        told += usize::from(!waiting.is_empty());
-        for call in waiting {
+        if let Some(call) = waiting_in(&state, &room).await {
+            told += 1;
             connection.ear.hear(encode(&call.into()));
         }
     }
 }
 
-/// Announces each call of a member that begins to wait, for as long as the server runs.
+/// Which sessions were announced lately: each is at most once in a [`PAUSE`], however often it asks.
+#[derive(Default)]
+struct Announced {
+    /// When each was announced last.
+    told: BTreeMap<SessionId, Instant>,
+    /// When those are looked at again that have asked since.
+    due: BTreeMap<SessionId, Instant>,
+}
+
+impl Announced {
+    /// Something waits in a session: whether that is to be announced now. Otherwise it is looked at later.
+    fn asks(&mut self, session: &SessionId, now: Instant) -> bool {
+        self.told.retain(|_, told| now < *told + PAUSE);
+        match self.told.get(session) {
+            Some(told) => {
+                self.due.insert(session.clone(), *told + PAUSE);
+                false
+            }
+            None => {
+                self.told.insert(session.clone(), now);
+                true
+            }
+        }
+    }
+
+    /// When the next session has to be looked at again.
+    fn next(&self) -> Option<Instant> {
+        self.due.values().min().copied()
+    }
+
+    /// The sessions that are announced now, where something still waits in them.
+    fn take_due(&mut self, now: Instant) -> Vec<SessionId> {
+        let due = self.due.extract_if(.., |_, due| *due <= now);
+        let due: Vec<SessionId> = due.map(|(session, _)| session).collect();
+        self.told.extend(due.iter().map(|session| (session.clone(), now)));
+        due
+    }
+}
+
+/// Announces calls of members that wait, for as long as the server runs: a session at most once in a [`PAUSE`].
 pub(crate) async fn announce(state: Arc<ServerState>) {
     let filter = Filter::all().event_type("approval_requested");
     let Ok(mut questions) = state
@@ -122,25 +164,37 @@ pub(crate) async fn announce(state: Arc<ServerState>) {
     else {
         return;
     };
-    while let Ok(delivery) = questions.recv().await {
+    let mut announced = Announced::default();
+    loop {
+        let next = announced.next();
+        let delivery = tokio::select! {
+            delivery = questions.recv() => delivery,
+            () = async { sleep_until(next.unwrap_or_else(Instant::now)).await }, if next.is_some() => {
+                for session in announced.take_due(Instant::now()) {
+                    say_who_waits(&state, &session).await;
+                }
+                continue;
+            }
+        };
+        let Ok(delivery) = delivery else { return };
         let Some(question) = delivery.into_event() else {
             continue;
         };
         let SystemEvent::Runtime(event) = &*question else {
             continue;
         };
-        if let RuntimeEvent::ApprovalRequested(asked) = &event.event {
-            say_who_waits(&state, &event.session_id, Some(&asked.tool_call_id)).await;
+        if announced.asks(&event.session_id, Instant::now()) {
+            say_who_waits(&state, &event.session_id).await;
         }
     }
 }
 
-/// Says which calls of a session that is open wait for somebody who decides: all, or this one.
-pub(crate) async fn say_who_waits(state: &ServerState, session: &SessionId, call: Option<&ToolCallId>) {
+/// Says that calls of a session that is open wait for somebody who decides. The first of them is named; who opens the session sees all.
+pub(crate) async fn say_who_waits(state: &ServerState, session: &SessionId) {
     let Some(room) = state.rooms().there(session).await else {
         return;
     };
-    for waiting in waiting_in(state, &room, call).await {
+    if let Some(waiting) = waiting_in(state, &room).await {
         let (who, tool, url) = (room.owner(), &waiting.name, state.auth().origin());
         tracing::info!(%who, tool, "a member's call waits for you: agentx --connect {url} resume {session}");
         let text = encode(&waiting.into());
@@ -151,26 +205,41 @@ pub(crate) async fn say_who_waits(state: &ServerState, session: &SessionId, call
     }
 }
 
-/// The calls in a session of a member that the settings of the server ask about: all that wait, or this one.
-async fn waiting_in(state: &ServerState, room: &Room, call: Option<&ToolCallId>) -> Vec<ApprovalWaiting> {
+/// The first call in a session of a member that the settings of the server ask about.
+async fn waiting_in(state: &ServerState, room: &Room) -> Option<ApprovalWaiting> {
     if room.owner() == state.operator() {
-        return Vec::new();
+        return None;
     }
-    let Some(open) = room.session() else {
-        return Vec::new();
-    };
-    let now = open.state().await.map(|now| now.pending_approvals);
-    let waiting = now.unwrap_or_default().into_iter();
-    let is_meant = |id: &ToolCallId| call.is_none_or(|call| call == id);
-    let asked = waiting.filter(|asked| asked.by_server && is_meant(&asked.tool_call_id));
-    let owner_name = state.auth().known().name_of(room.owner());
-    asked
-        .map(|asked| ApprovalWaiting {
-            session_id: room.id().clone(),
-            owner: room.owner().clone(),
-            owner_name: owner_name.clone(),
-            tool_call_id: asked.tool_call_id,
-            name: asked.name,
-        })
-        .collect()
+    let waiting = room.session()?.state().await.ok()?.pending_approvals;
+    let asked = waiting.into_iter().find(|asked| asked.by_server)?;
+    Some(ApprovalWaiting {
+        session_id: room.id().clone(),
+        owner: room.owner().clone(),
+        owner_name: state.auth().known().name_of(room.owner()),
+        tool_call_id: asked.tool_call_id,
+        name: asked.name,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_session_that_asks_in_a_loop_is_announced_once_in_a_pause() {
+        let (mut announced, begin) = (Announced::default(), Instant::now());
+        let (one, other) = (SessionId::new("ses_1"), SessionId::new("ses_2"));
+        assert!(announced.asks(&one, begin));
+        for ms in 1..100 {
+            assert!(!announced.asks(&one, begin + Duration::from_millis(ms)));
+        }
+        assert!(announced.asks(&other, begin));
+        assert_eq!(announced.next(), Some(begin + PAUSE));
+        assert!(announced.take_due(begin).is_empty());
+        let later = begin + PAUSE;
+        assert_eq!(announced.take_due(later), [one.clone()]);
+        assert_eq!(announced.next(), None);
+        assert!(!announced.asks(&one, later), "it was announced now");
+        assert!(announced.asks(&other, later));
+    }
 }

@@ -4,6 +4,7 @@
 
 use std::path::Path;
 
+use agentx_identity::Keyring;
 use agentx_types::{ApprovalMode, SessionId};
 use serde_json::{Value, json};
 
@@ -136,7 +137,8 @@ async fn rules_of_the_settings_hold_without_a_restart() {
     }
     let rule = json!({"effect": "deny", "tool": "bash", "argument": "touch *"});
     let mut settings = settings(world.data.path());
-    settings.rules = vec![serde_json::from_value(rule).unwrap()];
+    let denies: Vec<agentx_types::Rule> = vec![serde_json::from_value(rule).unwrap()];
+    settings.rules = denies.clone();
     world.state.renew(&settings).await;
     for (client, session) in clients.iter_mut().zip(&sessions) {
         client.say(session, &words).await;
@@ -149,6 +151,14 @@ async fn rules_of_the_settings_hold_without_a_restart() {
     for (client, session) in clients.iter_mut().zip(&sessions) {
         client.say(session, &words).await;
         client.find(|frame| frame["event"] == "approval_requested").await;
+    }
+    settings.rules = denies;
+    world.state.renew(&settings).await;
+    for client in &mut clients {
+        let is_closed =
+            |frame: &Value| frame["event"] == "tool_failed" && frame["payload"]["status"] == "denied";
+        let closed = client.find(is_closed).await["payload"]["error"].to_string();
+        assert!(closed.contains("it came while the call waited"), "{closed}");
     }
     assert!(!canary.exists());
     world.end().await;
@@ -187,5 +197,24 @@ async fn a_run_ends_when_the_money_of_its_owner_is_used_up() {
     client.find(reason).await;
     let waits = world.state.open(&asks).await.unwrap().state().await.unwrap();
     assert_eq!(waits.pending_approvals.len(), 1);
+    world.end().await;
+}
+
+/// What runs or waits in sessions of somebody who is let go is stopped.
+#[tokio::test]
+async fn runs_of_somebody_who_is_trusted_no_more_are_stopped() {
+    let world = World::new().await;
+    let (ann, ann_id) = world.member("ann");
+    let session = world.session_of(&ann_id, ApprovalMode::Ask).await;
+    let mut laptop = world.client_of(&ann, "laptop").await;
+    laptop.subscribe(&session, 0, "runtime").await;
+    laptop.say(&session, "run touch made-up").await;
+    laptop.find(|frame| frame["event"] == "approval_requested").await;
+    let mut desk = world.client("desk").await;
+    desk.subscribe(&session, 0, "runtime").await;
+    Keyring::at(world.data.path()).untrust(ann.public_key()).unwrap();
+    let ended = desk.find(|frame| frame["event"] == "run_finished").await;
+    let why = ended["payload"]["reason"].as_str().unwrap();
+    assert!(why.contains("not trusted at this server any more"), "{why}");
     world.end().await;
 }

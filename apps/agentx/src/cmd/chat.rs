@@ -169,6 +169,10 @@ async fn chat(
         Some(session) => chat.resumed(session).await?,
         None => chat,
     };
+    // Whoever decides about calls of others is told which wait, before they have said anything.
+    if let Some(server) = place.remote() {
+        server.dial_now().await;
+    }
     let exit = chat.talk().await;
     if let Some(session) = chat.session_at_rest() {
         seat::limits_again(place, given, session.as_ref()).await;

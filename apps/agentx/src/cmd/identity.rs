@@ -284,6 +284,7 @@ fn untrust(keyring: &Keyring, who: &str, json: bool, console: &mut Console) -> R
     if json {
         return console.out_pretty(&object(somebody));
     }
+    console.say("note: a server that runs here stops what runs in their sessions within a few seconds\n");
     console.out(&format!("{} is no longer trusted\n", called(somebody)))
 }
 
