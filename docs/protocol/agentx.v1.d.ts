@@ -519,6 +519,8 @@ export interface UserMessage {
   mode?: InputMode;
   /** A second message with the same key is the same message. */
   idempotency_key?: string | null;
+  /** Who, where it is not the owner of the session. */
+  by?: OwnerId | null;
 }
 
 /** A message of a conversation. */
@@ -528,10 +530,7 @@ export type MessageId = string;
 export interface InterruptRequested {
   /** Why, if it was said. */
   reason?: string | null;
-  /**
-   * Whether inputs that wait go on waiting: none of them begins a run until a person says something, or wants one of
-   * them heard. Set where the session is being closed.
-   */
+  /** Whether inputs that wait go on waiting until a person says something. Set where the session is being closed. */
   hold?: boolean;
 }
 
@@ -938,6 +937,8 @@ export interface CommandRan {
   output: string;
   /** How it ended, in words: `exit 0`. */
   how: string;
+  /** Who, where it is not the owner of the session. */
+  by?: OwnerId | null;
 }
 
 /** A transport is up. */
@@ -1614,6 +1615,8 @@ export interface CommandFinished {
   output: string;
   /** How it ended, in words: `exit 0`. */
   how: string;
+  /** Who, where it is not the owner of the session. */
+  by?: OwnerId | null;
 }
 
 /** An input waits. */
@@ -1885,6 +1888,8 @@ export interface Message {
   role: Role;
   /** What is said, in order. */
   content: ContentPart[];
+  /** Who says it, where that is a person who does not own the session. */
+  by?: OwnerId | null;
 }
 
 /** Who speaks in a message. */

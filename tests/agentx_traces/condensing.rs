@@ -23,6 +23,7 @@ fn next_request(mut fold: SessionFold) -> Option<Arc<ModelRequest>> {
         content: vec![ContentPart::text("and now?")],
         mode: InputMode::Queue,
         idempotency_key: None,
+        by: None,
     };
     apply(&mut fold, said)
         .into_iter()

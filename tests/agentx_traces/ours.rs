@@ -269,6 +269,7 @@ fn input(number: usize) -> UserMessage {
         content: vec![ContentPart::text("(the traces do not have the inputs)")],
         mode: InputMode::Queue,
         idempotency_key: None,
+        by: None,
     }
 }
 

@@ -73,6 +73,7 @@ impl Build {
             content: vec![ContentPart::text(input)],
             mode: InputMode::Queue,
             idempotency_key: None,
+            by: None,
         };
         self.say(Source::User, input);
         let started = ActionStarted {

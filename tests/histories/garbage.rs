@@ -187,6 +187,7 @@ fn from_people(what: u8, a: u8, b: u8) -> EnvironmentEvent {
                 content,
                 mode,
                 idempotency_key: Some(text(b)),
+                by: None,
             }
             .into()
         }

@@ -212,6 +212,7 @@ impl Session {
             content,
             mode,
             idempotency_key: None,
+            by: None,
         });
     }
 

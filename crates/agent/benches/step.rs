@@ -52,6 +52,7 @@ impl Bench {
                 content: vec![ContentPart::text(text)],
                 mode: InputMode::Queue,
                 idempotency_key: None,
+                by: None,
             },
         );
     }

@@ -21,6 +21,7 @@
 //!     content: vec![ContentPart::text("hello")],
 //!     mode: Default::default(),
 //!     idempotency_key: None,
+//!     by: None,
 //! };
 //! let fact = Draft::<EnvironmentEvent>::new(Source::User, Some(id), message).into_envelope(SessionId::new("ses_1"), 2, Timestamp(0));
 //! let transition = agent.step(&fact);
@@ -48,6 +49,7 @@ mod named;
 mod nearest;
 mod of_file;
 mod options;
+mod others;
 mod own_program;
 pub mod pattern;
 pub mod places;

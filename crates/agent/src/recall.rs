@@ -4,6 +4,8 @@
 use agentx_types::{Access, AgentConfig, ContentPart, Message, Role, ToolSpec};
 use serde_json::{Value, json};
 
+use crate::others;
+
 /// The tool by which an agent finds what a summary stands for.
 pub const RECALL: &str = "recall";
 /// How many places a search shows.
@@ -140,12 +142,12 @@ fn read(originals: &[(u64, &Message)], (from, to): (u64, u64), offset: u64) -> S
 
 /// A message in words: who, and all that they said.
 fn text_of(message: &Message) -> String {
-    let mut out = match message.role {
-        Role::User | Role::System => "person:",
-        Role::Assistant => "you:",
-        Role::Tool => "tool:",
-    }
-    .to_owned();
+    let mut out = match (message.role, &message.by) {
+        (Role::User, Some(person)) => format!("another person ({}):", others::id(person)),
+        (Role::User | Role::System, _) => "person:".to_owned(),
+        (Role::Assistant, _) => "you:".to_owned(),
+        (Role::Tool, _) => "tool:".to_owned(),
+    };
     for part in &message.content {
         let said = match part {
             ContentPart::Text(part) => part.text.clone(),
@@ -205,6 +207,7 @@ mod tests {
             message_id: MessageId::new("m"),
             role: Role::User,
             content: vec![ContentPart::text(text)],
+            by: None,
         }
     }
 

@@ -10,6 +10,7 @@ use agentx_types::{
 };
 
 use crate::conversation::{Part, estimate_text};
+use crate::others;
 
 /// The shortest and the longest summary, in tokens; in between a sixteenth of the window.
 const SUMMARY_TOKENS: (u64, u64) = (512, 8_192);
@@ -105,6 +106,7 @@ pub(crate) fn request(config: &AgentConfig, part: &Part, instructions: Option<&s
             )),
             role: Role::User,
             content: vec![ContentPart::text(text)],
+            by: None,
         })],
         tools: Arc::from([]),
         plain: false,
@@ -130,10 +132,11 @@ fn transcript(part: &Part, room: u64) -> String {
 }
 
 fn write_message(out: &mut String, seq: u64, message: &Message, shown: Shown) {
-    let who = match message.role {
-        Role::User | Role::System => "person",
-        Role::Assistant => "agent",
-        Role::Tool => "tool",
+    let who = match (message.role, &message.by) {
+        (Role::User, Some(person)) => &format!("another person ({})", others::id(person)),
+        (Role::User | Role::System, _) => "person",
+        (Role::Assistant, _) => "agent",
+        (Role::Tool, _) => "tool",
     };
     for part in &message.content {
         let said = match part {
@@ -190,6 +193,7 @@ mod tests {
                 content: vec![ContentPart::text(text)],
                 is_error: false,
             })],
+            by: None,
         };
         Part {
             range: ContextRange {

@@ -62,6 +62,7 @@ impl Accumulator {
             message_id: self.message_id.unwrap_or_else(|| MessageId::new("")),
             role: Role::Assistant,
             content: Vec::new(),
+            by: None,
         });
         Accumulated {
             message,

@@ -98,7 +98,7 @@ pub struct WireOptions {
 /// let catalog = Catalog::builtin();
 /// let model = catalog.resolve("anthropic/mock").unwrap();
 /// let options = catalog.wire_options(&model);
-/// let hello = Message { message_id: "msg_1".into(), role: Role::User, content: vec![ContentPart::text("hello")] };
+/// let hello = Message { message_id: "msg_1".into(), role: Role::User, content: vec![ContentPart::text("hello")], by: None };
 /// let request = ModelRequest {
 ///     model,
 ///     params: ModelParams::default(),

@@ -263,6 +263,7 @@ fn ids_that_the_conversation_already_has_are_replaced() {
         message_id: "chatcmpl-1".into(),
         role: Role::Assistant,
         content: vec![ContentPart::ToolCall(call)],
+        by: None,
     };
     let model = Catalog::builtin().resolve("ollama/m").expect("any model goes");
     let request = ModelRequest {
@@ -815,6 +816,7 @@ fn what_gemini_wants_back_with_a_call_is_sent_back_to_it_alone() {
         message_id: "msg_result".into(),
         role: Role::Tool,
         content: vec![ContentPart::ToolResult(result)],
+        by: None,
     };
     let sent = |model: &str| {
         let request = ModelRequest {

@@ -47,6 +47,7 @@ fn answer(model: Option<&str>) -> Message {
             ),
             ContentPart::ToolCall(call),
         ],
+        by: None,
     }
 }
 
@@ -61,6 +62,7 @@ fn body(name: &str, written_by: Option<&str>) -> Value {
         message_id: "msg_result_c1".into(),
         role: Role::Tool,
         content: vec![ContentPart::ToolResult(result)],
+        by: None,
     };
     let request = ModelRequest {
         model: Catalog::builtin().resolve(name).unwrap(),

@@ -42,6 +42,7 @@ fn in_place(model: &str, pictures: &[Vec<u8>]) -> Vec<Option<String>> {
             message_id,
             role: Role::User,
             content,
+            by: None,
         }
         .into()
     });
@@ -163,6 +164,7 @@ fn a_picture_is_named_what_it_is() {
         message_id: "msg_1".into(),
         role: Role::User,
         content: vec![ContentPart::Image(picture)],
+        by: None,
     };
     for model in [CLAUDE, GPT] {
         let request = ModelRequest {

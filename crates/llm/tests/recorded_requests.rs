@@ -63,6 +63,7 @@ fn message(index: usize, role: Role, content: Vec<ContentPart>) -> Message {
         message_id: format!("msg_{index}").as_str().into(),
         role,
         content,
+        by: None,
     }
 }
 

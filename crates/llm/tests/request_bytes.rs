@@ -72,6 +72,7 @@ fn request(model: &str, said: &[(Role, Vec<ContentPart>)]) -> ModelRequest {
         message_id: "msg".into(),
         role: *role,
         content: content.clone(),
+        by: None,
     };
     ModelRequest {
         model: Catalog::builtin().resolve(model).unwrap(),

@@ -22,6 +22,7 @@ fn message(role: Role, content: Vec<ContentPart>) -> Arc<Message> {
         message_id: "msg".into(),
         role,
         content,
+        by: None,
     })
 }
 

@@ -80,6 +80,7 @@ impl Session {
             content: vec![ContentPart::text("go")],
             mode: InputMode::Queue,
             idempotency_key: None,
+            by: None,
         };
         session.fact(None, said.into());
         session

@@ -82,6 +82,7 @@ impl Bench {
             content: vec![ContentPart::text("Go on, please, with what is next.")],
             mode: InputMode::Queue,
             idempotency_key: None,
+            by: None,
         };
         self.say(None, message);
     }

@@ -115,6 +115,7 @@ impl Session for LocalSession {
                 content,
                 mode: input.mode,
                 idempotency_key: input.idempotency_key,
+                by: input.by,
             };
             self.append(message, check).await
         })

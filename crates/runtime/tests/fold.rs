@@ -51,6 +51,7 @@ impl World {
             content: vec![ContentPart::text("hello")],
             mode: InputMode::Queue,
             idempotency_key: None,
+            by: None,
         };
         self.fact(Some(to), said);
     }

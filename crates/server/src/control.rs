@@ -107,6 +107,7 @@ impl ServerState {
                 content,
                 mode: frame.mode,
                 idempotency_key: key.clone(),
+                by: hand.by(),
             };
             let (room, settings) = (hand.room.clone(), hand.state.settings());
             let said = hand
@@ -173,12 +174,13 @@ impl ServerState {
         self: &Arc<Self>,
         caller: &Caller,
         session: &SessionId,
-        ran: CommandRan,
+        mut ran: CommandRan,
         wheel_epoch: Option<u64>,
     ) -> Result<u64, RuntimeError> {
         let (state, caller, session) = (self.clone(), caller.clone(), session.clone());
         whole(async move {
             let hand = Hand::new(&state, &caller, &session).await?;
+            ran.by = hand.by();
             let note = Note::Ran(ran);
             hand.drive(wheel_epoch, |session| async move { session.note(note).await })
                 .await

@@ -61,6 +61,11 @@ impl Hand {
         format!("{}/{key}", self.caller.person)
     }
 
+    /// Who says it, as it is put on record: somebody else than the owner.
+    pub(crate) fn by(&self) -> Option<OwnerId> {
+        (self.caller.person != self.access.owner).then(|| self.caller.person.clone())
+    }
+
     pub(crate) fn needs(&self, role: SessionRole, what: &str) -> Result<(), RuntimeError> {
         if self.access.role >= role {
             return Ok(());

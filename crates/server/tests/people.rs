@@ -204,6 +204,33 @@ async fn of_racing_approvals_one_is_recorded() {
     world.end().await;
 }
 
+/// What a driver says, and the commands that they report, are on record as theirs, whatever their client claims.
+#[tokio::test]
+async fn words_and_commands_of_a_driver_are_on_record_as_theirs() {
+    let world = World::new().await;
+    let mut two = world.desk_and_laptop(ApprovalMode::Auto, "drive").await;
+    let session = two.session.clone();
+    let claim = json!({"command": "ls", "output": "made up", "how": "exit 0", "by": "own_local"});
+    let ran = json!({"session_id": session, "command": "ran", "args": claim});
+    let mut facts = Vec::new();
+    for client in [&mut two.desk, &mut two.laptop] {
+        client.accepted("system_command", ran.clone()).await;
+        let seq = client.say(&session, "echo hello").await;
+        client.subscribe(&session, seq - 2, "environment").await;
+        facts.extend(client.events_until("stream_end").await);
+        let release = json!({"session_id": session, "wish": "release"});
+        client.accepted("wheel", release).await;
+    }
+    let by = |tag: &str| -> Vec<Value> {
+        let facts = facts.iter().filter(|fact| fact["event"] == tag);
+        facts.map(|fact| fact["payload"]["by"].clone()).collect()
+    };
+    let wanted = [Value::Null, json!(two.bob_id)];
+    assert_eq!(by("user_message"), wanted);
+    assert_eq!(by("command_ran"), wanted);
+    world.end().await;
+}
+
 #[tokio::test]
 async fn a_stranger_learns_nothing() {
     let world = World::new().await;

@@ -86,6 +86,7 @@ fn what_an_event_names_stays() {
             content: vec![image],
             mode: InputMode::Queue,
             idempotency_key: None,
+            by: None,
         }
         .into();
         let events = [

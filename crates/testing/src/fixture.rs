@@ -138,6 +138,7 @@ fn message(id: &str, role: Role, content: Vec<ContentPart>) -> Arc<Message> {
         message_id: MessageId::new(id),
         role,
         content,
+        by: None,
     })
 }
 

@@ -75,6 +75,7 @@ impl LogBuilder {
                 content: vec![ContentPart::text(text)],
                 mode: InputMode::Queue,
                 idempotency_key: None,
+                by: None,
             },
         )
     }

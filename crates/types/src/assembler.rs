@@ -116,6 +116,7 @@ impl Assembler {
                 message_id,
                 role: Role::Assistant,
                 content: parts,
+                by: None,
             });
         Answer {
             message,

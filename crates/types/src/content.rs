@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{BlobId, MessageId, ToolCallId};
+use crate::{BlobId, MessageId, OwnerId, ToolCallId};
 
 /// Who speaks in a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -31,6 +31,9 @@ pub struct Message {
     pub role: Role,
     /// What is said, in order.
     pub content: Vec<ContentPart>,
+    /// Who says it, where that is a person who does not own the session.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<OwnerId>,
 }
 
 impl Message {

@@ -128,14 +128,16 @@ payloads! {
         /// A second message with the same key is the same message.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         idempotency_key: Option<String>,
+        /// Who, where it is not the owner of the session.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        by: Option<OwnerId>,
     }
     /// A person wants what runs to stop.
     InterruptRequested {
         /// Why, if it was said.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<String>,
-        /// Whether inputs that wait go on waiting: none of them begins a run until a person says something, or wants one of
-        /// them heard. Set where the session is being closed.
+        /// Whether inputs that wait go on waiting until a person says something. Set where the session is being closed.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         hold: bool,
     }

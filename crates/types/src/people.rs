@@ -57,6 +57,21 @@ payloads! {
         output: String,
         /// How it ended, in words: `exit 0`.
         how: String,
+        /// Who, where it is not the owner of the session.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        by: Option<OwnerId>,
+    }
+    /// A command that a person ran beside the conversation has ended.
+    CommandFinished {
+        /// The command line.
+        command: String,
+        /// What it printed; of a long output the beginning and the end.
+        output: String,
+        /// How it ended, in words: `exit 0`.
+        how: String,
+        /// Who, where it is not the owner of the session.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        by: Option<OwnerId>,
     }
     /// Another one drives.
     WheelChanged {

@@ -6,10 +6,10 @@ use serde_json::Value;
 
 use crate::vocabulary::{payloads, present, vocabulary};
 use crate::{
-    AgentStateId, ApprovalRequested, ApprovalSettled, AssistantMessageAdded, Chunk, Closed, ContentPart,
-    ContextChanged, Eof, InputMode, LeftRunning, MessageId, OutputChannel, Prices, RunFinished, RunStarted,
-    RunStatusChanged, SessionId, StopReason, ToolCallId, ToolCallMessageAdded, ToolResultMessageAdded,
-    ToolStatus, TurnRequest, TurnResponse, Usage, UserMessageAdded,
+    AgentStateId, ApprovalRequested, ApprovalSettled, AssistantMessageAdded, Chunk, Closed, CommandFinished,
+    ContentPart, ContextChanged, Eof, InputMode, LeftRunning, MessageId, OutputChannel, Prices, RunFinished,
+    RunStarted, RunStatusChanged, SessionId, StopReason, ToolCallId, ToolCallMessageAdded,
+    ToolResultMessageAdded, ToolStatus, TurnRequest, TurnResponse, Usage, UserMessageAdded,
 };
 
 vocabulary! {
@@ -265,15 +265,6 @@ payloads! {
         /// The command line, cut where it is long.
         command: String,
         /// How it ended, in words: `exit 0, 3.20 s`.
-        how: String,
-    }
-    /// A command that a person ran beside the conversation has ended.
-    CommandFinished {
-        /// The command line.
-        command: String,
-        /// What it printed; of a long output the beginning and the end.
-        output: String,
-        /// How it ended, in words: `exit 0`.
         how: String,
     }
     /// An input waits.

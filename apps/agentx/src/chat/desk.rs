@@ -216,7 +216,7 @@ impl Desk {
                 let begins = run_id.is_some() && run_of(&added.message.message_id) == run_id;
                 self.told = run_id;
                 let joined = joined.filter(|_| !begins);
-                return is_news.then(|| conversation::words(&added.message)).or(joined);
+                return is_news.then(|| conversation::told(&added.message)).or(joined);
             }
             _ => {}
         }
@@ -300,6 +300,7 @@ mod tests {
                 message_id: id,
                 role: Role::User,
                 content: vec![ContentPart::text(text)],
+                by: None,
             },
         };
         let began = RunStarted {
@@ -345,6 +346,7 @@ mod tests {
             message_id: id,
             role: Role::User,
             content: vec![ContentPart::text("then the docs")],
+            by: None,
         };
         let events: [RuntimeEvent; 2] = [began.into(), UserMessageAdded { message }.into()];
         let printed: Vec<String> = (8..)

@@ -175,7 +175,7 @@ impl Chat<'_> {
                 RuntimeEvent::UserMessageAdded(added)
                     if is_input(envelope) && !self.cast.is_of_another(envelope) =>
                 {
-                    self.said(&conversation::words(&added.message));
+                    self.said(&conversation::told(&added.message));
                 }
                 _ => self.tell_of_command(envelope),
             }
@@ -208,6 +208,7 @@ mod tests {
             message_id: MessageId::new("msg_1"),
             role: Role::User,
             content: Vec::new(),
+            by: None,
         };
         UserMessageAdded { message }
     }

@@ -263,6 +263,7 @@ mod tests {
             message_id: id.into(),
             role: Role::User,
             content: vec![ContentPart::text("x")],
+            by: None,
         };
         UserMessageAdded { message }.into()
     }

@@ -156,6 +156,7 @@ impl Chat<'_> {
             command: command.to_owned(),
             output,
             how,
+            by: None,
         };
         if let Seat::Open { session, .. } = &self.seat
             && self.kind != AgentKind::Match
@@ -169,7 +170,9 @@ impl Chat<'_> {
                 Err(error) => tracing::debug!(%error, "the command is not on record"),
             }
         }
-        let CommandRan { command, output, how } = ran;
+        let CommandRan {
+            command, output, how, ..
+        } = ran;
         self.shared.push(ContentPart::text(format!(
             "\n\n<ran_by_the_person command=\"{command}\">\n{output}\n{how}\n</ran_by_the_person>",
         )));

@@ -103,7 +103,7 @@ impl Spectator {
         match &envelope.event {
             RuntimeEvent::UserMessageAdded(added) if conversation::is_note(&added.message) => {}
             RuntimeEvent::UserMessageAdded(added) => {
-                let words = conversation::words(&added.message);
+                let words = conversation::told(&added.message);
                 let said = conversation::said_in_short(&words, console.out_style());
                 self.transcript.aside(&said);
             }

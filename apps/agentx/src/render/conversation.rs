@@ -1,8 +1,11 @@
 //! Messages of a session that lies in the past: whole, in order, as `sessions show` and a resumed chat print them.
 
-use agentx::types::{CommandFinished, ContentPart, LeftRunning, MediaPart, Message, Role, RuntimeEvent};
+use agentx::types::{
+    CommandFinished, ContentPart, LeftRunning, MediaPart, Message, OwnerId, Role, RuntimeEvent,
+};
 
 use super::clean::{clean, visible};
+use super::company::person;
 use super::style::Style;
 use super::table::cut;
 use super::tool::describe;
@@ -119,10 +122,21 @@ pub(crate) fn words(message: &Message) -> String {
     texts.filter(|text| !went_along(text)).collect()
 }
 
+/// The same as a chat shows it: with the person before it, where that is not the owner of the session.
+pub(crate) fn told(message: &Message) -> String {
+    who_says(message.by.as_ref()) + &words(message)
+}
+
+/// Who says something, before it; nothing for the owner of the session.
+fn who_says(by: Option<&OwnerId>) -> String {
+    by.map(|by| format!("{}: ", person(by))).unwrap_or_default()
+}
+
 /// A command that a person ran beside the conversation, and what it printed: of a long output the beginning and the end.
 pub(crate) fn ran(ran: &CommandFinished, style: Style) -> String {
     const ENDS: usize = 10;
-    let mut text = style.dim(&format!("› !{}", visible(&ran.command)));
+    let who = who_says(ran.by.as_ref());
+    let mut text = style.dim(&format!("› {who}!{}", visible(&ran.command)));
     let output = clean(&ran.output);
     let lines: Vec<&str> = output.lines().collect();
     let hidden = lines.len().saturating_sub(2 * ENDS);
@@ -151,13 +165,15 @@ fn render(message: &Message, style: Style, width: usize) -> String {
     message
         .content
         .iter()
-        .map(|part| render_part(message.role, part, style, width))
+        .map(|part| render_part(message, part, style, width))
         .collect()
 }
 
-fn render_part(role: Role, part: &ContentPart, style: Style, width: usize) -> String {
+fn render_part(message: &Message, part: &ContentPart, style: Style, width: usize) -> String {
     match part {
-        ContentPart::Text(text) if role == Role::User => said(&text.text, style),
+        ContentPart::Text(text) if message.role == Role::User => {
+            said(&(who_says(message.by.as_ref()) + &text.text), style)
+        }
         ContentPart::Text(text) => ended(clean(&text.text)),
         ContentPart::Image(media) | ContentPart::Audio(media) | ContentPart::File(media) => {
             style.dim(&format!("[{}]\n", media_name(media)))

@@ -201,6 +201,7 @@ impl Conversation {
             message_id: id.clone(),
             role: Role::User,
             content: vec![ContentPart::text(text_of(fact, messages, decisions))],
+            by: None,
         };
         let summary_tokens = estimate_message(&message);
         let range = ContextRange {

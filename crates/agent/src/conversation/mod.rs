@@ -26,7 +26,7 @@ use agentx_types::{
 use serde::{Deserialize, Serialize};
 
 use crate::cache::Cache;
-use crate::recall;
+use crate::{others, recall};
 use condense::Condensed;
 pub(crate) use condense::Part;
 use cut::Counts;
@@ -272,6 +272,7 @@ impl Conversation {
                 message_id: MessageId::new("msg_left_out"),
                 role: Role::User,
                 content: vec![ContentPart::text(LEFT_OUT)],
+                by: None,
             }));
             // What stays is older than anything that was left out since.
             messages.extend(
@@ -282,7 +283,7 @@ impl Conversation {
         }
         let entries = self.entries[self.window_start..].iter();
         messages.extend(entries.filter_map(|entry| self.repairs.sent(entry.seq, &entry.message)));
-        messages
+        messages.into_iter().map(others::marked).collect()
     }
 
     /// Moves the window on until what is sent is well below `budget`, once it is above. Returns whether it was.

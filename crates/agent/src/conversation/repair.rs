@@ -101,6 +101,7 @@ impl Repairs {
                 message_id: message.message_id.clone(),
                 role,
                 content,
+                by: message.by.clone(),
             })
         })
     }

@@ -61,6 +61,7 @@ impl Course {
             message_id: said.message_id.clone(),
             role: Role::User,
             content: said.content.clone(),
+            by: said.by.clone(),
         };
         let input = Input::new(message, step);
         if self.is_free() {

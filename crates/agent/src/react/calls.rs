@@ -367,6 +367,7 @@ impl ReactAgent {
                 content,
                 is_error,
             })],
+            by: None,
         });
         self.conversation.push(step.seq, message.clone());
         step.message(MessageOutput::ToolResult { message });

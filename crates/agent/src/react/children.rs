@@ -200,6 +200,7 @@ impl ReactAgent {
             content: vec![ContentPart::text(order.input)],
             mode: InputMode::Queue,
             idempotency_key: None,
+            by: None,
         };
         let action_id = step.act_in(
             run_id,
@@ -350,6 +351,7 @@ impl ReactAgent {
                 "[Agent {} ({}) in the background has ended.]\n{said}",
                 child.name, child.id
             ))],
+            by: None,
         };
         let input = Input::from_background(message, step);
         let goes_on = self.course.active().is_some() && !self.course.is_stopping();

@@ -10,6 +10,7 @@ use super::ReactAgent;
 use super::stop::STOPPED;
 use crate::course::Step;
 use crate::ledger::CallStage;
+use crate::others;
 
 /// What the model is told about a call that was cut off.
 const OUTCOME_UNKNOWN: &str = "This call was cut off while it was running, because the program that ran it stopped. It may or may not have had its effect: look before you repeat it.";
@@ -93,11 +94,19 @@ impl ReactAgent {
 
     /// A person ran a command of their own.
     pub(super) fn on_command_ran(&mut self, ran: &CommandRan, step: &mut Step<'_>) {
-        let CommandRan { command, output, how } = ran;
-        self.note_for_model(
-            format!("<ran_by_the_person command=\"{command}\">\n{output}\n{how}\n</ran_by_the_person>"),
-            step,
-        );
+        let CommandRan {
+            command,
+            output,
+            how,
+            by,
+        } = ran;
+        let text = match by {
+            None => {
+                format!("<ran_by_the_person command=\"{command}\">\n{output}\n{how}\n</ran_by_the_person>")
+            }
+            Some(person) => others::ran(person, ran),
+        };
+        self.note_for_model(text, step);
     }
 
     /// Has the model read this with its next call; it begins no run.
@@ -106,6 +115,7 @@ impl ReactAgent {
             message_id: MessageId::with_suffix(format_args!("ended_{}", step.seq)),
             role: Role::User,
             content: vec![ContentPart::text(text)],
+            by: None,
         };
         self.course.inputs.keep(Arc::new(message));
     }

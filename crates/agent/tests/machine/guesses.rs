@@ -163,6 +163,7 @@ impl Session {
             content: Vec::new(),
             mode: InputMode::Queue,
             idempotency_key: None,
+            by: None,
         });
     }
 }

@@ -177,6 +177,7 @@ impl Session {
             content: vec![ContentPart::text(text)],
             mode,
             idempotency_key: None,
+            by: None,
         });
     }
 

@@ -222,6 +222,7 @@ fn a_refused_picture_is_replaced_by_words_for_good() {
         content: vec![ContentPart::text("look"), picture()],
         mode: InputMode::Queue,
         idempotency_key: None,
+        by: None,
     });
     session.refused(RequestPart::Media);
     assert!(
@@ -257,6 +258,7 @@ fn of_several_pictures_the_newest_is_left_out_first_and_then_all() {
                 content: vec![ContentPart::text("look"), picture()],
                 mode: InputMode::Queue,
                 idempotency_key: None,
+                by: None,
             });
             if number < 2 {
                 session.answer("I see");
@@ -442,6 +444,7 @@ fn a_request_with_too_many_bytes_loses_its_pictures_and_then_becomes_less() {
         content: vec![ContentPart::text("look"), picture()],
         mode: InputMode::Queue,
         idempotency_key: None,
+        by: None,
     });
     session.refused_as("too_large", 413, RequestPart::Media);
     assert_eq!(session.repairs(), [RequestPart::Media]);

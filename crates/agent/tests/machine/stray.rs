@@ -98,6 +98,7 @@ fn pictures_that_one_model_refuses_are_shown_to_the_others() {
             content: vec![ContentPart::text("look"), picture()],
             mode: InputMode::Queue,
             idempotency_key: None,
+            by: None,
         });
         session.answer("I see");
         choose(&mut session, "blind");

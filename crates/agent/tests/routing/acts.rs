@@ -127,6 +127,7 @@ impl Family {
             content: vec![ContentPart::text(text)],
             mode: InputMode::Steer,
             idempotency_key: None,
+            by: None,
         };
         self.take_in(Draft::new(Source::User, Some(Self::root()), message));
     }

@@ -186,6 +186,7 @@ impl Family {
                 content: vec![ContentPart::text(text)],
                 mode,
                 idempotency_key: None,
+                by: None,
             },
         );
     }

@@ -291,6 +291,7 @@ fn all_parts_of_an_input_are_passed_on() {
             content,
             mode: InputMode::Queue,
             idempotency_key: None,
+            by: None,
         },
     );
     // A picture has to be looked at.

@@ -149,6 +149,7 @@ pub(crate) async fn input(call: Arc<Call>, step: u64, asked: Value, again: bool)
                 content: vec![ContentPart::text(words)],
                 mode: InputMode::Queue,
                 idempotency_key: Some(message_id.to_string()),
+                by: None,
             };
             say(journal, &child.id, message).await?
         }

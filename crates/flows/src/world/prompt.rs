@@ -125,5 +125,6 @@ pub(crate) fn say(role: Role, words: &str, messages: &mut Vec<Arc<Message>>) {
         message_id: MessageId::with_suffix(messages.len()),
         role,
         content: vec![ContentPart::text(words)],
+        by: None,
     }));
 }

@@ -34,7 +34,9 @@ pub(super) fn answer(request: &ModelRequest) -> Answer {
         .messages
         .iter()
         .rposition(|message| message.role == Role::User);
-    let input = asked.map(|at| request.messages[at].text()).unwrap_or_default();
+    let input = asked
+        .map(|at| super::said(&request.messages[at]))
+        .unwrap_or_default();
     let since = asked.map_or(&request.messages[..], |at| &request.messages[at + 1..]);
     let chinese = is_chinese(&input);
     let done_steps = since.iter().filter(|message| asks_for_tools(message)).count();

@@ -39,7 +39,7 @@ impl Cue {
             .rposition(|message| message.role == Role::User);
         let input = asked
             .and_then(|at| request.messages.get(at))
-            .map(|message| message.text());
+            .map(|message| super::said(message));
         let since = asked.map_or(0, |at| at + 1);
         let results: Vec<String> = request
             .messages

@@ -25,8 +25,17 @@ use std::time::Duration;
 
 use agentx_config::ScriptedAnswer;
 use agentx_runtime::{BoxFuture, Effector, Environment, EventSink};
-use agentx_types::{Action, ActionBody, ActionKind, ErrorOccurred};
+use agentx_types::{Action, ActionBody, ActionKind, ContentPart, ErrorOccurred, Message};
 use tokio_util::sync::CancellationToken;
+
+/// What was said to the model, without the parts around it that say who, where it was not the owner: a script answers the words alone.
+fn said(message: &Message) -> String {
+    let texts: Vec<&str> = message.content.iter().filter_map(ContentPart::as_text).collect();
+    match (&message.by, &texts[..]) {
+        (Some(_), [_, said @ .., _]) => said.concat(),
+        (_, said) => said.concat(),
+    }
+}
 
 /// The offline demo: one effector, for model calls.
 ///

@@ -64,6 +64,8 @@ pub struct UserInput {
     pub mode: InputMode,
     /// A second input with the same key is the same input.
     pub idempotency_key: Option<String>,
+    /// Who says it, where it is not the owner of the session. A server fills it in; a client's word does not count.
+    pub by: Option<OwnerId>,
 }
 
 /// What a person wants of the part of the conversation that the model reads.

@@ -96,6 +96,7 @@ pub(super) fn user(id: &str, mode: InputMode) -> EnvironmentEvent {
         content: vec![ContentPart::text("hi")],
         mode,
         idempotency_key: None,
+        by: None,
     }
     .into()
 }
@@ -267,6 +268,7 @@ fn events_of_a_long_session() -> Vec<EnvironmentEvent> {
         command: "ls".into(),
         output: "a.txt".into(),
         how: "exit 0".into(),
+        by: None,
     };
     facts.push(ran.into());
     facts.extend(runs_that_are_stopped());

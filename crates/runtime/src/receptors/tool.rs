@@ -63,10 +63,7 @@ impl Receptor for ToolReceptor {
                 let (job, command, how) = (job.clone(), command.clone(), how.clone());
                 out.push(JobFinished { job, command, how }.into());
             }
-            E::CommandRan(CommandRan { command, output, how }) => {
-                let (command, output, how) = (command.clone(), output.clone(), how.clone());
-                out.push(CommandFinished { command, output, how }.into());
-            }
+            E::CommandRan(ran) => out.push(finished(ran).into()),
             E::ToolCallStart(start) => self.agents.entry(agent.clone()).or_default().announce(start, out),
             E::ToolCall(call) => {
                 let calls = self.agents.entry(agent.clone()).or_default();
@@ -83,6 +80,21 @@ impl Receptor for ToolReceptor {
             }
             _ => {}
         }
+    }
+}
+
+fn finished(ran: &CommandRan) -> CommandFinished {
+    let CommandRan {
+        command,
+        output,
+        how,
+        by,
+    } = ran.clone();
+    CommandFinished {
+        command,
+        output,
+        how,
+        by,
     }
 }
 

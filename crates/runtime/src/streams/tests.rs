@@ -138,6 +138,7 @@ fn answer() -> RuntimeEvent {
         message_id: "msg_2".into(),
         role: Role::Assistant,
         content: vec![],
+        by: None,
     };
     let partial = false;
     AssistantMessageAdded { message, partial }.into()

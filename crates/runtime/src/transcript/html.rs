@@ -204,6 +204,7 @@ mod tests {
                     name: Some(bad.into()),
                 }),
             ],
+            by: None,
         };
         let transcript = Transcript {
             diffs: [(ToolCallId::new("t"), format!("-{bad}\n+{bad}\n"))].into(),

@@ -46,7 +46,10 @@ pub(super) fn summary(transcript: &Transcript) -> Vec<(&'static str, String)> {
 pub(super) fn name_of(entry: &Entry) -> String {
     let who = match (entry.message.role, &entry.agent) {
         (Role::System, None) => "Instructions".to_owned(),
-        (Role::User, None) => "Person".to_owned(),
+        (Role::User, None) => match &entry.message.by {
+            Some(by) => format!("Another person ({by})"),
+            None => "Person".to_owned(),
+        },
         (Role::Assistant, None) => "Model".to_owned(),
         (Role::Tool, None) => "Tool".to_owned(),
         (Role::System, Some(agent)) => format!("Instructions of {agent}"),

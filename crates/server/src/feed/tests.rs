@@ -144,6 +144,7 @@ fn a_frame_knows_its_tag() {
         content: vec![agentx_types::ContentPart::text(",\"event\":\"no\"")],
         mode: Default::default(),
         idempotency_key: None,
+        by: None,
     };
     let draft: Draft<EnvironmentEvent> = Draft::new(From::User, Some(",\"event\":\"no\"".into()), message);
     let envelope: Envelope<EnvironmentEvent> = draft.into_envelope(session(), 3, Timestamp(1));

@@ -96,6 +96,7 @@ pub fn user(words: &str) -> EnvironmentEvent {
         content: vec![ContentPart::text(words)],
         mode: InputMode::Queue,
         idempotency_key: None,
+        by: None,
     }
     .into()
 }

@@ -47,6 +47,7 @@ pub(crate) fn input(random: &mut Random, number: u64) -> UserMessage {
         content,
         mode: random.one_of(&modes).unwrap(),
         idempotency_key: None,
+        by: None,
     }
 }
 

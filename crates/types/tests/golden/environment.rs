@@ -29,6 +29,7 @@ fn people() -> Vec<EnvironmentEvent> {
         content: every_content_part(),
         mode: InputMode::Steer,
         idempotency_key: Some("k1".into()),
+        by: Some("own_2".into()),
     };
     let approval = Approval {
         tool_call_id: "call_1".into(),
@@ -232,6 +233,7 @@ fn doing() -> Vec<EnvironmentEvent> {
             command: "ls".into(),
             output: "a.txt".into(),
             how: "exit 0".into(),
+            by: Some("own_2".into()),
         }
         .into(),
         Connected {
@@ -435,6 +437,7 @@ fn small_forms() -> Vec<EnvironmentEvent> {
         content: every_small_content_part(),
         mode: InputMode::Queue,
         idempotency_key: None,
+        by: None,
     };
     let approval = Approval {
         tool_call_id: "call_1".into(),
@@ -463,6 +466,13 @@ fn small_forms() -> Vec<EnvironmentEvent> {
     };
     vec![
         said.into(),
+        CommandRan {
+            command: "ls".into(),
+            output: String::new(),
+            how: "exit 0".into(),
+            by: None,
+        }
+        .into(),
         InterruptRequested {
             reason: None,
             hold: false,

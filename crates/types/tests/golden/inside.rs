@@ -307,6 +307,7 @@ fn of_agents() -> [ActionBody; 4] {
         content: vec![ContentPart::text("look")],
         mode: InputMode::Queue,
         idempotency_key: None,
+        by: None,
     };
     [
         ActionBody::SpawnAgent(SpawnAgent {

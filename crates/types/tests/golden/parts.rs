@@ -135,6 +135,7 @@ pub(crate) fn message() -> Message {
         message_id: "msg_1".into(),
         role: Role::Assistant,
         content: every_content_part(),
+        by: Some("own_2".into()),
     }
 }
 

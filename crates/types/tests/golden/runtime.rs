@@ -115,6 +115,7 @@ fn tools() -> Vec<RuntimeEvent> {
             command: "ls".into(),
             output: "a.txt".into(),
             how: "exit 0".into(),
+            by: Some("own_2".into()),
         }
         .into(),
     ]
@@ -350,8 +351,16 @@ fn small_forms() -> Vec<RuntimeEvent> {
         message_id: "msg_1".into(),
         role: Role::User,
         content: vec![],
+        by: None,
     };
     vec![
+        CommandFinished {
+            command: "ls".into(),
+            output: String::new(),
+            how: "exit 0".into(),
+            by: None,
+        }
+        .into(),
         completed.into(),
         failed.into(),
         ConnectionLost {

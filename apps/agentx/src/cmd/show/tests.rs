@@ -23,6 +23,7 @@ fn said(text: &str, seq: u64) -> EnvironmentEvent {
         content: vec![ContentPart::text(text)],
         mode: InputMode::Queue,
         idempotency_key: None,
+        by: None,
     }
     .into()
 }

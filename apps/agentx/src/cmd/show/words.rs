@@ -2,7 +2,7 @@
 
 use agentx::types::{
     ActionKind, ApprovalDecision, AttemptFailed, ConfigChange, ContentPart, EffectOutcome, EnvironmentEvent,
-    Vocabulary as _,
+    OwnerId, Vocabulary as _,
 };
 
 use crate::render::clean::visible;
@@ -16,7 +16,9 @@ const MOST: usize = 400;
 pub(super) fn words(event: &EnvironmentEvent) -> String {
     use EnvironmentEvent as E;
     match event {
-        E::UserMessage(message) => format!("a person says: {}", text_in(&message.content)),
+        E::UserMessage(message) => {
+            format!("{} says: {}", who(message.by.as_ref()), text_in(&message.content))
+        }
         E::InterruptRequested(_) => "a person wants what runs to stop".into(),
         E::Approval(approval) => format!("a person decides about a call: {}", decision(approval.decision)),
         E::StreamStart(start) => begins(&visible(&start.model), start.attempt),
@@ -68,7 +70,12 @@ pub(super) fn words(event: &EnvironmentEvent) -> String {
             format!("a copy of {} from its event {} on", forked.parent, forked.at_seq)
         }
         E::JobEnded(ended) => format!("{} has ended: {}", visible(&ended.job), visible(&ended.how)),
-        E::CommandRan(ran) => format!("a person ran {} ({})", visible(&ran.command), visible(&ran.how)),
+        E::CommandRan(ran) => format!(
+            "{} ran {} ({})",
+            who(ran.by.as_ref()),
+            visible(&ran.command),
+            visible(&ran.how)
+        ),
         E::SessionTitled(titled) => format!("it is called: {}", short(&titled.title)),
         E::SessionClosed(closed) => format!("the session is over: {}", short(&closed.reason)),
         E::ConfigChanged(changed) => config(&changed.change),
@@ -78,6 +85,11 @@ pub(super) fn words(event: &EnvironmentEvent) -> String {
         E::ErrorOccurred(error) => format!("{}: {}", visible(&error.code), short(&error.message)),
         other => condensing(other),
     }
+}
+
+/// The owner of the session, or who else it was.
+fn who(by: Option<&OwnerId>) -> String {
+    by.map_or_else(|| "a person".to_owned(), |by| visible(by.as_str()))
 }
 
 fn begins(model: &str, attempt: u32) -> String {

@@ -114,6 +114,7 @@ impl MatchAgent {
             content,
             mode,
             idempotency_key: None,
+            by: task.message.by.clone(),
         };
         let to = to.clone();
         self.act(ActionBody::SendInput(SendInput { to, message }), step);

@@ -146,6 +146,7 @@ impl MatchAgent {
             message_id: MessageId::with_suffix(format_args!("nobody_{}", step.seq)),
             role: Role::Assistant,
             content: vec![ContentPart::text(NOBODY)],
+            by: None,
         };
         step.message(MessageOutput::Assistant {
             message: Arc::new(message),
