@@ -669,10 +669,6 @@ fn a_refused_longest_answer_says_how_long_it_may_be() {
             Some(12_288),
         ),
         (
-            "'max_tokens' or 'max_completion_tokens' is too large: 64000. This model's maximum context length is 64001 tokens and your request has 24235 input tokens (64000 > 64001 - 24235).",
-            Some(39_766),
-        ),
-        (
             "The maximum tokens you requested exceeds the model limit of 8192. Try again with a maximum tokens value that is lower than 8192.",
             Some(8_192),
         ),
@@ -947,6 +943,8 @@ fn what_is_asked_for_the_answer_is_no_part_of_the_prompt() {
     for message in [
         "This model's maximum context length is 8192 tokens. However, you requested 9992 tokens (1800 in the messages, 8192 in the completion). Please reduce the length of the messages or completion.",
         "This model's maximum context length is 8192 tokens. However, you requested 9992 tokens (1500 in the messages, 300 in the functions, and 8192 in the completion). Please reduce the length of the messages, functions, or completion.",
+        "'max_tokens' or 'max_completion_tokens' is too large: 8000. This model's maximum context length is 8192 tokens and your request has 1800 input tokens (8000 > 8192 - 1800).",
+        "input length and `max_tokens` exceed context limit: 1800 + 8000 > 8192, decrease input length or `max_tokens`",
         "This model's maximum context length is 8192 tokens. However, you requested 8192 output tokens and your prompt contains at least 1800 input tokens, for a total of at least 9992 tokens.",
     ] {
         let body = serde_json::json!({"error": {"message": message, "type": "BadRequestError", "code": 400}});

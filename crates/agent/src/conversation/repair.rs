@@ -146,8 +146,8 @@ impl Conversation {
     ) -> Option<RequestPart> {
         const IN_TURN: [RequestPart; 6] = [
             RequestPart::Thinking,
-            RequestPart::Extras,
             RequestPart::Blocks,
+            RequestPart::Extras,
             RequestPart::Roles,
             RequestPart::Media,
             RequestPart::ToolCalls,

@@ -53,8 +53,8 @@ impl Conversation {
         self.room(config).saturating_sub(fixed)
     }
 
-    /// Settings of the next call, with no longer answer than fits beside what is read: vLLM and others refuse a request whose longest answer
-    /// does not (<https://github.com/vllm-project/vllm/issues/42474>).
+    /// Settings of the next call, with no longer answer than fits beside what is read: vLLM (<https://github.com/vllm-project/vllm/issues/42474>)
+    /// and others refuse a request whose longest answer does not.
     pub(super) fn fitting(&mut self, config: &AgentConfig) -> ModelParams {
         let mut params = self.limited(&config.params);
         if let Some(longest) = self.longest_answer(config) {
@@ -76,13 +76,15 @@ impl Conversation {
         self.left_for_an_answer(config) >= least.max(LEAST_ANSWER)
     }
 
-    /// The longest answer that is asked for, where a limit is sent only because a person set one.
+    /// The longest answer that is asked for: the one that is wished for; Anthropic's API always wants a number.
     fn longest_answer(&self, config: &AgentConfig) -> Option<u64> {
         let model = &config.model;
-        if config.rules_version < SINCE_FITTING || model.api == Api::Anthropic {
+        if config.rules_version < SINCE_FITTING {
             return None;
         }
-        let longest = self.limited(&config.params).max_output_tokens?;
+        let wished = self.limited(&config.params).max_output_tokens;
+        let always = (model.api == Api::Anthropic).then_some(model.max_output_tokens);
+        let longest = wished.or(always)?;
         Some(longest.min(model.max_output_tokens).min(model.context_window / 2))
     }
 

@@ -79,7 +79,7 @@ fn blocks(session: &Session) -> usize {
 
 #[test]
 fn a_block_that_another_server_does_not_know_is_left_out_once_it_is_refused() {
-    for (part, refusals) in [(RequestPart::Blocks, 1), (RequestPart::Unknown, 4)] {
+    for (part, refusals) in [(RequestPart::Blocks, 1), (RequestPart::Unknown, 3)] {
         let mut session = Session::started(|config| {
             keeping(config);
             config.rules_version = RULES_VERSION;

@@ -2,11 +2,9 @@
 //!
 //! Sources of the words: Anthropic ("max_tokens: 128000 > 64000, which is the maximum allowed number of output tokens"), OpenAI
 //! ("max_tokens is too large: 32000. This model supports at most 16384 completion tokens",
-//! <https://github.com/ChatGPTNextWeb/NextChat/issues/3195>), Groq ("`max_tokens` must be less than or
-//! equal to `8192`"), DeepSeek and DashScope ("the valid range of max_tokens is [1, 8192]", "Range of max_tokens should be [1, 8192]"),
-//! Volcano ("expected a value <= 12288", <https://github.com/Gitlawb/openclaude/issues/331>), vLLM ("'max_tokens' … is too large: 64000. This
-//! model's maximum context length is 64001 tokens and your request has 24235 input tokens",
-//! <https://github.com/claude-code-best/claude-code/issues/272>), Bedrock ("The maximum tokens you requested exceeds the model limit of 8192").
+//! <https://github.com/ChatGPTNextWeb/NextChat/issues/3195>), Groq ("`max_tokens` must be less than or equal to `8192`"), DeepSeek and DashScope ("the valid range of max_tokens is [1, 8192]", "Range of max_tokens should be [1, 8192]"),
+//! Volcano ("expected a value <= 12288", <https://github.com/Gitlawb/openclaude/issues/331>), Bedrock ("The maximum tokens you requested
+//! exceeds the model limit of 8192"). Servers that count the answer into the window say how much was read: see [`super::overflow`].
 
 use super::ErrorCode;
 use super::overflow::number_after;
@@ -42,9 +40,7 @@ pub(super) fn allowed(code: ErrorCode, message: &str) -> Option<u64> {
         return None;
     }
     let after = |phrase: &str| number_after(&message, phrase);
-    let beside = || Some(after("context length is ")?.saturating_sub(after("request has ").unwrap_or(0)));
     let below = || after("must be less than ").map(|number| number - 1);
-    let beside = beside();
     let named = || {
         [
             "at most ",
@@ -59,5 +55,5 @@ pub(super) fn allowed(code: ErrorCode, message: &str) -> Option<u64> {
         .iter()
         .find_map(|phrase| after(phrase))
     };
-    beside.or_else(named).or_else(below).filter(|tokens| *tokens > 0)
+    named().or_else(below).filter(|tokens| *tokens > 0)
 }

@@ -7,7 +7,9 @@
 //! length of the messages"), Mistral ("too large for model with M maximum context length"), Moonshot ("exceeded model token limit: M"),
 //! Volcano ("Input length N exceeds the maximum length M"), llama.cpp (`exceed_context_size_error` with `n_ctx` and `n_prompt_tokens`,
 //! tools/server/server-context.cpp), Ollama ("prompt too long; exceeded max context length by N tokens", server/routes.go), LM Studio
-//! ("greater than the context length"), vLLM ("maximum context length", "maximum model length of M"), DashScope ("Range of input length
+//! ("greater than the context length"), vLLM ("maximum context length", "maximum model length of M"; of the answer that is asked for
+//! "'max_tokens' … is too large: 64000. This model's maximum context length is 64001 tokens and your request has 24235 input tokens",
+//! <https://github.com/claude-code-best/claude-code/issues/272>), DashScope ("Range of input length
 //! should be [1, M]", <https://github.com/QwenLM/qwen-code/issues/98>), text-generation-inference ("`inputs` tokens + `max_new_tokens`
 //! must be <= M", <https://github.com/huggingface/text-generation-inference/issues/2749>), Poolside on OpenRouter ("exceeds the maximum
 //! allowed input length of M tokens"), TensorRT-LLM (`max_num_tokens`), TabbyAPI (`max_seq_len`).
@@ -19,7 +21,7 @@
 use agentx_types::Overflow;
 use serde_json::{Map, Value};
 
-use super::{Extracted, longest};
+use super::Extracted;
 
 /// Types and codes.
 const CODES: &[&str] = &[
@@ -108,10 +110,6 @@ pub(super) fn is_one(status: Option<u16>, said: &Extracted, message: &str) -> bo
     {
         return true;
     }
-    if longest::is_one(message) && message.contains("too large") && message.contains("input tokens") {
-        // vLLM counts what it reads and what it may write together: a shorter answer fits.
-        return false;
-    }
     let has = |pieces: &[&str]| pieces.iter().any(|piece| message.contains(piece));
     let says_so = has(PHRASES) || has(TOO_MANY) || said.words.iter().any(|word| word == "too_many_tokens");
     says_so && status != Some(429) && !has(LATER) && !has(OTHER_LENGTHS)
@@ -139,6 +137,8 @@ pub(super) fn read(said: &Extracted) -> Overflow {
         "maximum length ",
         "tokens allowed (",
         "tokens > ",
+        // Anthropic's: "input length and `max_tokens` exceed context limit: 188240 + 21333 > 200000".
+        " > ",
         "exceeds the limit of ",
         "range of input length should be [1, ",
         "maximum allowed input length of ",
@@ -154,6 +154,8 @@ pub(super) fn read(said: &Extracted) -> Overflow {
         "token count (",
         "token count of ",
         "request contains ",
+        "request has ",
+        "exceed context limit: ",
         "prompt contains ",
         "prompt contains at least ",
         "input length ",
