@@ -30,7 +30,7 @@ struct Rule {
 ///   (<https://www.alibabacloud.com/help/en/model-studio/error-code>).
 ///
 /// What a filter refuses says so whatever the status: OpenRouter's moderation and guardrails are a 403
-/// (<https://openrouter.ai/docs/api-reference/errors>), OpenAI's `cyber_policy` a 400.
+/// (<https://openrouter.ai/docs/api/reference/errors-and-debugging>), OpenAI's `cyber_policy` a 400.
 const BEFORE_STATUS: &[Rule] = &[FILTERED, OUT_OF_MONEY];
 
 const FILTERED: Rule = Rule {

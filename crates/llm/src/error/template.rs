@@ -38,7 +38,7 @@ const NO_PICTURES: &[&str] = &[
 
 /// Servers and models that take no tools, in lower case: Ollama ("registry.ollama.ai/library/gemma3:4b does not support tools",
 /// <https://github.com/ollama/ollama/issues/11131>), vLLM ("\"auto\" tool choice requires --enable-auto-tool-choice and
-/// --tool-call-parser to be set", <https://docs.vllm.ai/en/latest/features/tool_calling.html>), OpenRouter ("No endpoints found that
+/// --tool-call-parser to be set", <https://docs.vllm.ai/en/latest/features/tool_calling/>), OpenRouter ("No endpoints found that
 /// support tool use").
 const NO_TOOLS: &[&str] = &[
     "does not support tools",
