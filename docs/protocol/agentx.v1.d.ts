@@ -1025,7 +1025,7 @@ export interface AgentConfig {
 /** Which machine drives the agent. */
 export type AgentKind = "react" | "match";
 
-/** A catalog entry, resolved: all that shapes a request to this model, without any secret or address. */
+/** A catalog entry, resolved: all that shapes a request to this model. It holds no secret, and no address that is connected to. */
 export interface ModelSpec {
   /** The id that the API expects. */
   id: string;
@@ -1041,6 +1041,11 @@ export interface ModelSpec {
   prices?: Prices;
   /** What it takes beside text; `None` where nobody knows. */
   input?: InputMedium[] | null;
+  /**
+   * The origin (`scheme://host[:port]`) of the server that is asked, where that is not the provider's own. It is never connected
+   * to: a request is refused where the provider is at another address by then.
+   */
+  server?: string | null;
 }
 
 /** Which wire protocol a model is spoken to in. */

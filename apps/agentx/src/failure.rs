@@ -12,6 +12,7 @@ pub(crate) fn exit_of(code: &str) -> Exit {
         | "bad_response" | "stream_broken" | "connection_failed" | "connection_lost" | "tls"
         | "redirected" => Exit::Provider,
         "disk_full" | "storage" => Exit::Storage,
+        "other_server" => Exit::Usage,
         _ => Exit::Failed,
     }
 }
@@ -42,6 +43,7 @@ pub(crate) fn hint_in_chat(exit: Exit, code: &str) -> Option<String> {
         exit => match remedy(exit, code)? {
             KEY => format!("{KEY}; then leave, and go on with `agentx resume --last`: a running chat keeps the key it started with"),
             KEPT => "Nothing is lost. `/retry` asks again when the cause is gone.".into(),
+            MODEL => format!("`/model NAME` asks another model (`/model` lists them); {MODEL}"),
             remedy if asks_otherwise(code) => remedy.into(),
             remedy => format!("{remedy}; then `/retry` asks again"),
         },
@@ -51,27 +53,38 @@ pub(crate) fn hint_in_chat(exit: Exit, code: &str) -> Option<String> {
 
 /// Whether the same question would fail again.
 fn asks_otherwise(code: &str) -> bool {
-    code == "content_filter"
+    matches!(code, "content_filter" | "other_server")
 }
 
 /// What is said where a key is missing or refused.
 const KEY: &str = "check the key that `agentx config show` names";
+/// What is said where the server does not know the model, or the address.
+const MODEL: &str = "check the model (`agentx models`) and the address (`agentx config show`)";
+/// What is said where something answers that does not speak the API of a model.
+const ADDRESS: &str = "check that a model server is at the address that `agentx config show` names";
 /// What is said where the cause is not known well enough to name a remedy.
 const KEPT: &str = "what was said so far is kept";
 
 fn remedy(exit: Exit, code: &str) -> Option<&'static str> {
     Some(match (exit, code) {
+        (Exit::Credentials, "forbidden") => {
+            "choose another model, or see to the rights of the key (`agentx config show` names it)"
+        }
         (Exit::Credentials, "billing") => "see to the account at the provider",
         (Exit::Credentials, _) => KEY,
         (_, "connection_failed" | "tls" | "redirected") => {
             "check that the server runs at the address that `agentx config show` names"
         }
-        (_, "not_found") => "check the model (`agentx models`) and the address (`agentx config show`)",
+        (_, "not_found") => MODEL,
+        (_, "bad_response") => ADDRESS,
         (_, "context_window" | "too_large") => "choose a model with a larger window, or begin a new session",
         (_, "content_filter") => {
             "what was declined is left out from here on; put it in other words, or go further back (/rewind, `agentx rewind`)"
         }
         (_, "rate_limited" | "overloaded" | "server_error" | "timeout" | "conflict") => "wait a little",
+        (_, "other_server") => {
+            "set the address again (`agentx config show`), or name the model to go on where it is now: --model NAME, in a chat /model NAME"
+        }
         (_, "disk_full") => "free some space",
         (_, "storage_locked") => "end what holds it, such as a database tool or a backup",
         (Exit::Provider, _) => KEPT,

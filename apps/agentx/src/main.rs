@@ -24,6 +24,7 @@ mod link;
 mod logging;
 mod new_agent;
 mod other_programs;
+mod other_server;
 mod output;
 mod picker;
 mod render;

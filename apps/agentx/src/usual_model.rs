@@ -7,6 +7,7 @@ use agentx::types::{Api, ModelSpec};
 use crate::console::Console;
 use crate::error::CliError;
 use crate::exit::Exit;
+use crate::other_server;
 use crate::render::clean::visible;
 use crate::start::is_demo;
 
@@ -235,12 +236,16 @@ pub(crate) fn note_of_demo(settings: &Settings, model: &ModelSpec) -> Option<&'s
     )
 }
 
-/// A note for a session that is resumed: the demo answers in it although a model has been connected since, or its model lacks a key.
+/// A note for a session that is resumed: the demo answers in it although a model has been connected since, or its model was asked at
+/// another server, or lacks a key.
 pub(crate) fn note_of_session(settings: &Settings, model: &ModelSpec) -> Option<String> {
     const OTHER: &str = "`/model` lists what can be asked, `/model NAME` asks another from here on";
     if model.api == Api::Scripted {
         let is_wanted = is_demo(&settings.model_or_default().value) || !settings.scripted_answers.is_empty();
         return (!is_wanted).then(|| format!("note: the offline demo answers in this session; {OTHER}\n"));
+    }
+    if let Some(moved) = other_server::moved(settings, model) {
+        return Some(moved.note());
     }
     let variable = settings.provider(&model.provider)?.missing_variable()?;
     let id = visible(&model.id);

@@ -24,6 +24,7 @@ pub fn config() -> AgentConfig {
                 cache_write: 1_250,
                 long: None,
             },
+            server: None,
         },
         params: ModelParams::default(),
         system_prompt: "You are a fixture.".into(),

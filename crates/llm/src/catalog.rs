@@ -6,6 +6,7 @@
 
 mod config;
 mod nearest;
+mod server;
 mod unknown;
 
 use agentx_types::{Api, ModelSpec, Prices};
@@ -15,6 +16,7 @@ use crate::anthropic;
 use crate::request::WireOptions;
 pub use config::{CatalogConfig, LongPricesConfig, ModelConfig, PricesConfig, ProviderConfig};
 pub use nearest::nearest;
+pub use server::origin;
 pub use unknown::tools_need_responses;
 
 /// Who serves models.
@@ -28,6 +30,8 @@ pub struct ProviderEntry {
     pub api: Api,
     /// Where it is, without the path of the API.
     pub base_url: String,
+    /// Its own address, whatever `base_url` became; `None` of one that a person added.
+    pub own_url: Option<String>,
     /// The environment variable that overrides `base_url`: every built-in provider has one, `NAME_BASE_URL`.
     pub base_url_env: Option<String>,
     /// The environment variable that holds the key, if there is one.
@@ -136,9 +140,10 @@ impl Catalog {
             .expect("the embedded catalog is complete");
         let mut catalog = Self { own: 0, ..catalog };
         for provider in &mut catalog.providers {
-            provider.base_url_env = Some(base_url_variable(&provider.name));
+            provider.base_url_env = Some(server::base_url_variable(&provider.name));
+            provider.own_url = Some(provider.base_url.clone());
         }
-        catalog
+        catalog.with_servers()
     }
 
     /// This catalog with what the configuration adds and overrides.
@@ -167,7 +172,7 @@ impl Catalog {
             self.own = self.own.max(place + 1);
             self.models.insert(place, entry);
         }
-        Ok(self)
+        Ok(self.with_servers())
     }
 
     /// This catalog with a provider at another address, as a person or the environment gave it. OpenAI's protocol at another
@@ -185,7 +190,7 @@ impl Catalog {
                 entry.wire = WireOptions::default();
             }
         }
-        Ok(self)
+        Ok(self.with_servers())
     }
 
     /// All models: configured ones first, then the others in the order of the catalog.
@@ -304,11 +309,6 @@ impl Catalog {
     }
 }
 
-/// The variable that holds a built-in provider's address, as vendors' own programs call theirs: `GROQ_BASE_URL`.
-fn base_url_variable(provider: &str) -> String {
-    format!("{}_BASE_URL", provider.to_ascii_uppercase().replace('-', "_"))
-}
-
 /// Whether `name` is the `id` with a day behind it: `gpt-5.4-2026-03-05`, `claude-opus-4-5-20251101`.
 fn is_dated(id: &str, name: &str) -> bool {
     let Some(day) = name.strip_prefix(id).and_then(|rest| rest.strip_prefix('-')) else {
@@ -389,6 +389,7 @@ impl ProviderEntry {
             max_output_tokens: self.max_output_tokens,
             prices: Prices::default(),
             input: None,
+            server: self.other_server(),
         }
     }
 }

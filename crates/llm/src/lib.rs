@@ -39,7 +39,7 @@ pub mod sse;
 mod stream;
 
 pub use accumulate::{Accumulated, Accumulator};
-pub use catalog::{AuthStyle, Catalog, CatalogError, ProviderEntry, tools_need_responses};
+pub use catalog::{AuthStyle, Catalog, CatalogError, ProviderEntry, origin, tools_need_responses};
 pub use error::{ErrorCode, ModelError, decode_error};
 pub use request::{BlobSource, NoBlobs, WireOptions, build, header};
 pub use stream::{StreamContext, StreamDecoder, StreamError, decode_body};

@@ -207,6 +207,7 @@ fn scripted_model() -> ModelInfo {
         max_output_tokens: 8_192,
         prices: Prices::default(),
         input: None,
+        server: None,
     };
     ModelInfo {
         spec,

@@ -15,7 +15,7 @@ pub enum LogError {
     #[error("session {0} exists already")]
     Exists(SessionId),
     /// Another process writes this session.
-    #[error("session {session} is written by process {process}")]
+    #[error("session {session} is open in another AgentX (process {process})")]
     Busy {
         /// Which session.
         session: SessionId,

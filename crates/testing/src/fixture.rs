@@ -38,6 +38,7 @@ pub fn model(api: Api) -> ModelSpec {
             cache_write: 0,
             long: None,
         },
+        server: None,
     }
 }
 

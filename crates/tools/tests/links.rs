@@ -46,6 +46,7 @@ fn guarded(
             max_output_tokens: 1000,
             input: None,
             prices: Prices::default(),
+            server: None,
         },
         params: ModelParams::default(),
         system_prompt: "".into(),

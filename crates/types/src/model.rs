@@ -32,7 +32,7 @@ impl Api {
     }
 }
 
-/// A catalog entry, resolved: all that shapes a request to this model, without any secret or address.
+/// A catalog entry, resolved: all that shapes a request to this model. It holds no secret, and no address that is connected to.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ModelSpec {
@@ -52,6 +52,10 @@ pub struct ModelSpec {
     /// What it takes beside text; `None` where nobody knows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input: Option<Vec<InputMedium>>,
+    /// The origin (`scheme://host[:port]`) of the server that is asked, where that is not the provider's own. It is never connected
+    /// to: a request is refused where the provider is at another address by then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server: Option<String>,
 }
 
 impl ModelSpec {

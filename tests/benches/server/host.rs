@@ -126,6 +126,7 @@ pub(crate) fn agent(settings: &Settings) -> AgentConfig {
         max_output_tokens: 1_000_000,
         input: None,
         prices: Prices::default(),
+        server: None,
     };
     settings.agent(model, tools().specs().to_vec())
 }

@@ -3,7 +3,7 @@
 use agentx::config::{FolderTrust, Origin, Sourced};
 use agentx::runtime::{SessionQuery, SessionState, takes_no_pictures};
 use agentx::types::wire::WheelWish;
-use agentx::types::{ApprovalMode, ConfigChange};
+use agentx::types::{AgentConfig, ApprovalMode, ConfigChange};
 
 use super::slash::{self, Slash, Wish};
 use super::{Chat, Seat};
@@ -13,10 +13,15 @@ use crate::new_agent::NewAgent;
 use crate::render::clean::visible;
 use crate::render::table::table;
 use crate::render::units;
-use crate::{seat, usual_model};
+use crate::{other_server, seat, usual_model};
 
 /// What is said of a window that nobody knows.
-const ASSUMED: &str = "; its size is assumed, `models.NAME.context_window` sets it";
+fn assumed(model: &str) -> String {
+    format!(
+        "; its size is assumed, `models.{}.context_window` sets it",
+        visible(model)
+    )
+}
 
 /// How many sessions `/sessions` lists.
 const LISTED_SESSIONS: usize = 10;
@@ -67,6 +72,21 @@ impl Chat<'_> {
             Seat::Open { session, .. } => Ok(Some(session.state().await?)),
             Seat::New(_) => Ok(None),
         }
+    }
+
+    /// Whether the session was asked at another server than its model's provider is at now. Then the words are in the line again, and
+    /// why is said.
+    pub(super) async fn is_kept_from_other_server(&mut self, text: &str) -> bool {
+        let model = match self.state().await {
+            Ok(Some(state)) if self.place.remote().is_none() => state.config.model,
+            _ => return false,
+        };
+        let Some(moved) = other_server::moved(self.settings, &model) else {
+            return false;
+        };
+        self.editor.bring_back(&[text.to_owned()]);
+        self.complain(&moved.in_chat());
+        true
     }
 
     async fn list_models(&mut self) -> Result<String, CliError> {
@@ -162,7 +182,28 @@ impl Chat<'_> {
             return Ok(mode_sentence(mode).to_owned());
         };
         self.change(ConfigChange::Approval(mode)).await?;
-        Ok(format!("from now on {}", mode_sentence(mode)))
+        let said = format!("from now on {}", mode_sentence(mode));
+        Ok(match self.is_read_only() {
+            true => {
+                format!("{said}; this folder is read only, so changes and commands are refused all the same")
+            }
+            false => said,
+        })
+    }
+
+    /// Whether changes and commands are refused whoever decides.
+    fn is_read_only(&self) -> bool {
+        self.place.remote().is_none() && self.settings.folder.trust == FolderTrust::ReadOnly
+    }
+
+    /// Who decides about calls that no rule decides, for `/status`.
+    fn mode_words(&self, config: &AgentConfig) -> &'static str {
+        match config.approval {
+            _ if self.is_read_only() => "changes and commands are refused (read-only folder)",
+            ApprovalMode::Ask => "you are asked",
+            ApprovalMode::Auto => "calls run without asking",
+            ApprovalMode::Deny => "what no rule allows is refused",
+        }
     }
 
     /// How far the folder is trusted, for `/status`, where that keeps something back.
@@ -190,8 +231,12 @@ impl Chat<'_> {
                     visible(&state.config.workspace),
                     units::count(state.context_tokens),
                     units::window(model.context_window, is_assumed),
-                    if is_assumed { ASSUMED } else { "" },
-                    mode_words(state.config.approval),
+                    if is_assumed {
+                        assumed(&model.id)
+                    } else {
+                        String::new()
+                    },
+                    self.mode_words(&state.config),
                     units::counted(state.queued.len(), "message"),
                     self.trust(),
                 ))
@@ -201,7 +246,7 @@ impl Chat<'_> {
                 visible(&config.model.id),
                 visible(&config.model.provider),
                 visible(&config.workspace),
-                mode_words(config.approval),
+                self.mode_words(config),
                 self.trust(),
             )),
             (Seat::Open { .. }, None) => Ok(String::new()),
@@ -276,14 +321,6 @@ impl Chat<'_> {
         let shown = visible(&title);
         self.session().await?.rename(title).await?;
         Ok(format!("this session is called {shown:?} now"))
-    }
-}
-
-fn mode_words(mode: ApprovalMode) -> &'static str {
-    match mode {
-        ApprovalMode::Ask => "you are asked",
-        ApprovalMode::Auto => "calls run without asking",
-        ApprovalMode::Deny => "what no rule allows is refused",
     }
 }
 

@@ -213,6 +213,11 @@ impl Jobs {
         ))
     }
 
+    /// The person goes on: before they leave after all, they are warned again.
+    pub(crate) fn warn_again(&mut self) {
+        self.warned = false;
+    }
+
     /// What is said after the chat has left.
     pub(crate) fn ended_with_the_chat(&self, is_here: bool) -> Option<String> {
         were_ended(self.that_end(is_here)).map(|told| told + "\n")
@@ -306,6 +311,11 @@ mod tests {
             "2 jobs are still running: npm run dev, cargo watch; leave again to end them"
         );
         assert_eq!(jobs.warning(true), None, "the second time it leaves");
+        jobs.warn_again();
+        assert!(
+            jobs.warning(true).is_some() && jobs.warning(true).is_none(),
+            "another message came between"
+        );
         let ended = JobFinished {
             job: "job_1".into(),
             command: "npm run dev".into(),

@@ -183,12 +183,13 @@ impl Chat<'_> {
             self.send_held().await;
             return Ok(Flow::On);
         }
-        if is_exit(line) {
+        let command = slash::parse(line);
+        if is_exit(line) || command == Some(Ok(Slash::Quit)) {
             return Ok(self.leave());
         }
+        self.jobs.warn_again();
         self.editor.remember(line);
-        match slash::parse(line) {
-            Some(Ok(Slash::Quit)) => Ok(self.leave()),
+        match command {
             Some(command) => {
                 self.echo(line);
                 match command {
@@ -215,6 +216,9 @@ impl Chat<'_> {
     async fn say(&mut self, text: &str) -> Result<Flow, CliError> {
         if let Err(error) = self.find_again().await {
             self.not_sent(text, Vec::new(), error)?;
+            return Ok(Flow::On);
+        }
+        if self.is_kept_from_other_server(text).await {
             return Ok(Flow::On);
         }
         let mut content = match self.attached(text).await {

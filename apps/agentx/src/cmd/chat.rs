@@ -26,6 +26,7 @@ use crate::exit::Exit;
 use crate::folder::{self, Answer};
 use crate::logging;
 use crate::new_agent::NewAgent;
+use crate::other_server;
 use crate::picker::{self, Picked};
 use crate::render::conversation;
 use crate::render::result::ASKS_NOBODY;
@@ -194,9 +195,10 @@ async fn resumed(
 ) -> Result<Arc<dyn Session>, CliError> {
     let there = place.runtime().info(&id).await?.last_seq;
     let session = seat::resume(place, settings, agent, id, fork).await?;
-    if let Some(note) = seat::note_of_approval(place, session.as_ref(), there).await {
-        console.say(&note);
-    }
+    let of_server = other_server::record(place, settings, session.as_ref()).await;
+    let of_approval = seat::note_of_approval(place, session.as_ref(), there).await;
+    let notes = [of_server, of_approval];
+    notes.into_iter().flatten().for_each(|note| console.say(&note));
     Ok(session)
 }
 
@@ -206,7 +208,7 @@ fn what_differs(place: &Place, settings: &Settings, approval: ApprovalMode, cons
     let is_read_only = place.remote().is_none() && settings.folder.trust == FolderTrust::ReadOnly;
     let words = match approval {
         _ if is_read_only => {
-            "this folder is read only: nothing is changed or run; `agentx config trust` changes that"
+            "this folder is read only: the agent changes and runs nothing; `agentx config trust` changes that"
                 .to_owned()
         }
         ApprovalMode::Auto => format!("{ASKS_NOBODY}; `/approve-mode ask` changes that"),

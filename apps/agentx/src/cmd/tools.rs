@@ -182,6 +182,7 @@ fn no_model() -> ModelSpec {
         max_output_tokens: 0,
         input: None,
         prices: Prices::default(),
+        server: None,
     }
 }
 

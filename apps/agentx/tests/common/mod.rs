@@ -120,6 +120,17 @@ impl Sandbox {
         self.ran(args, self.command(args).output().unwrap())
     }
 
+    /// With these variables besides, and this input.
+    pub(crate) fn run_where(&self, env: &[(&str, String)], args: &[&str], input: &str) -> Ran {
+        let mut command = self.command(args);
+        command.env_remove("AGENTX_MODEL");
+        let variables = env.iter().map(|(name, value)| (name, value));
+        let mut child = command.envs(variables).stdin(Stdio::piped()).spawn().unwrap();
+        // A program that does not want its input may have closed it.
+        let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
+        self.ran(args, child.wait_with_output().unwrap())
+    }
+
     pub(crate) fn run_with_input(&self, args: &[&str], input: &str) -> Ran {
         let mut child = self.command(args).stdin(Stdio::piped()).spawn().unwrap();
         // A program that does not want its input may have closed it.

@@ -3,6 +3,7 @@
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
+use std::sync::{Arc, Mutex};
 
 /// Answers every request with this status and this JSON; returns the address.
 pub(crate) fn answering(status: &'static str, body: impl Into<String>) -> String {
@@ -11,6 +12,18 @@ pub(crate) fn answering(status: &'static str, body: impl Into<String>) -> String
         let head = format!("HTTP/1.1 {status}\r\ncontent-type: application/json\r\nconnection: close\r\n");
         let _ = write!(stream, "{head}content-length: {}\r\n\r\n{body}", body.len());
     })
+}
+
+/// Answers every request with these events of a stream; returns the address, and the bodies that were sent there, as they come.
+pub(crate) fn recording(answer: &'static str) -> (String, Arc<Mutex<Vec<String>>>) {
+    let bodies = Arc::new(Mutex::new(Vec::new()));
+    let kept = bodies.clone();
+    let address = serving_bodies(move |stream, body| {
+        kept.lock().unwrap().push(body);
+        let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n";
+        let _ = write!(stream, "{head}content-length: {}\r\n\r\n{answer}", answer.len());
+    });
+    (address, bodies)
 }
 
 /// Answers with these events of a stream, one text to each request, the last one to all that follow. A text that does not end with
@@ -31,6 +44,10 @@ pub(crate) fn streaming(answers: &[&str]) -> String {
 
 /// Has this answer each request, on a port of this machine; returns the address.
 fn serving(mut answer: impl FnMut(&mut TcpStream) + Send + 'static) -> String {
+    serving_bodies(move |stream, _| answer(stream))
+}
+
+fn serving_bodies(mut answer: impl FnMut(&mut TcpStream, String) + Send + 'static) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = format!("http://{}", listener.local_addr().unwrap());
     std::thread::spawn(move || {
@@ -44,8 +61,9 @@ fn serving(mut answer: impl FnMut(&mut TcpStream) + Send + 'static) -> String {
                 }
                 line.clear();
             }
-            let _ = reader.read_exact(&mut vec![0; length]);
-            answer(&mut stream);
+            let mut body = vec![0; length];
+            let _ = reader.read_exact(&mut body);
+            answer(&mut stream, String::from_utf8_lossy(&body).into_owned());
         }
     });
     address

@@ -23,6 +23,7 @@ mod misnamed;
 mod mistakes;
 mod only_a_person;
 mod other_programs;
+mod other_server;
 mod own_commands;
 mod own_server;
 mod picker;

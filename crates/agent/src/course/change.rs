@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use agentx_types::{AgentConfig, ConfigChange, Guard, Limits, Rule, RuleEffect, ServerRules};
+use agentx_types::{AgentConfig, ConfigChange, Guard, Limits, ModelSpec, Rule, RuleEffect, ServerRules};
 
 use super::{Course, Step};
 
@@ -105,10 +105,32 @@ pub(crate) fn made_by(maker: &AgentConfig, config: &AgentConfig) -> AgentConfig 
     config
 }
 
+/// A person names a model, and with it the server that they mean: whatever else is asked of its provider is asked there too.
+fn ask_at(config: &mut AgentConfig, named: &ModelSpec) {
+    let summaries = config
+        .condensing
+        .as_deref_mut()
+        .and_then(|condensing| condensing.model.as_deref_mut());
+    let models = [Some(&mut config.model), summaries];
+    for model in models
+        .into_iter()
+        .flatten()
+        .filter(|model| model.provider == named.provider)
+    {
+        model.server.clone_from(&named.server);
+    }
+    for child in below(config) {
+        ask_at(child, named);
+    }
+}
+
 /// Puts a change into effect.
 pub fn apply(config: &mut AgentConfig, change: &ConfigChange) {
     match change.clone() {
-        ConfigChange::Model(model) => config.model = *model,
+        ConfigChange::Model(model) => {
+            ask_at(config, &model);
+            config.model = *model;
+        }
         ConfigChange::Params(params) => config.params = params,
         ConfigChange::Limits(limits) => {
             let before = config.limits;
@@ -131,7 +153,7 @@ pub fn apply(config: &mut AgentConfig, change: &ConfigChange) {
 
 #[cfg(test)]
 mod tests {
-    use agentx_types::ApprovalMode;
+    use agentx_types::{ApprovalMode, Condensing};
 
     use super::*;
     use crate::fixtures;
@@ -144,6 +166,41 @@ mod tests {
             path: None,
             workspace: None,
         }
+    }
+
+    #[test]
+    fn whatever_is_asked_of_a_provider_is_asked_where_the_person_named_a_model_of_it() {
+        let at = |provider: &str, server: &str| ModelSpec {
+            provider: provider.into(),
+            server: Some(server.into()),
+            ..fixtures::config().model
+        };
+        let mut config = AgentConfig {
+            model: at("mine", "http://old"),
+            condensing: Some(Box::new(Condensing {
+                model: Some(Box::new(at("mine", "http://old"))),
+                ..Condensing::default()
+            })),
+            ..fixtures::config()
+        };
+        let mut child = config.clone();
+        child.model = at("other", "http://old");
+        config.agents = vec![child];
+        apply(
+            &mut config,
+            &ConfigChange::Model(Box::new(at("mine", "http://new"))),
+        );
+        let summaries = |config: &AgentConfig| {
+            let model = config
+                .condensing
+                .as_ref()
+                .and_then(|condensing| condensing.model.clone());
+            model.and_then(|model| model.server)
+        };
+        let (old, new) = (Some("http://old".to_owned()), Some("http://new".to_owned()));
+        let child = &config.agents[0];
+        assert_eq!((&config.model.server, &child.model.server), (&new, &old));
+        assert_eq!((summaries(&config), summaries(child)), (new.clone(), new));
     }
 
     #[test]

@@ -160,6 +160,7 @@ impl ProviderConfig {
             title: name.to_owned(),
             api,
             base_url,
+            own_url: None,
             base_url_env: None,
             key_env: None,
             token_env: None,

@@ -77,6 +77,12 @@ impl Call {
 
     /// The HTTP request, the same for each attempt.
     async fn prepare(&self, endpoint: &Endpoint) -> Result<Request, Failure> {
+        if let Some(message) = endpoint.is_other_server(&self.request.model) {
+            return Err(Failure {
+                code: "other_server",
+                ..Failure::setup(message)
+            });
+        }
         if let Some(message) = endpoint.missing_key() {
             return Err(Failure {
                 code: "missing_key",

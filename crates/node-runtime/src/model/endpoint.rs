@@ -4,8 +4,8 @@
 use std::net::IpAddr;
 
 use agentx_config::Secret;
-use agentx_llm::{AuthStyle, Catalog, ProviderEntry, tools_need_responses};
-use agentx_types::ModelRequest;
+use agentx_llm::{AuthStyle, Catalog, ProviderEntry, origin, tools_need_responses};
+use agentx_types::{ModelRequest, ModelSpec};
 use reqwest::Url;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 
@@ -21,6 +21,8 @@ const MIN_SECRET_CHARS: usize = 6;
 pub struct Endpoint {
     provider: ProviderEntry,
     url: Result<Url, String>,
+    /// As sessions record it.
+    origin: Option<String>,
     key: Option<Secret>,
     headers: Vec<(String, Secret)>,
 }
@@ -45,6 +47,7 @@ impl Endpoint {
         Self {
             provider: provider.clone(),
             url,
+            origin: origin(base_url.unwrap_or(&provider.base_url)),
             key,
             headers: Vec::new(),
         }
@@ -119,6 +122,19 @@ impl Endpoint {
     pub(super) fn refuses(&self, request: &ModelRequest) -> Option<String> {
         let is_openais = self.url().and_then(Url::host_str) == Some("api.openai.com");
         is_openais.then(|| tools_need_responses(request)).flatten()
+    }
+
+    /// Why nothing may be sent here: the conversation was asked at another server so far.
+    pub(super) fn is_other_server(&self, model: &ModelSpec) -> Option<String> {
+        let asked_at = model.server.as_ref()?;
+        if self.origin.as_ref() == Some(asked_at) {
+            return None;
+        }
+        let now = self.origin.as_deref().unwrap_or("no known address");
+        Some(format!(
+            "{} was asked at {asked_at} in this session and is at {now} now: nothing was sent",
+            self.provider.name
+        ))
     }
 
     /// The address of the provider's API.

@@ -114,6 +114,29 @@ async fn pictures_come_from_the_blob_store() {
 }
 
 #[tokio::test]
+async fn nothing_is_sent_to_another_server_than_the_one_that_was_asked_so_far() {
+    let server = TestServer::start([Reply::stream().then(wire::anthropic_text(&["hello"]))]).await;
+    let caller = Caller::at(&server.url());
+    let asked_at = async |origin: &str| {
+        let mut request = caller.request();
+        request.model.server = Some(origin.to_owned());
+        perform(&caller.effector, fixture::call(request)).await
+    };
+    for elsewhere in ["http://localhost:1", "https://api.anthropic.com", ""] {
+        let said = asked_at(elsewhere).await;
+        assert_eq!(story(&said), ["error other_server"], "{elsewhere}");
+        let message = message(&said);
+        assert!(
+            message.contains(elsewhere) && message.contains(&server.url()),
+            "{message}"
+        );
+    }
+    assert_eq!(server.requests().len(), 0);
+    let said = asked_at(&server.url()).await;
+    assert_eq!(story(&said), answered(1));
+}
+
+#[tokio::test]
 async fn what_cannot_be_tried_is_said_at_once() {
     let unknown = Caller::with("http://localhost:1", Api::Anthropic, |parts| {
         parts.endpoints.clear()

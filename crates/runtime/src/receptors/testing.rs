@@ -62,6 +62,7 @@ pub(super) fn config() -> AgentConfig {
             max_output_tokens: 100,
             input: None,
             prices: Prices::default(),
+            server: None,
         },
         params: ModelParams::default(),
         system_prompt: Arc::from(""),

@@ -389,6 +389,10 @@ fn files() -> Vec<EnvironmentEvent> {
 fn every_change() -> Vec<EnvironmentEvent> {
     let changes = [
         ConfigChange::Model(Box::new(model())),
+        ConfigChange::Model(Box::new(ModelSpec {
+            server: Some("http://127.0.0.1:8080".into()),
+            ..model()
+        })),
         ConfigChange::Params(params()),
         ConfigChange::Limits(limits()),
         ConfigChange::Approval(ApprovalMode::Auto),

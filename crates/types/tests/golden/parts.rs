@@ -160,6 +160,7 @@ pub(crate) fn model() -> ModelSpec {
                 cache_write: 7_500,
             }),
         },
+        server: None,
     }
 }
 

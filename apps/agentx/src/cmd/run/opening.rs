@@ -10,7 +10,7 @@ use crate::args::{AgentArgs, Global, RunArgs};
 use crate::compose::Place;
 use crate::console::Console;
 use crate::error::CliError;
-use crate::{seat, start, usual_model};
+use crate::{other_server, seat, start, usual_model};
 
 /// `--yes` ends with the run: who goes on with the session, and on a server anybody who drives it, is asked as without it. Where that
 /// cannot be said, opening the session on this machine says it.
@@ -49,9 +49,10 @@ pub(super) async fn say_notes(
     {
         console.say(&console.err_style().dim(note));
     }
-    if let Some(note) = seat::note_of_approval(place, session, there).await {
-        console.say(&note);
-    }
+    let of_server = other_server::record(place, settings, session).await;
+    let of_approval = seat::note_of_approval(place, session, there).await;
+    let notes = [of_server, of_approval];
+    notes.into_iter().flatten().for_each(|note| console.say(&note));
 }
 
 /// Opens the session; without a person, one that would ask is told to refuse. Whether it would, and the last event before.
@@ -70,6 +71,10 @@ pub(super) async fn open(
     if let Some(id) = found {
         let there = place.runtime().info(&id).await?.last_seq;
         let session = seat::resume(place, settings, &args.agent, id, args.session.fork).await?;
+        if let Err(error) = other_server::check(place, settings, session.as_ref()).await {
+            seat::leave(place, session.as_ref()).await;
+            return Err(error);
+        }
         let asks = match was_said {
             true => is_said,
             false => session.state().await?.config.approval == ApprovalMode::Ask,
