@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 use crate::exit::Exit;
 use crate::failure::hint_after_run;
 use crate::keys;
+use crate::render::units::counted;
 use crate::runtime_error::{runtime_exit, runtime_hint, runtime_kind};
 
 /// Why a command came to nothing.
@@ -54,6 +55,8 @@ pub(crate) enum CliError {
         code: String,
         message: String,
     },
+    /// Calls of a run were refused because nobody could be asked; the command that allows the first of them.
+    NobodyAsked { calls: u32, allow: String },
     /// A response body that is not what its API promises, or that says that the request failed.
     Body { code: String, message: String },
     /// A session whose stored bytes are not what was written.
@@ -123,6 +126,7 @@ impl CliError {
             Self::NoModel => "no_model",
             Self::NoSession { .. } | Self::NobodyDrives => "no_session",
             Self::Run { code, .. } | Self::Body { code, .. } => code,
+            Self::NobodyAsked { .. } => "approval_needed",
             Self::Damaged { .. } => "damaged",
             Self::Diverged { .. } => "diverged",
             Self::File { .. } => "file",
@@ -152,6 +156,7 @@ impl CliError {
             Self::MissingKey { .. } | Self::NoModel => Exit::Credentials,
             Self::NoSession { .. } | Self::NobodyDrives => Exit::Session,
             Self::Run { exit, .. } => *exit,
+            Self::NobodyAsked { .. } => Exit::Denied,
             Self::Body { .. } => Exit::Provider,
             Self::Damaged { .. } | Self::Diverged { .. } | Self::DataDir { .. } => Exit::Storage,
             Self::File { .. } | Self::Listen { .. } => Exit::Failed,
@@ -193,6 +198,7 @@ impl CliError {
                 "`agentx sessions list` shows those of all directories; `agentx` begins a new one".into(),
             ),
             Self::Run { exit, code, .. } => hint_after_run(*exit, code),
+            Self::NobodyAsked { allow, .. } => Some(format!("allow it with a rule: {allow}; or run with --yes")),
             Self::Damaged {
                 session, good_events, ..
             } if *good_events > 0 => Some(format!(
@@ -268,6 +274,14 @@ impl fmt::Display for CliError {
             Self::NobodyDrives => f.write_str("there is no session that somebody drives"),
             Self::NoSession { workspace } => write!(f, "there is no session in {workspace} to go on with"),
             Self::Run { message, .. } | Self::Body { message, .. } => f.write_str(message),
+            Self::NobodyAsked { calls, .. } => {
+                let were = if *calls == 1 { "was" } else { "were" };
+                write!(
+                    f,
+                    "{} {were} refused because nobody could be asked",
+                    counted(*calls, "call")
+                )
+            }
             Self::Damaged {
                 session, problems, ..
             } => {

@@ -34,7 +34,7 @@ const COMMAND_LINE: &Table = &[
             "--yes-always",
             "--auto-approve",
         ],
-        "--yes does whatever is asked for and asks nobody; `agentx approvals add` allows single commands instead",
+        "--yes allows every call that no rule denies, without asking; `agentx approvals add` allows single commands instead",
     ),
     (
         &["--permission-mode", "--ask-for-approval", "--approval-mode", "-a"],

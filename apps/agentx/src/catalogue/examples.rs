@@ -217,11 +217,10 @@ fn runs() -> Vec<CliError> {
         run(Exit::Credentials, "unauthorized", "invalid x-api-key"),
         run(Exit::Provider, "overloaded", "try again later"),
         run(Exit::Limit, "iteration_limit", "50 rounds are used up"),
-        run(
-            Exit::Denied,
-            "approval_needed",
-            "1 call was refused because nobody could be asked",
-        ),
+        CliError::NobodyAsked {
+            calls: 1,
+            allow: "agentx approvals add allow bash 'touch x'".into(),
+        },
         run(
             Exit::Denied,
             "operator_needed",

@@ -77,8 +77,8 @@ impl Chat<'_> {
             let what = "`!COMMAND` runs a command in your shell, for example !ls";
             return Ok(self.not_sent_for_this(what));
         }
-        if only_changes_directory(command) {
-            return Ok(self.not_sent_for_this(OWN_SHELL));
+        if let Some(instead) = instead_of(command) {
+            return Ok(self.not_sent_for_this(instead));
         }
         self.echo(line);
         self.paint()?;
@@ -356,9 +356,22 @@ impl Chat<'_> {
     }
 }
 
+/// What is said to a program that wants a terminal.
+const OWN_TERMINAL: &str =
+    "this program wants a terminal of its own; run it in another window, or leave first (Ctrl-D)";
 /// The error for a command that would change nothing.
 const OWN_SHELL: &str =
     "each command has a shell of its own, so a `cd` alone changes nothing; write !cd DIR && COMMAND";
+
+/// What is said in place of running a command that could do nothing here.
+fn instead_of(command: &str) -> Option<&'static str> {
+    let program = command.split_whitespace().next().unwrap_or_default();
+    match program.rsplit('/').next().unwrap_or_default() {
+        _ if only_changes_directory(command) => Some(OWN_SHELL),
+        "vi" | "vim" | "nvim" | "nano" | "emacs" | "micro" | "hx" => Some(OWN_TERMINAL),
+        _ => None,
+    }
+}
 
 /// Whether a command is a `cd` and nothing else.
 fn only_changes_directory(command: &str) -> bool {

@@ -204,8 +204,10 @@ pub(crate) const NAMES: &[&str] = &[
 /// Reads a line: a command, a mistake in one, or `None` for what is meant for the agent.
 pub(crate) fn parse(line: &str) -> Option<Result<Slash, String>> {
     let rest = line.trim().strip_prefix('/')?;
-    // Paths and doubled slashes are for the agent.
-    if rest.is_empty() || rest.starts_with('/') || rest.split_whitespace().next()?.contains('/') {
+    // In other programs a slash opens the list of commands. Paths and doubled slashes are for the agent.
+    if rest.is_empty() {
+        return Some(Ok(Slash::Help(None)));
+    } else if rest.starts_with('/') || rest.split_whitespace().next()?.contains('/') {
         return None;
     }
     let (name, argument) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
@@ -366,6 +368,7 @@ mod tests {
         assert_eq!(parse("hello"), None);
         assert_eq!(parse("/usr/bin/env is a path"), None);
         assert_eq!(parse("//quit"), None);
+        assert_eq!(parse("/ "), Some(Ok(Slash::Help(None))));
         assert_eq!(unescaped("//quit"), "/quit");
         assert_eq!(
             parse(" /model  opus "),

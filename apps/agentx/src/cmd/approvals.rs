@@ -8,7 +8,7 @@ use agentx::config::{
 use agentx::runtime::{
     Delivery, Derived, SessionFold, SessionQuery, TrialReport, View, names_a_tool, try_rule,
 };
-use agentx::types::{AgentConfig, ApprovalMode, Rule, ToolSpec};
+use agentx::types::{AgentConfig, ApprovalMode, Rule, RuleEffect, ToolSpec};
 use serde_json::{Value, json};
 
 use crate::args::{AddRuleArgs, AgentArgs, ApprovalsCommand, Global, TrialArgs};
@@ -195,9 +195,32 @@ fn add(
     let file = &loaded.settings.user_file;
     let words = visible(&show_rule(&rule));
     match add_rule(file, &rule)? {
-        true => console.out(&format!("added to {}: {words}\n", file.display())),
-        false => console.out(&format!("{} has it already: {words}\n", file.display())),
+        true => console.out(&format!("added to {}: {words}\n", file.display()))?,
+        false => console.out(&format!("{} has it already: {words}\n", file.display()))?,
     }
+    if rule.effect == RuleEffect::Allow && rule.argument.is_none() && rule.path.is_none() {
+        console.say(&note_of_everything(&rule.tool));
+    }
+    Ok(())
+}
+
+/// What a person should know of a rule that allows whatever a tool is called with: the pattern may have been forgotten.
+fn note_of_everything(tool: &str) -> String {
+    let (calls, pattern) = match tool {
+        "bash" => ("every command".to_owned(), "bash 'git status'".to_owned()),
+        "*" => (
+            "every call of every tool".to_owned(),
+            "read --path 'docs/**'".to_owned(),
+        ),
+        tool => (
+            format!("every call of {}", visible(tool)),
+            format!("{} --path 'docs/**'", visible(tool)),
+        ),
+    };
+    format!(
+        "note: it allows {calls}, in every folder. `agentx approvals list` shows its number, `agentx approvals remove N` takes it back; a rule \
+         for less has a pattern, as in `agentx approvals add allow {pattern}`\n"
+    )
 }
 
 /// What may have been meant by a name that no tool has.

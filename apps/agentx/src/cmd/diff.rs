@@ -60,8 +60,8 @@ pub(crate) async fn relative_of(runtime: &dyn Runtime, id: &SessionId) -> Result
     match forks.len() {
         1 => Ok(forks.remove(0)),
         0 => Err(CliError::usage(
-            format!("{id} was forked from no other session, and none from it"),
-            "name two branches: `agentx diff ID OTHER`",
+            format!("{id} has no other branch: it is no fork, and none was made of it"),
+            "diff compares two branches of a session (`agentx diff ID OTHER`); `git diff` shows what changed in files",
         )),
         _ => {
             let names: Vec<&str> = forks.iter().map(SessionId::as_str).collect();

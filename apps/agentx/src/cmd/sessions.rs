@@ -169,7 +169,7 @@ pub(crate) fn status_of(info: &SessionInfo, on_server: bool) -> String {
     match (&info.writer, info.status) {
         (Some(_), Some(status)) if on_server => live_word(status).to_owned(),
         (Some(_), None) if on_server => "new".to_owned(),
-        (Some(writer), _) => format!("open in {}", writer.process),
+        (Some(writer), _) => format!("open (process {})", writer.process),
         (None, Some(status)) => status_word(status).to_owned(),
         (None, None) if info.parent.is_some() => "fork".to_owned(),
         (None, None) => "new".to_owned(),

@@ -55,10 +55,14 @@ fn first(loaded: &Loaded, brings: &Brings, console: &mut Console) -> Result<Answ
         true => "as 1; what it brings later is not loaded",
         false => "load nothing unasked; AgentX asks before changes and commands",
     };
+    let reads = match brings.is_empty() {
+        true => "the agent changes and runs nothing",
+        false => "load its instructions; the agent changes and runs nothing",
+    };
     let screen = format!(
         "This folder is new to AgentX:\n{}\n{}\n\
          1  trust it    {trusts}\n\
-         2  read only   load its instructions; nothing is changed or run\n\
+         2  read only   {reads}\n\
          3  ignore it   {ignores}\n",
         what_it_is(loaded),
         what_it_brings(loaded, brings, MOST_TOOLS),

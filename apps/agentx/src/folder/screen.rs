@@ -104,6 +104,11 @@ fn instructions(file: &Brought) -> String {
 /// command, a rule. They are shown as they are understood: an escape or a lone carriage return could hide one of them as it is written.
 fn settings(loaded: &Loaded, file: &Brought) -> Vec<String> {
     let name = file.path.display();
+    if let Some(mistake) = loaded.broken.first() {
+        return vec![format!(
+            "{name} cannot be read, so it counts for nothing: {mistake}"
+        )];
+    }
     if !shows_settings(loaded) {
         return vec![format!("{name}: settings that make things stricter")];
     }
@@ -139,7 +144,15 @@ pub(crate) fn changes(loaded: &Loaded, brings: &Brings, style: Style) -> String 
             text.push_str(&format!("  {line}\n"));
         }
         if file.role == Role::Settings {
-            text.push_str("  which sets:\n");
+            text.push_str(match loaded.broken.is_empty() {
+                true => "  which sets:\n",
+                false => "  which cannot be read, so it counts for nothing:\n",
+            });
+            let broken = loaded
+                .broken
+                .iter()
+                .map(|mistake| format!("    {}\n", visible(&mistake.to_string())));
+            text.extend(broken);
             text.extend(loaded.says.iter().map(|line| format!("    {}\n", visible(line))));
         }
     }

@@ -135,7 +135,7 @@ pub(crate) fn plan(
 fn one_file(file: &PlannedFile, style: Style, width: usize) -> String {
     let (sign, what) = match file.happens {
         _ if file.blocked.is_some() => ("!", String::new()),
-        WhatHappens::Removed => ("-", "goes: there was none".to_owned()),
+        WhatHappens::Removed => ("-", "is deleted: it did not exist then".to_owned()),
         WhatHappens::BroughtBack => ("+", "comes back".to_owned()),
         WhatHappens::Changed => ("~", format!("+{} -{}", file.added, file.removed)),
     };
@@ -301,7 +301,7 @@ mod tests {
         let shown = plan(&history, 3, Ok(&made), Style::default(), 60);
         assert_eq!(
             shown,
-            "files         4 files, +4 -8\n  - new.txt  goes: there was none\n  + old.txt  comes back\n  \
+            "files         4 files, +4 -8\n  - new.txt  is deleted: it did not exist then\n  + old.txt  comes back\n  \
              ~ both␛.txt  +1 -2\n    somebody else changed it too, before event 7; that goes with it\n  \
              ! leaf  cannot be put back: a link is in its place\n"
         );

@@ -292,10 +292,10 @@ fn a_session_that_another_process_writes_can_be_read() {
     chat.wait_for_last("›");
     let busy = sandbox.run_with_input(&["resume"], "");
     assert_eq!(busy.code, Some(8), "{busy}");
-    assert!(busy.stderr.contains("is written by process"), "{busy}");
+    assert!(busy.stderr.contains("is open in another AgentX"), "{busy}");
     assert!(busy.stderr.contains("agentx sessions show"), "{busy}");
     let list = sandbox.run(&["sessions", "list"]);
-    assert!(list.stdout.contains("open in"), "{list}");
+    assert!(list.stdout.contains("open (process"), "{list}");
     let id = sandbox.command(&["sessions", "list", "--json"]).output().unwrap();
     let list: serde_json::Value = serde_json::from_slice(&id.stdout).unwrap();
     let shown = sandbox.run(&["sessions", "show", list[0]["session_id"].as_str().unwrap()]);

@@ -337,7 +337,8 @@ fn a_script_that_said_ask_is_told_that_there_is_no_terminal() {
         "{ran}"
     );
     assert!(
-        ran.stderr.contains("agentx approvals add allow bash 'COMMAND'"),
+        ran.stderr
+            .contains("agentx approvals add allow bash 'touch made'; or run with --yes"),
         "{ran}"
     );
     let added = sandbox.run(&["approvals", "add", "allow", "bash", "touch *"]);

@@ -297,7 +297,7 @@ fn a_read_only_folder_says_so_in_place_of_a_rule_and_of_the_approval_mode() {
     assert_eq!(sandbox.run(&["config", "trust", "--read-only"]).code, Some(0));
     let mut chat = Pty::start(&sandbox, &["--yes"], 120, 40);
     chat.wait_for_last("›");
-    chat.wait_for("this folder is read only: nothing is changed or run");
+    chat.wait_for("this folder is read only: the agent changes and runs nothing");
     chat.wait_for("read-only · scripted");
     chat.keys("run touch made\r");
     chat.wait_for("✗ refused: this folder is read only");

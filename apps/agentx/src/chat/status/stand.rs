@@ -63,7 +63,7 @@ impl Stand {
                 units::window(self.window, self.is_assumed)
             ),
             "tokens" => units::usage(&self.usage),
-            "cost" => units::cost_of(self.cost, &self.usage, self.has_no_price()),
+            "cost" => units::cost_of(self.cost, &self.usage, !is_demo(&self.model)),
             "iterations" => units::counted(self.iterations, "round"),
             "time" => units::duration(self.worked.as_secs() * 1000).replace(".0s", "s"),
             "session" => self.session.clone(),

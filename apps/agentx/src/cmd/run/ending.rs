@@ -2,8 +2,10 @@
 
 use agentx::runtime::Session;
 use agentx::types::{
-    Eof, RunFinished, RunId, RunStatus, RuntimeEvent, StopReason, Timestamp, ToolFailed, ToolStatus,
+    Eof, RunFinished, RunId, RunStatus, RuntimeEvent, StopReason, Timestamp, ToolCallId, ToolFailed,
+    ToolStatus,
 };
+use serde_json::Value;
 
 use crate::chat::jobs::Jobs;
 use crate::compose::Place;
@@ -20,6 +22,9 @@ const NOBODY: [&str; 2] = [
     "in the approval mode `deny` nobody is asked",
 ];
 
+/// The longest argument that a hint repeats.
+const MOST_SHOWN: usize = 200;
+
 /// Watches the events of one run for its end.
 #[derive(Debug)]
 pub(crate) struct Ending {
@@ -29,6 +34,10 @@ pub(crate) struct Ending {
     last_error: Option<(String, String)>,
     reason: Option<String>,
     refused: u32,
+    /// The command that allows the first call that was refused.
+    allow: Option<String>,
+    /// Calls that have no result yet, and the command that allows each.
+    called: Vec<(ToolCallId, String)>,
     partial: String,
     finished: bool,
     cut_off: bool,
@@ -51,6 +60,8 @@ impl Ending {
             last_error: None,
             reason: None,
             refused: 0,
+            allow: None,
+            called: Vec::new(),
             partial: String::new(),
             finished: false,
             cut_off: false,
@@ -69,6 +80,7 @@ impl Ending {
     pub(crate) fn goes_on_in(&mut self, run_id: RunId) -> String {
         let mut before = std::mem::replace(self, Self::new(run_id));
         self.refused = before.refused;
+        self.allow = before.allow.take();
         self.jobs = std::mem::take(&mut before.jobs);
         let spent = before.into_result(None);
         let said = spent.text.clone();
@@ -93,6 +105,10 @@ impl Ending {
         match event {
             RuntimeEvent::MessageStart(_) => self.partial.clear(),
             RuntimeEvent::TextDelta(delta) => self.partial.push_str(&delta.text),
+            RuntimeEvent::ToolCallRequested(call) => {
+                let allow = command_that_allows(&call.name, &call.input);
+                self.called.push((call.tool_call_id.clone(), allow));
+            }
             RuntimeEvent::MessageStop(stop) => self.result.stop_reason = Some(stop.stop_reason),
             RuntimeEvent::ErrorRaised(error) if error.retry_in_ms.is_none() => {
                 self.last_error = Some((error.code.clone(), error.message.clone()));
@@ -124,6 +140,12 @@ impl Ending {
     pub(crate) fn tool_failed(&mut self, failed: &ToolFailed) {
         if failed.status == ToolStatus::Denied && NOBODY.iter().any(|why| failed.error.contains(why)) {
             self.refused += 1;
+            let called = self.called.iter().find(|(id, _)| *id == failed.tool_call_id);
+            let allow = called.map_or_else(
+                || command_that_allows(&failed.name, &Value::Null),
+                |(_, allow)| allow.clone(),
+            );
+            self.allow.get_or_insert(allow);
         }
     }
 
@@ -147,13 +169,8 @@ impl Ending {
         let stopped = |exit| error(exit, "interrupted", "the run was stopped");
         Some(match (self.result.status, signal) {
             (Some(RunStatus::Completed), _) if self.refused > 0 => {
-                let calls = if self.refused == 1 {
-                    "1 call was".into()
-                } else {
-                    format!("{} calls were", self.refused)
-                };
-                let message = format!("{calls} refused because nobody could be asked");
-                error(Exit::Denied, "approval_needed", &message)
+                let (calls, allow) = (self.refused, self.allow.clone().unwrap_or_default());
+                CliError::NobodyAsked { calls, allow }
             }
             // What went on behind it was stopped.
             (Some(RunStatus::Completed), Some(exit)) if self.cut_off => stopped(exit),
@@ -185,6 +202,37 @@ impl Ending {
     fn said<'a>(&'a self, otherwise: &'a str) -> &'a str {
         let last = self.last_error.as_ref().map(|(_, message)| message.as_str());
         last.or(self.reason.as_deref()).unwrap_or(otherwise)
+    }
+}
+
+/// The command that adds a rule for this call, as it is typed into a shell.
+fn command_that_allows(tool: &str, input: &Value) -> String {
+    let text = |key: &str| {
+        input
+            .get(key)
+            .and_then(Value::as_str)
+            .filter(|text| fits_in_a_line(text))
+    };
+    let rest = match (tool, text("command"), text("path")) {
+        ("bash", Some(command), _) => format!(" {}", quoted(command)),
+        ("bash", None, _) => " 'COMMAND'".to_owned(),
+        (_, _, Some(path)) => format!(" --path {}", quoted(path)),
+        _ => String::new(),
+    };
+    format!("agentx approvals add allow {}{rest}", quoted(tool))
+}
+
+/// Whether a person can read it at a glance and paste it.
+fn fits_in_a_line(text: &str) -> bool {
+    text.chars().count() <= MOST_SHOWN && !text.chars().any(char::is_control)
+}
+
+/// A word of a shell's command line.
+fn quoted(text: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-".contains(c);
+    match text.chars().all(is_plain) && !text.is_empty() {
+        true => text.to_owned(),
+        false => format!("'{}'", text.replace('\'', r"'\''")),
     }
 }
 
@@ -256,6 +304,30 @@ fn error(exit: Exit, code: &str, message: &str) -> CliError {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_call_that_was_refused_is_allowed_by_a_command_that_can_be_pasted() {
+        for (tool, input, command) in [
+            ("bash", json!({"command": "touch x"}), "bash 'touch x'"),
+            ("bash", json!({"command": "echo 'a'"}), r"bash 'echo '\''a'\'''"),
+            ("bash", json!({"command": "a\nb"}), "bash 'COMMAND'"),
+            (
+                "read",
+                json!({"path": "/etc/hostname"}),
+                "read --path /etc/hostname",
+            ),
+            (
+                "write",
+                json!({"path": "a b", "content": ""}),
+                "write --path 'a b'",
+            ),
+            ("weather", json!({}), "weather"),
+        ] {
+            let expected = format!("agentx approvals add allow {command}");
+            assert_eq!(command_that_allows(tool, &input), expected);
+        }
+    }
 
     #[test]
     fn what_was_refused_before_another_run_went_on_counts_at_its_end() {
