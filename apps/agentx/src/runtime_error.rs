@@ -81,10 +81,7 @@ pub(crate) fn runtime_hint(error: &RuntimeError) -> Option<String> {
             "say it again in a new session; to go on with this one, put the file back from a copy".into()
         }
         RuntimeError::Log(LogError::Store { path, what }) => {
-            let full = match what.contains("I/O") {
-                true => "look whether the disk is full; ",
-                false => "",
-            };
+            let full = if what.contains("I/O") { "look whether the disk is full; " } else { "" };
             format!(
                 "{full}name another directory with --data or AGENTX_DATA; if the file is damaged, keep it, and move {path} away to begin anew"
             )
