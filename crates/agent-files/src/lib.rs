@@ -20,6 +20,7 @@
 
 mod check;
 mod circles;
+mod contexts;
 pub mod definition;
 mod files;
 mod findings;

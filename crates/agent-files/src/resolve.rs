@@ -3,11 +3,12 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::path::{Component, Path, PathBuf};
 
-use agentx_config::yaml::{MAX_BYTES, Position};
+use agentx_config::yaml::Position;
 use serde_json::{Value, json};
 
+use crate::contexts;
 use crate::findings::{Link, Placed};
-use crate::library::{Origin, ScriptMistake};
+use crate::library::ScriptMistake;
 use crate::libs;
 use crate::loading::Loading;
 use crate::mistake::Mistake;
@@ -28,7 +29,7 @@ fn is_path(name: &str) -> bool {
 }
 
 /// A path relative to a folder, within its root; `None` where it leads out of it.
-fn inside(folder: &Path, path: &str) -> Option<PathBuf> {
+pub(crate) fn inside(folder: &Path, path: &str) -> Option<PathBuf> {
     let mut found = folder.to_owned();
     for component in Path::new(path).components() {
         match component {
@@ -50,7 +51,7 @@ fn folder_of(path: &Path) -> &Path {
 }
 
 impl Loading<'_> {
-    fn wrong_at(&mut self, index: usize, at: Position, message: String, hint: Option<String>) {
+    pub(crate) fn wrong_at(&mut self, index: usize, at: Position, message: String, hint: Option<String>) {
         if let Some(entry) = self.entries.get_mut(index) {
             let mistake = Mistake::new(&entry.source.file, at, message).hint(hint);
             entry.read.findings.mistakes.push(mistake);
@@ -80,7 +81,7 @@ pub(crate) fn paths(loading: &mut Loading<'_>, index: usize) {
         };
         match FileKind::of(link.kind) {
             Some(kind) => file(loading, index, root, path, kind, &link),
-            None => context_by_path(loading, index, &link, (root, path)),
+            None => contexts::by_path(loading, index, &link, (root, path)),
         }
     }
 }
@@ -126,44 +127,6 @@ fn file(loading: &mut Loading<'_>, index: usize, root: usize, path: PathBuf, kin
     }
 }
 
-/// The text of a context that is named by its path: two roots may have different files there, so its name is the whole path.
-fn context_by_path(loading: &mut Loading<'_>, index: usize, link: &Link, place: (usize, PathBuf)) {
-    let Some(root) = loading.roots.get(place.0) else {
-        return;
-    };
-    let whole = root.path.join(&place.1).display().to_string();
-    context(loading, index, &whole, link.at, &[place]);
-    if let Some(entry) = loading.entries.get_mut(index) {
-        entry.renamed.insert(link.name.clone(), whole);
-    }
-}
-
-/// The text of a context, from the first of these files that is there.
-fn context(loading: &mut Loading<'_>, index: usize, name: &str, at: Position, places: &[(usize, PathBuf)]) {
-    for (root, path) in places {
-        match loading.text(*root, path, MAX_BYTES) {
-            Ok(text) => {
-                loading.library.contexts.insert(name.to_owned(), text);
-                return;
-            }
-            Err(unread) if unread.missing => {}
-            Err(unread) => {
-                let message = format!(
-                    "the context `{name}` cannot be read: {}: {unread}",
-                    path.display()
-                );
-                return loading.wrong_at(index, at, message, None);
-            }
-        }
-    }
-    let wanted = places
-        .first()
-        .map(|(_, path)| path.display().to_string())
-        .unwrap_or_default();
-    let hint = format!("write it into `{wanted}`");
-    loading.wrong_at(index, at, format!("there is no context `{name}`"), Some(hint));
-}
-
 /// Looks up what an entry refers to by name.
 pub(crate) fn links(loading: &mut Loading<'_>, index: usize) {
     let Some(entry) = loading.entries.get(index) else {
@@ -180,7 +143,7 @@ pub(crate) fn links(loading: &mut Loading<'_>, index: usize) {
     let built_in = entry.read.findings.built_in.clone();
     for link in links {
         if link.kind == RefKind::Context {
-            by_name(loading, index, &link);
+            contexts::by_name(loading, index, &link);
         } else if !loading.knows(link.kind, &link.name) {
             let hint = loading.near(link.kind, &link.name);
             loading.wrong_at(
@@ -198,28 +161,6 @@ pub(crate) fn links(loading: &mut Loading<'_>, index: usize) {
             loading.wrong_at(index, at, message, Some(hint));
         }
     }
-}
-
-fn by_name(loading: &mut Loading<'_>, index: usize, link: &Link) {
-    let path = link.name.replace(':', "/");
-    let Some(path) = inside(Path::new("context"), &path).filter(|path| path.starts_with("context")) else {
-        let message = format!("`{}` leads out of the folder `context`", link.name);
-        return loading.wrong_at(index, link.at, message, None);
-    };
-    let ending = |ending: &str| PathBuf::from(format!("{}.{ending}", path.display()));
-    let mut roots: Vec<usize> = (0..loading.roots.len()).collect();
-    // The person's own text counts before a folder's.
-    roots.sort_by_key(|root| {
-        loading
-            .roots
-            .get(*root)
-            .is_some_and(|root| root.origin != Origin::User)
-    });
-    let places: Vec<(usize, PathBuf)> = roots
-        .into_iter()
-        .flat_map(|root| [(root, ending("md")), (root, ending("txt"))])
-        .collect();
-    context(loading, index, &link.name, link.at, &places);
 }
 
 /// Reads the scripts that an entry names, and has all its scripts checked.

@@ -170,10 +170,7 @@ async fn chat(
         Some(session) => chat.resumed(session).await?,
         None => chat,
     };
-    // Whoever decides about calls of others is told which wait, before they have said anything.
-    if let Some(server) = place.remote() {
-        server.dial_now().await;
-    }
+    listen(place).await;
     let exit = chat.talk().await;
     if let Some(session) = chat.session_at_rest() {
         seat::limits_again(place, given, session.as_ref()).await;
@@ -256,4 +253,11 @@ fn face(console: &Console, settings: &Settings) -> Result<(Face, History), CliEr
     );
     let raw = Some(RawMode::enter()?);
     Ok((Face::Editor { raw, screen }, History::load(&settings.data_dir)))
+}
+
+/// Connects to the server, if there is one: whoever decides about calls of others is told which wait before they have said anything.
+async fn listen(place: &Place) {
+    if let Some(server) = place.remote() {
+        server.dial_now().await;
+    }
 }

@@ -202,13 +202,9 @@ impl ReactAgent {
             idempotency_key: None,
             by: None,
         };
-        let action_id = step.act_in(
-            run_id,
-            ActionBody::SendInput(SendInput {
-                to: id.clone(),
-                message,
-            }),
-        );
+        let to = id.clone();
+        let send = ActionBody::SendInput(SendInput { to, message });
+        let action_id = step.act_in(run_id, send);
         self.children.push(Child {
             id: id.clone(),
             name: name.clone(),
@@ -344,13 +340,12 @@ impl ReactAgent {
     /// What an agent in the background came to is an input: it joins the run under way, or opens one. Who stops an agent wants no
     /// answer to that: it is known to the next run.
     fn background_answer(&mut self, child: &Child, said: String, status: RunStatus, step: &mut Step<'_>) {
+        let Child { name, id, .. } = child;
+        let text = format!("[Agent {name} ({id}) in the background has ended.]\n{said}");
         let message = Message {
             message_id: MessageId::with_suffix(format_args!("answer_{}", child.id.as_str())),
             role: Role::User,
-            content: vec![ContentPart::text(format!(
-                "[Agent {} ({}) in the background has ended.]\n{said}",
-                child.name, child.id
-            ))],
+            content: vec![ContentPart::text(text)],
             by: None,
         };
         let input = Input::from_background(message, step);

@@ -1,8 +1,8 @@
 //! An event in words, on one line.
 
 use agentx::types::{
-    ActionKind, ApprovalDecision, AttemptFailed, ConfigChange, ContentPart, EffectOutcome, EnvironmentEvent,
-    OwnerId, Vocabulary as _,
+    ActionKind, ApprovalDecision, AttemptFailed, CommandRan, ConfigChange, ContentPart, EffectOutcome,
+    EnvironmentEvent, OwnerId, Vocabulary as _,
 };
 
 use crate::render::clean::visible;
@@ -70,12 +70,7 @@ pub(super) fn words(event: &EnvironmentEvent) -> String {
             format!("a copy of {} from its event {} on", forked.parent, forked.at_seq)
         }
         E::JobEnded(ended) => format!("{} has ended: {}", visible(&ended.job), visible(&ended.how)),
-        E::CommandRan(ran) => format!(
-            "{} ran {} ({})",
-            who(ran.by.as_ref()),
-            visible(&ran.command),
-            visible(&ran.how)
-        ),
+        E::CommandRan(ran) => command(ran),
         E::SessionTitled(titled) => format!("it is called: {}", short(&titled.title)),
         E::SessionClosed(closed) => format!("the session is over: {}", short(&closed.reason)),
         E::ConfigChanged(changed) => config(&changed.change),
@@ -85,6 +80,11 @@ pub(super) fn words(event: &EnvironmentEvent) -> String {
         E::ErrorOccurred(error) => format!("{}: {}", visible(&error.code), short(&error.message)),
         other => condensing(other),
     }
+}
+
+fn command(ran: &CommandRan) -> String {
+    let who = who(ran.by.as_ref());
+    format!("{who} ran {} ({})", visible(&ran.command), visible(&ran.how))
 }
 
 /// The owner of the session, or who else it was.

@@ -1,0 +1,71 @@
+//! Texts that agents begin with: which file a reference to one leads to.
+
+use std::path::{Path, PathBuf};
+
+use agentx_config::yaml::{MAX_BYTES, Position};
+
+use crate::findings::Link;
+use crate::library::Origin;
+use crate::loading::Loading;
+use crate::resolve::inside;
+
+/// The text of a context that is named by its path: two roots may have different files there, so its name is the whole path.
+pub(crate) fn by_path(loading: &mut Loading<'_>, index: usize, link: &Link, place: (usize, PathBuf)) {
+    let Some(root) = loading.roots.get(place.0) else {
+        return;
+    };
+    let whole = root.path.join(&place.1).display().to_string();
+    context(loading, index, &whole, link.at, &[place]);
+    if let Some(entry) = loading.entries.get_mut(index) {
+        entry.renamed.insert(link.name.clone(), whole);
+    }
+}
+
+/// The text of a context, from the first of these files that is there.
+fn context(loading: &mut Loading<'_>, index: usize, name: &str, at: Position, places: &[(usize, PathBuf)]) {
+    for (root, path) in places {
+        match loading.text(*root, path, MAX_BYTES) {
+            Ok(text) => {
+                loading.library.contexts.insert(name.to_owned(), text);
+                return;
+            }
+            Err(unread) if unread.missing => {}
+            Err(unread) => {
+                let message = format!(
+                    "the context `{name}` cannot be read: {}: {unread}",
+                    path.display()
+                );
+                return loading.wrong_at(index, at, message, None);
+            }
+        }
+    }
+    let wanted = places
+        .first()
+        .map(|(_, path)| path.display().to_string())
+        .unwrap_or_default();
+    let hint = format!("write it into `{wanted}`");
+    loading.wrong_at(index, at, format!("there is no context `{name}`"), Some(hint));
+}
+
+/// The text of a context that is named: the person's own counts before a folder's.
+pub(crate) fn by_name(loading: &mut Loading<'_>, index: usize, link: &Link) {
+    let path = link.name.replace(':', "/");
+    let Some(path) = inside(Path::new("context"), &path).filter(|path| path.starts_with("context")) else {
+        let message = format!("`{}` leads out of the folder `context`", link.name);
+        return loading.wrong_at(index, link.at, message, None);
+    };
+    let ending = |ending: &str| PathBuf::from(format!("{}.{ending}", path.display()));
+    let mut roots: Vec<usize> = (0..loading.roots.len()).collect();
+    // The person's own text counts before a folder's.
+    roots.sort_by_key(|root| {
+        loading
+            .roots
+            .get(*root)
+            .is_some_and(|root| root.origin != Origin::User)
+    });
+    let places: Vec<(usize, PathBuf)> = roots
+        .into_iter()
+        .flat_map(|root| [(root, ending("md")), (root, ending("txt"))])
+        .collect();
+    context(loading, index, &link.name, link.at, &places);
+}
