@@ -73,10 +73,6 @@ impl End {
 impl Chat<'_> {
     /// Runs what stands behind `!` in a line, where that can do something.
     pub(super) async fn own_command(&mut self, line: &str, command: &str) -> Result<Flow, CliError> {
-        if command.is_empty() {
-            let what = "`!COMMAND` runs a command in your shell, for example !ls";
-            return Ok(self.not_sent_for_this(what));
-        }
         if let Some(instead) = instead_of(command) {
             return Ok(self.not_sent_for_this(instead));
         }
@@ -367,6 +363,7 @@ const OWN_SHELL: &str =
 fn instead_of(command: &str) -> Option<&'static str> {
     let program = command.split_whitespace().next().unwrap_or_default();
     match program.rsplit('/').next().unwrap_or_default() {
+        "" => Some("`!COMMAND` runs a command in your shell, for example !ls"),
         _ if only_changes_directory(command) => Some(OWN_SHELL),
         "vi" | "vim" | "nvim" | "nano" | "emacs" | "micro" | "hx" => Some(OWN_TERMINAL),
         _ => None,
