@@ -1,12 +1,13 @@
 //! The one place that knows which runtime there is; everything else works against the trait.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
 use agentx::agent_files::{Library, Mistake};
 use agentx::assembly::{WithFiles, runtime_with_files};
 use agentx::config::Settings;
-use agentx::identity::{Keyring, OPERATOR, PublicKey};
+use agentx::identity::{Keyring, OPERATOR, PublicKey, owner_of};
 use agentx::node::NodeRuntime;
 use agentx::remote::{ConnectOptions, Endpoint, Keeping, RemoteRuntime, keep};
 use agentx::runtime::{LogError, NewLog, Runtime, RuntimeError, SessionLog, ToolOutcome};
@@ -51,6 +52,8 @@ pub(crate) struct Server {
     me: Seat,
     /// The directory there that new sessions are to work in, where one was named.
     workspace: Option<String>,
+    /// What the people there are called by whoever uses this program.
+    names: BTreeMap<OwnerId, String>,
 }
 
 impl Place {
@@ -111,6 +114,7 @@ impl Place {
                 address: address.to_owned(),
                 new_key: known(&place).filter(|_| before.is_none()),
                 me: Seat { person, client },
+                names: names(&keyring),
                 workspace: cwd.map(|cwd| cwd.to_string_lossy().into_owned()),
             }),
         })
@@ -241,6 +245,11 @@ impl Place {
         self.server.as_ref().map(|server| &server.me)
     }
 
+    /// What people at a server are called by whoever uses this program; `None` where this is no server.
+    pub(crate) fn names(&self) -> Option<&BTreeMap<OwnerId, String>> {
+        self.server.as_ref().map(|server| &server.names)
+    }
+
     /// Whether it is the server of somebody else, who decides about calls there.
     pub(crate) fn is_of_another(&self) -> bool {
         self.me().is_some_and(|me| me.person.as_str() != OPERATOR)
@@ -314,6 +323,14 @@ fn open_log(settings: &Settings) -> Result<Arc<dyn SessionLog>, CliError> {
 /// The keys of the data directory.
 pub(crate) fn keyring(settings: &Settings) -> Keyring {
     Keyring::at(&settings.data_dir)
+}
+
+/// The names of the people whom the person of this machine trusts. A list that cannot be read has none.
+fn names(keyring: &Keyring) -> BTreeMap<OwnerId, String> {
+    let people = keyring.people().unwrap_or_default().into_iter();
+    people
+        .filter_map(|known| Some((owner_of(&known.public_key), known.name?)))
+        .collect()
 }
 
 /// The runtime of this process, assembled from the settings. Must be called inside an async runtime.

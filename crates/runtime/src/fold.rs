@@ -170,6 +170,7 @@ impl SessionFold {
                 );
             }
             EnvironmentEvent::UserMessage(message) => {
+                self.sharing.note(&fact.event);
                 if let Some(key) = &message.idempotency_key {
                     self.keys.entry(key.clone()).or_insert(fact.seq);
                 }
@@ -185,10 +186,12 @@ impl SessionFold {
             EnvironmentEvent::SessionForked(forked) => {
                 self.forked_from = Some(forked.parent.clone());
                 // Who may see the one says nothing about the other.
-                self.sharing = Sharing::default();
+                self.sharing.forked();
                 out.projections.push(Projection::Unshared);
             }
-            EnvironmentEvent::WheelChanged(_) => self.sharing.note(&fact.event),
+            EnvironmentEvent::WheelChanged(_) | EnvironmentEvent::CommandRan(_) => {
+                self.sharing.note(&fact.event)
+            }
             EnvironmentEvent::AccessChanged(changed) => {
                 self.sharing.note(&fact.event);
                 out.projections.push(Projection::Role {

@@ -1,10 +1,10 @@
 //! Who drives a session and who may do what in it: a fold of facts like everything else, so that it survives whatever serves it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use agentx_types::{
     AccessChanged, CommandRan, EnvironmentEvent, FilesRestored, FilesRestoring, OwnerId, Seat, SessionRole,
-    WheelChanged,
+    UserMessage, WheelChanged,
 };
 use serde::{Deserialize, Serialize};
 
@@ -18,6 +18,9 @@ pub struct Sharing {
     pub epoch: u64,
     /// What others than the owner may do.
     pub roles: BTreeMap<OwnerId, SessionRole>,
+    /// Others than the owner who said something, or reported a command: they may have caused its calls.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub spoke: BTreeSet<OwnerId>,
 }
 
 /// What is put on record about the people of a session and about what they do beside it.
@@ -48,8 +51,19 @@ impl Sharing {
                     None => self.roles.remove(person),
                 };
             }
+            EnvironmentEvent::UserMessage(UserMessage { by, .. })
+            | EnvironmentEvent::CommandRan(CommandRan { by, .. }) => self.spoke.extend(by.clone()),
             _ => {}
         }
+    }
+
+    /// What of it a copy has, too.
+    pub(crate) fn forked(&mut self) {
+        let spoke = std::mem::take(&mut self.spoke);
+        *self = Self {
+            spoke,
+            ..Self::default()
+        };
     }
 
     /// What a person may do who does not own the session.

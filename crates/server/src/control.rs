@@ -200,8 +200,7 @@ impl ServerState {
         let (state, caller) = (self.clone(), caller.clone());
         whole(async move {
             let hand = Hand::new(&state, &caller, &frame.session_id).await?;
-            let limited = hand.decider().is_limited();
-            hand.may_decide(&frame.tool_call_id, frame.decision).await?;
+            let limited = hand.may_decide(&frame.tool_call_id, frame.decision).await?;
             let input = ApprovalInput {
                 tool_call_id: frame.tool_call_id,
                 decision: frame.decision,

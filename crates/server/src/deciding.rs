@@ -1,7 +1,7 @@
 //! Who decides about a call that waits: which answers of a caller count, and why the others do not. The same is told with the question,
 //! so that a screen offers only what counts.
 
-use agentx_runtime::{PendingApproval, Runtime as _, SessionState};
+use agentx_runtime::{PendingApproval, Runtime as _, SessionState, Sharing};
 use agentx_types::{ApprovalDecision, SessionRole};
 
 use crate::state::{Access, Caller, ServerState};
@@ -13,7 +13,7 @@ const KEEPS_NOTHING: &str = "you may allow this call once; only the operator of 
 /// Why members do not approve calls of their own sessions.
 const ONLY_THE_OPERATOR: &str = "only the operator of this server may allow this call, by an answer or by a rule in the server's settings; until then it waits, and you may refuse it or stop the run";
 /// Why who drives does not approve.
-const NOT_WHO_DRIVES: &str = "the role `drive` does not allow calls that the operator is asked about: the operator does, or somebody with the role `approve`";
+const NOT_WHO_DRIVES: &str = "the role `drive` does not allow calls that the operator is asked about, and nobody does who said something in the session: the operator does, or somebody else with the role `approve`";
 
 /// What may be decided, in the order in which it is offered.
 const DECISIONS: [ApprovalDecision; 4] = [
@@ -31,18 +31,22 @@ pub(crate) struct Decider {
     /// where they do not drive.
     is_approver: bool,
     role: SessionRole,
+    /// Whether they said something in this session that is not theirs.
+    spoke: bool,
     is_operators_session: bool,
 }
 
 impl Decider {
-    pub(crate) fn new(state: &ServerState, caller: &Caller, access: &Access) -> Self {
+    pub(crate) fn new(state: &ServerState, caller: &Caller, access: &Access, sharing: &Sharing) -> Self {
         let is_operators_session = access.owner == *state.runtime().owner();
-        // Who drives would allow what their own words led to.
-        let is_theirs = access.owner == caller.person || access.role > SessionRole::Approve;
+        // Who drives, or did, would allow what their own words led to.
+        let spoke = sharing.spoke.contains(&caller.person);
+        let is_theirs = access.owner == caller.person || access.role > SessionRole::Approve || spoke;
         Self {
             is_operator: caller.operator,
             is_approver: caller.approver && !is_operators_session && !is_theirs,
             role: access.role,
+            spoke,
             is_operators_session,
         }
     }
@@ -50,7 +54,7 @@ impl Decider {
     /// Whether whoever this is may not allow what the settings of the server ask about: its operator may, whom they named for calls of
     /// members may, and in sessions of the operator those whom they let approve.
     pub(crate) fn is_limited(self) -> bool {
-        let is_named = self.is_operators_session && self.role == SessionRole::Approve;
+        let is_named = self.is_operators_session && self.role == SessionRole::Approve && !self.spoke;
         !self.is_operator && !self.is_approver && !is_named
     }
 

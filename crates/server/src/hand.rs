@@ -100,11 +100,8 @@ impl Hand {
         self.access.owner == *self.state.runtime().owner()
     }
 
-    pub(crate) fn decider(&self) -> Decider {
-        Decider::new(&self.state, &self.caller, &self.access)
-    }
-
-    /// Whether whoever this is may decide so about a call that waits.
+    /// Whether whoever this is may decide so about a call that waits. Returns whether the decision is limited to what the settings of the
+    /// server leave open.
     ///
     /// # Errors
     /// Who may.
@@ -112,13 +109,14 @@ impl Hand {
         &self,
         call: &ToolCallId,
         decision: ApprovalDecision,
-    ) -> Result<(), RuntimeError> {
-        let waiting = self.session.state().await?.pending_approvals;
-        let by_server = waiting
-            .iter()
-            .any(|asked| asked.tool_call_id == *call && asked.by_server);
-        let checked = self.decider().check(decision, by_server);
-        checked.map_err(|why| RuntimeError::Denied(why.into()))
+    ) -> Result<bool, RuntimeError> {
+        let now = self.session.state().await?;
+        let mut waiting = now.pending_approvals.iter();
+        let by_server = waiting.any(|asked| asked.tool_call_id == *call && asked.by_server);
+        let decider = Decider::new(&self.state, &self.caller, &self.access, &now.sharing);
+        let checked = decider.check(decision, by_server);
+        checked.map_err(|why| RuntimeError::Denied(why.into()))?;
+        Ok(decider.is_limited())
     }
 
     /// Does something that only who drives does; takes the wheel for that where nobody has it.

@@ -1,12 +1,12 @@
 //! The others at a session of a server, as a chat tells of them: modest lines when they come and go, when the wheel changes
 //! hands or is asked for, and when the connection to all of them is lost.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use agentx::remote::{CallsWaiting, People, Presence, RemoteRuntime};
 use agentx::types::wire::WheelWish;
-use agentx::types::{Seat, SessionId, SessionRole};
+use agentx::types::{OwnerId, Seat, SessionId, SessionRole};
 
 use crate::compose::Place;
 use crate::error::CliError;
@@ -36,6 +36,8 @@ pub(crate) struct Company {
     unseen: bool,
     /// As they were told last.
     told: People,
+    /// What they are called by whoever sits here.
+    names: BTreeMap<OwnerId, String>,
 }
 
 impl Company {
@@ -51,6 +53,7 @@ impl Company {
             calls: calls.zip(place.address().map(str::to_owned)),
             unseen: false,
             told: People::default(),
+            names: place.names().cloned().unwrap_or_default(),
         }
     }
 
@@ -127,7 +130,7 @@ impl Company {
     /// Who is there, for a table.
     pub(crate) fn who(&self) -> Option<Vec<Vec<String>>> {
         let (presence, (_, me)) = (self.presence.as_ref()?, self.server.as_ref()?);
-        Some(words::who(&presence.now().present, me))
+        Some(words::who(&presence.now().present, me, &self.names))
     }
 
     /// Who drives.

@@ -146,7 +146,13 @@ pub(crate) fn render_list(sessions: &[SessionInfo], place: &Place, width: usize)
             .unwrap_or_default();
         let whose = match info.owner == *me {
             true => String::new(),
-            false => format!("(of {}) ", person(&info.owner)),
+            false => {
+                let name = place.names().and_then(|names| names.get(&info.owner));
+                format!(
+                    "(of {}) ",
+                    name.map_or_else(|| person(&info.owner), |name| visible(name))
+                )
+            }
         };
         rows.push(vec![
             info.session_id.to_string(),

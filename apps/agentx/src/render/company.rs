@@ -1,5 +1,7 @@
 //! The people of a session in words: who is there, who drives, who asks.
 
+use std::collections::BTreeMap;
+
 use agentx::types::wire::{ApprovalWaiting, Present, Wheel};
 use agentx::types::{OwnerId, Seat, SessionRole, VISITORS};
 
@@ -70,12 +72,16 @@ pub(crate) fn here(people: &[Present], me: &Seat) -> String {
 }
 
 /// Everybody who is there, a line each, for `/who`.
-pub(crate) fn who(people: &[Present], me: &Seat) -> Vec<Vec<String>> {
+pub(crate) fn who(people: &[Present], me: &Seat, names: &BTreeMap<OwnerId, String>) -> Vec<Vec<String>> {
+    let person = |owner: &OwnerId| match names.get(owner) {
+        Some(name) => format!("{} ({owner})", visible(name)),
+        None => owner.to_string(),
+    };
     let row = |present: &Present| {
         let mark = if present.driving { "drives" } else { "" };
         vec![
             seat_name(&present.seat, me),
-            present.seat.person.to_string(),
+            person(&present.seat.person),
             may(present.role).to_owned(),
             mark.to_owned(),
         ]

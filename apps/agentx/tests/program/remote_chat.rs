@@ -300,6 +300,9 @@ fn a_chat_of_the_operator_is_told_of_a_members_call() {
     desk.wait_for(&latest(&ada, &server));
     let lines = desk.lines().join("\n");
     assert_eq!(lines.matches("waits for your decision").count(), 1, "{lines}");
+    // Whoever comes to look for questions says nothing first.
+    let mut fresh = Pty::start(&sandbox, &["--connect", &server.url, "chat"], 180, 40);
+    fresh.wait_for("· ada: bash waits for your decision");
 }
 
 /// Limits that a chat was given as flags end with it, where nothing is at work.
@@ -353,7 +356,15 @@ fn a_run_of_a_member_waits_for_the_operator() {
     let id = latest(&ada, &server);
     let waiting = sandbox.run(&["--connect", &server.url, "sessions", "list", "--waiting"]);
     assert!(waiting.stdout.contains("asks"), "{waiting}");
-    assert!(waiting.stdout.contains("(of own_"), "{waiting}");
+    assert!(waiting.stdout.contains("(of ada) "), "{waiting}");
+    let elsewhere = ada.run(&["--connect", &server.url, "--cwd", "/", "run", "hi"]);
+    assert_eq!(elsewhere.code, Some(2), "{elsewhere}");
+    assert!(
+        elsewhere
+            .stderr
+            .contains("only the operator of a server says where its sessions work"),
+        "{elsewhere}"
+    );
     let mut desk = Pty::start(&sandbox, &["--connect", &server.url, "resume", &id], 100, 40);
     desk.wait_for_last("allow? y once · n no · Alt+letter at once ›");
     let mut going_on = Running::start(ada.command(&["--connect", &server.url, "run", "--session", &id]));

@@ -220,13 +220,14 @@ pub(crate) async fn fork(
 }
 
 pub(crate) async fn state(front: Shared, at: In<Watching>) -> Result<Body<SessionState>, Failure> {
-    let decider = Decider::new(&front.state, &at.caller, &at.access);
     let room = front.state.rooms().there(&at.session).await;
     // One that is open knows how it stands; of another, nobody has to become the writer to tell.
-    if let Some(session) = room.as_ref().and_then(|room| room.session()) {
-        return Ok(Body(decider.offer(session.state().await?)));
-    }
-    Ok(Body(decider.offer(at.access.runtime.state(&at.session).await?)))
+    let now = match room.as_ref().and_then(|room| room.session()) {
+        Some(session) => session.state().await?,
+        None => at.access.runtime.state(&at.session).await?,
+    };
+    let decider = Decider::new(&front.state, &at.caller, &at.access, &now.sharing);
+    Ok(Body(decider.offer(now)))
 }
 
 #[cfg(test)]

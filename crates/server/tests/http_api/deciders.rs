@@ -77,6 +77,18 @@ async fn whom_the_operator_named_decides_for_members_and_not_for_themselves() {
     assert_eq!(offered(&driven, &desk.vera).await, json!(["deny"]));
     let refused = driven.post(&desk.vera, "approvals", &yes).await;
     assert_eq!(refused.code(), "denied", "who drives allows nothing");
+    // Nor does who drove, once they have the wheel no more.
+    let no = json!({"tool_call_id": yes["tool_call_id"], "decision": "deny"});
+    let seq = driven.post(&desk.vera, "approvals", &no).await.ok().json()["seq"].as_u64();
+    desk.until_finished(&driven.session, seq.unwrap()).await;
+    desk.release(&desk.ann, &driven.session).await;
+    let words = format!("run touch {}", driven.canary.display());
+    let call = driven.say(&desk.vera, &words).await.unwrap();
+    desk.share(&desk.ann, &driven.session, &desk.vera_id, Value::Null)
+        .await;
+    assert_eq!(offered(&driven, &desk.vera).await, json!(["deny"]));
+    let yes = json!({"tool_call_id": call, "decision": "once"});
+    assert_eq!(driven.post(&desk.vera, "approvals", &yes).await.code(), "denied");
     let (own, call) = asked(&desk, &desk.vera, "own").await;
     let yes = json!({"tool_call_id": call, "decision": "once"});
     assert_eq!(own.post(&desk.vera, "approvals", &yes).await.code(), "denied");
