@@ -15,8 +15,8 @@ const PIECE: usize = 2 * 1024;
 /// How many pieces are read before others get a turn.
 const TURN: usize = 32;
 
-/// How much is thrown away at most: who sends more may lose the answer.
-const MOST: usize = 1 << 20;
+/// How much is thrown away at most: the longest body that the server takes. Who sends more may lose the answer.
+const MOST: usize = 16 << 20;
 
 /// A stream that lingers when it is shut down, where `lingers` says so by then.
 pub(crate) struct Lingering<S, F> {

@@ -17,8 +17,9 @@ use hyper::body::{Frame, SizeHint};
 
 use crate::seats::Permit;
 
-/// How much of a body is read that nobody wants.
-const DISCARDED_BYTES: u64 = 64 * 1024;
+/// How much of a body is read that nobody wants. Whoever sends it may be unknown, and reading more would cost a larger buffer for
+/// each connection.
+const DISCARDED_BYTES: u64 = 4 * 1024;
 /// How long that may take.
 const DISCARDING: Duration = Duration::from_secs(1);
 

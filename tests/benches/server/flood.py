@@ -24,6 +24,7 @@ UPGRADE = (
     "GET /v1/socket HTTP/1.1\r\nHost: {host}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
     "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
 )
+CHUNKED = "POST /v1/sessions HTTP/1.1\r\nHost: {host}\r\nTransfer-Encoding: chunked\r\n\r\nffff\r\n"
 
 
 def frame(length):
@@ -36,12 +37,21 @@ def head(length):
     return lambda host: f"GET / HTTP/1.1\r\nHost: {host}\r\nx: ".encode() + b"y" * length
 
 
+def body(length):
+    """A request without a token whose body lacks its last bytes."""
+    start = "POST /v1/sessions HTTP/1.1\r\nHost: {host}\r\nContent-Type: application/json\r\nContent-Length: {length}\r\n\r\n"
+    return lambda host: start.format(host=host, length=length).encode() + b"z" * (length - 500)
+
+
 KINDS = {
     "idle": lambda host: b"",
     "head of 8 KiB": head(7_900),
     "head of 16 KiB": head(15_900),
     "frame of 15 KiB": lambda host: UPGRADE.format(host=host).encode() + frame(15_000),
     "frame of 64 KiB": lambda host: UPGRADE.format(host=host).encode() + frame(65_000),
+    "body of 4 KiB": body(4_000),
+    "body of 64 KiB": body(65_500),
+    "chunks of 64 KiB": lambda host: CHUNKED.format(host=host).encode() + b"z" * 60_000,
 }
 
 
