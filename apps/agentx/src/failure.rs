@@ -81,7 +81,8 @@ fn remedy(exit: Exit, code: &str) -> Option<&'static str> {
         (_, "content_filter") => {
             "what was declined is left out from here on; put it in other words, or go further back (/rewind, `agentx rewind`)"
         }
-        (_, "rate_limited" | "overloaded" | "server_error" | "timeout" | "conflict") => "wait a little",
+        (_, "rate_limited") => "wait a little, or choose another model",
+        (_, "overloaded" | "server_error" | "timeout" | "conflict") => "wait a little",
         (_, "other_server") => {
             "set the address again (`agentx config show`), or name the model to go on where it is now: --model NAME, in a chat /model NAME"
         }

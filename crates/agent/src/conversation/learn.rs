@@ -14,7 +14,7 @@ use super::{Conversation, MAX_EXTRA_PERCENT};
 const LEAST_WINDOW: u64 = 1_024;
 /// The estimate was too low by this many percent, at least, where a request is refused that should have fitted. What a server says of its
 /// size may be less than it is: vLLM counts no further than to what does not fit ("at least 4193 input tokens").
-const TOO_LOW_PERCENT: u64 = 25;
+const TOO_LOW_PERCENT: u64 = 15;
 
 impl Conversation {
     /// Learns from a refusal of the last request how much fits: what the server says, else less than the size that was refused. Returns
@@ -48,8 +48,9 @@ impl Conversation {
             self.assume_window(window, config);
         } else if overflow.asked.is_none() {
             self.extra_percent = (self.extra_percent + 50).min(MAX_EXTRA_PERCENT);
-        } else if config.rules_version >= SINCE_FITTING && self.extra_percent == before {
-            self.extra_percent = (before + TOO_LOW_PERCENT).min(MAX_EXTRA_PERCENT);
+        } else if config.rules_version >= SINCE_FITTING {
+            let least = (before + TOO_LOW_PERCENT).min(MAX_EXTRA_PERCENT);
+            self.extra_percent = self.extra_percent.max(least);
         }
         window
     }

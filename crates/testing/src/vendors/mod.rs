@@ -47,7 +47,7 @@ pub struct Refusal {
 impl Refusal {
     /// Whether the request is too long for the model: a state of every long session, and no mistake in its form.
     pub fn is_full_window(&self) -> bool {
-        ["anthropic-window", "chat-window"].contains(&self.rule.name)
+        ["anthropic-window", "chat-window", "chat-window-with-answer"].contains(&self.rule.name)
     }
 
     fn anthropic(rule: &'static Rule, status: u16, message: impl Into<String>) -> Self {

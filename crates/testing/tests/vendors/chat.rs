@@ -11,7 +11,7 @@ fn dialect(rule: &str) -> Dialect {
         "chat-content-null" => Dialect::LlamaCppPython,
         "chat-alternating-roles" => Dialect::Perplexity,
         "chat-template-devstral" => Dialect::Devstral,
-        "chat-template-gemma" => Dialect::Gemma,
+        "chat-template-gemma" | "chat-window-with-answer" => Dialect::Gemma,
         "chat-user-after-tool" | "chat-last-role" | "chat-system-first" | "chat-nine-character-ids" => {
             Dialect::Mistral
         }
@@ -132,6 +132,9 @@ fn each_rule_refuses_what_breaks_it() {
         }),
         ("chat-window", |request| {
             request["messages"][0]["content"] = json!("a".repeat(600_000))
+        }),
+        ("chat-window-with-answer", |request| {
+            request["max_tokens"] = json!(32_700)
         }),
         ("chat-alternating-roles", |request| {
             push(request, json!({ "role": "user", "content": "hello?" }))

@@ -119,10 +119,30 @@ impl Chat {
         if over > 0 {
             return Err(self.dialect.full(total, self.window));
         }
+        if self.dialect == Dialect::Gemma {
+            self.counts_the_answer(body, total)?;
+        }
         let counted = self
             .cache
             .count(body["model"].as_str().unwrap_or_default(), &blocks);
         Ok((counted, 0))
+    }
+}
+
+impl Chat {
+    /// vLLM reads no more of the prompt than to where the answer that is asked for does not fit any more.
+    fn counts_the_answer(&self, body: &Value, total: u64) -> Result<(), Refusal> {
+        let answer = body["max_tokens"].as_u64().unwrap_or_default();
+        let window = self.window;
+        if total + answer <= window {
+            return Ok(());
+        }
+        let read = total.min(window.saturating_sub(answer) + 1);
+        let sum = read + answer;
+        let message = format!(
+            "This model's maximum context length is {window} tokens. However, you requested {answer} output tokens and your prompt contains at least {read} input tokens, for a total of at least {sum} tokens. Please reduce the length of the input prompt or the number of requested output tokens."
+        );
+        Err(self.dialect.refuse(rules::ANSWER, &message))
     }
 }
 
