@@ -53,21 +53,7 @@ impl Calls {
         if let Some(Ok(extra @ Value::Object(_))) = extra {
             call.extra = Some(extra);
         }
-        emitter.count_arguments(arguments.len());
-        if call.is_empty_so_far() && arguments.trim_start().starts_with('{') {
-            call.json.clear();
-        }
-        call.json.push_str(&arguments);
-        match &call.id {
-            Some(id) => emitter.tool_chunk(id, &arguments, out),
-            None if call.name.is_empty() => {}
-            None => {
-                let id = emitter.call_id(&call.given_id);
-                emitter.tool_start(&id, &call.name, out);
-                emitter.tool_chunk(&id, &call.json, out);
-                call.id = Some(id);
-            }
-        }
+        call.take_arguments(&arguments, emitter, out);
     }
 
     /// Says all calls: the answer has ended. `cut`: by its length limit.
@@ -123,6 +109,25 @@ impl Call {
             self.name.clear();
         }
         self.name.push_str(name);
+    }
+
+    /// Takes a piece of the arguments, and says it: with all that came before where the call had no name until now.
+    fn take_arguments(&mut self, piece: &str, emitter: &mut Emitter, out: &mut Vec<EnvironmentEvent>) {
+        emitter.count_arguments(piece.len());
+        if self.is_empty_so_far() && piece.trim_start().starts_with('{') {
+            self.json.clear();
+        }
+        self.json.push_str(piece);
+        match &self.id {
+            Some(id) => emitter.tool_chunk(id, piece, out),
+            None if self.name.is_empty() => {}
+            None => {
+                let id = emitter.call_id(&self.given_id);
+                emitter.tool_start(&id, &self.name, out);
+                emitter.tool_chunk(&id, &self.json, out);
+                self.id = Some(id);
+            }
+        }
     }
 
     /// Whether a piece with this id and name begins another call under the same index or id: a server that numbers all calls

@@ -261,11 +261,7 @@ impl<'a> Attempt<'a> {
         while let Some(chunk) = self.chunk(&mut incoming, until).await? {
             until = Instant::now() + limits.idle;
             body.extend_from_slice(&chunk);
-            let begins = body
-                .strip_prefix(b"\xEF\xBB\xBF")
-                .unwrap_or(&body)
-                .trim_ascii_start();
-            if begins.first().is_some_and(|byte| *byte != b'{') {
+            if is_no_object(&body) {
                 return self.stream(incoming, Some(body), until, true).await;
             }
             if body.len() > limits.max_body_bytes {
@@ -385,4 +381,11 @@ impl<'a> Attempt<'a> {
 
 fn failed(failure: Failure) -> Outcome {
     Outcome::Failed(failure)
+}
+
+/// Whether a body begins with something else than an object of JSON, behind a byte order mark and spaces.
+fn is_no_object(body: &[u8]) -> bool {
+    let begins = body.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(body);
+    let first = begins.trim_ascii_start().first();
+    first.is_some_and(|byte| *byte != b'{')
 }
