@@ -917,3 +917,28 @@ fn calls_of_other_models_go_to_gemini_with_a_signature_that_it_does_not_check() 
     let refused = [RequestPart::ThoughtSignature];
     assert_eq!(signatures("ollama/gemini-flash-latest", &refused), unchecked);
 }
+
+#[test]
+fn deepseek_is_sent_reasoning_with_each_answer_also_where_there_was_none() {
+    let said = |model: &str| {
+        let asked = request(
+            model,
+            vec![
+                user("look"),
+                message(Role::Assistant, vec![thinking("hm", None), call("c1")]),
+                result("c1", vec![ContentPart::text("a")], false),
+                message(Role::Assistant, vec![ContentPart::text("seen")]),
+                user("and on"),
+            ],
+        );
+        let body = built(&asked);
+        let messages = body["messages"].as_array().expect("messages").iter();
+        let answers = messages.filter(|message| message["role"] == "assistant");
+        let all: Vec<Value> = answers
+            .map(|answer| answer["reasoning_content"].clone())
+            .collect();
+        all
+    };
+    assert_eq!(said("deepseek/deepseek-v4-flash"), [json!("hm"), json!("")]);
+    assert_eq!(said("moonshot/made-up"), [json!("hm"), Value::Null]);
+}

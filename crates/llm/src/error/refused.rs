@@ -16,7 +16,8 @@ use super::{ErrorCode, Extracted, longest, setting, template};
 /// - media: "Could not process image", "image exceeds 5 MB maximum", "image dimensions exceed", "The image data you provided does
 ///   not represent a valid image" (github.com/anthropics/claude-code/issues/3073, github.com/vybestack/llxprt-code/pull/3075).
 /// - calls: "`tool_use` ids were found without `tool_result` blocks", "An assistant message with 'tool_calls' must be followed by
-///   tool messages", "messages.1.content.0.tool_use.name: String should match pattern".
+///   tool messages", "messages.1.content.0.tool_use.name: String should match pattern",
+///   DeepSeek's "The `reasoning_content` in the thinking mode must be passed back to the API", which it says of answers with calls.
 const NAMES: &[(RequestPart, &[&str])] = &[
     (RequestPart::Thinking, &["different conversation"]),
     (RequestPart::Extras, &[EFFORT_BESIDE_TOOLS]),
@@ -63,6 +64,7 @@ const NAMES: &[(RequestPart, &[&str])] = &[
             "tool call",
             "role 'tool'",
             "role: tool",
+            "`reasoning_content` in the thinking mode",
         ],
     ),
 ];

@@ -254,8 +254,9 @@ fn assistant<'a>(message: &'a Message, request: &ModelRequest, options: &Options
         ReasoningEcho::ReasoningContent => Some("reasoning_content"),
         ReasoningEcho::Reasoning => Some("reasoning"),
     };
+    let missing = || (echo == Some("reasoning_content") && is_deepseek(model)).then_some(Cow::Borrowed(""));
     if let Some(key) = echo
-        && let Some(reasoning) = reasoning(message)
+        && let Some(reasoning) = reasoning(message).or_else(missing)
     {
         out.set(key, reasoning);
     }
@@ -282,6 +283,13 @@ fn beside_calls<'a>(text: Cow<'a, str>, model: &str) -> Json<'a> {
 /// Whether a gateway hands this model's requests on to Anthropic's: `anthropic/claude-sonnet-5-5`, `us.anthropic.claude-…`.
 pub(crate) fn is_claude(model: &str) -> bool {
     model.to_ascii_lowercase().contains("claude")
+}
+
+/// Whether it is DeepSeek's, which reasons by default and then refuses any answer in a conversation without `reasoning_content`
+/// (<https://api-docs.deepseek.com/guides/thinking_mode>), also one of another model (<https://github.com/Astro-Han/pawwork/issues/250>). An
+/// empty text is taken (<https://github.com/SillyTavern/SillyTavern/pull/5545>).
+fn is_deepseek(model: &str) -> bool {
+    model.to_ascii_lowercase().contains("deepseek")
 }
 
 fn tool_call<'a>(call: &'a ToolCallPart, model: &str, options: &Options) -> Json<'a> {
