@@ -6,14 +6,23 @@ use agentx_types::{Rule, RuleEffect, ToolSpec};
 use crate::pattern::fits;
 use crate::subject::Subject;
 
+/// From this version of the rules on, a rule about files that `read` opens holds for command lines.
+const SINCE_READING: u32 = 8;
+
 impl Subject<'_> {
-    /// Whether the rule names this tool. A tool of the person's own is not replaced behind a rule that allows it: where a folder's file does
+    /// Whether the rule names this tool. A rule that denies files to the tool `read`, or asks about them, is about command lines too: they
+    /// may read the file as well. A tool of the person's own is not replaced behind a rule that allows it: where a folder's file does
     /// that, only a rule that names the file allows it.
     pub(crate) fn is_tool_of(&self, rule: &Rule) -> bool {
         let by_file = || rule.tool.contains('@') && fits(&rule.tool, &name_in_rules(self.tool));
         let by_name = || fits(&rule.tool, &self.tool.name);
         let needs_file = rule.effect == RuleEffect::Allow && replaces_another(self.tool);
-        by_file() || (!needs_file && by_name())
+        let reads_files = || {
+            let is_by_path = rule.path.is_some() && rule.argument.is_none();
+            let restricts = rule.effect != RuleEffect::Allow && self.version >= SINCE_READING;
+            restricts && is_by_path && self.runs_commands() && fits(&rule.tool, "read")
+        };
+        by_file() || (!needs_file && by_name()) || reads_files()
     }
 }
 

@@ -128,7 +128,7 @@ impl<'a> Subject<'a> {
             .flatten()
     }
 
-    fn runs_commands(&self) -> bool {
+    pub(crate) fn runs_commands(&self) -> bool {
         self.tool.command_argument.is_some()
     }
 

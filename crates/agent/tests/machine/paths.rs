@@ -12,15 +12,21 @@ const BESIDE_PATH: &str = include_str!("spellings/beside_path.txt");
 
 #[test]
 fn no_spelling_of_a_path_leads_around_a_rule_that_denies_it_or_the_guard() {
-    let mut by_rule = guarded(ApprovalMode::Ask, &["allow bash", "deny * in **/.env"]);
-    by_rule.guard = None;
+    let by_rule = |rule: &str| {
+        let mut config = guarded(ApprovalMode::Ask, &["allow bash", rule]);
+        config.guard = None;
+        config
+    };
+    let rules = ["deny * in **/.env", "deny read in **/.env"];
     let by_guard = guarded(ApprovalMode::Ask, &["allow bash"]);
     let mut wrong = Vec::new();
     for entry in lines(AROUND_PATH) {
         let line = entry.trim_start_matches("! ");
         let input = json!({ "command": line });
-        if word(&by_rule, "bash", input.clone()) == "allow" {
-            wrong.push(format!("beside the rule: {line}"));
+        for rule in rules {
+            if word(&by_rule(rule), "bash", input.clone()) == "allow" {
+                wrong.push(format!("beside `{rule}`: {line}"));
+            }
         }
         if line == entry && word(&by_guard, "bash", input) == "allow" {
             wrong.push(format!("beside the guard: {line}"));
@@ -74,6 +80,29 @@ fn a_glob_or_brace_that_names_a_denied_path_is_denied() {
         "cat id_*",
     ] {
         assert_eq!(word(&asking, "bash", json!({ "command": line })), "ask", "{line}");
+    }
+}
+
+/// A rule about `write` is not about command lines: most that name the file only read it.
+#[test]
+fn a_rule_about_files_of_read_holds_for_command_lines_and_one_about_write_does_not() {
+    for (rule, line, wanted) in [
+        ("deny read in priv/**", "cat priv/k", "deny"),
+        ("deny read in priv/**", "cp -r priv x", "deny"),
+        ("deny read in priv/**", "cat pub/k", "allow"),
+        ("ask read in priv/**", "cat priv/k", "ask"),
+        ("deny read in priv/**", "cat $X", "ask"),
+        ("deny write in priv/**", "cat priv/k", "allow"),
+    ] {
+        let mut config = guarded(ApprovalMode::Ask, &["allow bash", rule]);
+        let input = json!({ "command": line });
+        assert_eq!(word(&config, "bash", input.clone()), wanted, "{rule}: {line}");
+        config.rules_version = 7;
+        assert_eq!(
+            word(&config, "bash", input),
+            "allow",
+            "in an older log, {rule}: {line}"
+        );
     }
 }
 
