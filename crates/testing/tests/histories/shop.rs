@@ -23,6 +23,7 @@ const MODELS: &[(&str, &str)] = &[
     ("openai", "gpt-5"),
     ("openai", "gpt-4.1"),
     ("mistral", "mistral-large-latest"),
+    ("deepseek", "deepseek-v4-flash"),
     ("ollama", "made-up-local"),
     ("llamacpp", "made-up-local"),
     ("openrouter", "mistralai/made-up-devstral"),
@@ -71,6 +72,7 @@ impl Shop {
         let dialects = [
             ("openai", Dialect::OpenAi),
             ("mistral", Dialect::Mistral),
+            ("deepseek", Dialect::DeepSeek),
             ("ollama", Dialect::Ollama),
             ("llamacpp", local),
             ("openrouter", Dialect::Devstral),

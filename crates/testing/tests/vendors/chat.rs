@@ -12,6 +12,7 @@ fn dialect(rule: &str) -> Dialect {
         "chat-alternating-roles" => Dialect::Perplexity,
         "chat-template-devstral" => Dialect::Devstral,
         "chat-template-gemma" | "chat-window-with-answer" => Dialect::Gemma,
+        "chat-reasoning-content" => Dialect::DeepSeek,
         "chat-user-after-tool" | "chat-last-role" | "chat-system-first" | "chat-nine-character-ids" => {
             Dialect::Mistral
         }
@@ -36,6 +37,10 @@ fn good(rule: &str) -> Value {
             { "role": "user", "content": "and?" },
         ],
     });
+    if dialect(rule) == Dialect::DeepSeek {
+        request["messages"][2]["reasoning_content"] = json!("hm");
+        request["messages"][4]["reasoning_content"] = json!("");
+    }
     if dialect(rule) == Dialect::Gemma {
         request["messages"].as_array_mut().unwrap().drain(2..4);
     }
@@ -135,6 +140,9 @@ fn each_rule_refuses_what_breaks_it() {
         }),
         ("chat-window-with-answer", |request| {
             request["max_tokens"] = json!(32_700)
+        }),
+        ("chat-reasoning-content", |request| {
+            remove(&mut request["messages"][4], "reasoning_content")
         }),
         ("chat-alternating-roles", |request| {
             push(request, json!({ "role": "user", "content": "hello?" }))

@@ -54,8 +54,17 @@ fn fields(message: &Value, at: usize, dialect: Dialect) -> Result<(), Refusal> {
             rules::FIELD,
             &format!("Unknown parameter: 'messages[{at}].{field}'."),
         )),
+        _ if dialect == Dialect::DeepSeek => echo(message),
         _ => Ok(()),
     }
+}
+
+fn echo(message: &Value) -> Result<(), Refusal> {
+    if role(message) != "assistant" || message["reasoning_content"].is_string() {
+        return Ok(());
+    }
+    let words = "The `reasoning_content` in the thinking mode must be passed back to the API.";
+    Err(Dialect::DeepSeek.refuse(rules::ECHO, words))
 }
 
 fn content(message: &Value, at: usize, dialect: Dialect) -> Result<(), Refusal> {

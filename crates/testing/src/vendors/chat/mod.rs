@@ -19,6 +19,8 @@ pub enum Dialect {
     OpenAi,
     /// Mistral's.
     Mistral,
+    /// DeepSeek's: it wants reasoning with each answer.
+    DeepSeek,
     /// Perplexity's: roles take turns.
     Perplexity,
     /// llama-cpp-python: no message without a text.
@@ -61,7 +63,7 @@ impl Chat {
         let window = match dialect {
             Dialect::Ollama => 4_096,
             Dialect::LlamaCpp | Dialect::LlamaCppPython | Dialect::Devstral | Dialect::Gemma => 32_768,
-            Dialect::OpenAi | Dialect::Mistral | Dialect::Perplexity => 128_000,
+            Dialect::OpenAi | Dialect::Mistral | Dialect::DeepSeek | Dialect::Perplexity => 128_000,
         };
         Self {
             dialect,
@@ -174,7 +176,7 @@ impl Dialect {
                 400,
                 json!({ "error": { "message": message, "type": "BadRequestError", "param": null, "code": 400 } }),
             ),
-            Self::OpenAi | Self::Ollama => (
+            Self::OpenAi | Self::Ollama | Self::DeepSeek => (
                 400,
                 json!({ "error": { "message": message, "type": "invalid_request_error", "param": null, "code": null } }),
             ),
@@ -211,13 +213,13 @@ impl Dialect {
                 refusal.status = 400;
                 refusal.body["error"]["code"] = json!("context_length_exceeded");
             }
-            Self::Perplexity | Self::Ollama | Self::Gemma => {}
+            Self::Perplexity | Self::Ollama | Self::Gemma | Self::DeepSeek => {}
         }
         refusal
     }
 
     /// Whether messages of the system stand at the beginning only.
     fn wants_system_first(self) -> bool {
-        !matches!(self, Self::OpenAi | Self::Ollama)
+        !matches!(self, Self::OpenAi | Self::Ollama | Self::DeepSeek)
     }
 }

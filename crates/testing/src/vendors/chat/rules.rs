@@ -49,6 +49,8 @@ rules! {
         "https://github.com/ggml-org/llama.cpp/pull/15780", "2025-09-03";
     ANSWER: "chat-window-with-answer", "vLLM takes no request that does not fit together with the answer that it asks for, and counts no further than that (`your prompt contains at least 4193 input tokens`).",
         "https://github.com/vllm-project/vllm/issues/42474", "2026-05-13";
+    ECHO: "chat-reasoning-content", "DeepSeek wants `reasoning_content` with each answer of the conversation, whoever gave it.",
+        "https://api-docs.deepseek.com/guides/thinking_mode https://github.com/Astro-Han/pawwork/issues/250", "2026-04-27";
     ALTERNATE: "chat-alternating-roles", "Perplexity and templates of Mistral want user and assistant in turns after system messages, and a user's or a tool's message last.",
         "https://github.com/perplexityai/api-discussion/issues/265 https://github.com/charmbracelet/crush/issues/279", "2025-04-01";
     DEVSTRAL: "chat-template-devstral", "The template of Devstral, Mistral Small and Ministral wants a person's message and an assistant's without calls in turns (llama.cpp: 500 `Jinja Exception`).",
