@@ -170,3 +170,23 @@ fn a_rule_that_asks_holds_in_the_mode_auto_and_yes_answers_it() {
         "{chat}"
     );
 }
+
+/// Outside of a session nobody waits for an answer to what a script's call asks.
+#[test]
+fn a_tool_that_is_tried_does_not_wait_for_an_answer_that_nobody_gives() {
+    let sandbox = Sandbox::new();
+    sandbox.config("rules:\n  - {effect: ask, tool: bash}\n").write(
+        "home/.config/agentx/tools/asks.yaml",
+        "name: asks\ntype: luau\ncapabilities: {tools: [bash]}\n\
+             lua: 'return function(ctx) return ctx.invoke(\"bash\", {command = \"touch made\"}) end'\n",
+    );
+    let tried = sandbox.run(&["tools", "run", "asks", "{}"]);
+    assert_eq!(tried.code, Some(1), "{tried}");
+    assert!(
+        tried
+            .to_string()
+            .contains("nobody can be asked outside of a session"),
+        "{tried}"
+    );
+    assert!(!sandbox.path("ws/made").exists());
+}

@@ -36,11 +36,11 @@ pub(super) fn tool(
         (None, Some(place)) => (&place.file, place.line.saturating_sub(1)),
         (None, None) => (&definition.name, 0),
     };
-    let libraries = match definition.of_folder {
-        true => &shared.parts.folder_libraries,
-        false => &shared.parts.libraries,
+    let (owner, libraries) = match definition.of_folder {
+        true => (&shared.folder_owner, &shared.parts.folder_libraries),
+        false => (&shared.owner, &shared.parts.libraries),
     };
-    let script = shared.owner.compile(name, source, libraries.clone());
+    let script = owner.compile(name, source, libraries.clone());
     let script = script.map_err(|error| in_file(error, before).to_string())?;
     let may = &luau.capabilities;
     let ground = Ground {

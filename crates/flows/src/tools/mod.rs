@@ -92,8 +92,10 @@ pub struct Flows {
 pub(crate) struct Shared {
     pub(crate) parts: FlowParts,
     pub(crate) store: Arc<Store>,
-    /// Of the scripts: they come from one place.
+    /// Of scripts of the person: they come from one place.
     owner: Owner,
+    /// The same for tools of the folder: its scripts share no VM with those of the person.
+    folder_owner: Owner,
     /// What the answers to requests of all tools may take together while they are read.
     pub(crate) answers: AnswerBudget,
     /// Tools from files, by name. Whoever has them keeps them alive.
@@ -126,6 +128,7 @@ impl Flows {
                 answers: AnswerBudget::default(),
                 store: Arc::new(Store::new(database)),
                 owner: Owner::new(),
+                folder_owner: Owner::new(),
                 parts,
                 made: Mutex::default(),
             }),

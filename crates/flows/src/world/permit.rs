@@ -87,7 +87,7 @@ pub(super) fn permit(
     };
     let name = wanted.spec.name.clone();
     let journal = call.context.journal.clone();
-    if journal.agent().is_none() {
+    if journal.session().is_none() {
         let why = format!(
             "{name} is refused: {}, and nobody can be asked outside of a session",
             question.reason
