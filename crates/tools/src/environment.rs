@@ -49,6 +49,12 @@ const SECRET_NAMES: &[&str] = &["AWS_ACCESS_KEY_ID"];
 /// Whole names that only look like a secret: directories, and the socket of an agent that signs.
 const HARMLESS_NAMES: &[&str] = &["PWD", "OLDPWD", "SSH_AUTH_SOCK"];
 
+/// Names that programs need and that hold no secret. A folder's settings may name any variable for a header, and so have it hidden; without
+/// `PATH` a shell looks for programs elsewhere, perhaps in the folder.
+const NEEDED_NAMES: &[&str] = &[
+    "PATH", "HOME", "USER", "LOGNAME", "SHELL", "PWD", "TMPDIR", "TERM", "LANG", "LC_ALL", "TZ",
+];
+
 /// A shorter value is no secret: hiding it would hide ordinary words.
 const SHORTEST_VALUE: usize = 8;
 
@@ -81,7 +87,7 @@ impl ProgramEnvironment {
         self
     }
 
-    /// Never passes this variable on, whatever is kept.
+    /// Never passes this variable on, whatever is kept; only those that every program needs (`PATH`, `HOME`, `TERM`, …) stay.
     #[must_use]
     pub fn hide_name(mut self, name: impl Into<String>) -> Self {
         self.hidden_names.push(name.into());
@@ -143,6 +149,9 @@ impl ProgramEnvironment {
     /// Whether a variable is never passed on, whatever is kept.
     fn hides(&self, name: &OsStr, value: &OsStr) -> bool {
         let (name, value) = (name.to_string_lossy(), value.to_string_lossy());
+        if NEEDED_NAMES.contains(&&*name) {
+            return false;
+        }
         self.hidden_names.iter().any(|hidden| *hidden == name)
             || self
                 .hidden_values
@@ -350,6 +359,14 @@ mod tests {
             let kept = ProgramEnvironment::default().keep([name]);
             assert_eq!(names(&kept, &[(name, value)]), [name]);
         }
+    }
+
+    #[test]
+    fn what_programs_need_is_not_hidden_whatever_a_header_names() {
+        let path = "/home/me/.cargo/bin:/usr/bin:/bin";
+        let environment = ProgramEnvironment::default().hide_name("PATH").hide_value(path);
+        let own = [("PATH", path), ("MY_PATH", path)];
+        assert_eq!(names(&environment, &own), ["PATH"]);
     }
 
     #[test]

@@ -5,6 +5,8 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 
+use agentx::node::program_environment;
+use agentx::tools::ProgramEnvironment;
 use tokio::process::{Child, Command};
 
 use super::terminal::{Input, Lent};
@@ -83,11 +85,14 @@ pub(crate) fn wanted_editor(lookup: impl Fn(&str) -> Option<String>) -> String {
     named.next().unwrap_or_else(|| "vi".to_owned())
 }
 
-/// Runs the editor as a shell would: its name may have arguments.
-fn begin(editor: &str, path: &Path) -> io::Result<Child> {
+/// Runs the editor as a shell would: its name may have arguments. It gets no keys: an editor stays open for long, and commands of the agent
+/// could read them from it.
+fn begin(editor: &str, path: &Path, environment: &ProgramEnvironment) -> io::Result<Child> {
     Command::new("sh")
         .args(["-c", &format!("{editor} \"$1\""), "sh"])
         .arg(path)
+        .env_clear()
+        .envs(environment.variables())
         .kill_on_drop(true)
         .spawn()
 }
@@ -105,7 +110,7 @@ impl Chat<'_> {
         let Some(lent) = self.lend_terminal()? else {
             return Ok(Flow::On);
         };
-        let visit = match begin(&editor, &draft.path) {
+        let visit = match begin(&editor, &draft.path, &program_environment(self.settings)) {
             Ok(child) => self.visit(child).await?,
             Err(error) => {
                 drop(lent);

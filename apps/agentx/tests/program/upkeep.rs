@@ -307,6 +307,26 @@ fn a_key_is_set_and_what_would_be_wrong_is_not() {
 }
 
 #[test]
+fn an_editor_gets_no_keys() {
+    let sandbox = Sandbox::new()
+        .env("OPENAI_API_KEY", "sk-made-up")
+        .env("EDITOR_SEES", "this");
+    sandbox.write(
+        "ws/editor",
+        "#!/bin/sh\nenv > seen\nprintf 'log: warn\\n' > \"$1\"\n",
+    );
+    let line = format!("sh {}", sandbox.path("ws/editor").display());
+    let sandbox = sandbox.env("EDITOR", &line);
+    let edited = sandbox.run(&["config", "edit"]);
+    assert_eq!(edited.code, Some(0), "{edited}");
+    let seen = std::fs::read_to_string(sandbox.path("ws/seen")).unwrap();
+    assert!(
+        seen.contains("EDITOR_SEES=this") && !seen.contains("sk-made-up"),
+        "{seen}"
+    );
+}
+
+#[test]
 fn what_was_edited_is_kept_only_where_it_is_right() {
     let editor = |sandbox: Sandbox, text: &str| {
         sandbox.write("ws/editor", format!("#!/bin/sh\nprintf '{text}' > \"$1\"\n"));

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use agentx::config::{self, ConfigError, Loaded, Origin, Request};
+use agentx::tools::ProgramEnvironment;
 use serde_json::json;
 
 use crate::args::Global;
@@ -179,11 +180,16 @@ fn keep(
     }
 }
 
-/// An editor may have flags: `code --wait`.
+/// An editor may have flags: `code --wait`. It gets no keys: commands of an agent that works elsewhere could read them from it.
 fn run(editor: &str, file: &Path) -> Result<(), CliError> {
     let mut words = editor.split_whitespace();
     let program = words.next().unwrap_or_default();
-    let status = Command::new(program).args(words).arg(file).status();
+    let status = Command::new(program)
+        .args(words)
+        .arg(file)
+        .env_clear()
+        .envs(ProgramEnvironment::default().variables())
+        .status();
     let failed = |what: String| CliError::File {
         path: program.to_owned(),
         what,
