@@ -77,7 +77,7 @@ const COMMAND_LINE: &Table = &[
         &["web"],
         "`agentx serve` makes sessions reachable, and has a page for a browser",
     ),
-    (&["-v"], "to print the version: agentx --version"),
+    (&["-v", "version"], "to print the version: agentx --version"),
     (&["--cd", "-C", "--dir"], "--cwd DIR works in another directory"),
     (
         &["--system-prompt", "--append-system-prompt"],
@@ -197,6 +197,18 @@ const SLASH: &Table = &[
 /// What to type instead of a word of a command line.
 pub(crate) fn instead_of_word(word: &str) -> Option<&'static str> {
     find(COMMAND_LINE, word.split('=').next().unwrap_or(word))
+}
+
+/// What to type instead of a command of `agentx COMMAND` that other programs have.
+pub(crate) fn instead_of_nested(command: &str, word: &str) -> Option<&'static str> {
+    Some(match (command, word) {
+        ("sessions", "rm" | "remove") => "to delete a session: agentx sessions delete ID",
+        ("sessions", "ls") => "to list sessions: agentx sessions list",
+        ("sessions", "resume" | "open") => "to go on with a session: agentx resume ID",
+        ("config", "get" | "list") => "to see every setting and where it comes from: agentx config show",
+        ("approvals", "rm" | "delete") => "to remove a rule: agentx approvals remove N",
+        _ => return None,
+    })
 }
 
 /// What to type in a chat instead of `/NAME`.

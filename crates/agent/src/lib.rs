@@ -66,7 +66,8 @@ use std::sync::Arc;
 
 use agentx_types::{
     Action, ActionId, AgentConfig, AgentKind, AgentOutput, AgentStateId, ApprovalMode, CondensedRange,
-    ConfigChange, Envelope, EnvironmentEvent, Limits, NanoUsd, RequestedCall, RunId, ServerRules, Usage,
+    ConfigChange, Envelope, EnvironmentEvent, Limits, ModelSpec, NanoUsd, RequestedCall, RunId, ServerRules,
+    Usage,
 };
 use serde::{Deserialize, Serialize};
 
@@ -208,7 +209,7 @@ impl Agent {
     }
 
     /// What holds for the agents below it changes for an agent above, which is `maker` after that change: rules that deny or ask and the
-    /// guard hold here too. A rule that is taken away above stays here, because this agent may have it from its own file. Called as
+    /// guard hold here too, and so does the server of a provider that a person names again. A rule that is taken away above stays here, because this agent may have it from its own file. Called as
     /// [`on_limits_above`](Self::on_limits_above) is.
     pub fn on_rules_above(
         &mut self,
@@ -224,6 +225,16 @@ impl Agent {
                 (rules.len() > self.config().rules.len()).then_some(ConfigChange::Rules(rules))
             }
             ConfigChange::Guard(_) | ConfigChange::RulesVersion(_) => Some(change.clone()),
+            // Whatever is asked of its provider is asked where a person named a model of it.
+            ConfigChange::Model(named) => {
+                let own = &self.config().model;
+                let moves = own.provider == named.provider && own.server != named.server;
+                let moved = moves.then(|| ModelSpec {
+                    server: named.server.clone(),
+                    ..own.clone()
+                });
+                moved.map(|model| ConfigChange::Model(Box::new(model)))
+            }
             _ => None,
         };
         if let Some(change) = follows {

@@ -215,7 +215,7 @@ fn said(condense: &Condense, answered: Answered) -> EnvironmentEvent {
             return Ok(summary);
         }
         let message = format!(
-            "the summary has about {tokens} tokens, and what it is to stand for about {}",
+            "a summary (about {tokens} tokens) would be as long as what it replaces (about {}) or longer",
             condense.tokens
         );
         Err(("frees_nothing".to_owned(), message))

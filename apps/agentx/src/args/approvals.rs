@@ -17,6 +17,9 @@ pub(crate) enum ApprovalsCommand {
     Test {
         /// The tool and what it is given: 'bash: rm -rf build', 'write: ../x', 'read: {"path": "x"}'
         call: String,
+        /// What bash is to run, where CALL is the name of a tool alone
+        #[arg(value_name = "COMMAND")]
+        command: Option<String>,
         /// By the rules of this session
         #[arg(long, value_name = "ID")]
         session: Option<String>,

@@ -73,10 +73,11 @@ impl End {
 impl Chat<'_> {
     /// Runs what stands behind `!` in a line, where that can do something.
     pub(super) async fn own_command(&mut self, line: &str, command: &str) -> Result<Flow, CliError> {
-        if let Some(instead) = instead_of(command) {
-            return Ok(self.not_sent_for_this(instead));
-        }
         self.echo(line);
+        if let Some(instead) = instead_of(command) {
+            self.transcript.in_passing(&format!("not run: {instead}"));
+            return Ok(Flow::On);
+        }
         self.paint()?;
         self.shell(command).await
     }

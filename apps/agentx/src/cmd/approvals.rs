@@ -42,10 +42,18 @@ pub(crate) fn run(
                 let config = config_of(place, loaded, session.as_deref()).await?;
                 list(&config, loaded, json, console)?;
             }
-            ApprovalsCommand::Test { call, session } => {
+            ApprovalsCommand::Test {
+                call,
+                command,
+                session,
+            } => {
+                let call = match command {
+                    Some(command) => format!("{call}: {command}"),
+                    None => call.clone(),
+                };
                 let config = config_of(place, loaded, session.as_deref()).await?;
                 let is_here = place.remote().is_none();
-                let tried = Tried::of(&config, call, is_here)?;
+                let tried = Tried::of(&config, &call, is_here)?;
                 tried.tell(|rule| from(loaded, rule), json, console)?;
             }
             ApprovalsCommand::Add(args) => add(&place.runtime().tools(), loaded, args, console)?,

@@ -240,7 +240,7 @@ fn greet(face: &mut Face, text: &str, console: &mut Console) -> Result<(), CliEr
 }
 
 /// An editor where the terminal can do that, else lines; and what was typed before.
-fn face(console: &Console, settings: &Settings) -> Result<(Face, History), CliError> {
+fn face(console: &mut Console, settings: &Settings) -> Result<(Face, History), CliError> {
     if !has_keys(console) {
         let eager = console.terminal.input;
         return Ok((Face::Lines { eager }, History::default()));
@@ -251,6 +251,8 @@ fn face(console: &Console, settings: &Settings) -> Result<(Face, History), CliEr
         rows.into(),
         standing::theme(&settings.chat, console.theme()),
     );
+    // What was said before has rows that end as they do outside this mode.
+    console.finish()?;
     let raw = Some(RawMode::enter()?);
     Ok((Face::Editor { raw, screen }, History::load(&settings.data_dir)))
 }

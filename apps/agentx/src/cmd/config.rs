@@ -271,7 +271,7 @@ fn trust_workspace(global: &Global, args: TrustArgs, console: &mut Console) -> R
     }
     trust_folder(&loaded.trust_dir, root, trust, &accepted)?;
     let word = trust.word();
-    console.out(&match trust {
+    console.out_lines(&match trust {
         FolderTrust::Trusted => {
             format!("{shown} is trusted as it is now; what changes in it has to be trusted again\n")
         }

@@ -111,11 +111,15 @@ pub(crate) fn run(args: &DoctorArgs, global: &Global, console: &mut Console) -> 
 fn of_settings(loaded: &Loaded, offline: bool) -> Result<Vec<Check>, CliError> {
     let (model, settings, provider) = block_on(async { Ok(setup::model(loaded, offline).await) })?;
     let settings = &settings;
+    let has_model = model.level != Level::Bad;
     let mut checks = vec![model];
     checks.extend(setup::keys(settings));
-    checks.push(block_on(async {
-        Ok(reach::model(provider.as_ref(), offline).await)
-    })?);
+    // Where it is not known which model is asked, there is no server to look for.
+    if has_model || provider.is_some() {
+        checks.push(block_on(async {
+            Ok(reach::model(provider.as_ref(), offline).await)
+        })?);
+    }
     if let Some(provider) = provider.filter(|_| !offline) {
         checks.extend(block_on(async { Ok(window::check(settings, &provider).await) })?);
     }

@@ -8,7 +8,7 @@ use crate::args::Cli;
 use crate::console::Console;
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::other_programs::instead_of_word;
+use crate::other_programs::{instead_of_nested, instead_of_word};
 use crate::render::fitted::fitted;
 use crate::render::result::RunResult;
 
@@ -78,12 +78,19 @@ fn as_usage(error: &clap::Error, typed: &[String]) -> CliError {
                 None => format!("did you mean `{near}`?"),
             })
             .collect();
+        if let Some(instead) = above.and_then(|above| instead_of_nested(above.get_name(), word)) {
+            hints = vec![instead.to_owned()];
+        }
         if let Some(above) = above.filter(|_| hints.is_empty()) {
             hints.push(format!("`agentx {} --help` shows its commands", above.get_name()));
         }
     }
     if let Some(near) = near_flag(error, typed) {
         hints = vec![format!("did you mean `--{near}`?")];
+    }
+    if lacks_session(error, &text) {
+        hints.retain(|hint| !hint.contains("as a value"));
+        hints.push("`agentx sessions list` shows the ids, the latest first".to_owned());
     }
     if let Some(hint) = of_another_program(error, typed) {
         hints = vec![hint];
@@ -143,6 +150,17 @@ fn of_another_program(error: &clap::Error, typed: &[String]) -> Option<String> {
     })
 }
 
+/// Whether a command that takes the id of a session got none, or `--last` in its place.
+fn lacks_session(error: &clap::Error, text: &str) -> bool {
+    let names_last =
+        matches!(error.get(ContextKind::InvalidArg), Some(ContextValue::String(word)) if word == "--last");
+    let takes_id = text
+        .lines()
+        .any(|line| line.contains("Usage: agentx") && line.contains("<ID>"));
+    let lacks_id = error.kind() == ErrorKind::MissingRequiredArgument;
+    takes_id && (lacks_id || names_last)
+}
+
 /// Whether a command is called nearly so.
 fn has_near(word: &str) -> bool {
     let command = Cli::command();
@@ -194,6 +212,27 @@ mod tests {
         );
         assert_eq!(typed("agentx usage --since x").as_deref(), Some("usage"));
         assert_eq!(typed("agentx --model"), None);
+    }
+
+    #[test]
+    fn a_word_of_a_command_that_is_none_leads_to_the_one_that_is() {
+        use clap::Parser as _;
+        for (line, said) in [
+            ("agentx show --last", "`agentx sessions list` shows the ids"),
+            ("agentx replay --last", "`agentx sessions list` shows the ids"),
+            ("agentx context", "`agentx sessions list` shows the ids"),
+            ("agentx sessions rm ses_1", "agentx sessions delete ID"),
+            ("agentx config get model", "agentx config show"),
+            ("agentx version", "agentx --version"),
+        ] {
+            let typed: Vec<String> = line.split(' ').map(str::to_owned).collect();
+            let error = Cli::try_parse_from(&typed).unwrap_err();
+            let hint = as_usage(&error, &typed).hint().unwrap_or_default();
+            assert!(
+                hint.contains(said) && !hint.contains("as a value"),
+                "{line}: {hint}"
+            );
+        }
     }
 
     #[test]

@@ -80,7 +80,7 @@ fn lines_that_are_meant_for_the_chat_are_not_sent() {
     let mut chat = Pty::start(&sandbox, &[], 120, 40);
     chat.wait_for_last(PROMPT);
     chat.keys("!\r");
-    chat.wait_for("not sent: `!COMMAND` runs a command in your shell");
+    chat.wait_for("not run: `!COMMAND` runs a command in your shell");
     chat.keys("!cd ..\r");
     chat.wait_for("so a `cd` alone changes nothing; write !cd DIR && COMMAND");
     chat.keys("clear\r");

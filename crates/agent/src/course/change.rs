@@ -153,10 +153,10 @@ pub fn apply(config: &mut AgentConfig, change: &ConfigChange) {
 
 #[cfg(test)]
 mod tests {
-    use agentx_types::{ApprovalMode, Condensing};
+    use agentx_types::{ApprovalMode, Condensing, ConfigChanged, Draft, EnvironmentEvent, Source, Timestamp};
 
     use super::*;
-    use crate::fixtures;
+    use crate::{Agent, Transition, fixtures};
 
     fn rule(effect: RuleEffect, tool: &str) -> Rule {
         Rule {
@@ -201,6 +201,34 @@ mod tests {
         let child = &config.agents[0];
         assert_eq!((&config.model.server, &child.model.server), (&new, &old));
         assert_eq!((summaries(&config), summaries(child)), (new.clone(), new));
+    }
+
+    #[test]
+    fn an_agent_that_is_at_work_is_asked_there_too() {
+        let at = |provider: &str, server: &str| AgentConfig {
+            model: ModelSpec {
+                provider: provider.into(),
+                server: Some(server.into()),
+                ..fixtures::config().model
+            },
+            ..fixtures::config()
+        };
+        let maker = at("mine", "http://new");
+        let change = ConfigChange::Model(Box::new(maker.model.clone()));
+        let changed = ConfigChanged {
+            change: change.clone(),
+        };
+        let draft = Draft::new(Source::User, None, EnvironmentEvent::from(changed));
+        let fact = draft.into_envelope("ses_1".into(), 9, Timestamp(0));
+        for (provider, expected) in [("mine", "http://new"), ("other", "http://old")] {
+            let mut agent = Agent::new("agt_2".into(), at(provider, "http://old"));
+            agent.on_rules_above(&maker, &change, &fact, &mut Transition::default());
+            assert_eq!(
+                agent.config().model.server.as_deref(),
+                Some(expected),
+                "{provider}"
+            );
+        }
     }
 
     #[test]

@@ -75,8 +75,8 @@ pub(super) const BYE: Words = Words {
 };
 
 pub(super) const UNCLEAR: Words = Words {
-    en: "I am only a scripted demo and do not understand that. Say `help` for what I know, or \
-         `how do I connect a real model?`.",
+    en: "I am only a scripted demo and do not understand that. Say \
+         `how do I connect a real model?`, or `help` for what I know.",
     zh: "我只是一段演示脚本，听不懂这句话。说“帮助”看看我会什么，或者问“怎么接入真实模型？”。",
 };
 
