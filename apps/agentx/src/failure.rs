@@ -28,6 +28,7 @@ pub(crate) fn hint_after_run(exit: Exit, code: &str) -> Option<String> {
             "the call goes on waiting; `agentx --connect URL run --session ID` without a prompt shows what came of it, and --wait waits longer".into()
         }
         Exit::Denied => "allow it with a rule, as `agentx approvals add allow bash 'COMMAND'`, or run with --yes".into(),
+        Exit::Interrupted => "`agentx resume --last` goes on".into(),
         Exit::Provider => format!("{}; `agentx resume --last` goes on", remedy(exit, code)?),
         exit => remedy(exit, code)?.to_owned(),
     };

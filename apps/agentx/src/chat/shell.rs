@@ -354,8 +354,7 @@ impl Chat<'_> {
 }
 
 /// What is said to a program that wants a terminal.
-const OWN_TERMINAL: &str =
-    "this program wants a terminal of its own; run it in another window, or leave first (Ctrl-D)";
+const OWN_TERMINAL: &str = "it wants a terminal of its own: use another window, or leave (Ctrl-D)";
 /// The error for a command that would change nothing.
 const OWN_SHELL: &str =
     "each command has a shell of its own, so a `cd` alone changes nothing; write !cd DIR && COMMAND";

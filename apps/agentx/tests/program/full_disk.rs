@@ -123,7 +123,7 @@ fn a_line_that_could_not_be_saved_is_in_the_input_and_is_sent_when_there_is_spac
     std::fs::remove_file(ballast).unwrap();
     chat.keys("\r");
     chat.wait_for("the session is open again");
-    chat.wait_for("in, 39 out");
+    chat.wait_for("in, 40 out");
     chat.wait_for_last("›");
     chat.keys("\u{4}");
     chat.wait_for("go on with: agentx resume ses_");
@@ -178,7 +178,7 @@ fn a_chat_of_a_server_whose_disk_was_full_opens_the_session_again() {
     std::fs::remove_file(ballast).unwrap();
     chat.keys("\r");
     chat.wait_for("the session is open again");
-    chat.wait_for("in, 39 out");
+    chat.wait_for("in, 40 out");
     chat.wait_for_last("›");
     chat.keys("\u{4}");
     assert_eq!(chat.end(), Some(0));
@@ -303,7 +303,7 @@ fn a_database_that_another_program_locks_keeps_the_line_and_the_chat() {
     drop(other);
     chat.keys("\r");
     chat.wait_for("the session is open again");
-    chat.wait_for("in, 39 out");
+    chat.wait_for("in, 40 out");
     chat.wait_for_last("›");
     chat.keys("\u{4}");
     assert_eq!(chat.end(), Some(0), "{:#?}", chat.lines());
