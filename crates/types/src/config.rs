@@ -151,6 +151,7 @@ pub struct ServerRules {
 /// - From 8 on, what is kept free for the answer is at most half of what instructions and tools leave of the window, and no longer answer
 ///   is asked for than fits beside what is read. A single setting that a provider refuses by name is left out or sent under another
 ///   name, and so are parts of answers that only their provider reads.
+/// - From 8 on, a copy tells its model that a call that was under way runs in the original, not that the program stopped.
 pub const RULES_VERSION: u32 = 8;
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands it over so")]

@@ -15,6 +15,9 @@ use crate::others;
 /// What the model is told about a call that was cut off.
 const OUTCOME_UNKNOWN: &str = "This call was cut off while it was running, because the program that ran it stopped. It may or may not have had its effect: look before you repeat it.";
 
+/// What the model of a copy is told about a call that was running where the copy was made.
+const RUNS_IN_THE_ORIGINAL: &str = "This call was running in the session that this one is a copy of. It may or may not have had its effect, and it may still be running there: look before you repeat it.";
+
 impl ReactAgent {
     /// A fork goes on from here without what its parent had under way: the run ends as interrupted once a writer has
     /// settled its calls.
@@ -26,8 +29,35 @@ impl ReactAgent {
         if asked_model {
             self.cut_off(step);
         }
+        if self.config.rules_version >= 8 {
+            self.leave_calls_to_the_original();
+        }
         self.drop_inner(true, step);
         self.course.set_status(RunStatus::Stopping, step);
+    }
+
+    /// Calls that may have had their effect run in the original, or did. They are answered once a writer is there.
+    fn leave_calls_to_the_original(&mut self) {
+        for index in 0..self.ledger.entries().len() {
+            let entry = &self.ledger.entries()[index];
+            let CallStage::Running {
+                action_id,
+                started: true,
+                ..
+            } = &entry.stage
+            else {
+                continue;
+            };
+            let action_id = action_id.clone();
+            if self.tool(&entry.call.name).is_some_and(|tool| tool.idempotent) {
+                continue;
+            }
+            self.ledger.entries_mut()[index].stage = CallStage::Answering {
+                action_id,
+                status: ToolStatus::Unknown,
+                text: RUNS_IN_THE_ORIGINAL.to_owned(),
+            };
+        }
     }
 
     /// Another process takes over: whatever the old one had under way has ended without a word. A model call is made again, a

@@ -314,6 +314,30 @@ fn a_fork_ends_the_run_as_interrupted_from_each_state() {
     }
 }
 
+#[test]
+fn a_copy_says_that_a_call_runs_in_the_original_and_a_restart_that_the_program_stopped() {
+    let told = |version: u32, copied: bool| {
+        let mut session = Session::started(|config| config.rules_version = version);
+        session.calls(&[("c1", "change", json!({}))]);
+        match copied {
+            true => session.fork(),
+            false => session.restart(),
+        }
+        session.check_replay();
+        session.conversation()[2].clone()
+    };
+    for (version, copied, stopped) in [
+        (RULES_VERSION, true, false),
+        (7, true, true),
+        (RULES_VERSION, false, true),
+    ] {
+        let told = told(version, copied);
+        assert!(told.contains("may or may not have had its effect"), "{told}");
+        assert_eq!(told.contains("program that ran it stopped"), stopped, "{told}");
+        assert_eq!(told.contains("may still be running there"), !stopped, "{told}");
+    }
+}
+
 /// A part of the life of a run that may take a minute.
 type Life = &'static [Part];
 
