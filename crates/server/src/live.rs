@@ -133,6 +133,7 @@ impl ServerState {
             "the settings have changed; their rules, approval mode, limits and quotas hold from now on"
         );
         self.forget_runtimes();
+        self.forget_sums();
         for room in self.rooms().open().await {
             if let Err(error) = self.bind(&room).await {
                 tracing::warn!(session = %room.id(), %error, "the new rules hold in this session when it is opened again");

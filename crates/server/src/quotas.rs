@@ -233,6 +233,12 @@ impl ServerState {
         Err(remote("quota_storage", &what))
     }
 
+    /// Sums are made anew: what no quota was about was not counted.
+    pub(crate) fn forget_sums(&self) {
+        let mut sums = self.kept.sums.lock().unwrap_or_else(PoisonError::into_inner);
+        sums.clear();
+    }
+
     /// What the sessions of somebody take and cost, as it was a moment ago.
     async fn sums(&self, owner: &OwnerId) -> Result<Sums, RuntimeError> {
         let known = |kept: &Kept| {

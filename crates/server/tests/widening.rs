@@ -8,7 +8,8 @@ use agentx_runtime::{Verdict, apply, judge};
 use agentx_server::widening::Bounds;
 use agentx_testing::fixture;
 use agentx_types::{
-    Access, AgentConfig, ApprovalMode, ConfigChange, Guard, Limits, Rule, RuleEffect, ServerRules, ToolSpec,
+    Access, AgentConfig, ApprovalMode, ConfigChange, Guard, Limits, ModelSpec, Rule, RuleEffect, ServerRules,
+    ToolSpec,
 };
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -111,13 +112,27 @@ fn change() -> impl Strategy<Value = ConfigChange> {
             .prop_map(ConfigChange::Guard),
         server_rules().prop_map(ConfigChange::ServerRules),
         tools().prop_map(ConfigChange::Tools),
-        prop::option::of(1..9_u32).prop_map(|max_iterations| {
-            ConfigChange::Limits(Limits {
-                max_iterations,
-                ..Limits::default()
-            })
-        }),
+        limits().prop_map(ConfigChange::Limits),
+        models().prop_map(|model| ConfigChange::Model(Box::new(model))),
     ]
+}
+
+fn limits() -> impl Strategy<Value = Limits> {
+    prop::option::of(1..9_u32).prop_map(|max_iterations| Limits {
+        max_iterations,
+        ..Limits::default()
+    })
+}
+
+/// The model of the settings, mostly, or one that the server does not list.
+fn models() -> impl Strategy<Value = ModelSpec> {
+    prop::bool::weighted(0.1).prop_map(|other| {
+        let mut model = fixture::config().model;
+        if other {
+            model.id = "made-up-elsewhere".into();
+        }
+        model
+    })
 }
 
 fn config() -> impl Strategy<Value = AgentConfig> {
@@ -130,17 +145,22 @@ fn config() -> impl Strategy<Value = AgentConfig> {
         tools(),
         place,
         any::<bool>(),
+        (limits(), models()),
     );
     let plain = plain.prop_map(
-        |(rules, approval, rules_version, server_rules, tools, workspace, guarded)| AgentConfig {
-            workspace: workspace.into(),
-            tools,
-            approval,
-            rules,
-            rules_version,
-            guard: guarded.then(guard),
-            server_rules,
-            ..fixture::config()
+        |(rules, approval, rules_version, server_rules, tools, workspace, guarded, (limits, model))| {
+            AgentConfig {
+                limits,
+                model,
+                workspace: workspace.into(),
+                tools,
+                approval,
+                rules,
+                rules_version,
+                guard: guarded.then(guard),
+                server_rules,
+                ..fixture::config()
+            }
         },
     );
     plain.prop_recursive(2, 6, 2, |inner| {
@@ -243,6 +263,7 @@ proptest! {
         let reference = by_settings(&bounds);
         for agent in all_of(&now) {
             prop_assert!(agent.limits.max_iterations.is_some_and(|most| most <= 5));
+            prop_assert_eq!(&agent.model, &bounds.models[0]);
             for (name, input) in calls() {
                 let Some(tool) = agent.tools.iter().find(|tool| tool.name == name) else { continue };
                 let own = reference.tools.iter().find(|tool| tool.name == name).unwrap();
@@ -258,19 +279,24 @@ proptest! {
     #[test]
     fn no_driver_gets_more_than_the_operator_gave(
         (settings, approval) in (rules(), modes()),
-        given in (rules(), modes()),
+        given in (rules(), modes(), limits()),
         requests in prop::collection::vec(change(), 1..6),
     ) {
         let bounds = bounds(&settings, approval, false);
         let mut given_rules = settings.clone();
         given_rules.extend(given.0);
-        let before = AgentConfig { rules: given_rules, approval: given.1, ..by_settings(&bounds) };
+        let before = AgentConfig { rules: given_rules, approval: given.1, limits: given.2, ..by_settings(&bounds) };
         let mut now = before.clone();
         for request in requests {
             if let Ok(change) = bounds.admit_change(&now, request) {
                 apply(&mut now, &change);
             }
         }
+        if let Some(was) = before.limits.max_iterations {
+            let is = now.limits.max_iterations;
+            prop_assert!(is.is_some_and(|is| is <= was.max(5)), "{is:?} after {was}");
+        }
+        prop_assert_eq!(&now.model, &before.model);
         let reference = by_settings(&bounds);
         for (name, input) in calls() {
             let tool = before.tools.iter().find(|tool| tool.name == name).unwrap();

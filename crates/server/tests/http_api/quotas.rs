@@ -84,7 +84,18 @@ async fn sessions_that_are_made_at_once_count_too() {
 
 #[tokio::test]
 async fn what_a_members_sessions_take_is_bounded() {
-    let desk = desk(|quotas| quotas.bytes = Some(0)).await;
+    let desk = desk(|quotas| quotas.bytes = None).await;
+    let there = desk.session(&desk.ann).await;
+    desk.say(&desk.ann, &there, json!("x".repeat(30_000))).await;
+    let bound = async |bytes: u64| {
+        let mut settings = Settings::clone(&desk.state.settings());
+        settings.quotas.bytes = Some(bytes);
+        desk.state.renew(&settings).await;
+    };
+    bound(10_000_000).await;
+    assert_eq!(desk.make(&desk.ann).await.0, StatusCode::CREATED);
+    bound(30_000).await;
+    assert_eq!(desk.make(&desk.bob).await.0, StatusCode::CREATED);
     let full = StatusCode::INSUFFICIENT_STORAGE;
     refused(&desk.make(&desk.ann).await, full, "quota_storage", "quotas.bytes");
     let own = desk.session(&desk.operator).await;
