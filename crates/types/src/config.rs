@@ -150,7 +150,8 @@ pub struct ServerRules {
 /// - From 7 on, a summary that the conversation fits without is not waited for, and none is asked for in the rounds after one failed.
 /// - From 8 on, what is kept free for the answer is at most half of what instructions and tools leave of the window, and no longer answer
 ///   is asked for than fits beside what is read. A single setting that a provider refuses by name is left out or sent under another
-///   name, and so are parts of answers that only their provider reads.
+///   name, and so are parts of answers that only their provider reads. What was left out and no answer has confirmed is sent to another
+///   model.
 /// - From 8 on, a copy tells its model that a call that was under way runs in the original, not that the program stopped.
 pub const RULES_VERSION: u32 = 8;
 

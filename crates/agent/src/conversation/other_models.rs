@@ -9,6 +9,8 @@ use super::repair::{ALL, Repairs};
 
 /// The rules of agents of this version and later leave pictures out for the model alone that refused them.
 const SINCE_RULES: u32 = 7;
+/// From this version on, another model is asked with nothing left out that no answer has confirmed, and with optional settings.
+const SINCE_CONFIRMED: u32 = 8;
 /// So many models are remembered, the latest.
 const MOST: usize = 8;
 
@@ -30,6 +32,13 @@ impl MediaOf {
 impl Conversation {
     /// Another model is asked from now on.
     pub(super) fn another_model(&mut self, before: &ModelSpec, config: &AgentConfig) {
+        if config.rules_version >= SINCE_CONFIRMED {
+            if let Some(confirmed) = self.before_repairs.take() {
+                self.repairs = confirmed;
+                self.fixed.clear();
+            }
+            self.repairs.plain = false;
+        }
         self.repairs.another_model();
         if config.rules_version >= SINCE_RULES {
             self.repairs.keep_media_of(before);

@@ -52,6 +52,31 @@ fn a_setting_is_left_out_once_and_comes_back_where_that_was_in_vain() {
 }
 
 #[test]
+fn what_no_answer_has_confirmed_is_taken_back_where_another_model_is_asked() {
+    for (version, is_whole) in [(RULES_VERSION, true), (7, false)] {
+        let mut session = Session::started(|config| {
+            keeping(config);
+            config.rules_version = version;
+        });
+        session.thinking_round("a", 1);
+        for _ in 0..3 {
+            session.refused(RequestPart::Unknown);
+        }
+        assert!(session.request().plain && session.thoughts().is_empty());
+        session.interrupt();
+        session.model(vec![ends_with(StopReason::Interrupted)]);
+        let mut other = session.react().config().model.clone();
+        other.id = "other".into();
+        session.change(ConfigChange::Model(Box::new(other)));
+        session.say("and you?");
+        assert_eq!(session.request().plain, !is_whole, "rules {version}");
+        assert_eq!(session.thoughts().len(), usize::from(is_whole), "rules {version}");
+        session.answer("done");
+        session.check_replay();
+    }
+}
+
+#[test]
 fn older_sessions_leave_no_setting_out() {
     let mut session = with_version(7);
     session.refused(RequestPart::Temperature);
