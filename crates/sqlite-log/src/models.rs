@@ -1,6 +1,8 @@
 //! The read models: what lists show, messages, what was spent. Changed by the writer in the transaction that appends the
 //! facts they follow from; they can be dropped and made again.
 
+use std::borrow::Cow;
+
 use agentx_runtime::Projection;
 use agentx_types::{MessageId, OwnerId, Role, SessionRole};
 use rusqlite::{Connection, OptionalExtension as _, params};
@@ -341,10 +343,23 @@ fn title_from(text: &str) -> String {
         .map(str::trim)
         .find(|line| !line.is_empty())
         .unwrap_or_default();
+    let line = &*as_typed(line);
     if line.chars().nth(TITLE_CHARS).is_none() {
         return line.to_owned();
     }
     format!("{}…", cut(line, TITLE_CHARS - 1).trim_end())
+}
+
+/// The first line of a message: a command that a person ran themselves as they typed it, which the message holds between tags.
+fn as_typed(line: &str) -> Cow<'_, str> {
+    let ran = line
+        .starts_with("<ran_by_")
+        .then(|| line.split_once(" command=\""))
+        .flatten();
+    match ran {
+        Some((_, command)) => format!("!{}", command.strip_suffix("\">").unwrap_or(command)).into(),
+        None => line.into(),
+    }
 }
 
 fn cut(text: &str, chars: usize) -> &str {

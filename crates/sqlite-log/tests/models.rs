@@ -118,6 +118,20 @@ fn titles_are_short_and_a_message_is_counted_once() {
 }
 
 #[test]
+fn a_session_that_begins_with_a_command_of_the_person_is_called_by_it() {
+    run(async {
+        let log = SqliteLog::open_in_memory().unwrap();
+        let writer = begin(&log).await;
+        let ran = "<ran_by_the_person command=\"seq 1 500\">\n1\nexit 0\n</ran_by_the_person>";
+        let projections = vec![message(1, "msg_1", Role::User, ran)];
+        log.append(&writer, projecting(facts(1, [user(ran)]), projections))
+            .await
+            .unwrap();
+        assert_eq!(log.info(&session()).await.unwrap().title, "!seq 1 500");
+    });
+}
+
+#[test]
 fn lists_are_ordered_by_the_latest_event() {
     run(async {
         let home = Home::new();
