@@ -1234,7 +1234,7 @@ export interface WriterAttached {
 export interface LeftRunning {
   /** The call that was cut off; absent where the call had ended, and this went on in the background. */
   tool_call_id?: ToolCallId | null;
-  /** The name of the first program, as the system shows it; the beginning of the command line of one that ended with its program. */
+  /** The name of the first program, as the system shows it, or `!` and the command that a person ran; the beginning of the command line of one that ended with its program. */
   program: string;
   /** How many processes there were; 0 for a command that ended with its program. */
   processes: number;

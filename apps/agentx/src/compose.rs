@@ -1,5 +1,7 @@
 //! The one place that knows which runtime there is; everything else works against the trait.
 
+mod trials;
+
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
@@ -10,18 +12,13 @@ use agentx::config::Settings;
 use agentx::identity::{Keyring, OPERATOR, PublicKey, owner_of};
 use agentx::node::NodeRuntime;
 use agentx::remote::{ConnectOptions, Endpoint, Keeping, RemoteRuntime, keep};
-use agentx::runtime::{LogError, NewLog, Runtime, RuntimeError, SessionLog, ToolOutcome};
+use agentx::runtime::{LogError, NewLog, Runtime, RuntimeError, SessionLog};
 use agentx::types::{
     AgentConfig, ApprovalMode, ConfigChange, EnvironmentEvent, OwnerId, Seat, SessionId, Source,
 };
-use serde_json::Value;
-use tokio_util::sync::CancellationToken;
 
 use crate::console::Console;
 use crate::error::CliError;
-use crate::exit::Exit;
-use crate::render::conversation::was_ended;
-use crate::signals::Signals;
 
 /// What opening a session puts on record first is among so many facts.
 const FIRST_FACTS: usize = 16;
@@ -140,40 +137,6 @@ impl Place {
     /// The runtime.
     pub(crate) fn runtime(&self) -> &dyn Runtime {
         &*self.runtime
-    }
-
-    /// Runs a tool of this machine outside of any session. What it says meanwhile goes to `hears`. A signal stops it, with all that it
-    /// has started.
-    pub(crate) async fn try_tool(
-        &self,
-        name: &str,
-        input: Value,
-        agent: AgentConfig,
-        hears: impl FnMut(&EnvironmentEvent),
-        signals: &mut Signals,
-    ) -> Result<(ToolOutcome, Option<Exit>), CliError> {
-        let Some(node) = &self.node else {
-            return Err(CliError::usage(
-                "a tool is tried on this machine, not on a server",
-                "leave --connect out",
-            ));
-        };
-        let stop = CancellationToken::new();
-        let call = node.runtime.try_tool(name, input, agent, stop.clone(), hears);
-        tokio::pin!(call);
-        tokio::select! {
-            outcome = &mut call => Ok((outcome, None)),
-            exit = signals.next() => {
-                stop.cancel();
-                Ok((call.await, Some(exit)))
-            }
-        }
-    }
-
-    /// Ends what an earlier `tools run` left running because it was killed; says what that was.
-    pub(crate) async fn end_tried(&self) -> Option<String> {
-        let node = self.node.as_ref()?;
-        was_ended(&node.runtime.end_tried().await)
     }
 
     /// The files of agents and tools that this machine's runtime was made with; `None` on a server.

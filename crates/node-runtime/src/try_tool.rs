@@ -71,6 +71,11 @@ impl NodeRuntime {
         outcome
     }
 
+    /// Whether commands of tools that were tried may be left, by what is on record. Cheap enough for each start.
+    pub fn may_have_tried(&self) -> bool {
+        self.toolbox().may_have_left(&SessionId::new(NO_SESSION))
+    }
+
     /// Ends the commands of tools that were tried and whose program was killed meanwhile. Returns what was ended.
     pub async fn end_tried(&self) -> Vec<LeftRunning> {
         // Which calls were cut off is not on record. So what left the terminal's session on purpose stays.

@@ -130,6 +130,15 @@ impl Toolbox {
         }
     }
 
+    /// Whether an earlier process may have left something running for a session, by its records alone. Cheap enough for each start.
+    pub fn may_have_left(&self, session: &SessionId) -> bool {
+        let records = self
+            .jobs
+            .as_ref()
+            .and_then(|jobs| jobs.options().records.as_ref());
+        records.is_some_and(|records| records.may_have(session))
+    }
+
     /// What an earlier process left running for a session that it never closed. `open` tells the calls that were cut off; it is asked
     /// only where something runs.
     pub async fn left_running<E>(

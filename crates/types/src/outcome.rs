@@ -42,7 +42,7 @@ pub struct LeftRunning {
     /// The call that was cut off; absent where the call had ended, and this went on in the background.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool_call_id: Option<ToolCallId>,
-    /// The name of the first program, as the system shows it; the beginning of the command line of one that ended with its program.
+    /// The name of the first program, as the system shows it, or `!` and the command that a person ran; the beginning of the command line of one that ended with its program.
     pub program: String,
     /// How many processes there were; 0 for a command that ended with its program.
     pub processes: u32,

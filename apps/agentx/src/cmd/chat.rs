@@ -121,6 +121,7 @@ async fn chat(
     let settings = &loaded.settings;
     let signals = Signals::listen()?;
     console.say(seat::note_of_mode(place, settings, given).unwrap_or_default());
+    place.say_ended_trials(console).await;
     let session = match seat::find(place, settings, &target).await? {
         Some(id) => Some(resumed(place, settings, given, id, fork, console).await?),
         None => None,

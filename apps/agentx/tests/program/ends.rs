@@ -375,7 +375,8 @@ fn killed_while(sandbox: &Sandbox, line: &str, seconds: &str) -> String {
 }
 
 #[test]
-fn a_persons_own_command_of_a_killed_chat_is_ended_by_the_next_one_and_what_it_left_behind_stays() {
+fn a_persons_own_command_of_a_killed_chat_and_what_it_left_in_the_background_are_ended_and_named_by_the_next_one()
+ {
     let sandbox = Sandbox::new();
     let own = 3_000_000 + 10 * u64::from(std::process::id());
     let [long, behind] = [own, own + 1].map(|seconds| seconds.to_string());
@@ -383,16 +384,15 @@ fn a_persons_own_command_of_a_killed_chat_is_ended_by_the_next_one_and_what_it_l
     let line = format!("!sleep {behind} >/dev/null & echo started\r!sleep {long}\r");
     let id = killed_while(&sandbox, &line, &long);
     assert!(runs(&long) && runs(&behind), "they outlive the program");
-    let ran = sandbox.run(&["run", "--session", &id, "--quiet", "thanks"]);
+    let ran = sandbox.run(&["run", "--session", &id, "thanks"]);
     assert!(!runs(&long), "{ran}");
-    assert!(runs(&behind), "it was meant to stay: {ran}");
+    assert!(!runs(&behind), "it was to end with the chat: {ran}");
+    assert!(ran.stderr.contains(&format!("!sleep {behind} and ")), "{ran}");
     let shown = sandbox.run(&["sessions", "show", &id]);
     assert!(
         shown.stdout.contains("started"),
         "its output is in the session: {shown}"
     );
-    let pid = process_with(&behind).unwrap();
-    assert!(Command::new("kill").arg(pid).status().unwrap().success());
     is_whole(&sandbox, &id);
 }
 

@@ -130,8 +130,14 @@ fn a_command_that_cleared_its_environment_is_ended_after_a_kill_and_so_is_what_i
 }
 
 #[test]
-fn what_a_killed_tools_run_left_running_is_ended_and_named_by_the_next_one() {
-    for (own, line) in [(4, "exec sleep SECONDS"), (5, "exec env -i sleep SECONDS")] {
+fn what_a_killed_tools_run_left_running_is_ended_and_named_by_the_next_one_and_by_a_session_that_opens() {
+    let tools_run = ["tools", "run", "bash", "{\"command\": \"true\"}"];
+    let session = ["run", "hello"];
+    for (own, line, next) in [
+        (4, "exec sleep SECONDS", &tools_run[..]),
+        (5, "exec env -i sleep SECONDS", &tools_run),
+        (6, "exec sleep SECONDS", &session),
+    ] {
         let (sandbox, seconds) = (Sandbox::new(), seconds(own));
         let line = line.replace("SECONDS", &seconds);
         let arguments = format!("{{\"command\": \"{line}\"}}");
@@ -140,10 +146,15 @@ fn what_a_killed_tools_run_left_running_is_ended_and_named_by_the_next_one() {
             .spawn()
             .unwrap();
         wait_until_it_runs(&seconds);
+        let beside = sandbox.run(&session);
+        assert!(
+            runs(&seconds) && !beside.stderr.contains("still running"),
+            "{beside}"
+        );
         tried.kill().unwrap();
         tried.wait().unwrap();
         assert!(runs(&seconds), "{line}: it outlives the program");
-        let next = sandbox.run(&["tools", "run", "bash", "{\"command\": \"true\"}"]);
+        let next = sandbox.run(next);
         assert!(!runs(&seconds), "{line}: {next}");
         assert!(
             next.stderr

@@ -90,6 +90,11 @@ impl Mark {
         self.session == written(session.as_str())
     }
 
+    /// Which command of its program it is for.
+    pub(super) fn number(&self) -> u64 {
+        self.number
+    }
+
     /// Whether it is of this call.
     pub(super) fn is_call(&self, call: &ToolCallId) -> bool {
         self.call == written(call.as_str())
@@ -127,7 +132,7 @@ impl std::fmt::Display for Mark {
 }
 
 /// The variable and its value by which a command that a person runs in a chat is found again where the program is killed: whoever
-/// opens the session next ends it. What the command leaves in the background when it ends stays.
+/// opens the session next ends it, and what it left in the background.
 pub fn own_command_mark(session: &SessionId) -> (&'static str, String) {
     (MARK, Mark::of_own_command(session).to_string())
 }

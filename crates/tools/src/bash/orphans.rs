@@ -25,6 +25,10 @@ const DYING: Duration = Duration::from_millis(500);
 #[derive(Clone, Debug)]
 struct Orphan {
     call: String,
+    /// Which command, of those that a person ran; they share what stands for the call.
+    number: u64,
+    /// What it is called when it is told of.
+    name: String,
     process: Process,
 }
 
@@ -104,14 +108,22 @@ fn find(session: &SessionId, open: &[ToolCallId], records: Option<&CommandRecord
             continue;
         };
         let is_cut_off = open.iter().any(|call| mark.is_call(call));
-        // A person's command that had ended left in the background what was meant to stay there.
-        let had_ended = mark.is_of_own_command() && !all.iter().any(|leader| leader.pid == process.group);
-        let is_meant_to_stay = !is_cut_off && (had_ended || process.session != mark.terminal_session());
+        // What a person's command left in the background ends with its chat, however that ends.
+        let is_meant_to_stay = !is_cut_off && process.session != mark.terminal_session();
         if mark.writer_lives(&all) || is_meant_to_stay {
             continue;
         }
+        let own_line = mark
+            .is_of_own_command()
+            .then(|| processes::command_line(process.pid));
+        let (number, name) = match own_line.flatten() {
+            Some(line) => (mark.number(), format!("!{line}")),
+            None => (0, process.name.clone()),
+        };
         found.push(Orphan {
             call: mark.call().to_owned(),
+            number,
+            name,
             process: process.clone(),
         });
     }
@@ -125,6 +137,8 @@ fn find(session: &SessionId, open: &[ToolCallId], records: Option<&CommandRecord
         let children: Vec<Process> = all.iter().filter(is_new).cloned().collect();
         found.extend(children.into_iter().map(|process| Orphan {
             call: parent.call.clone(),
+            number: parent.number,
+            name: process.name.clone(),
             process,
         }));
         at += 1;
@@ -171,16 +185,18 @@ async fn are_gone(found: &[Orphan], patience: Duration) -> bool {
 
 /// What was ended, by call.
 fn summary(found: &[Orphan], open: &[ToolCallId]) -> Vec<LeftRunning> {
-    let mut by_call: BTreeMap<&str, LeftRunning> = BTreeMap::new();
+    let mut by_call: BTreeMap<(&str, u64), LeftRunning> = BTreeMap::new();
     for orphan in found {
-        let entry = by_call.entry(&orphan.call).or_insert_with(|| LeftRunning {
-            tool_call_id: open
-                .iter()
-                .find(|call| super::mark::written(call.as_str()) == orphan.call)
-                .cloned(),
-            program: orphan.process.name.clone(),
-            processes: 0,
-        });
+        let entry = by_call
+            .entry((&orphan.call, orphan.number))
+            .or_insert_with(|| LeftRunning {
+                tool_call_id: open
+                    .iter()
+                    .find(|call| super::mark::written(call.as_str()) == orphan.call)
+                    .cloned(),
+                program: orphan.name.clone(),
+                processes: 0,
+            });
         entry.processes += 1;
     }
     by_call.into_values().collect()

@@ -7,6 +7,11 @@ use nix::unistd::Pid;
 
 use super::mark::Mark;
 
+/// So many characters of a command line are told.
+const LONGEST_LINE: usize = 60;
+/// What a chat puts before a person's command, so that its errors come in order.
+const JOINED: &str = "exec 2>&1\n";
+
 /// One process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Process {
@@ -73,6 +78,21 @@ fn add_descendants(all: &[Process], found: &mut Vec<Process>) {
         found.extend(new);
         at += 1;
     }
+}
+
+/// What a process was started with, or the beginning of that; of a shell, the command line that it was given with `-c`.
+pub(super) fn command_line(pid: Pid) -> Option<String> {
+    let bytes = fs::read(format!("/proc/{pid}/cmdline")).ok()?;
+    let text = String::from_utf8_lossy(&bytes);
+    let arguments: Vec<&str> = text.trim_end_matches('\0').split('\0').collect();
+    let line = match arguments.as_slice() {
+        [_, "-c", line, ..] => line.strip_prefix(JOINED).unwrap_or(line).to_owned(),
+        all => all.join(" "),
+    };
+    let is_cut = line.chars().count() > LONGEST_LINE;
+    let shown: String = line.chars().take(LONGEST_LINE).collect();
+    let shown = if is_cut { shown + "…" } else { shown };
+    (!shown.trim().is_empty()).then_some(shown)
 }
 
 /// The process of this id.

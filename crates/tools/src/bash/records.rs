@@ -12,6 +12,7 @@ use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use agentx_types::SessionId;
 use nix::unistd::Pid;
 
 use super::mark::Mark;
@@ -77,6 +78,18 @@ impl CommandRecords {
         let place = self.inner.take_place(&line).ok()?;
         let inner = self.inner.clone();
         Some(Recorded { inner, place })
+    }
+
+    /// Whether a program, which may be gone, wrote down a command of this session that was not over. Only reads files: mostly there
+    /// are none, and to look at all processes takes some milliseconds.
+    pub(crate) fn may_have(&self, session: &SessionId) -> bool {
+        let Ok(entries) = fs::read_dir(&self.inner.directory) else {
+            return false;
+        };
+        let is_of = |line: &str| Begun::parse(line).is_some_and(|begun| begun.mark.is_of(session));
+        entries.flatten().any(|entry| {
+            is_small(&entry) && fs::read_to_string(entry.path()).is_ok_and(|text| text.lines().any(is_of))
+        })
     }
 
     /// The commands of programs that are gone.
@@ -223,10 +236,7 @@ fn files(directory: &Path, all: &[Process]) -> Vec<(PathBuf, Vec<Begun>)> {
         let (pid, started) = path.file_name()?.to_str()?.split_once('.')?;
         let (pid, started): (i32, u64) = (pid.parse().ok()?, started.parse().ok()?);
         let is_it = |process: &Process| process.pid.as_raw() == pid && process.started == started;
-        let is_small = entry
-            .metadata()
-            .is_ok_and(|about| about.is_file() && about.len() <= LONGEST);
-        if all.iter().any(is_it) || !is_small {
+        if all.iter().any(is_it) || !is_small(&entry) {
             return None;
         }
         let text = fs::read_to_string(&path).ok()?;
@@ -237,6 +247,11 @@ fn files(directory: &Path, all: &[Process]) -> Vec<(PathBuf, Vec<Begun>)> {
         Some((path, lines.filter_map(Begun::parse).collect()))
     };
     entries.flatten().filter_map(read).collect()
+}
+
+fn is_small(entry: &fs::DirEntry) -> bool {
+    let about = entry.metadata();
+    about.is_ok_and(|about| about.is_file() && about.len() <= LONGEST)
 }
 
 fn sweep(directory: &Path, all: &[Process]) {
@@ -301,6 +316,7 @@ mod tests {
         let first = records.begin(own, &mark);
         let second = records.begin(own, &mark);
         assert_eq!(lines(), [own, own]);
+        assert!(records.may_have(&"ses_1".into()) && !records.may_have(&"ses_2".into()));
         drop(first);
         assert_eq!(lines(), [own]);
         let third = records.begin(own, &mark);
@@ -309,6 +325,7 @@ mod tests {
         assert_eq!(records.of_the_gone(&all).len(), 0, "this program lives");
         drop((second, third));
         assert_eq!(lines().len(), 0);
+        assert!(!records.may_have(&"ses_1".into()), "its command is over");
         drop(records);
         assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 0);
     }

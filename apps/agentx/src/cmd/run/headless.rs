@@ -51,6 +51,7 @@ pub(crate) async fn run(
     let signals = Signals::listen()?;
     let decides_elsewhere = place.is_of_another();
     let has_person = decides_elsewhere || console.terminal.input && console.terminal.error;
+    place.say_ended_trials(console).await;
     let found = seat::find(&place, &loaded.settings, &target).await?;
     let opened = open(&place, &mut loaded.settings, args, found.clone(), has_person).await;
     let (session, would_ask, there) = match (opened, found.filter(|_| !args.session.fork)) {

@@ -1,0 +1,59 @@
+//! Tools that a person tries outside of any session (`agentx tools run`), and what of them outlived its program.
+
+use agentx::runtime::ToolOutcome;
+use agentx::types::{AgentConfig, EnvironmentEvent};
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+
+use super::{Node, Place};
+use crate::console::Console;
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::render::conversation::was_ended;
+use crate::signals::Signals;
+
+impl Place {
+    /// Runs a tool of this machine outside of any session. What it says meanwhile goes to `hears`. A signal stops it, with all that it
+    /// has started.
+    pub(crate) async fn try_tool(
+        &self,
+        name: &str,
+        input: Value,
+        agent: AgentConfig,
+        hears: impl FnMut(&EnvironmentEvent),
+        signals: &mut Signals,
+    ) -> Result<(ToolOutcome, Option<Exit>), CliError> {
+        let Some(node) = &self.node else {
+            return Err(CliError::usage(
+                "a tool is tried on this machine, not on a server",
+                "leave --connect out",
+            ));
+        };
+        let stop = CancellationToken::new();
+        let call = node.runtime.try_tool(name, input, agent, stop.clone(), hears);
+        tokio::pin!(call);
+        tokio::select! {
+            outcome = &mut call => Ok((outcome, None)),
+            exit = signals.next() => {
+                stop.cancel();
+                Ok((call.await, Some(exit)))
+            }
+        }
+    }
+
+    /// Ends what an earlier `tools run` left running because it was killed; says what that was.
+    pub(crate) async fn end_tried(&self) -> Option<String> {
+        let node = self.node.as_ref()?;
+        was_ended(&node.runtime.end_tried().await)
+    }
+
+    /// The same where a session is about to open: costs next to nothing where no `tools run` was killed.
+    pub(crate) async fn say_ended_trials(&self, console: &mut Console) {
+        let may_have = |node: &Node| node.runtime.may_have_tried();
+        if self.node.as_ref().is_some_and(may_have)
+            && let Some(ended) = self.end_tried().await
+        {
+            console.say(&format!("· of `agentx tools run`, {ended}\n"));
+        }
+    }
+}
