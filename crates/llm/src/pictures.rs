@@ -50,16 +50,21 @@ const CHAT: Limits = Limits {
     many: usize::MAX,
 };
 
-/// A picture of the conversation, with each place where it stands.
+/// A picture at one place of the conversation.
 #[derive(Clone, Copy)]
-struct Shown<'a> {
-    source: &'a str,
+struct Shown {
+    place: Place,
     bytes: usize,
     side: u32,
-    places: usize,
 }
 
-impl Shown<'_> {
+/// Which part of the request. The same picture may stand in several: an older place may be left out, and a newer one not.
+type Place = *const MediaPart;
+
+/// What is known of the bytes of a picture: its media type, the bytes of its base64 and its longest side; or why it cannot be sent.
+type Found = Result<(&'static str, usize, u32), &'static str>;
+
+impl Shown {
     /// Whether it is too large for a request of many pictures.
     fn is_large(&self) -> bool {
         self.side > SIDE_OF_MANY
@@ -71,10 +76,12 @@ const TOO_LARGE_OF_MANY: &str = "a picture of more than 2,000 pixels a side, whi
 /// Why an older picture is not sent.
 const TOO_OLD: &str = "an older picture: a request holds only so many, or so large ones";
 
-/// What is known of the pictures of a request, by where their bytes are.
+/// What is known of the pictures of a request.
 #[derive(Debug, Default)]
 pub(crate) struct Pictures<'a> {
-    known: BTreeMap<&'a str, Result<&'static str, &'static str>>,
+    known: BTreeMap<Place, Result<&'static str, &'static str>>,
+    /// What was found out about the bytes, by where they are: the same ones are looked at once.
+    found: BTreeMap<&'a str, Found>,
     /// How many pictures the vendor fetches from an address. Their size is not known here, but they count.
     fetched: usize,
 }
@@ -88,7 +95,7 @@ impl<'a> Pictures<'a> {
             Api::OpenaiChat | Api::Scripted => CHAT,
         };
         let mut pictures = Self::default();
-        let mut kept: Vec<Shown<'a>> = Vec::new();
+        let mut kept: Vec<Shown> = Vec::new();
         for message in &request.messages {
             for part in &message.content {
                 pictures.look(part, blobs, &limits, &mut kept);
@@ -99,7 +106,7 @@ impl<'a> Pictures<'a> {
 
     /// The media type that this picture has; that it claims, for one whose bytes are elsewhere.
     pub(crate) fn media_type<'p>(&self, part: &'p MediaPart) -> &'p str {
-        match source(part).and_then(|source| self.known.get(source)) {
+        match self.known.get(&std::ptr::from_ref(part)) {
             Some(Ok(media_type)) => media_type,
             _ => &part.media_type,
         }
@@ -107,7 +114,7 @@ impl<'a> Pictures<'a> {
 
     /// Why this picture is not sent.
     pub(crate) fn left_out(&self, part: &MediaPart) -> Option<&'static str> {
-        self.known.get(source(part)?)?.err()
+        self.known.get(&std::ptr::from_ref(part))?.err()
     }
 
     fn look(
@@ -115,7 +122,7 @@ impl<'a> Pictures<'a> {
         part: &'a ContentPart,
         blobs: &dyn BlobSource,
         limits: &Limits,
-        kept: &mut Vec<Shown<'a>>,
+        kept: &mut Vec<Shown>,
     ) {
         let part = match part {
             ContentPart::ToolResult(result) => {
@@ -133,45 +140,43 @@ impl<'a> Pictures<'a> {
             self.fetched += 1;
             return self.make_fit(limits, kept);
         };
-        if let Some(before) = kept.iter().position(|shown| shown.source == source) {
-            // Seen again: it is as young as its last place.
-            let mut again = kept.remove(before);
-            again.places += 1;
-            return self.keep(again, limits, kept);
+        let Some(found) = self.found(source, part, blobs, limits) else {
+            return;
+        };
+        let place = std::ptr::from_ref(part);
+        self.known.insert(place, found.map(|(media_type, ..)| media_type));
+        if let Ok((_, bytes, side)) = found {
+            kept.push(Shown { place, bytes, side });
+            self.make_fit(limits, kept);
+        }
+    }
+
+    /// What is known of the bytes of a picture; nothing where they are gone.
+    fn found(
+        &mut self,
+        source: &'a str,
+        part: &MediaPart,
+        blobs: &dyn BlobSource,
+        limits: &Limits,
+    ) -> Option<Found> {
+        if let Some(found) = self.found.get(source) {
+            return Some(*found);
         }
         let found = match &part.source {
-            MediaSource::Blob(id) => match blobs.blob(id) {
-                Some(bytes) => check(bytes, limits),
-                None => return,
-            },
+            MediaSource::Blob(id) => check(blobs.blob(id)?, limits),
             MediaSource::Base64(data) => match base64::decode(data) {
                 Some(bytes) => check(&bytes, limits),
                 None => Err("the picture is broken"),
             },
-            MediaSource::Url(_) => return,
+            MediaSource::Url(_) => return None,
         };
-        self.known
-            .insert(source, found.map(|(media_type, ..)| media_type));
-        if let Ok((_, bytes, side)) = found {
-            let shown = Shown {
-                source,
-                bytes,
-                side,
-                places: 1,
-            };
-            self.keep(shown, limits, kept);
-        }
-    }
-
-    /// Takes one more picture in.
-    fn keep(&mut self, shown: Shown<'a>, limits: &Limits, kept: &mut Vec<Shown<'a>>) {
-        kept.push(shown);
-        self.make_fit(limits, kept);
+        self.found.insert(source, found);
+        Some(found)
     }
 
     /// Leaves pictures out until the rest may be sent. Where only a few are too large for a request of many pictures, these go. Else
     /// the older half goes: not one with each new picture, because each change of what was sent before costs the provider's cache.
-    fn make_fit(&mut self, limits: &Limits, kept: &mut Vec<Shown<'a>>) {
+    fn make_fit(&mut self, limits: &Limits, kept: &mut Vec<Shown>) {
         while !kept.is_empty() && !self.fit(kept, limits) {
             let older = kept.len().div_ceil(2);
             let few_are_large = kept.iter().filter(|shown| shown.is_large()).count() < older;
@@ -179,35 +184,32 @@ impl<'a> Pictures<'a> {
             if self.has_many_with_a_large_one(kept, limits) && few_are_large && !newest_is_large {
                 let large = kept.extract_if(.., |shown| shown.is_large());
                 self.known
-                    .extend(large.map(|gone| (gone.source, Err(TOO_LARGE_OF_MANY))));
+                    .extend(large.map(|gone| (gone.place, Err(TOO_LARGE_OF_MANY))));
             } else {
                 let older = kept.drain(..older);
-                self.known.extend(older.map(|gone| (gone.source, Err(TOO_OLD))));
+                self.known.extend(older.map(|gone| (gone.place, Err(TOO_OLD))));
             }
         }
     }
 
-    fn fit(&self, kept: &[Shown<'_>], limits: &Limits) -> bool {
-        let bytes: usize = kept
-            .iter()
-            .map(|shown| shown.bytes.saturating_mul(shown.places))
-            .sum();
+    fn fit(&self, kept: &[Shown], limits: &Limits) -> bool {
+        let bytes: usize = kept.iter().map(|shown| shown.bytes).sum();
         self.count(kept) <= limits.count
             && bytes <= limits.all_bytes
             && !self.has_many_with_a_large_one(kept, limits)
     }
 
-    fn has_many_with_a_large_one(&self, kept: &[Shown<'_>], limits: &Limits) -> bool {
+    fn has_many_with_a_large_one(&self, kept: &[Shown], limits: &Limits) -> bool {
         self.count(kept) > limits.many && kept.iter().any(Shown::is_large)
     }
 
-    fn count(&self, kept: &[Shown<'_>]) -> usize {
-        self.fetched + kept.iter().map(|shown| shown.places).sum::<usize>()
+    fn count(&self, kept: &[Shown]) -> usize {
+        self.fetched + kept.len()
     }
 }
 
 /// The media type of a picture, the bytes of its base64 and its longest side; or why it cannot be sent.
-fn check(bytes: &[u8], limits: &Limits) -> Result<(&'static str, usize, u32), &'static str> {
+fn check(bytes: &[u8], limits: &Limits) -> Found {
     let picture = Picture::of(bytes).map_err(|_| "the picture is broken")?;
     let encoded = bytes.len().div_ceil(3) * 4;
     if picture.longest_side() > limits.side {

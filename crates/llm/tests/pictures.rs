@@ -29,7 +29,9 @@ fn in_place(model: &str, pictures: &[Vec<u8>]) -> Vec<Option<String>> {
     let catalog = Catalog::builtin();
     let mut blobs = BTreeMap::new();
     let messages = pictures.iter().enumerate().map(|(number, bytes)| {
-        let id = BlobId::new(format!("b3_{number}"));
+        // The same bytes are one blob.
+        let first = pictures.iter().position(|other| other == bytes).unwrap();
+        let id = BlobId::new(format!("b3_{first}"));
         blobs.insert(id.clone(), bytes.clone());
         let picture = MediaPart {
             media_type: "image/png".into(),
@@ -149,6 +151,14 @@ fn all_pictures_together_leave_room_in_a_request() {
         "a window of 200,000 tokens takes 100"
     );
     assert_eq!(sent("claude-opus-5", &many).len(), 101);
+}
+
+#[test]
+fn a_picture_that_comes_again_and_again_counts_in_each_place_and_the_newest_are_sent() {
+    let large: Vec<_> = (0..27).map(|_| png(2_500, 100, 0)).collect();
+    assert_eq!(sent(CLAUDE, &large), (11..27).collect::<Vec<_>>());
+    let heavy: Vec<_> = (0..9).map(|_| png(100, 100, 3 << 20)).collect();
+    assert_eq!(sent(CLAUDE, &heavy), [6, 7, 8]);
 }
 
 #[test]
