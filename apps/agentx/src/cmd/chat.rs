@@ -67,6 +67,7 @@ pub(crate) fn run(
             target => target,
         };
         let place = place_of(global, agent, &mut loaded, &target, console).await?;
+        place.say_ended_trials(console).await;
         let ends = (target, typed, prompt.join(" "));
         let (left, exit) = chat(&place, &loaded, agent, ends, fork, console).await?;
         let again = left.map(|left| (place.command(&format!("resume {}", left.session)), left));
@@ -121,7 +122,6 @@ async fn chat(
     let settings = &loaded.settings;
     let signals = Signals::listen()?;
     console.say(seat::note_of_mode(place, settings, given).unwrap_or_default());
-    place.say_ended_trials(console).await;
     let session = match seat::find(place, settings, &target).await? {
         Some(id) => Some(resumed(place, settings, given, id, fork, console).await?),
         None => None,
