@@ -32,6 +32,9 @@ const RUNTIMES: usize = 256;
 /// How many sessions are checked, searched or folded anew at once. The log has two threads that read.
 const CHECKS: usize = 1;
 
+/// How many whole answers about a session are put together at once, one for each person: each of them is held in memory until it is sent.
+const ANSWERS: usize = 4;
+
 /// How many read history at once: half of what the machine can do at once, so that the rest has the other half.
 fn readers_at_once() -> usize {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
@@ -89,6 +92,7 @@ pub struct ServerState {
     counts: Arc<Counts>,
     history: Turns,
     checks: Turns,
+    answers: Turns,
     shelf: Arc<Shelf>,
     pub(crate) kept: Kept,
     deciders: Deciders,
@@ -117,6 +121,7 @@ impl ServerState {
             counts,
             history: Turns::new(readers_at_once()),
             checks: Turns::new(CHECKS),
+            answers: Turns::new(ANSWERS),
             shelf: Arc::default(),
             kept: Kept::default(),
             deciders: Deciders::default(),
@@ -176,6 +181,11 @@ impl ServerState {
     /// Turns at what takes long for one session: checking it, folding it anew, searching.
     pub fn checks(&self) -> &Turns {
         &self.checks
+    }
+
+    /// Turns at putting a whole answer about a session together: a page of its events, how it stands.
+    pub fn answers(&self) -> &Turns {
+        &self.answers
     }
 
     /// Large pieces of history that were read a moment ago.

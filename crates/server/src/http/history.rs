@@ -27,6 +27,8 @@ use crate::turns::Queue;
 
 /// How many facts are read at once, where they are small.
 const PAGE: usize = 512;
+/// How many are read first: nobody knows yet how large they are, and one may have a megabyte.
+const FIRST: usize = 16;
 /// How many bytes of frames what is read at once should become.
 const PAGE_BYTES: usize = 1 << 20;
 /// A page of events that has so many bytes has no more.
@@ -205,6 +207,7 @@ pub(crate) async fn events(
 /// A page of events, written as they are encoded, a turn at a time.
 async fn page(front: &Shared, at: &In<Watching>, query: &EventsQuery) -> Result<Vec<u8>, Failure> {
     let (runtime, session) = (&at.access.runtime, &at.session);
+    let _answer = front.state.answers().take(&at.caller.person).await;
     let queue = front.state.history().queue(&at.caller.person);
     let head = runtime.info(session).await?.last_seq;
     let after = query.after_seq.min(head);
@@ -222,7 +225,7 @@ async fn page(front: &Shared, at: &In<Watching>, query: &EventsQuery) -> Result<
         out: b"{\"items\":[".to_vec(),
         count: 0,
     };
-    let mut at_once = PAGE;
+    let mut at_once = FIRST;
     while !page.is_full() && page.lens.at() < head {
         let turn = queue.take().await;
         let facts = runtime.facts(session, page.lens.at(), at_once).await?;
@@ -296,7 +299,7 @@ pub(crate) async fn export(front: Shared, at: In<Watching>) -> Result<Lines, Fai
         session: at.session,
         at: 0,
         head,
-        at_once: PAGE,
+        at_once: FIRST,
     };
     let pages = stream::try_unfold(begin, |mut export| async move {
         let lines = export.next().await?;
@@ -323,7 +326,7 @@ fn next_page(facts: usize, bytes: usize) -> usize {
     if bytes == 0 {
         return PAGE;
     }
-    (facts.saturating_mul(PAGE_BYTES) / bytes).clamp(16, PAGE)
+    (facts.saturating_mul(PAGE_BYTES) / bytes).clamp(FIRST, PAGE)
 }
 
 impl Export {

@@ -224,7 +224,10 @@ pub(crate) async fn state(front: Shared, at: In<Watching>) -> Result<Body<Sessio
     // One that is open knows how it stands; of another, nobody has to become the writer to tell.
     let now = match room.as_ref().and_then(|room| room.session()) {
         Some(session) => session.state().await?,
-        None => at.access.runtime.state(&at.session).await?,
+        None => {
+            let _answer = front.state.answers().take(&at.caller.person).await;
+            at.access.runtime.state(&at.session).await?
+        }
     };
     let decider = Decider::new(&front.state, &at.caller, &at.access, &now.sharing);
     Ok(Body(decider.offer(now)))

@@ -78,15 +78,16 @@ impl Editor {
         self.later.iter().map(String::as_str)
     }
 
-    /// Keeps in the history what was written and not sent, the latest as what was in the line: the next chat has it.
+    /// Keeps in the history what was written and not sent, in the order in which it was said: the next chat has it.
     pub(crate) fn keep_unsent(&mut self) {
         // What is put aside for a question; else what is written is no answer.
         let own = match &self.stashed {
             Some((draft, _)) => self.pastes.unfold(draft),
             None => self.whole(),
         };
-        let later: Vec<String> = self.later.drain(..).rev().collect();
-        for text in later.iter().chain([&own]) {
+        // What comes into the line next was said after what is in it.
+        let later: Vec<String> = self.later.drain(..).collect();
+        for text in std::iter::once(&own).chain(&later) {
             self.remember(text);
         }
     }
