@@ -21,7 +21,7 @@ use agentx_types::{
 use tokio_util::sync::CancellationToken;
 
 /// Folders of sessions, with the `rules_version` of the program that wrote them.
-const FOLDERS: [(&str, u32); 3] = [("v4", 4), ("v6", 6), ("v7", 7)];
+const FOLDERS: [(&str, u32); 4] = [("v4", 4), ("v6", 6), ("v7", 7), ("v8", 8)];
 
 fn folder(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))

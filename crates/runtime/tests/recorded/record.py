@@ -338,10 +338,18 @@ def ruled(world):
     return world.chat(("", "Make it and remove it."), ("touch made", "y"), ("One of two", None))
 
 
+def setting(world):
+    world.config("params: {temperature: 0.3}\n")
+    world.model.answers = [(400, "Unsupported parameter: 'temperature' is not supported with this model."), words("One."),
+                           words("Two.")]
+    session = world.prompt("First.")
+    return world.prompt("Second.", "--resume", session)
+
+
 SESSIONS = [tools, refused, asked, interrupted, killed_in_an_answer, killed_in_a_tool, left_in_an_answer,
             left_in_a_tool, condensed,
             condensed_and_taken_back, pictures, forked, rewound, background, script, failing, declined, stray,
-            ruled]
+            ruled, setting]
 
 
 def main():
