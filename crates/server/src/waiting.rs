@@ -237,7 +237,7 @@ mod tests {
         assert_eq!(announced.next(), Some(begin + PAUSE));
         assert!(announced.take_due(begin).is_empty());
         let later = begin + PAUSE;
-        assert_eq!(announced.take_due(later), [one.clone()]);
+        assert_eq!(announced.take_due(later), std::slice::from_ref(&one));
         assert_eq!(announced.next(), None);
         assert!(!announced.asks(&one, later), "it was announced now");
         assert!(announced.asks(&other, later));

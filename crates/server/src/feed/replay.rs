@@ -12,8 +12,6 @@ use crate::turns::{Queue, Turn};
 
 /// How many facts are read at once, where they are small.
 const PAGE: usize = 1024;
-/// How many the first page has: nobody knows yet how large they are, and one may have a megabyte.
-const FIRST: usize = 16;
 /// How many bytes of frames a page of facts should become.
 const PAGE_BYTES: usize = 1 << 20;
 /// How many facts are looked at before others get a turn.
@@ -88,7 +86,7 @@ impl Replay {
                 facts: Arc::new([]),
                 next: 0,
                 page_after: 0,
-                page: FIRST,
+                page: PAGE,
                 bytes: 0,
                 is_short: false,
             })),
@@ -238,7 +236,7 @@ impl Work {
             .shelf
             .keep_page(&self.session, self.page_after, facts, self.bytes);
         let fit = facts.len().saturating_mul(PAGE_BYTES).checked_div(self.bytes);
-        self.page = fit.unwrap_or(self.page).clamp(FIRST, PAGE);
+        self.page = fit.unwrap_or(self.page).clamp(16, PAGE);
         (self.facts, self.next) = (Arc::new([]), 0);
     }
 }
