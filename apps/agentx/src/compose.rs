@@ -208,7 +208,7 @@ impl Place {
         self.server.as_ref().map(|server| &server.me)
     }
 
-    /// What people at a server are called by whoever uses this program; `None` where this is no server.
+    /// The names that this program's user gave to people at the server; `None` if no server is connected.
     pub(crate) fn names(&self) -> Option<&BTreeMap<OwnerId, String>> {
         self.server.as_ref().map(|server| &server.names)
     }

@@ -10,7 +10,7 @@ const REMOVED: &str = "it was removed or replaced while it was in use; what was 
 
 /// Which file was opened.
 pub(crate) struct SameFile {
-    /// Its device and number; `None` where the system does not tell, or it is no file.
+    /// Device and inode of the file; `None` if the system has none, or the database is not a file.
     opened: Option<(u64, u64)>,
 }
 

@@ -353,7 +353,7 @@ impl Chat<'_> {
     }
 }
 
-/// What is said to a program that wants a terminal.
+/// The error for a program that needs a terminal.
 const OWN_TERMINAL: &str = "it wants a terminal of its own: use another window, or leave (Ctrl-D)";
 /// The error for a command that would change nothing.
 const OWN_SHELL: &str =

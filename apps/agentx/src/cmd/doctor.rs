@@ -114,7 +114,7 @@ fn of_settings(loaded: &Loaded, offline: bool) -> Result<Vec<Check>, CliError> {
     let has_model = model.level != Level::Bad;
     let mut checks = vec![model];
     checks.extend(setup::keys(settings));
-    // Where it is not known which model is asked, there is no server to look for.
+    // Without a model there is no server to check.
     if has_model || provider.is_some() {
         checks.push(block_on(async {
             Ok(reach::model(provider.as_ref(), offline).await)

@@ -138,7 +138,7 @@ fn a_provider_of_the_settings_that_moves_is_told_apart_too() {
     assert_eq!(refused.code, Some(2), "{refused}");
     assert!(refused.stderr.contains("providers.mine.base_url"), "{refused}");
     assert_eq!(sent.lock().unwrap().len(), 0, "nothing was sent");
-    // The demo is no server.
+    // The demo does not use a server.
     let demo = answering("200 OK", "{}");
     let sandbox = Sandbox::new();
     assert_eq!(sandbox.run(&["run", "--model", "demo", "hello"]).code, Some(0));

@@ -31,8 +31,8 @@ pub(super) fn base_url_variable(provider: &str) -> String {
     format!("{}_BASE_URL", provider.to_ascii_uppercase().replace('-', "_"))
 }
 
-/// The origin of an HTTP address: scheme, host and port in lower case, without a user, a path, a query, or the port that the scheme
-/// has by itself. `None` where it is no such address.
+/// The origin of an HTTP address: scheme, host and port in lower case, without user, path, query, or the default port of the scheme.
+/// `None` if this is not an HTTP address.
 ///
 /// ```
 /// use agentx_llm::origin;

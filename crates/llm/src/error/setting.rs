@@ -58,7 +58,7 @@ pub(super) fn named(message: &str, param: Option<&str>) -> Option<RequestPart> {
         places.min_by_key(|(at, _)| *at).map(|(_, setting)| setting)
     };
     let (_, part) = by_field.or_else(by_words)?;
-    // A number that is too large is no matter of the name.
+    // A limit that is too large is not a wrong name.
     let is_name = matches!(part, RequestPart::MaxTokens | RequestPart::MaxCompletionTokens);
     let is_refused = has(UNKNOWN) || (!is_name && has(WRONG_VALUE));
     is_refused.then_some(*part)

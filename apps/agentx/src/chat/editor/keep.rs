@@ -80,7 +80,7 @@ impl Editor {
 
     /// Keeps in the history what was written and not sent, in the order in which it was said: the next chat has it.
     pub(crate) fn keep_unsent(&mut self) {
-        // What is put aside for a question; else what is written is no answer.
+        // While a question is open, the draft is stashed and the line holds an answer.
         let own = match &self.stashed {
             Some((draft, _)) => self.pastes.unfold(draft),
             None => self.whole(),
