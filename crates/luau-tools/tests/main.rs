@@ -7,6 +7,7 @@ mod edges;
 mod failing;
 mod handed;
 mod library;
+mod memory;
 mod neighbours;
 mod offered;
 mod older;
