@@ -4,6 +4,8 @@
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
+#[path = "journeys/bound_thinking.rs"]
+mod bound_thinking;
 #[path = "journeys/condensing.rs"]
 mod condensing;
 #[path = "journeys/faults.rs"]

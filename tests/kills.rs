@@ -14,8 +14,8 @@ use std::time::{Duration, Instant};
 use agentx::runtime::{Fact, SessionLog};
 use agentx::sqlite_log::{Options, SqliteLog};
 use agentx::types::{EnvironmentEvent, SessionId};
-use agentx_tests::model_server::{Answer, ModelServer};
-use agentx_tests::program;
+use agentx_tests::model_server::ModelServer;
+use agentx_tests::{Signed, program};
 
 /// How many processes are killed in all.
 const KILLS: usize = 300;
@@ -23,6 +23,8 @@ const KILLS: usize = 300;
 const KILLS_A_SESSION: usize = 15;
 /// A process is killed at most so long after its start.
 const LONGEST: Duration = Duration::from_millis(260);
+/// So long each event of an answer waits, so that a kill may come between any two.
+const PACE: Duration = Duration::from_millis(1);
 
 /// Small, and the same everywhere: a failure names the seed that it came with.
 struct Random(u64);
@@ -37,32 +39,26 @@ impl Random {
     }
 }
 
-/// A model that mostly wants one or two commands run, each of which writes its own id into a file: once, if all is well.
+/// A model that thinks, then mostly wants one or two commands run, each of which writes its own id into a file: once, if all is well.
+/// It answers as the default model of Anthropic does, and refuses thinking whose beginning changed.
 fn model() -> ModelServer {
     let next = AtomicU64::new(0);
     let script = move |_: &[u8]| {
         let number = next.fetch_add(1, Ordering::SeqCst);
-        let words = (0..12).map(|index| format!("word{index} ")).collect();
-        let answer = Answer {
-            words,
-            pace: Duration::from_millis(1),
-            ..Answer::default()
-        };
+        let answer = Signed::thinking(&format!("thought {number}")).says("some words");
         if number % 4 == 3 {
-            return answer;
+            return answer.paced(PACE);
         }
-        let call = |index: u64| {
+        let calls = 0..=number % 2;
+        let answer = calls.fold(answer, |answer, index| {
             let id = format!("toolu_{number}_{index}");
             let command = format!(
                 "echo {id} >> counter; echo begun; sleep 0.0{}; echo done",
                 index + 1
             );
-            (id, command)
-        };
-        Answer {
-            calls: (0..=number % 2).map(call).collect(),
-            ..answer
-        }
+            answer.runs(&id, &command)
+        });
+        answer.paced(PACE)
     };
     ModelServer::start(script).unwrap()
 }

@@ -13,6 +13,7 @@ mod process;
 pub mod proxy;
 mod random;
 pub mod remote;
+mod signed;
 pub mod teller;
 mod world;
 
@@ -20,6 +21,7 @@ pub use leash::Leash;
 pub use model::Model;
 pub use process::{Ran, Running};
 pub use random::Random;
+pub use signed::Signed;
 pub use world::{KEY, World, program};
 
 use std::path::{Path, PathBuf};

@@ -8,6 +8,8 @@ use std::time::Duration;
 
 use agentx_testing::{FailsOnRefusal, RequestChecks};
 
+use crate::signed::Signed;
+
 /// One answer of the model.
 #[derive(Clone, Debug, Default)]
 pub struct Answer {
@@ -30,6 +32,17 @@ pub enum Reply {
     Answer(Answer),
     /// It says these words, then nothing until the client goes away. Without words it does not even begin to answer.
     Stall(Vec<String>),
+    /// It answers as a vendor whose models bind their thinking to the request. The server has to check its requests.
+    Signed(Signed),
+    /// It sends these events of a stream.
+    Events {
+        /// Each with its name and the empty line at its end.
+        events: Vec<String>,
+        /// How long each of them waits.
+        pace: Duration,
+        /// Whether nothing comes behind them until the client goes away, not even an end.
+        stalls: bool,
+    },
     /// It says these words, then the connection breaks.
     Cut(Vec<String>),
     /// It answers with this status line, these headers and this body, and closes.
@@ -107,7 +120,10 @@ impl ModelServer {
         let script = move |request: &Request| {
             let Request { path, beta, body } = request;
             match checks.check(path, beta, body) {
-                Ok(_) => script(body).into(),
+                Ok(accepted) => match script(body).into() {
+                    Reply::Signed(answer) => answer.reply_to(&accepted),
+                    reply => reply,
+                },
                 Err(refusal) => Reply::refusal(refusal.status, &refusal.body),
             }
         };
@@ -165,10 +181,25 @@ fn serve(stream: TcpStream, script: &Script) {
 fn reply(out: &mut TcpStream, reader: &mut BufReader<TcpStream>, reply: Reply) -> std::io::Result<bool> {
     match reply {
         Reply::Answer(answer) => write_answer(out, &answer).map(|()| true),
+        Reply::Signed(_) => panic!("a server that checks nothing signs nothing"),
+        Reply::Events {
+            events,
+            pace,
+            stalls,
+        } => {
+            out.write_all(STREAM)?;
+            for text in &events {
+                std::thread::sleep(pace);
+                chunk(out, text)?;
+            }
+            match stalls {
+                true => until_it_goes(reader),
+                false => out.write_all(b"0\r\n\r\n").map(|()| true),
+            }
+        }
         Reply::Stall(words) => {
             begin_to_say(out, words)?;
-            let mut rest = Vec::new();
-            reader.read_to_end(&mut rest).map(|_| false)
+            until_it_goes(reader)
         }
         Reply::Cut(words) => begin_to_say(out, words).map(|()| false),
         Reply::Whole {
@@ -184,6 +215,12 @@ fn reply(out: &mut TcpStream, reader: &mut BufReader<TcpStream>, reply: Reply) -
             out.write_all(text.as_bytes()).map(|()| false)
         }
     }
+}
+
+/// Waits for the client to go away.
+fn until_it_goes(reader: &mut BufReader<TcpStream>) -> std::io::Result<bool> {
+    let mut rest = Vec::new();
+    reader.read_to_end(&mut rest).map(|_| false)
 }
 
 /// The beginning of an answer: its words and no end. Nothing at all where there are no words.
@@ -226,10 +263,12 @@ fn read_request(reader: &mut BufReader<TcpStream>) -> Option<Request> {
     }
 }
 
+/// The head of a reply that is a stream.
+const STREAM: &[u8] =
+    b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n";
+
 fn write_start(out: &mut TcpStream) -> std::io::Result<()> {
-    out.write_all(
-        b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n",
-    )?;
+    out.write_all(STREAM)?;
     let usage = r#"{"input_tokens":100,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":1}"#;
     event(
         out,
@@ -351,6 +390,9 @@ pub fn now_us() -> u128 {
 
 /// One chunk of the body for each event, as servers do that flush each.
 fn event(out: &mut TcpStream, name: &str, data: &str) -> std::io::Result<()> {
-    let text = format!("event: {name}\ndata: {data}\n\n");
+    chunk(out, &format!("event: {name}\ndata: {data}\n\n"))
+}
+
+fn chunk(out: &mut TcpStream, text: &str) -> std::io::Result<()> {
     out.write_all(format!("{:x}\r\n{text}\r\n", text.len()).as_bytes())
 }

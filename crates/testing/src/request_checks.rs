@@ -20,6 +20,7 @@ struct State {
     anthropic: Anthropic,
     chat: Chat,
     refused: Vec<Refusal>,
+    dropped: Vec<String>,
 }
 
 /// What became of a request that was not refused.
@@ -33,7 +34,7 @@ pub enum Checked {
     Other,
 }
 
-/// Fails the test where it is dropped, if a request was refused.
+/// Fails the test where it is dropped, if a request was refused or thinking in it would not have been read.
 #[derive(Debug)]
 pub struct FailsOnRefusal {
     checks: RequestChecks,
@@ -59,6 +60,7 @@ impl RequestChecks {
             anthropic,
             chat,
             refused: Vec::new(),
+            dropped: Vec::new(),
         };
         Self {
             state: Arc::new(Mutex::new(state)),
@@ -82,6 +84,9 @@ impl RequestChecks {
         let mut state = self.lock();
         let checked = if path.ends_with("/messages") {
             let accepted = state.anthropic.check(body, beta);
+            if let Ok(accepted) = &accepted {
+                state.dropped.extend(accepted.changed_prefixes());
+            }
             accepted.map(|accepted| Checked::Anthropic(Box::new(accepted)))
         } else if path.ends_with("/chat/completions") {
             let accepted = state.chat.check(body);
@@ -106,6 +111,12 @@ impl RequestChecks {
         self.lock().refused.clone()
     }
 
+    /// The thinking that the vendor dropped so far without a word because what stands before it had changed: the cost of writing it
+    /// anew, and words that the model no longer knows.
+    pub fn dropped(&self) -> Vec<String> {
+        self.lock().dropped.clone()
+    }
+
     /// What fails the test in the end. Whoever holds the server holds it.
     pub fn fail_when_dropped(&self) -> FailsOnRefusal {
         FailsOnRefusal { checks: self.clone() }
@@ -118,19 +129,22 @@ impl RequestChecks {
 
 impl Drop for FailsOnRefusal {
     fn drop(&mut self) {
-        let refused = self.checks.refused();
-        if refused.is_empty() || std::thread::panicking() {
+        if std::thread::panicking() {
             return;
         }
+        let refused = self.checks.refused();
         let lines: Vec<String> = refused
             .iter()
             .map(|refusal| format!("{}: {}", refusal.rule.name, refusal.message))
             .collect();
-        panic!(
+        assert!(
+            lines.is_empty(),
             "a vendor would have refused {} requests:\n{}",
             lines.len(),
             lines.join("\n")
         );
+        let dropped = self.checks.dropped();
+        assert!(dropped.is_empty(), "a vendor would have dropped thinking: {dropped:?}");
     }
 }
 

@@ -48,6 +48,14 @@ pub struct Accepted {
     answer: u64,
 }
 
+impl Accepted {
+    /// The thinking that was dropped because what stands before it is not what it was.
+    pub fn changed_prefixes(&self) -> impl Iterator<Item = String> {
+        let changed = self.dropped.iter().filter(|name| name.ends_with("prefix_mismatch"));
+        changed.cloned()
+    }
+}
+
 impl Default for Anthropic {
     fn default() -> Self {
         Self::new()
