@@ -625,6 +625,16 @@ fn no_money_and_limits_of_spending_are_billing_whatever_the_status() {
 }
 
 #[test]
+fn an_account_that_is_closed_is_no_mistake_in_the_request() {
+    for status in [400, 403] {
+        let body = r#"{"type":"error","error":{"type":"invalid_request_error","message":"This organization has been disabled."}}"#;
+        let error = error(status, body);
+        assert_eq!(error.code, C::Forbidden, "{status}");
+        assert!(!error.retryable && error.refused.is_none(), "{status}");
+    }
+}
+
+#[test]
 fn a_conflict_is_tried_again() {
     let error = error(
         409,

@@ -17,6 +17,11 @@ fn a_refused_key_and_a_refused_request_have_exits_of_their_own() {
         ),
         (
             "400 Bad Request",
+            r#"{"type":"error","error":{"type":"invalid_request_error","message":"This organization has been disabled."}}"#,
+            4,
+        ),
+        (
+            "400 Bad Request",
             r#"{"type":"error","error":{"type":"invalid_request_error","message":"no such thing"}}"#,
             5,
         ),

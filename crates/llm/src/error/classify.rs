@@ -31,7 +31,7 @@ struct Rule {
 ///
 /// What a filter refuses says so whatever the status: OpenRouter's moderation and guardrails are a 403
 /// (<https://openrouter.ai/docs/api/reference/errors-and-debugging>), OpenAI's `cyber_policy` a 400.
-const BEFORE_STATUS: &[Rule] = &[FILTERED, OUT_OF_MONEY];
+const BEFORE_STATUS: &[Rule] = &[FILTERED, OUT_OF_MONEY, ACCOUNT_CLOSED];
 
 const FILTERED: Rule = Rule {
     code: ErrorCode::ContentFilter,
@@ -79,6 +79,14 @@ const OUT_OF_MONEY: Rule = Rule {
         "key limit exceeded",
         "account is in good standing",
     ],
+};
+
+/// The account may not be used at all, whatever is sent: Anthropic says so in a 400 with the type of any bad request
+/// (<https://github.com/anthropics/claude-code/issues/19028>).
+const ACCOUNT_CLOSED: Rule = Rule {
+    code: ErrorCode::Forbidden,
+    words: &[],
+    phrases: &["this organization has been disabled"],
 };
 
 /// These say more than a status that means everything and nothing (400, 422, 500), or stand where there is none.
