@@ -245,6 +245,26 @@ fn a_request_never_ends_with_what_the_model_said() {
 }
 
 #[test]
+fn a_pause_behind_plain_words_is_ended_by_a_person_now_and_later() {
+    let mut messages = vec![user("hi"), said(vec![ContentPart::text("so ")])];
+    let plain = |messages: &[Arc<Message>]| {
+        let mut request = request(BINDS, None, messages.to_vec());
+        request.plain = true;
+        built(&request)["messages"].as_array().unwrap().clone()
+    };
+    let paused = plain(&messages);
+    let roles: Vec<&str> = paused
+        .iter()
+        .filter_map(|message| message["role"].as_str())
+        .collect();
+    assert_eq!(roles, ["user", "assistant", "user"]);
+    messages.extend([said(vec![ContentPart::text("it is")]), user("thanks")]);
+    let later = plain(&messages);
+    assert_eq!(later[..3], paused, "thinking is bound to what stood before it");
+    assert_eq!(later.len(), 5);
+}
+
+#[test]
 fn a_result_that_is_an_error_holds_nothing_but_text() {
     let picture = ContentPart::Image(MediaPart {
         media_type: "image/png".into(),

@@ -59,6 +59,7 @@ pub enum Thinking {
 /// The body of the request, with `stream: true`.
 ///
 /// - Neighbouring messages of one side become one; results of tools come first in it, as the API demands.
+/// - Behind an answer that paused with plain words, a model that takes no prefill is told to go on.
 /// - Parts of another API, thinking of another model or without a signature, and text without anything but whitespace are left out.
 /// - Thinking at the end of a message is left out, and the message with it where nothing else is in it.
 /// - Names of tools are made to fit what the API takes: a model may have made them up.
@@ -66,7 +67,7 @@ pub enum Thinking {
 ///   for it, or if the turn that the tool results belong to began without thinking, no thinking is requested.
 /// - A temperature above 1 is sent as 1.
 pub fn build(request: &ModelRequest, options: &Options, blobs: &dyn BlobSource) -> Vec<u8> {
-    let mut turns = turns(request, blobs);
+    let mut turns = turns(request, options, blobs);
     let mut system: Vec<Json<'_>> = request
         .system
         .iter()
@@ -117,7 +118,7 @@ fn tool(tool: &ToolSpec) -> Json<'_> {
     object! {"name": &tool.name, "description": &tool.description, "input_schema": &tool.input_schema}
 }
 
-fn turns<'a>(request: &'a ModelRequest, blobs: &dyn BlobSource) -> Vec<Turn<'a>> {
+fn turns<'a>(request: &'a ModelRequest, options: &Options, blobs: &dyn BlobSource) -> Vec<Turn<'a>> {
     let (conversation, model) = (&request.messages, request.model.id.as_str());
     let answered = answered_server_calls(conversation);
     let mut turns: Vec<Turn<'a>> = Vec::new();
@@ -127,11 +128,18 @@ fn turns<'a>(request: &'a ModelRequest, blobs: &dyn BlobSource) -> Vec<Turn<'a>>
             Role::Assistant => ("assistant", assistant_blocks(message, model, is_last, &answered)),
             Role::User | Role::Tool | Role::System => ("user", said_by_user(message, blobs)),
         };
+        if role == "assistant" && !blocks.is_empty() {
+            turns.extend(go_on_after(turns.last(), options));
+        }
         match turns.last_mut() {
             _ if blocks.is_empty() => {}
             Some(last) if last.role == role => last.blocks.extend(blocks),
             _ => turns.push(Turn { role, blocks }),
         }
+    }
+    turns.extend(go_on_after(turns.last(), options));
+    if let Some(last) = turns.last_mut() {
+        without_blanks_at_the_end(last);
     }
     if turns.first().is_some_and(|turn| turn.role == "assistant") {
         let blocks = vec![object! {"type": "text", "text": "(The conversation goes on.)"}];
@@ -142,6 +150,17 @@ fn turns<'a>(request: &'a ModelRequest, blobs: &dyn BlobSource) -> Vec<Turn<'a>>
             .sort_by_key(|block| block.kind() != Some("tool_result"));
     }
     turns
+}
+
+/// What is said to a model that takes no prefill, behind an answer that paused. With a tool of the server in it, the answer goes back as
+/// it is, and the model goes on with it (<https://platform.claude.com/docs/en/build-with-claude/handling-stop-reasons>). Behind plain
+/// words that would be a prefill, which models from 4.6 on, those that reason by themselves, refuse
+/// (<https://github.com/cloudflare/agents/pull/1618>). It stays in later requests, so that those begin alike.
+fn go_on_after<'a>(last: Option<&Turn<'_>>, options: &Options) -> Option<Turn<'a>> {
+    let last = last.filter(|turn| turn.role == "assistant" && options.thinking == Thinking::Adaptive)?;
+    let goes_on = last.has_block("server_tool_use") || last.has_block("tool_use");
+    let blocks = vec![object! {"type": "text", "text": "(Go on.)"}];
+    (!goes_on).then_some(Turn { role: "user", blocks })
 }
 
 fn assistant_blocks<'a>(
@@ -175,14 +194,18 @@ fn assistant_blocks<'a>(
     while blocks.last().is_some_and(thinking::is_thinking) {
         blocks.pop();
     }
-    if is_last
-        && let Some(last) = blocks.last_mut()
+    blocks
+}
+
+/// "final assistant content cannot end with trailing whitespace".
+fn without_blanks_at_the_end(turn: &mut Turn<'_>) {
+    if turn.role == "assistant"
+        && let Some(last) = turn.blocks.last_mut()
         && last.kind() == Some("text")
     {
         let text = last.text("text").unwrap_or_default().trim_end().to_owned();
         last.set("text", text);
     }
-    blocks
 }
 
 /// The calls of the server's tools that have their results: those may come in a later message, where a turn was paused.
