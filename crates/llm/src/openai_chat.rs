@@ -9,6 +9,7 @@ mod reasoning;
 mod request;
 mod signature;
 mod stream;
+mod think_tags;
 mod tools;
 mod turns;
 mod wire;

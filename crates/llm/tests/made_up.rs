@@ -427,6 +427,50 @@ fn refusals_and_reasons() {
     }
 }
 
+/// What is thought and what is said in an answer that comes in these pieces.
+fn thought_and_said(pieces: &[&str]) -> (String, String) {
+    let chunks = pieces.iter().map(|piece| chat(json!({ "content": piece })));
+    let chunks: Vec<Value> = chunks.chain([chat_end("stop")]).collect();
+    let (events, result) = decode(Api::OpenaiChat, [sse(&chunks).as_bytes()]);
+    result.expect("the stream is whole");
+    let (mut thought, mut said) = (String::new(), String::new());
+    for part in accumulate(&events).message.content {
+        match part {
+            ContentPart::Thinking(part) => thought += &part.text,
+            ContentPart::Text(part) => said += &part.text,
+            other => panic!("{other:?}"),
+        }
+    }
+    (thought, said)
+}
+
+#[test]
+fn thinking_in_tags_at_the_beginning_of_an_answer_is_thinking() {
+    let whole = "\n<think>\nA < b, so </th\u{e9}n> yes.\n</think>\n\nIt is <think>so</think>.";
+    let wanted = ("A < b, so </th\u{e9}n> yes.\n", "It is <think>so</think>.");
+    let characters: Vec<String> = whole.chars().map(String::from).collect();
+    let characters: Vec<&str> = characters.iter().map(String::as_str).collect();
+    for pieces in [&[whole][..], &characters] {
+        let (thought, said) = thought_and_said(pieces);
+        assert_eq!((thought.as_str(), said.as_str()), wanted);
+    }
+    for (pieces, thought, said) in [
+        (&["<think>\n\n</think>\n\nyes"][..], "", "yes"),
+        (&["<think>cut off </thi"], "cut off </thi", ""),
+        (&["<thi", "rd> is a word"], "", "<third> is a word"),
+        (&["<th"], "", "<th"),
+        (&["say <think>x</think>"], "", "say <think>x</think>"),
+        (&[" ", "yes"], "", " yes"),
+    ] {
+        let found = thought_and_said(pieces);
+        assert_eq!(
+            (found.0.as_str(), found.1.as_str()),
+            (thought, said),
+            "{pieces:?}"
+        );
+    }
+}
+
 #[test]
 fn reasoning_tokens_are_part_of_the_output() {
     let usage = |usage: Value| {

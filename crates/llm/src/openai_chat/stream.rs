@@ -5,6 +5,7 @@ use agentx_types::{EnvironmentEvent, StopReason};
 use super::API;
 use super::finish;
 use super::reasoning::Details;
+use super::think_tags::ThinkTags;
 use super::tools::Calls;
 use super::wire::{Chunk, Delta, ToolDelta, UsageWire};
 use crate::emit::{Emitter, Kind};
@@ -130,6 +131,7 @@ struct Answer {
     emitter: Emitter,
     calls: Calls,
     details: Details,
+    tags: ThinkTags,
     usage: Option<UsageWire>,
     finish_reason: Option<String>,
     refused: bool,
@@ -144,6 +146,7 @@ impl Answer {
             emitter: Emitter::new(context),
             calls: Calls::default(),
             details: Details::default(),
+            tags: ThinkTags::default(),
             usage: None,
             finish_reason: None,
             refused: false,
@@ -198,7 +201,7 @@ impl Answer {
             if let Some(delta) = choice.delta {
                 self.delta(delta, out);
             }
-            self.has_said |= out.len() > said;
+            self.has_said |= out.len() > said || self.tags.is_holding();
             // A server may send a whole message in a stream. Behind words that came piece by piece it would be those again.
             if let Some(message) = choice.message.filter(|_| !self.has_said) {
                 self.delta(message, out);
@@ -274,6 +277,7 @@ impl Answer {
     }
 
     fn tool(&mut self, call: ToolDelta<'_>, out: &mut Vec<EnvironmentEvent>) {
+        self.say_held(out);
         self.calls.delta(call, &mut self.emitter, out);
     }
 
@@ -298,8 +302,22 @@ impl Answer {
     }
 
     fn say(&mut self, kind: Kind, text: Str<'_>, out: &mut Vec<EnvironmentEvent>) {
-        if !text.is_empty() {
-            self.emitter.chunk(kind, text.into_string(), out);
+        if text.is_empty() {
+            return;
+        }
+        if kind != Kind::Text {
+            self.say_held(out);
+            return self.emitter.chunk(kind, text.into_string(), out);
+        }
+        for (kind, text) in self.tags.take(&text) {
+            self.emitter.chunk(kind, text, out);
+        }
+    }
+
+    /// Says what was held back because it could have become a tag.
+    fn say_held(&mut self, out: &mut Vec<EnvironmentEvent>) {
+        if let Some((kind, text)) = self.tags.flush() {
+            self.emitter.chunk(kind, text, out);
         }
     }
 
@@ -313,6 +331,7 @@ impl Answer {
     }
 
     fn end(&mut self, out: &mut Vec<EnvironmentEvent>) {
+        self.say_held(out);
         let calls = std::mem::take(&mut self.calls);
         let word = self.finish_reason.take();
         let (reason, raw) = finish::stop_reason(word.as_deref(), !calls.is_empty(), self.refused);
@@ -327,6 +346,7 @@ impl Answer {
     /// The stream is broken: what it cost is still said.
     fn give_up(&mut self, out: &mut Vec<EnvironmentEvent>) {
         if !self.emitter.ended() && self.emitter.started() {
+            self.say_held(out);
             self.say_usage(out);
         }
         self.emitter.stop();
