@@ -5,7 +5,7 @@
 use std::path::Path;
 
 use agentx_identity::Keyring;
-use agentx_types::{ApprovalMode, SessionId};
+use agentx_types::{ApprovalMode, NanoUsd, SessionId};
 use serde_json::{Value, json};
 
 use crate::support::*;
@@ -172,29 +172,42 @@ async fn a_run_ends_when_the_money_of_its_owner_is_used_up() {
     let data = std::sync::Arc::new(tempfile::tempdir().unwrap());
     let world = World::ruled(data, options(), rules).await;
     let (ann, ann_id) = world.member("ann");
-    let [runs, asks] = [
-        world.session_of(&ann_id, ApprovalMode::Ask).await,
-        world.session_of(&ann_id, ApprovalMode::Ask).await,
+    let [runs, asks, says] = [
+        world.dear_session_of(&ann_id, ApprovalMode::Ask).await,
+        world.dear_session_of(&ann_id, ApprovalMode::Ask).await,
+        world.dear_session_of(&ann_id, ApprovalMode::Ask).await,
     ];
     let mut client = world.client_of(&ann, "laptop").await;
-    for session in [&runs, &asks] {
+    for session in [&runs, &asks, &says] {
         client.subscribe(session, 0, "runtime").await;
     }
     client.say(&runs, "run tail -f /dev/null").await;
     client.find(|frame| frame["event"] == "tool_executing").await;
     client.say(&asks, "run touch made-up").await;
     client.find(|frame| frame["event"] == "approval_requested").await;
+    // One cent is left, and an answer in a third session costs more.
+    let most = NanoUsd(spent_by(&world.state, &ann_id).await.0 + CENT.0);
     let mut settings = agentx_config::Settings::clone(&world.state.settings());
-    settings.quotas.cost = Some(agentx_types::NanoUsd(0));
+    settings.quotas.cost = Some(most);
     world.state.renew(&settings).await;
-    let ended = client.find(|frame| frame["event"] == "run_finished").await;
-    assert_eq!(
-        (&ended["session_id"], &ended["payload"]["status"]),
-        (&json!(runs), &json!("interrupted"))
-    );
-    let reason =
-        |frame: &Value| frame["session_id"] == json!(runs) && frame.to_string().contains("quotas.cost");
-    client.find(reason).await;
+    client.say(&says, "hello").await;
+    let finished = |session: &SessionId| {
+        let session = json!(session);
+        move |frame: &Value| frame["event"] == "run_finished" && frame["session_id"] == session
+    };
+    let said = client.find(finished(&says)).await;
+    assert_eq!(said["payload"]["status"], "completed");
+    let ended = client.find(finished(&runs)).await;
+    assert_eq!(ended["payload"]["status"], "interrupted");
+    let spent = spent_by(&world.state, &ann_id).await;
+    assert!(spent > most, "{spent:?}");
+    let why = ended["payload"]["reason"].to_string();
+    for words in [
+        format!("have cost {} ", dollars(spent)),
+        format!("spend {} (`quotas.cost`)", dollars(most)),
+    ] {
+        assert!(why.contains(&words), "{why}");
+    }
     let waits = world.state.open(&asks).await.unwrap().state().await.unwrap();
     assert_eq!(waits.pending_approvals.len(), 1);
     world.end().await;

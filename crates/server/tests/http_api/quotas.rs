@@ -2,11 +2,12 @@
 
 use agentx_config::{Origin, Quotas, Settings, Sourced};
 use agentx_server::channel::Channel;
-use agentx_types::NanoUsd;
+use agentx_types::{ApprovalMode, NanoUsd, OwnerId};
 use axum::http::StatusCode;
 use serde_json::{Value, json};
 
 use crate::http_api::desk::{Desk, wide};
+use crate::support::{CENT, dear_agent, dollars, spent_by};
 
 async fn desk(change: impl FnOnce(&mut Quotas)) -> Desk {
     Desk::set(wide(), |settings: &mut Settings| change(&mut settings.quotas)).await
@@ -18,6 +19,12 @@ impl Desk {
         let body = json!({"config": self.agent().await});
         let made = self.post("/v1/sessions", &body).by(token).send().await;
         (made.status, made.json())
+    }
+
+    /// A session of somebody with a model that costs money.
+    async fn dear(&self, owner: &OwnerId) -> String {
+        let config = dear_agent(&self.state, ApprovalMode::Ask);
+        self.state.create(owner, config).await.unwrap().to_string()
     }
 
     /// What saying something comes to.
@@ -109,10 +116,37 @@ async fn what_a_members_sessions_take_is_bounded() {
 
 #[tokio::test]
 async fn what_a_members_sessions_cost_is_bounded() {
-    let desk = desk(|quotas| quotas.cost = Some(NanoUsd(0))).await;
-    let session = desk.session(&desk.ann).await;
-    let said = desk.tell(&desk.ann, &session, "hello").await;
+    let desk = desk(|quotas| quotas.cost = None).await;
+    let bound = async |cost: NanoUsd| {
+        let mut settings = Settings::clone(&desk.state.settings());
+        settings.quotas.cost = Some(cost);
+        desk.state.renew(&settings).await;
+    };
+    let (ann, bob) = (OwnerId::new(&desk.ann_id), OwnerId::new(&desk.bob_id));
+    let [first, other] = [desk.dear(&ann).await, desk.dear(&ann).await];
+    desk.say(&desk.ann, &first, json!("hello")).await;
+    let spent = spent_by(&desk.state, &ann).await;
+    assert!(spent >= CENT, "{spent:?}");
+    // One cent is left: the next answer is begun, and costs more than that.
+    bound(NanoUsd(spent.0 + CENT.0)).await;
+    desk.say(&desk.ann, &other, json!("hello")).await;
+    let most = NanoUsd(spent.0 + 2 * CENT.0);
+    let spent = spent_by(&desk.state, &ann).await;
+    assert!(spent > most, "{spent:?}");
+    // What is believed for a moment is counted anew with other settings.
+    bound(most).await;
+    let said = desk.tell(&desk.ann, &first, "hello").await;
     refused(&said, StatusCode::TOO_MANY_REQUESTS, "quota_usage", "quotas.cost");
+    let detail = said.1["detail"].as_str().unwrap();
+    let (spent, most) = (dollars(spent), dollars(most));
+    assert!(
+        detail.contains(&format!("have cost {spent} within 24 hours")),
+        "{detail}"
+    );
+    assert!(detail.contains(&format!("spend {most} ")), "{detail}");
+    // What one has spent nobody else pays.
+    let his = desk.dear(&bob).await;
+    desk.say(&desk.bob, &his, json!("hello")).await;
     let own = desk.session(&desk.operator).await;
     desk.say(&desk.operator, &own, json!("hello")).await;
 }

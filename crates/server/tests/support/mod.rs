@@ -15,9 +15,9 @@ use std::time::Duration;
 use agentx_config::{Flag, Places, Request, Settings, load};
 use agentx_identity::{Challenge, Keyring, SecretKey, Trusted, TrustedAs, sign_challenge};
 use agentx_node_runtime::NodeRuntime;
-use agentx_runtime::Runtime as _;
+use agentx_runtime::{Runtime as _, UsageBy, UsageQuery};
 use agentx_server::{Limits, ServerOptions, ServerState, bind};
-use agentx_types::{ApprovalMode, OwnerId, Rule, SessionId};
+use agentx_types::{AgentConfig, ApprovalMode, NanoUsd, OwnerId, Rule, SessionId};
 use futures_util::{SinkExt as _, StreamExt as _};
 use serde_json::{Value, json};
 use tokio::net::TcpStream;
@@ -137,11 +137,13 @@ impl World {
     }
 
     pub async fn session_of(&self, owner: &OwnerId, approval: ApprovalMode) -> SessionId {
-        let settings = self.state.settings();
-        let runtime = self.state.runtime();
-        let model = runtime.models().into_iter().next().unwrap().spec;
-        let mut config = settings.agent(model, runtime.tools());
-        config.approval = approval;
+        let config = demo_agent(&self.state, approval);
+        self.state.create(owner, config).await.unwrap()
+    }
+
+    /// The same with a model that costs money.
+    pub async fn dear_session_of(&self, owner: &OwnerId, approval: ApprovalMode) -> SessionId {
+        let config = dear_agent(&self.state, approval);
         self.state.create(owner, config).await.unwrap()
     }
 
@@ -190,6 +192,43 @@ impl World {
         within(self.running).await.unwrap();
         self.data
     }
+}
+
+/// An agent with the offline demo.
+fn demo_agent(state: &ServerState, approval: ApprovalMode) -> AgentConfig {
+    let runtime = state.runtime();
+    let model = runtime.models().into_iter().next().unwrap().spec;
+    let mut config = state.settings().agent(model, runtime.tools());
+    config.approval = approval;
+    config
+}
+
+/// What one token costs that a dear model writes.
+pub const CENT: NanoUsd = NanoUsd(10_000_000);
+
+/// The same with a model that costs money.
+pub fn dear_agent(state: &ServerState, approval: ApprovalMode) -> AgentConfig {
+    let mut config = demo_agent(state, approval);
+    config.model.prices.output = CENT.0;
+    config
+}
+
+/// What somebody's sessions have cost.
+pub async fn spent_by(state: &ServerState, owner: &OwnerId) -> NanoUsd {
+    let query = UsageQuery {
+        owner: owner.clone(),
+        by: UsageBy::Model,
+        session: None,
+        since: None,
+    };
+    let rows = state.runtime_of(owner).usage(query).await.unwrap();
+    NanoUsd(rows.iter().map(|row| row.cost.0).sum())
+}
+
+/// An amount of whole cents, as people read it.
+pub fn dollars(amount: NanoUsd) -> String {
+    let cents = amount.0 / CENT.0;
+    format!("${}.{:02}", cents / 100, cents % 100)
 }
 
 /// Two people at a session.
