@@ -2,6 +2,8 @@
 
 use agentx_luau_tools::EffectError;
 
+use crate::kept_values::prefix;
+
 /// What a tool may reach.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Grants {
@@ -58,8 +60,7 @@ impl Grants {
     pub(crate) fn stored_space(&self, space: &str) -> String {
         match &self.folder {
             None => space.to_owned(),
-            // The length keeps names apart that hold line breaks.
-            Some(folder) => format!("{}:{folder}\n{space}", folder.len()),
+            Some(folder) => format!("{}{space}", prefix(folder)),
         }
     }
 }

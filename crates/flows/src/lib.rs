@@ -6,11 +6,13 @@
 //! [`record`].
 
 mod grants;
+mod kept_values;
 pub mod record;
 mod secrets;
 mod tools;
 mod world;
 
+pub use kept_values::{forget_values, kept_values};
 pub use record::{Divergence, Done, Finish, RecorderHandle, RecordingHost, World};
 pub use secrets::Secrets;
 pub use tools::{FlowParts, Flows, Known, Schemas, Unusable};

@@ -15,7 +15,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use agentx_agent_files::definition::{ToolBody, ToolDefinition};
 use agentx_luau_tools::{Libraries, Owner};
 use agentx_runtime::{Effector, Tool};
-use agentx_types::{Access, AgentConfig, ModelSpec, ToolReach, ToolSpec};
+use agentx_types::{Access, AgentConfig, FolderId, ModelSpec, ToolReach, ToolSpec};
 
 pub use checked::Schemas;
 
@@ -23,7 +23,7 @@ use crate::world::Store;
 use crate::world::network::{AnswerBudget, Lookup, SystemLookup};
 
 /// The file of the keys that tools keep.
-const DATABASE: &str = "flows.db";
+pub(crate) const DATABASE: &str = "flows.db";
 
 /// What tools from files know of their surroundings, by name.
 pub trait Known: Send + Sync + 'static {
@@ -63,6 +63,8 @@ pub struct FlowParts {
     pub data_dir: Option<PathBuf>,
     /// The folder that the tools come from which are a folder's ([`ToolDefinition::of_folder`]): what they keep is kept for it alone.
     pub folder: Option<PathBuf>,
+    /// Which folder lies there: what another one kept at its path is removed. Without it the path alone counts.
+    pub folder_id: Option<FolderId>,
     /// Finds the addresses of hosts.
     pub lookup: Arc<dyn Lookup>,
 }
@@ -78,6 +80,7 @@ impl FlowParts {
             folder_libraries: Libraries::new(),
             data_dir: None,
             folder: None,
+            folder_id: None,
             lookup: Arc::new(SystemLookup),
         }
     }
@@ -123,10 +126,15 @@ impl Flows {
     /// Flows of these parts.
     pub fn new(parts: FlowParts) -> Self {
         let database = parts.data_dir.as_ref().map(|folder| folder.join(DATABASE));
+        let folder = parts
+            .folder
+            .as_deref()
+            .map(|folder| folder.to_string_lossy().into_owned());
+        let folder = folder.zip(parts.folder_id.clone());
         Self {
             shared: Arc::new(Shared {
                 answers: AnswerBudget::default(),
-                store: Arc::new(Store::new(database)),
+                store: Arc::new(Store::new(database, folder)),
                 owner: Owner::new(),
                 folder_owner: Owner::new(),
                 parts,

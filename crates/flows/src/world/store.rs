@@ -6,10 +6,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use agentx_luau_tools::{EffectError, EffectKind, Outcome};
+use agentx_types::FolderId;
 use rusqlite::{Connection, OptionalExtension as _, params};
 use serde_json::Value;
 
 use super::{Call, text};
+use crate::kept_values::{BUSY, SCHEMA, settle};
 
 /// The longest key in bytes.
 const MAX_KEY: usize = 512;
@@ -21,16 +23,11 @@ const MAX_KEYS: i64 = 10_000;
 const MAX_CACHED: usize = 10_000;
 /// Bytes in the cache, of all tools.
 const MAX_CACHED_BYTES: usize = 64 << 20;
-/// How long another process may hold the database.
-const BUSY: Duration = Duration::from_secs(5);
-
-const SCHEMA: &str = "CREATE TABLE IF NOT EXISTS kv (
-    owner TEXT NOT NULL, space TEXT NOT NULL, key TEXT NOT NULL, value TEXT NOT NULL,
-    PRIMARY KEY (owner, space, key)) WITHOUT ROWID, STRICT";
-
 /// Where tools keep things.
 pub(crate) struct Store {
     path: Option<PathBuf>,
+    /// The folder that tools of a folder come from: its path, and which one it is.
+    folder: Option<(String, FolderId)>,
     database: Mutex<Option<Connection>>,
     cache: Mutex<Cache>,
 }
@@ -49,22 +46,26 @@ struct Cached {
 
 impl Store {
     /// A store in a file that is made when it is first needed; in memory without one.
-    pub(crate) fn new(path: Option<PathBuf>) -> Self {
+    pub(crate) fn new(path: Option<PathBuf>, folder: Option<(String, FolderId)>) -> Self {
         Self {
             path,
+            folder,
             database: Mutex::new(None),
             cache: Mutex::default(),
         }
     }
 
     fn open(&self) -> rusqlite::Result<Connection> {
-        let database = match &self.path {
+        let mut database = match &self.path {
             Some(path) => Connection::open(path)?,
             None => Connection::open_in_memory()?,
         };
         database.busy_timeout(BUSY)?;
         database.pragma_update(None, "journal_mode", "wal")?;
         database.execute_batch(SCHEMA)?;
+        if let Some((path, id)) = &self.folder {
+            settle(&mut database, path, id)?;
+        }
         Ok(database)
     }
 
