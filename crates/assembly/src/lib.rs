@@ -12,6 +12,8 @@ mod runtime;
 mod tools;
 mod trust;
 
+pub use agentx_flows::{forget_values, kept_values};
+
 pub use agent::{Assembly, AssemblyError, mistakes_of};
 pub use brings::{Brings, Brought, Role, brings};
 pub use lacking::tools_lacking;

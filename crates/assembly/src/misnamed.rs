@@ -6,9 +6,9 @@ use std::path::Path;
 
 use agentx_agent::pattern::fits;
 use agentx_agent::{AGENTS, DELEGATE, RECALL};
-use agentx_config::{FolderTrust, Loaded, Mistake, Origin, Settings, Sourced, nearest};
+use agentx_config::{FolderTrust, Loaded, Mistake, Origin, Settings, WrittenRule, nearest};
 use agentx_node_runtime::built_in_tools;
-use agentx_types::{Rule, RuleEffect};
+use agentx_types::RuleEffect;
 
 use crate::file_tools;
 use crate::runtime::whole_library;
@@ -100,7 +100,7 @@ impl<'a> Names<'a> {
         matches!(origin, Origin::Workspace(_)) && self.settings.folder.trust != FolderTrust::Trusted
     }
 
-    fn look_at_rule(&mut self, rule: &Sourced<Rule>, found: &mut Misnamed) {
+    fn look_at_rule(&mut self, rule: &WrittenRule, found: &mut Misnamed) {
         let (origin, rule) = (&rule.origin, &rule.value);
         let elsewhere = rule.workspace.as_deref().map(Path::new);
         let is_elsewhere = elsewhere.is_some_and(|place| !self.settings.workspace.starts_with(place));

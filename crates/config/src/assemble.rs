@@ -213,7 +213,10 @@ impl<'a> Getter<'a> {
 
     fn rules(&self) -> Vec<agentx_types::Rule> {
         match self.merged.get(&KeyPath::dotted("rules")) {
-            Some(Value::Rules(rules)) => rules.iter().map(|rule| rule.value.clone()).collect(),
+            Some(Value::Rules(rules)) => {
+                let hold = rules.iter().filter(|rule| !rule.is_of_another_folder());
+                hold.map(|rule| rule.value.clone()).collect()
+            }
             _ => Vec::new(),
         }
     }

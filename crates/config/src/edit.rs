@@ -2,17 +2,18 @@
 
 use std::path::Path;
 
-use agentx_types::{Rule, RuleEffect};
+use agentx_types::{FolderId, Rule, RuleEffect};
 
-use crate::ConfigError;
 use crate::origin::FileLayer;
 use crate::read;
 use crate::trust::replace_file;
 use crate::value::Value;
 use crate::yaml::{Key, Node, Yaml, parse};
+use crate::{ConfigError, folder_id};
 
 /// Adds an approval rule to a file of configuration, which is made where it does not exist. A rule that is there
-/// already is not added again; returns whether the file changed.
+/// already is not added again; returns whether the file changed. One that allows something in a directory holds only for the folder that
+/// lies there now.
 ///
 /// # Errors
 /// Where the file cannot be read or written, or has no place where a rule can be put safely.
@@ -25,10 +26,14 @@ pub fn add_rule(file: &Path, rule: &Rule) -> Result<bool, ConfigError> {
         Err(error) => return Err(ConfigError::file(file, error)),
     };
     let before = rules_of(file, &text)?;
-    if before.contains(rule) {
+    let place = rule.workspace.as_deref();
+    let folder = place.and_then(|place| folder_id(Path::new(place)));
+    let folder = folder.filter(|_| rule.effect == RuleEffect::Allow);
+    let holds = |of: &Option<FolderId>| of.as_ref().is_none_or(|id| id.is(folder.as_ref()));
+    if before.iter().any(|(known, of)| known == rule && holds(of)) {
         return Ok(false);
     }
-    let line = rule_line(rule);
+    let line = rule_line(rule, folder.as_ref());
     let by_hand = |what: &str| ConfigError::Edit {
         path: file.clone(),
         what: what.into(),
@@ -37,7 +42,7 @@ pub fn add_rule(file: &Path, rule: &Rule) -> Result<bool, ConfigError> {
     let changed = insert(&text, &line)
         .ok_or_else(|| by_hand("the list of rules is written in a way that cannot be added to"))?;
     let mut expected = before;
-    expected.push(rule.clone());
+    expected.push((rule.clone(), folder));
     let after = rules_of(file, &changed)?;
     if after.len() != expected.len() || !expected.iter().all(|rule| after.contains(rule)) {
         return Err(by_hand("adding to the list of rules would change other rules"));
@@ -48,7 +53,8 @@ pub fn add_rule(file: &Path, rule: &Rule) -> Result<bool, ConfigError> {
     replace_file(file, changed.as_bytes()).map(|()| true)
 }
 
-pub(crate) fn rules_of(file: &Path, text: &str) -> Result<Vec<Rule>, ConfigError> {
+/// The rules that a file has, each with the folder that it was kept for.
+pub(crate) fn rules_of(file: &Path, text: &str) -> Result<Vec<(Rule, Option<FolderId>)>, ConfigError> {
     let (layer, mistakes, _) = read::file(&FileLayer::User(file.to_owned()), text);
     if !mistakes.is_empty() {
         return Err(ConfigError::Mistakes(mistakes));
@@ -57,14 +63,14 @@ pub(crate) fn rules_of(file: &Path, text: &str) -> Result<Vec<Rule>, ConfigError
         .entries
         .into_iter()
         .find_map(|(_, sourced)| match sourced.value {
-            Value::Rules(rules) => Some(rules.into_iter().map(|rule| rule.value).collect()),
+            Value::Rules(rules) => Some(rules.into_iter().map(|rule| (rule.value, rule.folder)).collect()),
             _ => None,
         });
     Ok(rules.unwrap_or_default())
 }
 
 /// The rule as one line of YAML; JSON's strings are YAML's.
-fn rule_line(rule: &Rule) -> String {
+fn rule_line(rule: &Rule, folder: Option<&FolderId>) -> String {
     let effect = match rule.effect {
         RuleEffect::Allow => "allow",
         RuleEffect::Ask => "ask",
@@ -80,6 +86,9 @@ fn rule_line(rule: &Rule) -> String {
     }
     if let Some(workspace) = &rule.workspace {
         line.push_str(&format!(", workspace: {}", quoted(workspace)));
+    }
+    if let Some(folder) = folder {
+        line.push_str(&format!(", folder: {}", quoted(folder.as_str())));
     }
     line.push('}');
     line
@@ -215,6 +224,47 @@ mod tests {
             added("rules:\n- effect: deny\n  tool: a"),
             format!("rules:\n- {LINE}\n- effect: deny\n  tool: a")
         );
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_rule_that_is_kept_for_a_directory_holds_for_the_folder_that_lies_there() {
+        let dir = tempfile::tempdir().unwrap();
+        let (file, place) = (dir.path().join("config.yaml"), dir.path().join("place"));
+        let (other, moved) = (dir.path().join("other"), dir.path().join("moved"));
+        std::fs::create_dir(&place).unwrap();
+        std::fs::create_dir(&other).unwrap();
+        let rule = Rule {
+            workspace: Some(place.to_string_lossy().into_owned()),
+            ..rule()
+        };
+        assert!(add_rule(&file, &rule).unwrap() && !add_rule(&file, &rule).unwrap());
+        let holds = || {
+            let text = std::fs::read_to_string(&file).unwrap();
+            let (layer, mistakes, _) = read::file(&FileLayer::User(file.clone()), &text);
+            assert!(mistakes.is_empty(), "{mistakes:?}");
+            let Some(Value::Rules(rules)) = layer.entries.into_iter().next().map(|entry| entry.1.value)
+            else {
+                panic!("it has rules");
+            };
+            let holds = rules.iter().map(|rule| !rule.is_of_another_folder());
+            holds.collect::<Vec<bool>>()
+        };
+        assert_eq!(holds(), [true]);
+        std::fs::rename(&place, moved).unwrap();
+        assert_eq!(holds(), [false], "nothing lies there");
+        std::fs::rename(other, &place).unwrap();
+        assert_eq!(holds(), [false], "another folder lies there");
+        assert!(add_rule(&file, &rule).unwrap());
+        assert_eq!(holds(), [true, false]);
+        // What denies holds for whatever lies there.
+        let deny = Rule {
+            effect: RuleEffect::Deny,
+            ..rule
+        };
+        assert!(add_rule(&file, &deny).unwrap());
+        let text = std::fs::read_to_string(&file).unwrap();
+        assert_eq!(text.matches("folder:").count(), 2, "{text}");
     }
 
     #[test]

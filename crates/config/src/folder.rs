@@ -1,15 +1,17 @@
 //! Trust in folders: what a person said about a folder and its files, kept outside of it.
 //!
-//! A folder is known by its real path. What was accepted of it is kept by the hash of its bytes, so a file that changes has to be
+//! A folder is known by its real path, and by what the file system says of it: what was said of one folder does not hold for another one
+//! that comes to lie at its path. What was accepted of it is kept by the hash of its bytes, so a file that changes has to be
 //! accepted again; the text that was accepted is kept too, to show the difference.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use agentx_types::FolderId;
 use serde::{Deserialize, Serialize};
 
-use crate::ConfigError;
 use crate::trust::{digest, replace_file};
+use crate::{ConfigError, folder_id};
 
 /// The file of the data directory that holds what a person said about folders.
 const STORE: &str = "folders.json";
@@ -53,6 +55,12 @@ pub struct Folder {
     /// The files that were accepted: paths below the folder with `/`, and the BLAKE3 hash of their bytes.
     #[serde(default)]
     pub files: BTreeMap<String, String>,
+    /// Which folder it was. Records of older programs do not say it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<FolderId>,
+    /// What was said about another folder that lay at this path, which does not hold for the one that lies there now.
+    #[serde(skip)]
+    pub before: Option<FolderTrust>,
     /// Whether the whole folder is trusted as it is now, because `AGENTX_TRUST_FOLDER` is set.
     #[serde(skip)]
     pub whole: bool,
@@ -71,11 +79,31 @@ pub enum Standing {
 
 impl Folder {
     /// What a person said about the folder `root`, a real path; nothing where the record cannot be read.
+    /// Of another folder that lay there nothing holds. A record that does not name the folder as it is now is completed.
     pub fn of(data_dir: &Path, root: &Path) -> Self {
-        let known = key_of(root)
-            .ok()
-            .and_then(|key| read(data_dir).ok()?.remove(&key));
-        known.unwrap_or_default()
+        let (Ok(key), Ok(mut folders)) = (key_of(root), read(data_dir)) else {
+            return Self::default();
+        };
+        let Some(known) = folders.get_mut(&key) else {
+            return Self::default();
+        };
+        let now = folder_id(root);
+        if known.id.as_ref().is_some_and(|id| !id.is(now.as_ref())) {
+            return Self {
+                before: Some(known.trust),
+                ..Self::default()
+            };
+        }
+        let folder = Self {
+            id: now,
+            ..known.clone()
+        };
+        if known.id != folder.id {
+            known.id.clone_from(&folder.id);
+            // Where it cannot be written, it is completed another time.
+            let _ = write(data_dir, &folders);
+        }
+        folder
     }
 
     /// One that counts as it is now, without any record.
@@ -138,7 +166,8 @@ pub fn trust_folder(
     let folder = Folder {
         trust,
         files,
-        whole: false,
+        id: folder_id(root),
+        ..Folder::default()
     };
     folders.insert(key, folder.clone());
     write(data_dir, &folders).map(|()| folder)
@@ -225,6 +254,30 @@ mod tests {
         assert!(!folder.admits_instructions(&file, b"two"));
         assert!(forget_folder(data.path(), root).expect("it is read"));
         assert!(!forget_folder(data.path(), root).expect("it is read"));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn what_was_said_of_a_folder_does_not_hold_for_another_one_at_its_path() {
+        let data = tempfile::tempdir().expect("a folder");
+        let (root, other) = (data.path().join("root"), data.path().join("other"));
+        for folder in [&root, &other] {
+            std::fs::create_dir_all(folder.join(".git")).expect("it is made");
+        }
+        // A record of an older program names no folder: it is completed with the one that is there.
+        let text = format!("{{{:?}: {{\"trust\": \"trusted\"}}}}", root.to_string_lossy());
+        std::fs::write(data.path().join(STORE), text).expect("it is written");
+        assert_eq!(Folder::of(data.path(), &root).trust, FolderTrust::Trusted);
+        std::fs::rename(&root, data.path().join("moved")).expect("it is moved");
+        std::fs::rename(&other, &root).expect("it is moved");
+        let found = Folder::of(data.path(), &root);
+        assert_eq!(found.trust, FolderTrust::Unknown);
+        assert_eq!(found.before, Some(FolderTrust::Trusted));
+        trust_folder(data.path(), &root, FolderTrust::ReadOnly, &[]).expect("it is kept");
+        assert_eq!(Folder::of(data.path(), &root).trust, FolderTrust::ReadOnly);
+        std::fs::rename(root.join(".git"), root.join("old")).expect("it is moved");
+        std::fs::create_dir(root.join(".git")).expect("it is made");
+        assert_eq!(Folder::of(data.path(), &root).before, Some(FolderTrust::ReadOnly));
     }
 
     #[cfg(unix)]

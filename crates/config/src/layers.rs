@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::keys::{KEYS, KeyPath};
 use crate::read::Layer;
 use crate::value::Value;
-use crate::{Origin, Sourced};
+use crate::{Origin, Sourced, WrittenRule};
 
 /// What all layers together say, each value with its origin.
 #[derive(Clone, Debug, Default)]
@@ -51,7 +51,7 @@ impl Merged {
     }
 
     /// The approval rules of all layers, each with its place, in the order of the settings.
-    pub fn rules(&self) -> &[Sourced<agentx_types::Rule>] {
+    pub fn rules(&self) -> &[WrittenRule] {
         match self.get(&KeyPath::dotted("rules")) {
             Some(Value::Rules(rules)) => rules,
             _ => &[],
@@ -176,7 +176,7 @@ fn rows_of(path: &KeyPath, sourced: &Sourced<Value>) -> Vec<Row> {
             origin: sourced.origin.clone(),
         }];
     };
-    let row = |(i, rule): (usize, &Sourced<agentx_types::Rule>)| Row {
+    let row = |(i, rule): (usize, &WrittenRule)| Row {
         key: format!("{path}[{i}]"),
         value: Some(show_rule(&rule.value)),
         origin: rule.origin.clone(),

@@ -3,17 +3,19 @@
 use std::path::{Path, PathBuf};
 
 use agentx_llm::Catalog;
+use agentx_types::RuleEffect;
 
 use crate::assemble;
 use crate::folder;
 use crate::layers::Merged;
 use crate::models;
 use crate::origin::FileLayer;
+use crate::places::root_of;
 use crate::read::{self, Flag, Layer};
 use crate::trust::Ignored;
 use crate::workspace::{self, Own};
 use crate::yaml::MAX_BYTES;
-use crate::{At, ConfigError, Folder, FolderTrust, Mistake, Place, Places, Settings};
+use crate::{At, ConfigError, Folder, FolderTrust, Mistake, Origin, Place, Places, Settings, WrittenRule};
 
 /// What is needed to make settings.
 pub struct Request<'a> {
@@ -59,6 +61,26 @@ pub struct FileStatus {
     pub layer: &'static str,
     /// Whether it exists and is read as this layer.
     pub exists: bool,
+}
+
+impl Loaded {
+    /// The rules of the person's file that allow something in this folder alone, the last one first: each can be taken out without
+    /// moving the next one. Those of a project within the folder are that project's.
+    pub fn allowed_here(&self) -> Vec<&WrittenRule> {
+        let root = &self.places.workspace_root;
+        let is_here = |rule: &&WrittenRule| {
+            let place = rule.value.workspace.as_deref().map(Path::new);
+            rule.value.effect == RuleEffect::Allow
+                && matches!(rule.origin, Origin::User(_))
+                && place.is_some_and(|place| place.starts_with(root) && root_of(place) == root)
+        };
+        let mut rules: Vec<&WrittenRule> = self.merged.rules().iter().filter(is_here).collect();
+        rules.sort_by_key(|rule| match &rule.origin {
+            Origin::User(place) => std::cmp::Reverse((place.line, place.column)),
+            _ => std::cmp::Reverse((0, 0)),
+        });
+        rules
+    }
 }
 
 /// Reads all layers.

@@ -82,7 +82,8 @@ impl Places {
     }
 }
 
-fn root_of(cwd: &Path) -> &Path {
+/// The project that a directory is part of: the nearest one upwards with `.agentx` or `.git`, else itself.
+pub(crate) fn root_of(cwd: &Path) -> &Path {
     cwd.ancestors()
         .find(|dir| dir.join(WORKSPACE_FOLDER).exists() || dir.join(".git").exists())
         .unwrap_or(cwd)

@@ -34,7 +34,7 @@ pub fn remove_rule(place: &Place, rule: &Rule, root: Option<&Path>) -> Result<()
     let index = items
         .iter()
         .position(|item| item.at.line == place.line && item.at.column == place.column)
-        .filter(|index| rules.get(*index) == Some(rule))
+        .filter(|index| rules.get(*index).is_some_and(|(there, _)| there == rule))
         .ok_or_else(|| by_hand("the file was changed, and another rule stands there now"))?;
     let mut left = rules;
     left.remove(index);
@@ -52,7 +52,7 @@ pub fn rule_in_file(file: &Path, rule: &Rule) -> Option<Sourced<Rule>> {
     let index = rules_of(file, &text)
         .ok()?
         .iter()
-        .position(|other| other == rule)?;
+        .position(|(other, _)| other == rule)?;
     let at = items_of(&text)?.get(index)?.at;
     let place = Place {
         file: file.into(),
@@ -150,7 +150,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("config.yaml");
         std::fs::write(&file, text).unwrap();
-        let rule = rules_of(&file, text).unwrap()[index].clone();
+        let rule = rules_of(&file, text).unwrap()[index].0.clone();
         let Some(Origin::User(place)) = rule_in_file(&file, &rule).map(|found| found.origin) else {
             panic!("{rule:?} is in the file");
         };
@@ -208,7 +208,7 @@ mod tests {
         std::fs::create_dir_all(root.join(".agentx")).unwrap();
         let link = root.join(".agentx/config.yaml");
         std::os::unix::fs::symlink(&real, &link).unwrap();
-        let rule = rules_of(&link, text).unwrap()[0].clone();
+        let rule = rules_of(&link, text).unwrap()[0].0.clone();
         let Some(Origin::User(place)) = rule_in_file(&link, &rule).map(|found| found.origin) else {
             panic!("{rule:?} is in the file");
         };

@@ -2,16 +2,46 @@
 //! examples, which are held against it each time that it is read.
 
 use agentx_agent::approval::covers;
-use agentx_types::{Access, Rule, RuleEffect, ToolSpec};
+use agentx_types::{Access, FolderId, Rule, RuleEffect, ToolSpec};
 use serde_json::json;
+use std::path::Path;
 
 use crate::layers::show_rule;
 use crate::read::{Reader, scalar};
 use crate::value::Value;
 use crate::yaml::{Node, Yaml, to_json};
-use crate::{Kind, Sourced, nearest};
+use crate::{Kind, Origin, folder_id, nearest};
 
-const KEYS: &[&str] = &["effect", "tool", "argument", "path", "workspace", "examples"];
+const KEYS: &[&str] = &[
+    "effect",
+    "tool",
+    "argument",
+    "path",
+    "workspace",
+    "folder",
+    "examples",
+];
+
+/// A rule as it stands in a file.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WrittenRule {
+    /// What it says.
+    pub value: Rule,
+    /// Where it stands.
+    pub origin: Origin,
+    /// The folder that lay at the rule's `workspace` when an answer kept it; `None` where a person wrote it.
+    pub folder: Option<FolderId>,
+}
+
+impl WrittenRule {
+    /// Whether it was kept for a folder that lies no more where it lay. Of such rules only those count that make things stricter.
+    pub fn is_of_another_folder(&self) -> bool {
+        let (Some(folder), Some(place)) = (&self.folder, &self.value.workspace) else {
+            return false;
+        };
+        self.value.effect == RuleEffect::Allow && !folder.is(folder_id(Path::new(place)).as_ref())
+    }
+}
 
 impl Reader<'_> {
     pub(crate) fn rules(&mut self, node: &Node) -> Option<Value> {
@@ -26,12 +56,16 @@ impl Reader<'_> {
         };
         let rules = items.iter().filter_map(|item| {
             let origin = self.layer.origin(self.place(item.at));
-            self.rule(item).map(|rule| Sourced::new(rule, origin))
+            self.rule(item).map(|(value, folder)| WrittenRule {
+                value,
+                origin,
+                folder,
+            })
         });
         Some(Value::Rules(rules.collect()))
     }
 
-    fn rule(&mut self, node: &Node) -> Option<Rule> {
+    fn rule(&mut self, node: &Node) -> Option<(Rule, Option<FolderId>)> {
         let Yaml::Map(map) = &node.value else {
             let what = format!(
                 "expected a rule such as `{{effect: ask, tool: bash}}`, found {}",
@@ -42,7 +76,7 @@ impl Reader<'_> {
         };
         let before = self.mistakes.len();
         let (mut effect, mut tool, mut argument, mut path, mut workspace) = (None, None, None, None, None);
-        let mut examples = Vec::new();
+        let (mut folder, mut examples) = (None, Vec::new());
         for (key, value) in map {
             match key.name.as_str() {
                 "effect" => effect = self.effect(value),
@@ -50,6 +84,7 @@ impl Reader<'_> {
                 "argument" => argument = self.pattern("rules.argument", value),
                 "path" => path = self.pattern("rules.path", value),
                 "workspace" => workspace = self.workspace(value),
+                "folder" => folder = self.pattern("rules.folder", value).map(FolderId::written),
                 "examples" => examples = self.examples(value),
                 other => {
                     let near = nearest(other, KEYS.iter().copied(), 1)
@@ -62,6 +97,10 @@ impl Reader<'_> {
         if self.mistakes.len() == before && (effect.is_none() || tool.is_none()) {
             self.wrong(node.at, "rules", "a rule needs `effect` and `tool`".into(), None);
         }
+        if folder.is_some() && workspace.is_none() {
+            let what = "`folder` names the folder at `workspace`, which is not there".into();
+            self.wrong(node.at, "rules.folder", what, None);
+        }
         let rule = Rule {
             effect: effect?,
             tool: tool?,
@@ -72,7 +111,7 @@ impl Reader<'_> {
         for (wanted, example) in examples {
             self.hold(&rule, wanted, example);
         }
-        Some(rule)
+        Some((rule, folder))
     }
 
     /// The examples, each with whether it is meant to fit.
@@ -251,6 +290,10 @@ mod tests {
             (
                 "{effect: allow, tool: bash, workspace: here}",
                 "/c.yaml:2:44: `rules.workspace`: expected an absolute path such as `/home/me/project`, found `here`",
+            ),
+            (
+                "{effect: allow, tool: bash, folder: here}",
+                "/c.yaml:2:5: `rules.folder`: `folder` names the folder at `workspace`, which is not there",
             ),
             (
                 "{effect: deny, tool: bash, examples: [ls]}",

@@ -2,9 +2,9 @@
 
 use std::fmt;
 
-use agentx_types::{NanoUsd, Rule};
+use agentx_types::NanoUsd;
 
-use crate::{Secret, Sourced, nearest};
+use crate::{Secret, WrittenRule, nearest};
 
 /// What kind of value a key takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,7 +85,7 @@ pub enum Value {
     /// Names.
     Names(Vec<String>),
     /// Rules, each with its own place.
-    Rules(Vec<Sourced<Rule>>),
+    Rules(Vec<WrittenRule>),
     /// Where a key is.
     Key(KeyReference),
     /// The file that holds the value, as it was written.

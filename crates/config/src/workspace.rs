@@ -142,6 +142,7 @@ fn is_accepted(bytes: &[u8], trust_dir: &Path, folder: &Folder, places: &Places)
     let file = places.workspace_file.strip_prefix(&places.workspace_root);
     file.is_ok_and(|file| folder.admits(file, bytes))
         || (folder.trust == FolderTrust::Unknown
+            && folder.before.is_none()
             && trust::is_trusted(trust_dir, &places.workspace_file, bytes))
 }
 

@@ -145,7 +145,7 @@ impl Chat<'_> {
         let rule = rules.remove(index);
         // What cannot be taken out of the file stays in the session too.
         let file = match self.in_file(&rule) {
-            Some(written) => Some(remove_from_file(&written)?),
+            Some(written) => Some(remove_from_file(&written.value, &written.origin)?),
             None => None,
         };
         self.change(ConfigChange::Rules(rules)).await?;

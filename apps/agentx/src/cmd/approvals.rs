@@ -3,7 +3,7 @@
 mod tried;
 
 use agentx::config::{
-    Loaded, Origin, Sourced, add_rule, nearest, parse_effect, parse_rule, remove_rule, show_rule,
+    Loaded, Origin, WrittenRule, add_rule, nearest, parse_effect, parse_rule, remove_rule, show_rule,
 };
 use agentx::runtime::{
     Delivery, Derived, SessionFold, SessionQuery, TrialReport, View, names_a_tool, try_rule,
@@ -87,7 +87,7 @@ async fn config_of(place: &Place, loaded: &Loaded, session: Option<&str>) -> Res
 }
 
 /// Where a rule of an agent comes from.
-pub(crate) fn origin_of<'a>(rules: &'a [Sourced<Rule>], rule: &Rule) -> Option<&'a Origin> {
+pub(crate) fn origin_of<'a>(rules: &'a [WrittenRule], rule: &Rule) -> Option<&'a Origin> {
     rules
         .iter()
         .find(|sourced| sourced.value == *rule)
@@ -103,9 +103,25 @@ fn from(loaded: &Loaded, rule: &Rule) -> String {
     }
 }
 
+/// Rules that were kept for a folder that lies no more where it lay, in lines for the person: they hold nowhere.
+pub(crate) fn holding_nowhere(loaded: &Loaded) -> String {
+    let rules = loaded.merged.rules().iter().enumerate();
+    rules
+        .filter(|(_, rule)| rule.is_of_another_folder())
+        .map(|(index, rule)| {
+            format!(
+                "note: {} was kept for another folder and holds nowhere any more ({}); `agentx approvals remove {}` takes it out\n",
+                visible(&show_rule(&rule.value)),
+                rule.origin,
+                index + 1
+            )
+        })
+        .collect()
+}
+
 /// The number by which `remove` knows a rule: its place in the configuration, which a rule of a session has not.
 fn number_of(loaded: &Loaded, rule: &Rule) -> Option<usize> {
-    let known = |sourced: &Sourced<Rule>| sourced.value == *rule;
+    let known = |written: &WrittenRule| written.value == *rule;
     loaded
         .merged
         .rules()
@@ -165,7 +181,9 @@ fn list(config: &AgentConfig, loaded: &Loaded, as_json: bool, console: &mut Cons
         } else {
             usize::MAX
         };
-        return console.out(&render(config, number, |rule| from(loaded, rule), width));
+        console.out(&render(config, number, |rule| from(loaded, rule), width))?;
+        console.say(&holding_nowhere(loaded));
+        return Ok(());
     }
     let rules: Vec<Value> = config
         .rules
@@ -241,8 +259,8 @@ fn near_tools(name: &str, tools: &[ToolSpec]) -> String {
 }
 
 /// Removes a rule of the configuration from its file.
-pub(crate) fn remove_from_file(rule: &Sourced<Rule>) -> Result<String, CliError> {
-    let (place, root, again) = match &rule.origin {
+pub(crate) fn remove_from_file(rule: &Rule, origin: &Origin) -> Result<String, CliError> {
+    let (place, root, again) = match origin {
         Origin::User(place) => (place, None, ""),
         Origin::Workspace(place) => (
             place,
@@ -257,18 +275,18 @@ pub(crate) fn remove_from_file(rule: &Sourced<Rule>) -> Result<String, CliError>
             ));
         }
     };
-    remove_rule(place, &rule.value, root)?;
+    remove_rule(place, rule, root)?;
     Ok(format!(
         "removed from {}: {}{again}\n",
         place.file.display(),
-        visible(&show_rule(&rule.value))
+        visible(&show_rule(rule))
     ))
 }
 
 fn remove(loaded: &Loaded, number: usize, console: &mut Console) -> Result<(), CliError> {
     let rules = loaded.merged.rules();
     match number.checked_sub(1).and_then(|index| rules.get(index)) {
-        Some(rule) => console.out(&remove_from_file(rule)?),
+        Some(rule) => console.out(&remove_from_file(&rule.value, &rule.origin)?),
         None => Err(no_rule(number, rules.len())),
     }
 }

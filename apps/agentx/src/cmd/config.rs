@@ -10,6 +10,7 @@ use agentx::config::{
 use serde_json::{Value, json};
 
 use crate::args::{AgentArgs, ConfigCommand, Global, TrustArgs};
+use crate::cmd::approvals::holding_nowhere;
 use crate::console::Console;
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -196,6 +197,7 @@ fn check(loaded: &Loaded, console: &mut Console) -> Result<(), CliError> {
     console.say(&start::notes(loaded));
     console.say(&start::check_tools(loaded)?);
     console.say(&missing_keys(loaded));
+    console.say(&holding_nowhere(loaded));
     let settings = &loaded.settings;
     let wanted = settings.model_or_default();
     // A model of a server is for that server to know; the demo is in no catalog.
@@ -244,12 +246,14 @@ fn trust_workspace(global: &Global, args: TrustArgs, console: &mut Console) -> R
         } else {
             "was not trusted"
         };
-        return console.out(&format!("{shown} {word}\n"));
+        console.out(&format!("{shown} {word}\n"))?;
+        return console.out(&folder::take_back(&loaded, true)?);
     }
     let brings = brings(&loaded.settings);
     if args.show {
         let style = console.out_style();
         let said = match loaded.settings.folder.trust {
+            FolderTrust::Unknown if loaded.settings.folder.before.is_some() => "new at this path",
             FolderTrust::Unknown => "nobody has said how far it is trusted",
             trust => trust.word(),
         };
@@ -277,6 +281,9 @@ fn trust_workspace(global: &Global, args: TrustArgs, console: &mut Console) -> R
         }
         _ => format!("{shown} is {word} from now on\n"),
     })?;
+    if trust == FolderTrust::Restricted {
+        console.out(&folder::take_back(&loaded, false)?)?;
+    }
     if trust == FolderTrust::Trusted {
         console.out(&folder::what_it_brings(&loaded, &brings, usize::MAX))?;
     }

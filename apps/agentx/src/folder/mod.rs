@@ -2,10 +2,12 @@
 
 mod question;
 mod screen;
+mod take_back;
 mod tools;
 
 pub(crate) use question::{Answer, ask};
 pub(crate) use screen::{changes, what_it_brings, what_it_is};
+pub(crate) use take_back::take_back;
 
 use agentx::assembly::{Brings, Brought, Role, brings};
 use agentx::config::{FolderTrust, Loaded, Standing};
@@ -32,13 +34,25 @@ pub(crate) fn note(loaded: &Loaded) -> String {
         FolderTrust::Unknown | FolderTrust::Restricted => (left_out(&brings, trust), String::new()),
     };
     let hint = match (out.is_empty(), followed.is_empty()) {
-        (true, true) => return String::new(),
+        (true, true) => return another(loaded),
         (false, _) => "`agentx config trust --show` shows it, `agentx config trust` loads it",
         (true, false) => {
             "`agentx config trust --show` shows what changed; `agentx config trust --restricted` stops following it"
         }
     };
-    format!("{out}{followed}hint: {hint}\n")
+    format!("{}{out}{followed}hint: {hint}\n", another(loaded))
+}
+
+/// That another folder lies at the path of one that a person decided about; empty where none does.
+fn another(loaded: &Loaded) -> String {
+    let root = visible(&loaded.places.workspace_root.to_string_lossy());
+    match loaded.settings.folder.before {
+        Some(before) => format!(
+            "note: another folder lies at {root} now: what you said about the one before ({}) does not hold for it\n",
+            before.word()
+        ),
+        None => String::new(),
+    }
 }
 
 fn left_out(brings: &Brings, trust: FolderTrust) -> String {

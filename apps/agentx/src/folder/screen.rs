@@ -6,7 +6,7 @@ use std::path::Path;
 use agentx::assembly::{Brings, Brought, Role};
 use agentx::config::{FolderTrust, Loaded, Standing, accepted_text, trusted_below};
 
-use super::tools;
+use super::{take_back, tools};
 use crate::render::clean::visible;
 use crate::render::diff;
 use crate::render::style::Style;
@@ -27,6 +27,13 @@ pub(crate) fn what_it_is(loaded: &Loaded) -> String {
         text.push_str("  This is your home directory: all that you have is inside, keys and letters too.\n");
     } else if home.is_some_and(|home| home.starts_with(root)) {
         text.push_str("  Your home directory is inside of it.\n");
+    }
+    if let Some(before) = loaded.settings.folder.before {
+        let before = before.word();
+        text.push_str(&format!(
+            "  Another folder lies here now: what you said about the one before ({before}) does not hold for it.\n"
+        ));
+        text.push_str(&take_back::allowed_here(loaded));
     }
     let below = trusted_below(&loaded.trust_dir, root).len();
     if below > 0 {

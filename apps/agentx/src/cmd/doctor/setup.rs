@@ -30,6 +30,17 @@ pub(super) fn configuration(loaded: &Result<Loaded, CliError>) -> Check {
     if let Some(warning) = warnings.chain(misnamed).next() {
         return Check::warn(name, warning, "mend it: `agentx config check` reads it again");
     }
+    if let Some(before) = loaded.settings.folder.before {
+        return Check::warn(
+            name,
+            format!(
+                "another folder lies at {} now: what you said about the one before ({}) does not hold for it",
+                loaded.places.workspace_root.display(),
+                before.word()
+            ),
+            "`agentx config trust --show` shows what the folder brings, `agentx config trust` trusts it",
+        );
+    }
     if let Some(ignored) = loaded.ignored.first() {
         return Check::warn(
             name,

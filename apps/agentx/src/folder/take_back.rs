@@ -1,0 +1,70 @@
+//! What goes with the trust in a folder: the rules that answers kept for it, and what its tools keep.
+
+use agentx::assembly::{forget_values, kept_values};
+use agentx::config::{ConfigError, Loaded, show_rule};
+
+use crate::cmd::approvals::remove_from_file;
+use crate::error::CliError;
+use crate::render::clean::visible;
+use crate::render::units::counted;
+
+/// Takes the rules that allow something in this folder out of the person's file, and with `values` removes what its tools keep. Each is
+/// named in lines for the person, and so is what stays.
+pub(crate) fn take_back(loaded: &Loaded, values: bool) -> Result<String, CliError> {
+    let mut text = String::new();
+    for rule in loaded.allowed_here() {
+        text.push_str(&match remove_from_file(&rule.value, &rule.origin) {
+            Ok(removed) => removed,
+            Err(error) => format!(
+                "note: {} stays, take it out by hand ({}): {error}\n",
+                visible(&show_rule(&rule.value)),
+                rule.origin
+            ),
+        });
+    }
+    text.push_str(&values_of(loaded, values)?);
+    Ok(text)
+}
+
+fn values_of(loaded: &Loaded, remove: bool) -> Result<String, CliError> {
+    let (data, root) = (&loaded.settings.data_dir, &loaded.places.workspace_root);
+    let failed = |error| {
+        CliError::from(ConfigError::File {
+            path: data.clone(),
+            what: format!("what tools keep: {error}"),
+        })
+    };
+    let spaces = kept_values(data, root).map_err(failed)?;
+    if spaces.is_empty() {
+        return Ok(String::new());
+    }
+    let count = spaces.values().sum::<u32>();
+    let names: Vec<String> = spaces.keys().map(|space| visible(space)).collect();
+    let kept = format!(
+        "{} that its tools kept (key {}: {})",
+        counted(count, "value"),
+        if names.len() == 1 { "space" } else { "spaces" },
+        names.join(", ")
+    );
+    if !remove {
+        return Ok(format!(
+            "{kept} stay, and nothing reads them; `agentx config trust --revoke` removes them\n"
+        ));
+    }
+    forget_values(data, root).map_err(failed)?;
+    Ok(format!("removed {kept}\n"))
+}
+
+/// The rules that allow something in this folder, in lines for the person.
+pub(super) fn allowed_here(loaded: &Loaded) -> String {
+    let rules = loaded.allowed_here().into_iter();
+    let hold = rules.filter(|rule| !rule.is_of_another_folder());
+    hold.map(|rule| {
+        format!(
+            "  A rule of yours holds here: {} ({})\n",
+            visible(&show_rule(&rule.value)),
+            rule.origin
+        )
+    })
+    .collect()
+}
