@@ -72,7 +72,8 @@ impl Bounds {
         };
         let mut after = before.clone();
         apply(&mut after, &change);
-        match self.widened(before, &after) {
+        let widened = self.widened(before, &after);
+        match widened.or_else(|| self.wider_spending(before, &after)) {
             Some(what) => Err(what),
             None => Ok(change),
         }
@@ -115,6 +116,7 @@ impl Bounds {
             kind: _,
             name: _,
             model,
+            // What an answer may take: `wider_spending`, for a session as a whole.
             params: _,
             system_prompt: _,
             instructions: _,
@@ -210,6 +212,20 @@ impl Bounds {
         };
         let other = after.iter().find(|tool| !known(tool))?;
         Some(format!("the server has no such tool {}", other.name))
+    }
+
+    /// What each answer may take, and when summaries are made, whoever pays for the session says: its owner.
+    fn wider_spending(&self, before: &AgentConfig, after: &AgentConfig) -> Option<String> {
+        if self.owns {
+            return None;
+        }
+        let (had, has) = (&before.params, &after.params);
+        let answers_more = had.max_output_tokens.is_some()
+            && least(has.max_output_tokens, had.max_output_tokens) != has.max_output_tokens;
+        if answers_more || has.thinking_tokens.unwrap_or(0) > had.thinking_tokens.unwrap_or(0) {
+            return Some("an answer may take more tokens".into());
+        }
+        (after.condensing != before.condensing).then(|| "the conversation is condensed in another way".into())
     }
 
     fn wider_limits(&self, before: Limits, after: Limits) -> Option<String> {

@@ -8,8 +8,8 @@ use agentx_runtime::{Verdict, apply, judge};
 use agentx_server::widening::Bounds;
 use agentx_testing::fixture;
 use agentx_types::{
-    Access, AgentConfig, ApprovalMode, ConfigChange, Guard, Limits, ModelSpec, Rule, RuleEffect, ServerRules,
-    ToolSpec,
+    Access, AgentConfig, ApprovalMode, Condensing, ConfigChange, Guard, Limits, ModelParams, ModelSpec, Rule,
+    RuleEffect, ServerRules, ToolSpec,
 };
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -114,7 +114,26 @@ fn change() -> impl Strategy<Value = ConfigChange> {
         tools().prop_map(ConfigChange::Tools),
         limits().prop_map(ConfigChange::Limits),
         models().prop_map(|model| ConfigChange::Model(Box::new(model))),
+        params().prop_map(ConfigChange::Params),
+        prop::option::of(0..100_u8).prop_map(|at_percent| {
+            let condensing = |at_percent| {
+                Box::new(Condensing {
+                    at_percent,
+                    ..Condensing::default()
+                })
+            };
+            ConfigChange::Condensing(at_percent.map(condensing))
+        }),
     ]
+}
+
+fn params() -> impl Strategy<Value = ModelParams> {
+    let most = || prop::option::of(1..9_u64);
+    (most(), most()).prop_map(|(max_output_tokens, thinking_tokens)| ModelParams {
+        max_output_tokens,
+        thinking_tokens,
+        ..ModelParams::default()
+    })
 }
 
 fn limits() -> impl Strategy<Value = Limits> {
@@ -279,13 +298,13 @@ proptest! {
     #[test]
     fn no_driver_gets_more_than_the_operator_gave(
         (settings, approval) in (rules(), modes()),
-        given in (rules(), modes(), limits()),
+        given in (rules(), modes(), limits(), params()),
         requests in prop::collection::vec(change(), 1..6),
     ) {
         let bounds = bounds(&settings, approval, false);
         let mut given_rules = settings.clone();
         given_rules.extend(given.0);
-        let before = AgentConfig { rules: given_rules, approval: given.1, limits: given.2, ..by_settings(&bounds) };
+        let before = AgentConfig { rules: given_rules, approval: given.1, limits: given.2, params: given.3, ..by_settings(&bounds) };
         let mut now = before.clone();
         for request in requests {
             if let Ok(change) = bounds.admit_change(&now, request) {
@@ -297,6 +316,10 @@ proptest! {
             prop_assert!(is.is_some_and(|is| is <= was.max(5)), "{is:?} after {was}");
         }
         prop_assert_eq!(&now.model, &before.model);
+        prop_assert_eq!(&now.condensing, &before.condensing);
+        let (is, was) = (&now.params, &before.params);
+        prop_assert!(was.max_output_tokens.is_none_or(|was| is.max_output_tokens.is_some_and(|is| is <= was)));
+        prop_assert!(is.thinking_tokens.unwrap_or(0) <= was.thinking_tokens.unwrap_or(0));
         let reference = by_settings(&bounds);
         for (name, input) in calls() {
             let tool = before.tools.iter().find(|tool| tool.name == name).unwrap();
