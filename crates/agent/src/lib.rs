@@ -75,7 +75,7 @@ pub use above::{Above, Census};
 use approval::Question;
 pub use conversation::{estimate_request, estimate_text};
 use course::InputQueue;
-pub use course::{Bill, Input, Pending, Record, Run, StopCause, apply, bind_by, hold_to, keep_from};
+pub use course::{Backlog, Bill, Input, Pending, Record, Run, StopCause, apply, bind_by, hold_to, keep_from};
 pub use ledger::{CallStage, LedgerEntry, ToolLedger};
 pub use matching::MatchAgent;
 pub use nearest::nearest;
@@ -288,6 +288,11 @@ impl Agent {
     /// Inputs that wait, in order.
     pub fn waiting(&self) -> impl Iterator<Item = &Input> {
         self.inputs().iter()
+    }
+
+    /// How much waits, notes for the next model call included.
+    pub fn backlog(&self) -> Backlog {
+        self.inputs().backlog()
     }
 
     /// How many of those join the run under way; they are the first.

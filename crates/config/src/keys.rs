@@ -153,6 +153,8 @@ pub const KEYS: &[KeySpec] = &[
     key("quotas.challenges", Kind::Count, Own, Some("64"), "challenges over HTTP that one address may have open; then the oldest of its own is forgotten"),
     key("quotas.agents", Kind::Count, Own, Some("256"), "agents that the configuration of a new session at a server may have, itself included, whoever asks"),
     key("quotas.config_bytes", Kind::Count, Own, Some("1048576"), "bytes that such a configuration may have as JSON, whoever asks"),
+    key("quotas.queued", Kind::Count, Own, Some("64"), "messages that may wait in a session of a server, whoever sends them"),
+    key("quotas.queued_bytes", Kind::Count, Own, Some("8388608"), "bytes of such messages in a session beyond which no more are taken"),
     key("server.trusted_proxies", Kind::Names, Own, None, "addresses and networks of proxies (`127.0.0.1`, `10.0.0.0/8`) whose `X-Forwarded-For` or `Forwarded` a server believes"),
     key("durability", Kind::Choice(DURABILITIES), Tighten, Some("process"), "what committed events survive: the death of the process, or of the machine too (slower)"),
     key("log", Kind::Choice(LEVELS), Trusted, Some("off"), "how much the program says about itself"),

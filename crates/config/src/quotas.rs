@@ -28,6 +28,10 @@ pub struct Quotas {
     pub agents: u64,
     /// Bytes that it may have as JSON, whoever asks.
     pub config_bytes: u64,
+    /// Messages that wait in a session; no more are taken, whoever sends them.
+    pub queued: u64,
+    /// Bytes of them together.
+    pub queued_bytes: u64,
 }
 
 impl Default for Quotas {
@@ -43,6 +47,8 @@ impl Default for Quotas {
             challenges: 64,
             agents: 256,
             config_bytes: 1 << 20,
+            queued: 64,
+            queued_bytes: 8 << 20,
         }
     }
 }
@@ -60,5 +66,7 @@ pub(crate) fn quotas(get: &Getter<'_>) -> Quotas {
         challenges: get.count("quotas.challenges").unwrap_or(usual.challenges),
         agents: get.count("quotas.agents").unwrap_or(usual.agents),
         config_bytes: get.count("quotas.config_bytes").unwrap_or(usual.config_bytes),
+        queued: get.count("quotas.queued").unwrap_or(usual.queued),
+        queued_bytes: get.count("quotas.queued_bytes").unwrap_or(usual.queued_bytes),
     }
 }

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use agentx_agent::{Agent, CallStage, Census, Transition};
+use agentx_agent::{Agent, Backlog, CallStage, Census, Transition};
 use agentx_types::{
     Action, ActionBody, ActionId, AgentConfig, AgentOutput, AgentStateId, Caller, ConfigChange, Envelope,
     EnvironmentEvent, MessageId, RuntimeEvent, SessionId, Source, TakenIds, ToolCallId,
@@ -294,6 +294,15 @@ impl SessionFold {
                     matches!(&entry.stage, CallStage::Running { action_id, .. } | CallStage::Answering { action_id, .. } if action_id == action)
                 })
         })
+    }
+
+    /// How much waits for the agent that people talk to, and whether an input would wait too.
+    pub(crate) fn backlog(&self) -> (Backlog, bool) {
+        let Some(agent) = self.root_agent() else {
+            return Default::default();
+        };
+        let runs = agent.run().is_some_and(|run| !run.status.is_final());
+        (agent.backlog(), runs || agent.condensing().is_some())
     }
 
     /// Whether any agent is in the middle of a run.

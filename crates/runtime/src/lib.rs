@@ -51,7 +51,9 @@ pub use agentx_agent::approval::{Judgement, Verdict, describe, judge};
 pub use agentx_agent::linked::LineNames;
 pub use agentx_agent::places::PlaceRules;
 pub use agentx_agent::walks::Walk;
-pub use agentx_agent::{AGENTS, DELEGATE, apply, arguments, delegation_tools, grade, hold_to, nearest};
+pub use agentx_agent::{
+    AGENTS, Backlog, DELEGATE, apply, arguments, delegation_tools, grade, hold_to, nearest,
+};
 pub use api::*;
 pub use blob_store::BlobStore;
 pub use blobs::{SessionBlobs, blobs_of, has_blob};

@@ -1,5 +1,6 @@
 //! A session that this process writes, as front ends see it.
 
+use agentx_agent::Backlog;
 use agentx_types::{
     AgentStateId, Approval, BlobId, CondenseRequested, ConfigChange, ConfigChanged, ContentPart,
     ContextRestored, Draft, EnvironmentEvent, InputMode, InputPinned, InputRevised, InterruptRequested,
@@ -87,6 +88,34 @@ impl LocalSession {
         }
     }
 
+    /// The `seq` of the input that came with this key.
+    async fn seq_of(&self, key: Option<&str>) -> Result<Option<u64>, RuntimeError> {
+        let Some(key) = key.map(str::to_owned) else {
+            return Ok(None);
+        };
+        self.ask(|reply| Command::Known { key, reply }).await
+    }
+
+    /// The input at `seq` has this content: a key stands for one message.
+    async fn check_same(&self, seq: u64, content: &[ContentPart]) -> Result<(), RuntimeError> {
+        let facts = self
+            .live
+            .log
+            .read(&self.live.session, seq.saturating_sub(1), 1)
+            .await?;
+        match facts.first().map(|fact| &fact.event) {
+            Some(EnvironmentEvent::UserMessage(before)) if before.content != content => {
+                Err(RuntimeError::Remote {
+                    code: "key_reused".into(),
+                    detail: format!(
+                        "the message at event {seq} has this idempotency key and other content: a new message needs a new key"
+                    ),
+                })
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Only what the session has already can be referred to: a model would be shown it.
     async fn check_blob(&self, blob: &BlobId) -> Result<(), RuntimeError> {
         if has_blob(self.live.log.as_ref(), &self.live.session, blob).await? {
@@ -109,6 +138,9 @@ impl Session for LocalSession {
         Box::pin(async move {
             self.check_sight(&input.content).await?;
             let content = self.store_media(input.content).await?;
+            if let Some(seq) = self.seq_of(input.idempotency_key.as_deref()).await? {
+                return self.check_same(seq, &content).await.map(|()| seq);
+            }
             let check = Check::Key(input.idempotency_key.clone());
             let message = UserMessage {
                 message_id: MessageId::new(""),
@@ -121,9 +153,19 @@ impl Session for LocalSession {
         })
     }
 
-    fn input_with_key(&self, key: &str) -> BoxFuture<'_, Result<Option<u64>, RuntimeError>> {
-        let key = key.to_owned();
-        Box::pin(self.ask(|reply| Command::Known { key, reply }))
+    fn sent_before<'a>(&'a self, input: &'a UserInput) -> BoxFuture<'a, Result<Option<u64>, RuntimeError>> {
+        Box::pin(async move {
+            let Some(seq) = self.seq_of(input.idempotency_key.as_deref()).await? else {
+                return Ok(None);
+            };
+            let content = self.store_media(input.content.clone()).await?;
+            self.check_same(seq, &content).await?;
+            Ok(Some(seq))
+        })
+    }
+
+    fn backlog(&self) -> BoxFuture<'_, Result<(Backlog, bool), RuntimeError>> {
+        Box::pin(self.ask(|reply| Command::Backlog { reply }))
     }
 
     fn revise(&self, input: MessageId, mode: Option<InputMode>) -> BoxFuture<'_, Result<u64, RuntimeError>> {

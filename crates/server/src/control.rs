@@ -14,11 +14,15 @@ use agentx_types::{
 
 use crate::client_time;
 use crate::hand::Hand;
-use crate::options::{KEY_CHARS, TITLE_CHARS};
+use crate::media;
+use crate::options::{TITLE_CHARS, WORD_CHARS};
 use crate::state::{Caller, ServerState};
 
 /// How long something may take; what was begun goes on.
 const PATIENCE: Duration = Duration::from_secs(30);
+
+/// When somebody may try again whose message had no room.
+const QUEUE_PAUSE_MS: u64 = 5_000;
 
 /// Whether a person can say it. What models and tools say comes from them.
 fn is_said(part: &ContentPart) -> bool {
@@ -48,6 +52,18 @@ pub(crate) async fn whole<T: Send + 'static>(
     }
 }
 
+/// # Errors
+/// `bad_request` where a text of a request has more than so many characters: it stays in the log, and is shown in lists.
+fn bounded(what: &str, text: Option<&str>, most: usize) -> Result<(), RuntimeError> {
+    match text.map_or(0, |text| text.chars().count()) {
+        count if count > most => Err(remote(
+            "bad_request",
+            &format!("{what} has {count} characters; it may have {most}"),
+        )),
+        _ => Ok(()),
+    }
+}
+
 pub(crate) fn remote(code: &str, detail: &str) -> RuntimeError {
     RuntimeError::Remote {
         code: code.to_owned(),
@@ -58,6 +74,7 @@ pub(crate) fn remote(code: &str, detail: &str) -> RuntimeError {
 /// What whoever asked is told of an error: nothing of where things are on the server's disk.
 pub(crate) fn told(error: &RuntimeError) -> Box<Problem> {
     let mut problem = Box::new(Problem::from(error));
+    problem.retry_after_ms = (problem.code == "queue_full").then_some(QUEUE_PAUSE_MS);
     let detail = match error {
         RuntimeError::Log(LogError::Store { .. }) => "the server's store says no",
         RuntimeError::Log(LogError::Full { .. }) => "the server's disk is full",
@@ -79,17 +96,15 @@ impl ServerState {
     /// # Errors
     /// Where the caller may not, or does not drive.
     pub async fn say(self: &Arc<Self>, caller: &Caller, frame: UserInputFrame) -> Result<u64, RuntimeError> {
-        let key = frame.idempotency_key.as_deref().map(str::chars);
-        if key.is_some_and(|key| !(1..=KEY_CHARS).contains(&key.count())) {
-            let what = format!("an idempotency key has 1 to {KEY_CHARS} characters");
-            return Err(remote("bad_request", &what));
-        }
         if frame.content.is_empty() {
             return Err(remote("bad_request", "the message is empty"));
         }
         if !frame.content.iter().all(is_said) {
             let what = "a message of a person has texts, pictures, sounds and files";
             return Err(remote("bad_request", what));
+        }
+        if !caller.operator {
+            media::check(&frame.content).map_err(|what| remote("bad_request", &what))?;
         }
         let sent = client_time::note(
             frame.client_timestamp_utc.as_deref(),
@@ -101,26 +116,13 @@ impl ServerState {
         let (state, caller) = (self.clone(), caller.clone());
         whole(async move {
             let hand = Hand::new(&state, &caller, &frame.session_id).await?;
-            let _counted = hand.may_run().await?;
-            let key = frame.idempotency_key.map(|key| hand.key_of(key));
             let input = UserInput {
                 content,
                 mode: frame.mode,
-                idempotency_key: key.clone(),
+                idempotency_key: frame.idempotency_key.map(|key| hand.key_of(&key)).transpose()?,
                 by: hand.by(),
             };
-            let (room, settings) = (hand.room.clone(), hand.state.settings());
-            let said = hand
-                .drive(frame.wheel_epoch, |session| async move {
-                    room.condense_from_here_on(&*session, &settings.condensing)
-                        .await?;
-                    session.send(input).await
-                })
-                .await;
-            match (said, key) {
-                (Err(error), Some(key)) => hand.said_before(&key).await.ok_or(error),
-                (said, _) => said,
-            }
+            hand.say(input, frame.wheel_epoch).await
         })
         .await
     }
@@ -134,6 +136,7 @@ impl ServerState {
         caller: &Caller,
         frame: InterruptFrame,
     ) -> Result<u64, RuntimeError> {
+        bounded("the reason", frame.reason.as_deref(), WORD_CHARS)?;
         let (state, caller) = (self.clone(), caller.clone());
         whole(async move {
             let hand = Hand::new(&state, &caller, &frame.session_id).await?;
@@ -177,13 +180,18 @@ impl ServerState {
         mut ran: CommandRan,
         wheel_epoch: Option<u64>,
     ) -> Result<u64, RuntimeError> {
+        bounded("how the command ended", Some(&ran.how), WORD_CHARS)?;
         let (state, caller, session) = (self.clone(), caller.clone(), session.clone());
         whole(async move {
             let hand = Hand::new(&state, &caller, &session).await?;
             ran.by = hand.by();
             let note = Note::Ran(ran);
-            hand.drive(wheel_epoch, |session| async move { session.note(note).await })
-                .await
+            let room_of = &hand;
+            hand.drive(wheel_epoch, |session| async move {
+                room_of.has_room(true).await?;
+                session.note(note).await
+            })
+            .await
         })
         .await
     }
@@ -197,6 +205,7 @@ impl ServerState {
         caller: &Caller,
         frame: ApprovalFrame,
     ) -> Result<u64, RuntimeError> {
+        bounded("the note", frame.note.as_deref(), WORD_CHARS)?;
         let (state, caller) = (self.clone(), caller.clone());
         whole(async move {
             let hand = Hand::new(&state, &caller, &frame.session_id).await?;
@@ -266,6 +275,13 @@ impl ServerState {
         frame: (SessionId, Option<u64>),
         wish: ContextWish,
     ) -> Result<u64, RuntimeError> {
+        if let ContextWish::Condense { instructions } = &wish {
+            bounded(
+                "what the summary must not leave out",
+                instructions.as_deref(),
+                WORD_CHARS,
+            )?;
+        }
         let (state, caller, (session, wheel_epoch)) = (self.clone(), caller.clone(), frame);
         whole(async move {
             let hand = Hand::new(&state, &caller, &session).await?;
@@ -287,10 +303,7 @@ impl ServerState {
         title: String,
         wheel_epoch: Option<u64>,
     ) -> Result<u64, RuntimeError> {
-        if title.chars().count() > TITLE_CHARS {
-            let what = format!("a title has at most {TITLE_CHARS} characters");
-            return Err(remote("bad_request", &what));
-        }
+        bounded("the title", Some(&title), TITLE_CHARS)?;
         let (state, caller, session) = (self.clone(), caller.clone(), session.clone());
         whole(async move {
             let hand = Hand::new(&state, &caller, &session).await?;

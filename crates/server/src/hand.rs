@@ -3,15 +3,17 @@
 
 use std::sync::Arc;
 
-use agentx_runtime::{LogError, Note, Runtime as _, RuntimeError, Session};
+use agentx_runtime::{LogError, Note, Runtime as _, RuntimeError, Session, UserInput};
 use agentx_types::wire::{Problem, WheelWish};
 use agentx_types::{
     AccessChanged, ApprovalDecision, ConfigChange, OwnerId, SessionId, SessionRole, ToolCallId, VISITORS,
     WheelChanged,
 };
 
+use crate::control::remote;
 use crate::deciding::Decider;
-use crate::quotas::Counted;
+use crate::options::KEY_CHARS;
+use crate::quotas::{Counted, check_backlog};
 use crate::rooms::Room;
 use crate::state::{Access, Caller, ServerState};
 use crate::trust::change_of_server;
@@ -53,12 +55,24 @@ impl Hand {
         self.state.may_run(&self.access.owner, self.room.id()).await
     }
 
-    /// The key of a message as it is kept: two people may choose the same one.
-    pub(crate) fn key_of(&self, key: String) -> String {
-        if self.caller.person == self.access.owner {
-            return key;
+    /// The key of a message as it is kept: two people may choose the same one. No key of theirs begins as an id of a person does, so
+    /// that nobody writes the key of somebody else.
+    ///
+    /// # Errors
+    /// Where it has no form of a key.
+    pub(crate) fn key_of(&self, key: &str) -> Result<String, RuntimeError> {
+        if !(1..=KEY_CHARS).contains(&key.chars().count()) {
+            let what = format!("an idempotency key has 1 to {KEY_CHARS} characters");
+            return Err(remote("bad_request", &what));
         }
-        format!("{}/{key}", self.caller.person)
+        if key.starts_with(PERSON) {
+            let what = format!("an idempotency key does not begin with `{PERSON}`, as ids of people do");
+            return Err(remote("bad_request", &what));
+        }
+        if self.caller.person == self.access.owner {
+            return Ok(key.to_owned());
+        }
+        Ok(format!("{}/{key}", self.caller.person))
     }
 
     /// Who says it, as it is put on record: somebody else than the owner.
@@ -140,12 +154,48 @@ impl Hand {
         self.told(act(self.session.clone()).await)
     }
 
-    /// The `seq` of a message that is sent again: it was said when it was theirs to say, whoever drives by now.
-    pub(crate) async fn said_before(&self, key: &str) -> Option<u64> {
-        if self.access.role < SessionRole::Drive {
-            return None;
+    /// Says something. What was said before is answered as it was then.
+    pub(crate) async fn say(&self, input: UserInput, believed: Option<u64>) -> Result<u64, RuntimeError> {
+        if let Some(seq) = self.said_before(&input).await? {
+            return Ok(seq);
         }
-        self.session.input_with_key(key).await.ok().flatten()
+        let _counted = self.may_run().await?;
+        let settings = self.state.settings();
+        self.drive(believed, |session| async move {
+            // Two of the same may have come at once.
+            if let Some(seq) = self.said_before(&input).await? {
+                return Ok(seq);
+            }
+            self.has_room(false).await?;
+            self.room
+                .condense_from_here_on(&*session, &settings.condensing)
+                .await?;
+            session.send(input).await
+        })
+        .await
+    }
+
+    /// The `seq` of a message that is sent again: it was said when it was theirs to say, whoever drives by now, and whatever waits.
+    ///
+    /// # Errors
+    /// Where another message has its key.
+    pub(crate) async fn said_before(&self, input: &UserInput) -> Result<Option<u64>, RuntimeError> {
+        if self.access.role < SessionRole::Drive {
+            return Ok(None);
+        }
+        self.session.sent_before(input).await
+    }
+
+    /// Whether there is room for one more in what waits in this session. Whoever calls this drives.
+    ///
+    /// # Errors
+    /// `queue_full` where as much waits as the server keeps.
+    pub(crate) async fn has_room(&self, waits_anyway: bool) -> Result<(), RuntimeError> {
+        let (backlog, others_wait) = self.session.backlog().await?;
+        match others_wait || waits_anyway {
+            true => check_backlog(&self.state.settings().quotas, backlog),
+            false => Ok(()),
+        }
     }
 
     /// Puts a change of the wheel on record. Whoever calls this has the gate.
@@ -223,10 +273,13 @@ impl Hand {
     }
 }
 
+/// What each id of a person begins with.
+const PERSON: &str = "own_";
+
 /// Whether it has the form of an id: it is shown in terminals, and stays in the log.
 fn is_id_of_person(person: &OwnerId) -> bool {
     const LONGEST: usize = 64;
-    let rest = person.as_str().strip_prefix("own_").unwrap_or_default();
+    let rest = person.as_str().strip_prefix(PERSON).unwrap_or_default();
     let is_plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_';
     !rest.is_empty() && rest.len() <= LONGEST && rest.bytes().all(is_plain)
 }

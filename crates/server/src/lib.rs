@@ -29,6 +29,7 @@ mod hosts;
 mod known;
 mod linger;
 mod live;
+mod media;
 mod members;
 mod no_room;
 mod options;

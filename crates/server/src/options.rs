@@ -14,6 +14,8 @@ pub(crate) const PROGRAM: &str = concat!("agentx ", env!("CARGO_PKG_VERSION"));
 pub(crate) const HEAD_BYTES: usize = 16 * 1024;
 /// How many characters a title may have.
 pub(crate) const TITLE_CHARS: usize = 200;
+/// How many characters a word to the agent or the others may have: why it is stopped, why a call is refused.
+pub(crate) const WORD_CHARS: usize = 4096;
 /// How many characters the key may have by which what is sent twice is known.
 pub(crate) const KEY_CHARS: usize = 255;
 

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use agentx_config::Quotas;
-use agentx_runtime::{Places, Runtime as _, RuntimeError, SessionQuery, Since, UsageBy, UsageQuery};
+use agentx_runtime::{Backlog, Places, Runtime as _, RuntimeError, SessionQuery, Since, UsageBy, UsageQuery};
 use agentx_types::{AgentConfig, NanoUsd, OwnerId, RunStatus, SessionId, Timestamp};
 
 use crate::control::remote;
@@ -275,6 +275,25 @@ impl ServerState {
     }
 }
 
+/// Less waits in a session than this server keeps there. One message may go beyond the bytes, so that each fits into an empty queue.
+///
+/// # Errors
+/// `queue_full` where as much waits as there may.
+pub(crate) fn check_backlog(quotas: &Quotas, backlog: Backlog) -> Result<(), RuntimeError> {
+    let Backlog { messages, bytes } = backlog;
+    let (which, most) = if messages as u64 >= quotas.queued {
+        ("messages (`quotas.queued`)", quotas.queued)
+    } else if messages > 0 && bytes as u64 >= quotas.queued_bytes {
+        ("bytes of messages (`quotas.queued_bytes`)", quotas.queued_bytes)
+    } else {
+        return Ok(());
+    };
+    let what = format!(
+        "{messages} messages with {bytes} bytes wait in this session, and this server lets {most} {which} wait: send it again when the agent has taken some up, or take some back"
+    );
+    Err(remote("queue_full", &what))
+}
+
 /// What a request brings as the agent of a new session is not larger than this server takes.
 ///
 /// # Errors
@@ -356,6 +375,21 @@ mod tests {
         assert!(third.is_some());
         drop((third, _second));
         assert!(counter.0.lock().unwrap().is_empty());
+    }
+
+    #[test]
+    fn there_is_room_for_what_is_below_both_bounds_and_for_one_message_at_least() {
+        let quotas = Quotas {
+            queued: 2,
+            queued_bytes: 10,
+            ..Quotas::default()
+        };
+        let check = |messages, bytes| check_backlog(&quotas, Backlog { messages, bytes });
+        assert!(check(0, 0).is_ok() && check(1, 9).is_ok());
+        for (messages, bytes, named) in [(2, 0, "quotas.queued`"), (1, 10, "quotas.queued_bytes`")] {
+            let refused = check(messages, bytes).unwrap_err().to_string();
+            assert!(refused.contains(named), "{refused}");
+        }
     }
 
     #[test]

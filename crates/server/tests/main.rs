@@ -9,6 +9,7 @@ mod load;
 mod members;
 mod people;
 mod proxied;
+mod queue;
 mod strangers;
 mod subscriptions;
 mod tls;

@@ -3,7 +3,10 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use agentx_types::{InputMode, InputRevised, Message, MessageId, Role, RunId, StateOutput, UserMessage};
+use agentx_types::{
+    ContentPart, InputMode, InputRevised, MediaSource, Message, MessageId, Role, RunId, StateOutput,
+    UserMessage,
+};
 use serde::{Deserialize, Serialize};
 
 use super::{Course, Step};
@@ -20,6 +23,15 @@ pub struct Input {
     /// Whether it is what an agent in the background came to: a run that it opens goes on for the one before.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub goes_on: bool,
+}
+
+/// How much waits for an agent. Media in the blob store count as their names.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Backlog {
+    /// Inputs, and notes for the next model call.
+    pub messages: usize,
+    /// Bytes of them together.
+    pub bytes: usize,
 }
 
 /// What becomes of an input.
@@ -114,6 +126,23 @@ impl Course {
     /// Whether an input opens a run at once.
     pub(crate) fn is_free(&mut self) -> bool {
         self.active().is_none() && self.inputs.closed().is_none()
+    }
+}
+
+/// The bytes of what a part holds in memory; only people's messages and notes wait, and those have texts and media.
+fn bytes_of(part: &ContentPart) -> usize {
+    match part {
+        ContentPart::Text(text) => text.text.len(),
+        ContentPart::Image(media) | ContentPart::Audio(media) | ContentPart::File(media) => {
+            let (MediaSource::Base64(held) | MediaSource::Url(held)) = &media.source else {
+                return 0;
+            };
+            held.len()
+        }
+        ContentPart::Thinking(_)
+        | ContentPart::ToolCall(_)
+        | ContentPart::ToolResult(_)
+        | ContentPart::Opaque(_) => 0,
     }
 }
 
@@ -218,6 +247,17 @@ impl InputQueue {
     /// Why no run is opened any more, if that is so.
     pub(crate) fn closed(&self) -> Option<&str> {
         self.closed.as_deref()
+    }
+
+    /// How much waits: inputs, and what is kept for the next model call.
+    pub(crate) fn backlog(&self) -> Backlog {
+        let inputs = self.iter().map(|input| &input.message);
+        let mut backlog = Backlog::default();
+        for message in inputs.chain(&self.kept) {
+            backlog.messages += 1;
+            backlog.bytes += message.content.iter().map(bytes_of).sum::<usize>();
+        }
+        backlog
     }
 
     /// All that wait, in the order in which they will be taken up.

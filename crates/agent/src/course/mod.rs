@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 
 pub(crate) use change::{add_strict, followed, made_by};
 pub use change::{apply, bind_by, hold_to, keep_from};
-pub use inputs::Input;
+pub use inputs::{Backlog, Input};
 pub(crate) use inputs::{InputQueue, Taken};
 pub(crate) use run::Step;
 pub use run::{Bill, Pending, Record, Run, StopCause};

@@ -64,7 +64,7 @@ pub enum RuntimeError {
         /// What happened.
         what: String,
     },
-    /// Something else that a server answered.
+    /// Something else that a server answered, or that has a code of its own for programs.
     #[error("{detail}")]
     Remote {
         /// Stable, for programs.

@@ -9,6 +9,7 @@ mod wishes;
 use std::future::ready;
 use std::sync::Arc;
 
+use agentx_agent::Backlog;
 use agentx_types::{
     AgentConfig, BlobId, ConfigChange, InputMode, LeftRunning, MessageId, OwnerId, SessionId, ToolCallId,
     ToolSpec,
@@ -273,13 +274,21 @@ pub trait Session: Send + Sync {
     /// Where it could not be committed.
     fn send(&self, input: UserInput) -> BoxFuture<'_, Result<u64, RuntimeError>>;
 
-    /// The `seq` of the input that came with this key. A session that is not written here cannot tell.
+    /// The `seq` of this input, if it came before by its key. A session that is not written here cannot tell.
+    ///
+    /// # Errors
+    /// `key_reused` where another input came with its key, and where the session cannot go on.
+    fn sent_before<'a>(&'a self, input: &'a UserInput) -> BoxFuture<'a, Result<Option<u64>, RuntimeError>> {
+        let _ = input;
+        Box::pin(ready(Ok(None)))
+    }
+
+    /// How much waits for the agent, and whether an input would wait too. A session that is not written here cannot tell.
     ///
     /// # Errors
     /// Where the session cannot go on.
-    fn input_with_key(&self, key: &str) -> BoxFuture<'_, Result<Option<u64>, RuntimeError>> {
-        let _ = key;
-        Box::pin(ready(Ok(None)))
+    fn backlog(&self) -> BoxFuture<'_, Result<(Backlog, bool), RuntimeError>> {
+        Box::pin(ready(Ok(Default::default())))
     }
 
     /// Takes back an input that waits, or has it looked at at another time than it was sent for.

@@ -15,6 +15,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use agentx_agent::Backlog;
 use agentx_types::{
     ActionKind, ApprovalMode, Draft, EnvironmentEvent, Guard, InterruptRequested, MessageId, ServerRules,
     Source, ToolCallId, ToolSpec,
@@ -96,6 +97,8 @@ pub(crate) enum Command {
     State { reply: Reply<SessionState> },
     /// Say which input came with this key.
     Known { key: String, reply: Reply<Option<u64>> },
+    /// Say how much waits, and whether an input would wait too.
+    Backlog { reply: Reply<(Backlog, bool)> },
     /// Say what is committed.
     Head { reply: Reply<u64> },
     /// Stop what runs, and end.
@@ -214,6 +217,7 @@ impl Driver {
                 let _ = reply.send(self.fold.state().ok_or_else(gone));
             }
             Command::Known { key, reply } => drop(reply.send(Ok(self.fold.input_with_key(&key)))),
+            Command::Backlog { reply } => drop(reply.send(Ok(self.fold.backlog()))),
             Command::Head { reply } => drop(reply.send(Ok(self.fold.last_seq()))),
             Command::Close { reply } | Command::Suspend { reply } => drop(reply.send(())),
         }

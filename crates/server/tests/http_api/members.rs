@@ -556,6 +556,43 @@ async fn keys_of_messages_are_their_persons() {
     assert_ne!(said[0], said[2]);
 }
 
+/// Whose session it is cannot write the key of somebody else's message, and a key stands for one message.
+#[tokio::test]
+async fn nobody_forges_the_key_of_anothers_message_or_gives_it_other_words() {
+    let desk = Desk::new().await;
+    let session = desk.session(&desk.ann).await;
+    let path = format!("/v1/sessions/{session}/messages");
+    let forged = json!({"content": "no", "idempotency_key": format!("{}/K", desk.bob_id)});
+    let answer = desk.post(&path, &forged).by(&desk.ann).send().await;
+    assert_eq!(
+        (answer.status.as_u16(), answer.code().as_str()),
+        (400, "bad_request")
+    );
+    let words = |words: &str| json!({"content": words, "idempotency_key": "K"});
+    let first = desk
+        .post(&path, &words("hello"))
+        .by(&desk.ann)
+        .send()
+        .await
+        .ok()
+        .json();
+    desk.until_finished(&session, first["seq"].as_u64().unwrap())
+        .await;
+    let again = desk
+        .post(&path, &words("hello"))
+        .by(&desk.ann)
+        .send()
+        .await
+        .ok()
+        .json();
+    assert_eq!(first, again);
+    let other = desk.post(&path, &words("bye")).by(&desk.ann).send().await;
+    assert_eq!(
+        (other.status.as_u16(), other.code().as_str()),
+        (422, "key_reused")
+    );
+}
+
 fn mode(path: &Path) -> u32 {
     use std::os::unix::fs::PermissionsExt as _;
     std::fs::metadata(path).unwrap().permissions().mode() & 0o777

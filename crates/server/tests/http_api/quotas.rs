@@ -317,3 +317,87 @@ async fn the_description_is_compressed_once() {
     assert_eq!(first.header("etag"), plain.header("etag"));
     assert!(first.body.len() < plain.body.len() / 2);
 }
+
+#[tokio::test]
+async fn so_much_waits_in_a_session_whoever_says_it_and_no_more() {
+    for bytes in [true, false] {
+        let desk = desk(|quotas| match bytes {
+            true => quotas.queued_bytes = 1000,
+            false => quotas.queued = 2,
+        })
+        .await;
+        for token in [&desk.ann, &desk.operator] {
+            let session = desk.session(token).await;
+            let begun = desk.tell(token, &session, "run touch file").await;
+            assert_eq!(begun.0, StatusCode::OK, "{}", begun.1);
+            let path = format!("/v1/sessions/{session}/messages");
+            let send = |number: u32| {
+                let body = json!({"content": "x".repeat(600), "idempotency_key": format!("k{number}")});
+                desk.post(&path, &body).by(token).send()
+            };
+            let first = send(1).await.ok().json();
+            send(2).await.ok();
+            let full = send(3).await;
+            assert!(
+                full.header("retry-after")
+                    .parse::<u64>()
+                    .is_ok_and(|seconds| seconds > 0)
+            );
+            let named = if bytes {
+                "quotas.queued_bytes"
+            } else {
+                "quotas.queued"
+            };
+            let answer = (full.status, full.json());
+            refused(&answer, StatusCode::TOO_MANY_REQUESTS, "queue_full", named);
+            assert_eq!(send(1).await.ok().json(), first, "it was taken before");
+            let stop = format!("/v1/sessions/{session}/interrupt");
+            desk.post(&stop, &json!({})).by(token).send().await.ok();
+        }
+    }
+}
+
+/// What is kept in the log, and shown in lists, has a bound of its own.
+#[tokio::test]
+async fn words_beside_messages_are_no_longer_than_the_server_takes() {
+    let desk = Desk::new().await;
+    let session = desk.session(&desk.ann).await;
+    let long = "x".repeat(4097);
+    for (route, body) in [
+        ("interrupt", json!({"reason": long})),
+        (
+            "approvals",
+            json!({"tool_call_id": "call_1", "decision": "deny", "note": long}),
+        ),
+        ("context", json!({"wish": {"condense": {"instructions": long}}})),
+    ] {
+        let path = format!("/v1/sessions/{session}/{route}");
+        let answer = desk.post(&path, &body).by(&desk.ann).send().await;
+        assert_eq!(
+            (answer.status, answer.code().as_str()),
+            (StatusCode::BAD_REQUEST, "bad_request")
+        );
+        assert!(answer.json()["detail"].as_str().unwrap().contains("4096"));
+    }
+}
+
+#[tokio::test]
+async fn a_member_names_public_addresses_alone() {
+    let desk = Desk::new().await;
+    for (token, is_operator) in [(&desk.ann, false), (&desk.operator, true)] {
+        let session = desk.session(token).await;
+        for url in [
+            "file:///etc/passwd",
+            "http://127.0.0.1/a.png",
+            "https://10.0.0.1/a.png",
+        ] {
+            let file = json!({"type": "file", "media_type": "text/plain", "source": {"url": url}});
+            let body = json!({"content": [file]});
+            let path = format!("/v1/sessions/{session}/messages");
+            let said = desk.post(&path, &body).by(token).send().await;
+            let is_refused = said.status == StatusCode::BAD_REQUEST
+                && said.json()["detail"].as_str().unwrap().contains("public host");
+            assert_eq!(is_refused, !is_operator, "{url}: {:?}", said.json());
+        }
+    }
+}
