@@ -297,6 +297,8 @@ fn memory() {
         (200, 200, "each"),
         (1000, 1, "one"),
         (1000, 100, "one"),
+        (1000, 20, "each"),
+        (1000, 1000, "each"),
     ] {
         let mut child = std::process::Command::new(std::env::current_exe().unwrap());
         child.args(["waiting", &runs.to_string(), &scripts.to_string(), owners]);
