@@ -52,8 +52,10 @@ pub(crate) async fn whole<T: Send + 'static>(
     }
 }
 
+/// A text of a request has a bound of its own.
+///
 /// # Errors
-/// `bad_request` where a text of a request has more than so many characters: it stays in the log, and is shown in lists.
+/// `bad_request` where it has more than `most` characters: it stays in the log, and is shown in lists.
 fn bounded(what: &str, text: Option<&str>, most: usize) -> Result<(), RuntimeError> {
     match text.map_or(0, |text| text.chars().count()) {
         count if count > most => Err(remote(
@@ -186,9 +188,9 @@ impl ServerState {
             let hand = Hand::new(&state, &caller, &session).await?;
             ran.by = hand.by();
             let note = Note::Ran(ran);
-            let room_of = &hand;
+            let here = &hand;
             hand.drive(wheel_epoch, |session| async move {
-                room_of.has_room(true).await?;
+                here.has_room(true).await?;
                 session.note(note).await
             })
             .await
