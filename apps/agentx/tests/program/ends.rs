@@ -231,6 +231,15 @@ pub(crate) fn runs(argument: &str) -> bool {
     process_with(argument).is_some()
 }
 
+/// Waits until a program runs with this among its arguments. That a chat shows the call says less: its program may be yet to start.
+pub(crate) fn wait_until_it_runs(argument: &str) {
+    let until = Instant::now() + PATIENCE;
+    while !runs(argument) {
+        assert!(Instant::now() < until, "the command never ran");
+        std::thread::yield_now();
+    }
+}
+
 /// The id of a process that has this among its arguments.
 pub(crate) fn process_with(argument: &str) -> Option<String> {
     let mut entries = std::fs::read_dir("/proc").unwrap().flatten();

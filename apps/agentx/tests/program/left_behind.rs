@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot start fails")]
 
 use crate::common::Sandbox;
-use crate::ends::{process_with, runs};
+use crate::ends::{process_with, runs, wait_until_it_runs};
 use crate::pty::Pty;
 use crate::serving::{Running, Serving};
 use nix::sys::signal::{Signal, kill};
@@ -89,15 +89,6 @@ fn a_run_at_a_server_says_which_of_its_jobs_go_on_there() {
 /// A number of seconds that no other process has among its arguments.
 fn seconds(own: u64) -> String {
     format!("{}", 5_000_000 + 10 * u64::from(std::process::id()) + own)
-}
-
-/// Waits until a program runs with this among its arguments.
-fn wait_until_it_runs(seconds: &str) {
-    let until = std::time::Instant::now() + std::time::Duration::from_secs(60);
-    while !runs(seconds) {
-        assert!(std::time::Instant::now() < until, "the command never ran");
-        std::thread::yield_now();
-    }
 }
 
 #[test]

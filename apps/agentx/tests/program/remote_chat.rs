@@ -8,6 +8,7 @@
 )]
 
 use crate::common::Sandbox;
+use crate::ends::wait_until_it_runs;
 use crate::pty::Pty;
 use crate::serving::{Running, Serving};
 
@@ -241,7 +242,7 @@ fn a_server_that_was_killed_says_what_it_ended_and_that_calls_are_asked_about() 
     desk.wait_for_last("›");
     let seconds = 4_000_000 + u64::from(std::process::id());
     desk.keys(&format!("run sleep {seconds}\r"));
-    desk.wait_for("bash runs");
+    wait_until_it_runs(&seconds.to_string());
     let server = server.killed_and_started_again(&sandbox);
     desk.wait_for("still running from before, and ended now: sleep");
     desk.wait_for("calls no longer run without asking: you are asked about calls that no rule decides");

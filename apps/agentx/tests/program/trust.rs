@@ -258,12 +258,12 @@ fn the_first_start_in_a_folder_asks_and_the_second_does_not() {
     pty.wait_for("`perhaps` is not one of the answers.");
     pty.keys("n\r");
     pty.wait_for("not loaded: AGENTS.md");
-    pty.wait_for("›");
+    pty.wait_for_last("›");
     pty.keys("/quit\r");
     pty.end();
     let mut pty = Pty::start(&sandbox, &[], 80, 24);
     pty.wait_for("this folder is restricted");
-    pty.wait_for("›");
+    pty.wait_for_last("›");
     pty.keys("/quit\r");
     pty.end();
     assert!(heard.try_recv().is_err(), "something was sent");
