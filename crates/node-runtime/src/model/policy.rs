@@ -107,7 +107,7 @@ pub(super) struct Tries {
     broken: u32,
     /// How long an unavailable server has been waited for.
     waited: Duration,
-    /// For how long it is still waited for at most.
+    /// For how long it is still waited for if it goes on failing so.
     left: Option<Duration>,
     /// The words of the last failure, and how often they came in a row.
     words: (String, u32),
@@ -142,21 +142,24 @@ impl Tries {
         if !self.waited.is_zero() {
             self.waited += failed.took;
         }
-        let left = self.patience(policy, failed).saturating_sub(self.waited);
+        let left = self
+            .patience(policy, failed, self.words.1)
+            .saturating_sub(self.waited);
         if left.is_zero() || asked > left {
             return self.give_up();
         }
         let wait = wait.min(left);
-        self.left = Some(left);
+        let same = self.patience(policy, failed, SAME).saturating_sub(self.waited);
+        self.left = Some(same.max(wait));
         self.waited += wait;
         Next::Retry(wait)
     }
 
-    /// How long such a failure is waited for in all. Servers of local models answer with a 500 to what they cannot do, each time
+    /// How long such a failure is waited for in all that came `same` times in a row. Servers of local models answer with a 500 to what they cannot do, each time
     /// (llama.cpp, vLLM), and where nothing listens on this machine nobody is mending it.
-    fn patience(&self, policy: &RetryPolicy, failed: Failed<'_>) -> Duration {
+    fn patience(&self, policy: &RetryPolicy, failed: Failed<'_>, same: u32) -> Duration {
         let failure = failed.failure;
-        let is_fixed = failure.status == Some(500) && failure.retry_after.is_none() && self.words.1 >= SAME;
+        let is_fixed = failure.status == Some(500) && failure.retry_after.is_none() && same >= SAME;
         let hardly_ends = match failed.server {
             Server::Vendors => false,
             Server::Here => is_fixed || failure.nobody_listens,
@@ -189,7 +192,7 @@ impl Tries {
         }))
     }
 
-    /// For how long the server is still waited for at most, the next pause included; `None` where attempts are counted instead.
+    /// For how long the server is still waited for if it goes on failing so, the next pause included; `None` where attempts are counted instead.
     pub(super) fn left(&self) -> Option<Duration> {
         self.left
     }
@@ -375,6 +378,28 @@ mod tests {
         }
         assert!(tries.attempts() >= SAME);
         waited.as_secs()
+    }
+
+    #[test]
+    fn the_time_that_is_named_is_the_time_that_passes() {
+        let fails = Failure {
+            status: Some(500),
+            message: "made up".to_owned(),
+            ..failure(true, None)
+        };
+        for (server, all) in [(Server::Here, 15), (Server::Other, 15), (Server::Vendors, 600)] {
+            let (policy, mut tries, mut waited) = (RetryPolicy::default(), Tries::default(), Duration::ZERO);
+            let failed = Failed {
+                server,
+                ..at_once(&fails)
+            };
+            while let Next::Retry(wait) = tries.next(&policy, failed, 1.0) {
+                let named = waited + tries.left().unwrap();
+                assert_eq!(named, Duration::from_secs(all), "{server:?} after {waited:?}");
+                waited += wait;
+            }
+            assert_eq!(waited, Duration::from_secs(all), "{server:?}");
+        }
     }
 
     #[test]
