@@ -1,13 +1,15 @@
 //! Trying another way: in a copy of the session, so nothing is ever lost; and how two branches differ.
 
-use agentx::runtime::{OpenRequest, View, branches_of, history_of};
+use agentx::runtime::{OpenRequest, SessionHistory, View, branches_of, history_of};
 
 use super::desk::Desk;
 use super::{Chat, Seat};
-use crate::cmd::diff::relative_of;
+use crate::cmd::diff::{only, relatives_of};
 use crate::error::CliError;
 use crate::follow::Follower;
 use crate::render::branches;
+use crate::render::clean::visible;
+use crate::render::units::counted;
 use crate::seat;
 
 impl Chat<'_> {
@@ -77,7 +79,14 @@ impl Chat<'_> {
         let (id, runtime) = (session.id().clone(), self.place.shared());
         let other = match &other {
             Some(other) => self.wait_for(runtime.resolve(other)).await?,
-            None => relative_of(&*runtime, &id).await?,
+            None => {
+                let relatives = self.wait_for(relatives_of(&*runtime, &id)).await?;
+                if relatives.is_empty() {
+                    let history = self.wait_for(history_of(&*runtime, &id)).await?;
+                    return Ok(changed_files(&history));
+                }
+                only(&id, relatives)?
+            }
         };
         let found = self.wait_for(branches_of(&*runtime, &other, &id)).await?;
         Ok(branches::render(
@@ -87,6 +96,36 @@ impl Chat<'_> {
         ))
     }
 }
+
+/// What is said of a session without another branch: which files it changed, and what shows how.
+fn changed_files(history: &SessionHistory) -> String {
+    const NO_BRANCH: &str = "/diff compares two branches, and this session has no other one";
+    let names: Vec<String> = history
+        .files()
+        .keys()
+        .map(|path| visible(history.show(path)))
+        .collect();
+    match names.len() {
+        0 => format!("{NO_BRANCH}; its tools changed no file either"),
+        count => format!(
+            "{NO_BRANCH}; its tools changed {}: {}\n/rewind 1 shows how, and asks before it puts anything back",
+            counted(count, "file"),
+            listed(&names)
+        ),
+    }
+}
+
+/// The first names, and how many more there are.
+fn listed(names: &[String]) -> String {
+    let shown = names[..names.len().min(NAMED)].join(", ");
+    match names.len().saturating_sub(NAMED) {
+        0 => shown,
+        more => format!("{shown} and {more} more"),
+    }
+}
+
+/// So many files are named.
+const NAMED: usize = 12;
 
 const BUSY: &str = "stop what runs first (Esc); then /fork";
 

@@ -179,9 +179,14 @@ impl Chat<'_> {
                 (Seat::New(agent), None) => agent.config.approval,
                 (Seat::Open { .. }, None) => self.settings.approval,
             };
-            return Ok(mode_sentence(mode).to_owned());
+            return Ok(match mode == ApprovalMode::Auto && self.says_yes {
+                true => "calls run without asking, and `--yes` answers what a rule asks about".to_owned(),
+                false => mode_sentence(mode).to_owned(),
+            });
         };
         self.change(ConfigChange::Approval(mode)).await?;
+        // Who names a mode wants that one: `--yes` is more than `auto`.
+        self.says_yes = false;
         let said = format!("from now on {}", mode_sentence(mode));
         Ok(match self.is_read_only() {
             true => {
@@ -201,7 +206,10 @@ impl Chat<'_> {
         match config.approval {
             _ if self.is_read_only() => "changes and commands are refused (read-only folder)",
             ApprovalMode::Ask => "you are asked",
-            ApprovalMode::Auto => "calls run without asking",
+            ApprovalMode::Auto if self.says_yes => {
+                "calls run without asking, and `--yes` answers what a rule asks about"
+            }
+            ApprovalMode::Auto => mode_sentence(ApprovalMode::Auto),
             ApprovalMode::Deny => "what no rule allows is refused",
         }
     }

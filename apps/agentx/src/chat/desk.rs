@@ -10,6 +10,7 @@ use agentx::types::{
 
 use super::queue::{Queue, Waiting, run_of};
 use super::rewinding::Asking;
+use super::unanswered::Unanswered;
 use crate::render::answers::Answers;
 use crate::render::{approval, conversation};
 
@@ -33,6 +34,8 @@ pub(crate) struct Desk {
     held: bool,
     /// What waits, for people.
     pub(crate) queue: Queue,
+    /// What was said and not answered.
+    pub(super) unanswered: Unanswered,
     /// What the chat itself asks, about going back.
     pub(crate) asking: Option<Asking>,
 }

@@ -38,6 +38,7 @@ pub(crate) mod standing;
 mod status;
 pub(crate) mod terminal;
 pub(crate) mod typed;
+mod unanswered;
 mod waiting;
 pub(crate) mod welcome;
 mod window;
@@ -59,7 +60,6 @@ use crate::exit::Exit;
 use crate::follow::Follower;
 use crate::new_agent::NewAgent;
 use crate::render::cast::Cast;
-use crate::render::conversation;
 use crate::render::transcript::Transcript;
 use crate::signals::Signals;
 use attention::Attention;
@@ -365,6 +365,7 @@ impl<'a> Chat<'a> {
         if let Some(text) = self.desk.event(envelope, is_of_another) {
             self.said(&text);
         }
+        self.tell_of_unanswered(&envelope.event, is_of_another);
         if works && !self.desk.is_busy() {
             self.attention.ended(Instant::now());
         }
@@ -377,11 +378,6 @@ impl<'a> Chat<'a> {
         self.say_aloud(&envelope.event, is_of_another);
         self.progress
             .event(&envelope.event, is_of_another, Instant::now());
-    }
-
-    fn said(&mut self, text: &str) {
-        let said = conversation::said_in_short(text, self.console.out_style());
-        self.transcript.aside(&said);
     }
 }
 

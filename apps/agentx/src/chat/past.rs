@@ -182,6 +182,7 @@ impl Chat<'_> {
             }
             self.cast.event(&mut self.transcript, envelope);
         }
+        self.count_unanswered(past);
         self.ask_if_new(None).await;
     }
 }

@@ -90,6 +90,7 @@ impl Chat<'_> {
         };
         let mut stand = self.progress.stand(session);
         let catalog = &self.settings.catalog;
+        stand.says_yes = self.says_yes;
         stand.is_assumed = catalog.assumes_window(&stand.provider, stand.window, &stand.prices);
         self.status.tell(&stand);
         if let Some(what) = self.status.complaint() {

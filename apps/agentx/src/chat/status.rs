@@ -343,8 +343,8 @@ mod tests {
             let stand = Stand { approval, ..stand() };
             row(template, None).text(&stand)
         };
-        assert_eq!(text("{model}", ApprovalMode::Auto), "auto-yes · opus");
-        assert_eq!(text("{model} {approval}", ApprovalMode::Auto), "opus auto-yes");
+        assert_eq!(text("{model}", ApprovalMode::Auto), "auto · opus");
+        assert_eq!(text("{model} {approval}", ApprovalMode::Auto), "opus auto");
         assert_eq!(text("{model}", ApprovalMode::Ask), "opus");
         assert_eq!(text("{approval}", ApprovalMode::Deny), "deny");
         assert_eq!(text("{model}", ApprovalMode::Deny), "deny · opus");
@@ -354,6 +354,17 @@ mod tests {
             ..stand()
         };
         assert_eq!(row("{model}", None).text(&stand), "read-only · opus");
+        let stand = Stand {
+            read_only: false,
+            says_yes: true,
+            ..stand
+        };
+        assert_eq!(row("{model}", None).text(&stand), "auto-yes · opus");
+        let stand = Stand {
+            approval: ApprovalMode::Ask,
+            ..stand
+        };
+        assert_eq!(row("{model}", None).text(&stand), "opus");
     }
 
     #[tokio::test]

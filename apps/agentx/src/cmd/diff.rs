@@ -1,6 +1,6 @@
 //! `agentx diff`: two branches of a session beside each other.
 
-use agentx::runtime::{Runtime, SessionQuery, branches_of};
+use agentx::runtime::{Runtime, RuntimeError, SessionQuery, branches_of};
 use agentx::types::SessionId;
 
 use crate::args::DiffArgs;
@@ -24,7 +24,7 @@ pub(crate) async fn run(
     let id = runtime.resolve(&args.id).await?;
     let other = match &args.other {
         Some(other) => runtime.resolve(other).await?,
-        None => relative_of(runtime, &id).await?,
+        None => only(&id, relatives_of(runtime, &id).await?)?,
     };
     let found = branches_of(runtime, &other, &id).await?;
     if as_json {
@@ -39,10 +39,13 @@ pub(crate) async fn run(
     Ok(Exit::Ok)
 }
 
-/// The session that this one was forked from, or the only one that was forked from it.
-pub(crate) async fn relative_of(runtime: &dyn Runtime, id: &SessionId) -> Result<SessionId, CliError> {
+/// The session that this one was forked from, or else those that were forked from it.
+pub(crate) async fn relatives_of(
+    runtime: &dyn Runtime,
+    id: &SessionId,
+) -> Result<Vec<SessionId>, RuntimeError> {
     if let Some((parent, _)) = runtime.info(id).await?.parent {
-        return Ok(parent);
+        return Ok(vec![parent]);
     }
     let query = SessionQuery {
         owner: runtime.owner().clone(),
@@ -52,21 +55,25 @@ pub(crate) async fn relative_of(runtime: &dyn Runtime, id: &SessionId) -> Result
     };
     let all = runtime.sessions(query).await?;
     let is_fork = |parent: &Option<(SessionId, u64)>| parent.as_ref().is_some_and(|(parent, _)| parent == id);
-    let mut forks: Vec<SessionId> = all
+    Ok(all
         .into_iter()
         .filter(|info| is_fork(&info.parent))
         .map(|info| info.session_id)
-        .collect();
-    match forks.len() {
-        1 => Ok(forks.remove(0)),
+        .collect())
+}
+
+/// The only one of the relatives of a session.
+pub(crate) fn only(id: &SessionId, mut relatives: Vec<SessionId>) -> Result<SessionId, CliError> {
+    match relatives.len() {
+        1 => Ok(relatives.remove(0)),
         0 => Err(CliError::usage(
             format!("{id} has no other branch: it is no fork, and none was made of it"),
             "diff compares two branches of a session (`agentx diff ID OTHER`); `git diff` shows what changed in files",
         )),
         _ => {
-            let names: Vec<&str> = forks.iter().map(SessionId::as_str).collect();
+            let names: Vec<&str> = relatives.iter().map(SessionId::as_str).collect();
             Err(CliError::usage(
-                format!("{id} has {} forks: {}", forks.len(), names.join(", ")),
+                format!("{id} has {} forks: {}", relatives.len(), names.join(", ")),
                 "name the one to compare it with",
             ))
         }

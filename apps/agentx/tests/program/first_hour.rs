@@ -23,6 +23,8 @@ fn the_row_says_who_decides_from_the_start_and_as_soon_as_that_changes() {
     let mut chat = Pty::start(&sandbox, &["--yes"], 120, 40);
     chat.wait_for_last(PROMPT);
     chat.wait_for("auto-yes · scripted");
+    chat.keys("/status\r");
+    chat.wait_for("calls run without asking, and `--yes` answers what a rule asks about");
     chat.keys("/approve-mode ask\r");
     chat.wait_for("from now on you are asked about calls that no rule decides");
     chat.wait_until_gone("auto-yes");
@@ -33,7 +35,14 @@ fn the_row_says_who_decides_from_the_start_and_as_soon_as_that_changes() {
     chat.wait_for_last(PROMPT);
     chat.keys("/approve-mode auto\r");
     chat.wait_for("from now on calls run without asking");
-    chat.wait_for("auto-yes · scripted");
+    chat.wait_for("auto · scripted");
+    chat.keys("/status\r");
+    chat.wait_for("approval   calls run without asking, unless a rule asks or denies");
+    assert!(
+        !chat.lines().iter().any(|line| line.contains("auto-yes · ")),
+        "{:#?}",
+        chat.lines()
+    );
     leave(chat);
 }
 

@@ -3,6 +3,8 @@
 
 use crate::common::Sandbox;
 use crate::models::answering;
+#[cfg(unix)]
+use crate::pty::Pty;
 use agentx_testing::StrictServer;
 use agentx_testing::vendors::{Chat, Dialect, ModelAnswer, Part};
 use serde_json::{Value, json};
@@ -274,4 +276,31 @@ async fn a_run_says_once_that_ollama_cuts_what_it_sends_and_goes_on_with_less() 
     assert!(told.contains("OLLAMA_CONTEXT_LENGTH=32768"), "{ran}");
     assert!(told.contains("context_window: 8192"), "{ran}");
     server.refused_nothing();
+}
+
+#[cfg(unix)]
+#[test]
+fn messages_that_were_not_answered_go_along_with_a_word() {
+    let refused = r#"{"type":"error","error":{"type":"authentication_error","message":"invalid x-api-key"}}"#;
+    let sandbox = Sandbox::new()
+        .env("ANTHROPIC_API_KEY", "sk-test")
+        .env("ANTHROPIC_BASE_URL", &answering("401 Unauthorized", refused));
+    let mut chat = Pty::start(&sandbox, &["chat", "--model", "opus"], 100, 40);
+    chat.wait_for_last("›");
+    chat.keys("first\r");
+    chat.wait_for("invalid x-api-key");
+    chat.wait_for_last("›");
+    assert!(!chat.lines().join("\n").contains("not answered"));
+    chat.keys("second\r");
+    chat.wait_for("· 1 message that was not answered goes along");
+    chat.wait_for_last("›");
+    chat.keys("\u{4}");
+    assert_eq!(chat.end(), Some(0));
+    let mut chat = Pty::start(&sandbox, &["resume", "--last"], 100, 40);
+    chat.wait_for_last("›");
+    chat.keys("third\r");
+    chat.wait_for("· 2 messages that were not answered go along");
+    chat.wait_for_last("›");
+    chat.keys("\u{4}");
+    assert_eq!(chat.end(), Some(0));
 }

@@ -195,6 +195,23 @@ fn in_a_chat_files_go_back_after_it_was_shown_what_that_undoes() {
 }
 
 #[test]
+fn a_comparison_without_another_branch_names_the_files_that_changed() {
+    let sandbox = Sandbox::new();
+    sandbox.write("ws/notes.txt", "hello\n");
+    let input = "hello\n/diff\nreplace hello with bye in notes.txt\n/diff\n";
+    let ran = sandbox.run_with_input(&["chat", "--yes"], input);
+    let none = "/diff compares two branches, and this session has no other one";
+    for said in [
+        format!("{none}; its tools changed no file either"),
+        format!("{none}; its tools changed 1 file: notes.txt"),
+        "/rewind 1 shows how, and asks before it puts anything back".to_owned(),
+    ] {
+        assert!(ran.stdout.contains(&said), "{said:?}: {ran}");
+    }
+    assert!(!ran.to_string().contains("error:"), "{ran}");
+}
+
+#[test]
 fn a_fork_from_an_earlier_event_asks_what_becomes_of_the_files() {
     let (sandbox, id) = worked();
     let list = json(&sandbox, &["rewind", &id, "--json"]);

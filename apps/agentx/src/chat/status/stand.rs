@@ -9,7 +9,9 @@ use crate::render::units;
 use crate::start::is_demo;
 
 /// How the row says that calls are done without a question.
-const NOBODY: &str = "auto-yes";
+const NOBODY: &str = "auto";
+/// How it says that `--yes` answers the questions of rules, too.
+const SAYS_YES: &str = "auto-yes";
 /// How the row says that calls are refused without a question.
 const REFUSES: &str = "deny";
 /// How the row says that the folder is read-only.
@@ -43,6 +45,8 @@ pub(crate) struct Stand {
     pub(crate) workspace: String,
     /// Who decides about calls.
     pub(crate) approval: ApprovalMode,
+    /// Whether `--yes` answers what is asked about in the mode `auto`, too.
+    pub(crate) says_yes: bool,
     /// Whether the folder is read-only, so that nothing is changed or run whoever decides.
     pub(crate) read_only: bool,
 }
@@ -82,6 +86,7 @@ impl Stand {
     pub(super) fn unusual(&self) -> Option<&'static str> {
         match self.approval {
             _ if self.read_only => Some(READ_ONLY),
+            ApprovalMode::Auto if self.says_yes => Some(SAYS_YES),
             ApprovalMode::Auto => Some(NOBODY),
             ApprovalMode::Deny => Some(REFUSES),
             ApprovalMode::Ask => None,
