@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use agentx::assembly::misnamed_tools;
+use agentx::assembly::{Misnamed, misnamed_tools};
 use agentx::config::{ConfigError, Flag, Loaded, Places, Request, SCRIPTED_MODEL, check_environment, load};
 
 use crate::args::{AgentArgs, Approve, Global};
@@ -88,8 +88,20 @@ pub(crate) fn check_tools(loaded: &Loaded) -> Result<String, CliError> {
     if !misnamed.mistakes.is_empty() {
         return Err(ConfigError::Mistakes(misnamed.mistakes).into());
     }
+    Ok(warnings(&misnamed))
+}
+
+/// The warnings about names of tools that no tool has, in lines for the person, whether there are mistakes beside them or not.
+pub(crate) fn tool_warnings(loaded: &Loaded) -> String {
+    match loaded.settings.connect {
+        Some(_) => String::new(),
+        None => warnings(&misnamed_tools(loaded)),
+    }
+}
+
+fn warnings(misnamed: &Misnamed) -> String {
     let lines = misnamed.warnings.iter();
-    Ok(lines.map(|warning| format!("warning: {warning}\n")).collect())
+    lines.map(|warning| format!("warning: {warning}\n")).collect()
 }
 
 /// Whether this names the built-in demo, which is in no catalog.

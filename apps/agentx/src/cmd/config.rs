@@ -195,9 +195,12 @@ fn check(loaded: &Loaded, console: &mut Console) -> Result<(), CliError> {
         return Err(ConfigError::Mistakes(loaded.broken.clone()).into());
     }
     console.say(&start::notes(loaded));
-    console.say(&start::check_tools(loaded)?);
+    console.say(&start::tool_warnings(loaded));
     console.say(&missing_keys(loaded));
+    console.say(&unsent_keys(loaded));
     console.say(&holding_nowhere(loaded));
+    // Last, so that a mistake hides nothing of the above.
+    start::check_tools(loaded)?;
     let settings = &loaded.settings;
     let wanted = settings.model_or_default();
     // A model of a server is for that server to know; the demo is in no catalog.
@@ -232,6 +235,29 @@ fn missing_keys(loaded: &Loaded) -> String {
             format!("warning: `providers.{name}` cannot be asked: its key {variable} is not set\n")
         })
         .collect()
+}
+
+/// Keys that are given to providers which are sent none, in lines for the person.
+fn unsent_keys(loaded: &Loaded) -> String {
+    let rows = loaded.merged.rows();
+    let set = |key: String| {
+        rows.iter()
+            .find(|row| row.key == key && row.value.is_some() && row.origin != Origin::Default)
+    };
+    let unsent = loaded.settings.providers.iter().filter_map(|provider| {
+        let name = &provider.name;
+        let auth = set(format!("providers.{name}.auth"))?;
+        let key = set(format!("providers.{name}.api_key"))?;
+        (auth.value.as_deref() == Some("none")).then(|| {
+            format!(
+                "note: `{}` is not sent, because `{}` is `none` ({}); take one of the two out\n",
+                visible(&key.key),
+                visible(&auth.key),
+                auth.origin
+            )
+        })
+    });
+    unsent.collect()
 }
 
 fn trust_workspace(global: &Global, args: TrustArgs, console: &mut Console) -> Result<(), CliError> {

@@ -79,3 +79,40 @@ fn trust_is_given_taken_back_and_lost_by_a_change() {
     all.push(sandbox.run(&["config", "trust", "--revoke"]).to_string());
     insta::assert_snapshot!("trust", all.join("\n\n"));
 }
+
+#[test]
+fn a_check_says_all_mistakes_and_warnings_about_rules_at_once() {
+    let sandbox = Sandbox::new();
+    sandbox.config(
+        "model: scripted
+rules:
+  - {effect: allow, tool: bsh}
+  - {effect: deny, tool: Read}
+  - {effect: ask, tool: wirte}
+",
+    );
+    let ran = sandbox.run(&["config", "check"]);
+    assert_eq!(ran.code, Some(3), "{ran}");
+    for (near, kind) in [("bash", "warning"), ("read", "error"), ("write", "")] {
+        let near = format!("did you mean `{near}`?");
+        let line = ran.stderr.lines().find(|line| line.contains(&near));
+        assert!(line.is_some_and(|line| line.starts_with(kind)), "{near}: {ran}");
+    }
+}
+
+#[test]
+fn a_key_that_is_not_sent_is_noted() {
+    let sandbox = Sandbox::new().env("OWN_KEY", "made-up");
+    let provider = |auth: &str| {
+        format!(
+            "providers:\n  own: {{base_url: 'http://127.0.0.1:1/v1', api_key: '${{OWN_KEY}}', auth: {auth}}}\n"
+        )
+    };
+    let note = "note: `providers.own.api_key` is not sent, because `providers.own.auth` is `none`";
+    for (auth, is_noted) in [("none", true), ("bearer", false)] {
+        sandbox.config(&provider(auth));
+        let ran = sandbox.run(&["config", "check"]);
+        assert_eq!(ran.code, Some(0), "{ran}");
+        assert_eq!(ran.stderr.contains(note), is_noted, "{auth}: {ran}");
+    }
+}
