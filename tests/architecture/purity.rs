@@ -10,11 +10,12 @@ use crate::edges::packages;
 use crate::none;
 use crate::source::sources;
 
-const PURE: &[&str] = &["types", "agent", "llm"];
+const PURE: &[&str] = &["types", "agent", "session", "llm"];
 
 /// What a pure crate may use from outside: data, text, arithmetic.
 const PURE_DEPENDENCIES: &[&str] = &[
     "base64",
+    "blake3",
     "itoa",
     "memchr",
     "schemars",

@@ -4,17 +4,12 @@
 //! replay, mirror and fork are the same thing.
 
 mod api;
-mod background;
 mod blob_store;
 mod blobs;
-pub mod bridge;
 mod clock;
 mod condenser;
-mod digest;
 mod driver;
 mod effect;
-mod flows;
-mod fold;
 mod folding;
 mod follow;
 mod inner;
@@ -23,18 +18,15 @@ mod journal;
 mod listener;
 mod log;
 mod log_error;
-mod offered;
 mod overheard;
 mod places;
 mod plain;
 mod portable;
 mod problem;
-pub mod receptors;
 mod rewind;
 mod rows;
 mod ruling;
 mod session;
-mod sharing;
 mod sight;
 mod spending;
 mod stats;
@@ -42,9 +34,7 @@ pub mod streams;
 mod system_bus;
 mod tool;
 pub mod transcript;
-mod tree;
 mod trial;
-mod ui;
 mod values;
 
 pub use agentx_agent::approval::{Judgement, Verdict, describe, judge};
@@ -54,15 +44,17 @@ pub use agentx_agent::walks::Walk;
 pub use agentx_agent::{
     AGENTS, Backlog, DELEGATE, apply, arguments, delegation_tools, grade, hold_to, nearest,
 };
+pub use agentx_session::{
+    Derived, DerivedDigest, Digest, Note, PendingApproval, Projection, RunState, SessionFold, SessionState,
+    Sharing, ToolsChange, UiProjection, as_offered, bridge, receptors,
+};
 pub use api::*;
 pub use blob_store::BlobStore;
 pub use blobs::{SessionBlobs, blobs_of, has_blob};
 pub use clock::{Clock, SystemClock};
 pub use condenser::Condenser;
-pub use digest::DerivedDigest;
 pub use driver::{DriverParts, DriverStatus, SessionIds, halt_sessions, open_session};
 pub use effect::{BoxFuture, Effector, Environment, EventSink, Said, Taken};
-pub use fold::{Derived, SessionFold};
 pub use folding::fold_until;
 pub use follow::watch_log;
 pub use inner::{Pause, Pauses};
@@ -71,7 +63,6 @@ pub use journal::{Also, Begun, Journal};
 pub use listener::{Hearing, Listener};
 pub use log::*;
 pub use log_error::LogError;
-pub use offered::as_offered;
 pub use overheard::Overheard;
 pub use places::{Place, Places};
 pub use plain::plain_json;
@@ -80,12 +71,10 @@ pub use rewind::*;
 pub use rows::{Adoption, LogPart, LogPlace, LogRow, LogRows};
 pub use ruling::{Ruling, always_asked, names_a_tool, refused_by_the_tool, still_asked, with_pattern};
 pub use session::LocalSession;
-pub use sharing::{Note, Sharing};
 pub use sight::{cannot_see, takes_no_pictures};
 pub use spending::{Since, SpendCause, StoredSize, UsageBy, UsageQuery, UsageRow};
 pub use stats::{SessionStats, ToolCount, stats_of};
 pub use system_bus::{AgentEvent, AgentEventBus, SystemBus, SystemEvent};
 pub use tool::{Tool, ToolContext, ToolOutcome, ToolOutputSink};
 pub use trial::{ChangedCall, Decided, RuleTrial, TrialReport, try_rule};
-pub use ui::UiProjection;
 pub use values::RequestValues;

@@ -3,9 +3,10 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
+use agentx_session::{Digest, Projection};
 use agentx_types::{
-    AgentStateId, BlobId, Envelope, EnvironmentEvent, MessageId, NanoUsd, OwnerId, Role, RunId, RunStatus,
-    SessionId, SessionRole, Timestamp, Usage,
+    BlobId, Envelope, EnvironmentEvent, NanoUsd, OwnerId, Role, RunStatus, SessionId, SessionRole, Timestamp,
+    Usage,
 };
 use serde::{Deserialize, Serialize};
 
@@ -212,9 +213,6 @@ pub trait SessionLog: BlobStore {
     fn collect_garbage(&self) -> BoxFuture<'_, Result<u64, LogError>>;
 }
 
-/// A BLAKE3 hash.
-pub type Digest = [u8; 32];
-
 /// What a log begins with.
 #[derive(Clone, Debug)]
 pub struct NewLog {
@@ -251,52 +249,6 @@ pub struct Batch {
     pub derived: Digest,
     /// Changes of the read models that follow from these facts.
     pub projections: Vec<Projection>,
-}
-
-/// A change of a read model.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Projection {
-    /// The session's title.
-    Title(String),
-    /// The model that is asked.
-    Model(String),
-    /// Where its run stands.
-    Status(RunStatus),
-    /// A message joined a conversation.
-    Message {
-        /// The event that completed it.
-        seq: u64,
-        /// Its id.
-        message_id: MessageId,
-        /// Of which agent.
-        agent_state_id: AgentStateId,
-        /// Who speaks.
-        role: Role,
-        /// Its words, for search and previews.
-        text: String,
-    },
-    /// Somebody who is not the owner may do more or less.
-    Role {
-        /// Who.
-        person: OwnerId,
-        /// What they may do from now on; `None` for nothing.
-        role: Option<SessionRole>,
-    },
-    /// Nobody but the owner may do anything.
-    Unshared,
-    /// A model call was paid for.
-    Spent {
-        /// The event that says so.
-        seq: u64,
-        /// In which run.
-        run_id: Option<RunId>,
-        /// Which model.
-        model: String,
-        /// Tokens.
-        usage: Usage,
-        /// Money.
-        cost: NanoUsd,
-    },
 }
 
 /// What lists show of a session.

@@ -2,9 +2,7 @@
 //! conversation, so it is said before anything is sent. Those that are in a conversation already when its model changes are left
 //! out of what is sent (`agentx_llm::build`), and the model is told of them.
 
-use std::sync::Arc;
-
-use agentx_types::{AgentConfig, AgentKind, ContentPart, InputMedium, Message};
+use agentx_types::{AgentConfig, AgentKind, ContentPart, InputMedium};
 
 use crate::ModelInfo;
 
@@ -35,20 +33,6 @@ pub fn takes_no_pictures(config: &AgentConfig, known: &[ModelInfo]) -> Option<St
         _ => format!("; {} would", names.join(", ")),
     };
     Some(format!("{} takes no pictures{who}", config.model.id))
-}
-
-/// How many pictures are in these messages: in what was said, and in what tools answered.
-pub(crate) fn pictures<'a>(messages: impl Iterator<Item = &'a Arc<Message>>) -> usize {
-    messages.map(|message| pictures_in(&message.content)).sum()
-}
-
-fn pictures_in(content: &[ContentPart]) -> usize {
-    let counts = content.iter().map(|part| match part {
-        ContentPart::Image(_) => 1,
-        ContentPart::ToolResult(result) => pictures_in(&result.content),
-        _ => 0,
-    });
-    counts.sum()
 }
 
 #[cfg(test)]

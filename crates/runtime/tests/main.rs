@@ -5,8 +5,6 @@ mod blobs;
 mod children;
 mod condenser;
 mod driver;
-mod fold;
 mod journals;
 mod recorded;
 mod streams;
-mod ui;

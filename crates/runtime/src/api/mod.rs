@@ -15,6 +15,8 @@ use agentx_types::{
     ToolSpec,
 };
 
+use agentx_session::SessionState;
+
 use crate::{
     BoxFuture, LogError, Note, RestorePlan, RestoreReport, RestoreWish, SearchHit, SessionExport,
     SessionInfo, SessionQuery, StoredSize, UsageQuery, UsageRow, VerifyReport,

@@ -11,8 +11,8 @@ use agentx_types::{
 use super::children;
 use super::halt::unless_halted;
 use super::{BATCH_FACTS, Driver, LINGER, RETRY, Reply};
-use crate::tree::is_a_piece;
 use crate::{AgentEvent, Batch, Derived, Fact, LogError, Projection, Said, SystemEvent, Taken};
+use agentx_session::is_a_piece;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
@@ -139,7 +139,7 @@ impl Driver {
             return false;
         };
         let is_new = self.fold.agent(&spawned.agent_state_id).is_none();
-        let Some(why) = self.fold.census().full().filter(|_| is_new) else {
+        let Some(why) = self.fold.no_room_for_an_agent().filter(|_| is_new) else {
             return false;
         };
         match item.waits.take() {

@@ -14,7 +14,6 @@ use super::effects::Effects;
 use super::{COMMAND_CAPACITY, Driver, DriverParts, DriverStatus, INBOUND_CAPACITY};
 use crate::folding::{Kept, fold_and_keep, share};
 use crate::follow::Live;
-use crate::offered::has_now;
 use crate::session::LocalSession;
 use crate::{DerivedDigest, LogError, NewLog, OpenRequest, RuntimeError, SessionFold, Writer};
 
@@ -228,7 +227,7 @@ async fn end_left_running(parts: &DriverParts, fold: &SessionFold, session: &Ses
     }
     // What of it survived a kill is named by its processes; else all ended with the program.
     if ended.iter().all(|left| left.tool_call_id.is_some()) {
-        ended.extend(fold.background_jobs().ended_with_program());
+        ended.extend(fold.background_jobs());
     }
     ended
 }
@@ -277,7 +276,7 @@ fn changed_tools(fold: &SessionFold, offered: &[ToolSpec]) -> Option<Arc<[ToolSp
     let kept = &fold.root_agent()?.config().tools;
     let is_own =
         |tool: &&ToolSpec| [agentx_agent::DELEGATE, agentx_agent::AGENTS].contains(&tool.name.as_str());
-    let mut current = has_now(fold.given_tools(), offered);
+    let mut current = fold.tools_of(offered);
     current.extend(kept.iter().filter(is_own).cloned());
     (*current != **kept).then(|| Arc::from(current))
 }

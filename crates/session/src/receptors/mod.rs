@@ -37,7 +37,7 @@ pub trait Receptor {
 /// (error); the conversation last, so that its end comes after the message, the result or the error that ended it.
 ///
 /// ```
-/// use agentx_runtime::receptors::{Receptor, Receptors};
+/// use agentx_session::receptors::{Receptor, Receptors};
 /// use agentx_types::{Draft, EnvironmentEvent, RuntimeEvent, SessionId, SessionTitled, Source, Timestamp};
 ///
 /// let fact = Draft::<EnvironmentEvent>::new(Source::System, None, SessionTitled { title: "Lunch".into() });

@@ -1,7 +1,7 @@
 //! The view `ui`: each RuntimeEvent as a simple client sees it, and a whole session, told from any point in it.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-use agentx_runtime::{Derived, SessionFold, UiProjection};
+use agentx_session::{Derived, SessionFold, UiProjection};
 use agentx_testing::{LogBuilder, fixture};
 use agentx_types::*;
 use serde_json::{Value, json};

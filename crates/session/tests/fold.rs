@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use agentx_runtime::{Derived, SessionFold};
+use agentx_session::{Derived, SessionFold};
 use agentx_testing::fixture;
 use agentx_types::*;
 

@@ -3,8 +3,10 @@
 
 use agentx_types::{ActionBody, Envelope, EnvironmentEvent};
 
-use crate::Digest;
 use crate::fold::Derived;
+
+/// A BLAKE3 hash.
+pub type Digest = [u8; 32];
 
 /// Hashes all that is derived since the last writer took over.
 #[derive(Clone, Debug, Default)]

@@ -286,7 +286,7 @@ fn is_said_by_a_person(fact: &Envelope<EnvironmentEvent>) -> bool {
 }
 
 /// Whether the fact is a piece of an answer or of a tool's output: nothing begins with it, and more follows soon.
-pub(crate) fn is_a_piece(event: &EnvironmentEvent) -> bool {
+pub fn is_a_piece(event: &EnvironmentEvent) -> bool {
     use EnvironmentEvent as E;
     matches!(
         event,

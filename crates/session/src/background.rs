@@ -68,8 +68,8 @@ impl BackgroundJobs {
         self.running.retain(|running| running.job != job);
     }
 
-    /// Those that ended with the program.
-    pub(crate) fn ended_with_program(&self) -> impl Iterator<Item = LeftRunning> {
+    /// The jobs that run, as they are named where they ended with their program.
+    pub(crate) fn running(&self) -> impl Iterator<Item = LeftRunning> {
         self.running.iter().map(|running| LeftRunning {
             tool_call_id: None,
             program: running.command.clone(),
@@ -108,9 +108,8 @@ mod tests {
     #[test]
     fn what_ran_in_the_background_is_known_until_it_ends_or_somebody_else_writes() {
         let mut jobs = BackgroundJobs::default();
-        let named = |jobs: &BackgroundJobs| -> Vec<String> {
-            jobs.ended_with_program().map(|left| left.program).collect()
-        };
+        let named =
+            |jobs: &BackgroundJobs| -> Vec<String> { jobs.running().map(|left| left.program).collect() };
         let bash = call("bash", "npm run dev\n# more");
         jobs.note(
             &result(json!({ "job": "job_1", "running": true })),

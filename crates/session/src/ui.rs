@@ -17,7 +17,7 @@ const ASSISTANT: &str = "assistant";
 /// Makes the view `ui` of one session out of its view `runtime`.
 ///
 /// ```
-/// use agentx_runtime::UiProjection;
+/// use agentx_session::UiProjection;
 /// use agentx_types::{Envelope, RuntimeEvent, UiEvent, Vocabulary as _};
 ///
 /// let frame = r#"{"seq":9,"index":0,"at":1,"source":"environment","session_id":"ses_1","event":"text_delta","payload":{"text":"你好"}}"#;

@@ -17,7 +17,7 @@ use crate::ToolsChange;
 /// #     path_argument: None, command_argument: None, idempotent: false, quit, checked: false, reach: None,
 /// # };
 /// let offered = [tool("look", false), tool("report", false)];
-/// let tools = agentx_runtime::as_offered(&[tool("report", true), tool("gone", false)], &offered);
+/// let tools = agentx_session::as_offered(&[tool("report", true), tool("gone", false)], &offered);
 /// assert_eq!(tools, [tool("report", true)]);
 /// ```
 pub fn as_offered(wanted: &[ToolSpec], offered: &[ToolSpec]) -> Vec<ToolSpec> {
@@ -29,16 +29,6 @@ pub fn as_offered(wanted: &[ToolSpec], offered: &[ToolSpec]) -> Vec<ToolSpec> {
         })
     };
     wanted.iter().filter_map(own).collect()
-}
-
-/// What an agent has of what is `offered`: those that it was given, and behind them all others, where it has all tools.
-pub(crate) fn has_now(given: &GivenTools, offered: &[ToolSpec]) -> Vec<ToolSpec> {
-    let mut tools = as_offered(&given.given, offered);
-    if given.all {
-        let is_new = |tool: &&ToolSpec| !given.given.iter().any(|known| known.name == tool.name);
-        tools.extend(offered.iter().filter(is_new).cloned());
-    }
-    tools
 }
 
 /// The tools that a session's agent was given, whatever the programs offered that went on with it: one that is not on offer today
@@ -53,6 +43,16 @@ pub(crate) struct GivenTools {
 }
 
 impl GivenTools {
+    /// Those that it has of what is `offered`.
+    pub(crate) fn of(&self, offered: &[ToolSpec]) -> Vec<ToolSpec> {
+        let mut tools = as_offered(&self.given, offered);
+        if self.all {
+            let is_new = |tool: &&ToolSpec| !self.given.iter().any(|known| known.name == tool.name);
+            tools.extend(offered.iter().filter(is_new).cloned());
+        }
+        tools
+    }
+
     /// What the program that opened the session last has changed.
     pub(crate) fn change(&self) -> &ToolsChange {
         &self.change

@@ -4,10 +4,11 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use agentx_agent::{Agent, Backlog, CallStage, Census, Transition};
+use agentx_agent::{Agent, Backlog, CallStage, Transition};
 use agentx_types::{
     Action, ActionBody, ActionId, AgentConfig, AgentOutput, AgentStateId, Caller, ConfigChange, Envelope,
-    EnvironmentEvent, MessageId, RuntimeEvent, SessionId, Source, TakenIds, ToolCallId,
+    EnvironmentEvent, LeftRunning, MessageId, RuntimeEvent, SessionId, Source, TakenIds, ToolCallId,
+    ToolSpec,
 };
 use serde::{Deserialize, Serialize};
 
@@ -15,8 +16,8 @@ use crate::background::BackgroundJobs;
 use crate::bridge::{self, ProjectionContext};
 use crate::flows::Flows;
 use crate::offered::GivenTools;
+use crate::pictures::pictures;
 use crate::receptors::{Receptor as _, Receptors};
-use crate::sight::pictures;
 use crate::tree::{AgentTree, Heard, comes_or_goes};
 use crate::{PendingApproval, Projection, RunState, SessionState, Sharing};
 
@@ -231,9 +232,9 @@ impl SessionFold {
         self.forked_from.as_ref()
     }
 
-    /// How many agents there are, beside the one that people talk to.
-    pub(crate) fn census(&self) -> Census {
-        self.agents.census()
+    /// Why no further agent may be made, in words for the model; `None` while there is room.
+    pub fn no_room_for_an_agent(&self) -> Option<String> {
+        self.agents.census().full()
     }
 
     /// One of the agents, by its id.
@@ -254,12 +255,12 @@ impl SessionFold {
     }
 
     /// Commands in the background that ran when the program ended which wrote last.
-    pub(crate) fn background_jobs(&self) -> &BackgroundJobs {
-        &self.jobs
+    pub fn background_jobs(&self) -> impl Iterator<Item = LeftRunning> {
+        self.jobs.running()
     }
 
     /// The tools of calls that are under way and have steps on record, by which they would go on.
-    pub(crate) fn tools_with_steps(&self) -> impl Iterator<Item = &str> {
+    pub fn tools_with_steps(&self) -> impl Iterator<Item = &str> {
         let calls = self.agents.iter().flat_map(Agent::calls);
         let with_steps = calls.filter(|entry| {
             matches!(entry.stage, CallStage::Running { .. })
@@ -297,7 +298,7 @@ impl SessionFold {
     }
 
     /// How much waits for the agent that people talk to, and whether an input would wait too.
-    pub(crate) fn backlog(&self) -> (Backlog, bool) {
+    pub fn backlog(&self) -> (Backlog, bool) {
         let Some(agent) = self.root_agent() else {
             return Default::default();
         };
@@ -333,9 +334,10 @@ impl SessionFold {
         }
     }
 
-    /// The tools that the session's agent was given, by who opened it or by a person since.
-    pub(crate) fn given_tools(&self) -> &GivenTools {
-        &self.tools
+    /// The tools that the session's agent has of those that a program offers: the ones that it was given by who opened the session or by
+    /// a person since, and behind them all others, where it has all tools.
+    pub fn tools_of(&self, offered: &[ToolSpec]) -> Vec<ToolSpec> {
+        self.tools.of(offered)
     }
 
     /// How the session stands; `None` before `session_opened`.

@@ -1,0 +1,117 @@
+//! How a session stands: what a front end shows of it and asks about.
+
+use agentx_agent::approval::Question;
+use agentx_types::{
+    AgentConfig, ApprovalDecision, NanoUsd, RequestedCall, Rule, RunId, RunStatus, ToolCallId, Usage,
+};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::Sharing;
+
+/// How a session stands.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct SessionState {
+    /// The `seq` of its last event.
+    pub last_seq: u64,
+    /// Its agent.
+    pub config: AgentConfig,
+    /// The run that is under way, or the last one.
+    pub run: Option<RunState>,
+    /// Calls that a person has to decide about.
+    pub pending_approvals: Vec<PendingApproval>,
+    /// Inputs that wait: message id and text.
+    pub queued: Vec<(agentx_types::MessageId, String)>,
+    /// How many of `queued`, from the first, join the run that is under way; each of the others begins its own.
+    #[serde(default)]
+    pub joining: usize,
+    /// Whether `queued` is held back until a person says something: the session was closed while they waited.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub held: bool,
+    /// Tokens of all model calls.
+    pub usage: Usage,
+    /// Money of all model calls.
+    pub cost: NanoUsd,
+    /// Tokens that the last model call filled the window with.
+    pub context_tokens: u64,
+    /// Pictures in the conversation: a model that takes none is only told of them.
+    #[serde(default)]
+    pub pictures: usize,
+    /// Who drives it, and who else may do what in it.
+    #[serde(default)]
+    pub sharing: Sharing,
+    /// What the program that opened it has changed about its tools, until somebody says something.
+    #[serde(default, skip_serializing_if = "ToolsChange::is_nothing")]
+    pub tools_change: ToolsChange,
+}
+
+/// The tools that an agent lost or got back when its session was resumed, because the program now offers others.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct ToolsChange {
+    /// The names of those that it no longer has.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub gone: Vec<String>,
+    /// The names of those that it has again.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub back: Vec<String>,
+}
+
+impl ToolsChange {
+    /// Whether there is none.
+    pub fn is_nothing(&self) -> bool {
+        self.gone.is_empty() && self.back.is_empty()
+    }
+}
+
+/// Where a run stands.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct RunState {
+    /// Which.
+    pub run_id: RunId,
+    /// Its state.
+    pub status: RunStatus,
+    /// How often the model was answered with tool results.
+    pub iterations: u32,
+}
+
+/// A call that a person has to decide about.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct PendingApproval {
+    /// Which call.
+    pub tool_call_id: ToolCallId,
+    /// Which tool.
+    pub name: String,
+    /// With these arguments.
+    pub input: Value,
+    /// Which rule or default asks.
+    pub reason: String,
+    /// The rule that `session` or `always` would keep.
+    pub suggested: Rule,
+    /// Whether the settings of the server would ask too: then only its operator allows the call in the session of a member, and
+    /// nobody with the role `drive` does in a session of the operator.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub by_server: bool,
+    /// The answers of whoever asked a server for the state that count; absent where all do.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answers: Option<Vec<ApprovalDecision>>,
+}
+
+impl PendingApproval {
+    /// Of a call that waits, and what is asked about it.
+    pub(crate) fn of(call: &RequestedCall, question: &Question) -> Self {
+        Self {
+            tool_call_id: call.tool_call_id.clone(),
+            name: call.name.clone(),
+            input: call.input.clone(),
+            reason: question.reason.clone(),
+            suggested: question.suggested.clone(),
+            by_server: question.by_server,
+            answers: None,
+        }
+    }
+}
