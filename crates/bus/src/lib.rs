@@ -14,6 +14,9 @@
 //! Subscriptions with equal filters share one history of events, so a publication costs the same for one of
 //! them as for a hundred; each different filter costs its comparison. Nothing is copied but an `Arc`.
 //!
+//! A request goes to exactly one responder instead: [`Dispatcher`] finds the one that serves its topic and key, bounds how many it has
+//! at once, and tells whoever asked how the request ended.
+//!
 //! What lives on a bus (environments, receptors, bridges, recorders) is a [`Reactor`]; [`Reactors`] starts
 //! them, owns their tasks, restarts or removes one that fails, and drains them in order at shutdown.
 //!
@@ -75,6 +78,8 @@ mod reactor;
 mod reactors;
 #[cfg(not(loom))]
 mod report;
+#[cfg(not(loom))]
+mod serve;
 
 pub use bus::{Bus, Closed, PublishError};
 pub use filter::Filter;
@@ -91,3 +96,8 @@ pub use reactor::{Failed, Reactor, Work};
 pub use reactors::{ReactorId, Reactors};
 #[cfg(not(loom))]
 pub use report::{Cause, Report, Restart, What};
+#[cfg(not(loom))]
+pub use serve::{
+    Addressed, Canceller, Claim, Dispatcher, End, Grace, KeyPattern, RequestError, Requests, ResponderId,
+    ResponderInfo, Serve, Ticket,
+};

@@ -1,0 +1,178 @@
+//! The way in: responders are attached, and requests are handed in.
+
+use std::fmt;
+use std::sync::Arc;
+
+use tokio::sync::{mpsc, oneshot};
+use tokio_util::sync::CancellationToken;
+
+use super::claim::Requests;
+use super::responder::{Grace, ResponderInfo, Serve};
+use super::scheduler::{Address, ResponderId};
+use super::shared::{Door, Pending, Shared};
+use super::ticket::{RequestError, Ticket};
+
+/// What can be asked over a [`Dispatcher`].
+pub trait Addressed: Send + Sync + 'static {
+    /// The dotted topic, as `tools.requests`.
+    fn topic(&self) -> &str;
+
+    /// The name of what is wanted on that topic, as that of a tool.
+    fn key(&self) -> &str;
+
+    /// The session that asks: sessions take turns where requests wait.
+    fn session(&self) -> &str;
+}
+
+/// Hands each request to the one responder that serves it. Clones are the same dispatcher.
+///
+/// ```
+/// use agentx_bus::{Addressed, Dispatcher, End, KeyPattern, Serve};
+///
+/// struct Call(&'static str);
+///
+/// impl Addressed for Call {
+///     fn topic(&self) -> &str { "tools.requests" }
+///     fn key(&self) -> &str { self.0 }
+///     fn session(&self) -> &str { "ses_1" }
+/// }
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() {
+/// let dispatcher = Dispatcher::new();
+/// let mut calls = dispatcher.serve(Serve::new("weather").on("tools.requests", KeyPattern::new("weather")));
+///
+/// let ticket = dispatcher.request(Call("weather")).expect("the weather is served");
+/// let claim = calls.next().await.expect("it is there");
+/// assert_eq!(claim.key(), "weather");
+/// claim.settle();
+/// assert_eq!(ticket.ended().await, End::Settled);
+///
+/// let nobody = dispatcher.request(Call("tides")).expect_err("the tides are not");
+/// assert_eq!(nobody.to_string(), "nobody serves tools.requests `tides`");
+/// # }
+/// ```
+pub struct Dispatcher<Q: Addressed> {
+    shared: Arc<Shared<Q>>,
+}
+
+impl<Q: Addressed> Dispatcher<Q> {
+    /// A dispatcher without responders. It needs a tokio runtime only where responders leave while requests wait.
+    pub fn new() -> Self {
+        Self {
+            shared: Arc::new(Shared::new()),
+        }
+    }
+
+    /// Attaches a responder. When this returns, it is the one that gets what it serves most specifically.
+    pub fn serve(&self, serve: Serve) -> Requests<Q> {
+        let (sender, claims) = mpsc::channel(serve.capacity);
+        let responder = self.shared.change(|state| {
+            let (id, effects) = state
+                .scheduler
+                .attach(serve.served.clone(), serve.capacity, serve.waiting);
+            state.responders.insert(
+                id,
+                Door {
+                    serve,
+                    claims: sender,
+                },
+            );
+            (id, effects)
+        });
+        Requests {
+            shared: Arc::clone(&self.shared),
+            responder,
+            claims,
+        }
+    }
+
+    /// Detaches a responder: nothing new reaches it, and what waits for it goes to others. Where nobody else serves that, it waits for ten
+    /// seconds for somebody who does.
+    pub fn detach(&self, responder: ResponderId, grace: Grace) {
+        match grace {
+            Grace::Finish => self.shared.leave(responder),
+            Grace::Now => self.shared.detach(responder),
+        }
+    }
+
+    /// Hands in a request. A responder that has a place has it when this returns.
+    ///
+    /// # Errors
+    ///
+    /// [`RequestError`], where nobody serves it or too many wait; then nothing was done.
+    pub fn request(&self, request: impl Into<Arc<Q>>) -> Result<Ticket<Q>, RequestError> {
+        let request = request.into();
+        let address = Address {
+            topic: request.topic().into(),
+            key: request.key().into(),
+            session: request.session().into(),
+        };
+        let (ended, end) = oneshot::channel();
+        let taken = self.shared.change(|state| {
+            let (id, effect) = match state.scheduler.request(address) {
+                Ok(taken) => taken,
+                Err(refusal) => return (Err(state.error(refusal, &request)), Vec::new()),
+            };
+            let cancel = CancellationToken::new();
+            state.requests.insert(
+                id,
+                Pending {
+                    request,
+                    cancel,
+                    end: Some(ended),
+                },
+            );
+            (Ok(id), effect.into_iter().collect())
+        });
+        Ok(Ticket {
+            shared: Arc::clone(&self.shared),
+            id: taken?,
+            end,
+        })
+    }
+
+    /// All responders, in the order in which they were attached.
+    pub fn responders(&self) -> Vec<ResponderInfo> {
+        let state = self.shared.lock();
+        let info = |(id, door): (&ResponderId, &Door<Q>)| {
+            let (claimed, waiting) = state.scheduler.load(*id);
+            let served = door.serve.served.iter();
+            ResponderInfo {
+                id: *id,
+                name: door.serve.name.clone(),
+                serves: served
+                    .map(|(topic, key)| (topic.to_string(), key.to_string()))
+                    .collect(),
+                capacity: door.serve.capacity,
+                claimed,
+                waiting,
+            }
+        };
+        state.responders.iter().map(info).collect()
+    }
+}
+
+impl<Q: Addressed> Clone for Dispatcher<Q> {
+    fn clone(&self) -> Self {
+        Self {
+            shared: Arc::clone(&self.shared),
+        }
+    }
+}
+
+impl<Q: Addressed> Default for Dispatcher<Q> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<Q: Addressed> fmt::Debug for Dispatcher<Q> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "Dispatcher({} responders)",
+            self.shared.lock().responders.len()
+        )
+    }
+}

@@ -1,0 +1,29 @@
+//! Serving: how a request on a topic finds the one responder that answers it.
+//!
+//! Events go to whoever subscribes; a request goes to exactly one responder, or fails by name. [`Dispatcher::serve`] attaches a
+//! responder, which takes [`Claim`]s from its [`Requests`]; [`Dispatcher::request`] hands in a request and returns a [`Ticket`] that says
+//! how it ended:
+//!
+//! ```text
+//! request ──▶ waiting ──▶ claimed ──▶ settled
+//!    │           ├──▶ cancelled           │
+//!    │           └──▶ unserved            └──▶ lost   (the claim was dropped, the responder was detached)
+//!    └──▶ refused: nobody serves it, or too many wait
+//! ```
+//!
+//! What was claimed is never given to a second responder: it may have been done.
+
+mod claim;
+mod dispatcher;
+mod key;
+mod responder;
+mod scheduler;
+mod shared;
+mod ticket;
+
+pub use claim::{Claim, Requests};
+pub use dispatcher::{Addressed, Dispatcher};
+pub use key::KeyPattern;
+pub use responder::{Grace, ResponderInfo, Serve};
+pub use scheduler::ResponderId;
+pub use ticket::{Canceller, End, RequestError, Ticket};

@@ -1,0 +1,334 @@
+//! Which responder gets which request, and when: a pure machine without channels, tasks or a clock.
+//!
+//! A request belongs to the most specific responder that serves its topic and key; among equals, to the one attached last. While that one
+//! has no place, the request waits, and the sessions that wait take turns. A request is given to one responder, once: what was given
+//! and then lost is never given again.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::key::KeyPattern;
+
+/// A responder that is attached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ResponderId(pub(crate) u64);
+
+/// A request that is not settled yet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct RequestId(pub(crate) u64);
+
+/// What a request is about.
+#[derive(Clone, Debug)]
+pub(crate) struct Address {
+    pub(crate) topic: Box<str>,
+    pub(crate) key: Box<str>,
+    pub(crate) session: Arc<str>,
+}
+
+/// What has to be done after a change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Effect {
+    /// This responder has a place for this request now.
+    Give(ResponderId, RequestId),
+    /// The request was given and nobody will say any more how it ended.
+    Lost(RequestId),
+    /// Nobody serves the request any more, and nobody came in time who does. It was given to nobody.
+    Unserved(RequestId),
+}
+
+/// Why a request is not taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Refusal {
+    Nobody,
+    Full { responder: ResponderId, waiting: usize },
+}
+
+/// What became of a wish to cancel a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Cancelled {
+    /// It waited, and is gone.
+    Removed,
+    /// A responder has it and has to be told.
+    Claimed,
+    /// It is settled already.
+    Settled,
+}
+
+struct Responder {
+    served: Vec<(Box<str>, KeyPattern)>,
+    capacity: usize,
+    most_waiting: usize,
+    claimed: BTreeSet<RequestId>,
+    waiting: FairQueue,
+    /// Takes nothing new, and is gone when it has settled what it has.
+    leaving: bool,
+}
+
+impl Responder {
+    /// How specifically it serves an address; `None` where it does not.
+    fn serves(&self, address: &Address) -> Option<usize> {
+        let fits = self.served.iter().filter(|(topic, _)| *topic == address.topic);
+        fits.filter(|(_, key)| key.matches(&address.key))
+            .map(|(_, key)| key.literal())
+            .max()
+    }
+
+    fn has_place(&self) -> bool {
+        self.claimed.len() < self.capacity
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    /// In the queue of this responder.
+    Waits(ResponderId),
+    /// Nobody has served it since then.
+    Homeless(Duration),
+    Claimed(ResponderId),
+}
+
+struct Entry {
+    address: Address,
+    place: Place,
+}
+
+/// See the module.
+#[derive(Default)]
+pub(crate) struct Scheduler {
+    responders: BTreeMap<ResponderId, Responder>,
+    requests: BTreeMap<RequestId, Entry>,
+    minted: u64,
+}
+
+impl Scheduler {
+    /// A responder comes. What nobody served is given to it, or waits for it.
+    pub(crate) fn attach(
+        &mut self,
+        served: Vec<(Box<str>, KeyPattern)>,
+        capacity: usize,
+        most_waiting: usize,
+    ) -> (ResponderId, Vec<Effect>) {
+        let id = ResponderId(self.mint());
+        let responder = Responder {
+            served,
+            capacity,
+            most_waiting,
+            claimed: BTreeSet::new(),
+            waiting: FairQueue::default(),
+            leaving: false,
+        };
+        self.responders.insert(id, responder);
+        let is_homeless = |entry: &Entry| matches!(entry.place, Place::Homeless(_));
+        let homeless = self.requests.iter().filter(|(_, entry)| is_homeless(entry));
+        let homeless: Vec<RequestId> = homeless.map(|(id, _)| *id).collect();
+        let effects = homeless.into_iter().filter_map(|id| self.place(id)).collect();
+        (id, effects)
+    }
+
+    /// A responder takes nothing new from now on, and settles what it has. What waits for it goes to others; `now` is when.
+    pub(crate) fn leave(&mut self, id: ResponderId, now: Duration) -> Vec<Effect> {
+        let Some(responder) = self.responders.get_mut(&id) else {
+            return Vec::new();
+        };
+        responder.leaving = true;
+        let waiting = responder.waiting.take_all();
+        if responder.claimed.is_empty() {
+            self.responders.remove(&id);
+        }
+        self.move_on(waiting, now)
+    }
+
+    /// A responder is gone, with what it had been given.
+    pub(crate) fn detach(&mut self, id: ResponderId, now: Duration) -> Vec<Effect> {
+        let Some(mut responder) = self.responders.remove(&id) else {
+            return Vec::new();
+        };
+        let lost = std::mem::take(&mut responder.claimed);
+        let mut effects: Vec<Effect> = lost.into_iter().map(Effect::Lost).collect();
+        for effect in &effects {
+            if let Effect::Lost(request) = effect {
+                self.requests.remove(request);
+            }
+        }
+        effects.extend(self.move_on(responder.waiting.take_all(), now));
+        effects
+    }
+
+    /// A request comes.
+    pub(crate) fn request(&mut self, address: Address) -> Result<(RequestId, Option<Effect>), Refusal> {
+        let responder = self.responder_for(&address).ok_or(Refusal::Nobody)?;
+        let found = self.responders.get(&responder).ok_or(Refusal::Nobody)?;
+        if !found.has_place() && found.waiting.len() >= found.most_waiting {
+            let waiting = found.waiting.len();
+            return Err(Refusal::Full { responder, waiting });
+        }
+        let id = RequestId(self.mint());
+        let place = Place::Homeless(Duration::ZERO);
+        self.requests.insert(id, Entry { address, place });
+        Ok((id, self.place(id)))
+    }
+
+    /// Nobody wants a request answered any more.
+    pub(crate) fn cancel(&mut self, id: RequestId) -> Cancelled {
+        let Some(entry) = self.requests.get(&id) else {
+            return Cancelled::Settled;
+        };
+        match entry.place {
+            Place::Claimed(_) => return Cancelled::Claimed,
+            Place::Waits(responder) => {
+                if let Some(responder) = self.responders.get_mut(&responder) {
+                    responder.waiting.remove(&entry.address.session, id);
+                }
+            }
+            Place::Homeless(_) => {}
+        }
+        self.requests.remove(&id);
+        Cancelled::Removed
+    }
+
+    /// A request that was given has ended: its place is free, for the next one that waits. `None` where it had ended already.
+    pub(crate) fn ended(&mut self, id: RequestId) -> Option<Vec<Effect>> {
+        let entry = self.requests.get(&id)?;
+        let Place::Claimed(responder_id) = entry.place else {
+            return None;
+        };
+        self.requests.remove(&id);
+        let Some(responder) = self.responders.get_mut(&responder_id) else {
+            return Some(Vec::new());
+        };
+        responder.claimed.remove(&id);
+        if responder.leaving && responder.claimed.is_empty() {
+            self.responders.remove(&responder_id);
+            return Some(Vec::new());
+        }
+        Some(self.fill(responder_id))
+    }
+
+    /// What nobody has served since `before` ends.
+    pub(crate) fn expire(&mut self, before: Duration) -> Vec<Effect> {
+        let too_old = |entry: &Entry| matches!(entry.place, Place::Homeless(since) if since <= before);
+        let old = self.requests.iter().filter(|(_, entry)| too_old(entry));
+        let old: Vec<RequestId> = old.map(|(id, _)| *id).collect();
+        for id in &old {
+            self.requests.remove(id);
+        }
+        old.into_iter().map(Effect::Unserved).collect()
+    }
+
+    /// How many requests a responder has, and how many wait for it.
+    pub(crate) fn load(&self, id: ResponderId) -> (usize, usize) {
+        let responder = self.responders.get(&id);
+        responder.map_or((0, 0), |responder| {
+            (responder.claimed.len(), responder.waiting.len())
+        })
+    }
+
+    fn mint(&mut self) -> u64 {
+        self.minted += 1;
+        self.minted
+    }
+
+    fn responder_for(&self, address: &Address) -> Option<ResponderId> {
+        let stays = self.responders.iter().filter(|(_, responder)| !responder.leaving);
+        let fits = stays.filter_map(|(id, responder)| Some((responder.serves(address)?, *id)));
+        fits.max().map(|(_, id)| id)
+    }
+
+    /// Finds the responder for a request that has none: gives it, lets it wait, or leaves it where it is.
+    fn place(&mut self, id: RequestId) -> Option<Effect> {
+        let address = &self.requests.get(&id)?.address;
+        let responder_id = self.responder_for(address)?;
+        let responder = self.responders.get_mut(&responder_id)?;
+        let entry = self.requests.get_mut(&id)?;
+        if responder.has_place() {
+            responder.claimed.insert(id);
+            entry.place = Place::Claimed(responder_id);
+            return Some(Effect::Give(responder_id, id));
+        }
+        responder.waiting.push(&entry.address.session, id);
+        entry.place = Place::Waits(responder_id);
+        None
+    }
+
+    /// Requests whose responder does not take them go to others, or wait for one.
+    fn move_on(&mut self, requests: Vec<RequestId>, now: Duration) -> Vec<Effect> {
+        for id in &requests {
+            if let Some(entry) = self.requests.get_mut(id) {
+                entry.place = Place::Homeless(now);
+            }
+        }
+        requests.into_iter().filter_map(|id| self.place(id)).collect()
+    }
+
+    /// Gives a responder what waits for it while it has places.
+    fn fill(&mut self, id: ResponderId) -> Vec<Effect> {
+        let mut effects = Vec::new();
+        let Some(responder) = self.responders.get_mut(&id) else {
+            return effects;
+        };
+        while responder.has_place()
+            && let Some(request) = responder.waiting.pop()
+        {
+            responder.claimed.insert(request);
+            if let Some(entry) = self.requests.get_mut(&request) {
+                entry.place = Place::Claimed(id);
+            }
+            effects.push(Effect::Give(id, request));
+        }
+        effects
+    }
+}
+
+/// Requests in order, where the sessions that wait take turns: a session with a thousand requests delays another by one.
+#[derive(Default)]
+struct FairQueue {
+    by_session: BTreeMap<Arc<str>, VecDeque<RequestId>>,
+    turns: VecDeque<Arc<str>>,
+    len: usize,
+}
+
+impl FairQueue {
+    fn len(&self) -> usize {
+        self.len
+    }
+
+    fn push(&mut self, session: &Arc<str>, id: RequestId) {
+        let own = self.by_session.entry(Arc::clone(session)).or_default();
+        if own.is_empty() {
+            self.turns.push_back(Arc::clone(session));
+        }
+        own.push_back(id);
+        self.len += 1;
+    }
+
+    fn pop(&mut self) -> Option<RequestId> {
+        let session = self.turns.pop_front()?;
+        let own = self.by_session.get_mut(&session)?;
+        let id = own.pop_front()?;
+        self.len -= 1;
+        if own.is_empty() {
+            self.by_session.remove(&session);
+        } else {
+            self.turns.push_back(session);
+        }
+        Some(id)
+    }
+
+    fn remove(&mut self, session: &Arc<str>, id: RequestId) {
+        let Some(own) = self.by_session.get_mut(session) else {
+            return;
+        };
+        let before = own.len();
+        own.retain(|other| *other != id);
+        self.len -= before - own.len();
+        if own.is_empty() {
+            self.by_session.remove(session);
+            self.turns.retain(|other| other != session);
+        }
+    }
+
+    fn take_all(&mut self) -> Vec<RequestId> {
+        std::iter::from_fn(|| self.pop()).collect()
+    }
+}

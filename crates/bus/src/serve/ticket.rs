@@ -1,0 +1,103 @@
+//! A request from the side of whoever asked: how it ended, and the way to cancel it.
+
+use std::fmt;
+use std::sync::Arc;
+
+use tokio::sync::oneshot;
+
+use super::Addressed;
+use super::scheduler::RequestId;
+use super::shared::Shared;
+
+/// Why a request was not taken in. Nothing was done.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RequestError {
+    /// No responder serves it.
+    #[error("nobody serves {topic} `{key}`")]
+    Nobody {
+        /// The topic.
+        topic: String,
+        /// The key.
+        key: String,
+    },
+    /// As many wait for its responder as may.
+    #[error("`{responder}` is busy: {waiting} requests wait for it already")]
+    Busy {
+        /// The responder's name.
+        responder: String,
+        /// How many wait.
+        waiting: usize,
+    },
+}
+
+/// How a request ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// Its responder said all that there is to say.
+    Settled,
+    /// A responder had it and is gone, or dropped it: whether it was done is not known.
+    Lost,
+    /// It was cancelled before anybody had it: nothing was done.
+    Cancelled,
+    /// Its responder left before it had it, and nobody else came who serves it: nothing was done.
+    Unserved,
+}
+
+/// The end of a request, for whoever handed it in. Dropping it cancels the request.
+pub struct Ticket<Q: Addressed> {
+    pub(super) shared: Arc<Shared<Q>>,
+    pub(super) id: RequestId,
+    pub(super) end: oneshot::Receiver<End>,
+}
+
+impl<Q: Addressed> Ticket<Q> {
+    /// Wants no answer any more: a request that waits ends as [`End::Cancelled`]; a responder that has it is told, and the end is what it
+    /// makes of that.
+    pub fn cancel(&self) {
+        self.canceller().cancel();
+    }
+
+    /// The same as a value of its own, for whoever waits for the end elsewhere.
+    pub fn canceller(&self) -> Canceller<Q> {
+        Canceller {
+            shared: Arc::clone(&self.shared),
+            id: self.id,
+        }
+    }
+
+    /// How the request ends. It takes as long as the responder does.
+    pub async fn ended(mut self) -> End {
+        (&mut self.end).await.unwrap_or(End::Lost)
+    }
+}
+
+impl<Q: Addressed> Drop for Ticket<Q> {
+    fn drop(&mut self) {
+        self.cancel();
+    }
+}
+
+impl<Q: Addressed> fmt::Debug for Ticket<Q> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Ticket({})", self.id.0)
+    }
+}
+
+/// Cancels one request.
+pub struct Canceller<Q: Addressed> {
+    shared: Arc<Shared<Q>>,
+    id: RequestId,
+}
+
+impl<Q: Addressed> Canceller<Q> {
+    /// See [`Ticket::cancel`].
+    pub fn cancel(&self) {
+        self.shared.cancel(self.id);
+    }
+}
+
+impl<Q: Addressed> fmt::Debug for Canceller<Q> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Canceller({})", self.id.0)
+    }
+}
