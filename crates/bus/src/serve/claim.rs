@@ -50,6 +50,7 @@ pub struct Claim<Q: Addressed> {
     pub(super) id: RequestId,
     pub(super) request: Arc<Q>,
     pub(super) cancel: CancellationToken,
+    pub(super) abandoned: CancellationToken,
     pub(super) settled: bool,
 }
 
@@ -67,6 +68,11 @@ impl<Q: Addressed> Claim<Q> {
     /// The same as a token that can be handed on.
     pub fn cancel_token(&self) -> &CancellationToken {
         &self.cancel
+    }
+
+    /// Completes when whoever asked is gone, or has waited long enough after a cancellation: what was begun is dropped where it stands.
+    pub fn abandoned(&self) -> WaitForCancellationFuture<'_> {
+        self.abandoned.cancelled()
     }
 
     /// All has been said that answers the request.

@@ -6,10 +6,10 @@ use std::sync::Arc;
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
-use super::claim::Requests;
+use super::claim::{Claim, Requests};
 use super::responder::{Grace, ResponderInfo, Serve};
 use super::scheduler::{Address, ResponderId};
-use super::shared::{Door, Pending, Shared};
+use super::shared::{Door, Pending, Shared, Way};
 use super::ticket::{RequestError, Ticket};
 
 /// What can be asked over a [`Dispatcher`].
@@ -64,27 +64,36 @@ impl<Q: Addressed> Dispatcher<Q> {
         }
     }
 
-    /// Attaches a responder. When this returns, it is the one that gets what it serves most specifically.
+    /// Attaches a responder that takes its requests one by one. When this returns, it is the one that gets what it serves most
+    /// specifically.
     pub fn serve(&self, serve: Serve) -> Requests<Q> {
         let (sender, claims) = mpsc::channel(serve.capacity);
-        let responder = self.shared.change(|state| {
-            let (id, effects) = state
-                .scheduler
-                .attach(serve.served.clone(), serve.capacity, serve.waiting);
-            state.responders.insert(
-                id,
-                Door {
-                    serve,
-                    claims: sender,
-                },
-            );
-            (id, effects)
-        });
+        let responder = self.attach(serve, Way::Channel(sender));
         Requests {
             shared: Arc::clone(&self.shared),
             responder,
             claims,
         }
+    }
+
+    /// Attaches a responder that is called with each request, on the thread of whoever asks or frees a place: it has to be quick, as by
+    /// starting a task. It is dropped when it is detached, or with the dispatcher.
+    pub fn serve_with(
+        &self,
+        serve: Serve,
+        handler: impl Fn(Claim<Q>) + Send + Sync + 'static,
+    ) -> ResponderId {
+        self.attach(serve, Way::Handler(Arc::new(handler)))
+    }
+
+    fn attach(&self, serve: Serve, way: Way<Q>) -> ResponderId {
+        self.shared.change(|state| {
+            let (id, effects) = state
+                .scheduler
+                .attach(serve.served.clone(), serve.capacity, serve.waiting);
+            state.responders.insert(id, Door { serve, way });
+            (id, effects)
+        })
     }
 
     /// Detaches a responder: nothing new reaches it, and what waits for it goes to others. Where nobody else serves that, it waits for ten
@@ -120,6 +129,7 @@ impl<Q: Addressed> Dispatcher<Q> {
                 Pending {
                     request,
                     cancel,
+                    abandoned: CancellationToken::new(),
                     end: Some(ended),
                 },
             );

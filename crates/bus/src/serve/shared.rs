@@ -36,12 +36,31 @@ pub(super) struct State<Q: Addressed> {
 pub(super) struct Door<Q: Addressed> {
     pub(super) serve: Serve,
     /// Has room for as many as the responder may have: what is on its way counts as given. `None` when it takes nothing new.
-    pub(super) claims: mpsc::Sender<Claim<Q>>,
+    pub(super) way: Way<Q>,
+}
+
+/// How a claim reaches a responder.
+pub(super) enum Way<Q: Addressed> {
+    /// It takes them one by one. The channel has room for as many as it may have: what is on its way counts as given.
+    Channel(mpsc::Sender<Claim<Q>>),
+    /// It is called with each.
+    Handler(Handler<Q>),
+}
+
+/// See [`Dispatcher::serve_with`](super::Dispatcher::serve_with).
+pub(super) type Handler<Q> = Arc<dyn Fn(Claim<Q>) + Send + Sync>;
+
+/// What is carried out when the state is free again, because it runs the code of others.
+enum Later<Q: Addressed> {
+    Call(Handler<Q>, Claim<Q>),
+    /// A claim that nobody takes reports back when it is dropped.
+    Drop(Claim<Q>),
 }
 
 pub(super) struct Pending<Q> {
     pub(super) request: Arc<Q>,
     pub(super) cancel: CancellationToken,
+    pub(super) abandoned: CancellationToken,
     pub(super) end: Option<oneshot::Sender<End>>,
 }
 
@@ -75,8 +94,8 @@ impl<Q: Addressed> State<Q> {
         self.ended.push(pending);
     }
 
-    /// Carries out one effect; `Some` is a claim that its responder is not there to take.
-    fn carry_out(&mut self, effect: Effect, shared: &Arc<Shared<Q>>) -> Option<Claim<Q>> {
+    /// Carries out one effect, but for what has to wait until the state is free.
+    fn carry_out(&mut self, effect: Effect, shared: &Arc<Shared<Q>>) -> Option<Later<Q>> {
         match effect {
             Effect::Lost(id) => self.end(id, End::Lost),
             Effect::Unserved(id) => self.end(id, End::Unserved),
@@ -87,15 +106,18 @@ impl<Q: Addressed> State<Q> {
                     id,
                     request: Arc::clone(&pending.request),
                     cancel: pending.cancel.clone(),
+                    abandoned: pending.abandoned.clone(),
                     settled: false,
                 };
-                return match self.responders.get(&responder) {
-                    Some(door) => door
-                        .claims
+                let Some(door) = self.responders.get(&responder) else {
+                    return Some(Later::Drop(claim));
+                };
+                return match &door.way {
+                    Way::Handler(handler) => Some(Later::Call(Arc::clone(handler), claim)),
+                    Way::Channel(claims) => claims
                         .try_send(claim)
                         .err()
-                        .map(mpsc::error::TrySendError::into_inner),
-                    None => Some(claim),
+                        .map(|full| Later::Drop(full.into_inner())),
                 };
             }
         }
@@ -129,14 +151,19 @@ impl<Q: Addressed> Shared<Q> {
     pub(super) fn change<T>(self: &Arc<Self>, change: impl FnOnce(&mut State<Q>) -> (T, Vec<Effect>)) -> T {
         let mut state = self.lock();
         let (value, effects) = change(&mut state);
-        // A claim that nobody takes reports back, so it is dropped when the state is free again.
-        let refused: Vec<Claim<Q>> = effects
+        let later: Vec<Later<Q>> = effects
             .into_iter()
             .filter_map(|effect| state.carry_out(effect, self))
             .collect();
         let ended = std::mem::take(&mut state.ended);
         drop(state);
-        drop((refused, ended));
+        drop(ended);
+        for later in later {
+            match later {
+                Later::Call(handler, claim) => handler(claim),
+                Later::Drop(claim) => drop(claim),
+            }
+        }
         value
     }
 
@@ -149,6 +176,19 @@ impl<Q: Addressed> Shared<Q> {
             state.end(id, if settled { End::Settled } else { End::Lost });
             ((), effects)
         });
+    }
+
+    /// Whoever asked is gone: what waits is taken out, and whoever has the request is told to drop it.
+    pub(super) fn abandon(self: &Arc<Self>, id: RequestId) {
+        self.cancel(id);
+        let abandoned = self
+            .lock()
+            .requests
+            .get(&id)
+            .map(|pending| pending.abandoned.clone());
+        if let Some(abandoned) = abandoned {
+            abandoned.cancel();
+        }
     }
 
     pub(super) fn cancel(self: &Arc<Self>, id: RequestId) {
@@ -169,10 +209,10 @@ impl<Q: Addressed> Shared<Q> {
     pub(super) fn leave(self: &Arc<Self>, responder: ResponderId) {
         let now = self.now();
         self.change(|state| {
-            // The receiver ends after what is on its way.
-            let known = state.responders.remove(&responder).is_some();
-            let effects = known.then(|| state.scheduler.leave(responder, now));
-            ((), effects.unwrap_or_default())
+            // A receiver ends after what is on its way.
+            let door = state.responders.remove(&responder);
+            let effects = door.is_some().then(|| state.scheduler.leave(responder, now));
+            (door, effects.unwrap_or_default())
         });
         self.expire_later();
     }
@@ -180,8 +220,8 @@ impl<Q: Addressed> Shared<Q> {
     pub(super) fn detach(self: &Arc<Self>, responder: ResponderId) {
         let now = self.now();
         self.change(|state| {
-            state.responders.remove(&responder);
-            ((), state.scheduler.detach(responder, now))
+            let door = state.responders.remove(&responder);
+            (door, state.scheduler.detach(responder, now))
         });
         self.expire_later();
     }

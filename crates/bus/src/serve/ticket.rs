@@ -43,7 +43,8 @@ pub enum End {
     Unserved,
 }
 
-/// The end of a request, for whoever handed it in. Dropping it cancels the request.
+/// The end of a request, for whoever handed it in. Dropping it abandons the request: one that waits is
+/// taken out, and a responder that has it is told by [`Claim::abandoned`](super::Claim::abandoned).
 pub struct Ticket<Q: Addressed> {
     pub(super) shared: Arc<Shared<Q>>,
     pub(super) id: RequestId,
@@ -73,7 +74,7 @@ impl<Q: Addressed> Ticket<Q> {
 
 impl<Q: Addressed> Drop for Ticket<Q> {
     fn drop(&mut self) {
-        self.cancel();
+        self.shared.abandon(self.id);
     }
 }
 
