@@ -5,15 +5,14 @@
 #[path = "invariants/held_log.rs"]
 mod held_log;
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use agentx_bus::{Filter, Queue};
 use agentx_node_runtime::scripted::ScriptedEnvironment;
 use agentx_node_runtime::{NodeParts, NodeRuntime};
 use agentx_runtime::{
-    AgentEventBus, Delivery, DriverParts, Effector, ModelInfo, OpenRequest, Runtime as _, Session,
-    SessionIds, SessionLog, SessionQuery, Subscription, SystemBus, UserInput, View, open_session,
+    Actions, Delivery, DriverParts, Effector, ModelInfo, OpenRequest, Runtime as _, Session, SessionIds,
+    SessionLog, SessionQuery, Subscription, UserInput, View, open_session,
 };
 use agentx_sqlite_log::SqliteLog;
 use agentx_testing::{Answer, Gate, MemoryLog, ScriptedModel, SimulatedClock, fixture};
@@ -31,20 +30,11 @@ struct World {
 impl World {
     fn new(log: Arc<dyn SessionLog>, answers: impl IntoIterator<Item = Answer>) -> Self {
         let model = ScriptedModel::new(answers);
-        let effectors: [(ActionKind, Arc<dyn Effector>); 1] =
-            [(ActionKind::CallModel, Arc::new(model.clone()))];
+        let actions = Actions::new().with(ActionKind::CallModel, Arc::new(model.clone()));
         let parts = DriverParts {
-            log,
-            effectors: Arc::new(BTreeMap::from(effectors)),
-            clock: Arc::new(SimulatedClock::default()),
-            bus: SystemBus::new(),
-            agents: AgentEventBus::new(),
             tools: fixture::tools(),
-            guard: None,
-            approval: None,
-            server_rules: None,
             program: "test".into(),
-            serves: false,
+            ..DriverParts::new(log, actions, Arc::new(SimulatedClock::default()))
         };
         Self { model, parts }
     }

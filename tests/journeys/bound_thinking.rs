@@ -71,7 +71,10 @@ fn an_interrupt_and_a_kill_in_the_middle_of_thinking_leave_a_session_that_goes_o
     a_round(&model, 4);
     ask(&world, Some(&session), "and now?");
     let sent = sent_last(&model);
-    assert_eq!(sent[2..], ["first 2", "second 2", "first 3", "second 3", "first 4"]);
+    assert_eq!(
+        sent[2..],
+        ["first 2", "second 2", "first 3", "second 3", "first 4"]
+    );
 }
 
 #[test]
@@ -110,7 +113,14 @@ fn a_summary_its_undo_a_rewind_and_other_tools_send_no_thinking_that_does_not_fi
     chat.says("/compact undo takes it back", 1);
     chat.types("after it");
     chat.says("answer 5", 1);
-    assert!(model.requests().last().unwrap().to_string().contains("A summary."));
+    assert!(
+        model
+            .requests()
+            .last()
+            .unwrap()
+            .to_string()
+            .contains("A summary.")
+    );
     chat.types("/compact undo");
     chat.says("are back as they were", 1);
     a_round(&model, 6);
@@ -119,11 +129,16 @@ fn a_summary_its_undo_a_rewind_and_other_tools_send_no_thinking_that_does_not_fi
     chat.types_no_more();
     chat.end().exits(0);
 
-    let rewound = world.run(&["rewind", &session, "--to", "3", "--conversation", "--yes"]).exits(0);
+    let rewound = world
+        .run(&["rewind", &session, "--to", "3", "--conversation", "--yes"])
+        .exits(0);
     let copy = rewound.out.trim().to_owned();
     a_round(&model, 7);
     ask(&world, Some(&copy), "from here");
-    assert_eq!(sent_last(&model), ["first 1", "second 1", "first 2", "second 2", "first 7"]);
+    assert_eq!(
+        sent_last(&model),
+        ["first 1", "second 1", "first 2", "second 2", "first 7"]
+    );
 
     world.config("condense: {keep: 1}\ntools: {disabled: [grep]}\n");
     a_round(&model, 8);

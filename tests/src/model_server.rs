@@ -182,11 +182,7 @@ fn reply(out: &mut TcpStream, reader: &mut BufReader<TcpStream>, reply: Reply) -
     match reply {
         Reply::Answer(answer) => write_answer(out, &answer).map(|()| true),
         Reply::Signed(_) => panic!("a server that checks nothing signs nothing"),
-        Reply::Events {
-            events,
-            pace,
-            stalls,
-        } => {
+        Reply::Events { events, pace, stalls } => {
             out.write_all(STREAM)?;
             for text in &events {
                 std::thread::sleep(pace);

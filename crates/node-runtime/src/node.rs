@@ -1,14 +1,13 @@
 //! The runtime that acts: it owns the log, the environments and the sessions that this process writes.
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use agentx_llm::WireOptions;
 use agentx_runtime::{
-    AgentEventBus, Agents, Clock, Condenser, ContextView, DriverParts, Effector, LogError, ModelInfo, NewLog,
-    NoAgents, OpenRequest, Places, RuntimeError, Session, SessionIds, SessionInfo, SessionLog, SessionQuery,
-    SystemBus, open_session,
+    Actions, AgentEventBus, Agents, Clock, Condenser, ContextView, DriverParts, Effector, LogError,
+    ModelInfo, NewLog, NoAgents, OpenRequest, Places, RuntimeError, Session, SessionIds, SessionInfo,
+    SessionLog, SessionQuery, SystemBus, open_session,
 };
 use agentx_tools::Toolbox;
 use agentx_types::{
@@ -63,33 +62,24 @@ pub struct NodeRuntime {
     pub(crate) tools: Toolbox,
     pub(crate) agents: Arc<dyn Agents>,
     data_dir: PathBuf,
-    places: Places,
 }
 
 impl NodeRuntime {
     /// A runtime of these parts. Must be called inside a tokio runtime before the first session is opened.
     pub fn new(parts: NodeParts) -> Self {
-        let mut effectors: BTreeMap<ActionKind, Arc<dyn Effector>> = BTreeMap::new();
         let models = parts.model_effector();
-        effectors.insert(ActionKind::CallModel, models.clone());
-        effectors.insert(ActionKind::Condense, Arc::new(Condenser::new(models)));
         let bus = SystemBus::new();
-        let places = Places::default();
         let tools = ToolEffector::new(parts.tools.clone(), parts.log.clone()).hearing(bus.clone());
-        let tools = tools.with_places(places.clone());
-        effectors.insert(ActionKind::CallTool, Arc::new(tools));
+        let actions = Actions::new()
+            .with(ActionKind::CallModel, models.clone())
+            .with(ActionKind::Condense, Arc::new(Condenser::new(models)))
+            .with(ActionKind::CallTool, Arc::new(tools));
         let driver = DriverParts {
-            log: parts.log,
-            effectors: Arc::new(effectors),
-            clock: parts.clock,
             bus,
-            agents: AgentEventBus::new(),
             tools: parts.tools.specs(),
             guard: parts.guard,
-            server_rules: None,
-            approval: None,
             program: parts.program,
-            serves: false,
+            ..DriverParts::new(parts.log, actions, parts.clock)
         };
         Self {
             driver,
@@ -99,7 +89,6 @@ impl NodeRuntime {
             tools: parts.tools,
             agents: Arc::new(NoAgents),
             data_dir: parts.data_dir,
-            places,
         }
     }
 
@@ -113,7 +102,6 @@ impl NodeRuntime {
             tools: self.tools.clone(),
             agents: self.agents.clone(),
             data_dir: self.data_dir.clone(),
-            places: self.places.clone(),
         }
     }
 
@@ -134,17 +122,13 @@ impl NodeRuntime {
 
     /// How many tool calls run at once.
     pub fn places(&self) -> &Places {
-        &self.places
+        &self.driver.places
     }
 
     /// The same runtime, whose sessions take these places for their tool calls.
     #[must_use]
     pub fn with_places(mut self, places: Places) -> Self {
-        let tools = ToolEffector::new(self.tools.clone(), self.driver.log.clone());
-        let tools = tools.hearing(self.driver.bus.clone()).with_places(places.clone());
-        let effectors = Arc::make_mut(&mut self.driver.effectors);
-        effectors.insert(ActionKind::CallTool, Arc::new(tools));
-        self.places = places;
+        self.driver.places = places;
         self
     }
 

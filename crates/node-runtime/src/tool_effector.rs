@@ -54,9 +54,10 @@ impl ToolEffector {
             return self.tools.unknown(&call.name);
         };
         let cancel = context.cancel.clone();
+        let places = context.places.clone();
         let place = tokio::select! {
             biased;
-            place = self.places.take(&*tool) => place,
+            place = places.take(&*tool) => place,
             () = cancel.cancelled() => {
                 return ToolOutcome::failed(ToolStatus::Interrupted, "Stopped before it began.");
             }
@@ -83,7 +84,7 @@ impl ToolEffector {
             session_id,
             cancel,
             values: RequestValues::default(),
-            places: self.places.clone(),
+            places: events.places().unwrap_or(&self.places).clone(),
         }
     }
 }

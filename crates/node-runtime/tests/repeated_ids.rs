@@ -14,8 +14,8 @@ use std::time::Duration;
 use agentx_llm::{Catalog, WireOptions};
 use agentx_node_runtime::model::{Endpoint, ModelEffector, ModelParts};
 use agentx_runtime::{
-    AgentEventBus, ApprovalInput, BoxFuture, Delivery, DriverParts, Effector, EventSink, OpenRequest,
-    Session, SessionIds, SystemBus, UserInput, View, open_session,
+    Actions, ApprovalInput, BoxFuture, Delivery, DriverParts, Effector, EventSink, OpenRequest, Session,
+    SessionIds, UserInput, View, open_session,
 };
 use agentx_testing::{MemoryLog, Reply, SimulatedClock, TestServer, fixture, wire};
 use agentx_types::*;
@@ -77,22 +77,17 @@ fn parts(url: &str, log: &MemoryLog) -> DriverParts {
         Arc::new(log.clone()),
     );
     model.retry.base = Duration::from_millis(1);
-    let effectors: [(ActionKind, Arc<dyn Effector>); 2] = [
-        (ActionKind::CallModel, Arc::new(ModelEffector::new(model))),
-        (ActionKind::CallTool, Arc::new(Echo)),
-    ];
+    let actions = Actions::new()
+        .with(ActionKind::CallModel, Arc::new(ModelEffector::new(model)))
+        .with(ActionKind::CallTool, Arc::new(Echo));
     DriverParts {
-        log: Arc::new(log.clone()),
-        effectors: Arc::new(BTreeMap::from(effectors)),
-        clock: Arc::new(SimulatedClock::default()),
-        bus: SystemBus::new(),
-        agents: AgentEventBus::new(),
         tools: fixture::tools(),
-        guard: None,
-        approval: None,
-        server_rules: None,
         program: "test".into(),
-        serves: false,
+        ..DriverParts::new(
+            Arc::new(log.clone()),
+            actions,
+            Arc::new(SimulatedClock::default()),
+        )
     }
 }
 

@@ -11,6 +11,7 @@ use agentx_types::{
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
+use crate::Places;
 use crate::inner::{ConfigNow, Decisions};
 
 /// A future that can be sent and stored.
@@ -88,6 +89,7 @@ pub struct EventSink {
     cause: Option<ActionId>,
     decisions: Decisions,
     config_now: ConfigNow,
+    places: Option<Places>,
 }
 
 impl EventSink {
@@ -102,6 +104,7 @@ impl EventSink {
             cause: Some(action.action_id.clone()),
             decisions: Decisions::default(),
             config_now: ConfigNow::default(),
+            places: None,
         }
     }
 
@@ -117,6 +120,18 @@ impl EventSink {
     pub(crate) fn with_config(mut self, config_now: ConfigNow) -> Self {
         self.config_now = config_now;
         self
+    }
+
+    /// The same sink of an action that takes these places while it runs.
+    #[must_use]
+    pub(crate) fn taking(mut self, places: Places) -> Self {
+        self.places = Some(places);
+        self
+    }
+
+    /// The places that the action takes while it runs; `None` outside of a session.
+    pub fn places(&self) -> Option<&Places> {
+        self.places.as_ref()
     }
 
     /// The configuration that the action's agent has now; `None` outside of a session.

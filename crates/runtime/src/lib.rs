@@ -3,6 +3,7 @@
 //! The traits ([`Environment`], [`Effector`], [`Tool`], [`SessionLog`], [`Runtime`]) and the one fold by which live, resume,
 //! replay, mirror and fork are the same thing.
 
+mod actions;
 mod api;
 mod blob_store;
 mod blobs;
@@ -37,6 +38,7 @@ pub mod transcript;
 mod trial;
 mod values;
 
+pub use actions::{ActionRequest, Actions};
 pub use agentx_agent::approval::{Judgement, Verdict, describe, judge};
 pub use agentx_agent::linked::LineNames;
 pub use agentx_agent::places::PlaceRules;

@@ -1,13 +1,11 @@
 //! That nobody is asked holds for the program that was told so, and a mode that becomes stricter reaches every agent below.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use agentx_agent::delegation_tools;
 use agentx_runtime::{
-    AgentEventBus, Delivery, DriverParts, Effector, OpenRequest, Session, SessionIds, SystemBus, UserInput,
-    View, open_session,
+    Actions, Delivery, DriverParts, Effector, OpenRequest, Session, SessionIds, UserInput, View, open_session,
 };
 use agentx_testing::{Answer, MemoryLog, ScriptedModel, SimulatedClock, fixture};
 use agentx_types::ApprovalMode::{Ask, Auto, Deny};
@@ -19,18 +17,16 @@ use serde_json::json;
 
 fn parts(log: &MemoryLog, approval: Option<ApprovalMode>, answers: Vec<Answer>) -> DriverParts {
     let model: Arc<dyn Effector> = Arc::new(ScriptedModel::new(answers));
+    let actions = Actions::new().with(ActionKind::CallModel, model);
     DriverParts {
-        log: Arc::new(log.clone()),
-        effectors: Arc::new(BTreeMap::from([(ActionKind::CallModel, model)])),
-        clock: Arc::new(SimulatedClock::default()),
-        bus: SystemBus::new(),
-        agents: AgentEventBus::new(),
         tools: fixture::tools(),
-        guard: None,
-        server_rules: None,
         approval,
         program: "test".into(),
-        serves: false,
+        ..DriverParts::new(
+            Arc::new(log.clone()),
+            actions,
+            Arc::new(SimulatedClock::default()),
+        )
     }
 }
 

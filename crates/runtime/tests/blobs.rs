@@ -1,29 +1,25 @@
 //! Whose a blob is: an id is only a hash, so writing one down does not make it one's own.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use agentx_runtime::{
-    AgentEventBus, BlobStore as _, DriverParts, LogError, OpenRequest, RuntimeError, Session, SessionBlobs,
-    SessionIds, SystemBus, UserInput, has_blob, open_session,
+    Actions, BlobStore as _, DriverParts, LogError, OpenRequest, RuntimeError, Session, SessionBlobs,
+    SessionIds, UserInput, has_blob, open_session,
 };
 use agentx_testing::{MemoryLog, SimulatedClock, fixture};
 use agentx_types::{BlobId, ContentPart, EnvironmentEvent, MediaPart, MediaSource, OwnerId, SessionId};
 
 async fn session(log: &MemoryLog, id: &str) -> Arc<dyn Session> {
+    let actions = Actions::new();
     let parts = DriverParts {
-        log: Arc::new(log.clone()),
-        effectors: Arc::new(BTreeMap::new()),
-        clock: Arc::new(SimulatedClock::default()),
-        bus: SystemBus::new(),
-        agents: AgentEventBus::new(),
         tools: fixture::tools(),
-        guard: None,
-        server_rules: None,
-        approval: None,
         program: "test".into(),
-        serves: false,
+        ..DriverParts::new(
+            Arc::new(log.clone()),
+            actions,
+            Arc::new(SimulatedClock::default()),
+        )
     };
     let ids = SessionIds {
         session_id: SessionId::new(id),

@@ -3,13 +3,12 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use std::cell::Cell;
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use agentx_agent::delegation_tools;
 use agentx_runtime::{
-    AgentEventBus, ApprovalInput, Delivery, Derived, DriverParts, Effector, OpenRequest, Session,
-    SessionFold, SessionIds, SystemBus, UserInput, View, open_session,
+    Actions, ApprovalInput, Delivery, Derived, DriverParts, Effector, OpenRequest, Session, SessionFold,
+    SessionIds, UserInput, View, open_session,
 };
 use agentx_testing::{Answer, Gate, MemoryLog, ScriptedModel, SimulatedClock, fixture};
 use agentx_types::{
@@ -34,18 +33,15 @@ impl World {
     fn on(log: MemoryLog, answers: impl IntoIterator<Item = Answer>) -> Self {
         let model = ScriptedModel::new(answers);
         let effector: Arc<dyn Effector> = Arc::new(model.clone());
+        let actions = Actions::new().with(ActionKind::CallModel, effector);
         let parts = DriverParts {
-            log: Arc::new(log.clone()),
-            effectors: Arc::new(BTreeMap::from([(ActionKind::CallModel, effector)])),
-            clock: Arc::new(SimulatedClock::default()),
-            bus: SystemBus::new(),
-            agents: AgentEventBus::new(),
             tools: fixture::tools(),
-            guard: None,
-            server_rules: None,
-            approval: None,
             program: "test".into(),
-            serves: false,
+            ..DriverParts::new(
+                Arc::new(log.clone()),
+                actions,
+                Arc::new(SimulatedClock::default()),
+            )
         };
         Self { log, model, parts }
     }

@@ -2,12 +2,11 @@
 //! came of it. Whatever happens to the model, the run goes on.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use agentx_runtime::{
-    AgentEventBus, BoxFuture, Condenser, ContextWish, Delivery, DriverParts, Effector, EventSink,
-    OpenRequest, Overheard, RuntimeError, Session, SessionIds, SystemBus, UserInput, View, open_session,
+    Actions, BoxFuture, Condenser, ContextWish, Delivery, DriverParts, Effector, EventSink, OpenRequest,
+    Overheard, RuntimeError, Session, SessionIds, UserInput, View, open_session,
 };
 use agentx_testing::{Answer, Gate, MemoryLog, ScriptedModel, SimulatedClock, fixture};
 use agentx_types::{
@@ -27,24 +26,17 @@ impl World {
         let log = MemoryLog::new();
         let model = ScriptedModel::new(answers);
         let models: Arc<dyn Effector> = Arc::new(model.clone());
+        let actions = Actions::new()
+            .with(ActionKind::CallModel, models.clone())
+            .with(ActionKind::Condense, Arc::new(Condenser::new(models)));
         let parts = DriverParts {
-            log: Arc::new(log.clone()),
-            effectors: Arc::new(BTreeMap::from([
-                (ActionKind::CallModel, models.clone()),
-                (
-                    ActionKind::Condense,
-                    Arc::new(Condenser::new(models)) as Arc<dyn Effector>,
-                ),
-            ])),
-            clock: Arc::new(SimulatedClock::default()),
-            bus: SystemBus::new(),
-            agents: AgentEventBus::new(),
             tools: fixture::tools(),
-            guard: None,
-            server_rules: None,
-            approval: None,
             program: "test".into(),
-            serves: false,
+            ..DriverParts::new(
+                Arc::new(log.clone()),
+                actions,
+                Arc::new(SimulatedClock::default()),
+            )
         };
         let ids = SessionIds {
             session_id: SessionId::new("ses_1"),

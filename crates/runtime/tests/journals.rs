@@ -2,12 +2,11 @@
 //! it is.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use agentx_runtime::{
-    AgentEventBus, BoxFuture, Delivery, DriverParts, Effector, EventSink, Journal, OpenRequest, RuntimeError,
-    Session, SessionIds, SystemBus, UserInput, View, open_session,
+    Actions, BoxFuture, Delivery, DriverParts, Effector, EventSink, Journal, OpenRequest, RuntimeError,
+    Session, SessionIds, UserInput, View, open_session,
 };
 use agentx_testing::{Answer, MemoryLog, ScriptedModel, SimulatedClock, fixture};
 use agentx_types::{
@@ -70,22 +69,17 @@ fn flow() -> ToolSpec {
 }
 
 fn parts(log: &MemoryLog, tools: Vec<ToolSpec>, answers: impl IntoIterator<Item = Answer>) -> DriverParts {
-    let effectors: [(ActionKind, Arc<dyn Effector>); 2] = [
-        (ActionKind::CallModel, Arc::new(ScriptedModel::new(answers))),
-        (ActionKind::CallTool, Arc::new(Flow)),
-    ];
+    let actions = Actions::new()
+        .with(ActionKind::CallModel, Arc::new(ScriptedModel::new(answers)))
+        .with(ActionKind::CallTool, Arc::new(Flow));
     DriverParts {
-        log: Arc::new(log.clone()),
-        effectors: Arc::new(BTreeMap::from(effectors)),
-        clock: Arc::new(SimulatedClock::default()),
-        bus: SystemBus::new(),
-        agents: AgentEventBus::new(),
         tools: tools.into(),
-        guard: None,
-        server_rules: None,
-        approval: None,
         program: "test".into(),
-        serves: false,
+        ..DriverParts::new(
+            Arc::new(log.clone()),
+            actions,
+            Arc::new(SimulatedClock::default()),
+        )
     }
 }
 

@@ -1,5 +1,6 @@
 //! The tests of this crate as one binary, because each one links the whole of what it uses.
 
+mod acting;
 mod asking_again;
 mod blobs;
 mod children;

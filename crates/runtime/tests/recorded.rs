@@ -9,9 +9,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use agentx_runtime::{
-    AgentEventBus, BoxFuture, Delivery, Derived, DerivedDigest, DriverParts, Effector, EventSink,
-    OpenRequest, Session, SessionExport, SessionFold, SessionIds, SystemBus, UserInput, View, import,
-    open_session,
+    Actions, BoxFuture, Delivery, Derived, DerivedDigest, DriverParts, Effector, EventSink, OpenRequest,
+    Session, SessionExport, SessionFold, SessionIds, UserInput, View, import, open_session,
 };
 use agentx_testing::{Answer, MemoryLog, ScriptedModel, SimulatedClock, fixture};
 use agentx_types::{
@@ -142,22 +141,17 @@ impl Effector for Done {
 /// Opens a session in a log that has it, with a model that answers whatever it is asked.
 async fn resumed(log: &MemoryLog, id: &SessionId) -> Arc<dyn Session> {
     let model = ScriptedModel::new((0..20).map(|_| Answer::text("Going on.")));
-    let effectors: [(ActionKind, Arc<dyn Effector>); 2] = [
-        (ActionKind::CallModel, Arc::new(model)),
-        (ActionKind::CallTool, Arc::new(Done)),
-    ];
+    let actions = Actions::new()
+        .with(ActionKind::CallModel, Arc::new(model))
+        .with(ActionKind::CallTool, Arc::new(Done));
     let parts = DriverParts {
-        log: Arc::new(log.clone()),
-        effectors: Arc::new(BTreeMap::from(effectors)),
-        clock: Arc::new(SimulatedClock::default()),
-        bus: SystemBus::new(),
-        agents: AgentEventBus::new(),
         tools: fixture::tools(),
-        guard: None,
-        server_rules: None,
-        approval: None,
         program: "test".into(),
-        serves: false,
+        ..DriverParts::new(
+            Arc::new(log.clone()),
+            actions,
+            Arc::new(SimulatedClock::default()),
+        )
     };
     let ids = SessionIds {
         session_id: id.clone(),

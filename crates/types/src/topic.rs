@@ -5,7 +5,8 @@ use crate::{ActionKind, EnvironmentEvent, RuntimeEvent};
 /// The topic of an action that is about to be performed.
 pub fn of_action(kind: ActionKind) -> &'static str {
     match kind {
-        ActionKind::CallModel | ActionKind::Condense => "llm.requests",
+        ActionKind::CallModel => "llm.requests",
+        ActionKind::Condense => "context.condense",
         ActionKind::CallTool | ActionKind::AnswerCall => "tools.requests",
         ActionKind::StartTimer => "timers.requests",
         ActionKind::Cancel => "actions.cancel",

@@ -87,6 +87,10 @@ impl<Q: Addressed> State<Q> {
             return;
         };
         pending.cancel.cancel();
+        if end == End::Lost {
+            // Nothing that is said of it counts any more.
+            pending.abandoned.cancel();
+        }
         if let Some(told) = pending.end.take() {
             // Whoever does not wait for the end any more misses nothing.
             let _ = told.send(end);

@@ -14,7 +14,7 @@ use std::time::Duration;
 use agentx_agent_files::definition::{LuauTool, ToolBody, ToolDefinition};
 use agentx_flows::{FlowParts, Flows, Known};
 use agentx_runtime::{
-    AgentEventBus, Batch, BoxFuture, Delivery, DriverParts, Effector, EventSink, Journal, Listener, NewLog,
+    Actions, Batch, BoxFuture, Delivery, DriverParts, Effector, EventSink, Journal, Listener, NewLog,
     OpenRequest, Places, Session, SessionBlobs, SessionIds, SessionLog, SystemBus, Tool, ToolContext,
     ToolOutcome, ToolOutputSink, UserInput, View, open_session,
 };
@@ -235,21 +235,17 @@ impl Place {
             places: Places::new(2),
         });
         let calls: Arc<dyn Effector> = tools.clone();
+        let actions = Actions::new()
+            .with(ActionKind::CallModel, effector)
+            .with(ActionKind::CallTool, calls);
         let parts = DriverParts {
-            log: Arc::new(log.clone()),
-            effectors: Arc::new(BTreeMap::from([
-                (ActionKind::CallModel, effector),
-                (ActionKind::CallTool, calls),
-            ])),
-            clock: Arc::new(SimulatedClock::default()),
             bus,
-            agents: AgentEventBus::new(),
-            tools: Arc::from([]),
-            guard: None,
-            server_rules: None,
-            approval: None,
             program: "test".into(),
-            serves: false,
+            ..DriverParts::new(
+                Arc::new(log.clone()),
+                actions,
+                Arc::new(SimulatedClock::default()),
+            )
         };
         Self {
             log,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use agentx_types::{
     Action, ActionBody, ActionStarted, Draft, EnvironmentEvent, ErrorOccurred, Interrupted, MessageId,
-    Report, Source, ToolResult, ToolStatus,
+    Report, Source, ToolResult, ToolStatus, Vocabulary as _,
 };
 
 use super::children;
@@ -20,6 +20,8 @@ use tokio::time::Instant;
 pub(super) struct Item {
     draft: Draft<EnvironmentEvent>,
     waits: Option<Waits>,
+    /// Whether a responder says it, about an action that it has.
+    of_responder: bool,
     /// Whether what belongs to it was waited for already.
     gathered: bool,
 }
@@ -51,6 +53,7 @@ impl Item {
         Self {
             draft,
             waits: None,
+            of_responder: false,
             gathered: false,
         }
     }
@@ -65,7 +68,11 @@ impl Item {
 
     /// What an effector said at once; it is told when the last of it is on record.
     pub(super) fn all(said: Said) -> Vec<Self> {
-        let mut items: Vec<Self> = said.drafts.into_iter().map(Self::fact).collect();
+        let of_responder = |draft| Self {
+            of_responder: true,
+            ..Self::fact(draft)
+        };
+        let mut items: Vec<Self> = said.drafts.into_iter().map(of_responder).collect();
         if let Some(last) = items.last_mut() {
             last.waits = said.committed.map(Waits::Effector);
             last.gathered = said.gathered;
@@ -133,8 +140,22 @@ impl Driver {
             .flatten()
     }
 
-    /// Whether an effector may not say this, and is told why: that it makes an agent where there is no room for one.
+    /// Whether a responder may not say this, and is told why: the action is over, or it makes an agent where there is no room for one.
     fn refuses(&self, item: &mut Item) -> bool {
+        if item.of_responder
+            && item
+                .draft
+                .cause
+                .as_ref()
+                .is_some_and(|action| self.effects.is_lost(action))
+        {
+            tracing::warn!(session = %self.writer.session_id, event = item.draft.event.tag(), "a fact came of an action that is over");
+            if let Some(Waits::Effector(taken)) = item.waits.take() {
+                // Who does not wait any more misses nothing.
+                let _ = taken.send(Err("the action is over".to_owned()));
+            }
+            return true;
+        }
         let EnvironmentEvent::AgentSpawned(spawned) = &item.draft.event else {
             return false;
         };
@@ -233,8 +254,7 @@ impl Driver {
             self.perform(action).await;
         }
         if retry {
-            let effectors = self.parts.effectors.values();
-            effectors.for_each(|effector| effector.retry_now(&self.writer.session_id));
+            self.parts.actions.retry_now(&self.writer.session_id);
         }
         for (waits, seq) in waiting {
             waits.tell(Ok(seq));
@@ -266,6 +286,7 @@ impl Driver {
         let _ = self.parts.bus.publish_all(events).await;
     }
 
+    /// Hands an action in on its topic. One that nobody serves has failed: its outcome comes in like any other fact.
     async fn perform(&mut self, action: Action) {
         let action = Arc::new(action);
         if self.parts.bus.subscriptions() > 0 {

@@ -1,20 +1,20 @@
-//! What a session has under way: one task for each action, cancellable, and never silently gone.
+//! What a session has under way: one request for each action, cancellable, and never silently gone.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
+use agentx_bus::{self as bus, Canceller, RequestError};
 use agentx_types::{
     Action, ActionBody, ActionId, CondensingFailed, ContentPart, DecideInnerCall, Draft, EnvironmentEvent,
-    ErrorOccurred, SessionId, Source, TimerFired, ToolResult, ToolStatus,
+    ErrorOccurred, SessionId, Source, StopReason, StreamEnd, ToolResult, ToolStatus,
 };
 use tokio::sync::mpsc;
-use tokio::task::{Id, JoinSet};
-use tokio_util::sync::CancellationToken;
+use tokio::task::JoinSet;
 
 use super::DriverParts;
 use crate::inner::{ConfigNow, Decisions};
-use crate::{EventSink, Said, SessionFold};
+use crate::{ActionRequest, EventSink, Said, SessionFold};
 
 /// How long tasks that were cancelled may take to end when the session does.
 const ABANDON_GRACE: Duration = Duration::from_secs(2);
@@ -22,65 +22,73 @@ const ABANDON_GRACE: Duration = Duration::from_secs(2);
 pub(super) struct Effects {
     session_id: SessionId,
     queue: mpsc::Sender<Said>,
-    tasks: JoinSet<()>,
-    by_task: HashMap<Id, ActionId>,
+    /// One for each request: waits for its end.
+    ends: JoinSet<(ActionId, End)>,
     running: BTreeMap<ActionId, Running>,
+    /// Actions whose responder is gone: nothing that it says of them later is taken in.
+    lost: BTreeSet<ActionId>,
 }
 
 struct Running {
     action: Arc<Action>,
-    cancel: CancellationToken,
+    /// `None` where nobody took the request.
+    request: Option<Canceller<ActionRequest>>,
     decisions: Decisions,
     config_now: ConfigNow,
 }
 
+/// How an action ended, as far as its responder did not say.
+#[derive(Debug)]
+pub(super) enum End {
+    /// Its request was taken by a responder, or waited for one.
+    Request(bus::End),
+    /// Nobody took it, for this reason: nothing was done.
+    Refused(RequestError),
+}
+
 impl Effects {
-    /// Nothing is under way yet; what effectors say goes into `queue`.
+    /// Nothing is under way yet; what responders say goes into `queue`.
     pub(super) fn new(session_id: SessionId, queue: mpsc::Sender<Said>) -> Self {
         Self {
             session_id,
             queue,
-            tasks: JoinSet::new(),
-            by_task: HashMap::new(),
+            ends: JoinSet::new(),
             running: BTreeMap::new(),
+            lost: BTreeSet::new(),
         }
     }
 
-    /// Performs an action.
+    /// Hands an action in.
     pub(super) fn start(&mut self, parts: &DriverParts, action: Arc<Action>) {
-        let cancel = CancellationToken::new();
         let (decisions, config_now) = (Decisions::default(), ConfigNow::default());
         let sink = EventSink::for_action(self.queue.clone(), &action)
             .in_session(self.session_id.clone())
+            .taking(parts.places.clone())
             .deciding_by(decisions.clone())
             .with_config(config_now.clone());
-        let task = match (&action.body, parts.effectors.get(&action.body.kind())) {
-            (ActionBody::StartTimer(timer), _) => {
-                let fired = TimerFired { timer: timer.timer };
-                let after = Duration::from_millis(timer.after_ms);
-                let cancel = cancel.clone();
-                self.tasks.spawn(async move {
-                    tokio::select! {
-                        () = tokio::time::sleep(after) => drop(sink.emit(fired).await),
-                        () = cancel.cancelled() => {}
-                    }
-                })
+        let id = action.action_id.clone();
+        let request = ActionRequest::new(self.session_id.clone(), action.clone(), sink);
+        let request = match parts.actions.request(request) {
+            Ok(ticket) => {
+                let canceller = ticket.canceller();
+                let id = id.clone();
+                self.ends
+                    .spawn(async move { (id, End::Request(ticket.ended().await)) });
+                Some(canceller)
             }
-            (_, Some(effector)) => self
-                .tasks
-                .spawn(effector.perform(action.clone(), sink, cancel.clone())),
-            (_, None) => self.tasks.spawn(async {}),
+            Err(error) => {
+                let id = id.clone();
+                self.ends.spawn(async move { (id, End::Refused(error)) });
+                None
+            }
         };
-        self.by_task.insert(task.id(), action.action_id.clone());
-        self.running.insert(
-            action.action_id.clone(),
-            Running {
-                action,
-                cancel,
-                decisions,
-                config_now,
-            },
-        );
+        let running = Running {
+            action,
+            request,
+            decisions,
+            config_now,
+        };
+        self.running.insert(id, running);
     }
 
     /// Tells a tool that runs what was decided about a call that it wants to make.
@@ -104,72 +112,84 @@ impl Effects {
 
     /// Asks an action to stop.
     pub(super) fn cancel(&self, id: &ActionId) {
-        if let Some(running) = self.running.get(id) {
-            running.cancel.cancel();
+        if let Some(request) = self.running.get(id).and_then(|running| running.request.as_ref()) {
+            request.cancel();
         }
     }
 
-    /// The next action whose task has ended, also by a panic. Waits for ever while nothing is under way.
-    pub(super) async fn ended(&mut self) -> Option<ActionId> {
-        let id = match self.tasks.join_next_with_id().await {
-            Some(Ok((id, ()))) => id,
-            Some(Err(error)) => {
-                tracing::error!(%error, "an effector did not end well");
-                error.id()
+    /// The next action that has ended. Waits for ever while nothing is under way.
+    pub(super) async fn ended(&mut self) -> (ActionId, End) {
+        loop {
+            match self.ends.join_next().await {
+                Some(Ok(ended)) => return ended,
+                Some(Err(error)) => tracing::error!(%error, "the end of an action was lost"),
+                None => return std::future::pending().await,
             }
-            None => return std::future::pending().await,
-        };
-        self.by_task.remove(&id)
+        }
     }
 
     /// Takes an ended action off the books.
-    pub(super) fn forget(&mut self, id: &ActionId) -> Option<Arc<Action>> {
+    pub(super) fn forget(&mut self, id: &ActionId, end: &End) -> Option<Arc<Action>> {
+        if matches!(end, End::Request(bus::End::Lost)) {
+            self.lost.insert(id.clone());
+        }
         self.running.remove(id).map(|running| running.action)
+    }
+
+    /// Whether the responder of an action is gone, and its outcome is settled without it.
+    pub(super) fn is_lost(&self, id: &ActionId) -> bool {
+        self.lost.contains(id)
     }
 
     /// Cancels everything and waits, within a bound, until it has ended.
     pub(super) async fn abandon(&mut self, parts: &DriverParts) {
-        for running in self.running.values() {
-            running.cancel.cancel();
-        }
+        let requests = self
+            .running
+            .values()
+            .filter_map(|running| running.request.as_ref());
+        requests.for_each(Canceller::cancel);
         let all_ended = async {
-            while self.tasks.join_next().await.is_some() {}
-            for effector in parts.effectors.values() {
-                effector.session_closed(&self.session_id).await;
-            }
+            while self.ends.join_next().await.is_some() {}
+            parts.actions.session_closed(&self.session_id).await;
         };
         if tokio::time::timeout(ABANDON_GRACE, all_ended).await.is_err() {
-            self.tasks.abort_all();
+            // Whoever still has a request is told to drop it.
+            self.ends.abort_all();
         }
     }
 }
 
-/// What is put on record for an action whose effector ended without a last word (it panicked, or there is none).
-pub(super) fn silent_end(action: &Action) -> Option<Draft<EnvironmentEvent>> {
+/// What is put on record for an action that ended without a last word of its responder.
+pub(super) fn outcome_of(action: &Action, end: &End) -> Option<Draft<EnvironmentEvent>> {
     let event: EnvironmentEvent = match &action.body {
-        ActionBody::CallModel(call) => ErrorOccurred {
-            code: "no_answer".into(),
-            message: format!(
-                "the environment of {} ended without an answer",
-                call.request.model.provider
-            ),
-            recoverable: true,
-        }
-        .into(),
+        ActionBody::CallModel(call) => match end {
+            End::Request(bus::End::Cancelled) => StreamEnd {
+                stop_reason: StopReason::Interrupted,
+                raw: None,
+            }
+            .into(),
+            _ => ErrorOccurred {
+                code: code(end).into(),
+                message: why(
+                    end,
+                    &format!("the environment of {}", call.request.model.provider),
+                    "an answer",
+                ),
+                recoverable: true,
+            }
+            .into(),
+        },
         ActionBody::Condense(_) => CondensingFailed {
-            code: "no_answer".into(),
-            message: "whoever writes summaries ended without one".into(),
+            code: code(end).into(),
+            message: why(end, "the condenser", "a summary"),
             bill: None,
         }
         .into(),
         ActionBody::CallTool(call) => ToolResult {
             tool_call_id: call.tool_call_id.clone(),
-            result: vec![ContentPart::text(format!(
-                "The tool {} ended without a result; it may or may not have had its effect.",
-                call.name
-            ))],
+            result: vec![ContentPart::text(of_tool(&call.name, end))],
             is_error: true,
-            status: ToolStatus::Failed,
+            status: status(end),
             details: None,
         }
         .into(),
@@ -182,4 +202,51 @@ pub(super) fn silent_end(action: &Action) -> Option<Draft<EnvironmentEvent>> {
         cause: Some(action.action_id.clone()),
         event,
     })
+}
+
+fn code(end: &End) -> &'static str {
+    match end {
+        End::Request(bus::End::Settled | bus::End::Lost) => "no_answer",
+        End::Request(bus::End::Cancelled) => "interrupted",
+        End::Request(bus::End::Unserved) | End::Refused(RequestError::Nobody { .. }) => "not_served",
+        End::Refused(RequestError::Busy { .. }) => "busy",
+    }
+}
+
+fn status(end: &End) -> ToolStatus {
+    match end {
+        // The tool came to its end and said nothing: that is a mistake of the tool.
+        End::Request(bus::End::Settled) => ToolStatus::Failed,
+        End::Request(bus::End::Lost) => ToolStatus::Unknown,
+        End::Request(bus::End::Cancelled) => ToolStatus::Interrupted,
+        End::Request(bus::End::Unserved) | End::Refused(_) => ToolStatus::Failed,
+    }
+}
+
+/// Why `who` brought no `what`, for people.
+fn why(end: &End, who: &str, what: &str) -> String {
+    match end {
+        End::Request(bus::End::Settled) => format!("{who} ended without {what}"),
+        End::Request(bus::End::Lost) => format!("{who} was lost before it ended"),
+        End::Request(bus::End::Cancelled) => format!("stopped before {who} began"),
+        End::Request(bus::End::Unserved) => format!("{who} is gone, and nobody else serves the request"),
+        End::Refused(error) => error.to_string(),
+    }
+}
+
+/// The same of a tool, for the model.
+fn of_tool(name: &str, end: &End) -> String {
+    match end {
+        End::Request(bus::End::Settled) => {
+            format!("The tool {name} ended without a result; it may or may not have had its effect.")
+        }
+        End::Request(bus::End::Lost) => {
+            format!("The tool {name} was lost before it ended; it may or may not have had its effect.")
+        }
+        End::Request(bus::End::Cancelled) => "Stopped before it began.".to_owned(),
+        End::Request(bus::End::Unserved) | End::Refused(RequestError::Nobody { .. }) => {
+            format!("Nobody serves the tool {name} in this program any more; nothing was done.")
+        }
+        End::Refused(error @ RequestError::Busy { .. }) => format!("{error}; nothing was done."),
+    }
 }

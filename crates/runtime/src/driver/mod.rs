@@ -11,23 +11,22 @@ mod effects;
 mod halt;
 mod open;
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use agentx_agent::Backlog;
 use agentx_types::{
-    ActionKind, ApprovalMode, Draft, EnvironmentEvent, Guard, InterruptRequested, MessageId, ServerRules,
+    ActionId, ApprovalMode, Draft, EnvironmentEvent, Guard, InterruptRequested, MessageId, ServerRules,
     Source, ToolCallId, ToolSpec,
 };
 use tokio::sync::{mpsc, oneshot, watch};
 
 use crate::{
-    AgentEventBus, Clock, DerivedDigest, Effector, LogError, RuntimeError, Said, SessionFold, SessionLog,
-    SessionState, SystemBus, Writer,
+    Actions, AgentEventBus, Clock, DerivedDigest, LogError, Places, RuntimeError, Said, SessionFold,
+    SessionLog, SessionState, SystemBus, Writer,
 };
 use batch::Item;
-use effects::Effects;
+use effects::{Effects, End};
 pub use halt::halt_sessions;
 pub use open::{SessionIds, open_session};
 
@@ -51,7 +50,9 @@ pub struct DriverParts {
     /// Where facts are kept.
     pub log: Arc<dyn SessionLog>,
     /// Who performs actions.
-    pub effectors: Arc<BTreeMap<ActionKind, Arc<dyn Effector>>>,
+    pub actions: Actions,
+    /// How many tool calls run at once, of all sessions that have these places.
+    pub places: Places,
     /// Tells the time.
     pub clock: Arc<dyn Clock>,
     /// Where committed facts and their meaning are published.
@@ -72,6 +73,26 @@ pub struct DriverParts {
     pub program: String,
     /// Whether this process is a server. Stored in the log, so that the next server resumes its runs after a kill.
     pub serves: bool,
+}
+
+impl DriverParts {
+    /// What has to be said; everything else is as for a program without tools, guard and server.
+    pub fn new(log: Arc<dyn SessionLog>, actions: Actions, clock: Arc<dyn Clock>) -> Self {
+        Self {
+            log,
+            actions,
+            places: Places::default(),
+            clock,
+            bus: SystemBus::new(),
+            agents: AgentEventBus::new(),
+            tools: Arc::from([]),
+            guard: None,
+            server_rules: None,
+            approval: None,
+            program: String::new(),
+            serves: false,
+        }
+    }
 }
 
 /// How a session stands as a task.
@@ -142,7 +163,7 @@ pub(crate) struct Driver {
 enum Wake {
     Inbound(Said),
     Command(Option<Command>),
-    Effect(Option<agentx_types::ActionId>),
+    Effect(ActionId, End),
 }
 
 impl Driver {
@@ -174,7 +195,7 @@ impl Driver {
         loop {
             match self.wake().await {
                 Wake::Inbound(said) => self.take_in(Item::all(said)).await?,
-                Wake::Effect(action) => self.effect_ended(action).await?,
+                Wake::Effect(action, end) => self.effect_ended(&action, end).await?,
                 Wake::Command(Some(Command::Close { reply })) => {
                     self.stop_all().await?;
                     return Ok(Some(reply));
@@ -194,7 +215,7 @@ impl Driver {
             biased;
             command = self.commands.recv() => Wake::Command(command),
             Some(said) = self.inbound.recv() => Wake::Inbound(said),
-            action = self.effects.ended() => Wake::Effect(action),
+            (action, end) = self.effects.ended() => Wake::Effect(action, end),
         }
     }
 
@@ -269,17 +290,16 @@ impl Driver {
         }
     }
 
-    /// An effector has ended. What it said last is taken in first; if the agent then still waits, it is told so.
-    async fn effect_ended(&mut self, action: Option<agentx_types::ActionId>) -> Result<(), LogError> {
-        let Some(action) = action else { return Ok(()) };
+    /// An action has ended. What its responder said last is taken in first; if the agent then still waits, it is told so.
+    async fn effect_ended(&mut self, action: &ActionId, end: End) -> Result<(), LogError> {
         while let Ok(said) = self.inbound.try_recv() {
             self.take_in(Item::all(said)).await?;
         }
-        let Some(action) = self.effects.forget(&action) else {
+        let Some(action) = self.effects.forget(action, &end) else {
             return Ok(());
         };
         if self.fold.is_open(&action.action_id)
-            && let Some(draft) = effects::silent_end(&action)
+            && let Some(draft) = effects::outcome_of(&action, &end)
         {
             self.take_in(vec![Item::fact(draft)]).await?;
         }
@@ -302,7 +322,7 @@ impl Driver {
         while self.fold.is_busy() {
             tokio::select! {
                 Some(said) = self.inbound.recv() => self.take_in(Item::all(said)).await?,
-                action = self.effects.ended() => self.effect_ended(action).await?,
+                (action, end) = self.effects.ended() => self.effect_ended(&action, end).await?,
                 () = tokio::time::sleep_until(deadline) => break,
             }
         }

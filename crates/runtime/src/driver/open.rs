@@ -221,10 +221,7 @@ fn but_for_what_was_learned(fold: &SessionFold, change: ConfigChange) -> Option<
 /// The process before may have been killed, and what it had started runs on: it is ended before anything goes on.
 async fn end_left_running(parts: &DriverParts, fold: &SessionFold, session: &SessionId) -> Vec<LeftRunning> {
     let open = fold.calls_under_way();
-    let mut ended = Vec::new();
-    for effector in parts.effectors.values() {
-        ended.extend(effector.session_taken_over(session, open.clone()).await);
-    }
+    let mut ended = parts.actions.session_taken_over(session, &open).await;
     // What of it survived a kill is named by its processes; else all ended with the program.
     if ended.iter().all(|left| left.tool_call_id.is_some()) {
         ended.extend(fold.background_jobs());

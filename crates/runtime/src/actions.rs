@@ -1,0 +1,230 @@
+//! Acting over the bus: a committed action is a request, and the one responder that serves it answers with facts.
+//!
+//! The driver of a session hands each action in after its `action_started` is committed. Responders are attached and detached while sessions
+//! run; an [`Effector`] is the usual way to be one.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use agentx_bus::{
+    Addressed, Claim, Dispatcher, Grace, KeyPattern, RequestError, ResponderId, ResponderInfo, Serve, Ticket,
+};
+use agentx_types::{Action, ActionBody, ActionKind, LeftRunning, SessionId, TimerFired, ToolCallId, topic};
+use tokio_util::sync::CancellationToken;
+
+use crate::{BoxFuture, Effector, EventSink};
+
+/// How many actions an effector performs at once. What it may do at once beyond that it bounds itself, as tools do by
+/// [`Places`](crate::Places).
+const AT_ONCE: usize = 4_096;
+/// How many wait for it.
+const WAITING: usize = 65_536;
+
+/// An action on its way to the one who performs it.
+#[derive(Debug)]
+pub struct ActionRequest {
+    session: SessionId,
+    action: Arc<Action>,
+    events: EventSink,
+    key: String,
+}
+
+impl ActionRequest {
+    pub(crate) fn new(session: SessionId, action: Arc<Action>, events: EventSink) -> Self {
+        let key = key_of(&action.body);
+        Self {
+            session,
+            action,
+            events,
+            key,
+        }
+    }
+
+    /// What is wanted.
+    pub fn action(&self) -> &Arc<Action> {
+        &self.action
+    }
+
+    /// Where the facts go that answer it.
+    pub fn events(&self) -> &EventSink {
+        &self.events
+    }
+}
+
+impl Addressed for ActionRequest {
+    fn topic(&self) -> &str {
+        topic::of_action(self.action.body.kind())
+    }
+
+    fn key(&self) -> &str {
+        &self.key
+    }
+
+    fn session(&self) -> &str {
+        self.session.as_str()
+    }
+}
+
+/// What is wanted on the topic of an action: the tool's name, or `provider/model`; nothing for others.
+fn key_of(body: &ActionBody) -> String {
+    let model = |model: &agentx_types::ModelSpec| format!("{}/{}", model.provider, model.id);
+    match body {
+        ActionBody::CallModel(call) => model(&call.request.model),
+        ActionBody::Condense(condense) => model(&condense.request.model),
+        ActionBody::CallTool(call) => call.name.clone(),
+        _ => String::new(),
+    }
+}
+
+/// Who performs what sessions want done. Clones are the same.
+#[derive(Clone)]
+pub struct Actions(Arc<Inner>);
+
+struct Inner {
+    requests: Dispatcher<ActionRequest>,
+    /// Those that are told when sessions come and go.
+    effectors: Mutex<BTreeMap<ResponderId, Arc<dyn Effector>>>,
+}
+
+impl Actions {
+    /// Performs timers, and nothing else yet.
+    pub fn new() -> Self {
+        let actions = Self(Arc::new(Inner {
+            requests: Dispatcher::new(),
+            effectors: Mutex::new(BTreeMap::new()),
+        }));
+        actions.serve(ActionKind::StartTimer, Arc::new(Timers));
+        actions
+    }
+
+    /// The same, where this effector performs all actions of a kind that nobody serves more specifically.
+    #[must_use]
+    pub fn with(self, kind: ActionKind, effector: Arc<dyn Effector>) -> Self {
+        self.serve(kind, effector);
+        self
+    }
+
+    /// Attaches an effector for all actions of a kind that nobody serves more specifically.
+    pub fn serve(&self, kind: ActionKind, effector: Arc<dyn Effector>) -> ResponderId {
+        let serve = Serve::new(kind_word(kind)).on(topic::of_action(kind), KeyPattern::any());
+        self.serve_as(serve.capacity(AT_ONCE).waiting(WAITING), effector)
+    }
+
+    /// Attaches an effector for what `serve` says. Must be called inside a tokio runtime if it is for a session that is open.
+    pub fn serve_as(&self, serve: Serve, effector: Arc<dyn Effector>) -> ResponderId {
+        let performs = Arc::clone(&effector);
+        let perform = move |claim: Claim<ActionRequest>| {
+            let effector = Arc::clone(&performs);
+            tokio::spawn(async move {
+                let (action, events) = (Arc::clone(claim.action()), claim.events().clone());
+                let work = effector.perform(action, events, claim.cancel_token().clone());
+                tokio::select! {
+                    () = work => claim.settle(),
+                    () = claim.abandoned() => {}
+                }
+            });
+        };
+        let id = self.0.requests.serve_with(serve, perform);
+        self.effectors().insert(id, effector);
+        id
+    }
+
+    /// Detaches a responder: nothing new reaches it.
+    pub fn detach(&self, responder: ResponderId, grace: Grace) {
+        self.0.requests.detach(responder, grace);
+        let gone = self.effectors().remove(&responder);
+        // Its code may run when it is dropped, so not under the lock.
+        drop(gone);
+    }
+
+    /// Who serves what, and how much of it.
+    pub fn responders(&self) -> Vec<ResponderInfo> {
+        self.0.requests.responders()
+    }
+
+    pub(crate) fn request(&self, request: ActionRequest) -> Result<Ticket<ActionRequest>, RequestError> {
+        self.0.requests.request(request)
+    }
+
+    /// A person does not want to wait for the next attempt at what failed.
+    pub(crate) fn retry_now(&self, session: &SessionId) {
+        for effector in self.all() {
+            effector.retry_now(session);
+        }
+    }
+
+    /// This process goes on with a session after another one: ends what that one had left running.
+    pub(crate) async fn session_taken_over(
+        &self,
+        session: &SessionId,
+        open: &[ToolCallId],
+    ) -> Vec<LeftRunning> {
+        let mut ended = Vec::new();
+        for effector in self.all() {
+            ended.extend(effector.session_taken_over(session, open.to_vec()).await);
+        }
+        ended
+    }
+
+    pub(crate) async fn session_closed(&self, session: &SessionId) {
+        for effector in self.all() {
+            effector.session_closed(session).await;
+        }
+    }
+
+    fn all(&self) -> Vec<Arc<dyn Effector>> {
+        self.effectors().values().cloned().collect()
+    }
+
+    fn effectors(&self) -> MutexGuard<'_, BTreeMap<ResponderId, Arc<dyn Effector>>> {
+        self.0.effectors.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Default for Actions {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl fmt::Debug for Actions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Actions({} responders)", self.responders().len())
+    }
+}
+
+fn kind_word(kind: ActionKind) -> &'static str {
+    match kind {
+        ActionKind::CallModel => "models",
+        ActionKind::Condense => "condenser",
+        ActionKind::CallTool => "tools",
+        ActionKind::StartTimer => "timers",
+        _ => "actions",
+    }
+}
+
+/// Waits until it is time.
+struct Timers;
+
+impl Effector for Timers {
+    fn perform(
+        &self,
+        action: Arc<Action>,
+        events: EventSink,
+        cancel: CancellationToken,
+    ) -> BoxFuture<'static, ()> {
+        Box::pin(async move {
+            let ActionBody::StartTimer(timer) = &action.body else {
+                return;
+            };
+            tokio::select! {
+                () = tokio::time::sleep(Duration::from_millis(timer.after_ms)) => {
+                    events.emit(TimerFired { timer: timer.timer }).await;
+                }
+                () = cancel.cancelled() => {}
+            }
+        })
+    }
+}

@@ -1,0 +1,259 @@
+//! Acting over the bus: one responder performs each action, responders come and go while sessions run, and every call gets one result.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+
+use agentx_bus::{Grace, KeyPattern, Serve};
+use agentx_runtime::{
+    Actions, BoxFuture, Delivery, DriverParts, Effector, EventSink, OpenRequest, Session, SessionIds,
+    UserInput, View, open_session,
+};
+use agentx_testing::{Answer, Gate, MemoryLog, ScriptedModel, SimulatedClock, fixture};
+use agentx_types::{
+    Action, ActionBody, ActionKind, AgentConfig, ApprovalMode, ContentPart, EnvironmentEvent, RunStatus,
+    RuntimeEvent, SessionId, ToolCallId, ToolResult, ToolStatus,
+};
+use proptest::prelude::*;
+use serde_json::json;
+use tokio_util::sync::CancellationToken;
+
+/// Answers every call with its own name, and counts how often each was performed.
+#[derive(Clone, Default)]
+struct Named {
+    name: &'static str,
+    performed: Arc<Mutex<BTreeMap<(SessionId, ToolCallId), usize>>>,
+    /// Where calls wait before they answer.
+    gate: Option<Gate>,
+}
+
+impl Named {
+    fn new(name: &'static str) -> Self {
+        Self {
+            name,
+            ..Self::default()
+        }
+    }
+}
+
+impl Effector for Named {
+    fn perform(
+        &self,
+        action: Arc<Action>,
+        events: EventSink,
+        _: CancellationToken,
+    ) -> BoxFuture<'static, ()> {
+        let this = self.clone();
+        Box::pin(async move {
+            let ActionBody::CallTool(call) = &action.body else {
+                return;
+            };
+            let key = (events.session_id().unwrap().clone(), call.tool_call_id.clone());
+            *this.performed.lock().unwrap().entry(key).or_default() += 1;
+            if let Some(gate) = &this.gate {
+                gate.pass().await;
+            }
+            let said = ToolResult {
+                tool_call_id: call.tool_call_id.clone(),
+                result: vec![ContentPart::text(this.name)],
+                is_error: false,
+                status: ToolStatus::Success,
+                details: None,
+            };
+            events.emit(said).await;
+        })
+    }
+}
+
+fn reads() -> Serve {
+    Serve::new("reads").on("tools.requests", KeyPattern::new("read"))
+}
+
+struct World {
+    log: MemoryLog,
+    actions: Actions,
+    session: Arc<dyn Session>,
+}
+
+impl World {
+    /// A session whose model calls the tool `read` so often, once in each answer, and then ends.
+    async fn new(id: &str, actions: &Actions, calls: usize) -> Self {
+        let log = MemoryLog::new();
+        let call = |number| {
+            Answer::call(
+                &format!("call_{number}"),
+                "read",
+                json!({"path": "a", "n": number}),
+            )
+        };
+        let answers = (0..calls).map(call).chain([Answer::text("done")]);
+        let own = actions.clone();
+        let model = Arc::new(ScriptedModel::new(answers));
+        // Each session has a model of its own, and the tools of all.
+        let models = Serve::new(id).on("llm.requests", KeyPattern::new(&format!("{id}/*")));
+        own.serve_as(models, model);
+        let parts = DriverParts {
+            tools: fixture::tools(),
+            ..DriverParts::new(
+                Arc::new(log.clone()),
+                own.clone(),
+                Arc::new(SimulatedClock::default()),
+            )
+        };
+        let ids = SessionIds {
+            session_id: SessionId::new(id),
+            agent_state_id: fixture::agent_state_id(),
+            owner: "own_test".into(),
+        };
+        let mut config = AgentConfig {
+            approval: ApprovalMode::Auto,
+            ..fixture::config()
+        };
+        config.model.provider = id.to_owned();
+        config.limits.max_iterations = Some(1_000);
+        let session = open_session(parts, ids, OpenRequest::New(Box::new(config)))
+            .await
+            .unwrap();
+        Self {
+            log,
+            actions: own,
+            session,
+        }
+    }
+
+    async fn say(&self) {
+        let content = vec![ContentPart::text("go")];
+        let input = UserInput {
+            content,
+            ..UserInput::default()
+        };
+        self.session.send(input).await.unwrap();
+    }
+
+    async fn finished(&self) -> RunStatus {
+        let mut events = self.session.subscribe(0, View::Runtime).await.unwrap();
+        while let Some(delivery) = events.next().await {
+            if let Delivery::Runtime(event) = delivery
+                && let RuntimeEvent::RunFinished(finished) = &event.event
+            {
+                return finished.status;
+            }
+        }
+        panic!("the session ended first");
+    }
+
+    /// What came of each call: status and text.
+    fn results(&self) -> Vec<(ToolCallId, ToolStatus, String)> {
+        let facts = self.log.facts(self.session.id());
+        let result = |event: &EnvironmentEvent| match event {
+            EnvironmentEvent::ToolResult(result) => {
+                let Some(ContentPart::Text(text)) = result.result.first() else {
+                    panic!("it has no words");
+                };
+                Some((result.tool_call_id.clone(), result.status, text.text.clone()))
+            }
+            _ => None,
+        };
+        facts.iter().filter_map(|fact| result(&fact.event)).collect()
+    }
+
+    fn texts(&self) -> Vec<String> {
+        self.results().into_iter().map(|(_, _, text)| text).collect()
+    }
+}
+
+#[tokio::test]
+async fn a_call_that_nobody_serves_fails_by_name_and_the_run_goes_on() {
+    let world = World::new("ses_1", &Actions::new(), 1).await;
+    world.say().await;
+    assert_eq!(world.finished().await, RunStatus::Completed);
+    let (_, status, text) = &world.results()[0];
+    assert_eq!(*status, ToolStatus::Failed);
+    assert_eq!(
+        text,
+        "Nobody serves the tool read in this program any more; nothing was done."
+    );
+}
+
+#[tokio::test]
+async fn a_responder_that_comes_later_gets_what_it_serves_and_leaves_again() {
+    let actions = Actions::new().with(ActionKind::CallTool, Arc::new(Named::new("built in")));
+    let gate = Gate::closed();
+    let special = Named {
+        gate: Some(gate.clone()),
+        ..Named::new("special")
+    };
+    let world = World::new("ses_1", &actions, 2).await;
+    let special_id = world.actions.serve_as(reads(), Arc::new(special));
+    world.say().await;
+    gate.reached().await;
+    // It settles what it has; the next call goes to the one that is left.
+    world.actions.detach(special_id, Grace::Finish);
+    gate.open();
+    assert_eq!(world.finished().await, RunStatus::Completed);
+    assert_eq!(world.texts(), ["special", "built in"]);
+}
+
+#[tokio::test]
+async fn a_responder_that_is_gone_in_the_middle_of_a_call_leaves_it_unknown() {
+    let actions = Actions::new().with(ActionKind::CallTool, Arc::new(Named::new("built in")));
+    let gate = Gate::closed();
+    let special = Named {
+        gate: Some(gate.clone()),
+        ..Named::new("special")
+    };
+    let world = World::new("ses_1", &actions, 2).await;
+    let special_id = world.actions.serve_as(reads(), Arc::new(special));
+    world.say().await;
+    gate.reached().await;
+    world.actions.detach(special_id, Grace::Now);
+    assert_eq!(world.finished().await, RunStatus::Completed);
+    gate.open();
+    let statuses: Vec<ToolStatus> = world.results().iter().map(|(_, status, _)| *status).collect();
+    assert_eq!(statuses, [ToolStatus::Unknown, ToolStatus::Success]);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(4))]
+    #[test]
+    fn each_call_has_one_result_and_is_performed_once_whoever_comes_and_goes(
+        graces in prop::collection::vec(any::<bool>(), 1_000),
+    ) {
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_time().build().unwrap();
+        runtime.block_on(come_and_go(graces));
+    }
+}
+
+/// 50 sessions of 20 calls, while so many responders are attached and detached.
+async fn come_and_go(graces: Vec<bool>) {
+    let tool = Named::new("a tool");
+    let actions = Actions::new().with(ActionKind::CallTool, Arc::new(tool.clone()));
+    let mut sessions = Vec::new();
+    for number in 0..50 {
+        sessions.push(World::new(&format!("ses_{number}"), &actions, 20).await);
+    }
+    for world in &sessions {
+        world.say().await;
+    }
+    for now in graces {
+        let id = actions.serve_as(reads(), Arc::new(tool.clone()));
+        tokio::task::yield_now().await;
+        actions.detach(id, if now { Grace::Now } else { Grace::Finish });
+    }
+    for world in &sessions {
+        assert_eq!(world.finished().await, RunStatus::Completed);
+        let results = world.results();
+        assert_eq!(results.len(), 20, "{results:?}");
+        let mut ids: Vec<_> = results.iter().map(|(id, _, _)| id).collect();
+        ids.dedup();
+        assert_eq!(ids.len(), 20, "each call has one result");
+        for (_, status, _) in &results {
+            assert!(
+                matches!(status, ToolStatus::Success | ToolStatus::Unknown),
+                "{results:?}"
+            );
+        }
+    }
+    let performed = tool.performed.lock().unwrap();
+    assert!(performed.values().all(|times| *times == 1), "{performed:?}");
+}
