@@ -60,6 +60,7 @@ pub mod secrets;
 mod stars;
 mod subject;
 mod summary;
+pub mod unmatched;
 pub mod walks;
 
 use std::sync::Arc;

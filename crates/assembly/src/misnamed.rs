@@ -3,12 +3,14 @@
 
 use std::collections::BTreeSet;
 use std::path::Path;
+use std::sync::Arc;
 
 use agentx_agent::pattern::fits;
+use agentx_agent::unmatched::never_about;
 use agentx_agent::{AGENTS, DELEGATE, RECALL};
-use agentx_config::{FolderTrust, Loaded, Mistake, Origin, Settings, WrittenRule, nearest};
+use agentx_config::{FolderTrust, Loaded, Mistake, Origin, Settings, WrittenRule, nearest, show_rule};
 use agentx_node_runtime::built_in_tools;
-use agentx_types::RuleEffect;
+use agentx_types::{Rule, RuleEffect, ToolSpec};
 
 use crate::file_tools;
 use crate::runtime::whole_library;
@@ -26,7 +28,7 @@ pub struct Misnamed {
     pub warnings: Vec<Mistake>,
 }
 
-/// Looks for names of tools that no tool has, in the rules and the lists of tools of these settings. Tools of files count whether the
+/// Looks for names of tools that no tool has, and for rules that can be about no call of a built-in tool, in the rules and the lists of tools of these settings. Tools of files count whether the
 /// person accepted them or not, and tools that are switched off count too. A rule with a `workspace` elsewhere is not looked at.
 pub fn misnamed_tools(loaded: &Loaded) -> Misnamed {
     let mut names = Names::of(&loaded.settings);
@@ -53,6 +55,8 @@ pub fn misnamed_tools(loaded: &Loaded) -> Misnamed {
 struct Names<'a> {
     settings: &'a Settings,
     known: BTreeSet<String>,
+    /// What is known of the arguments of tools: of those that are built in.
+    specs: Arc<[ToolSpec]>,
     with_files: bool,
 }
 
@@ -63,6 +67,7 @@ impl<'a> Names<'a> {
         Self {
             settings,
             known: built_in.iter().map(|tool| tool.name.clone()).chain(own).collect(),
+            specs: built_in,
             with_files: false,
         }
     }
@@ -71,15 +76,15 @@ impl<'a> Names<'a> {
         if self.known.iter().any(|name| is_it(name)) {
             return true;
         }
-        if !self.with_files {
-            self.with_files = true;
-            self.add_files();
-        }
+        self.add_files();
         self.known.iter().any(|name| is_it(name))
     }
 
     /// Tools of files, and files of tools that have mistakes: those are said elsewhere.
     fn add_files(&mut self) {
+        if std::mem::replace(&mut self.with_files, true) {
+            return;
+        }
         let library = whole_library(self.settings, &built_in_tools());
         self.known.extend(file_tools(&library).into_keys());
         let broken = library.check().iter().map(|mistake| mistake.file.as_path());
@@ -100,11 +105,37 @@ impl<'a> Names<'a> {
         matches!(origin, Origin::Workspace(_)) && self.settings.folder.trust != FolderTrust::Trusted
     }
 
+    /// The first tool that a rule names, and why it can be about no call of that one nor of any other; `None` where it may be about one.
+    fn never_matches(&mut self, rule: &Rule) -> Option<(String, &'static str)> {
+        if rule.path.is_none() && rule.argument.is_none() {
+            return None;
+        }
+        let whys = |names: &Self| {
+            let named = names.known.iter().filter(|name| fits(rule.tool_name(), name));
+            let why = |name: &String| {
+                let spec = names.specs.iter().find(|spec| spec.name == *name)?;
+                Some((name.clone(), never_about(rule, spec)?))
+            };
+            named.map(why).collect::<Option<Vec<_>>>()
+        };
+        whys(self)?;
+        // A tool of a file may be called so, too.
+        self.add_files();
+        whys(self)?.into_iter().next()
+    }
+
     fn look_at_rule(&mut self, rule: &WrittenRule, found: &mut Misnamed) {
         let (origin, rule) = (&rule.origin, &rule.value);
         let elsewhere = rule.workspace.as_deref().map(Path::new);
         let is_elsewhere = elsewhere.is_some_and(|place| !self.settings.workspace.starts_with(place));
-        if is_elsewhere || self.has(|name| fits(rule.tool_name(), name)) {
+        if is_elsewhere {
+            return;
+        }
+        if self.has(|name| fits(rule.tool_name(), name)) {
+            if let Some((name, why)) = self.never_matches(rule) {
+                let what = format!("`{}` can never match a call of `{name}`: {why}", show_rule(rule));
+                found.warnings.push(Mistake::about(origin, "rules", what, None));
+            }
             return;
         }
         let near_case = rule.tool.to_lowercase();

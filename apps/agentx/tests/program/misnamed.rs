@@ -135,3 +135,40 @@ fn a_folder_that_is_not_trusted_locks_nobody_out_with_its_mistakes() {
         );
     }
 }
+
+#[test]
+fn a_rule_that_can_never_match_is_a_warning() {
+    for (rule, why) in [
+        (
+            "{effect: deny, tool: todo, path: 'x/**'}",
+            Some("it takes no path"),
+        ),
+        (
+            "{effect: deny, tool: read, argument: 'x/**'}",
+            Some("begin with `{`"),
+        ),
+        (
+            "{effect: allow, tool: bash, path: 'x/**'}",
+            Some("by `argument` alone"),
+        ),
+        ("{effect: deny, tool: bash, path: 'x/**'}", None),
+        ("{effect: deny, tool: read, argument: '*secret*'}", None),
+        ("{effect: deny, tool: '*', argument: 'x/**'}", None),
+        ("{effect: deny, tool: 'gr*', argument: 'x/**'}", Some("`grep`")),
+    ] {
+        let sandbox = with_rule(rule);
+        let checked = sandbox.run(&["config", "check"]);
+        assert_eq!(checked.code, Some(0), "{rule}: {checked}");
+        match why {
+            Some(why) => {
+                let said = checked
+                    .stderr
+                    .lines()
+                    .find(|line| line.contains("can never match"));
+                let is_told = |line: &str| line.starts_with("warning: ") && line.contains(why);
+                assert!(said.is_some_and(is_told), "{rule}: {checked}");
+            }
+            None => assert_eq!(checked.stderr, "", "{rule}"),
+        }
+    }
+}

@@ -1,7 +1,8 @@
 //! Approval rules, modes and defaults as tables.
 
-use agentx_agent::approval::{Verdict, decide, describe};
+use agentx_agent::approval::{Verdict, covers, decide, describe};
 use agentx_agent::fixtures;
+use agentx_agent::unmatched::never_about;
 use agentx_types::*;
 use serde_json::{Value, json};
 
@@ -260,6 +261,48 @@ fn modes() {
     assert_eq!(verdict(&config(Auto, &ask), "look", json!({})), "allow outside");
     assert_eq!(verdict(&config(Deny, &ask), "look", json!({})), "deny");
     assert_eq!(verdict(&config(Auto, &["deny look"]), "look", json!({})), "deny");
+}
+
+/// A rule that is about some call of a tool is never said to be about none.
+#[test]
+fn a_rule_that_matches_a_call_is_not_said_to_match_none() {
+    let config = config(ApprovalMode::Ask, &[]);
+    let inputs = [
+        json!({"command": "cat src/a"}),
+        json!({"path": "src/a"}),
+        json!({}),
+    ];
+    let patterns = [
+        None,
+        Some("*"),
+        Some("src/**"),
+        Some("cat *"),
+        Some("{*"),
+        Some("*src*"),
+    ];
+    let (mut matched, mut never) = (0, 0);
+    for tool in &*config.tools {
+        for (path, argument) in patterns
+            .iter()
+            .flat_map(|path| patterns.map(|argument| (*path, argument)))
+        {
+            for effect in [RuleEffect::Allow, RuleEffect::Ask, RuleEffect::Deny] {
+                let rule = Rule {
+                    effect,
+                    tool: tool.name.clone(),
+                    argument: argument.map(str::to_owned),
+                    path: path.map(str::to_owned),
+                    workspace: None,
+                };
+                let is_about = |input| covers(&rule, &config.workspace, tool, input);
+                let (some, why) = (inputs.iter().any(is_about), never_about(&rule, tool));
+                assert!(!some || why.is_none(), "{} {rule:?}: {why:?}", tool.name);
+                matched += usize::from(some);
+                never += usize::from(why.is_some());
+            }
+        }
+    }
+    assert!(matched > 20 && never > 20, "{matched} {never}");
 }
 
 #[test]

@@ -1,0 +1,21 @@
+//! Rules that can be about no call of a tool, whatever its arguments are.
+
+use agentx_types::{Rule, RuleEffect, ToolSpec};
+
+/// Why this rule, which names the tool, can be about no call of it; `None` where it may be about one.
+pub fn never_about(rule: &Rule, tool: &ToolSpec) -> Option<&'static str> {
+    let runs_commands = tool.command_argument.is_some();
+    if rule.path.is_some() && tool.path_argument.is_none() {
+        match (runs_commands, rule.effect) {
+            (false, _) => return Some("it takes no path"),
+            // Of a command line, paths are known well enough to refuse it, not to allow it.
+            (true, RuleEffect::Allow) => return Some("it is allowed by `argument` alone"),
+            (true, _) => {}
+        }
+    }
+    // All its arguments are one object of JSON; of a tool that sends, the pattern may name a host.
+    let is_object = |pattern: &String| pattern.starts_with(['*', '{']);
+    let is_by_object = !runs_commands && tool.reach.is_none();
+    let never = is_by_object && rule.argument.as_ref().is_some_and(|pattern| !is_object(pattern));
+    never.then_some("`argument` is held against its arguments as JSON, which begin with `{`")
+}
