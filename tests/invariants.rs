@@ -11,8 +11,8 @@ use agentx_bus::{Filter, Queue};
 use agentx_node_runtime::scripted::ScriptedEnvironment;
 use agentx_node_runtime::{NodeParts, NodeRuntime};
 use agentx_runtime::{
-    Actions, Delivery, DriverParts, Effector, ModelInfo, OpenRequest, Runtime as _, Session, SessionIds,
-    SessionLog, SessionQuery, Subscription, UserInput, View, open_session,
+    Actions, Delivery, DriverParts, ModelInfo, OpenRequest, Runtime as _, Session, SessionIds, SessionLog,
+    SessionQuery, Subscription, UserInput, View, open_session,
 };
 use agentx_sqlite_log::SqliteLog;
 use agentx_testing::{Answer, Gate, MemoryLog, ScriptedModel, SimulatedClock, fixture};

@@ -2,14 +2,14 @@
 
 use agentx_agent::Backlog;
 use agentx_types::{
-    AgentStateId, Approval, BlobId, CondenseRequested, ConfigChange, ConfigChanged, ContentPart,
-    ContextRestored, Draft, EnvironmentEvent, InputMode, InputPinned, InputRevised, InterruptRequested,
-    MediaSource, MessageId, RunStatus, SessionId, SessionTitled, Source, SystemCommand, UserMessage,
+    Approval, BlobId, CondenseRequested, ConfigChange, ConfigChanged, ContentPart, EnvironmentEvent,
+    InputMode, InputPinned, InputRevised, InterruptRequested, MediaSource, MessageId, RunStatus, SessionId,
+    SessionTitled, SystemCommand,
 };
 use base64::Engine as _;
 use tokio::sync::oneshot;
 
-use crate::driver::{Check, Command, RETRY, Reply};
+use crate::driver::{Command, RETRY, Reply, Wish};
 use crate::follow::{self, Live};
 use crate::{
     ApprovalInput, BoxFuture, ContextWish, DriverStatus, LogError, Note, RuntimeError, Session, SessionState,
@@ -18,13 +18,12 @@ use crate::{
 
 /// A session that this process writes.
 pub struct LocalSession {
-    root: Option<AgentStateId>,
     live: Live,
 }
 
 impl LocalSession {
-    pub(crate) fn new(root: Option<AgentStateId>, live: Live) -> Self {
-        Self { root, live }
+    pub(crate) fn new(live: Live) -> Self {
+        Self { live }
     }
 
     async fn ask<T>(&self, command: impl FnOnce(Reply<T>) -> Command) -> Result<T, RuntimeError> {
@@ -36,9 +35,9 @@ impl LocalSession {
         }
     }
 
-    async fn append(&self, event: impl Into<EnvironmentEvent>, check: Check) -> Result<u64, RuntimeError> {
-        let draft = Box::new(Draft::new(Source::User, self.root.clone(), event));
-        self.ask(|reply| Command::Append { draft, check, reply }).await
+    async fn record(&self, wish: Wish) -> Result<u64, RuntimeError> {
+        let wish = Box::new(wish);
+        self.ask(|reply| Command::Record { wish, reply }).await
     }
 
     fn gone(&self) -> RuntimeError {
@@ -141,15 +140,7 @@ impl Session for LocalSession {
             if let Some(seq) = self.seq_of(input.idempotency_key.as_deref()).await? {
                 return self.check_same(seq, &content).await.map(|()| seq);
             }
-            let check = Check::Key(input.idempotency_key.clone());
-            let message = UserMessage {
-                message_id: MessageId::new(""),
-                content,
-                mode: input.mode,
-                idempotency_key: input.idempotency_key,
-                by: input.by,
-            };
-            self.append(message, check).await
+            self.record(Wish::Say(UserInput { content, ..input })).await
         })
     }
 
@@ -169,41 +160,29 @@ impl Session for LocalSession {
     }
 
     fn revise(&self, input: MessageId, mode: Option<InputMode>) -> BoxFuture<'_, Result<u64, RuntimeError>> {
-        let check = Check::Waits(input.clone());
         let revised = InputRevised {
             message_id: input,
             mode,
         };
-        Box::pin(self.append(revised, check))
+        Box::pin(self.record(Wish::Revise(revised)))
     }
 
     fn context(&self, wish: ContextWish) -> BoxFuture<'_, Result<u64, RuntimeError>> {
-        let (event, check): (EnvironmentEvent, Check) = match wish {
-            ContextWish::Condense { instructions } => {
-                (CondenseRequested { instructions }.into(), Check::Converses)
-            }
-            ContextWish::Restore {} => {
-                let latest = ContextRestored {
-                    from_seq: 0,
-                    to_seq: 0,
-                };
-                (latest.into(), Check::Condensed)
-            }
-            ContextWish::Pin { message_id, pinned } => {
-                (InputPinned { message_id, pinned }.into(), Check::Converses)
-            }
-        };
-        Box::pin(self.append(event, check))
+        Box::pin(self.record(match wish {
+            ContextWish::Condense { instructions } => Wish::Condense(CondenseRequested { instructions }),
+            ContextWish::Restore {} => Wish::Restore,
+            ContextWish::Pin { message_id, pinned } => Wish::Pin(InputPinned { message_id, pinned }),
+        }))
     }
 
     fn interrupt(&self, reason: Option<String>) -> BoxFuture<'_, Result<u64, RuntimeError>> {
         let hold = false;
-        Box::pin(self.append(InterruptRequested { reason, hold }, Check::Busy))
+        Box::pin(self.record(Wish::Interrupt(InterruptRequested { reason, hold })))
     }
 
     fn halt(&self, reason: Option<String>) -> BoxFuture<'_, Result<u64, RuntimeError>> {
         let hold = true;
-        Box::pin(self.append(InterruptRequested { reason, hold }, Check::Busy))
+        Box::pin(self.record(Wish::Interrupt(InterruptRequested { reason, hold })))
     }
 
     fn retry(&self) -> BoxFuture<'_, Result<u64, RuntimeError>> {
@@ -216,7 +195,7 @@ impl Session for LocalSession {
             let status = run.map(|run| run.status);
             match status.is_some_and(|status| status.is_final() && status != RunStatus::Completed) {
                 true => self.send(UserInput::default()).await,
-                false => self.append(command, Check::Busy).await,
+                false => self.record(Wish::Retry(command)).await,
             }
         })
     }
@@ -230,22 +209,18 @@ impl Session for LocalSession {
             by,
             limited,
         } = decision;
-        let check = Check::Approval(tool_call_id.clone());
-        Box::pin(self.append(
-            Approval {
-                tool_call_id,
-                decision,
-                note,
-                rule: rule.map(Box::new),
-                by,
-                limited,
-            },
-            check,
-        ))
+        Box::pin(self.record(Wish::Approve(Approval {
+            tool_call_id,
+            decision,
+            note,
+            rule: rule.map(Box::new),
+            by,
+            limited,
+        })))
     }
 
     fn change(&self, change: ConfigChange) -> BoxFuture<'_, Result<u64, RuntimeError>> {
-        Box::pin(self.append(ConfigChanged { change }, Check::Always))
+        Box::pin(self.record(Wish::Record(ConfigChanged { change }.into())))
     }
 
     fn note(&self, note: Note) -> BoxFuture<'_, Result<u64, RuntimeError>> {
@@ -256,11 +231,11 @@ impl Session for LocalSession {
             Note::Restored(restored) => restored.into(),
             Note::Ran(ran) => ran.into(),
         };
-        Box::pin(self.append(event, Check::Always))
+        Box::pin(self.record(Wish::Record(event)))
     }
 
     fn rename(&self, title: String) -> BoxFuture<'_, Result<u64, RuntimeError>> {
-        Box::pin(self.append(SessionTitled { title }, Check::Always))
+        Box::pin(self.record(Wish::Record(SessionTitled { title }.into())))
     }
 
     fn subscribe(&self, after_seq: u64, view: View) -> BoxFuture<'_, Result<Subscription, RuntimeError>> {

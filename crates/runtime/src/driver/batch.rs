@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use agentx_types::{
-    Action, ActionBody, ActionStarted, Draft, EnvironmentEvent, ErrorOccurred, Interrupted, MessageId,
-    Report, Source, ToolResult, ToolStatus, Vocabulary as _,
+    Action, ActionBody, ActionStarted, Draft, EnvironmentEvent, ErrorOccurred, Interrupted, Report, Source,
+    ToolResult, ToolStatus, Vocabulary as _,
 };
 
 use super::children;
@@ -181,13 +181,8 @@ impl Driver {
             return;
         }
         let seq = self.fold.last_seq() + 1;
-        let mut draft = item.draft;
+        let draft = item.draft;
         turn.gathered = item.gathered;
-        if let EnvironmentEvent::UserMessage(message) = &mut draft.event
-            && message.message_id.as_str().is_empty()
-        {
-            message.message_id = MessageId::with_suffix(seq);
-        }
         let fact: Fact =
             Arc::new(draft.into_envelope(self.writer.session_id.clone(), seq, self.parts.clock.now()));
         let mut derived = Derived::default();

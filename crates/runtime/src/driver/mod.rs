@@ -10,15 +10,13 @@ mod children;
 mod effects;
 mod halt;
 mod open;
+mod wish;
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use agentx_agent::Backlog;
-use agentx_types::{
-    ActionId, ApprovalMode, Draft, EnvironmentEvent, Guard, InterruptRequested, MessageId, ServerRules,
-    Source, ToolCallId, ToolSpec,
-};
+use agentx_types::{ActionId, ApprovalMode, Draft, Guard, InterruptRequested, ServerRules, Source, ToolSpec};
 use tokio::sync::{mpsc, oneshot, watch};
 
 use crate::{
@@ -29,6 +27,8 @@ use batch::Item;
 use effects::{Effects, End};
 pub use halt::halt_sessions;
 pub use open::{SessionIds, open_session};
+use wish::Resolved;
+pub(crate) use wish::Wish;
 
 /// How many messages of effectors may wait for the sequencer; then they wait.
 const INBOUND_CAPACITY: usize = 256;
@@ -108,12 +108,8 @@ pub enum DriverStatus {
 
 /// What a front end wants of a session.
 pub(crate) enum Command {
-    /// Take these facts in.
-    Append {
-        draft: Box<Draft<EnvironmentEvent>>,
-        check: Check,
-        reply: Reply<u64>,
-    },
+    /// Put this on record.
+    Record { wish: Box<Wish>, reply: Reply<u64> },
     /// Say how it stands.
     State { reply: Reply<SessionState> },
     /// Say which input came with this key.
@@ -126,24 +122,6 @@ pub(crate) enum Command {
     Close { reply: oneshot::Sender<()> },
     /// End, and leave what runs to whoever opens the session next.
     Suspend { reply: oneshot::Sender<()> },
-}
-
-/// What has to hold for a fact to be taken in.
-pub(crate) enum Check {
-    /// Nothing.
-    Always,
-    /// Something runs; else it is answered without a fact.
-    Busy,
-    /// A decision about this call is awaited.
-    Approval(ToolCallId),
-    /// This input waits.
-    Waits(MessageId),
-    /// The agent that people talk to has a conversation.
-    Converses,
-    /// A part of that is condensed: the draft is to name the latest.
-    Condensed,
-    /// No input with this key came before; else that one is the answer.
-    Key(Option<String>),
 }
 
 pub(crate) type Reply<T> = oneshot::Sender<Result<T, RuntimeError>>;
@@ -221,13 +199,9 @@ impl Driver {
 
     async fn obey(&mut self, command: Command) -> Result<(), LogError> {
         match command {
-            Command::Append {
-                mut draft,
-                check,
-                reply,
-            } => match self.check(check, &mut draft) {
-                Ok(None) => self.take_in(vec![Item::wish(*draft, reply)]).await?,
-                Ok(Some(seq)) => drop(reply.send(Ok(seq))),
+            Command::Record { wish, reply } => match wish.resolve(&self.fold) {
+                Ok(Resolved::Fact(draft)) => self.take_in(vec![Item::wish(*draft, reply)]).await?,
+                Ok(Resolved::There(seq)) => drop(reply.send(Ok(seq))),
                 Err(error) => drop(reply.send(Err(error))),
             },
             Command::State { reply } => {
@@ -243,51 +217,6 @@ impl Driver {
             Command::Close { reply } | Command::Suspend { reply } => drop(reply.send(())),
         }
         Ok(())
-    }
-
-    /// Whether a fact may be taken in; `Some` where it need not, because that fact is there already. A decision is addressed to
-    /// the agent that waits for it.
-    fn check(&self, check: Check, draft: &mut Draft<EnvironmentEvent>) -> Result<Option<u64>, RuntimeError> {
-        match check {
-            Check::Always => Ok(None),
-            Check::Busy if self.fold.is_busy() => Ok(None),
-            Check::Busy => Ok(Some(self.fold.last_seq())),
-            Check::Approval(id) => match self.fold.awaits_approval(&id) {
-                Some(agent) => {
-                    draft.agent_state_id = Some(agent.clone());
-                    Ok(None)
-                }
-                None => Err(RuntimeError::Refused(format!(
-                    "no decision about the call {id} is awaited"
-                ))),
-            },
-            Check::Converses
-                if self
-                    .fold
-                    .root_agent()
-                    .is_some_and(|agent| agent.react().is_some()) =>
-            {
-                Ok(None)
-            }
-            Check::Converses => Err(RuntimeError::Refused(
-                "this agent hands inputs on: it has no conversation that could be condensed".into(),
-            )),
-            Check::Condensed => {
-                let latest = self.fold.root_agent().and_then(|agent| agent.condensed().pop());
-                let Some(latest) = latest else {
-                    return Err(RuntimeError::Refused(
-                        "nothing is condensed in this session".into(),
-                    ));
-                };
-                if let EnvironmentEvent::ContextRestored(restored) = &mut draft.event {
-                    (restored.from_seq, restored.to_seq) = (latest.range.from_seq, latest.range.to_seq);
-                }
-                Ok(None)
-            }
-            Check::Waits(input) if self.fold.awaits(&input) => Ok(None),
-            Check::Waits(input) => Err(RuntimeError::Refused(format!("the input {input} waits no more"))),
-            Check::Key(key) => Ok(key.and_then(|key| self.fold.input_with_key(&key))),
-        }
     }
 
     /// An action has ended. What its responder said last is taken in first; if the agent then still waits, it is told so.

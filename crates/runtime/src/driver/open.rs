@@ -76,7 +76,6 @@ pub async fn open_session(
     let mut items: Vec<Item> = first.into_iter().map(Item::fact).collect();
     items.push(Item::fact(Draft::new(Source::System, None, attached)));
     driver.take_in(items).await?;
-    let root = driver.fold.root().cloned();
     tokio::spawn(Box::new(driver).run());
     let live = Live {
         session: session_id,
@@ -86,7 +85,7 @@ pub async fn open_session(
         status: status_out,
         remembered: remembered.map(Arc::new),
     };
-    Ok(Arc::new(LocalSession::new(root, live)))
+    Ok(Arc::new(LocalSession::new(live)))
 }
 
 /// A session as it stands when its writer has it.
