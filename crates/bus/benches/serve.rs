@@ -1,0 +1,86 @@
+//! A request over the dispatcher beside the same work as a task of its own, in turn, in one run.
+//!
+//! `cargo bench -p agentx-bus --bench serve`
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a benchmark prints figures"
+)]
+
+use std::time::{Duration, Instant};
+
+use agentx_bus::{Addressed, Dispatcher, KeyPattern, Serve};
+
+/// How many requests one round makes, one after the other.
+const REQUESTS: u32 = 20_000;
+/// How many rounds; the median counts.
+const ROUNDS: usize = 9;
+
+struct Call(String);
+
+impl Addressed for Call {
+    fn topic(&self) -> &str {
+        "tools.requests"
+    }
+
+    fn key(&self) -> &str {
+        &self.0
+    }
+
+    fn session(&self) -> &str {
+        "ses_1"
+    }
+}
+
+fn call(number: u32) -> Call {
+    Call(format!("tool_{number}"))
+}
+
+async fn direct() -> Duration {
+    let began = Instant::now();
+    for number in 0..REQUESTS {
+        let call = call(number);
+        tokio::spawn(async move { std::hint::black_box(call.0.len()) })
+            .await
+            .unwrap();
+    }
+    began.elapsed() / REQUESTS
+}
+
+async fn over_the_bus(responders: usize) -> Duration {
+    let dispatcher: Dispatcher<Call> = Dispatcher::new();
+    for number in 0..responders {
+        let serve = Serve::new("one").on("tools.requests", KeyPattern::new(&format!("other_{number}")));
+        dispatcher.serve_with(serve, drop);
+    }
+    let all = Serve::new("all").on("tools.requests", KeyPattern::any());
+    dispatcher.serve_with(all, |claim| {
+        tokio::spawn(async move {
+            std::hint::black_box(claim.0.len());
+            claim.settle();
+        });
+    });
+    let began = Instant::now();
+    for number in 0..REQUESTS {
+        dispatcher.request(call(number)).unwrap().ended().await;
+    }
+    began.elapsed() / REQUESTS
+}
+
+fn median(mut times: Vec<Duration>) -> Duration {
+    times.sort();
+    times[times.len() / 2]
+}
+
+#[tokio::main(flavor = "multi_thread", worker_threads = 2)]
+async fn main() {
+    let (mut alone, mut few, mut many) = (Vec::new(), Vec::new(), Vec::new());
+    for _ in 0..ROUNDS {
+        alone.push(direct().await);
+        few.push(over_the_bus(0).await);
+        many.push(over_the_bus(100).await);
+    }
+    println!("a task of its own            {:?}", median(alone));
+    println!("over the bus                 {:?}", median(few));
+    println!("over the bus, 101 responders {:?}", median(many));
+}
