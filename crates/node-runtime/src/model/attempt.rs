@@ -188,8 +188,11 @@ impl<'a> Attempt<'a> {
                 self.read_to_end(body.incoming).await;
                 return Ok(());
             }
-            if !taken? {
-                break;
+            match taken {
+                Ok(true) => {}
+                Ok(false) => break,
+                Err(Outcome::Interrupted) => return Err(Outcome::Interrupted),
+                Err(broken) => return self.whole_all_the_same(body.decoder, broken).await,
             }
         }
         let mut events = Vec::new();
@@ -200,6 +203,16 @@ impl<'a> Attempt<'a> {
         } else {
             decoded.map_err(|error| self.misunderstood(error, hopeless))
         }
+    }
+
+    /// The connection broke. An answer that had said why it stops is whole, and paid: only its end was not clean.
+    async fn whole_all_the_same(&mut self, mut decoder: StreamDecoder, broken: Outcome) -> Step<()> {
+        let mut events = Vec::new();
+        if decoder.finish(&mut events).is_err() {
+            return Err(broken);
+        }
+        self.say(events, false).await?;
+        if self.ended { Ok(()) } else { Err(broken) }
     }
 
     /// Takes the next piece of a body, and where they flow those that are to be said with it. What was understood is in

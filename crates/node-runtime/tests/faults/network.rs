@@ -108,6 +108,20 @@ async fn the_connection_is_lost_in_the_middle() {
 }
 
 #[tokio::test]
+async fn an_answer_that_said_why_it_stops_is_whole_though_its_connection_breaks() {
+    let whole = wire::anthropic_text(&["hel", "lo"]);
+    let end = whole.find("event: message_stop").unwrap();
+    // The length that was claimed never comes, so the end of the body is a broken connection.
+    let reply = Reply::stream()
+        .claiming_length(100_000)
+        .then(&whole.as_bytes()[..end]);
+    let server = TestServer::start([reply.then_close()]).await;
+    let broken = story(&Caller::at(&server.url()).call().await);
+    let server = TestServer::start([good()]).await;
+    assert_eq!(broken, story(&Caller::at(&server.url()).call().await));
+}
+
+#[tokio::test]
 async fn a_server_that_stalls_is_left_and_not_asked_again() {
     let limits = CallLimits {
         first_byte: SHORT,
