@@ -3,7 +3,7 @@
 
 use agentx_types::{ActionBody, Envelope, EnvironmentEvent};
 
-use crate::fold::Derived;
+use crate::Derived;
 
 /// A BLAKE3 hash.
 pub type Digest = [u8; 32];

@@ -6,54 +6,20 @@ use std::sync::Arc;
 
 use agentx_agent::{Agent, Backlog, CallStage, Transition};
 use agentx_types::{
-    Action, ActionBody, ActionId, AgentConfig, AgentOutput, AgentStateId, Caller, ConfigChange, Envelope,
-    EnvironmentEvent, LeftRunning, MessageId, RuntimeEvent, SessionId, Source, TakenIds, ToolCallId,
-    ToolSpec,
+    ActionBody, ActionId, AgentConfig, AgentStateId, Caller, ConfigChange, Envelope, EnvironmentEvent,
+    LeftRunning, MessageId, RuntimeEvent, SessionId, Source, TakenIds, ToolCallId, ToolSpec,
 };
 use serde::{Deserialize, Serialize};
 
 use crate::background::BackgroundJobs;
 use crate::bridge::{self, ProjectionContext};
+use crate::derived::Derived;
 use crate::flows::Flows;
 use crate::offered::GivenTools;
 use crate::pictures::pictures;
 use crate::receptors::{Receptor as _, Receptors};
 use crate::tree::{AgentTree, Heard, comes_or_goes};
 use crate::{PendingApproval, Projection, RunState, SessionState, Sharing};
-
-/// Everything that follows from one fact.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Derived {
-    /// What it means, in order: first what the receptors say, then the bridge.
-    pub events: Vec<Envelope<RuntimeEvent>>,
-    /// What agents say inside their own boundaries.
-    pub outputs: Vec<(AgentStateId, AgentOutput)>,
-    /// What agents want done.
-    pub actions: Vec<Action>,
-    /// What changes in the read models.
-    pub projections: Vec<Projection>,
-    /// Whether only the state of the fold is wanted, as when a session is opened: then nothing else is made. The state
-    /// moves the same.
-    pub state_only: bool,
-}
-
-impl Derived {
-    /// For a fold that wants the state alone.
-    pub fn state_only() -> Self {
-        Self {
-            state_only: true,
-            ..Self::default()
-        }
-    }
-
-    /// Empties it, so that its memory is used again.
-    pub fn clear(&mut self) {
-        self.events.clear();
-        self.outputs.clear();
-        self.actions.clear();
-        self.projections.clear();
-    }
-}
 
 /// The state of one session: the fold of its facts so far. It is a cache; the log is the truth.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -7,6 +7,7 @@
 
 mod background;
 pub mod bridge;
+mod derived;
 mod digest;
 mod flows;
 mod fold;
@@ -19,8 +20,9 @@ mod state;
 mod tree;
 mod ui;
 
+pub use derived::Derived;
 pub use digest::{DerivedDigest, Digest};
-pub use fold::{Derived, SessionFold};
+pub use fold::SessionFold;
 pub use offered::as_offered;
 pub use projection::Projection;
 pub use sharing::{Note, Sharing};

@@ -144,7 +144,10 @@ impl Drop for FailsOnRefusal {
             lines.join("\n")
         );
         let dropped = self.checks.dropped();
-        assert!(dropped.is_empty(), "a vendor would have dropped thinking: {dropped:?}");
+        assert!(
+            dropped.is_empty(),
+            "a vendor would have dropped thinking: {dropped:?}"
+        );
     }
 }
 

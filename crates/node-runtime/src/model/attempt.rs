@@ -179,7 +179,7 @@ impl<'a> Attempt<'a> {
             hopeless,
             decoder: StreamDecoder::new(self.call.request.model.api, self.context()),
         };
-        loop {
+        let broken = loop {
             let mut events = Vec::new();
             let taken = self.take(&mut body, &mut events).await;
             self.say(events, body.flow.gathers()).await?;
@@ -190,29 +190,23 @@ impl<'a> Attempt<'a> {
             }
             match taken {
                 Ok(true) => {}
-                Ok(false) => break,
+                Ok(false) => break None,
                 Err(Outcome::Interrupted) => return Err(Outcome::Interrupted),
-                Err(broken) => return self.whole_all_the_same(body.decoder, broken).await,
+                Err(broken) => break Some(broken),
             }
-        }
+        };
         let mut events = Vec::new();
         let decoded = body.decoder.finish(&mut events);
+        // An answer that had said why it stops is whole, and paid, though its connection broke.
+        if let Some(broken) = broken.filter(|_| decoded.is_err()) {
+            return Err(broken);
+        }
         self.say(events, false).await?;
         if self.ended {
             Ok(())
         } else {
             decoded.map_err(|error| self.misunderstood(error, hopeless))
         }
-    }
-
-    /// The connection broke. An answer that had said why it stops is whole, and paid: only its end was not clean.
-    async fn whole_all_the_same(&mut self, mut decoder: StreamDecoder, broken: Outcome) -> Step<()> {
-        let mut events = Vec::new();
-        if decoder.finish(&mut events).is_err() {
-            return Err(broken);
-        }
-        self.say(events, false).await?;
-        if self.ended { Ok(()) } else { Err(broken) }
     }
 
     /// Takes the next piece of a body, and where they flow those that are to be said with it. What was understood is in

@@ -51,7 +51,10 @@ pub struct Accepted {
 impl Accepted {
     /// The thinking that was dropped because what stands before it is not what it was.
     pub fn changed_prefixes(&self) -> impl Iterator<Item = String> {
-        let changed = self.dropped.iter().filter(|name| name.ends_with("prefix_mismatch"));
+        let changed = self
+            .dropped
+            .iter()
+            .filter(|name| name.ends_with("prefix_mismatch"));
         changed.cloned()
     }
 }
