@@ -198,10 +198,7 @@ impl<'a> Attempt<'a> {
         let mut events = Vec::new();
         let decoded = body.decoder.finish(&mut events);
         // An answer that had said why it stops is whole, and paid, though its connection broke.
-        let whole = decoded.is_ok()
-            && events
-                .iter()
-                .any(|event| matches!(event, EnvironmentEvent::StreamEnd(_)));
+        let whole = decoded.is_ok() && matches!(events.last(), Some(EnvironmentEvent::StreamEnd(_)));
         if let Some(broken) = broken.filter(|_| !whole) {
             return Err(broken);
         }
