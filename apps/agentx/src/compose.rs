@@ -12,10 +12,8 @@ use agentx::config::Settings;
 use agentx::identity::{Keyring, OPERATOR, PublicKey, owner_of};
 use agentx::node::NodeRuntime;
 use agentx::remote::{ConnectOptions, Endpoint, Keeping, RemoteRuntime, keep};
-use agentx::runtime::{LogError, NewLog, Runtime, RuntimeError, SessionLog};
-use agentx::types::{
-    AgentConfig, ApprovalMode, ConfigChange, EnvironmentEvent, OwnerId, Seat, SessionId, Source,
-};
+use agentx::runtime::{LogError, NewLog, Runtime, RuntimeError, SessionLog, StandingRules};
+use agentx::types::{AgentConfig, ConfigChange, EnvironmentEvent, OwnerId, Seat, SessionId, Source};
 
 use crate::console::Console;
 use crate::error::CliError;
@@ -62,10 +60,16 @@ impl Place {
         }
     }
 
-    /// This machine. A session that was left asking nobody asks as the settings say: they include the flags of this command line.
+    /// This machine. A session that was left asking nobody asks as the settings say: they include the flags of this command line. What the
+    /// settings deny or ask about, and how far the folder is trusted, holds in sessions that are older, too.
     pub(crate) fn here(settings: &Settings) -> Result<Self, CliError> {
         let node = build_node(settings)?;
-        let runtime = Arc::new(node.runtime.asking_again(settings.approval));
+        let standing = StandingRules {
+            rules: settings.rules_for(&node.runtime.tools()),
+            trusted_since: settings.folder.trusted_since(),
+        };
+        let runtime = node.runtime.asking_again(settings.approval).held_to(standing);
+        let runtime = Arc::new(runtime);
         Ok(Self {
             runtime: runtime.clone(),
             node: Some(Node {
@@ -168,24 +172,22 @@ impl Place {
         }
     }
 
-    /// The mode that opening a session of this machine gave it, where it had been left asking nobody. Looks at the first facts after
-    /// `there`.
-    pub(crate) async fn asks_again(&self, session: &SessionId, there: u64) -> Option<ApprovalMode> {
-        let facts = self
-            .node
-            .as_ref()?
-            .runtime
-            .facts(session, there, FIRST_FACTS)
-            .await
-            .ok()?;
-        facts.iter().find_map(|fact| match &fact.event {
-            EnvironmentEvent::ConfigChanged(changed) if fact.source == Source::System => match changed.change
-            {
-                ConfigChange::Approval(mode) => Some(mode),
+    /// What opening a session of this machine changed by itself. Looks at the first facts after `there`.
+    pub(crate) async fn changed_by_opening(&self, session: &SessionId, there: u64) -> Vec<ConfigChange> {
+        let Some(node) = &self.node else {
+            return Vec::new();
+        };
+        let facts = node.runtime.facts(session, there, FIRST_FACTS).await;
+        let of_system = facts
+            .unwrap_or_default()
+            .into_iter()
+            .filter(|fact| fact.source == Source::System);
+        of_system
+            .filter_map(|fact| match &fact.event {
+                EnvironmentEvent::ConfigChanged(changed) => Some(changed.change.clone()),
                 _ => None,
-            },
-            _ => None,
-        })
+            })
+            .collect()
     }
 
     /// The runtime, to be kept.

@@ -4,7 +4,7 @@ mod limits;
 
 use std::sync::Arc;
 
-use agentx::config::{ModelOffer, Origin, Settings, nearest};
+use agentx::config::{FolderTrust, ModelOffer, Origin, Settings, nearest};
 use agentx::runtime::{ModelInfo, NamedAgent, OpenRequest, RuntimeError, Session, SessionQuery, ToolsChange};
 use agentx::types::{AgentConfig, AgentKind, Api, ApprovalMode, ConfigChange, ModelSpec, Prices, SessionId};
 
@@ -236,18 +236,38 @@ pub(crate) fn note_of_tools(change: &ToolsChange) -> Option<String> {
     (!both.is_empty()).then_some(both)
 }
 
-/// What a person should know of a session of this machine that had been left asking nobody: `--yes` holds for the program that it was
-/// given to. `there` is the last event before it was opened.
-pub(crate) async fn note_of_approval(place: &Place, session: &dyn Session, there: u64) -> Option<String> {
-    let mode = place.asks_again(session.id(), there).await?;
-    let now = match mode {
-        ApprovalMode::Ask => "from now on you are asked again",
-        ApprovalMode::Deny => "from now on they are refused where no rule allows them",
-        ApprovalMode::Auto => return None,
-    };
-    Some(format!(
-        "note: calls ran without asking in this session; {now} (`--yes` lets them run)\n"
-    ))
+/// What a person should know of how calls are decided from now on in a session of this machine: `--yes` holds for the program that it was
+/// given to, and rules of the session hold while its folder is trusted. `there` is the last event before it was opened.
+pub(crate) async fn note_of_decisions(
+    place: &Place,
+    settings: &Settings,
+    session: &dyn Session,
+    there: u64,
+) -> Option<String> {
+    let changed = place.changed_by_opening(session.id(), there).await;
+    let modes = changed.iter().filter_map(|change| match change {
+        ConfigChange::Approval(ApprovalMode::Ask) => Some("from now on you are asked again"),
+        ConfigChange::Approval(ApprovalMode::Deny) => {
+            Some("from now on they are refused where no rule allows them")
+        }
+        _ => None,
+    });
+    let mut text: String = modes
+        .map(|now| format!("note: calls ran without asking in this session; {now} (`--yes` lets them run)\n"))
+        .collect();
+    let is_taken = |change: &ConfigChange| matches!(change, ConfigChange::Rules(_));
+    if changed.iter().any(is_taken) {
+        let why = match settings.folder.trust {
+            FolderTrust::Trusted => "they are older than the trust in this folder",
+            FolderTrust::Unknown => "nobody has said that this folder is trusted",
+            FolderTrust::ReadOnly => "this folder is read only",
+            FolderTrust::Restricted => "this folder is restricted",
+        };
+        text.push_str(&format!(
+            "note: rules that allowed something in this session hold no more: {why}\n"
+        ));
+    }
+    (!text.is_empty()).then_some(text)
 }
 
 /// The model to ask: the one that is named here, else that of the settings.

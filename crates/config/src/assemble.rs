@@ -22,7 +22,7 @@ pub(crate) const MAX_TEXT_BYTES: u64 = 1 << 20;
 pub(crate) fn settings(
     builtin: Catalog,
     merged: &Merged,
-    places: &Places,
+    (places, trust_dir): (&Places, &Path),
     lookup: &dyn Fn(&str) -> Option<String>,
     mistakes: &mut Vec<Mistake>,
 ) -> Settings {
@@ -47,7 +47,7 @@ pub(crate) fn settings(
             Some("deny") => ApprovalMode::Deny,
             _ => ApprovalMode::Ask,
         },
-        rules: get.rules(),
+        rules: get.rules(trust_dir),
         tools: get.tools(),
         catalog,
         providers,
@@ -211,10 +211,10 @@ impl<'a> Getter<'a> {
         }
     }
 
-    fn rules(&self) -> Vec<agentx_types::Rule> {
+    fn rules(&self, trust_dir: &Path) -> Vec<agentx_types::Rule> {
         match self.merged.get(&KeyPath::dotted("rules")) {
             Some(Value::Rules(rules)) => {
-                let hold = rules.iter().filter(|rule| !rule.is_of_another_folder());
+                let hold = rules.iter().filter(|rule| !rule.is_of_another_folder(trust_dir));
                 hold.map(|rule| rule.value.clone()).collect()
             }
             _ => Vec::new(),

@@ -247,7 +247,7 @@ mod tests {
             else {
                 panic!("it has rules");
             };
-            let holds = rules.iter().map(|rule| !rule.is_of_another_folder());
+            let holds = rules.iter().map(|rule| !rule.is_of_another_folder(dir.path()));
             holds.collect::<Vec<bool>>()
         };
         assert_eq!(holds(), [true]);

@@ -6,8 +6,9 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
 
-use agentx_types::FolderId;
+use agentx_types::{FolderId, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use crate::trust::{digest, replace_file};
@@ -58,6 +59,13 @@ pub struct Folder {
     /// Which folder it was. Records of older programs do not say it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<FolderId>,
+    /// Whether it got a `.git` after it was trusted: rules that were kept before hold on.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub became_repository: bool,
+    /// When it began to be trusted, in microseconds since 1970: a later `config trust` keeps it. Records of older programs do not say it,
+    /// and nothing does of a folder that is not trusted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub since: Option<Timestamp>,
     /// What was said about another folder that lay at this path, which does not hold for the one that lies there now.
     #[serde(skip)]
     pub before: Option<FolderTrust>,
@@ -95,11 +103,12 @@ impl Folder {
             };
         }
         let folder = Self {
+            became_repository: known.became_repository || (known.id.is_some() && known.id != now),
             id: now,
             ..known.clone()
         };
         if known.id != folder.id {
-            known.id.clone_from(&folder.id);
+            known.clone_from(&folder);
             // Where it cannot be written, it is completed another time.
             let _ = write(data_dir, &folders);
         }
@@ -113,6 +122,11 @@ impl Folder {
             whole: true,
             ..Self::default()
         }
+    }
+
+    /// Since when it has been trusted without a break; `None` where it is not trusted. A record that does not say it was always there.
+    pub fn trusted_since(&self) -> Option<Timestamp> {
+        (self.trust == FolderTrust::Trusted).then(|| self.since.unwrap_or_default())
     }
 
     /// How these bytes of a file stand to what was accepted; `file` is its path below the folder.
@@ -163,14 +177,29 @@ pub fn trust_folder(
         replace_file(&texts.join(&hash), bytes)?;
         files.insert(name.to_owned(), hash);
     }
+    let id = folder_id(root);
+    let is_this = |known: &&Folder| known.id.as_ref().is_none_or(|known| known.is(id.as_ref()));
+    let before = folders.get(&key).filter(is_this);
+    let since = match (trust, before.map(|known| (known.trust, known.since))) {
+        (FolderTrust::Trusted, Some((FolderTrust::Trusted, since))) => since,
+        (FolderTrust::Trusted, _) => Some(now()),
+        _ => None,
+    };
     let folder = Folder {
         trust,
         files,
-        id: folder_id(root),
+        became_repository: before.is_some_and(|known| known.became_repository),
+        id,
+        since,
         ..Folder::default()
     };
     folders.insert(key, folder.clone());
     write(data_dir, &folders).map(|()| folder)
+}
+
+fn now() -> Timestamp {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    Timestamp(i64::try_from(since.as_micros()).unwrap_or(i64::MAX))
 }
 
 /// Forgets what was said about a folder. Returns whether anything was.

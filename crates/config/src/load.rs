@@ -132,7 +132,13 @@ fn load_with(request: Request<'_>, mut found: Found) -> Result<Loaded, ConfigErr
     for layer in [admitted.layer, environment, flags] {
         merged.lay(layer);
     }
-    let mut settings = assemble::settings(catalog, &merged, &places, lookup, &mut found.mistakes);
+    let mut settings = assemble::settings(
+        catalog,
+        &merged,
+        (&places, &trust_dir),
+        lookup,
+        &mut found.mistakes,
+    );
     if !found.mistakes.is_empty() {
         return Err(ConfigError::Mistakes(found.mistakes));
     }

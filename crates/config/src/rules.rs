@@ -7,10 +7,11 @@ use serde_json::json;
 use std::path::Path;
 
 use crate::layers::show_rule;
+use crate::places::root_of;
 use crate::read::{Reader, scalar};
 use crate::value::Value;
 use crate::yaml::{Node, Yaml, to_json};
-use crate::{Kind, Origin, folder_id, nearest};
+use crate::{Folder, Kind, Origin, folder_id, nearest};
 
 const KEYS: &[&str] = &[
     "effect",
@@ -34,12 +35,18 @@ pub struct WrittenRule {
 }
 
 impl WrittenRule {
-    /// Whether it was kept for a folder that lies no more where it lay. Of such rules only those count that make things stricter.
-    pub fn is_of_another_folder(&self) -> bool {
+    /// Whether it was kept for a folder that lies no more where it lay. Of such rules only those count that make things stricter. A `.git`
+    /// may have come since where the records of trust in `trust_dir` say so: only they know whether it is still the one that came.
+    pub fn is_of_another_folder(&self, trust_dir: &Path) -> bool {
         let (Some(folder), Some(place)) = (&self.folder, &self.value.workspace) else {
             return false;
         };
-        self.value.effect == RuleEffect::Allow && !folder.is(folder_id(Path::new(place)).as_ref())
+        let place = Path::new(place);
+        let now = folder_id(place);
+        if self.value.effect != RuleEffect::Allow || now.as_ref() == Some(folder) {
+            return false;
+        }
+        !folder.is(now.as_ref()) || !Folder::of(trust_dir, root_of(place)).became_repository
     }
 }
 

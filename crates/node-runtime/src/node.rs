@@ -7,7 +7,7 @@ use agentx_llm::WireOptions;
 use agentx_runtime::{
     Actions, AgentEventBus, Agents, Clock, Condenser, ContextView, DriverParts, Effector, LogError,
     ModelInfo, NewLog, NoAgents, OpenRequest, Places, RuntimeError, Session, SessionIds, SessionInfo,
-    SessionLog, SessionQuery, SystemBus, open_session,
+    SessionLog, SessionQuery, StandingRules, SystemBus, open_session,
 };
 use agentx_tools::Toolbox;
 use agentx_types::{
@@ -147,6 +147,13 @@ impl NodeRuntime {
     #[must_use]
     pub fn asking_again(mut self, mode: ApprovalMode) -> Self {
         self.driver.approval = Some(mode);
+        self
+    }
+
+    /// The same runtime, which holds existing sessions to the rules of its program's settings when it opens them.
+    #[must_use]
+    pub fn held_to(mut self, rules: StandingRules) -> Self {
+        self.driver.standing = Some(Arc::new(rules));
         self
     }
 

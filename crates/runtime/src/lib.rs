@@ -55,7 +55,7 @@ pub use blob_store::BlobStore;
 pub use blobs::{SessionBlobs, blobs_of, has_blob};
 pub use clock::{Clock, SystemClock};
 pub use condenser::Condenser;
-pub use driver::{DriverParts, DriverStatus, SessionIds, halt_sessions, open_session};
+pub use driver::{DriverParts, DriverStatus, SessionIds, StandingRules, halt_sessions, open_session};
 pub use effect::{BoxFuture, Effector, Environment, EventSink, Said, Taken};
 pub use folding::fold_until;
 pub use follow::watch_log;

@@ -208,6 +208,11 @@ impl SessionFold {
         self.agents.get(id)
     }
 
+    /// All agents, those below others too.
+    pub fn agents(&self) -> impl Iterator<Item = &Agent> {
+        self.agents.iter()
+    }
+
     /// The agent that people talk to, itself.
     pub fn root_agent(&self) -> Option<&Agent> {
         self.agents.root().and_then(|root| self.agents.get(root))

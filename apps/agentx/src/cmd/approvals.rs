@@ -86,16 +86,8 @@ async fn config_of(place: &Place, loaded: &Loaded, session: Option<&str>) -> Res
     }
 }
 
-/// Where a rule of an agent comes from.
-pub(crate) fn origin_of<'a>(rules: &'a [WrittenRule], rule: &Rule) -> Option<&'a Origin> {
-    rules
-        .iter()
-        .find(|sourced| sourced.value == *rule)
-        .map(|sourced| &sourced.origin)
-}
-
 fn from(loaded: &Loaded, rule: &Rule) -> String {
-    match origin_of(loaded.merged.rules(), rule) {
+    match written(loaded, rule).map(|(_, written)| &written.origin) {
         Some(Origin::User(place)) => format!("your file, {place}"),
         Some(Origin::Workspace(place)) => format!("the workspace's file, {place}"),
         Some(other) => other.to_string(),
@@ -103,11 +95,19 @@ fn from(loaded: &Loaded, rule: &Rule) -> String {
     }
 }
 
+/// The rule of the configuration that an agent has, with its place among all of them. An equal one of a folder that is gone is another.
+fn written<'a>(loaded: &'a Loaded, rule: &Rule) -> Option<(usize, &'a WrittenRule)> {
+    let is_it =
+        |written: &&WrittenRule| written.value == *rule && !written.is_of_another_folder(&loaded.trust_dir);
+    let mut rules = loaded.merged.rules().iter().enumerate();
+    rules.find(|(_, written)| is_it(written))
+}
+
 /// Rules that were kept for a folder that lies no more where it lay, in lines for the person: they hold nowhere.
 pub(crate) fn holding_nowhere(loaded: &Loaded) -> String {
     let rules = loaded.merged.rules().iter().enumerate();
     rules
-        .filter(|(_, rule)| rule.is_of_another_folder())
+        .filter(|(_, rule)| rule.is_of_another_folder(&loaded.trust_dir))
         .map(|(index, rule)| {
             format!(
                 "note: {} was kept for another folder and holds nowhere any more ({}); `agentx approvals remove {}` takes it out\n",
@@ -121,13 +121,7 @@ pub(crate) fn holding_nowhere(loaded: &Loaded) -> String {
 
 /// The number by which `remove` knows a rule: its place in the configuration, which a rule of a session has not.
 fn number_of(loaded: &Loaded, rule: &Rule) -> Option<usize> {
-    let known = |written: &WrittenRule| written.value == *rule;
-    loaded
-        .merged
-        .rules()
-        .iter()
-        .position(known)
-        .map(|index| index + 1)
+    written(loaded, rule).map(|(index, _)| index + 1)
 }
 
 /// What is decided where no rule does.

@@ -194,8 +194,8 @@ async fn resumed(
     let there = place.runtime().info(&id).await?.last_seq;
     let session = seat::resume(place, settings, agent, id, fork).await?;
     let of_server = other_server::record(place, settings, session.as_ref()).await;
-    let of_approval = seat::note_of_approval(place, session.as_ref(), there).await;
-    let notes = [of_server, of_approval];
+    let of_decisions = seat::note_of_decisions(place, settings, session.as_ref(), there).await;
+    let notes = [of_server, of_decisions];
     notes.into_iter().flatten().for_each(|note| console.say(&note));
     Ok(session)
 }

@@ -58,7 +58,7 @@ fn values_of(loaded: &Loaded, remove: bool) -> Result<String, CliError> {
 /// The rules that allow something in this folder, in lines for the person.
 pub(super) fn allowed_here(loaded: &Loaded) -> String {
     let rules = loaded.allowed_here().into_iter();
-    let hold = rules.filter(|rule| !rule.is_of_another_folder());
+    let hold = rules.filter(|rule| !rule.is_of_another_folder(&loaded.trust_dir));
     hold.map(|rule| {
         format!(
             "  A rule of yours holds here: {} ({})\n",

@@ -48,7 +48,7 @@ fn decided(sandbox: &Sandbox) -> String {
 }
 
 /// Puts another folder with the same files in the place of the first one, which is still there: no inode is used again.
-fn replace(sandbox: &Sandbox, what: &str) {
+pub(crate) fn replace(sandbox: &Sandbox, what: &str) {
     let (path, old) = (sandbox.path(what), sandbox.path("old"));
     std::fs::rename(&path, &old).unwrap();
     let copied = std::process::Command::new("cp")
@@ -102,6 +102,15 @@ fn another_folder_at_a_trusted_path_is_a_stranger() {
     // A rule can be kept anew beside the old one, which `remove` takes out.
     keep_a_rule(&sandbox);
     assert_eq!(decided(&sandbox), "allow");
+    let listed = sandbox.run(&["approvals", "list"]);
+    let numbered = |number: &str| {
+        let mut lines = listed.stdout.lines();
+        lines.any(|line| line.starts_with(number) && line.contains("echo"))
+    };
+    assert!(
+        numbered("1 ") && listed.stderr.contains("`agentx approvals remove 2`"),
+        "{listed}"
+    );
     assert_eq!(sandbox.run(&["approvals", "remove", "2"]).code, Some(0));
     assert_eq!(decided(&sandbox), "allow");
     let checked = sandbox.run(&["config", "check"]);
@@ -131,6 +140,9 @@ fn a_folder_that_becomes_a_repository_is_still_trusted() {
     replace(&sandbox, "ws/.git");
     let ran = sandbox.run(&["run", "hello"]);
     assert!(ran.stderr.contains("another folder lies at"), "{ran}");
+    assert_eq!(decided(&sandbox), "ask", "the rule is older than the repository");
+    sandbox.run(&["config", "trust"]);
+    assert_eq!(decided(&sandbox), "ask", "trust brings no rule back");
 }
 
 #[test]

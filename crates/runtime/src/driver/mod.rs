@@ -10,6 +10,7 @@ mod children;
 mod effects;
 mod halt;
 mod open;
+mod standing;
 mod wish;
 
 use std::sync::Arc;
@@ -27,6 +28,7 @@ use batch::Item;
 use effects::{Effects, End};
 pub use halt::halt_sessions;
 pub use open::{SessionIds, open_session};
+pub use standing::StandingRules;
 use wish::Resolved;
 pub(crate) use wish::Wish;
 
@@ -69,6 +71,8 @@ pub struct DriverParts {
     /// What an existing session that asks nobody is set to when it is opened, unless whoever opens it says otherwise: so `--yes` holds for
     /// one program and not for those that go on with its session. `None` leaves each session as it was.
     pub approval: Option<ApprovalMode>,
+    /// The rules that an existing session is held to when it is opened. `None` leaves each session its own.
+    pub standing: Option<Arc<StandingRules>>,
     /// The program and its version, for the log.
     pub program: String,
     /// Whether this process is a server. Stored in the log, so that the next server resumes its runs after a kill.
@@ -89,6 +93,7 @@ impl DriverParts {
             guard: None,
             server_rules: None,
             approval: None,
+            standing: None,
             program: String::new(),
             serves: false,
         }

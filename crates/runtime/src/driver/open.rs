@@ -188,6 +188,9 @@ async fn load(
             .chain(approval)
             .map(|change| Draft::new(Source::System, root.clone(), ConfigChanged { change })),
     );
+    if let Some(standing) = &parts.standing {
+        drafts.extend(standing.changes(parts.log.as_ref(), &writer, &fold).await?);
+    }
     drafts.extend(
         changes
             .into_iter()

@@ -50,8 +50,8 @@ pub(super) async fn say_notes(
         console.say(&console.err_style().dim(note));
     }
     let of_server = other_server::record(place, settings, session).await;
-    let of_approval = seat::note_of_approval(place, session, there).await;
-    let notes = [of_server, of_approval];
+    let of_decisions = seat::note_of_decisions(place, settings, session, there).await;
+    let notes = [of_server, of_decisions];
     notes.into_iter().flatten().for_each(|note| console.say(&note));
 }
 

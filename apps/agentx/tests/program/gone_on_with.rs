@@ -1,0 +1,104 @@
+//! What a session may do that somebody goes on with is decided by the trust and the rules of today.
+#![cfg(unix)]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot start fails")]
+
+use crate::another_folder::replace;
+use crate::common::{Ran, Sandbox};
+use crate::pty::Pty;
+
+/// A trusted folder, and a session in which an answer allowed the command for the session.
+fn allowed() -> Sandbox {
+    let sandbox = Sandbox::new().of_a_stranger();
+    sandbox.write("ws/.git/HEAD", "ref: refs/heads/main\n");
+    assert_eq!(sandbox.run(&["config", "trust"]).code, Some(0));
+    let mut chat = Pty::start(&sandbox, &["--model", "demo"], 100, 30);
+    chat.wait_for_last("›");
+    chat.keys("run touch made\r");
+    chat.wait_for("allow? y once · s session · a always");
+    chat.keys("s\r");
+    chat.wait_for("exit 0");
+    chat.wait_for_last("›");
+    chat.keys("\u{4}");
+    assert_eq!(chat.end(), Some(0));
+    assert!(runs(&sandbox, &[]).0, "the rule of the session holds");
+    sandbox
+}
+
+/// Goes on with the session, and whether its command ran.
+fn runs(sandbox: &Sandbox, flags: &[&str]) -> (bool, Ran) {
+    let made = sandbox.path("ws/made");
+    let _ = std::fs::remove_file(&made);
+    let ran = sandbox.run(&[&["run", "--last"], flags, &["run touch made"]].concat());
+    (made.exists(), ran)
+}
+
+const NOTE: &str = "note: rules that allowed something in this session hold no more: ";
+
+/// The command does not run, which is said once and for this reason; nor does it run after the folder is trusted again.
+fn holds_no_more(sandbox: &Sandbox, why: &str) {
+    let (ran, told) = runs(sandbox, &[]);
+    assert!(!ran && told.stderr.contains(&format!("{NOTE}{why}")), "{told}");
+    let (ran, told) = runs(sandbox, &[]);
+    assert!(!ran && !told.stderr.contains(NOTE), "{told}");
+    assert_eq!(sandbox.run(&["config", "trust"]).code, Some(0));
+    let (ran, told) = runs(sandbox, &[]);
+    assert!(!ran, "trust brings no rule back: {told}");
+}
+
+#[test]
+fn rules_of_a_session_do_not_hold_in_another_folder_at_its_path() {
+    let sandbox = allowed();
+    replace(&sandbox, "ws");
+    holds_no_more(&sandbox, "nobody has said that this folder is trusted");
+}
+
+#[test]
+fn rules_of_a_session_do_not_hold_in_another_folder_that_was_trusted_since() {
+    let sandbox = allowed();
+    assert_eq!(sandbox.run(&["config", "trust"]).code, Some(0));
+    assert!(runs(&sandbox, &[]).0, "to trust a folder again is no break");
+    replace(&sandbox, "ws");
+    assert_eq!(sandbox.run(&["config", "trust"]).code, Some(0));
+    let (ran, told) = runs(&sandbox, &["--fork"]);
+    assert!(!ran, "nor in a copy: {told}");
+    assert!(
+        told.stderr
+            .contains("they are older than the trust in this folder"),
+        "{told}"
+    );
+}
+
+#[test]
+fn rules_of_a_session_go_with_the_trust_in_its_folder() {
+    for (flag, why) in [
+        ("--revoke", "nobody has said that this folder is trusted"),
+        ("--restricted", "this folder is restricted"),
+        ("--read-only", "this folder is read only"),
+    ] {
+        let sandbox = allowed();
+        assert_eq!(sandbox.run(&["config", "trust", flag]).code, Some(0));
+        holds_no_more(&sandbox, why);
+    }
+}
+
+#[test]
+fn a_folder_that_became_read_only_is_read_only_in_its_sessions() {
+    let sandbox = allowed();
+    assert_eq!(sandbox.run(&["config", "trust", "--read-only"]).code, Some(0));
+    let (ran, told) = runs(&sandbox, &["--yes"]);
+    assert!(!ran, "{told}");
+    assert!(format!("{told}").contains("this folder is read only"), "{told}");
+}
+
+#[test]
+fn a_rule_that_denies_or_asks_holds_in_sessions_that_are_older() {
+    for effect in ["deny", "ask"] {
+        let sandbox = allowed();
+        sandbox.run(&["approvals", "add", effect, "bash", "touch *"]);
+        let (ran, told) = runs(&sandbox, &[]);
+        assert!(!ran && !told.stderr.contains(NOTE), "{effect}: {told}");
+        // `--yes` answers what is asked, and changes nothing about what is denied.
+        let (ran, told) = runs(&sandbox, &["--yes"]);
+        assert_eq!(ran, effect == "ask", "{effect}: {told}");
+    }
+}
