@@ -180,12 +180,9 @@ async fn load(
     let server = other_server_rules(&fold, parts.server_rules.as_ref());
     let approval = asks_again(&fold, parts.approval, &changes);
     drafts.extend(
-        tools
+        [tools, rules, guard, server, approval]
             .into_iter()
-            .chain(rules)
-            .chain(guard)
-            .chain(server)
-            .chain(approval)
+            .flatten()
             .map(|change| Draft::new(Source::System, root.clone(), ConfigChanged { change })),
     );
     if let Some(standing) = &parts.standing {
