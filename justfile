@@ -11,7 +11,7 @@ demo *args:
 ci:
     .ci/run
 
-# Every check, or only these: fmt lint build test docs loom deny fuzz asan
+# Every check, or only these: fmt lint build features test docs loom deny fuzz asan
 check *steps:
     tests/run.sh {{steps}}
 

@@ -11,7 +11,7 @@ mod session;
 
 use std::collections::BTreeMap;
 
-use agentx_runtime::{Derived, SessionFold};
+use agentx_runtime::SessionFold;
 use agentx_types::*;
 use proptest::prelude::*;
 use proptest::test_runner::Config;
@@ -215,10 +215,8 @@ proptest! {
         for fact in &session.log {
             let written = serde_json::to_string(fact).unwrap();
             let read: Envelope<EnvironmentEvent> = serde_json::from_str(&written).unwrap();
-            let (mut left, mut right) = (Derived::default(), Derived::default());
-            fold.apply(&read, &mut left);
-            restored.apply(fact, &mut right);
-            prop_assert_eq!(&left, &right);
+            let left = fold.apply(&read);
+            prop_assert_eq!(&left, &restored.apply(fact));
             restored = serde_json::from_str(&serde_json::to_string(&restored).unwrap()).unwrap();
             replayed.extend(left.events.into_iter().map(|envelope| serde_json::to_string(&envelope).unwrap()));
         }
@@ -233,10 +231,24 @@ proptest! {
         let cut = cut.index(session.log.len());
         let (mut whole, mut state) = (SessionFold::new("ses_1".into()), SessionFold::new("ses_1".into()));
         for part in [&session.log[..cut], &session.log[cut..]] {
-            part.iter().for_each(|fact| whole.apply(fact, &mut Derived::default()));
-            joined(part).iter().for_each(|fact| state.apply(fact, &mut Derived::state_only()));
+            for fact in part {
+                whole.apply(fact);
+            }
+            joined(part).iter().for_each(|fact| state.advance(fact));
             prop_assert_eq!(&state, &whole);
             prop_assert_eq!(serde_json::to_string(&state).unwrap(), serde_json::to_string(&whole).unwrap());
+        }
+    }
+
+    /// The two ways to fold lead to the same state after each fact, and from there to the same meaning of the next one.
+    #[test]
+    fn both_ways_to_fold_agree_after_each_fact(ops in ops()) {
+        let session = play(&ops, |_| ());
+        let (mut whole, mut state) = (SessionFold::new("ses_1".into()), SessionFold::new("ses_1".into()));
+        for fact in &session.log {
+            prop_assert_eq!(state.clone().apply(fact), whole.apply(fact), "event {}", fact.seq);
+            state.advance(fact);
+            prop_assert_eq!(&state, &whole, "after event {}", fact.seq);
         }
     }
 
@@ -266,11 +278,10 @@ proptest! {
         let mut facts = vec![opened.into_envelope("ses_1".into(), 1, Timestamp(0))];
         facts.extend((2..).zip(dice).map(|(seq, dice)| garbage::fact(seq, dice)));
         let mut fold = SessionFold::new("ses_1".into());
-        let mut derived = Derived::default();
         for fact in &facts {
             let frame = serde_json::to_string(fact).unwrap();
             prop_assert_eq!(&serde_json::from_str::<Envelope<EnvironmentEvent>>(&frame).unwrap(), fact);
-            fold.apply(fact, &mut derived);
+            fold.apply(fact);
             let _ = fold.state();
         }
         let written = serde_json::to_string(&fold).unwrap();

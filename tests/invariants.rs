@@ -17,7 +17,7 @@ use agentx_runtime::{
 use agentx_sqlite_log::SqliteLog;
 use agentx_testing::{Answer, Gate, MemoryLog, ScriptedModel, SimulatedClock, fixture};
 use agentx_tools::{ToolOptions, Toolbox};
-use agentx_types::{ActionKind, Api, ContentPart, OwnerId, RuntimeEvent, SessionId, Vocabulary as _};
+use agentx_types::{ActionKind, Api, OwnerId, RuntimeEvent, SessionId, Vocabulary as _};
 
 use held_log::HeldLog;
 
@@ -32,7 +32,7 @@ impl World {
         let model = ScriptedModel::new(answers);
         let actions = Actions::new().with(ActionKind::CallModel, Arc::new(model.clone()));
         let parts = DriverParts {
-            tools: fixture::tools(),
+            tools: fixture::tools().into(),
             program: "test".into(),
             ..DriverParts::new(log, actions, Arc::new(SimulatedClock::default()))
         };
@@ -56,10 +56,7 @@ impl World {
 }
 
 fn input(text: &str) -> UserInput {
-    UserInput {
-        content: vec![ContentPart::text(text)],
-        ..UserInput::default()
-    }
+    UserInput::text(text)
 }
 
 /// Reads until this event came.

@@ -89,3 +89,25 @@ fn a_story_is_told_by_each_of_its_agents_over_each_protocol() {
     });
     assert_eq!(outs[0], outs[1]);
 }
+
+#[cfg(unix)]
+#[test]
+fn a_payroll_that_is_killed_in_the_middle_pays_everybody_once() {
+    let mut command = std::process::Command::new("bash");
+    command
+        .arg(workspace_root().join("examples/payroll/run.sh"))
+        .env("AGENTX", agentx_tests::program())
+        .env("AGENTX_MOCK", agentx_tests::mock());
+    let ran = Running::start(command).end().exits(0);
+    assert!(ran.out.ends_with("everybody was paid once, twice\n"), "{ran:?}");
+    let killed: Vec<&str> = ran
+        .out
+        .lines()
+        .filter(|line| line.starts_with("killed"))
+        .collect();
+    let expected = [
+        "killed before-bob; the book has: ada 100",
+        "killed after-bob; the book has: ada 100,bob 200",
+    ];
+    assert_eq!(killed, expected);
+}

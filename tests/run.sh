@@ -5,7 +5,7 @@
 #   tests/run.sh            everything
 #   tests/run.sh fmt lint   only these steps
 #
-# Steps: fmt lint build test docs loom deny fuzz asan; schemathesis, a part of test, goes alone too. Logs are in target/checks.
+# Steps: fmt lint build features test docs loom deny fuzz asan; schemathesis, a part of test, goes alone too. Logs are in target/checks.
 # AGENTX_FUZZ_SECONDS says how long each target of `fuzz`, and `asan`, look (10).
 set -uo pipefail
 cd "$(dirname "$0")/.."
@@ -94,6 +94,9 @@ lint() {
 # the tests build and link the program themselves.
 build() { step build cargo check --workspace --locked; }
 
+# The library with what others turn on of it, one combination after the other.
+features() { step features tests/features.sh; }
+
 run_tests() {
   # `--workspace` builds the program and the examples: tests need not call cargo for them, which would build all of it a second time
   # with other features.
@@ -152,12 +155,12 @@ asan() {
 }
 
 set_up
-for name in ${*:-fmt lint build test docs loom deny fuzz asan}; do
+for name in ${*:-fmt lint build features test docs loom deny fuzz asan}; do
   case $name in
-    fmt | lint | build | docs | deny | fuzz | asan | schemathesis) "$name" ;;
+    fmt | lint | build | features | docs | deny | fuzz | asan | schemathesis) "$name" ;;
     test) run_tests ;;
     loom) model ;;
-    *) echo "no step $name; there are: fmt lint build test docs loom deny fuzz asan schemathesis" >&2; exit 2 ;;
+    *) echo "no step $name; there are: fmt lint build features test docs loom deny fuzz asan schemathesis" >&2; exit 2 ;;
   esac
 done
 

@@ -765,7 +765,7 @@ export interface ActionStarted {
 }
 
 /** The kinds of actions. */
-export type ActionKind = "call_model" | "condense" | "call_tool" | "answer_call" | "start_timer" | "cancel" | "decide_inner_call" | "report" | "spawn_agent" | "send_input" | "interrupt_agent" | "close_agent";
+export type ActionKind = "call_model" | "condense" | "call_tool" | "answer_call" | "start_timer" | "cancel" | "decide_inner_call" | "report" | "spawn_agent" | "send_input" | "interrupt_agent" | "close_agent" | "unknown";
 
 /** Output of a tool while it runs. */
 export interface ToolOutputChunk {
@@ -964,7 +964,7 @@ export interface TimerFired {
 }
 
 /** What a timer is for. */
-export type Timer = "run_limit" | "heartbeat";
+export type Timer = "run_limit" | "heartbeat" | "unknown";
 
 /** A session begins. The envelope's `agent_state_id` is its first agent. */
 export interface SessionOpened {
@@ -1023,7 +1023,7 @@ export interface AgentConfig {
 }
 
 /** Which machine drives the agent. */
-export type AgentKind = "react" | "match";
+export type AgentKind = "react" | "match" | "unknown";
 
 /** A catalog entry, resolved: all that shapes a request to this model. It holds no secret, and no address that is connected to. */
 export interface ModelSpec {
@@ -1049,7 +1049,7 @@ export interface ModelSpec {
 }
 
 /** Which wire protocol a model is spoken to in. */
-export type Api = "anthropic" | "openai-chat" | "scripted";
+export type Api = "anthropic" | "openai-chat" | "scripted" | "unknown";
 
 /** What a model may be given beside text. */
 export type InputMedium = "image" | "audio" | "file";

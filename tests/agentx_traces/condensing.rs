@@ -4,16 +4,14 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use agentx_runtime::{Derived, SessionFold};
+use agentx_runtime::SessionFold;
 use agentx_types::*;
 
 /// What follows from a fact that nobody asked for.
 fn apply(fold: &mut SessionFold, event: impl Into<EnvironmentEvent>) -> Vec<Action> {
     let draft = Draft::<EnvironmentEvent>::new(Source::User, Some("agt_1".into()), event);
     let fact = draft.into_envelope("ses_1".into(), fold.last_seq() + 1, Timestamp(0));
-    let mut derived = Derived::default();
-    fold.apply(&fact, &mut derived);
-    derived.actions
+    fold.apply(&fact).actions
 }
 
 /// What the model would be asked next; the run that was under way is stopped before.

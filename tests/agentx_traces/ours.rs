@@ -1,7 +1,7 @@
 //! Our side: driver events become facts, as a runtime would have committed them, and the fold says what they mean.
 
 use agentx_agent::fixtures;
-use agentx_runtime::{Derived, SessionFold};
+use agentx_runtime::SessionFold;
 use agentx_types::*;
 use serde_json::{Value, json};
 
@@ -87,8 +87,7 @@ impl Session {
         draft.cause = action.map(|action| action.action_id.clone());
         draft.run_id = action.and_then(|action| action.run_id.clone());
         let fact = draft.into_envelope("ses_1".into(), self.seq, self.at);
-        let mut derived = Derived::default();
-        self.fold.apply(&fact, &mut derived);
+        let derived = self.fold.apply(&fact);
         self.events
             .extend(derived.events.into_iter().map(|envelope| envelope.event));
         for action in derived.actions {

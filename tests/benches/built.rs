@@ -3,9 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use agentx::runtime::{
-    Batch, Derived, DerivedDigest, Fact, NewLog, Projection, SessionFold, SessionLog, Writer,
-};
+use agentx::runtime::{Batch, DerivedDigest, Fact, NewLog, Projection, SessionFold, SessionLog, Writer};
 use agentx::sqlite_log::{Options, SqliteLog};
 use agentx::types::*;
 
@@ -129,8 +127,7 @@ impl Build {
         };
         let at = Timestamp(self.began + i64::try_from(seq).unwrap_or(0) * 1_000);
         let fact = Arc::new(draft.into_envelope(self.id.clone(), seq, at));
-        let mut derived = Derived::default();
-        self.fold.apply(&fact, &mut derived);
+        let mut derived = self.fold.apply(&fact);
         self.digest.add(&fact, &derived);
         self.facts.push(fact);
         self.projections.append(&mut derived.projections);

@@ -1,6 +1,7 @@
 //! Files that an agent works on, wherever they are: what a call would change, and how they go back.
 
-use agentx::runtime::{ApprovalInput, RestoreWish, RuntimeError, history_of};
+use agentx::history::history_of;
+use agentx::runtime::{ApprovalInput, RestoreWish, RuntimeError};
 use agentx::types::{ApprovalDecision, ApprovalMode, RuntimeEvent, ToolCallId};
 use agentx_testing::Answer;
 use serde_json::json;
@@ -47,14 +48,7 @@ pub(crate) async fn what_a_call_would_change_is_shown(place: Place) {
         Some("it is no text")
     );
     std::fs::write(&notes, "one\nhello\n").unwrap();
-    let yes = ApprovalInput {
-        tool_call_id: ToolCallId::new("call_1"),
-        decision: ApprovalDecision::Once,
-        note: None,
-        rule: None,
-        by: None,
-        limited: false,
-    };
+    let yes = ApprovalInput::new(ToolCallId::new("call_1"), ApprovalDecision::Once);
     talk.session.approve(yes.clone()).await.unwrap();
     asked(&mut talk).await;
     let open = Some(talk.session.clone());
@@ -68,10 +62,10 @@ pub(crate) async fn what_a_call_would_change_is_shown(place: Place) {
         "there is no file"
     );
     talk.session
-        .approve(ApprovalInput {
-            tool_call_id: ToolCallId::new("call_2"),
-            ..yes
-        })
+        .approve(ApprovalInput::new(
+            ToolCallId::new("call_2"),
+            ApprovalDecision::Once,
+        ))
         .await
         .unwrap();
     talk.ends().await;

@@ -20,8 +20,8 @@ use agentx::runtime::{
 use agentx::sqlite_log::{Options, SqliteLog};
 use agentx::tools::{ToolOptions, Toolbox};
 use agentx::types::{
-    AgentConfig, Api, ApprovalMode, ContentPart, Envelope, EnvironmentEvent, OwnerId, RuntimeEvent,
-    SessionId, Vocabulary as _,
+    AgentConfig, Api, ApprovalMode, Envelope, EnvironmentEvent, OwnerId, RuntimeEvent, SessionId,
+    Vocabulary as _,
 };
 use agentx_server::{ServerOptions, bind};
 use agentx_testing::{Answer, ScriptedModel, fixture};
@@ -206,10 +206,7 @@ pub(crate) struct Talk {
 }
 
 pub(crate) fn input(text: &str) -> UserInput {
-    UserInput {
-        content: vec![ContentPart::text(text)],
-        ..UserInput::default()
-    }
+    UserInput::text(text)
 }
 
 impl Talk {

@@ -64,14 +64,7 @@ pub(crate) async fn a_tool_is_run(place: Place) {
 }
 
 fn decide(id: &str, decision: ApprovalDecision) -> ApprovalInput {
-    ApprovalInput {
-        tool_call_id: ToolCallId::new(id),
-        decision,
-        note: Some("as you like".into()),
-        rule: None,
-        by: None,
-        limited: false,
-    }
+    ApprovalInput::new(ToolCallId::new(id), decision).note(Some("as you like".into()))
 }
 
 pub(crate) async fn a_call_is_decided_about_once(place: Place) {
@@ -188,10 +181,7 @@ pub(crate) async fn inputs_wait_for_their_turn(place: Place) {
 pub(crate) async fn what_is_said_twice_with_one_key_is_said_once(place: Place) {
     place.model.push(Answer::text("once"));
     let mut talk = place.open(ApprovalMode::Auto).await;
-    let said = UserInput {
-        idempotency_key: Some("key".into()),
-        ..input("hello")
-    };
+    let said = input("hello").key(Some("key".into()));
     let seq = talk.session.send(said.clone()).await.unwrap();
     assert_eq!(talk.session.send(said.clone()).await.unwrap(), seq);
     talk.ends().await;
@@ -208,13 +198,10 @@ pub(crate) async fn a_picture_becomes_a_blob(place: Place) {
         source: MediaSource::Base64("iVBORw0KGgo=".into()),
         name: None,
     };
-    let said = UserInput {
-        content: vec![
-            ContentPart::text("what is it?"),
-            ContentPart::Image(picture.clone()),
-        ],
-        ..UserInput::default()
-    };
+    let said = UserInput::new(vec![
+        ContentPart::text("what is it?"),
+        ContentPart::Image(picture.clone()),
+    ]);
     let seq = talk.session.send(said).await.unwrap();
     talk.ends().await;
     let facts = place.facts(talk.session.id()).await;
@@ -226,10 +213,7 @@ pub(crate) async fn a_picture_becomes_a_blob(place: Place) {
         matches!(&message.content[1], ContentPart::Image(media) if matches!(media.source, MediaSource::Blob(_)))
     );
     let source = MediaSource::Base64("no base64!".into());
-    let broken = UserInput {
-        content: vec![ContentPart::Image(MediaPart { source, ..picture })],
-        ..UserInput::default()
-    };
+    let broken = UserInput::new(vec![ContentPart::Image(MediaPart { source, ..picture })]);
     let refused = talk.session.send(broken).await;
     assert!(matches!(refused, Err(RuntimeError::Refused(_))), "{refused:?}");
 }
@@ -246,10 +230,7 @@ pub(crate) async fn a_picture_for_a_model_that_takes_none_is_refused(place: Plac
         source: MediaSource::Base64("iVBORw==".into()),
         name: None,
     });
-    let said = UserInput {
-        content: vec![picture],
-        ..UserInput::default()
-    };
+    let said = UserInput::new(vec![picture]);
     let refused = talk.session.send(said).await;
     let Err(RuntimeError::Refused(why)) = refused else {
         panic!("{refused:?}")

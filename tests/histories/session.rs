@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use agentx_agent::fixtures;
-use agentx_runtime::{Derived, SessionFold};
+use agentx_runtime::SessionFold;
 use agentx_types::*;
 use serde_json::json;
 
@@ -133,8 +133,7 @@ impl Session {
         while let Some(draft) = queue.pop_front() {
             let seq = self.fold.last_seq() + 1;
             let fact = draft.into_envelope("ses_1".into(), seq, self.at);
-            let mut derived = Derived::default();
-            self.fold.apply(&fact, &mut derived);
+            let mut derived = self.fold.apply(&fact);
             self.events
                 .extend(derived.events.iter().map(|frame| frame.event.clone()));
             self.frames.append(&mut derived.events);

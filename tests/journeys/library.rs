@@ -3,15 +3,16 @@
 use std::future::Future;
 use std::sync::Arc;
 
+use agentx::bus::{Filter, Queue};
 use agentx::node::scripted::ScriptedEnvironment;
 use agentx::node::{NodeParts, NodeRuntime};
 use agentx::runtime::{
     Delivery, ModelInfo, OpenRequest, Runtime as _, Session, SessionLog as _, Subscription, SystemClock,
-    UserInput, View,
+    SystemEvent, UserInput, View,
 };
 use agentx::sqlite_log::{Options, SqliteLog};
 use agentx::tools::{ToolOptions, Toolbox};
-use agentx::types::{Api, ApprovalMode, ContentPart, EnvironmentEvent, OwnerId, RunStatus, RuntimeEvent};
+use agentx::types::{Api, ApprovalMode, EnvironmentEvent, OwnerId, RunStatus, RuntimeEvent};
 use agentx_testing::{Answer, Gate, ScriptedModel, fixture};
 use agentx_tests::{BOUND, Leash};
 use serde_json::json;
@@ -71,10 +72,7 @@ impl Place {
     }
 
     async fn say(&self, text: &str) {
-        let input = UserInput {
-            content: vec![ContentPart::text(text)],
-            ..UserInput::default()
-        };
+        let input = UserInput::text(text);
         self.session.send(input).await.unwrap();
     }
 
@@ -226,4 +224,26 @@ async fn with_nothing_to_stop_nothing_is_put_on_record() {
     let before = place.session.state().await.unwrap().last_seq;
     assert_eq!(place.session.interrupt(None).await.unwrap(), before);
     place.goes_on().await;
+}
+
+#[tokio::test]
+async fn whoever_listens_hears_that_a_session_is_deleted() {
+    let place = Place::new(ApprovalMode::Auto, []).await;
+    soon(place.session.close()).await;
+    let id = place.session.id().clone();
+    let filter = Filter::all().session(id.as_str()).event_type("session_deleted");
+    let mut heard = place
+        .runtime
+        .bus()
+        .subscribe("test", filter, Queue::lag(8))
+        .unwrap();
+    place.runtime.delete(&id).await.unwrap();
+    let told = soon(heard.recv()).await.unwrap().into_event().unwrap();
+    let SystemEvent::Runtime(event) = told.as_ref() else {
+        panic!("the filter is for what facts mean");
+    };
+    assert!(
+        matches!(&event.event, RuntimeEvent::SessionDeleted(deleted) if deleted.reason == "it was deleted")
+    );
+    assert!(place.runtime.delete(&id).await.is_err(), "it is gone");
 }

@@ -89,10 +89,7 @@ async fn eventful(place: &Place) -> Talk {
         source: MediaSource::Base64("iVBORw0KGgo=".into()),
         name: None,
     });
-    let input = UserInput {
-        content: vec![picture],
-        ..UserInput::default()
-    };
+    let input = UserInput::new(vec![picture]);
     talk.session.send(input).await.unwrap();
     talk.ends().await;
     talk.say("count").await;

@@ -18,7 +18,7 @@ use agentx_remote_runtime::RemoteRuntime;
 use agentx_runtime::{OpenRequest, Runtime as _, RuntimeError, Session, UserInput, View};
 use agentx_tests::remote::{Seen, Serving, Socket, Web, Who, Worker, mirror};
 use agentx_tests::{BOUND, Random, World};
-use agentx_types::{ContentPart, SessionId};
+use agentx_types::SessionId;
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 
@@ -71,13 +71,8 @@ impl Driver {
 
     async fn say(&self, key: &str) -> u64 {
         loop {
-            let input = UserInput {
-                content: vec![ContentPart::text(format!(
-                    "work {key} turns=3 words=25 calls=1 pace=2"
-                ))],
-                idempotency_key: Some(key.to_owned()),
-                ..UserInput::default()
-            };
+            let input = UserInput::text(format!("work {key} turns=3 words=25 calls=1 pace=2"))
+                .key(Some(key.to_owned()));
             match self.session.send(input).await {
                 Ok(seq) => return seq,
                 // It was lost too often: whether it came through is not known, so it is said again.

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use agentx::identity::{SecretKey, Trusted, TrustedAs, owner_of};
 use agentx::remote::{People, Presence, RemoteRuntime};
 use agentx::runtime::{
-    ApprovalInput, LogError, Note, OpenRequest, Runtime as _, RuntimeError, Session, UserInput, View,
+    ApprovalInput, LogError, Note, OpenRequest, Runtime as _, RuntimeError, Session, View,
 };
 use agentx::types::wire::WheelWish;
 use agentx::types::{
@@ -93,14 +93,7 @@ async fn what_is_not_shared_is_not_there_and_a_role_is_what_it_says() {
     talk.say("do it").await;
     talk.until(|event| matches!(event, RuntimeEvent::ApprovalRequested(_)))
         .await;
-    let decision = ApprovalInput {
-        tool_call_id: ToolCallId::new("call_1"),
-        decision: ApprovalDecision::Once,
-        note: None,
-        rule: None,
-        by: None,
-        limited: false,
-    };
+    let decision = ApprovalInput::new(ToolCallId::new("call_1"), ApprovalDecision::Once);
     let seq = session.approve(decision.clone()).await.unwrap();
     let late = talk.session.approve(decision).await.unwrap_err();
     assert!(matches!(late, RuntimeError::Refused(_)), "{late:?}");
@@ -242,10 +235,7 @@ async fn a_member_has_sessions_of_their_own() {
     let wide = place.config(ApprovalMode::Auto);
     let denied = theirs.open(OpenRequest::New(Box::new(wide))).await.err().unwrap();
     assert!(matches!(denied, RuntimeError::Denied(_)), "{denied:?}");
-    let said = UserInput {
-        idempotency_key: Some("key".into()),
-        ..input("hello")
-    };
+    let said = input("hello").key(Some("key".into()));
     place.model.push(Answer::text("hello"));
     session.send(said).await.unwrap();
 }

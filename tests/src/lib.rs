@@ -22,7 +22,7 @@ pub use model::Model;
 pub use process::{Ran, Running};
 pub use random::Random;
 pub use signed::Signed;
-pub use world::{KEY, World, program};
+pub use world::{KEY, World, mock, program};
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;

@@ -158,15 +158,34 @@ pub fn program() -> PathBuf {
     path.join("agentx")
 }
 
+/// The model server `agentx-mock`: the one beside the [`program`], which is built first where there is none.
+///
+/// # Panics
+/// Where it does not build.
+pub fn mock() -> PathBuf {
+    let beside = program().with_file_name("agentx-mock");
+    if !beside.exists() {
+        build();
+    }
+    beside
+}
+
 fn build() {
     static BUILT: Once = Once::new();
     BUILT.call_once(|| {
         let built = Command::new(env!("CARGO"))
-            .args(["build", "--quiet", "--package", "agentx-cli"])
+            .args([
+                "build",
+                "--quiet",
+                "--package",
+                "agentx-cli",
+                "--package",
+                "agentx-mock",
+            ])
             .status();
         assert!(
             built.is_ok_and(|status| status.success()),
-            "the program does not build"
+            "the programs do not build"
         );
     });
 }

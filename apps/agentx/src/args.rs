@@ -155,6 +155,8 @@ pub(crate) enum Command {
     Mirror(MirrorArgs),
     /// List the models that can be asked
     Models,
+    /// List who serves what sessions want done, and how much of it waits
+    Reactors,
     /// List, show, check and run tools, and write new ones
     Tools {
         /// What to do; they are listed where nothing is said

@@ -112,6 +112,10 @@ const CODES: &[&str] = &[
     "bad_response",
     "bad_generation",
     "content_filter",
+    "empty_pause",
+    "endless_pause",
+    "answer_cut_off",
+    "empty_answer",
     "disk_full",
     "storage",
 ];

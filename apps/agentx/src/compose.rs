@@ -56,7 +56,18 @@ impl Place {
     pub(crate) async fn of(settings: &Settings, cwd: Option<&Path>) -> Result<Self, CliError> {
         match &settings.connect {
             Some(address) => Self::server(settings, address, cwd).await,
-            None => Self::here(settings),
+            None => {
+                let place = Self::here(settings)?;
+                place.log_events().await;
+                Ok(place)
+            }
+        }
+    }
+
+    /// Writes a line for each event, where the level of the log wants it.
+    async fn log_events(&self) {
+        if let Some(node) = &self.node {
+            node.runtime.log_events().await;
         }
     }
 

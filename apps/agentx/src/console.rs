@@ -3,7 +3,7 @@
 
 use std::io::{self, IsTerminal as _, Write};
 
-use agentx::runtime::plain_json;
+use agentx::history::plain_json;
 use agentx_terminal::Theme;
 use serde::Serialize;
 
@@ -160,7 +160,7 @@ impl Console {
     /// Writes data as JSON for people and programs.
     pub(crate) fn out_pretty(&mut self, value: &impl Serialize) -> Result<(), CliError> {
         let text = serde_json::to_string_pretty(value).map_err(io::Error::from)?;
-        self.out(&format!("{}\n", plain_json(&text)))
+        self.out_exact(&format!("{}\n", plain_json(&text)))
     }
 
     /// Hands everything over to be written.

@@ -4,8 +4,8 @@
 use std::path::{Path, PathBuf};
 
 use agentx::assembly::tools_lacking;
-use agentx::config::{Loaded, Places};
-use agentx::types::{AgentConfig, SessionId};
+use agentx::config::{Loaded, Places, lying_since};
+use agentx::types::{AgentConfig, SessionId, Timestamp};
 
 use crate::args::{AgentArgs, Global};
 use crate::compose::Place;
@@ -66,10 +66,22 @@ async fn find_place(
     if place.remote().is_some() {
         return Ok(place);
     }
+    let since = lying_since(&loaded.settings.data_dir, &loaded.settings.workspace);
     // What is wrong with it is said where it is opened.
     let Ok(Some(id)) = seat::find(&place, &loaded.settings, target).await else {
         return Ok(place);
     };
+    let of_before = of_folder_before(&place, &loaded.settings.workspace, &id, since).await;
+    match (of_before, target) {
+        (Some(what), Target::Last | Target::Chosen) => {
+            let hint = format!(
+                "--session {id} (or `agentx resume {id}`) goes on with it in the folder that lies here now; without --last a new one begins"
+            );
+            return Err(CliError::usage(what, hint));
+        }
+        (Some(what), _) => console.say(&format!("note: {what}\n")),
+        (None, _) => {}
+    }
     let Some(config) = place.agent_of_elsewhere(&loaded.settings, &id).await else {
         return Ok(place);
     };
@@ -96,6 +108,24 @@ async fn find_place(
     };
     console.say(&lacks(&place, &loaded.settings.data_dir, &id, &config));
     Ok(place)
+}
+
+/// What a person should know about a session of the folder that lay here before the one that does `since` then; `None` where it is none, or
+/// was gone on with here. What it says was said about other files.
+async fn of_folder_before(
+    place: &Place,
+    workspace: &Path,
+    id: &SessionId,
+    since: Option<Timestamp>,
+) -> Option<String> {
+    let info = place.runtime().info(id).await.ok()?;
+    let is_of_before = Path::new(&info.workspace) == workspace && info.updated_at < since?;
+    is_of_before.then(|| {
+        format!(
+            "the session {id} is of another folder, which lay at {} before",
+            visible(&info.workspace)
+        )
+    })
 }
 
 /// What a person should know about tools that the session had and that are not there; said once, until it is other ones.

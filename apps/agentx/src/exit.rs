@@ -15,7 +15,7 @@ pub(crate) enum Exit {
     Config,
     /// A key is missing or was refused.
     Credentials,
-    /// The model cannot be reached, answers with an error or declines.
+    /// The model cannot be reached, answers with an error, declines, or gives no whole answer.
     Provider,
     /// A limit of the run was reached.
     Limit,
@@ -53,7 +53,7 @@ pub(crate) const TABLE: &[(Exit, u8, &str)] = &[
     (
         Exit::Provider,
         5,
-        "the model cannot be reached, answers with an error or declines",
+        "the model cannot be reached, answers with an error, declines, or gives no whole answer",
     ),
     (
         Exit::Limit,

@@ -3,6 +3,11 @@
 use crate::cmd::run::operator::NEEDED;
 use crate::exit::Exit;
 
+/// The code of an answer that reached its longest length.
+pub(crate) const CUT_OFF: &str = "answer_cut_off";
+/// The code of an answer that says nothing.
+pub(crate) const EMPTY: &str = "empty_answer";
+
 /// The exit of a run that failed with this code.
 pub(crate) fn exit_of(code: &str) -> Exit {
     match code {
@@ -10,7 +15,7 @@ pub(crate) fn exit_of(code: &str) -> Exit {
         "not_found" | "too_large" | "rate_limited" | "overloaded" | "server_error" | "timeout"
         | "bad_request" | "conflict" | "context_window" | "content_filter" | "bad_generation"
         | "bad_response" | "stream_broken" | "connection_failed" | "connection_lost" | "tls"
-        | "redirected" => Exit::Provider,
+        | "redirected" | "empty_pause" | "endless_pause" | CUT_OFF | EMPTY => Exit::Provider,
         "disk_full" | "storage" => Exit::Storage,
         "other_server" => Exit::Usage,
         _ => Exit::Failed,
@@ -29,6 +34,7 @@ pub(crate) fn hint_after_run(exit: Exit, code: &str) -> Option<String> {
         }
         Exit::Denied => "allow it with a rule, as `agentx approvals add allow bash 'COMMAND'`, or run with --yes".into(),
         Exit::Interrupted => "`agentx resume --last` goes on".into(),
+        Exit::Provider if matches!(code, CUT_OFF | EMPTY) => remedy(exit, code)?.to_owned(),
         Exit::Provider => format!("{}; `agentx resume --last` goes on", remedy(exit, code)?),
         exit => remedy(exit, code)?.to_owned(),
     };
@@ -78,9 +84,19 @@ fn remedy(exit: Exit, code: &str) -> Option<&'static str> {
         }
         (_, "not_found") => MODEL,
         (_, "bad_response") => ADDRESS,
-        (_, "context_window" | "too_large") => "choose a model with a larger window, or begin a new session",
+        (_, "context_window") => {
+            "`/compact` in a chat makes room; else choose a model with a larger window, or begin a new session"
+        }
+        (_, "too_large") => "choose a model with a larger window, or begin a new session",
+        (_, "endless_pause") => "go on in other words, or choose another model",
         (_, "content_filter") => {
             "what was declined is left out from here on; put it in other words, or go further back (/rewind, `agentx rewind`)"
+        }
+        (_, CUT_OFF) => {
+            "`agentx run --last \"go on\"` goes on where it stops; `params.max_output_tokens` in the configuration allows longer answers"
+        }
+        (_, EMPTY) => {
+            "`agentx show` shows what was done; `agentx run --last \"go on\"` asks again, with `--model NAME` another model"
         }
         (_, "rate_limited") => "wait a little, or choose another model",
         (_, "overloaded" | "server_error" | "timeout" | "conflict") => "wait a little",

@@ -1,8 +1,10 @@
-//! Following a session from a front end: what a subscription delivers, and a new one where it was cut off.
+//! Following a session from a front end: what the one follower delivers, while a server that cannot be reached is waited for.
 
 use std::sync::Arc;
 
-use agentx::runtime::{Delivery, Runtime, RuntimeError, Session, Subscription, View};
+use agentx::runtime::{
+    Delivery, FollowError, Follower as Following, Position, Runtime, RuntimeError, Session, Subscribed, View,
+};
 use agentx::types::SessionId;
 
 use crate::error::CliError;
@@ -11,45 +13,18 @@ use crate::exit::Exit;
 /// How long is waited before a server that cannot be reached is asked for a session's events again.
 const AGAIN: std::time::Duration = std::time::Duration::from_secs(1);
 
-/// Where events come from.
-enum Source {
-    /// A session that is open here.
-    Session(Arc<dyn Session>),
-    /// One that is only looked at.
-    Watched(Arc<dyn Runtime>, SessionId),
-}
-
-impl Source {
-    async fn subscribe(&self, after_seq: u64, view: View) -> Result<Subscription, RuntimeError> {
-        match self {
-            Self::Session(session) => session.subscribe(after_seq, view).await,
-            Self::Watched(runtime, id) => runtime.watch(id, after_seq, view, true).await,
-        }
-    }
-
-    /// A session that cannot go on knows why better than its events do.
-    async fn complaint(&self) -> Result<(), RuntimeError> {
-        match self {
-            Self::Session(session) => session.state().await.map(drop),
-            Self::Watched(..) => Ok(()),
-        }
-    }
-}
-
-/// A subscription that mends itself. Derived events are told apart by `(seq, index)`, so nothing comes twice.
+/// A session that is followed wherever it is, and over every cut.
 pub(crate) struct Follower {
-    source: Source,
-    view: View,
-    subscription: Subscription,
-    seen: (u64, u64),
-    cut_off: Option<String>,
-    progressed: bool,
+    following: Following<Subscribed>,
+    /// A session that cannot go on knows why better than its events do.
+    session: Option<Arc<dyn Session>>,
 }
 
 impl Follower {
     /// Begins after `after_seq`.
     pub(crate) async fn new(session: Arc<dyn Session>, after_seq: u64, view: View) -> Result<Self, CliError> {
-        Self::of(Source::Session(session), after_seq, view).await
+        let events = Subscribed::to_session(session.clone(), view);
+        Self::of(events, Some(session), (after_seq, view)).await
     }
 
     /// Looks at a session, beginning after `after_seq`.
@@ -59,95 +34,55 @@ impl Follower {
         after_seq: u64,
         view: View,
     ) -> Result<Self, CliError> {
-        Self::of(Source::Watched(runtime, session), after_seq, view).await
+        let events = Subscribed::to_watched(runtime, session, view);
+        Self::of(events, None, (after_seq, view)).await
     }
 
-    async fn of(source: Source, after_seq: u64, view: View) -> Result<Self, CliError> {
-        let subscription = source.subscribe(after_seq, view).await?;
-        let seen = (after_seq, u64::MAX);
-        Ok(Self {
-            source,
-            view,
-            subscription,
-            seen,
-            cut_off: None,
-            progressed: true,
-        })
+    async fn of(
+        events: Subscribed,
+        session: Option<Arc<dyn Session>>,
+        (after_seq, view): (u64, View),
+    ) -> Result<Self, CliError> {
+        let mut following = events.follow(view, Position::after(after_seq));
+        following.begin().await.map_err(RuntimeError::from)?;
+        Ok(Self { following, session })
     }
 
-    /// The next delivery that is not known yet; `None` at the end. Safe to drop while it waits.
+    /// The next delivery; `None` at the end. Safe to drop while it waits.
     pub(crate) async fn next(&mut self) -> Result<Option<Delivery>, CliError> {
         loop {
-            if self.cut_off.is_some() {
-                match self.subscribe_again().await {
-                    // A server comes back, or the person has enough of waiting.
-                    Err(CliError::Runtime(RuntimeError::Unreachable { .. })) => {
-                        tokio::time::sleep(AGAIN).await;
-                        continue;
-                    }
-                    done => done?,
+            match self.following.next().await {
+                Ok(delivery) => return Ok(delivery),
+                // A server comes back, or the person has enough of waiting.
+                Err(FollowError::Runtime(RuntimeError::Unreachable { .. })) => {
+                    tokio::time::sleep(AGAIN).await;
                 }
-            }
-            let Some(delivery) = self.subscription.next().await else {
-                return Ok(None);
-            };
-            if let Some(fresh) = self.take(delivery) {
-                return Ok(Some(fresh));
+                Err(FollowError::Runtime(error)) => return Err(error.into()),
+                Err(FollowError::CutOff(why)) => return Err(self.complaint(&why).await),
             }
         }
     }
 
     /// The next delivery that is there already.
     pub(crate) fn ready(&mut self) -> Option<Delivery> {
-        while self.cut_off.is_none() {
-            let delivery = self.subscription.deliveries.try_recv().ok()?;
-            if let Some(fresh) = self.take(delivery) {
-                return Some(fresh);
-            }
-        }
-        None
+        self.following.ready()
     }
 
     /// The `seq` up to which everything was delivered or is being delivered.
     pub(crate) fn seq(&self) -> u64 {
-        self.seen.0
+        self.following.position().seq
     }
 
-    fn take(&mut self, delivery: Delivery) -> Option<Delivery> {
-        let key = match &delivery {
-            Delivery::Environment(envelope) => (envelope.seq, 0),
-            Delivery::Runtime(envelope) => (envelope.seq, u64::from(envelope.index.unwrap_or(0))),
-            Delivery::CaughtUp(_) => return Some(delivery),
-            Delivery::CutOff(why) => {
-                self.cut_off = Some(why.clone());
-                return None;
-            }
-        };
-        if key <= self.seen {
-            return None;
+    async fn complaint(&self, why: &str) -> CliError {
+        if let Some(session) = &self.session
+            && let Err(error) = session.state().await
+        {
+            return error.into();
         }
-        self.seen = key;
-        self.progressed = true;
-        Some(delivery)
-    }
-
-    /// Can be dropped while it waits: it is still cut off then.
-    async fn subscribe_again(&mut self) -> Result<(), CliError> {
-        if !self.progressed {
-            self.source.complaint().await?;
-            let why = self.cut_off.take().unwrap_or_default();
-            let message = format!("the session cannot be followed: {why}");
-            return Err(CliError::Run {
-                exit: Exit::Storage,
-                code: "cut_off".into(),
-                message,
-            });
+        CliError::Run {
+            exit: Exit::Storage,
+            code: "cut_off".into(),
+            message: format!("the session cannot be followed: {why}"),
         }
-        // The last event may have been delivered in part: it is read again, and what is known of it is left out.
-        let after = self.seen.0.saturating_sub(1);
-        self.subscription = self.source.subscribe(after, self.view).await?;
-        self.cut_off = None;
-        self.progressed = false;
-        Ok(())
     }
 }

@@ -9,6 +9,7 @@ use crate::args::{AgentArgs, Approve, Global};
 use crate::console::Console;
 use crate::error::CliError;
 use crate::folder;
+use crate::render::clean::visible;
 
 /// Reads the environment; a value that is not UTF-8 counts as not set.
 pub(crate) fn lookup(name: &str) -> Option<String> {
@@ -113,17 +114,20 @@ pub(crate) fn is_demo(model: &str) -> bool {
 pub(crate) fn notes(loaded: &Loaded) -> String {
     let mut text = String::new();
     for warning in &loaded.warnings {
-        text.push_str(&format!("warning: {warning}\n"));
+        text.push_str(&format!("warning: {}\n", visible(&warning.to_string())));
     }
     for mistake in &loaded.broken {
         text.push_str(&format!(
-            "warning: this folder is not trusted, so its file is left out: {mistake}\n"
+            "warning: this folder is not trusted, so its file is left out: {}\n",
+            visible(&mistake.to_string())
         ));
     }
     for ignored in &loaded.ignored {
         text.push_str(&format!(
             "note: `{}` is left out: {} ({})\n",
-            ignored.key, ignored.why, ignored.origin
+            visible(&ignored.key),
+            ignored.why,
+            visible(&ignored.origin.to_string())
         ));
     }
     if loaded.ignored.iter().any(|ignored| ignored.waits_for_trust) {

@@ -7,9 +7,10 @@
 )]
 #![allow(clippy::unwrap_used, reason = "a benchmark may stop")]
 
+use std::hint::black_box;
 use std::time::Instant;
 
-use agentx_agent::{Agent, Transition, fixtures};
+use agentx_agent::{Agent, Context, Transition, fixtures};
 use agentx_types::*;
 
 struct Bench {
@@ -41,7 +42,7 @@ impl Bench {
 
     fn step(&mut self, cause: Option<&ActionId>, event: impl Into<EnvironmentEvent>) {
         let fact = self.fact(cause, event);
-        self.transition = self.agent.step(&fact);
+        self.transition = self.agent.step(&fact, &Context::default());
     }
 
     fn say(&mut self, text: &str) {
@@ -81,10 +82,8 @@ fn chunks(count: u32) -> f64 {
     bench.begin_stream(&asked);
     let chunk = bench.fact(Some(&asked), TextChunk { text: "word ".into() });
     let start = Instant::now();
-    let mut transition = Transition::default();
     for _ in 0..count {
-        transition.outputs.clear();
-        bench.agent.step_into(&chunk, &mut transition);
+        black_box(bench.agent.step(&chunk, &Context::default()));
     }
     start.elapsed().as_nanos() as f64 / f64::from(count)
 }

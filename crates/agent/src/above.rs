@@ -1,19 +1,22 @@
 //! What the agents above one leave to it. What a child spends is its parents' too, so it asks no model where the budget of one of
 //! them is used up; and a session has room for so many agents.
 //!
-//! Whoever steps the agents of a session says this with each step ([`Transition::above`](crate::Transition),
-//! [`Transition::census`](crate::Transition)): it follows from the agents themselves, so it is the same in every replay, and a limit
+//! Whoever steps the agents of a session says this with each step ([`Context::above`](crate::Context),
+//! [`Context::census`](crate::Context)): it follows from the agents themselves, so it is the same in every replay, and a limit
 //! that is raised counts at once.
 
 use std::sync::Arc;
 
-use agentx_types::{AgentConfig, MAX_AGENTS_AT_ONCE, MAX_AGENTS_MADE, NanoUsd, RunStatus, Usage};
+use agentx_types::{AgentConfig, MAX_AGENTS_AT_ONCE, MAX_AGENTS_MADE, RunStatus};
 
 use crate::Agent;
 use crate::course::StopCause;
 use crate::limits::{self, Spent};
 
 /// The budgets that an agent shares, the nearest first.
+///
+/// Only limits of tokens and money are shared; rounds and time are each agent's own. An agent above that has no run, or none of these limits,
+/// leaves what it has.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Above {
     budgets: Vec<Budget>,
@@ -47,18 +50,14 @@ impl Above {
         }
     }
 
-    /// The agent spends something in this step, before those above have heard of it.
-    pub(crate) fn spend(&mut self, usage: Usage, cost: NanoUsd) {
-        for budget in &mut self.budgets {
-            budget.spent.usage += usage;
-            budget.spent.cost += cost;
-        }
-    }
-
-    /// Why no model may be asked any more, if a limit above forbids it.
-    pub(crate) fn used_up(&self) -> Option<StopCause> {
+    /// Why no model may be asked any more, if a limit above forbids it. Those above have not heard yet of what the agent has
+    /// `spent` in the step that it takes.
+    pub(crate) fn used_up(&self, spent: &Spent) -> Option<StopCause> {
         let reached = |budget: &Budget| {
-            limits::used_up(&budget.of.limits, &budget.spent, Some(budget.of.name.as_str()))
+            let mut with_this_step = budget.spent;
+            with_this_step.usage += spent.usage;
+            with_this_step.cost += spent.cost;
+            limits::used_up(&budget.of.limits, &with_this_step, Some(budget.of.name.as_str()))
         };
         self.budgets
             .iter()
@@ -67,8 +66,8 @@ impl Above {
     }
 
     /// The limit above for which the agent is stopped by another one, if one is the reason.
-    pub(crate) fn stops(&self) -> Option<StopCause> {
-        self.used_up().or_else(|| self.stopped.clone())
+    pub(crate) fn stops(&self, spent: &Spent) -> Option<StopCause> {
+        self.used_up(spent).or_else(|| self.stopped.clone())
     }
 }
 
@@ -82,10 +81,13 @@ pub struct Census {
 }
 
 impl Census {
-    /// One more is made.
-    pub(crate) fn count(&mut self) {
-        self.alive = self.alive.saturating_add(1);
-        self.made = self.made.saturating_add(1);
+    /// The same with so many more.
+    #[must_use]
+    pub(crate) fn with(self, wanted: u32) -> Self {
+        Self {
+            alive: self.alive.saturating_add(wanted),
+            made: self.made.saturating_add(wanted),
+        }
     }
 
     /// Why no other may be made, and what to do; `None` where there is room.
@@ -116,8 +118,6 @@ mod tests {
         assert_eq!(full(MAX_AGENTS_AT_ONCE - 1, MAX_AGENTS_MADE - 1), None);
         assert!(full(MAX_AGENTS_AT_ONCE, 0).is_some_and(|why| why.contains("at once")));
         assert!(full(0, MAX_AGENTS_MADE).is_some_and(|why| why.contains("were made")));
-        let mut census = Census::default();
-        (0..MAX_AGENTS_AT_ONCE).for_each(|_| census.count());
-        assert!(census.full().is_some());
+        assert!(Census::default().with(MAX_AGENTS_AT_ONCE).full().is_some());
     }
 }

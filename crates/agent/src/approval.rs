@@ -1,4 +1,12 @@
 //! Who decides about a tool call. Rules are in the log, and so are calls: an old log can be asked what another rule would have done.
+//!
+//! The order of a judgement: the program's own files (never), `deny`, what is asked each time, `ask` and what may hide from a rule, `allow`, the
+//! defaults, and last the approval mode. It looks at text alone (note 007): where a path leads the tool finds out, and asks
+//! [`refused_where_it_leads`]. Everything is a function of the logged configuration and the call, at the version of the rules that the
+//! session keeps to.
+
+mod unasked;
+mod unread;
 
 use std::borrow::Cow;
 
@@ -10,6 +18,7 @@ use crate::hosts;
 use crate::of_file::replaces_another;
 use crate::subject::Subject;
 pub use crate::subject::uncovered::why_not_covered;
+use unasked::{asked_by_mode, nobody_asked, unasked};
 
 /// What is to be done with a call.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -93,6 +102,21 @@ pub fn asked_by_server(config: &AgentConfig, tool: &ToolSpec, input: &Value) -> 
 /// Decides about a call. A `deny` rule beats an `ask` rule beats an `allow` rule, wherever they come from. Without a rule,
 /// what touches nothing and what reads inside the workspace is allowed, and the approval mode decides about the rest. Rules of a
 /// server's settings count beside those of the session: see [`rules_of`].
+///
+/// ```
+/// use agentx_agent::approval::{Verdict, decide};
+/// use agentx_agent::fixtures;
+/// use agentx_types::{ApprovalMode, Rule, RuleEffect};
+///
+/// let mut config = fixtures::config();
+/// config.approval = ApprovalMode::Ask;
+/// let path = Some("src/**".into());
+/// config.rules = vec![Rule { effect: RuleEffect::Allow, tool: "change".into(), argument: None, path, workspace: None }];
+/// let change = config.tools[1].clone();
+/// let of = |path: &str| decide(&config, &change, &serde_json::json!({ "path": path }));
+/// assert!(matches!(of("src/main.rs"), Verdict::Allow { outside_workspace: false }));
+/// assert!(matches!(of("Cargo.toml"), Verdict::Ask(_)));
+/// ```
 pub fn decide(config: &AgentConfig, tool: &ToolSpec, input: &Value) -> Verdict {
     judge(config, tool, input).verdict
 }
@@ -125,6 +149,9 @@ fn judge_by(
         let what = "it belongs to AgentX itself (sessions, keys, settings), which no tool opens";
         return denied(format!("{path}: {what}"), Vec::new());
     }
+    if subject.is_too_much_for(rules) {
+        return unread::judge(config, &subject, rules, mode);
+    }
     if let Some(index) = subject.rule_that(RuleEffect::Deny, rules) {
         let reason = match is_read_only(config, tool, &rules[index]) {
             true => READ_ONLY.to_owned(),
@@ -133,14 +160,7 @@ fn judge_by(
         return denied(reason, vec![index]);
     }
     if let Some(why) = subject.always_asked() {
-        return match mode {
-            ApprovalMode::Ask => asked(&subject, why.to_owned(), Vec::new()),
-            ApprovalMode::Auto => denied(
-                format!("{why}, and in the approval mode `auto` nobody is asked"),
-                Vec::new(),
-            ),
-            ApprovalMode::Deny => denied(format!("{why}, {}", nobody_asked(config)), Vec::new()),
-        };
+        return asked_by_mode(config, &subject, mode, why, Vec::new());
     }
     let asking = match subject.rule_that(RuleEffect::Ask, rules) {
         Some(index) => Some((format!("the rule {} asks", describe(&rules[index])), vec![index])),
@@ -177,28 +197,6 @@ fn judge_by(
     asked(&subject, reason, made_by)
 }
 
-/// What the mode `auto` does with a call that no rule allows or denies: it lets it run, unless a rule asks about it or it opens a file that
-/// may hold secrets. Before version 7 of the rules, neither was asked about.
-fn unasked(
-    config: &AgentConfig,
-    subject: &Subject<'_>,
-    rules: &[Rule],
-    asking: Option<(String, Vec<usize>)>,
-) -> Judgement {
-    if let Some(denied) = hidden_from_denying(config, subject, rules) {
-        return denied;
-    }
-    let secret = || {
-        subject
-            .secret()
-            .map(|_| (subject.default_reason("your"), Vec::new()))
-    };
-    match asking.or_else(secret) {
-        Some((reason, made_by)) if config.rules_version >= 7 => asked(subject, reason, made_by),
-        _ => allowed(true, "the approval mode is `auto`".into(), Vec::new()),
-    }
-}
-
 /// Why a folder that the person made read-only refuses a call, and what changes that.
 const READ_ONLY: &str =
     "this folder is read only, so nothing is changed or run here; `agentx config trust` changes that";
@@ -208,32 +206,6 @@ fn is_read_only(config: &AgentConfig, tool: &ToolSpec, rule: &Rule) -> bool {
     let is_whole = rule.argument.is_none() && rule.path.is_none();
     let is_read_only = config.guard.as_ref().is_some_and(|guard| guard.read_only);
     config.rules_version >= 6 && is_read_only && is_whole && tool.access > Access::Read
-}
-
-/// Why a call that a person would be asked about is refused.
-fn nobody_asked(config: &AgentConfig) -> &'static str {
-    match config.rules_version {
-        0..6 => "and nobody is there to be asked",
-        _ => "and in the approval mode `deny` nobody is asked",
-    }
-}
-
-/// Refuses, where nobody is asked, what a rule that denies may be about: a rule holds for what cannot be read, too.
-fn hidden_from_denying(config: &AgentConfig, subject: &Subject<'_>, rules: &[Rule]) -> Option<Judgement> {
-    if config.rules_version < 6 {
-        return None;
-    }
-    let kept = rules
-        .iter()
-        .enumerate()
-        .filter(|(_, rule)| rule.effect != RuleEffect::Ask);
-    let (places, kept): (Vec<usize>, Vec<Rule>) = kept.map(|(place, rule)| (place, rule.clone())).unzip();
-    let (index, what) = subject.hidden_from(&kept)?;
-    let reason = format!(
-        "{what} cannot be known, the rule {} may be about it, and in the approval mode `auto` nobody is asked",
-        describe(&kept[index])
-    );
-    Some(denied(reason, vec![places[index]]))
 }
 
 fn asked(subject: &Subject<'_>, reason: String, rules: Vec<usize>) -> Judgement {

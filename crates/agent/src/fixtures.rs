@@ -1,4 +1,6 @@
 //! A small configuration to try an agent with, in examples and tests of this and other crates.
+//!
+//! Public because examples in the documentation of other crates need it; nothing of it is meant for a session that somebody uses.
 
 use agentx_types::{
     Access, AgentConfig, AgentKind, Api, ApprovalMode, Limits, ModelParams, ModelSpec, Prices, ToolSpec,
@@ -6,6 +8,9 @@ use agentx_types::{
 use serde_json::json;
 
 /// An agent with three tools: `look` (reads), `change` (changes files, not idempotent) and `finish` (ends the run).
+///
+/// It asks nobody (`auto`), has no limits and no summaries, works in `/ws`, and keeps to version 0 of the rules: a test of what a
+/// later version does sets `rules_version`.
 pub fn config() -> AgentConfig {
     AgentConfig {
         kind: AgentKind::React,

@@ -5,6 +5,7 @@
 //! ([`agentx_types::RULES_VERSION`]).
 
 use crate::grade::{DESTROYS, NETWORK};
+use crate::options::{SINCE_SHORTENED, is_beginning_of};
 use crate::reading::read_as;
 
 /// Beginnings of commands of Git that run other programs, or change what it runs later.
@@ -65,6 +66,46 @@ const OPTIONS: &[(&str, &str, &[&str])] = &[
 /// The same from version 6 of the rules on: with these, `git status` shows what is in the files.
 const OPTIONS_OF_SIX: &[(&str, &str, &[&str])] = &[("status", "v", &["--v"])];
 
+/// The same from version 9 of the rules on: what an unfinished operation in the repository names is run.
+const OPTIONS_OF_NINE: &[(&str, &str, &[&str])] = &[
+    ("rebase", "", &["--continue", "--skip"]),
+    ("am", "r", &["--continue", "--resolved", "--skip", "--retry"]),
+    ("cherry-pick", "", &["--continue", "--skip"]),
+    ("revert", "", &["--continue", "--skip"]),
+    ("merge", "", &["--continue"]),
+];
+
+/// The rules of agents of this version and later have a star over Git stand for these subcommands alone. Others ask for passwords, print
+/// them, run programs, or are programs or names of somebody's own.
+const SINCE_KNOWN: u32 = 9;
+#[rustfmt::skip]
+const KNOWN: &[&str] = &[
+    "add", "am", "annotate", "apply", "archive", "bisect", "blame", "branch", "bundle", "cat-file", "check-attr",
+    "check-ignore", "check-mailmap", "check-ref-format", "checkout", "checkout-index", "cherry", "cherry-pick", "clean",
+    "clone", "column", "commit", "commit-graph", "commit-tree", "config", "count-objects", "describe", "diff",
+    "diff-files", "diff-index", "diff-tree", "fast-export", "fetch", "fmt-merge-msg", "for-each-ref", "format-patch",
+    "fsck", "gc", "grep", "hash-object", "index-pack", "init", "log", "ls-files", "ls-remote", "ls-tree", "mailinfo",
+    "mailsplit", "merge", "merge-base", "merge-file", "merge-tree", "mktag", "mktree", "multi-pack-index", "mv",
+    "name-rev", "notes", "pack-objects", "pack-redundant", "pack-refs", "patch-id", "prune", "prune-packed", "pull",
+    "push", "range-diff", "read-tree", "rebase", "reflog", "remote", "repack", "replace", "rerere", "reset", "restore",
+    "rev-list", "rev-parse", "revert", "rm", "shortlog", "show", "show-branch", "show-index", "show-ref",
+    "sparse-checkout", "stage", "stash", "status", "stripspace", "switch", "symbolic-ref", "tag", "unpack-file",
+    "unpack-objects", "update-index", "update-ref", "var", "verify-commit", "verify-pack", "verify-tag", "version",
+    "whatchanged", "worktree", "write-tree",
+];
+
+/// Options of Git itself that take the next word.
+const WITH_VALUE: &[&str] = &[
+    "-C",
+    "-c",
+    "--attr-source",
+    "--config-env",
+    "--git-dir",
+    "--namespace",
+    "--super-prefix",
+    "--work-tree",
+];
+
 /// Options of Git itself, in front of a subcommand, that say what it runs or where its settings are.
 const IN_FRONT: &[&str] = &[
     "-C",
@@ -93,6 +134,7 @@ pub(crate) fn unnamed(pattern: &str, command: &str, version: u32) -> Option<Stri
 }
 
 /// What is grave about a command, as it is read: beginnings, and options with their subcommand.
+/// In words that are the same for a pattern and for a command, so that the two can be compared.
 fn grave(line: &str, version: u32) -> Vec<String> {
     let mut found = Vec::new();
     for command in read_as(line, version).commands {
@@ -104,6 +146,7 @@ fn grave(line: &str, version: u32) -> Vec<String> {
         });
         found.extend(starts.map(|start| (*start).to_owned()));
         found.extend(of_git(&command, version));
+        found.extend(unknown_to_git(&command).filter(|_| version >= SINCE_KNOWN));
     }
     found
 }
@@ -118,7 +161,9 @@ fn of_git(command: &str, version: u32) -> Vec<String> {
     let at = words.iter().position(|word| !word.starts_with('-'));
     let in_front = words[..at.unwrap_or(words.len())].iter().filter(|word| {
         let name = word.split('=').next().unwrap_or_default();
-        IN_FRONT.contains(&name) || (word.starts_with("-c") && !word.starts_with("--"))
+        let is_shortened =
+            || version >= SINCE_SHORTENED && IN_FRONT.iter().any(|option| is_beginning_of(word, option));
+        IN_FRONT.contains(&name) || is_shortened() || (word.starts_with("-c") && !word.starts_with("--"))
     });
     let mut found: Vec<String> = in_front
         .map(|word| format!("git {}", word.split('=').next().unwrap_or_default()))
@@ -129,20 +174,48 @@ fn of_git(command: &str, version: u32) -> Vec<String> {
     let refspec = |word: &&&str| *subcommand == "push" && (word.starts_with('+') || word.starts_with(':'));
     found.extend(rest.iter().filter(refspec).map(|_| "git push refspec".to_owned()));
     let more = OPTIONS_OF_SIX.iter().filter(|_| version >= 6);
-    let options = OPTIONS.iter().chain(more);
+    let since_nine = OPTIONS_OF_NINE.iter().filter(|_| version >= 9);
+    let options = OPTIONS.iter().chain(more).chain(since_nine);
     for (_, letters, long) in options.filter(|(name, ..)| name == subcommand) {
         for word in rest {
             let short = word.strip_prefix('-').filter(|word| !word.starts_with('-'));
             let letter = short.and_then(|short| short.chars().find(|c| letters.contains(*c)));
             found.extend(letter.map(|letter| format!("git {subcommand} -{letter}")));
-            let option = long.iter().find(|option| word.starts_with(**option));
+            let shortens = |option: &str| version >= SINCE_SHORTENED && is_beginning_of(word, option);
+            let option = long
+                .iter()
+                .find(|option| word.starts_with(**option) || shortens(option));
             found.extend(option.map(|option| format!("git {subcommand} {option}")));
         }
     }
     found
 }
 
+/// The subcommand of a command of Git that no star stands for, as it would be written in a pattern. What is quoted is held against the
+/// list without its quotes, as another form of the command.
+fn unknown_to_git(command: &str) -> Option<String> {
+    let mut words = command.split(' ').filter(|word| !word.is_empty());
+    let program = words.next()?;
+    if let Some(subcommand) = program.strip_prefix("git-") {
+        return Some(format!("git {subcommand}"));
+    }
+    if program != "git" {
+        return None;
+    }
+    let subcommand = loop {
+        let word = words.next()?;
+        if WITH_VALUE.contains(&word) {
+            words.next();
+        } else if !word.starts_with('-') {
+            break word;
+        }
+    };
+    let is_known = KNOWN.contains(&subcommand) || subcommand.contains(['\'', '"', '\\']);
+    (!is_known).then(|| format!("git {subcommand}"))
+}
+
 /// Whether any part of a command line is Git.
+/// Also behind `env`, `sudo` and the like, as it is read.
 pub(crate) fn runs_git(command: &str, version: u32) -> bool {
     let commands = read_as(command, version).commands;
     commands

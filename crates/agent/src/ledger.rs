@@ -1,5 +1,8 @@
 //! The tool ledger: every call of the answer that is being worked on, and how far each has come. Each call gets exactly
 //! one result, in whatever order results come, and only from the action that performs it; any other is passed over.
+//!
+//! Providers refuse a conversation in which a call has no result, or two; so the ledger is empty only between rounds, and is emptied at
+//! once. Ids of calls are the model's; those that it gives twice are made unlike before they come here.
 
 use agentx_types::{ActionId, AgentStateId, ContentPart, RequestedCall, ToolCallId, ToolResult, ToolStatus};
 use serde::{Deserialize, Serialize};
@@ -7,6 +10,14 @@ use serde::{Deserialize, Serialize};
 use crate::approval::Question;
 
 /// How far a call has come.
+///
+/// ```text
+/// AwaitingApproval ─▶ Running ───────────────▶ Resolved
+///                  ─▶ Delegated ─▶ Answering ─▶ Resolved
+///                  ─▶ Answering ──────────────▶ Resolved
+/// ```
+///
+/// A call begins at any of the first four. One that ran when its program died goes from `Running` to `Answering`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum CallStage {
     /// A person has to decide.
@@ -69,6 +80,26 @@ pub struct LedgerEntry {
 }
 
 /// The calls of one answer, in the order in which the model asked for them.
+///
+/// ```
+/// use agentx_agent::{CallStage, ToolLedger};
+/// use agentx_types::{ActionId, ContentPart, RequestedCall, ToolResult, ToolStatus};
+///
+/// let mut ledger = ToolLedger::default();
+/// let call = RequestedCall { tool_call_id: "c1".into(), name: "look".into(), input: serde_json::json!({}), invalid: None };
+/// let action_id = ActionId::following(7, 0);
+/// ledger.add(call, CallStage::Running { action_id: action_id.clone(), started: true, outside_workspace: false });
+/// let result = ToolResult {
+///     tool_call_id: "c1".into(),
+///     result: vec![ContentPart::text("a.txt")],
+///     is_error: false,
+///     status: ToolStatus::Success,
+///     details: None,
+/// };
+/// assert!(!ledger.resolve(&ActionId::following(7, 1), &result), "another action brings no result of this call");
+/// assert!(ledger.resolve(&action_id, &result) && ledger.is_settled());
+/// assert!(!ledger.resolve(&action_id, &result), "a call has one result");
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ToolLedger {
     entries: Vec<LedgerEntry>,
@@ -96,6 +127,7 @@ impl ToolLedger {
     }
 
     /// Whether every call has its result.
+    /// So has an empty ledger.
     pub fn is_settled(&self) -> bool {
         self.entries
             .iter()
@@ -147,6 +179,7 @@ impl ToolLedger {
     }
 
     /// Takes all calls out.
+    /// Taken when the round closes.
     pub fn take(&mut self) -> Vec<LedgerEntry> {
         std::mem::take(&mut self.entries)
     }

@@ -2,16 +2,10 @@
 //!
 //! An [`Agent`] is a Mealy machine: [`Agent::step`] takes the next committed fact and says what follows: outputs for its
 //! own bus, and actions for effectors. It never fails, never blocks, reads no clock and rolls no dice; the same facts give the
-//! same agent, byte for byte, and it can be written down and read back between any two steps.
-//!
-//! The contract, in order: build it from the configuration in `session_opened`, then give it every fact of the session that is
-//! addressed to it or to nobody, in `seq` order. What answers an action carries the action's id as its `cause`, or it answers
-//! nothing. While a log is being read again, drop the actions: their results follow in
-//! the log. A `writer_attached` fact marks the point where another process takes over; the actions that follow from it settle
-//! what the old one left open.
+//! same agent, byte for byte, and it can be written down and read back between any two steps. Its contract stands on [`Agent`].
 //!
 //! ```
-//! use agentx_agent::{fixtures, Agent};
+//! use agentx_agent::{Agent, Context, fixtures};
 //! use agentx_types::{ActionBody, AgentStateId, ContentPart, Draft, EnvironmentEvent, SessionId, Source, Timestamp, UserMessage};
 //!
 //! let id = AgentStateId::new("agt_1");
@@ -24,7 +18,7 @@
 //!     by: None,
 //! };
 //! let fact = Draft::<EnvironmentEvent>::new(Source::User, Some(id), message).into_envelope(SessionId::new("ses_1"), 2, Timestamp(0));
-//! let transition = agent.step(&fact);
+//! let transition = agent.step(&fact, &Context::default());
 //! assert!(matches!(transition.actions[0].body, ActionBody::CallModel(_)));
 //! ```
 
@@ -33,8 +27,10 @@ pub mod approval;
 pub mod arguments;
 mod cache;
 pub mod command;
+mod context;
 mod conversation;
 mod course;
+mod depth;
 pub mod fixtures;
 pub mod grade;
 mod graver;
@@ -56,6 +52,7 @@ pub mod places;
 mod react;
 pub mod reading;
 mod recall;
+mod secret_files;
 pub mod secrets;
 mod stars;
 mod subject;
@@ -66,60 +63,50 @@ pub mod walks;
 use std::sync::Arc;
 
 use agentx_types::{
-    Action, ActionId, AgentConfig, AgentKind, AgentOutput, AgentStateId, ApprovalMode, CondensedRange,
-    ConfigChange, Envelope, EnvironmentEvent, Limits, ModelSpec, NanoUsd, RequestedCall, RunId, ServerRules,
-    Usage,
+    ActionId, AgentConfig, AgentKind, AgentOutput, AgentStateId, ApprovalMode, CondensedRange, ConfigChange,
+    Envelope, EnvironmentEvent, Limits, ModelSpec, NanoUsd, RequestedCall, RunId, ServerRules, Usage,
 };
 use serde::{Deserialize, Serialize};
 
 pub use above::{Above, Census};
 use approval::Question;
+pub use context::{Acted, Context, HeardBy, Transition};
 pub use conversation::{estimate_request, estimate_text};
-use course::InputQueue;
 pub use course::{Backlog, Bill, Input, Pending, Record, Run, StopCause, apply, bind_by, hold_to, keep_from};
+use course::{InputQueue, Step};
+pub use depth::{MOST_DEPTH, MOST_LEVELS, check_depth};
 pub use ledger::{CallStage, LedgerEntry, ToolLedger};
 pub use matching::MatchAgent;
 pub use nearest::nearest;
 pub use react::{AGENTS, DELEGATE, InnerCall, InnerStage, ReactAgent, delegation_tools};
 pub use recall::RECALL;
-
-/// What follows from one fact.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Transition {
-    /// What the agent says inside its own boundary.
-    pub outputs: Vec<AgentOutput>,
-    /// What it wants done.
-    pub actions: Vec<Action>,
-    /// Whether only the agent's state is wanted: then the Stream layer and all actions are left out, which are most of what a fold
-    /// over a long log would make and throw away. The state moves the same.
-    pub state_only: bool,
-    /// Whether nobody hears what the agent says: then it says nothing.
-    pub unheard: bool,
-    /// What the agents above leave to the one that takes the step; nothing is above the one that people talk to. Whoever steps
-    /// the agents of a session says it anew for each.
-    pub above: Above,
-    /// How many agents the session has.
-    pub census: Census,
-    /// How many actions were left out: ids count on from them.
-    left_out: usize,
-}
-
-impl Transition {
-    /// For a fold that wants the state alone.
-    pub fn state_only() -> Self {
-        Self {
-            state_only: true,
-            ..Self::default()
-        }
-    }
-
-    /// How many actions there were in this step so far.
-    fn acted(&self) -> usize {
-        self.actions.len() + self.left_out
-    }
-}
+pub use secret_files::secret_files;
 
 /// An agent of any kind.
+///
+/// Its methods are of four kinds:
+///
+/// - A. [`new`](Self::new) builds it from the configuration in `session_opened` or `agent_spawned`.
+/// - B. [`step`](Self::step) takes a fact.
+/// - C. Inputs that follow from a fact, in the same step of the session: [`bind_by`](Self::bind_by) for other rules of the server,
+///   `on_…_above` for what changes in an agent above, [`on_child`](Self::on_child) for what an agent below says.
+/// - D. Getters, which take `&self` and may be called at any time.
+///
+/// B and C take their inputs as arguments, with a [`Context`], and return all that follows as a [`Transition`]; `bind_by` has nothing
+/// follow. Each action is whole when it is returned.
+///
+/// Give it every fact of the session that is addressed to it or to nobody, in `seq` order. For one fact, the agents of a session go in
+/// this order:
+///
+/// 1. `bind_by` for all, where the fact changes the rules of the server;
+/// 2. `step` for each that the fact concerns, in the order of their ids;
+/// 3. `on_limits_above`, `on_approval_above`, `on_rules_above` for those below one whose configuration the fact changes;
+/// 4. `on_child` for the agent above each that has said something in 2 or 4, until nobody says anything more.
+///
+/// [`Context::before`] is the sum of what the transitions of the same fact [`acted`](Transition::acted) so far: that is how two agents
+/// never give one id to two actions. What answers an action carries the action's id as its `cause`, or it answers nothing. While a log is
+/// read again, drop the actions: their results follow in the log. A `writer_attached` fact marks the point where another process takes
+/// over; the actions that follow from it settle what the old one left open.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Agent {
@@ -133,9 +120,18 @@ impl Agent {
     /// An agent with this configuration that has seen nothing yet.
     pub fn new(id: AgentStateId, config: AgentConfig) -> Self {
         match config.kind {
-            AgentKind::React => Self::React(Box::new(ReactAgent::new(id, config))),
+            // What a machine of a newer version did is read as that of most agents; nobody goes on with it.
+            AgentKind::React | AgentKind::Unknown => Self::React(Box::new(ReactAgent::new(id, config))),
             AgentKind::Match => Self::Match(Box::new(MatchAgent::new(id, config))),
         }
+    }
+
+    /// Takes the next fact and says what follows.
+    pub fn step(&mut self, fact: &Envelope<EnvironmentEvent>, context: &Context<'_>) -> Transition {
+        self.stepping(fact, context, |agent, step| match agent {
+            Self::React(agent) => agent.take(fact, step),
+            Self::Match(agent) => agent.take(fact, step),
+        })
     }
 
     /// The rules of the session's server are other ones from here on.
@@ -146,79 +142,44 @@ impl Agent {
         }
     }
 
-    /// Takes the next fact and says what follows.
-    pub fn step(&mut self, fact: &Envelope<EnvironmentEvent>) -> Transition {
-        let mut transition = Transition::default();
-        self.step_into(fact, &mut transition);
-        transition
-    }
-
-    /// The same as [`Agent::step`], into a transition that is used again: the hot path of a fold over a long log. Ids of
-    /// actions count on from those that `into` holds, so one transition that goes through all agents of a session gives each
-    /// action its own id; it has to be empty before the first of them.
-    pub fn step_into(&mut self, fact: &Envelope<EnvironmentEvent>, into: &mut Transition) {
-        match self {
-            Self::React(agent) => agent.step_into(fact, into),
-            Self::Match(agent) => agent.step_into(fact, into),
-        }
-    }
-
-    /// A child of this agent says something, as it follows from `fact`: adds what follows from that to `into`. Called in the
-    /// same step of the fold in which the child says it.
-    pub fn on_child(
-        &mut self,
-        child: &AgentStateId,
-        output: &AgentOutput,
-        fact: &Envelope<EnvironmentEvent>,
-        into: &mut Transition,
-    ) {
-        match self {
-            Self::React(agent) => agent.on_child(child, output, fact, into),
-            Self::Match(agent) => agent.on_child(child, output, fact, into),
-        }
-    }
-
     /// The limits of an agent above this one change from `before` to `after`, as it follows from `fact`: what was the same for both
-    /// stays the same. Called in the step of the fold in which they change, after that agent has taken it.
+    /// stays the same.
     pub fn on_limits_above(
         &mut self,
-        before: Limits,
-        after: Limits,
+        (before, after): (Limits, Limits),
         fact: &Envelope<EnvironmentEvent>,
-        into: &mut Transition,
-    ) {
+        context: &Context<'_>,
+    ) -> Transition {
         let own = self.config().limits;
         let limits = course::followed(own, before, after);
-        if limits == own {
-            return;
-        }
-        self.on_change_above(&ConfigChange::Limits(limits), fact, into);
+        let follows = (limits != own).then_some(ConfigChange::Limits(limits));
+        self.on_change_above(follows, fact, context)
     }
 
-    /// The mode of an agent above this one changes: this one is as strict from now on. Called as [`on_limits_above`](Self::on_limits_above) is.
+    /// The mode of an agent above this one changes: this one is as strict from now on.
     pub fn on_approval_above(
         &mut self,
         mode: ApprovalMode,
         fact: &Envelope<EnvironmentEvent>,
-        into: &mut Transition,
-    ) {
+        context: &Context<'_>,
+    ) -> Transition {
         let config = self.config();
         let stricter = config.approval.stricter(mode);
-        if stricter != config.approval && config.rules_version >= 6 {
-            self.on_change_above(&ConfigChange::Approval(stricter), fact, into);
-        }
+        let is_stricter = stricter != config.approval && config.rules_version >= 6;
+        let follows = is_stricter.then_some(ConfigChange::Approval(stricter));
+        self.on_change_above(follows, fact, context)
     }
 
     /// What holds for the agents below it changes for an agent above, which is `maker` after that change: rules that deny or ask and the
-    /// guard hold here too, and so does the server of a provider that a person names again. A rule that is taken away above stays here, because this agent may have it from its own file. Called as
-    /// [`on_limits_above`](Self::on_limits_above) is.
+    /// guard hold here too, and so does the server of a provider that a person names again. A rule that is taken away above stays here,
+    /// because this agent may have it from its own file.
     pub fn on_rules_above(
         &mut self,
         maker: &AgentConfig,
         change: &ConfigChange,
         fact: &Envelope<EnvironmentEvent>,
-        into: &mut Transition,
-    ) {
+        context: &Context<'_>,
+    ) -> Transition {
         let follows = match change {
             ConfigChange::RuleAdded(_) | ConfigChange::Rules(_) => {
                 let mut rules = self.config().rules.clone();
@@ -238,23 +199,48 @@ impl Agent {
             }
             _ => None,
         };
-        if let Some(change) = follows {
-            self.on_change_above(&change, fact, into);
-        }
+        self.on_change_above(follows, fact, context)
+    }
+
+    /// A child of this agent says something, as it follows from `fact`.
+    pub fn on_child(
+        &mut self,
+        child: &AgentStateId,
+        output: &AgentOutput,
+        fact: &Envelope<EnvironmentEvent>,
+        context: &Context<'_>,
+    ) -> Transition {
+        self.stepping(fact, context, |agent, step| match agent {
+            Self::React(agent) => agent.hear_child(child, output, step),
+            Self::Match(agent) => agent.hear_child(child, output, step),
+        })
     }
 
     fn on_change_above(
         &mut self,
-        change: &ConfigChange,
+        follows: Option<ConfigChange>,
         fact: &Envelope<EnvironmentEvent>,
-        into: &mut Transition,
-    ) {
+        context: &Context<'_>,
+    ) -> Transition {
+        let Some(change) = follows else {
+            return Transition::default();
+        };
+        self.stepping(fact, context, |agent, step| match agent {
+            Self::React(agent) => agent.on_change_above(&change, step),
+            Self::Match(agent) => agent.on_change_above(&change, step),
+        })
+    }
+
+    fn stepping(
+        &mut self,
+        fact: &Envelope<EnvironmentEvent>,
+        context: &Context<'_>,
+        take: impl FnOnce(&mut Self, &mut Step<'_>),
+    ) -> Transition {
         let id = self.id().clone();
-        let mut step = course::Step::new(&id, fact, into);
-        match self {
-            Self::React(agent) => agent.on_change_above(change, &mut step),
-            Self::Match(agent) => agent.on_change_above(change, &mut step),
-        }
+        let mut step = Step::new(&id, fact, context);
+        take(self, &mut step);
+        step.end()
     }
 
     /// Its id.

@@ -1,8 +1,12 @@
 //! When a run has to end. Limits are part of the configuration, so they can be raised while a run is under way.
+//!
+//! A limit is reached when as much is used as it says: what is under way is not cut off for it, the next model call is not made. Time is
+//! not looked at here: it is a timer of the run (`course/wall_time.rs`). Without a limit nothing ends a run.
 
 use agentx_types::{Limits, NanoUsd, Usage};
 
 /// What a run has used up so far.
+/// What agents below it and its tools spent is in it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Spent {
     /// How often the model was answered with tool results.
@@ -23,6 +27,7 @@ pub(crate) struct Reached {
 }
 
 /// The limit that forbids another round of tools, if one does.
+/// Rounds come first: of two limits that are reached, that is the one that is named.
 pub(crate) fn reached(limits: &Limits, spent: &Spent) -> Option<Reached> {
     if let Some(max) = limits.max_iterations
         && spent.iterations >= max

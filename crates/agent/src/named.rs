@@ -37,10 +37,36 @@ pub(crate) fn is_named_by(pattern: &str, path: &str, workspace: &str, base: &str
 
 /// The same for a name with globs or expansions in it, as [`crate::reading`] notes them.
 pub(crate) fn glob_meets(pattern: &str, name: &str, workspace: &str, base: &str) -> Meeting {
+    let ways = ways_to_hold(pattern, name, workspace, base);
+    let met = ways.iter().map(|(pattern, name)| meeting(pattern, name));
+    met.max().unwrap_or(Meeting::Never)
+}
+
+/// Whether such a name is one of the paths of `pattern` as `holds` says; where it begins with a variable, it may begin at the root as
+/// well, which counts only if the rest names it.
+pub(crate) fn glob_holds(
+    pattern: &str,
+    name: &str,
+    workspace: &str,
+    holds: impl Fn(&str, &str) -> bool,
+) -> bool {
+    let ways = ways_to_hold(pattern, name, workspace, workspace);
+    let mut here = ways.iter().take(1);
+    here.any(|(pattern, name)| holds(pattern, name))
+        || ways
+            .iter()
+            .any(|(pattern, name)| meeting(pattern, name) == Meeting::Named)
+}
+
+/// The absolute pattern and name that are held against each other, in each way to read the name.
+fn ways_to_hold(pattern: &str, name: &str, workspace: &str, base: &str) -> Vec<(String, String)> {
     let written = below_home(name);
     if pattern.starts_with('~') {
         let below = written.map(|name| normalize("/", &name));
-        return below.map_or(Meeting::Never, |name| meeting(&format!("/{pattern}"), &name));
+        return below
+            .map(|name| (format!("/{pattern}"), name))
+            .into_iter()
+            .collect();
     }
     let absolute = match written {
         Some(written) if !name.starts_with('/') => normalize("/", &written),
@@ -50,10 +76,10 @@ pub(crate) fn glob_meets(pattern: &str, name: &str, workspace: &str, base: &str)
         true => pattern.to_owned(),
         false => format!("{}/{pattern}", literal(base.trim_end_matches('/'))),
     };
-    let meets = meeting(&pattern, &absolute);
-    match name.starts_with(ANYTHING) {
+    let mut ways = vec![(pattern.clone(), absolute)];
+    if name.starts_with(ANYTHING) {
         // What a variable holds may begin at the root.
-        true => meets.max(meeting(&pattern, &normalize("/", name))),
-        false => meets,
+        ways.push((pattern, normalize("/", name)));
     }
+    ways
 }

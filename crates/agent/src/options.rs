@@ -1,5 +1,7 @@
-//! Short options as sets: `rm -fr x`, `rm -r -f x` and `rm x -rf` are what a rule about `rm -rf *` means. For rules that deny or ask,
-//! never to allow more.
+//! Short options as sets: `rm -fr x`, `rm -r -f x` and `rm x -rf` are what a rule about `rm -rf *` means. Long options by their beginning:
+//! `git reset --har` is what a rule about `git reset --hard` means. For rules that deny or ask, never to allow more.
+
+use std::borrow::Cow;
 
 use crate::pattern::fits;
 use crate::reading::{ANYTHING, may_fit};
@@ -22,33 +24,125 @@ struct Apart {
     letters: Vec<char>,
 }
 
-/// Whether a command has all the short options of `pattern`, in whatever order and grouping, and fits it otherwise. False for a
-/// pattern without short options.
-pub(crate) fn fits_by_options(pattern: &str, command: &str) -> bool {
-    fits_by(pattern, command, |letters, wanted| letters.contains(wanted), fits)
+/// The rules of agents of this version and later know long options by their beginning, as the programs do.
+pub(crate) const SINCE_SHORTENED: u32 = 9;
+
+/// Long options that are the beginning of other ones, and are meant when they are written.
+const WHOLE: &[&str] = &[
+    "--all",
+    "--cached",
+    "--color",
+    "--config",
+    "--diff",
+    "--dry-run",
+    "--exec",
+    "--exclude",
+    "--file",
+    "--force",
+    "--format",
+    "--git",
+    "--graph",
+    "--help",
+    "--ignore",
+    "--include",
+    "--keep",
+    "--list",
+    "--merge",
+    "--name",
+    "--no-verify",
+    "--oneline",
+    "--output",
+    "--patch",
+    "--prune",
+    "--quiet",
+    "--rebase",
+    "--recursive",
+    "--release",
+    "--short",
+    "--signoff",
+    "--stat",
+    "--tags",
+    "--user",
+    "--verbose",
+    "--version",
+    "--word-diff",
+];
+
+/// Whether a word is a beginning of this long option, as programs take it: `--har`, `--open=less`.
+pub(crate) fn is_beginning_of(word: &str, option: &str) -> bool {
+    let name = word.split('=').next().unwrap_or_default();
+    name.len() > "--".len()
+        && name.starts_with("--")
+        && name.len() < option.len()
+        && option.starts_with(name)
+        && !WHOLE.contains(&name)
+}
+
+/// Whether a command has all the short options of `pattern`, in whatever order and grouping, or its long ones by their beginning, and
+/// fits it otherwise. False for a pattern without options.
+pub(crate) fn fits_by_options(pattern: &str, command: &str, version: u32) -> bool {
+    let has = |letters: &[char], wanted: &char| letters.contains(wanted);
+    fits_by(pattern, command, has, fits, version)
 }
 
 /// The same for a command that is not known to the letter: what is not known may be options.
-pub(crate) fn may_fit_by_options(pattern: &str, open: &str) -> bool {
+pub(crate) fn may_fit_by_options(pattern: &str, open: &str, version: u32) -> bool {
     let known = |letters: &[char], wanted: &char| letters.contains(wanted) || open.contains(ANYTHING);
-    fits_by(pattern, open, known, may_fit)
+    fits_by(pattern, open, known, may_fit, version)
 }
 
+/// Tries the long options in full, then the short ones as a set; `has` and `fits` say what is enough.
 fn fits_by(
     pattern: &str,
     command: &str,
     has: impl Fn(&[char], &char) -> bool,
     fits: impl Fn(&str, &str) -> bool,
+    version: u32,
 ) -> bool {
-    let wanted = apart(pattern);
+    let whole = match version {
+        SINCE_SHORTENED.. => in_full(pattern, command),
+        _ => Cow::Borrowed(command),
+    };
+    if matches!(whole, Cow::Owned(_)) && fits(pattern, &whole) {
+        return true;
+    }
+    let wanted = apart(pattern, version);
     if wanted.letters.is_empty() {
         return false;
     }
-    let command = apart(command);
+    let command = apart(&whole, version);
     wanted.letters.iter().all(|letter| has(&command.letters, letter)) && fits(&wanted.words, &command.words)
 }
 
-fn apart(command: &str) -> Apart {
+/// A command whose shortened long options are those of the pattern in full. What stands behind `--` are no options.
+fn in_full<'c>(pattern: &str, command: &'c str) -> Cow<'c, str> {
+    let long = pattern
+        .split(' ')
+        .filter(|word| word.len() > 2 && word.starts_with("--"));
+    let known: Vec<&str> = long
+        .map(|word| word.split(['=', '*']).next().unwrap_or_default())
+        .collect();
+    let full = |word: &str| known.iter().find(|option| is_beginning_of(word, option)).copied();
+    let end = command.find(" -- ").unwrap_or(command.len());
+    let (options, rest) = command.split_at(end);
+    if known.is_empty() || !options.split(' ').any(|word| full(word).is_some()) {
+        return Cow::Borrowed(command);
+    }
+    let words: Vec<Cow<'_, str>> = options
+        .split(' ')
+        .map(|word| match full(word) {
+            Some(option) => {
+                let value = word.find('=').map_or("", |at| &word[at..]);
+                Cow::Owned(format!("{option}{value}"))
+            }
+            None => Cow::Borrowed(word),
+        })
+        .collect();
+    Cow::Owned(words.join(" ") + rest)
+}
+
+fn apart(command: &str, version: u32) -> Apart {
+    let shortest = if version >= SINCE_SHORTENED { 3 } else { 4 };
     let program = command.split([' ', ANYTHING]).next().unwrap_or_default();
     let same = SAME.iter().find(|(name, _)| *name == program);
     let same = same.map_or(&[][..], |(_, same)| same);
@@ -65,7 +159,7 @@ fn apart(command: &str) -> Apart {
         // GNU programs take the beginning of a long option for it.
         let long = same
             .iter()
-            .find(|(long, _)| word.len() > 3 && long.starts_with(word));
+            .find(|(long, _)| word.len() >= shortest && long.starts_with(word));
         match (short.filter(|_| !ended), long.filter(|_| !ended)) {
             (Some(letters), _) => apart.letters.extend(letters.chars()),
             (None, Some((_, letter))) => apart.letters.push(*letter),
@@ -89,6 +183,8 @@ fn apart(command: &str) -> Apart {
 
 #[cfg(test)]
 mod tests {
+    use agentx_types::RULES_VERSION;
+
     use super::*;
 
     #[test]
@@ -109,9 +205,40 @@ mod tests {
             ("find -name *", "find . -maxdepth 1", false),
             ("rm *", "rm -r x", false),
         ] {
-            assert_eq!(fits_by_options(pattern, command), fits, "{pattern:?} {command:?}");
+            assert_eq!(
+                fits_by_options(pattern, command, RULES_VERSION),
+                fits,
+                "{pattern:?} {command:?}"
+            );
         }
-        assert!(may_fit_by_options("rm -rf *", "rm -f\0"));
-        assert!(!may_fit_by_options("rm -rf *", "rm -f x"));
+        assert!(may_fit_by_options("rm -rf *", "rm -f\0", RULES_VERSION));
+        assert!(!may_fit_by_options("rm -rf *", "rm -f x", RULES_VERSION));
+    }
+
+    #[test]
+    fn a_shortened_long_option_is_the_one_that_it_begins() {
+        for (pattern, command, fits) in [
+            ("git reset --hard *", "git reset --har HEAD~1", true),
+            ("git reset --hard", "git reset --h", true),
+            ("git commit --no-verify *", "git commit --no-verif -m x", true),
+            ("git grep --open-files-in-pager=*", "git grep --open=less x", true),
+            ("git branch --delete --force *", "git branch --del --forc x", true),
+            ("rm -rf *", "rm --r --f x", true),
+            ("git push --force-with-lease *", "git push --force x", false),
+            ("git reset --hard *", "git reset -- --har", false),
+            ("git reset --hard *", "git reset --soft x", false),
+            ("git reset --hard *", "git reset -- x", false),
+        ] {
+            assert_eq!(
+                fits_by_options(pattern, command, RULES_VERSION),
+                fits,
+                "{pattern:?} {command:?}"
+            );
+            let is_new = fits && pattern.contains("--") && !pattern.starts_with("git branch");
+            assert!(
+                !is_new || !fits_by_options(pattern, command, 8),
+                "{pattern:?} {command:?}"
+            );
+        }
     }
 }

@@ -1,5 +1,8 @@
 //! `recall`: what was said in a part of the conversation that is condensed. The machine has it still, so it answers by itself,
 //! and only of its own conversation.
+//!
+//! No effector knows the tool, and its answer is a `tool_result` like any other. Words are compared in lower case; numbers are those of events, as
+//! summaries name them.
 
 use agentx_types::{Access, AgentConfig, ContentPart, Message, Role, ToolSpec};
 use serde_json::{Value, json};
@@ -29,6 +32,7 @@ pub(crate) fn offered(config: &AgentConfig, condensed: bool) -> Option<ToolSpec>
     (offered && !config.tools.iter().any(|tool| tool.name == RECALL)).then(tool)
 }
 
+/// The tool, as the model is told of it. Its words are a part of each request, so a change of them changes what every session sends.
 fn tool() -> ToolSpec {
     ToolSpec {
         name: RECALL.to_owned(),
@@ -178,6 +182,7 @@ fn folded(text: &str) -> Vec<char> {
         .collect()
 }
 
+/// Where a word stands first, in characters.
 fn position(text: &[char], word: &[char]) -> Option<usize> {
     text.windows(word.len().max(1)).position(|window| window == word)
 }

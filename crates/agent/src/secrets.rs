@@ -3,9 +3,9 @@
 
 use agentx_types::{Access, Guard, Rule, ToolSpec};
 
-use crate::named::{below_home, glob_meets, is_named_by};
+use crate::named::{below_home, glob_holds, glob_meets, is_named_by};
 use crate::pattern::{fits, fits_path};
-use crate::reading::{Meeting, read};
+use crate::reading::{Meeting, names_behind_stars, reaches, read};
 
 /// Why a file is guarded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -96,6 +96,9 @@ pub fn opens_secrets(guard: &Guard, rule: &Rule, workspace: &str) -> bool {
             .is_some_and(|line| line_names_secret(guard, line, workspace))
 }
 
+/// The rules of agents of this version and later count bare stars, where they can lead to what is guarded.
+const SINCE_BARE_STARS: u32 = 9;
+
 /// A guard that is asked about many files: patterns that name no folder are tried on the file's name alone, and those that lie elsewhere
 /// are left out.
 #[derive(Clone, Debug, Default)]
@@ -159,6 +162,7 @@ pub(crate) fn first_guarded<'p>(
     paths: impl Iterator<Item = &'p str> + Clone,
     globs: &[String],
     workspace: &str,
+    version: u32,
 ) -> Option<(Guarded, String)> {
     let found = |wanted: Guarded| {
         let known = paths
@@ -166,7 +170,7 @@ pub(crate) fn first_guarded<'p>(
             .find(|path| ways_to_read(path).any(|path| guarded(guard, path, workspace) == Some(wanted)))
             .map(str::to_owned);
         let by_glob = || {
-            let meets = |glob: &&String| glob_is_guarded(guard, glob, workspace) == Some(wanted);
+            let meets = |glob: &&String| glob_is_guarded(guard, glob, workspace, version) == Some(wanted);
             globs.iter().find(meets).map(|glob| shown(glob))
         };
         Some((wanted, known.or_else(by_glob)?))
@@ -174,22 +178,26 @@ pub(crate) fn first_guarded<'p>(
     found(Guarded::Own).or_else(|| found(Guarded::Secret))
 }
 
-/// The same as [`guarded`] for a name with globs or expansions in it. What is nothing but stars names no file in particular.
-fn glob_is_guarded(guard: &Guard, name: &str, workspace: &str) -> Option<Guarded> {
+/// The same as [`guarded`] for a name with globs or expansions in it. The program's own files are met by stars alone; what is nothing but
+/// stars names no other file in particular.
+fn glob_is_guarded(guard: &Guard, name: &str, workspace: &str, version: u32) -> Option<Guarded> {
     let below_home = below_home(name).map(|name| name.trim_start_matches('/').to_lowercase());
     let names = [Some(name.to_lowercase()), below_home];
     let workspace = workspace.to_lowercase();
-    let is_one_of = |patterns: &[String]| {
+    let is_one_of = |patterns: &[String], holds: fn(&str, &str) -> bool| {
         let mut patterns = patterns.iter().map(|pattern| pattern.to_lowercase());
         patterns.any(|pattern| {
             let mut names = names.iter().flatten();
-            names.any(|name| glob_meets(&pattern, name, &workspace, &workspace) == Meeting::Named)
+            names.any(|name| match version {
+                SINCE_BARE_STARS.. => glob_holds(&pattern, name, &workspace, holds),
+                _ => glob_meets(&pattern, name, &workspace, &workspace) == Meeting::Named,
+            })
         })
     };
-    if is_one_of(&guard.own) {
+    if is_one_of(&guard.own, reaches) {
         Some(Guarded::Own)
     } else {
-        is_one_of(&guard.secrets).then_some(Guarded::Secret)
+        is_one_of(&guard.secrets, names_behind_stars).then_some(Guarded::Secret)
     }
 }
 

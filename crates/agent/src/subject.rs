@@ -1,7 +1,16 @@
 //! What a call touches, as far as its arguments tell, and what rules say about that.
+//!
+//! Rules that deny or ask are held against every way in which a call may be read: they count if any fits. A rule that allows
+//! has to cover all of it as it is written. So a mistake of the reading asks once too often, and lets nothing pass.
+//!
+//! Nothing here looks at the disk: links, and what a variable holds, are the tool's to check
+//! ([`refused_where_it_leads`](crate::approval::refused_where_it_leads), note 007). `version` is that of the rules (`RULES_VERSION`): what a later
+//! version sees is not looked at for a session that keeps to an earlier one.
 
 mod hidden;
+mod suggested;
 pub(crate) mod uncovered;
+pub(crate) mod unread;
 
 use std::cell::OnceCell;
 
@@ -9,12 +18,11 @@ use agentx_types::{Access, AgentConfig, Guard, Rule, RuleEffect, ToolSpec};
 use serde_json::Value;
 
 use crate::approval::member_directory;
-use crate::command::{like, take_apart, trimmed};
+use crate::command::{take_apart, trimmed};
 use crate::graver::{names_what_is_grave, runs_git};
 use crate::guarded::{is_guarded_as, is_instructions_as};
 use crate::kept;
 use crate::named::{glob_meets, is_named_by};
-use crate::of_file::name_in_rules;
 use crate::options::fits_by_options;
 use crate::own_program;
 use crate::pattern::{fits, fits_path, is_within, literal, normalize};
@@ -23,6 +31,7 @@ use crate::secrets::{self, Guarded};
 use crate::stars::{names_all_places, names_all_variables, stays_below};
 
 /// What a call touches.
+/// Made for one judgement; the command line is read once, when a rule first asks for it.
 pub(crate) struct Subject<'a> {
     pub(crate) tool: &'a ToolSpec,
     workspace: &'a str,
@@ -84,6 +93,7 @@ impl<'a> Subject<'a> {
                 named.map(String::as_str),
                 &reading.globs,
                 &config.workspace,
+                config.rules_version,
             );
             subject.guarded = found;
         }
@@ -105,6 +115,7 @@ impl<'a> Subject<'a> {
         (*why == wanted).then_some(path)
     }
 
+    /// Whether the path that it names lies outside the workspace. A command line names no path of this kind.
     pub(crate) fn is_outside(&self) -> bool {
         self.path
             .as_ref()
@@ -128,10 +139,12 @@ impl<'a> Subject<'a> {
             .flatten()
     }
 
+    /// Whether it is a call of a tool that runs command lines.
     pub(crate) fn runs_commands(&self) -> bool {
         self.tool.command_argument.is_some()
     }
 
+    /// The commands that the command line may run; empty for other tools.
     fn reading(&self) -> &Reading {
         self.reading.get_or_init(|| match self.runs_commands() {
             true => read_as(&self.argument, self.version),
@@ -146,6 +159,7 @@ impl<'a> Subject<'a> {
             .position(|rule| rule.effect == effect && self.touched_by(rule))
     }
 
+    /// Whether a rule that denies or asks is about any part of the call: tool, place, path and argument all fit.
     fn touched_by(&self, rule: &Rule) -> bool {
         self.is_where(rule)
             && self.is_tool_of(rule)
@@ -154,7 +168,8 @@ impl<'a> Subject<'a> {
                 .as_ref()
                 .is_none_or(|pattern| self.may_name(pattern, self.base(rule)))
             && rule.argument.as_ref().is_none_or(|pattern| {
-                let as_set = |words: &String| self.version >= 7 && fits_by_options(pattern, words);
+                let as_set =
+                    |words: &String| self.version >= 7 && fits_by_options(pattern, words, self.version);
                 let is_it = |words: &String| fits(pattern, words) || as_set(words);
                 fits(pattern, &self.argument)
                     || self.may_reach(pattern)
@@ -224,7 +239,7 @@ impl<'a> Subject<'a> {
         };
         let reading = read_as(command, self.version);
         let paths = reading.paths.iter().map(String::as_str);
-        let named = secrets::first_guarded(guard, paths, &reading.globs, self.workspace);
+        let named = secrets::first_guarded(guard, paths, &reading.globs, self.workspace, self.version);
         named.is_none() || secrets::line_names_secret(guard, pattern, self.workspace)
     }
 
@@ -236,6 +251,9 @@ impl<'a> Subject<'a> {
     }
 
     /// The rules that together allow every part of the call.
+    ///
+    /// One that allows the whole call is enough. Else each command of the line needs a rule of its own, and a line that cannot be taken apart
+    /// for certain has none. `None` where a part is left.
     pub(crate) fn allowed_by(&self, rules: &[Rule]) -> Option<Vec<usize>> {
         let rules: Vec<(usize, &Rule)> = rules
             .iter()
@@ -274,6 +292,8 @@ impl<'a> Subject<'a> {
         Some(used)
     }
 
+    /// Whether a rule's pattern covers one command: it fits, and what its stars stand for names nothing that a rule has to name (other places,
+    /// secrets, variables, options that run or lose something).
     fn covers_command(&self, pattern: &str, command: &str) -> bool {
         fits(pattern, command)
             && stays_below(pattern, command)
@@ -291,6 +311,7 @@ impl<'a> Subject<'a> {
     }
 
     /// Why it is allowed without any rule.
+    /// Reading in the workspace, and what touches nothing; never a file that may hold secrets.
     pub(crate) fn allowed_by_default(&self) -> Option<&'static str> {
         match self.tool.access {
             _ if self.secret().is_some() => None,
@@ -338,57 +359,6 @@ impl<'a> Subject<'a> {
             (_, Access::Run) => "running programs is asked for".to_owned(),
             (_, Access::Network) => "reaching the network is asked for".to_owned(),
             (_, Access::Read | Access::Internal) => "it is asked for".to_owned(),
-        }
-    }
-
-    /// The rule that "always" keeps.
-    pub(crate) fn suggested(&self) -> Rule {
-        if self.version == 0 {
-            return self.suggested_before();
-        }
-        let path = self.path.as_ref().map(|path| match self.tool.access {
-            Access::Change if !self.is_outside() && self.secret().is_none() && !self.changes_what_runs() => {
-                kept::folder_as(self.workspace, path, self.version)
-            }
-            _ => literal(kept::inside(self.workspace, path)),
-        });
-        let argument = match (self.runs_commands(), self.tool.access) {
-            (true, _) if self.secret().is_some() || self.has_variables() || self.git_runs().is_some() => {
-                Some(literal(&self.argument))
-            }
-            (true, _) => Some(kept::command(&self.argument)),
-            (false, Access::Internal | Access::Read) => None,
-            (false, _) if path.is_some() => None,
-            (false, _) if self.only_host().is_some() => self.only_host().map(|host| format!("to {host}")),
-            (false, _) => Some(literal(&self.argument)),
-        };
-        Rule {
-            effect: RuleEffect::Allow,
-            tool: name_in_rules(self.tool),
-            argument,
-            path,
-            workspace: Some(self.workspace.to_owned()),
-        }
-    }
-
-    /// Whether a shell puts something into the command line that nobody saw.
-    fn has_variables(&self) -> bool {
-        self.version >= 3 && !names_all_variables("", &self.argument)
-    }
-
-    /// As in logs from before rules had versions.
-    fn suggested_before(&self) -> Rule {
-        let path = match &self.path {
-            Some(path) if self.is_outside() => Some(literal(path)),
-            Some(_) => Some("**".to_owned()),
-            None => None,
-        };
-        Rule {
-            effect: RuleEffect::Allow,
-            tool: self.tool.name.clone(),
-            argument: self.runs_commands().then(|| like(&self.argument)),
-            path,
-            workspace: None,
         }
     }
 }

@@ -21,6 +21,7 @@ async fn transfer(
 
 fn bank(directory: String) -> AgentBuilder {
     agentx::agent("You work in a bank.")
+        .model("scripted")
         .tool(transfer)
         .data_dir(directory)
 }

@@ -1,7 +1,6 @@
 //! Whoever stops waiting stops the run: the model in mid-word, a tool, and the agents that were given work.
 
-use agentx::{AgentError, AgentHandle, Answering, Update};
-use tokio_util::sync::CancellationToken;
+use agentx::{AgentError, AgentHandle, Answering, CancellationToken, Update};
 
 /// Says goodbye when it is dropped.
 struct Diver;
@@ -52,6 +51,7 @@ async fn cancelled(agent: &AgentHandle, words: &str) -> Result<(), AgentError> {
 async fn main() -> Result<(), AgentError> {
     let helper = agentx::agent("You dive.").tool(dive);
     let agent = agentx::agent("You have a helper.")
+        .model("scripted")
         .helper("diver", helper)
         .start()
         .await?;

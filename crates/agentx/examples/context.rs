@@ -22,7 +22,11 @@ async fn orders(context: &ToolContext) -> Result<Vec<String>, String> {
 #[tokio::main]
 async fn main() -> Result<(), AgentError> {
     let shop = Arc::new(Orders(vec![("ada", "tea"), ("bob", "ink"), ("ada", "rope")]));
-    let agent = agentx::agent("You work in a shop.").tool(orders).start().await?;
+    let agent = agentx::agent("You work in a shop.")
+        .model("scripted")
+        .tool(orders)
+        .start()
+        .await?;
     for person in ["ada", "bob"] {
         let ask = agent
             .ask("Show me my orders.")

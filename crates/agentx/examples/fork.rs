@@ -4,7 +4,10 @@ use agentx::AgentError;
 
 #[tokio::main]
 async fn main() -> Result<(), AgentError> {
-    let agent = agentx::agent("You plan a journey.").start().await?;
+    let agent = agentx::agent("You plan a journey.")
+        .model("scripted")
+        .start()
+        .await?;
     println!("{}", agent.ask("say we meet in Lyon").await?);
     let crossroads = agent.seq().await?;
     println!("here: {}", agent.ask("say then north").await?);

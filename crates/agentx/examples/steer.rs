@@ -13,7 +13,11 @@ async fn first_line(
 
 #[tokio::main]
 async fn main() -> Result<(), AgentError> {
-    let agent = agentx::agent("You know books.").tool(first_line).start().await?;
+    let agent = agentx::agent("You know books.")
+        .model("scripted")
+        .tool(first_line)
+        .start()
+        .await?;
     let mut answer = agent.stream("Find the first line of Moby-Dick").await?;
     while let Some(update) = answer.next().await {
         match update? {

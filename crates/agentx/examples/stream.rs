@@ -20,6 +20,7 @@ async fn local_time(
 #[tokio::main]
 async fn main() -> Result<(), AgentError> {
     let agent = agentx::agent("You know the time.")
+        .model("scripted")
         .tool(local_time)
         .start()
         .await?;

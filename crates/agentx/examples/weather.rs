@@ -1,4 +1,4 @@
-//! An agent with a tool. Without a key the offline demo answers; with one (`ANTHROPIC_API_KEY`, …) a model does.
+//! An agent with a tool. The offline demo answers; a model does with its name and `.api_key(..)` in the place of `"scripted"`.
 
 /// Says what the weather is like in a city.
 #[agentx::tool]
@@ -8,6 +8,7 @@ async fn weather(#[arg("The city.")] city: String) -> Result<String, String> {
 
 #[tokio::main]
 async fn main() -> Result<(), agentx::AgentError> {
-    let agent = agentx::agent("You help.").tool(weather).start().await?;
+    let agent = agentx::agent("You help.").model("scripted").tool(weather);
+    let agent = agent.start().await?;
     agent.ask("Weather in Rome?").await.map(|a| println!("{a}"))
 }

@@ -1,5 +1,5 @@
 //! An agent that is answering: one stream of updates, and the answer as its end. Whoever awaits the answer folds the same
-//! stream.
+//! stream. It hears one run of one subscription and keeps no place in the session: the follower is behind the subscription.
 
 use std::collections::BTreeMap;
 use std::future::{Future as _, IntoFuture, poll_fn};

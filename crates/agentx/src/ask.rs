@@ -31,7 +31,7 @@ impl Ask {
     }
 
     /// A value for the tools of this run, and of no other: they have it with `context.get::<T>()`. It is in no log and does
-    /// not outlive the process; helpers do not get it.
+    /// not outlive the process; helpers do not get it, and neither do tools on a server.
     pub fn with<T: Send + Sync + 'static>(mut self, value: T) -> Self {
         self.values = self.values.with(value);
         self

@@ -3,28 +3,26 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use agentx_agent::delegation_tools;
-use agentx_config::{ModelOffer, Places, Request, Settings, load};
-use agentx_node_runtime::{NodeParts, NodeRuntime};
-use agentx_runtime::{OpenRequest, Runtime as _, RuntimeError, Tool};
-use agentx_tools::Toolbox;
-use agentx_types::{AgentConfig, ApprovalMode, ConfigChange, Limits, ModelSpec, Rule, SessionId, ToolSpec};
-use tempfile::TempDir;
+use agentx_llm::Secret;
+use agentx_runtime::{ModelEnvironment, Runtime, SessionLog, Tool};
+use agentx_types::{ApprovalMode, Limits, Rule, SessionId};
 
-use crate::tool::{Asks, Given, IntoTool};
-use crate::{AgentError, AgentHandle};
-
-/// What the log has as the program.
-const PROGRAM: &str = concat!("agentx library ", env!("CARGO_PKG_VERSION"));
+use crate::door::{Door, Own};
+use crate::provider::Asked;
+use crate::reply::Script;
+use crate::setup::Place;
+use crate::tool::IntoTool;
+use crate::{AgentError, AgentHandle, Provider, Reply};
 
 /// An agent with these standing instructions. It is told what else it is, and then [started](AgentBuilder::start).
 pub fn agent(instructions: impl Into<Arc<str>>) -> AgentBuilder {
     AgentBuilder {
         definition: Definition {
             instructions: instructions.into(),
-            model: None,
+            door: Door::default(),
             tools: Vec::new(),
             builtin: false,
+            all_tools: false,
             rights: Rights::default(),
             helpers: Vec::new(),
         },
@@ -35,41 +33,98 @@ pub fn agent(instructions: impl Into<Arc<str>>) -> AgentBuilder {
 /// An agent that is being described.
 #[must_use = "an agent does nothing before it is started"]
 pub struct AgentBuilder {
-    definition: Definition,
-    place: Place,
+    pub(crate) definition: Definition,
+    pub(crate) place: Place,
 }
 
 /// What an agent is.
-struct Definition {
-    instructions: Arc<str>,
-    model: Option<String>,
-    tools: Vec<Arc<dyn Tool>>,
-    builtin: bool,
-    rights: Rights,
-    helpers: Vec<(String, Definition)>,
+pub(crate) struct Definition {
+    pub(crate) instructions: Arc<str>,
+    pub(crate) door: Door,
+    pub(crate) tools: Vec<Arc<dyn Tool>>,
+    pub(crate) builtin: bool,
+    pub(crate) all_tools: bool,
+    pub(crate) rights: Rights,
+    pub(crate) helpers: Vec<(String, Definition)>,
 }
 
-/// What it may do; what is `None` is as the configuration says.
+/// What it may do; what is `None` is as the configuration says, if there is one.
 #[derive(Default)]
-struct Rights {
-    approval: Option<ApprovalMode>,
-    rules: Vec<Rule>,
-    limits: Option<Limits>,
-}
-
-/// Where it works and is kept.
-#[derive(Default)]
-struct Place {
-    settings: Option<Box<Settings>>,
-    data_dir: Option<PathBuf>,
-    workspace: Option<PathBuf>,
+pub(crate) struct Rights {
+    pub(crate) approval: Option<ApprovalMode>,
+    pub(crate) rules: Vec<Rule>,
+    pub(crate) limits: Option<Limits>,
 }
 
 impl AgentBuilder {
-    /// The model: an id, an alias or `provider/id`, as `agentx models` lists them. Without one it is what the configuration
-    /// names, else that of the first provider that has a key, else the offline demo, which needs none.
+    /// The model: an id, an alias or `provider/id` of the [catalog](crate::llm::Catalog); `scripted` is the offline demo, which needs
+    /// neither key nor network.
     pub fn model(mut self, model: impl Into<String>) -> Self {
-        self.definition.model = Some(model.into());
+        self.definition.door.model = Some(model.into());
+        self
+    }
+
+    /// The key for the model's provider.
+    pub fn api_key(self, key: impl Into<String>) -> Self {
+        self.keyed(Secret::new(key))
+    }
+
+    pub(crate) fn keyed(mut self, key: Secret) -> Self {
+        self.definition.door.api_key = Some(key);
+        self
+    }
+
+    /// Where the model's provider is, in the place of its own address. A model that the catalog does not know is then asked by
+    /// OpenAI's protocol, which most servers speak, and needs no key.
+    pub fn base_url(mut self, address: impl Into<String>) -> Self {
+        self.definition.door.base_url = Some(address.into());
+        self
+    }
+
+    /// A model that the program brings itself. With it [`AgentBuilder::model`] names one of the provider's models, if it has several.
+    pub fn provider(mut self, provider: impl Provider) -> Self {
+        self.definition.door.own = Some(Own {
+            name: provider.name().to_owned(),
+            context_window: provider.context_window(),
+            effector: Arc::new(Asked(Arc::new(provider))),
+        });
+        self
+    }
+
+    /// The same by the whole contract of model calls: the environment's effector answers for the agent's model, under the name of its
+    /// provider. Retries, errors and partial answers are then its own affair; [`Effector`](crate::runtime::Effector) says what it has
+    /// to say.
+    pub fn environment(mut self, environment: ModelEnvironment) -> Self {
+        let (name, effector) = environment.into_parts();
+        self.definition.door.own = Some(Own {
+            name,
+            context_window: OWN_WINDOW,
+            effector,
+        });
+        self
+    }
+
+    /// A model whose answers are listed: texts, or [`Reply`]s that ask for tools. For tests: nothing else is asked, and one call more
+    /// than answers fails.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), agentx::AgentError> {
+    /// let agent = agentx::agent("You greet.").scripted(["Hello!"]).start().await?;
+    /// assert_eq!(agent.ask("hi").await?.text, "Hello!");
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn scripted<R: Into<Reply>>(self, replies: impl IntoIterator<Item = R>) -> Self {
+        // Helpers may have scripts of their own: each has its own name.
+        static SCRIPTS: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(1);
+        let number = SCRIPTS.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        let replies = replies.into_iter().map(Into::into).collect();
+        self.provider(Script::new(format!("script-{number}"), replies))
+    }
+
+    pub(crate) fn instructed(mut self, instructions: Arc<str>) -> Self {
+        self.definition.instructions = instructions;
         self
     }
 
@@ -79,33 +134,36 @@ impl AgentBuilder {
         self
     }
 
-    /// The tools of the program too: files, searches, command lines. They are asked about as the approval mode says.
+    /// The built-in tools too: files, searches, command lines. They are asked about as the approval mode says.
+    #[cfg(feature = "tools")]
     pub fn builtin_tools(mut self) -> Self {
         self.definition.builtin = true;
         self
     }
 
-    /// An agent that this one may hand work to, by its name. Where it works and is kept is as for this one.
+    /// An agent that this one may hand work to, by its name. Where it works and is kept is as for this one; a model that
+    /// it names has a key and an address of its own.
     pub fn helper(mut self, name: impl Into<String>, helper: Self) -> Self {
         self.definition.helpers.push((name.into(), helper.definition));
         self
     }
 
-    /// Who decides about calls that no rule decides; without it, as the configuration says, and that is a person where it says
-    /// nothing. Only calls of tools that change files or run programs are asked about: a run that comes to one ends for whoever
+    /// Who decides about calls that no rule decides; without it a person, unless a
+    /// configuration that was [asked for](AgentBuilder::from_user_config) says otherwise. Only calls of tools that change files or run programs are asked about: a run that comes to one ends for whoever
     /// awaits it with [`AgentError::Undecided`], and goes on when [`AgentHandle::approve`] or [`AgentHandle::deny`] says so.
     pub fn approval(mut self, mode: ApprovalMode) -> Self {
         self.definition.rights.approval = Some(mode);
         self
     }
 
-    /// One approval rule more, beside those of the configuration.
+    /// One approval rule more, beside those of a configuration.
     pub fn rule(mut self, rule: Rule) -> Self {
         self.definition.rights.rules.push(rule);
         self
     }
 
-    /// When a run has to end, in the place of what the configuration says; a field that is `None` is no limit. They hold for each
+    /// When a run has to end, in the place of what a configuration says; a field that is `None` is no limit.
+    /// Without this, and without a configuration, a model is answered with results of tools 50 times. They hold for each
     /// run by itself. A run that comes to one ends with [`AgentError::Ended`], which has what was said until then.
     ///
     /// ```
@@ -131,200 +189,92 @@ impl AgentBuilder {
         self
     }
 
-    /// Keeps sessions in this directory, where [`AgentBuilder::resume`] finds them. **Without it nothing is kept**: the log is in
-    /// a temporary directory that is removed with the last handle.
+    /// Keeps sessions in this log. **Without it nothing is kept**: the log is in [memory](crate::runtime::MemoryLog), and goes with the
+    /// last handle.
+    pub fn log(mut self, log: Arc<dyn SessionLog>) -> Self {
+        self.place.log = Some(log);
+        self
+    }
+
+    /// Keeps sessions on disk, in this directory, where [`AgentBuilder::resume`] finds them in a later process.
+    #[cfg(feature = "sqlite")]
     pub fn data_dir(mut self, directory: impl Into<PathBuf>) -> Self {
         self.place.data_dir = Some(directory.into());
         self
     }
 
-    /// These settings in the place of those that the program would read: the user's file, the workspace's, the environment.
-    pub fn settings(mut self, settings: Settings) -> Self {
+    /// Reads the configuration of the person who runs the program, as the program `agentx` does: their file, that of the workspace, the
+    /// environment. Models, keys, rules and limits that are not said here are theirs; the model is then that which they name, else that
+    /// of the first provider that has a key, else the offline demo. Without this nothing of theirs is read.
+    #[cfg(feature = "config")]
+    pub fn from_user_config(mut self) -> Self {
+        self.place.user_config = true;
+        self
+    }
+
+    /// The same with settings that are there already.
+    #[cfg(feature = "config")]
+    pub fn settings(mut self, settings: agentx_config::Settings) -> Self {
         self.place.settings = Some(Box::new(settings));
+        self
+    }
+
+    /// Has its session on a runtime that is there already, with that one's log, models and tools: the agent has those of them whose
+    /// specifications were given by [`AgentBuilder::tool`], and all with [`AgentBuilder::all_tools`].
+    pub fn runtime(mut self, runtime: Arc<dyn Runtime>) -> Self {
+        self.place.runtime = Some(runtime);
+        self
+    }
+
+    /// All tools of the runtime that it is on, also those of [reactors](AgentHandle::attach) that come later: the agent is told of them
+    /// between two runs. The built-in tools are among them only on a [runtime that is there already](AgentBuilder::runtime), or with
+    /// [`AgentBuilder::builtin_tools`].
+    pub fn all_tools(mut self) -> Self {
+        self.definition.all_tools = true;
+        self
+    }
+
+    /// Has its session on a server: `who` is a person's key, or a visitor. Models, keys and tools are the server's.
+    #[cfg(feature = "remote")]
+    pub fn remote(mut self, address: impl Into<String>, who: impl Into<agentx_remote_runtime::Who>) -> Self {
+        let options = agentx_remote_runtime::ConnectOptions::new(address, who, CLIENT);
+        self.place.remote = Some(Box::new(options));
         self
     }
 
     /// Begins a session with this agent. Must be called inside a tokio runtime.
     ///
     /// # Errors
-    /// Where the configuration has mistakes, the model is not known or lacks its key, two tools have one name, or the session
-    /// cannot be kept.
+    /// Where no model is named, the model is not known or lacks its key, two tools have one name, the session cannot be kept, or a
+    /// configuration that was asked for has mistakes.
     pub async fn start(self) -> Result<AgentHandle, AgentError> {
-        let made = self.assemble()?;
-        let config = made.config()?;
-        let session = made.runtime.open(OpenRequest::New(Box::new(config))).await?;
-        Ok(AgentHandle::new(session, made.runtime, made.asks, made.kept))
+        self.assemble().await?.start().await
     }
 
-    /// Goes on with a session of [its directory](AgentBuilder::data_dir), as it stands in its log: instructions, model, rules and
-    /// the conversation are the session's, and a question that was asked is still asked. Only the tools are this builder's.
+    /// Goes on with a session of [its directory](AgentBuilder::data_dir) or [log](AgentBuilder::log), as it stands there: instructions,
+    /// model, rules and the conversation are the session's, and a question that was asked is still asked. Only the tools are this
+    /// builder's.
     ///
     /// # Errors
     /// As [`AgentBuilder::start`], and where there is no such session or another process writes it.
     pub async fn resume(self, session: &SessionId) -> Result<AgentHandle, AgentError> {
-        let made = self.assemble()?;
-        let before = made.runtime.state(session).await?.config;
-        let tools = made.specs(&made.definition, &before.agents);
-        let changes = match before.tools[..] == tools[..] {
-            true => Vec::new(),
-            false => vec![ConfigChange::Tools(tools.into())],
-        };
-        let session = made
-            .runtime
-            .open(OpenRequest::Resume(session.clone(), changes))
-            .await?;
-        Ok(AgentHandle::new(session, made.runtime, made.asks, made.kept))
-    }
-
-    fn assemble(self) -> Result<Made, AgentError> {
-        let (settings, kept) = self.place.settle()?;
-        let asks = Arc::new(Asks::default());
-        let mut parts = NodeParts::from_settings(&settings, PROGRAM)?;
-        let builtin = parts.tools.specs();
-        if !self.definition.wants_builtin() {
-            parts.tools = Toolbox::default();
-        }
-        self.definition.register(&mut parts.tools, &asks)?;
-        Ok(Made {
-            definition: self.definition,
-            settings,
-            builtin,
-            runtime: Arc::new(NodeRuntime::new(parts)),
-            asks,
-            kept,
-        })
+        self.assemble().await?.resume(session).await
     }
 }
 
-/// Names only: settings have keys, and instructions may be private.
+/// What servers know this program as.
+#[cfg(feature = "remote")]
+const CLIENT: &str = "agentx-library";
+/// How much fits into a conversation with an environment that does not say so.
+const OWN_WINDOW: u64 = 128_000;
+
+/// Names only: keys are secret, and instructions may be private.
 impl std::fmt::Debug for AgentBuilder {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let tools = self.definition.tools.iter().map(|tool| tool.spec().name);
         f.debug_struct("AgentBuilder")
-            .field("model", &self.definition.model)
+            .field("model", &self.definition.door.model)
             .field("tools", &tools.collect::<Vec<_>>())
             .finish_non_exhaustive()
-    }
-}
-
-impl Place {
-    /// The settings, and the directory that goes when nobody needs it any more.
-    fn settle(self) -> Result<(Settings, Option<Arc<TempDir>>), AgentError> {
-        let here = self.workspace.unwrap_or_else(|| PathBuf::from("."));
-        let lookup = |name: &str| std::env::var(name).ok();
-        let mut settings = match self.settings {
-            Some(settings) => *settings,
-            None => {
-                let places = Places::find(&here, &lookup)?;
-                let request = Request {
-                    places,
-                    lookup: &lookup,
-                    flags: Vec::new(),
-                };
-                load(request)?.settings
-            }
-        };
-        let kept = match self.data_dir {
-            Some(directory) => {
-                settings.data_dir = std::path::absolute(directory)?;
-                None
-            }
-            None => {
-                let directory = tempfile::Builder::new().prefix("agentx-").tempdir()?;
-                settings.data_dir = directory.path().to_owned();
-                Some(Arc::new(directory))
-            }
-        };
-        Ok((settings, kept))
-    }
-}
-
-impl Definition {
-    fn wants_builtin(&self) -> bool {
-        self.builtin || self.helpers.iter().any(|(_, helper)| helper.wants_builtin())
-    }
-
-    /// One box has the tools of all agents of a session; each agent knows its own.
-    fn register(&self, toolbox: &mut Toolbox, asks: &Arc<Asks>) -> Result<(), AgentError> {
-        for tool in &self.tools {
-            toolbox.register(Arc::new(Given::new(tool.clone(), asks.clone())))?;
-        }
-        self.helpers
-            .iter()
-            .try_for_each(|(_, helper)| helper.register(toolbox, asks))
-    }
-}
-
-/// What a builder comes to.
-struct Made {
-    definition: Definition,
-    settings: Settings,
-    /// The tools of the program.
-    builtin: Arc<[ToolSpec]>,
-    runtime: Arc<NodeRuntime>,
-    asks: Arc<Asks>,
-    kept: Option<Arc<TempDir>>,
-}
-
-impl Made {
-    fn config(&self) -> Result<AgentConfig, AgentError> {
-        let name = self.definition.model.clone();
-        let model = self.model(&name.unwrap_or_else(|| self.settings.model_or_default().value))?;
-        self.config_of("agent", &self.definition, &model)
-    }
-
-    fn config_of(
-        &self,
-        name: &str,
-        definition: &Definition,
-        parents: &ModelSpec,
-    ) -> Result<AgentConfig, AgentError> {
-        let model = match &definition.model {
-            Some(model) => self.model(model)?,
-            None => parents.clone(),
-        };
-        let helpers = definition.helpers.iter();
-        let helpers = helpers.map(|(name, helper)| self.config_of(name, helper, &model));
-        let agents = helpers.collect::<Result<Vec<_>, _>>()?;
-        let base = self.settings.agent(model, Vec::new());
-        let rights = &definition.rights;
-        Ok(AgentConfig {
-            name: name.to_owned(),
-            system_prompt: definition.instructions.clone(),
-            // What a project tells its coding agent is not for the agents of a program.
-            instructions: Vec::new(),
-            tools: self.specs(definition, &agents).into(),
-            approval: rights.approval.unwrap_or(base.approval),
-            rules: base.rules.iter().chain(&rights.rules).cloned().collect(),
-            limits: rights.limits.unwrap_or(base.limits),
-            agents,
-            ..base
-        })
-    }
-
-    /// The tools of an agent: its own, those of the program if it wants them, and what it needs to hand work on.
-    fn specs(&self, definition: &Definition, agents: &[AgentConfig]) -> Vec<ToolSpec> {
-        let mut specs: Vec<ToolSpec> = definition.tools.iter().map(|tool| tool.spec()).collect();
-        if definition.builtin {
-            specs.extend(self.builtin.iter().cloned());
-        }
-        specs.extend(delegation_tools(agents));
-        specs
-    }
-
-    fn model(&self, name: &str) -> Result<ModelSpec, AgentError> {
-        let known = self.runtime.models();
-        let offers: Vec<ModelOffer<'_>> = known
-            .iter()
-            .map(|info| ModelOffer {
-                spec: &info.spec,
-                aliases: &info.aliases,
-            })
-            .collect();
-        let chosen = self.settings.choose_model(name, &offers);
-        Ok(chosen.map_err(|unknown| RuntimeError::UnknownModel {
-            model: unknown.name,
-            nearest: unknown.nearest,
-        })?)
     }
 }

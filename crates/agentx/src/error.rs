@@ -1,6 +1,5 @@
 //! What can go wrong between a program and its agent.
 
-use agentx_config::ConfigError;
 use agentx_runtime::{LogError, PendingApproval, RuntimeError};
 use agentx_tools::DuplicateTool;
 use agentx_types::RunStatus;
@@ -10,14 +9,28 @@ use agentx_types::RunStatus;
 #[non_exhaustive]
 pub enum AgentError {
     /// The configuration has mistakes.
+    #[cfg(feature = "config")]
     #[error(transparent)]
-    Config(#[from] ConfigError),
+    Config(#[from] agentx_config::ConfigError),
+    /// Nobody says which model.
+    #[error(
+        "no model is named: `.model(\"provider/model\")` names one and `.api_key(..)` its key, `.model(\"scripted\")` the offline demo, and \
+         `.from_user_config()` takes the person's settings"
+    )]
+    NoModel,
+    /// What was said of the agent does not go together.
+    #[error("{0}")]
+    Setup(String),
     /// Two tools have one name.
     #[error(transparent)]
     Tool(#[from] DuplicateTool),
     /// Sessions cannot be kept.
     #[error("sessions cannot be kept: {0}")]
-    Place(#[from] std::io::Error),
+    Place(#[source] std::io::Error),
+    /// An error of input or output that the program itself met, as `?` makes it in a function that asks an agent, too. The library
+    /// never makes it.
+    #[error(transparent)]
+    Io(#[from] std::io::Error),
     /// What the runtime says: an unknown model, a missing key, a session that is not there, …
     #[error(transparent)]
     Runtime(#[from] RuntimeError),

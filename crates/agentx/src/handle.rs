@@ -1,14 +1,15 @@
 //! An agent that one can talk to: its session, and the runtime that the session is written by.
 
 use std::sync::Arc;
+use std::time::Duration;
 
+use agentx_bus::{Reactor, ReactorId, Restart};
 use agentx_node_runtime::NodeRuntime;
 use agentx_runtime::{
-    ApprovalInput, OpenRequest, PendingApproval, Runtime as _, RuntimeError, Session, SessionState,
-    UserInput, View,
+    ApprovalInput, Delivery, OpenRequest, PendingApproval, Runtime, RuntimeError, Session, SessionState,
+    SystemBus, UserInput, View,
 };
-use agentx_types::{ApprovalDecision, ContentPart, InputMode, RunId, SessionId, ToolCallId};
-use tempfile::TempDir;
+use agentx_types::{AgentStateId, ApprovalDecision, InputMode, RunId, SessionId, ToolCallId};
 
 use crate::tool::Asks;
 use crate::{AgentError, Answer, Answering, Ask};
@@ -23,19 +24,19 @@ pub struct AgentHandle {
 
 struct Inner {
     session: Arc<dyn Session>,
-    runtime: Arc<NodeRuntime>,
+    runtime: Arc<dyn Runtime>,
+    /// The same, where the agent has it for itself.
+    own: Option<Arc<NodeRuntime>>,
     asks: Arc<Asks>,
-    kept: Option<Arc<TempDir>>,
 }
 
 impl Drop for Inner {
     fn drop(&mut self) {
-        let (session, kept) = (self.session.clone(), self.kept.take());
+        let session = self.session.clone();
         // Without a tokio runtime the process is about to end, which comes to the same.
         if let Ok(tokio) = tokio::runtime::Handle::try_current() {
             tokio.spawn(async move {
                 session.suspend().await;
-                drop(kept);
             });
         }
     }
@@ -44,16 +45,15 @@ impl Drop for Inner {
 impl AgentHandle {
     pub(crate) fn new(
         session: Arc<dyn Session>,
-        runtime: Arc<NodeRuntime>,
+        (runtime, own): (Arc<dyn Runtime>, Option<Arc<NodeRuntime>>),
         asks: Arc<Asks>,
-        kept: Option<Arc<TempDir>>,
     ) -> Self {
         Self {
             inner: Arc::new(Inner {
                 session,
                 runtime,
+                own,
                 asks,
-                kept,
             }),
         }
     }
@@ -68,9 +68,52 @@ impl AgentHandle {
         &self.inner.session
     }
 
+    /// The session's first agent, the one that is talked to: for what names an agent, as [what it says inside its own
+    /// boundary](agentx_runtime::AgentView::events).
+    ///
+    /// # Errors
+    /// Where the session cannot be read.
+    pub async fn root(&self) -> Result<AgentStateId, AgentError> {
+        let mut facts = self.inner.session.subscribe(0, View::Environment).await?;
+        while let Some(delivery) = facts.next().await {
+            if let Delivery::Environment(fact) = delivery
+                && let Some(agent) = &fact.agent_state_id
+            {
+                return Ok(agent.clone());
+            }
+        }
+        Err(AgentError::Runtime(RuntimeError::Gone {
+            session: self.id().clone(),
+            why: "it has no agent".to_owned(),
+        }))
+    }
+
     /// The runtime that has the session: its log, its list of sessions, its models.
-    pub fn runtime(&self) -> &Arc<NodeRuntime> {
+    pub fn runtime(&self) -> &Arc<dyn Runtime> {
         &self.inner.runtime
+    }
+
+    /// Attaches a reactor to the agent's runtime while it runs: it hears what is committed, and serves tools or models. Tools that it brings
+    /// reach an agent with [all tools](crate::AgentBuilder::all_tools), between two runs. It is not started again when it fails.
+    ///
+    /// # Errors
+    /// Where the reactor cannot start, and where the runtime is not the agent's own: attach it there.
+    pub async fn attach(&self, reactor: impl Reactor<SystemBus>) -> Result<ReactorId, AgentError> {
+        let own = self.inner.own.as_ref().ok_or_else(|| {
+            AgentError::Setup(
+                "reactors are attached to the runtime that the agent is on, not here".to_owned(),
+            )
+        })?;
+        let attached = own.attach(reactor, Restart::Never).await;
+        attached.map_err(|failed| AgentError::Setup(failed.to_string()))
+    }
+
+    /// Stops a reactor: it ends what it has, and is dropped where that takes longer than `within`. Returns whether it was there.
+    pub async fn detach(&self, reactor: ReactorId, within: Duration) -> bool {
+        match &self.inner.own {
+            Some(own) => own.detach(reactor, within).await,
+            None => false,
+        }
     }
 
     /// Says `text` to the agent. Nothing happens before the result is awaited, for the answer, or
@@ -97,11 +140,7 @@ impl AgentHandle {
     }
 
     pub(crate) async fn say(&self, text: String, mode: InputMode) -> Result<u64, RuntimeError> {
-        let input = UserInput {
-            content: vec![ContentPart::text(text)],
-            mode,
-            ..UserInput::default()
-        };
+        let input = UserInput::text(text).mode(mode);
         self.inner.session.send(input).await
     }
 
@@ -156,14 +195,7 @@ impl AgentHandle {
         decision: ApprovalDecision,
         note: Option<String>,
     ) -> Result<(), AgentError> {
-        let decision = ApprovalInput {
-            tool_call_id: call.clone(),
-            decision,
-            note,
-            rule: None,
-            by: None,
-            limited: false,
-        };
+        let decision = ApprovalInput::new(call.clone(), decision).note(note);
         self.inner.session.approve(decision).await?;
         Ok(())
     }
@@ -225,8 +257,8 @@ impl AgentHandle {
         let inner = &self.inner;
         let id = inner.runtime.fork(self.id(), at).await?;
         let session = inner.runtime.open(OpenRequest::Resume(id, Vec::new())).await?;
-        let (runtime, asks, kept) = (inner.runtime.clone(), inner.asks.clone(), inner.kept.clone());
-        Ok(Self::new(session, runtime, asks, kept))
+        let runtimes = (inner.runtime.clone(), inner.own.clone());
+        Ok(Self::new(session, runtimes, inner.asks.clone()))
     }
 
     /// Gives the session back as it stands, as if the process had died: whoever resumes it goes on with the run that was under

@@ -19,9 +19,19 @@
 //! # }
 //! ```
 //!
-//! Models, keys and rules are those of the program `agentx`: its files and the environment, or [`AgentBuilder::settings`].
-//! Without a key, or with the model `scripted`, the offline demo answers, which asks for a tool that is named in the words. A
-//! session is kept where [`AgentBuilder::data_dir`] says; without that it goes with its last handle.
+//! Nothing is read of the person who runs the program, and nothing is kept, unless it is asked for:
+//!
+//! ```no_run
+//! # async fn start(key: String) -> Result<(), agentx::AgentError> {
+//! let agent = agentx::agent("You help.").model("claude-sonnet-4-5").api_key(key).start().await?;
+//! # drop(agent);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! [`AgentBuilder::from_user_config`] takes their models, keys and rules, as the program `agentx` does. The model `scripted` is the
+//! offline demo, which needs no key and asks for a tool that is named in the words. `docs/LIBRARY.md` has the doors one by one, and
+//! what each feature of this crate costs.
 //!
 //! | to | see | example |
 //! | --- | --- | --- |
@@ -31,6 +41,10 @@
 //! | stop a run | drop what was asked, [`Ask::cancelled_by`], [`AgentHandle::interrupt`] | `examples/cancel.rs` |
 //! | say something in mid-run | [`AgentHandle::steer`] | `examples/steer.rs` |
 //! | decide tomorrow, in another process | [`AgentHandle::pending`], [`AgentBuilder::resume`] | `examples/approve_later.rs` |
+//! | bring a model of one's own | [`Provider`], [`AgentBuilder::scripted`] | |
+//! | ask a model once | [`model`](fn@model) | |
+//! | have models and tools come and go | [`AgentHandle::attach`], [`ScriptedEnvironment`] | `examples/reactor.rs` |
+//! | serve agents inside a program | `server::open` | `examples/embedded_server.rs` |
 //! | branch a session | [`AgentHandle::fork`], [`AgentHandle::fork_at`] | `examples/fork.rs` |
 //!
 //! The same by hand, from the parts:
@@ -64,48 +78,88 @@
 //! | [`bus`] | the event bus and its reactors |
 //! | [`llm`] | wire codecs of the model APIs and the model catalog, without I/O |
 //! | [`runtime`] | the traits, receptors, bridge, the fold of a session and its driver |
+//! | [`history`] | what is read out of logs: transcripts, files as they were, branches, figures, rules on trial, documents |
 //! | [`node`] | the runtime that acts |
-//! | [`remote`] | the runtime that mirrors and drives a session of a server |
-//! | [`identity`] | keys, signed challenges, whom a server trusts |
-//! | [`agent_files`], [`assembly`] | agents and tools described in files, and what sessions are opened with |
-//! | [`luau_tools`] | sandboxed Luau |
-//! | [`sqlite_log`], [`tools`], [`config`] | the log, the built-in tools, the configuration |
+//! | [`remote`], [`identity`] | sessions of a server, and who a person is: features `remote` and `identity` |
+//! | [`agent_files`], [`assembly`], [`luau_tools`] | agents and tools described in files, and sandboxed Luau: feature `luau` |
+//! | [`tools`] | tools whose arguments are a type; the built-in ones: feature `tools` |
+//! | [`sqlite_log`], [`config`], [`server`], `testing` | by their features: sessions on disk, the configuration, a server, what tests share |
+
+/// The pieces of code in the documentation of the library are tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/LIBRARY.md")]
+struct Library;
 
 mod answering;
 mod ask;
 mod builder;
+#[cfg(feature = "config")]
+mod configured;
+mod door;
+mod elsewhere;
 mod error;
 mod handle;
+mod model;
+mod provider;
+mod reply;
+mod setup;
 #[doc(hidden)]
 pub mod support;
 mod tool;
 mod update;
 
 pub use agentx_agent as agent;
+#[cfg(feature = "luau")]
 pub use agentx_agent_files as agent_files;
+#[cfg(feature = "luau")]
 pub use agentx_assembly as assembly;
 pub use agentx_bus as bus;
+#[cfg(feature = "config")]
 pub use agentx_config as config;
+pub use agentx_history as history;
+#[cfg(feature = "identity")]
 pub use agentx_identity as identity;
 pub use agentx_llm as llm;
+#[cfg(feature = "luau")]
 pub use agentx_luau_tools as luau_tools;
 pub use agentx_node_runtime as node;
+#[cfg(feature = "remote")]
 pub use agentx_remote_runtime as remote;
 pub use agentx_runtime as runtime;
+#[cfg(feature = "server")]
+pub use agentx_server as server;
+#[cfg(feature = "sqlite")]
 pub use agentx_sqlite_log as sqlite_log;
+#[cfg(feature = "testing")]
+pub use agentx_testing as testing;
 pub use agentx_tools as tools;
 pub use agentx_types as types;
 
+/// Libraries whose traits the arguments and results of tools have: a crate that depends on this one needs them not beside it.
+pub use {schemars, serde, serde_json};
+
+/// Cancels a run ([`Ask::cancelled_by`]), what a reactor serves, or an action that is performed.
+pub use tokio_util::sync::CancellationToken;
+
 pub use agentx_node_runtime::NodeRuntime;
+#[cfg(feature = "http")]
+pub use agentx_node_runtime::model::{ClaudeEnvironment, OpenAiEnvironment};
+pub use agentx_node_runtime::scripted::ScriptedEnvironment;
+#[cfg(feature = "remote")]
+pub use agentx_remote_runtime::WebSocketEnvironment;
 pub use agentx_runtime::{
-    ApprovalInput, Delivery, OpenRequest, PendingApproval, Runtime, RuntimeError, Session, Subscription,
-    ToolContext, UserInput, View,
+    ApprovalInput, Delivery, MemoryLog, OpenRequest, PendingApproval, Runtime, RuntimeError, Session,
+    Subscription, ToolContext, UserInput, View,
 };
 pub use answering::Answering;
 pub use ask::Ask;
 pub use builder::{AgentBuilder, agent};
 pub use error::AgentError;
 pub use handle::AgentHandle;
+pub use model::{Model, model};
+pub use provider::{Provider, ProviderError, Says};
+pub use reply::Reply;
+pub use serde_json::json;
 pub use tool::{IntoTool, OfFunction, OfShared, OfTool, OfType};
 pub use update::{Answer, Update};
 
@@ -213,7 +267,7 @@ pub use update::{Answer, Update};
 /// ```
 pub use agentx_macros::tool;
 
-use agentx_types::{ContentPart, RunStatus, RuntimeEvent};
+use agentx_types::{RunStatus, RuntimeEvent};
 
 /// Says `text` to the session's agent and waits for the answer to it.
 ///
@@ -221,13 +275,7 @@ use agentx_types::{ContentPart, RunStatus, RuntimeEvent};
 /// Where the input could not be committed, the session ended, or the run did not come to an answer; the error then has its
 /// reason. A run that waits for a person's decision waits here too: answer it from another task, or give the agent rules.
 pub async fn ask(session: &dyn Session, text: &str) -> Result<String, RuntimeError> {
-    let content = vec![ContentPart::text(text)];
-    let seq = session
-        .send(UserInput {
-            content,
-            ..UserInput::default()
-        })
-        .await?;
+    let seq = session.send(UserInput::text(text)).await?;
     let mut events = session.subscribe(seq - 1, View::Runtime).await?;
     let run = types::RunId::of_input(seq);
     let mut answer = String::new();

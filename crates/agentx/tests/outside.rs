@@ -1,5 +1,5 @@
-//! A crate outside of the workspace that depends on `agentx` by its path, and on nothing else of it, compiles: the features that the
-//! facade itself turns on are enough. What it does when it runs is seen in `examples.rs`, which runs the same program.
+//! A crate outside of the workspace that depends on `agentx` by its path, and on nothing else of it, is built, run and tested: with the
+//! features that the facade turns on by itself. The crate is `tests/outside`.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 #[path = "support/mod.rs"]
@@ -12,6 +12,9 @@ use support::{build_folder, cargo, printed, workspace};
 /// Everything that it depends on is built again where its features differ from those of the workspace.
 const BOUND: Duration = Duration::from_secs(580);
 
+/// A hello with a tool compiles no more crates than these, itself among them.
+const MOST_CRATES: usize = 125;
+
 /// The workspace's profile, so that what is built already is not built again.
 fn profile() -> String {
     let manifest = std::fs::read_to_string(workspace().join("Cargo.toml")).unwrap();
@@ -19,25 +22,60 @@ fn profile() -> String {
     manifest[from..].to_owned()
 }
 
-#[tokio::test]
-async fn a_crate_that_depends_on_the_facade_alone_compiles() {
-    let workspace = workspace();
-    let folder = build_folder().1.join("outside");
+/// The crate in a folder of this build, with the versions and the profile of the workspace.
+fn outside() -> std::path::PathBuf {
+    let (workspace, folder) = (workspace(), build_folder().1.join("outside"));
+    let there = workspace.join("tests/outside");
     std::fs::create_dir_all(folder.join("src")).unwrap();
-    let manifest = format!(
-        "[package]\nname = \"outside\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\n[workspace]\n\n[dependencies]\n\
-         agentx = {{ path = {:?} }}\ntokio = {{ version = \"1\", features = [\"macros\", \"rt-multi-thread\"] }}\n\n{}",
-        workspace.join("crates/agentx"),
-        profile()
-    );
-    std::fs::write(folder.join("Cargo.toml"), manifest).unwrap();
+    let manifest = std::fs::read_to_string(there.join("Cargo.toml")).unwrap();
+    let here = "\"../../crates/agentx\"";
+    assert!(manifest.contains(here));
+    let manifest = manifest.replace(here, &format!("{:?}", workspace.join("crates/agentx")));
+    std::fs::write(folder.join("Cargo.toml"), format!("{manifest}\n{}", profile())).unwrap();
     std::fs::copy(workspace.join("Cargo.lock"), folder.join("Cargo.lock")).unwrap();
-    std::fs::copy(
-        workspace.join("crates/agentx/examples/weather.rs"),
-        folder.join("src/main.rs"),
-    )
-    .unwrap();
-    // Checked and not built: building would compile every dependency a second time, with other features than those of the tests.
-    let mut check = cargo(&["check"]);
-    printed(check.current_dir(&folder), BOUND).await;
+    std::fs::copy(there.join("src/main.rs"), folder.join("src/main.rs")).unwrap();
+    folder
+}
+
+#[tokio::test]
+async fn a_crate_that_depends_on_the_facade_alone_is_built_run_and_tested() {
+    let folder = outside();
+    let said = printed(cargo(&["run"]).current_dir(&folder), BOUND).await;
+    let lines: Vec<&str> = said.lines().filter(|line| !line.is_empty()).collect();
+    assert_eq!(
+        lines,
+        ["hello", "Bought: {\"city\":\"Rome\",\"euros\":60}", "once"]
+    );
+    let tested = printed(cargo(&["test"]).current_dir(&folder), BOUND).await;
+    assert!(tested.contains("test result: ok. 1 passed"), "{tested}");
+    // The whole tree of a hello with a tool: what is compiled before it is.
+    let mut tree = tokio::process::Command::new(env!("CARGO"));
+    tree.args([
+        "tree",
+        "--offline",
+        "--edges",
+        "normal,build",
+        "--prefix",
+        "none",
+        "--format",
+        "{p}",
+    ]);
+    let crates = printed(tree.current_dir(&folder), BOUND).await;
+    let names = crates.lines().map(|line| line.trim_end_matches(" (*)"));
+    let names: std::collections::BTreeSet<&str> = names.filter(|line| !line.is_empty()).collect();
+    assert!(names.len() <= MOST_CRATES, "{} crates: {names:?}", names.len());
+    for heavy in [
+        "mlua",
+        "rusqlite",
+        "axum",
+        "grep-searcher",
+        "jaq-core",
+        "tokio-tungstenite",
+        "serde-saphyr",
+    ] {
+        assert!(
+            names.iter().all(|name| !name.starts_with(heavy)),
+            "a hello needs no {heavy}"
+        );
+    }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use agentx_agent_files::definition::ToolBody;
 use agentx_agent_files::{Disk, Files, Library, Mistake, Options, Origin, Root, ScriptCheck, ScriptMistake};
-use agentx_config::{Settings, WORKSPACE_FOLDER, folder_id};
+use agentx_config::{Settings, WORKSPACE_FOLDER, folder_now};
 use agentx_flows::{FlowParts, Flows, Schemas};
 use agentx_luau_tools::Libraries;
 use agentx_node_runtime::{NodeParts, NodeRuntime};
@@ -119,7 +119,7 @@ pub fn runtime_with_files(
             folder_libraries: scripts(library.libraries()),
             data_dir: Some(settings.data_dir.clone()),
             folder: Some(settings.workspace_root.clone()),
-            folder_id: folder_id(&settings.workspace_root),
+            folder_now: folder_now(&settings.workspace_root),
             ..FlowParts::new(parts.model_effector(), known.clone())
         });
         let is_built_in = |name: &str| own.iter().any(|spec| spec.name == name);

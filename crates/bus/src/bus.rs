@@ -7,7 +7,7 @@ use std::sync::Arc as EventArc;
 use std::task::{Poll, ready};
 
 use crate::filter::Filter;
-use crate::hub::{Hub, Publication};
+use crate::hub::{Closed, Hub, Publication, PublishError};
 use crate::queue::Queue;
 use crate::route::Routed;
 use crate::subscription::Subscription;
@@ -55,25 +55,6 @@ impl<E> Drop for Handle<E> {
     }
 }
 
-/// The bus is closed: nobody can subscribe to it any more.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the bus is closed")]
-pub struct Closed;
-
-/// Why an event was not published.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum PublishError {
-    /// The bus is closed.
-    #[error("cannot publish: the bus is closed")]
-    Closed,
-    /// A subscription that publishers wait for is full; only [`Bus::try_publish`] says this.
-    #[error("cannot publish without waiting: the queue of `{subscription}` is full")]
-    Full {
-        /// The name of the subscription.
-        subscription: String,
-    },
-}
-
 impl<E> Bus<E> {
     /// An open bus with no subscriptions.
     pub fn new() -> Self {
@@ -111,8 +92,96 @@ impl<E> Bus<E> {
         self.hub().subscriptions()
     }
 
+    /// The same bus for those who only listen: it does not keep the bus open.
+    pub fn read_only(&self) -> ReadOnlyBus<E> {
+        ReadOnlyBus {
+            hub: Arc::clone(self.hub()),
+        }
+    }
+
     fn hub(&self) -> &Arc<Hub<E>> {
         &self.handle.hub
+    }
+}
+
+/// A bus that can be subscribed to and not published on, from [`Bus::read_only`].
+///
+/// ```
+/// use agentx_bus::{Bus, Filter, Queue};
+/// # struct Note(&'static str);
+///
+/// let bus = Bus::<Note>::new();
+/// let listeners = bus.read_only();
+/// assert!(listeners.subscribe("logger", Filter::all(), Queue::lag(8)).is_ok());
+/// drop(bus);
+/// assert!(listeners.subscribe("late", Filter::all(), Queue::lag(8)).is_err(), "nobody can publish any more");
+/// ```
+pub struct ReadOnlyBus<E> {
+    hub: Arc<Hub<E>>,
+}
+
+impl<E> ReadOnlyBus<E> {
+    /// As [`Bus::subscribe`].
+    ///
+    /// # Errors
+    ///
+    /// [`Closed`] if the bus is closed.
+    pub fn subscribe(&self, name: &str, filter: Filter, queue: Queue) -> Result<Subscription<E>, Closed> {
+        let lane = self.hub.add(name, filter, queue)?;
+        Ok(Subscription::new(name, Arc::clone(&self.hub), lane))
+    }
+
+    /// How many subscriptions are open.
+    pub fn subscriptions(&self) -> usize {
+        self.hub.subscriptions()
+    }
+}
+
+impl<E> Clone for ReadOnlyBus<E> {
+    fn clone(&self) -> Self {
+        Self {
+            hub: Arc::clone(&self.hub),
+        }
+    }
+}
+
+impl<E> fmt::Debug for ReadOnlyBus<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "ReadOnlyBus({} subscriptions)", self.subscriptions())
+    }
+}
+
+/// What a [`Listener`](crate::Listener) can be started on: a bus, or whatever gives access to one.
+pub trait Subscribe: Clone + Send + Sync + 'static {
+    /// What is published there.
+    type Event: Send + Sync + 'static;
+
+    /// As [`Bus::subscribe`].
+    ///
+    /// # Errors
+    ///
+    /// [`Closed`] if the bus is closed.
+    fn subscribe(
+        &self,
+        name: &str,
+        filter: Filter,
+        queue: Queue,
+    ) -> Result<Subscription<Self::Event>, Closed>;
+}
+
+impl<E: Send + Sync + 'static> Subscribe for Bus<E> {
+    type Event = E;
+
+    fn subscribe(&self, name: &str, filter: Filter, queue: Queue) -> Result<Subscription<E>, Closed> {
+        Bus::subscribe(self, name, filter, queue)
+    }
+}
+
+impl<E: Send + Sync + 'static> Subscribe for ReadOnlyBus<E> {
+    type Event = E;
+
+    fn subscribe(&self, name: &str, filter: Filter, queue: Queue) -> Result<Subscription<E>, Closed> {
+        ReadOnlyBus::subscribe(self, name, filter, queue)
     }
 }
 

@@ -11,17 +11,20 @@ use tokio::sync::oneshot;
 use tokio::task::{JoinError, JoinSet};
 use tokio::time::{Instant, timeout};
 
-use crate::bus::Bus;
 use crate::reactor::{AnyReactor, Failed, Work};
+use crate::report::ReactorId;
 use crate::report::{Cause, Report, Restarts, What};
+use crate::standing::ReactorList;
 
 /// Takes reports; called from the task of whichever reactor it is about.
 pub(crate) type Reporter = Arc<dyn Fn(Report) + Send + Sync>;
 
-pub(crate) struct Driver<E> {
+pub(crate) struct Driver<B> {
+    pub(crate) id: ReactorId,
+    pub(crate) list: ReactorList,
     pub(crate) name: String,
-    pub(crate) reactor: Box<dyn AnyReactor<E>>,
-    pub(crate) bus: Bus<E>,
+    pub(crate) reactor: Box<dyn AnyReactor<B>>,
+    pub(crate) bus: B,
     pub(crate) restarts: Restarts,
     pub(crate) reporter: Reporter,
 }
@@ -29,7 +32,7 @@ pub(crate) struct Driver<E> {
 /// Asks a driver to stop its reactor within a time.
 pub(crate) type StopSignal = oneshot::Receiver<Duration>;
 
-impl<E: Send + Sync + 'static> Driver<E> {
+impl<B: Clone + Send + Sync + 'static> Driver<B> {
     /// Starts the reactor; its subscriptions are registered when this returns.
     pub(crate) async fn start(&mut self) -> Result<Work, Cause> {
         let started = unwound(self.reactor.start(self.bus.clone())).await;
@@ -88,6 +91,7 @@ impl<E: Send + Sync + 'static> Driver<E> {
     }
 
     fn report(&self, what: What) {
+        self.list.happened(self.id, &what);
         let report = Report {
             reactor: self.name.clone(),
             what,

@@ -6,13 +6,31 @@
 use std::sync::Arc as EventArc;
 use std::task::{Context, Poll, Waker};
 
-use crate::bus::{Closed, PublishError};
 use crate::filter::Filter;
 use crate::lane::Taken;
 use crate::log::{After, Log};
 use crate::queue::{Ended, Queue};
 use crate::route::{Route, Routed};
 use crate::sync::{Mutex, lock};
+
+/// The bus is closed: nobody can subscribe to it any more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the bus is closed")]
+pub struct Closed;
+
+/// Why an event was not published.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PublishError {
+    /// The bus is closed.
+    #[error("cannot publish: the bus is closed")]
+    Closed,
+    /// A subscription that publishers wait for is full; only [`Bus::try_publish`](crate::Bus::try_publish) says this.
+    #[error("cannot publish without waiting: the queue of `{subscription}` is full")]
+    Full {
+        /// The name of the subscription.
+        subscription: String,
+    },
+}
 
 /// How many events of a batch enter before the lock is let go, so that a long batch does not shut others out.
 const BATCH: usize = 64;

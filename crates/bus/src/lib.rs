@@ -1,6 +1,6 @@
 //! The event bus: how the parts of a runtime hear of each other without knowing each other.
 //!
-//! Everything that happens is published once, on a [`Bus`], and reaches every [`Subscription`] whose
+//! An event is published once, on a [`Bus`], and reaches every [`Subscription`] whose
 //! [`Filter`] wants it. Three promises hold for all of them:
 //!
 //! - **One order.** Every subscriber sees the events it wants in the one order in which they were
@@ -17,7 +17,7 @@
 //! A request goes to exactly one responder instead: [`Dispatcher`] finds the one that serves its topic and key, bounds how many it has
 //! at once, and tells whoever asked how the request ended.
 //!
-//! What lives on a bus (environments, receptors, bridges, recorders) is a [`Reactor`]; [`Reactors`] starts
+//! What lives on a bus (environments, loggers, monitors, connections to other machines) is a [`Reactor`]; [`Reactors`] starts
 //! them, owns their tasks, restarts or removes one that fails, and drains them in order at shutdown.
 //!
 //! ```
@@ -80,9 +80,12 @@ mod reactors;
 mod report;
 #[cfg(not(loom))]
 mod serve;
+#[cfg(not(loom))]
+mod standing;
 
-pub use bus::{Bus, Closed, PublishError};
+pub use bus::{Bus, ReadOnlyBus, Subscribe};
 pub use filter::Filter;
+pub use hub::{Closed, PublishError};
 pub use queue::{Delivery, Ended, Overflow, Queue};
 pub use route::Routed;
 pub use subscription::{StopHandle, Subscription};
@@ -93,11 +96,13 @@ pub use listener::Listener;
 #[cfg(not(loom))]
 pub use reactor::{Failed, Reactor, Work};
 #[cfg(not(loom))]
-pub use reactors::{ReactorId, Reactors};
+pub use reactors::Reactors;
 #[cfg(not(loom))]
-pub use report::{Cause, Report, Restart, What};
+pub use report::{Cause, ReactorId, Report, Restart, What};
 #[cfg(not(loom))]
 pub use serve::{
     Addressed, Canceller, Claim, Dispatcher, End, Grace, KeyPattern, RequestError, Requests, ResponderId,
     ResponderInfo, Serve, Ticket,
 };
+#[cfg(not(loom))]
+pub use standing::{ReactorList, ReactorStatus};

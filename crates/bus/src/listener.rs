@@ -2,7 +2,7 @@
 
 use std::future::Future;
 
-use crate::bus::Bus;
+use crate::bus::Subscribe;
 use crate::filter::Filter;
 use crate::queue::{Delivery, Ended, Queue};
 use crate::reactor::{Failed, Reactor, Work};
@@ -11,7 +11,7 @@ use crate::subscription::{StopHandle, Subscription};
 /// A reactor that calls a function for each delivery, one after the other. When it is stopped, it still
 /// handles what is in its queue. It fails when it is cut off, so that a restart subscribes it anew.
 ///
-/// The function gets the bus to publish on. It must not wait there for an event that its own filter wants if
+/// The function gets what the listener was started on, as the bus to publish on. It must not wait there for an event that its own filter wants if
 /// its queue has [`Overflow::Wait`](crate::Overflow::Wait).
 ///
 /// ```
@@ -41,17 +41,18 @@ use crate::subscription::{StopHandle, Subscription};
 /// # Ok(())
 /// # }
 /// ```
-pub struct Listener<E, F> {
+pub struct Listener<B: Subscribe, F> {
     name: String,
     filter: Filter,
     queue: Queue,
     handle: F,
-    stop: Option<StopHandle<E>>,
+    stop: Option<StopHandle<B::Event>>,
 }
 
-impl<E, F, Done> Listener<E, F>
+impl<B, F, Done> Listener<B, F>
 where
-    F: Fn(Bus<E>, Delivery<E>) -> Done + Clone + Send + Sync + 'static,
+    B: Subscribe,
+    F: Fn(B, Delivery<B::Event>) -> Done + Clone + Send + Sync + 'static,
     Done: Future<Output = ()> + Send,
 {
     /// A listener that is not started yet. The function is cloned for each start.
@@ -66,17 +67,17 @@ where
     }
 }
 
-impl<E, F, Done> Reactor<E> for Listener<E, F>
+impl<B, F, Done> Reactor<B> for Listener<B, F>
 where
-    E: Send + Sync + 'static,
-    F: Fn(Bus<E>, Delivery<E>) -> Done + Clone + Send + Sync + 'static,
+    B: Subscribe,
+    F: Fn(B, Delivery<B::Event>) -> Done + Clone + Send + Sync + 'static,
     Done: Future<Output = ()> + Send,
 {
     fn name(&self) -> &str {
         &self.name
     }
 
-    async fn start(&mut self, bus: Bus<E>) -> Result<Work, Failed> {
+    async fn start(&mut self, bus: B) -> Result<Work, Failed> {
         let subscription = bus.subscribe(&self.name, self.filter.clone(), self.queue)?;
         self.stop = Some(subscription.stop_handle());
         let handle = self.handle.clone();
@@ -88,9 +89,10 @@ where
     }
 }
 
-async fn listen<E, F, Done>(bus: Bus<E>, mut subscription: Subscription<E>, handle: F) -> Result<(), Failed>
+async fn listen<B, F, Done>(bus: B, mut subscription: Subscription<B::Event>, handle: F) -> Result<(), Failed>
 where
-    F: Fn(Bus<E>, Delivery<E>) -> Done,
+    B: Subscribe,
+    F: Fn(B, Delivery<B::Event>) -> Done,
     Done: Future<Output = ()>,
 {
     loop {

@@ -4,12 +4,14 @@ use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 
-use crate::bus::{Bus, Closed};
+use crate::hub::Closed;
 
 /// A boxed future, so that reactors of different kinds fit in one set.
 pub(crate) type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// Anything that is started on a bus and stopped: an environment, a receptor, a bridge, a recorder.
+/// Anything that is started on a bus and stopped: an environment, a logger, a monitor, a connection to another machine.
+///
+/// `B` is what it is started on: a [`Bus`](crate::Bus), or what a program gives its reactors of one.
 ///
 /// The value is the recipe, [`Work`] is what runs: [`Reactors`](crate::Reactors) starts the same reactor
 /// again after its work failed, so `start` builds everything that the work needs. The order of calls is
@@ -31,7 +33,7 @@ pub(crate) type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 /// #[derive(Default)]
 /// struct Adder { total: std::sync::Arc<std::sync::atomic::AtomicU32>, stop: Option<StopHandle<Note>> }
 ///
-/// impl Reactor<Note> for Adder {
+/// impl Reactor<Bus<Note>> for Adder {
 ///     fn name(&self) -> &str { "adder" }
 ///
 ///     async fn start(&mut self, bus: Bus<Note>) -> Result<Work, Failed> {
@@ -65,7 +67,7 @@ pub(crate) type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 /// # Ok(())
 /// # }
 /// ```
-pub trait Reactor<E>: Send + 'static {
+pub trait Reactor<B>: Send + 'static {
     /// The name in reports and logs.
     fn name(&self) -> &str;
 
@@ -75,7 +77,7 @@ pub trait Reactor<E>: Send + 'static {
     /// # Errors
     ///
     /// [`Failed`], with the reason, if it cannot work.
-    fn start(&mut self, bus: Bus<E>) -> impl Future<Output = Result<Work, Failed>> + Send;
+    fn start(&mut self, bus: B) -> impl Future<Output = Result<Work, Failed>> + Send;
 
     /// Asks the work to finish what it has begun and end. It may return before the work has ended; work that
     /// outlasts its time limit is dropped. By default nothing is asked.
@@ -118,13 +120,13 @@ impl From<Closed> for Failed {
 }
 
 /// [`Reactor`] as an object: its futures are boxed.
-pub(crate) trait AnyReactor<E>: Send {
-    fn start(&mut self, bus: Bus<E>) -> BoxFuture<'_, Result<Work, Failed>>;
+pub(crate) trait AnyReactor<B>: Send {
+    fn start(&mut self, bus: B) -> BoxFuture<'_, Result<Work, Failed>>;
     fn stop(&mut self) -> BoxFuture<'_, ()>;
 }
 
-impl<E: 'static, R: Reactor<E>> AnyReactor<E> for R {
-    fn start(&mut self, bus: Bus<E>) -> BoxFuture<'_, Result<Work, Failed>> {
+impl<B: Send + 'static, R: Reactor<B>> AnyReactor<B> for R {
+    fn start(&mut self, bus: B) -> BoxFuture<'_, Result<Work, Failed>> {
         Box::pin(Reactor::start(self, bus))
     }
 

@@ -6,12 +6,12 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
-use crate::bus::Bus;
 use crate::driver::{Driver, Reporter};
 use crate::reactor::{Failed, Reactor};
-use crate::report::{Report, Restart, Restarts};
+use crate::report::{ReactorId, Report, Restart, Restarts};
+use crate::standing::ReactorList;
 
-/// Starts reactors on a bus and owns them until they are stopped.
+/// Starts reactors on a bus, or on what a program gives them of one, and owns them until they are stopped.
 ///
 /// A reactor that panics or fails is reported, then started again or removed as its [`Restart`] says; no
 /// other notices. [`Reactors::shutdown`] stops them one after the other, the last started first: start those
@@ -48,37 +48,40 @@ use crate::report::{Report, Restart, Restarts};
 /// # Ok(())
 /// # }
 /// ```
-pub struct Reactors<E> {
-    bus: Bus<E>,
+pub struct Reactors<B> {
+    bus: B,
     reporter: Reporter,
     running: Vec<Running>,
+    list: ReactorList,
     started: u64,
 }
-
-/// One reactor of a set.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct ReactorId(u64);
 
 /// A driver's task and the way to ask it for a stop.
 struct Running {
     id: ReactorId,
+    list: ReactorList,
     stop: oneshot::Sender<Duration>,
     task: JoinHandle<()>,
 }
 
 impl Drop for Running {
     fn drop(&mut self) {
+        // What failed for good stays in the list.
+        if !self.task.is_finished() {
+            self.list.gone(self.id);
+        }
         self.task.abort();
     }
 }
 
-impl<E: Send + Sync + 'static> Reactors<E> {
+impl<B: Clone + Send + Sync + 'static> Reactors<B> {
     /// A set without reactors. What happens to them is told to `reporter`, which must be quick.
-    pub fn new(bus: Bus<E>, reporter: impl Fn(Report) + Send + Sync + 'static) -> Self {
+    pub fn new(bus: B, reporter: impl Fn(Report) + Send + Sync + 'static) -> Self {
         Self {
             bus,
             reporter: std::sync::Arc::new(reporter),
             running: Vec::new(),
+            list: ReactorList::default(),
             started: 0,
         }
     }
@@ -88,22 +91,40 @@ impl<E: Send + Sync + 'static> Reactors<E> {
     /// # Errors
     ///
     /// [`Failed`] if it could not start, or panicked; then it is not in the set, whatever its policy.
-    pub async fn start(&mut self, reactor: impl Reactor<E>, restart: Restart) -> Result<ReactorId, Failed> {
+    pub async fn start(&mut self, reactor: impl Reactor<B>, restart: Restart) -> Result<ReactorId, Failed> {
+        self.start_on(self.bus.clone(), reactor, restart).await
+    }
+
+    /// The same on a bus of its own, as a program gives it to a reactor that it wants to tell from others.
+    ///
+    /// # Errors
+    ///
+    /// As [`Reactors::start`].
+    pub async fn start_on(
+        &mut self,
+        bus: B,
+        reactor: impl Reactor<B>,
+        restart: Restart,
+    ) -> Result<ReactorId, Failed> {
+        self.started += 1;
+        let id = ReactorId(self.started);
         let mut driver = Driver {
+            id,
+            list: self.list.clone(),
             name: reactor.name().to_owned(),
             reactor: Box::new(reactor),
-            bus: self.bus.clone(),
+            bus,
             restarts: Restarts::new(restart),
             reporter: self.reporter.clone(),
         };
         let work = driver.start().await;
         let work = work.map_err(|cause| Failed(format!("cannot start `{}`: it {cause}", driver.name)))?;
+        self.list.started(id, &driver.name);
         let (stop, stopped) = oneshot::channel();
-        self.started += 1;
-        let id = ReactorId(self.started);
         self.running.retain(|running| !running.task.is_finished());
         self.running.push(Running {
             id,
+            list: self.list.clone(),
             stop,
             task: tokio::spawn(driver.run(work, stopped)),
         });
@@ -114,6 +135,7 @@ impl<E: Send + Sync + 'static> Reactors<E> {
     /// `limit`. False if it was gone already.
     pub async fn stop(&mut self, id: ReactorId, limit: Duration) -> bool {
         let Some(place) = self.running.iter().position(|running| running.id == id) else {
+            self.list.gone(id);
             return false;
         };
         stop(self.running.remove(place), limit).await
@@ -121,9 +143,19 @@ impl<E: Send + Sync + 'static> Reactors<E> {
 
     /// Stops all, the last started first, each within `limit`. The bus stays open: close it afterwards.
     pub async fn shutdown(mut self, limit: Duration) {
+        self.stop_all(limit).await;
+    }
+
+    /// The same for a set that others are started in later.
+    pub async fn stop_all(&mut self, limit: Duration) {
         while let Some(running) = self.running.pop() {
             stop(running, limit).await;
         }
+    }
+
+    /// How the reactors stand; it goes on telling while others are started and stopped.
+    pub fn list(&self) -> ReactorList {
+        self.list.clone()
     }
 
     /// How many reactors are in the set and neither finished nor removed.
@@ -141,10 +173,11 @@ async fn stop(mut running: Running, limit: Duration) -> bool {
     let asked = std::mem::replace(&mut running.stop, unused).send(limit).is_ok();
     // The driver reports what went wrong with the reactor, so its own end carries no news.
     let _ended = (&mut running.task).await;
+    running.list.gone(running.id);
     asked
 }
 
-impl<E> fmt::Debug for Reactors<E> {
+impl<B> fmt::Debug for Reactors<B> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Reactors({})", self.running.len())
     }

@@ -6,6 +6,10 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
+/// One reactor of a set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ReactorId(pub(crate) u64);
+
 /// What to do when a reactor fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Restart {

@@ -10,8 +10,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use agentx_bus::{
-    Bus, Cause, Delivery, Failed, Filter, Listener, Queue, Reactor, Reactors, Report, Restart, StopHandle,
-    What, Work,
+    Bus, Cause, Delivery, Failed, Filter, Listener, Queue, Reactor, ReactorList, ReactorStatus, Reactors,
+    Report, Restart, StopHandle, What, Work,
 };
 use support::{Event, event};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
@@ -23,7 +23,7 @@ const TWICE: Restart = Restart::AtMost {
 };
 
 /// A bus, a set on it, and what the set reports, in words.
-fn set() -> (Bus<Event>, Reactors<Event>, UnboundedReceiver<String>) {
+fn set() -> (Bus<Event>, Reactors<Bus<Event>>, UnboundedReceiver<String>) {
     let (sender, reports) = unbounded_channel();
     let bus = Bus::new();
     let reactors = Reactors::new(bus.clone(), move |report| {
@@ -33,7 +33,7 @@ fn set() -> (Bus<Event>, Reactors<Event>, UnboundedReceiver<String>) {
 }
 
 /// Sends on what it hears; panics at 13.
-fn echo(name: &'static str, heard: &UnboundedSender<(&'static str, u32)>) -> impl Reactor<Event> {
+fn echo(name: &'static str, heard: &UnboundedSender<(&'static str, u32)>) -> impl Reactor<Bus<Event>> {
     let heard = heard.clone();
     Listener::new(
         name,
@@ -57,7 +57,7 @@ struct Made<S, P> {
     stop: P,
 }
 
-impl<S, P> Reactor<Event> for Made<S, P>
+impl<S, P> Reactor<Bus<Event>> for Made<S, P>
 where
     S: FnMut(Bus<Event>) -> Result<Work, Failed> + Send + 'static,
     P: FnMut() + Send + 'static,
@@ -135,6 +135,54 @@ async fn restarts_are_bounded_within_their_time() {
     bus.publish(event(13)).await.unwrap();
     assert!(reports.recv().await.unwrap().ends_with("it is removed"));
     assert_eq!((bus.subscriptions(), reports.try_recv().ok()), (0, None));
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_list_has_what_works_and_what_failed_for_good() {
+    let (bus, mut reactors, mut reports) = set();
+    let (sender, mut heard) = unbounded_channel();
+    let list = reactors.list();
+    let told = |list: &ReactorList| -> Vec<(String, bool, u64, bool)> {
+        let of = |status: ReactorStatus| {
+            let failed = status.last_error.is_some_and(|error| error.contains("unlucky"));
+            (status.name, status.works, status.restarts, failed)
+        };
+        list.now().into_iter().map(of).collect()
+    };
+    let stays = reactors.start(echo("stays", &sender), TWICE).await.unwrap();
+    let goes = reactors
+        .start(echo("goes", &sender), Restart::Never)
+        .await
+        .unwrap();
+    let as_started = [
+        ("stays".to_owned(), true, 0, false),
+        ("goes".to_owned(), true, 0, false),
+    ];
+    assert_eq!(told(&list), as_started);
+
+    bus.publish(event(13)).await.unwrap();
+    let mut said = [(); 3].map(|()| String::new());
+    for said in &mut said {
+        *said = reports.recv().await.unwrap();
+    }
+    said.sort();
+    assert!(
+        said[0].contains("`goes`") && said[2].contains("`stays` runs again"),
+        "{said:?}"
+    );
+    let failed = ("goes".to_owned(), false, 0, true);
+    assert_eq!(told(&list), [("stays".to_owned(), true, 1, true), failed.clone()]);
+    bus.publish(event(1)).await.unwrap();
+    assert_eq!(heard.recv().await, Some(("stays", 1)));
+
+    reactors.stop(stays, LIMIT).await;
+    assert_eq!(told(&list), [failed]);
+    assert!(!reactors.stop(goes, LIMIT).await);
+    assert_eq!(told(&list), []);
+    let dropped = reactors.start(echo("dropped", &sender), TWICE).await.unwrap();
+    assert_eq!(list.now()[0].id, dropped);
+    drop(reactors);
+    assert_eq!(told(&list), []);
 }
 
 #[tokio::test(start_paused = true)]
@@ -359,7 +407,7 @@ async fn a_reactor_stops_its_own_subscription() {
     /// Counts until it is stopped, then publishes the count: it may still publish while it drains.
     struct Counter(Option<StopHandle<Event>>);
 
-    impl Reactor<Event> for Counter {
+    impl Reactor<Bus<Event>> for Counter {
         fn name(&self) -> &str {
             "counter"
         }

@@ -101,6 +101,25 @@ async fn a_dropped_claim_is_lost_and_a_settled_one_is_not() {
 }
 
 #[tokio::test]
+async fn a_responder_counts_what_it_settles_and_what_it_drops() {
+    let dispatcher: Dispatcher<Call> = Dispatcher::new();
+    let mut calls = dispatcher.serve(serve("weather", "weather"));
+    for settles in [true, false, true] {
+        let ticket = dispatcher.request(call("weather", "ses_1")).unwrap();
+        let claim = calls.next().await.unwrap();
+        assert_eq!(dispatcher.responders()[0].claimed, 1);
+        if settles {
+            claim.settle();
+        } else {
+            drop(claim);
+        }
+        ticket.ended().await;
+    }
+    let info = &dispatcher.responders()[0];
+    assert_eq!((info.claimed, info.settled, info.lost), (0, 2, 1));
+}
+
+#[tokio::test]
 async fn sessions_that_wait_take_turns() {
     let dispatcher = Dispatcher::new();
     let mut requests = dispatcher.serve(serve("shell", "*").capacity(1));

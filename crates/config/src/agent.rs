@@ -7,11 +7,8 @@ use agentx_types::{
     Access, AgentConfig, AgentKind, Instructions, ModelSpec, RULES_VERSION, Rule, RuleEffect, ToolSpec,
 };
 
-use crate::{FolderTrust, Origin, Settings, Sourced, WORKSPACE_FOLDER, nearest};
+use crate::{FolderTrust, Origin, SCRIPTED_MODEL, Settings, Sourced, WORKSPACE_FOLDER, nearest};
 use agentx_agent::guarded::is_instructions;
-
-/// The name of the model that is no model: the offline demo.
-pub const SCRIPTED_MODEL: &str = "scripted";
 
 /// What the agent of the settings is called, which no file describes.
 pub const DEFAULT_AGENT_NAME: &str = "agentx";

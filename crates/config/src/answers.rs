@@ -3,27 +3,11 @@
 
 use std::path::Path;
 
+use agentx_types::ScriptedAnswer;
 use serde_json::{Map, Value};
 
 use crate::yaml::{Node, Yaml, parse, to_json};
 use crate::{At, Mistake, Place, nearest};
-
-/// One answer, and when it is given. What is `None` fits everything; in patterns `*` stands for any run of characters.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct ScriptedAnswer {
-    /// A pattern for the standing instructions.
-    pub system: Option<String>,
-    /// A pattern for the last input.
-    pub input: Option<String>,
-    /// A pattern for the results of tools that came since the input; without it, the answer is given only before any came.
-    pub result: Option<String>,
-    /// Which answer of the conversation it is, from 1.
-    pub nth: Option<u64>,
-    /// What is said.
-    pub say: String,
-    /// The tools that are asked for, each with its arguments.
-    pub calls: Vec<(String, Value)>,
-}
 
 const KEYS: &[&str] = &["system", "input", "result", "nth", "say", "call", "calls"];
 

@@ -4,9 +4,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use agentx_llm::Catalog;
-use agentx_types::{ApprovalMode, Limits, ModelParams};
+use agentx_types::{ApprovalMode, Limits, ModelParams, ScriptedAnswer};
 
-use crate::answers::{self, ScriptedAnswer};
+use crate::answers;
+use crate::bounds;
 use crate::condense;
 use crate::keys::KeyPath;
 use crate::layers::Merged;
@@ -27,6 +28,7 @@ pub(crate) fn settings(
     mistakes: &mut Vec<Mistake>,
 ) -> Settings {
     let get = Getter::new(merged, places);
+    bounds::check_keys(&get, mistakes);
     let catalog = models::catalog(builtin, &get, mistakes);
     let providers = models::providers(&catalog, &get, lookup);
     Settings {

@@ -4,9 +4,10 @@ use std::path::Path;
 
 use agentx_types::{FolderId, Rule, RuleEffect};
 
+use crate::files::{Turn, real, replace_file};
+use crate::folder_id::lies_at;
 use crate::origin::FileLayer;
 use crate::read;
-use crate::trust::replace_file;
 use crate::value::Value;
 use crate::yaml::{Key, Node, Yaml, parse};
 use crate::{ConfigError, folder_id};
@@ -18,8 +19,8 @@ use crate::{ConfigError, folder_id};
 /// # Errors
 /// Where the file cannot be read or written, or has no place where a rule can be put safely.
 pub fn add_rule(file: &Path, rule: &Rule) -> Result<bool, ConfigError> {
-    // A file that is a link (as people keep their dotfiles) is changed where it is.
-    let file = &std::fs::canonicalize(file).unwrap_or_else(|_| file.to_owned());
+    let file = &real(file);
+    let turn = Turn::wait(file)?;
     let text = match std::fs::read_to_string(file) {
         Ok(text) => text,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
@@ -29,7 +30,8 @@ pub fn add_rule(file: &Path, rule: &Rule) -> Result<bool, ConfigError> {
     let place = rule.workspace.as_deref();
     let folder = place.and_then(|place| folder_id(Path::new(place)));
     let folder = folder.filter(|_| rule.effect == RuleEffect::Allow);
-    let holds = |of: &Option<FolderId>| of.as_ref().is_none_or(|id| id.is(folder.as_ref()));
+    let lies_here = |id: &FolderId| place.is_some_and(|place| lies_at(id, Path::new(place)));
+    let holds = |of: &Option<FolderId>| of.as_ref().is_none_or(lies_here);
     if before.iter().any(|(known, of)| known == rule && holds(of)) {
         return Ok(false);
     }
@@ -47,10 +49,7 @@ pub fn add_rule(file: &Path, rule: &Rule) -> Result<bool, ConfigError> {
     if after.len() != expected.len() || !expected.iter().all(|rule| after.contains(rule)) {
         return Err(by_hand("adding to the list of rules would change other rules"));
     }
-    if let Some(folder) = file.parent() {
-        std::fs::create_dir_all(folder).map_err(|error| ConfigError::file(folder, error))?;
-    }
-    replace_file(file, changed.as_bytes()).map(|()| true)
+    replace_file(file, changed.as_bytes(), &turn).map(|()| true)
 }
 
 /// The rules that a file has, each with the folder that it was kept for.
@@ -224,6 +223,28 @@ mod tests {
             added("rules:\n- effect: deny\n  tool: a"),
             format!("rules:\n- {LINE}\n- effect: deny\n  tool: a")
         );
+    }
+
+    #[test]
+    fn rules_that_are_kept_at_the_same_time_are_all_kept() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("config.yaml");
+        let of = |thread: usize, number: usize| Rule {
+            argument: Some(format!("echo {thread} {number}")),
+            ..rule()
+        };
+        std::thread::scope(|scope| {
+            for thread in 0..6 {
+                let file = &file;
+                scope.spawn(move || {
+                    for number in 0..10 {
+                        assert!(add_rule(file, &of(thread, number)).unwrap());
+                    }
+                });
+            }
+        });
+        let text = std::fs::read_to_string(&file).unwrap();
+        assert_eq!(rules_of(&file, &text).unwrap().len(), 60);
     }
 
     #[cfg(unix)]

@@ -6,12 +6,14 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use agentx_types::{FolderId, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use crate::trust::{digest, replace_file};
+use crate::files::{Turn, replace_file};
+use crate::folder_id::lies_at;
+use crate::seen::now;
+use crate::trust::digest;
 use crate::{ConfigError, folder_id};
 
 /// The file of the data directory that holds what a person said about folders.
@@ -89,30 +91,41 @@ impl Folder {
     /// What a person said about the folder `root`, a real path; nothing where the record cannot be read.
     /// Of another folder that lay there nothing holds. A record that does not name the folder as it is now is completed.
     pub fn of(data_dir: &Path, root: &Path) -> Self {
-        let (Ok(key), Ok(mut folders)) = (key_of(root), read(data_dir)) else {
+        let (Ok(key), Ok(folders)) = (key_of(root), read(data_dir)) else {
             return Self::default();
         };
-        let Some(known) = folders.get_mut(&key) else {
+        let Some(known) = folders.get(&key) else {
             return Self::default();
         };
-        let now = folder_id(root);
-        if known.id.as_ref().is_some_and(|id| !id.is(now.as_ref())) {
+        let folder = known.as_it_lies(root);
+        if folder.before.is_none() && *known != folder {
+            // Where it cannot be written, it is completed another time. Another decision may have been made meanwhile.
+            let _ = change(data_dir, |folders, _| {
+                if let Some(now) = folders.get_mut(&key).filter(|now| *now == known) {
+                    now.clone_from(&folder);
+                }
+                Ok(())
+            });
+        }
+        folder
+    }
+
+    /// What holds of this record for the folder that lies at `root` now.
+    fn as_it_lies(&self, root: &Path) -> Self {
+        if self.id.as_ref().is_some_and(|id| !lies_at(id, root)) {
             return Self {
-                before: Some(known.trust),
+                before: Some(self.trust),
                 ..Self::default()
             };
         }
-        let folder = Self {
-            became_repository: known.became_repository || (known.id.is_some() && known.id != now),
+        let now = folder_id(root);
+        let had_none = self.id.as_ref().is_some_and(|id| !id.has_git());
+        let has_git = now.as_ref().is_some_and(FolderId::has_git);
+        Self {
+            became_repository: self.became_repository || (had_none && has_git),
             id: now,
-            ..known.clone()
-        };
-        if known.id != folder.id {
-            known.clone_from(&folder);
-            // Where it cannot be written, it is completed another time.
-            let _ = write(data_dir, &folders);
+            ..self.clone()
         }
-        folder
     }
 
     /// One that counts as it is now, without any record.
@@ -167,39 +180,34 @@ pub fn trust_folder(
     accepted: &[(PathBuf, Vec<u8>)],
 ) -> Result<Folder, ConfigError> {
     let key = key_of(root)?;
-    let mut folders = read(data_dir)?;
     let texts = data_dir.join(TEXTS);
-    std::fs::create_dir_all(&texts).map_err(|error| ConfigError::file(&texts, error))?;
-    let mut files = BTreeMap::new();
-    for (file, bytes) in accepted {
-        let name = file.to_str().ok_or_else(|| ConfigError::file(file, NO_TEXT))?;
-        let hash = digest(bytes);
-        replace_file(&texts.join(&hash), bytes)?;
-        files.insert(name.to_owned(), hash);
-    }
-    let id = folder_id(root);
-    let is_this = |known: &&Folder| known.id.as_ref().is_none_or(|known| known.is(id.as_ref()));
-    let before = folders.get(&key).filter(is_this);
-    let since = match (trust, before.map(|known| (known.trust, known.since))) {
-        (FolderTrust::Trusted, Some((FolderTrust::Trusted, since))) => since,
-        (FolderTrust::Trusted, _) => Some(now()),
-        _ => None,
-    };
-    let folder = Folder {
-        trust,
-        files,
-        became_repository: before.is_some_and(|known| known.became_repository),
-        id,
-        since,
-        ..Folder::default()
-    };
-    folders.insert(key, folder.clone());
-    write(data_dir, &folders).map(|()| folder)
-}
-
-fn now() -> Timestamp {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    Timestamp(i64::try_from(since.as_micros()).unwrap_or(i64::MAX))
+    change(data_dir, |folders, turn| {
+        std::fs::create_dir_all(&texts).map_err(|error| ConfigError::file(&texts, error))?;
+        let mut files = BTreeMap::new();
+        for (file, bytes) in accepted {
+            let name = file.to_str().ok_or_else(|| ConfigError::file(file, NO_TEXT))?;
+            let hash = digest(bytes);
+            replace_file(&texts.join(&hash), bytes, turn)?;
+            files.insert(name.to_owned(), hash);
+        }
+        let is_this = |known: &&Folder| known.id.as_ref().is_none_or(|known| lies_at(known, root));
+        let before = folders.get(&key).filter(is_this);
+        let since = match (trust, before.map(|known| (known.trust, known.since))) {
+            (FolderTrust::Trusted, Some((FolderTrust::Trusted, since))) => since,
+            (FolderTrust::Trusted, _) => Some(now()),
+            _ => None,
+        };
+        let folder = Folder {
+            trust,
+            files,
+            became_repository: before.is_some_and(|known| known.became_repository),
+            id: folder_id(root),
+            since,
+            ..Folder::default()
+        };
+        folders.insert(key, folder.clone());
+        Ok(folder)
+    })
 }
 
 /// Forgets what was said about a folder. Returns whether anything was.
@@ -207,11 +215,11 @@ fn now() -> Timestamp {
 /// # Errors
 /// Where the data directory cannot be read or written.
 pub fn forget_folder(data_dir: &Path, root: &Path) -> Result<bool, ConfigError> {
-    let mut folders = read(data_dir)?;
-    if folders.remove(&key_of(root)?).is_none() {
+    let key = key_of(root)?;
+    if !read(data_dir)?.contains_key(&key) {
         return Ok(false);
     }
-    write(data_dir, &folders).map(|()| true)
+    change(data_dir, |folders, _| Ok(folders.remove(&key).is_some()))
 }
 
 /// The text of a file as it was accepted, to show what has changed; `None` where it was not, or is gone.
@@ -248,11 +256,21 @@ fn read(data_dir: &Path) -> Result<BTreeMap<String, Folder>, ConfigError> {
     }
 }
 
-fn write(data_dir: &Path, folders: &BTreeMap<String, Folder>) -> Result<(), ConfigError> {
+/// Reads what was said, changes it, and writes it where it became something else, with nobody in between.
+fn change<T>(
+    data_dir: &Path,
+    work: impl FnOnce(&mut BTreeMap<String, Folder>, &Turn) -> Result<T, ConfigError>,
+) -> Result<T, ConfigError> {
     let path = data_dir.join(STORE);
-    let text = serde_json::to_vec_pretty(folders).map_err(|error| ConfigError::file(&path, error))?;
-    std::fs::create_dir_all(data_dir).map_err(|error| ConfigError::file(data_dir, error))?;
-    replace_file(&path, &text)
+    let turn = Turn::wait(&path)?;
+    let before = read(data_dir)?;
+    let mut folders = before.clone();
+    let done = work(&mut folders, &turn)?;
+    if folders != before {
+        let text = serde_json::to_vec_pretty(&folders).map_err(|error| ConfigError::file(&path, error))?;
+        replace_file(&path, &text, &turn)?;
+    }
+    Ok(done)
 }
 
 #[cfg(test)]
@@ -307,6 +325,29 @@ mod tests {
         std::fs::rename(root.join(".git"), root.join("old")).expect("it is moved");
         std::fs::create_dir(root.join(".git")).expect("it is made");
         assert_eq!(Folder::of(data.path(), &root).before, Some(FolderTrust::ReadOnly));
+    }
+
+    #[test]
+    fn decisions_that_are_made_at_the_same_time_are_all_kept() {
+        let data = tempfile::tempdir().expect("a folder");
+        let data = data.path();
+        let root = |thread: usize, number: usize| PathBuf::from(format!("/made/up/{thread}/{number}"));
+        std::thread::scope(|scope| {
+            for thread in 0..8 {
+                scope.spawn(move || {
+                    for number in 0..10 {
+                        let accepted = [(PathBuf::from("AGENTS.md"), b"the same".to_vec())];
+                        let root = root(thread, number);
+                        trust_folder(data, &root, FolderTrust::Trusted, &accepted).expect("it is kept");
+                        if number % 2 == 1 {
+                            forget_folder(data, &root).expect("it is forgotten");
+                        }
+                    }
+                });
+            }
+        });
+        assert_eq!(trusted_below(data, Path::new("/made/up")).len(), 40);
+        assert_eq!(Folder::of(data, &root(7, 8)).trust, FolderTrust::Trusted);
     }
 
     #[cfg(unix)]

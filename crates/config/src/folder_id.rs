@@ -4,20 +4,75 @@ use std::fs::Metadata;
 use std::path::Path;
 use std::time::UNIX_EPOCH;
 
-use agentx_types::FolderId;
+use agentx_types::{FolderId, FolderNow};
 
+use crate::git::{directory, has_files_below};
 use crate::places::root_of;
 use crate::trust::digest;
 
 /// Letters of a hash that are kept.
 const LETTERS: usize = 16;
 
-/// The folder that lies at a path now, with the `.git` of the project that it is part of; `None` where nothing can be told. Devices
-/// are left out: their numbers change between two starts of a machine.
+/// The folder that lies at a path now, with its place in the repository that it is part of and the directory of that, which a `.git` file
+/// of a worktree or a submodule names; `None` where nothing can be told. Devices are left out: their numbers change between two starts of
+/// a machine.
 pub fn folder_id(folder: &Path) -> Option<FolderId> {
     let own = mark(&std::fs::metadata(folder).ok()?)?;
-    let git = std::fs::metadata(root_of(folder).join(".git")).ok();
-    Some(FolderId::new(&own, git.and_then(|git| mark(&git)).as_deref()))
+    let top = top_of(folder);
+    let git = top.join(".git");
+    let git = directory(top)
+        .ok()
+        .and_then(|git| std::fs::metadata(git).ok())
+        .or_else(|| std::fs::metadata(git).ok());
+    let id = FolderId::new(&own, git.and_then(|git| mark(&git)).as_deref());
+    match place_in(top, folder) {
+        Some(place) => Some(id.at(&place)),
+        None => Some(id),
+    }
+}
+
+/// The same, and whether its repository makes it.
+pub fn folder_now(folder: &Path) -> Option<FolderNow> {
+    let id = folder_id(folder)?;
+    let is_checked_out = is_checked_out(folder);
+    Some(FolderNow { id, is_checked_out })
+}
+
+/// Whether the folder that was written down is the one that lies at a path now. The index of its repository, which may be large, is read
+/// only where another folder lies at its place.
+pub(crate) fn lies_at(known: &FolderId, folder: &Path) -> bool {
+    folder_id(folder)
+        .is_some_and(|now| known.is(Some(&now)) || (known.is_remade_as(&now) && is_checked_out(folder)))
+}
+
+fn is_checked_out(folder: &Path) -> bool {
+    let top = top_of(folder);
+    let below = folder.strip_prefix(top);
+    below.is_ok_and(|below| !below.as_os_str().is_empty() && has_files_below(top, below))
+}
+
+/// The top of the repository that a folder is part of; where there is none, of the project.
+fn top_of(folder: &Path) -> &Path {
+    let mut above = folder.ancestors();
+    above
+        .find(|folder| folder.join(".git").exists())
+        .unwrap_or_else(|| root_of(folder))
+}
+
+/// Where a folder lies below the top of its project: a hash of that and of the top.
+fn place_in(top: &Path, folder: &Path) -> Option<String> {
+    let below = folder.strip_prefix(top).ok()?;
+    if below.as_os_str().is_empty() {
+        return None;
+    }
+    let top = mark(&std::fs::metadata(top).ok()?)?;
+    Some(short(&format!("{top} {}", below.to_string_lossy())))
+}
+
+fn short(text: &str) -> String {
+    let mut hash = digest(text.as_bytes());
+    hash.truncate(LETTERS);
+    hash
 }
 
 /// The inode and the time at which it was made. Without that time the inode counts alone.
@@ -29,9 +84,7 @@ fn mark(of: &Metadata) -> Option<String> {
     if inode.is_none() && born.is_none() {
         return None;
     }
-    let mut hash = digest(format!("{inode:?} {born:?}").as_bytes());
-    hash.truncate(LETTERS);
-    Some(hash)
+    Some(short(&format!("{inode:?} {born:?}")))
 }
 
 #[cfg(unix)]
@@ -45,6 +98,7 @@ fn inode(_: &Metadata) -> Option<u64> {
 }
 
 #[cfg(all(test, unix))]
+#[allow(clippy::expect_used, reason = "a test that cannot start fails")]
 mod tests {
     use super::*;
 
@@ -75,5 +129,91 @@ mod tests {
         std::fs::create_dir(moved.join(".git")).expect("it is made");
         assert!(!with_git.is(folder_id(&moved).as_ref()), "another repository");
         assert_eq!(folder_id(&dir.path().join("none")), None);
+    }
+
+    fn git(folder: &Path, arguments: &[&str]) {
+        let done = std::process::Command::new("git")
+            .current_dir(folder)
+            .env("GIT_CONFIG_GLOBAL", "/dev/null")
+            .env("GIT_CONFIG_SYSTEM", "/dev/null")
+            .args(["-c", "user.email=a@example.com", "-c", "user.name=a"])
+            .args(arguments)
+            .output()
+            .expect("Git runs");
+        let said = String::from_utf8_lossy(&done.stderr).into_owned();
+        assert!(done.status.success(), "{arguments:?}: {said}");
+    }
+
+    /// Removes a folder and makes it again, while another one takes its inode.
+    fn remake(folder: &Path) {
+        let old = folder.with_extension("old");
+        std::fs::rename(folder, old).expect("it is moved");
+        std::fs::create_dir(folder).expect("it is made");
+    }
+
+    #[test]
+    fn a_folder_that_a_checkout_makes_again_is_the_same_and_one_that_it_does_not_know_is_another() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let top = dir.path().join("top");
+        let (sub, other) = (top.join("a/sub"), top.join("a/other"));
+        for folder in [&sub, &other] {
+            std::fs::create_dir_all(folder.join(".agentx")).expect("it is made");
+            std::fs::write(folder.join("file"), "x").expect("it is written");
+        }
+        git(&top, &["init", "-q"]);
+        git(&top, &["add", "a/sub"]);
+        git(&top, &["commit", "-q", "-m", "x"]);
+        let id = |folder: &Path| folder_id(folder).expect("it is there");
+        let (known, of_other) = (id(&sub), id(&other));
+        git(&top, &["checkout", "-q", "-b", "empty"]);
+        git(&top, &["rm", "-rq", "a/sub"]);
+        git(&top, &["commit", "-q", "-m", "gone"]);
+        std::fs::rename(&sub, top.join("kept")).expect("it is moved");
+        assert!(!lies_at(&known, &sub), "nothing lies there");
+        git(&top, &["checkout", "-q", "-"]);
+        assert!(lies_at(&known, &sub), "it came back");
+        assert!(folder_now(&sub).expect("it is there").is(&known));
+        assert!(!lies_at(&known, &other) && !lies_at(&of_other, &sub));
+        remake(&other);
+        assert!(!lies_at(&of_other, &other), "no checkout made it");
+        assert!(!folder_now(&other).expect("it is there").is(&of_other));
+        remake(&top.join(".git"));
+        assert!(!lies_at(&known, &sub), "another repository");
+    }
+
+    #[test]
+    fn a_worktree_is_known_by_the_directory_that_its_git_names() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let (main, tree) = (dir.path().join("main"), dir.path().join("tree"));
+        std::fs::create_dir(&main).expect("it is made");
+        git(&main, &["init", "-q"]);
+        git(&main, &["commit", "-q", "--allow-empty", "-m", "x"]);
+        git(&main, &["worktree", "add", "-q", &tree.to_string_lossy()]);
+        let known = folder_id(&tree).expect("it is there");
+        let link = tree.join(".git");
+        let text = std::fs::read(&link).expect("it is read");
+        std::fs::rename(&link, tree.join("old")).expect("it is moved");
+        std::fs::write(&link, &text).expect("it is written");
+        assert!(lies_at(&known, &tree), "the file was written again");
+        let elsewhere = dir.path().join("elsewhere");
+        std::fs::create_dir(&elsewhere).expect("it is made");
+        std::fs::write(&link, "gitdir: ../elsewhere\n").expect("it is written");
+        assert!(!lies_at(&known, &tree), "it names another directory");
+        std::fs::write(&link, &text).expect("it is written");
+        assert!(lies_at(&known, &tree));
+        remake(&main.join(".git/worktrees/tree"));
+        assert!(!lies_at(&known, &tree), "another directory lies where it leads");
+    }
+
+    #[test]
+    fn a_folder_below_the_top_of_a_project_is_the_same_when_that_becomes_a_repository() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let sub = dir.path().join("sub");
+        std::fs::create_dir_all(&sub).expect("it is made");
+        std::fs::create_dir(dir.path().join(".agentx")).expect("it is made");
+        let known = folder_id(&sub).expect("it is there");
+        git(dir.path(), &["init", "-q"]);
+        assert!(lies_at(&known, &sub));
+        assert!(folder_id(&sub).expect("it is there").has_git() && !known.has_git());
     }
 }

@@ -1,140 +1,16 @@
-//! Which files calls are kept from by default: those in which programs keep secrets, and this program's own.
-//!
-//! The list is wide on purpose: being asked about a file too many costs a key press, and a rule of the person ends it. It covers what
-//! others keep from agents by default (<https://block.github.io/goose/docs/guides/using-gooseignore>), and where the tools of the
-//! vendors document that they keep credentials.
+//! Which files calls are kept from by default: those in which programs keep secrets (`crates/agent/src/secret_files.rs`), and this
+//! program's own.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use agentx_agent::secret_files;
 use agentx_agent::secrets::{guarded, opens_secrets};
 use agentx_types::{Guard, RuleEffect};
 
 use crate::read::Layer;
 use crate::value::Value;
 use crate::{FolderTrust, Ignored, Settings};
-
-/// Files with secrets, wherever they lie: their names.
-const NAMES: &[&str] = &[
-    ".env",
-    ".env.*",
-    ".env-*",
-    ".env_*",
-    ".env~",
-    "..env.sw*",
-    "*.env",
-    "*.env~",
-    "*.env.bak",
-    "*.env.local",
-    ".envrc",
-    "*.pem",
-    "*.key",
-    "*.p12",
-    "*.pfx",
-    "*.ppk",
-    "*.jks",
-    "*.keystore",
-    "*.kdbx",
-    "id_rsa*",
-    "id_dsa*",
-    "id_ecdsa*",
-    "id_ed25519*",
-    ".netrc",
-    "_netrc",
-    ".npmrc",
-    ".yarnrc.yml",
-    ".pypirc",
-    ".htpasswd",
-    "kubeconfig",
-    "*.kubeconfig",
-    "terraform.tfstate*",
-    "*.tfstate",
-    "*.tfvars",
-    "*.tfvars.json",
-    "credentials.json",
-    "client_secret*.json",
-    "service-account*.json",
-    "service_account*.json",
-    "secrets.json",
-    "secrets.toml",
-    "secrets.yml",
-    "secrets.yaml",
-    ".pgpass",
-    ".my.cnf",
-    ".git-credentials",
-    ".vault-token",
-    ".*_history",
-    ".ssh/**",
-    ".gnupg/**",
-    ".aws/credentials",
-    ".kube/config",
-    ".docker/config.json",
-    ".dev.vars",
-    ".dev.vars.*",
-    ".s3cfg",
-    ".vault_pass*",
-    ".vault-pass*",
-    ".cargo/credentials",
-    ".cargo/credentials.toml",
-    ".claude/.credentials.json",
-    ".codex/auth.json",
-    ".gemini/oauth_creds.json",
-    "wp-config.php",
-];
-
-/// Files and folders with secrets, below a home directory.
-const AT_HOME: &[&str] = &[
-    ".aws/**",
-    ".azure/**",
-    ".kube/**",
-    ".config/gcloud/**",
-    ".config/gh/**",
-    ".config/op/**",
-    ".config/rclone/**",
-    ".s3cfg",
-    ".boto",
-    ".gem/credentials",
-    ".cargo/credentials*",
-    ".terraform.d/credentials*",
-    ".password-store/**",
-    ".local/share/keyrings/**",
-    ".local/share/fish/fish_history",
-    ".mozilla/**",
-    ".config/google-chrome/**",
-    ".config/chromium/**",
-    "Library/Keychains/**",
-    ".claude/.credentials.json",
-    ".codex/auth.json",
-    ".gemini/oauth_creds.json",
-];
-
-/// Files with secrets of the system.
-const OF_SYSTEM: &[&str] = &[
-    "/etc/shadow*",
-    "/etc/gshadow*",
-    "/etc/sudoers",
-    "/etc/sudoers.d/**",
-    "/etc/ssl/private/**",
-    "/etc/ssh/ssh_host_*",
-    "/proc/*/environ",
-    "/proc/*/mem",
-];
-
-/// Names that only look like those of secrets.
-const EXCEPT: &[&str] = &[
-    ".env.example",
-    ".env.sample",
-    ".env.template",
-    ".env.dist",
-    ".env-example",
-    ".env-sample",
-    "example.env",
-    "sample.env",
-    "template.env",
-    "id_*.pub",
-    ".ssh/*.pub",
-    ".ssh/known_hosts",
-];
 
 /// The program's files in a data directory that is the workspace or has it in it: the rest there is not ours.
 const OF_DATA: &[&str] = &["*.db*", "*.json", "*.log", "identity*", "told*", "accepted/**"];
@@ -188,19 +64,9 @@ impl Settings {
 
 /// The files with secrets alone.
 pub(crate) fn secrets() -> Guard {
-    let anywhere = |name: &&str| format!("/**/{name}");
-    let mut secrets: Vec<String> = NAMES.iter().map(anywhere).collect();
     let home = etcetera::home_dir().ok();
     let ways = home.as_deref().map(|home| ways_to_write(home, Some(home)));
-    for place in ways.unwrap_or_else(|| vec!["~".to_owned()]) {
-        secrets.extend(AT_HOME.iter().map(|file| format!("{place}/{file}")));
-    }
-    secrets.extend(OF_SYSTEM.iter().map(|file| (*file).to_owned()));
-    Guard {
-        secrets,
-        except: EXCEPT.iter().map(anywhere).collect(),
-        ..Guard::default()
-    }
+    secret_files(&ways.unwrap_or_else(|| vec!["~".to_owned()]))
 }
 
 /// The ways in which a call may write a path: as it is, with links resolved, and from the home directory.

@@ -330,7 +330,8 @@ pub fn scalar(kind: Kind, value: &Yaml) -> Result<Value, (String, Option<String>
             .and_then(price)
             .map_or_else(|| wrong(None), |usd| Ok(Value::Money(usd))),
         (Kind::Count, Yaml::Int(count)) if *count >= 0 => Ok(Value::Count(count.unsigned_abs())),
-        (Kind::Temperature, number) => match amount(number).filter(|n| *n <= 2.0) {
+        (Kind::Temperature, number) => match amount(number).filter(|n| *n <= crate::bounds::MOST_TEMPERATURE)
+        {
             Some(number) => Ok(Value::Number(number)),
             None => wrong(None),
         },

@@ -5,8 +5,8 @@ use std::path::Path;
 use agentx_types::Rule;
 
 use crate::edit::rules_of;
+use crate::files::{Turn, real, replace_file};
 use crate::links::refuse_links;
-use crate::trust::replace_file;
 use crate::yaml::{Node, Yaml, parse};
 use crate::{ConfigError, Origin, Place, Sourced};
 
@@ -21,8 +21,8 @@ pub fn remove_rule(place: &Place, rule: &Rule, root: Option<&Path>) -> Result<()
     if let Some(root) = root {
         refuse_links(root, named)?;
     }
-    // A file of the person's own that is a link (as people keep their dotfiles) is changed where it is.
-    let file = std::fs::canonicalize(named).unwrap_or_else(|_| named.to_owned());
+    let file = real(named);
+    let turn = Turn::wait(&file)?;
     let text = std::fs::read_to_string(&file).map_err(|error| ConfigError::file(&file, error))?;
     let rules = rules_of(&file, &text)?;
     let by_hand = |what: &str| ConfigError::Edit {
@@ -43,7 +43,7 @@ pub fn remove_rule(place: &Place, rule: &Rule, root: Option<&Path>) -> Result<()
         .into_iter()
         .find(is_right)
         .ok_or_else(|| by_hand("the list of rules is written in a way that nothing can be taken out of"))?;
-    replace_file(&file, changed.as_bytes())
+    replace_file(&file, changed.as_bytes(), &turn)
 }
 
 /// A rule as it stands in the user's file; `None` where it does not, or the file cannot be read.

@@ -6,6 +6,7 @@ use agentx_types::{Access, FolderId, Rule, RuleEffect, ToolSpec};
 use serde_json::json;
 use std::path::Path;
 
+use crate::folder_id::lies_at;
 use crate::layers::show_rule;
 use crate::places::root_of;
 use crate::read::{Reader, scalar};
@@ -42,11 +43,14 @@ impl WrittenRule {
             return false;
         };
         let place = Path::new(place);
-        let now = folder_id(place);
-        if self.value.effect != RuleEffect::Allow || now.as_ref() == Some(folder) {
+        if self.value.effect != RuleEffect::Allow {
             return false;
         }
-        !folder.is(now.as_ref()) || !Folder::of(trust_dir, root_of(place)).became_repository
+        if !lies_at(folder, place) {
+            return true;
+        }
+        let has_git = folder_id(place).is_some_and(|now| now.has_git());
+        has_git != folder.has_git() && !Folder::of(trust_dir, root_of(place)).became_repository
     }
 }
 

@@ -4,9 +4,9 @@
 use std::path::{Path, PathBuf};
 
 use crate::edit::{index_of, insert_line, with_newline};
+use crate::files::{Turn, real, replace_file};
 use crate::links::refuse_links;
 use crate::load::{Request, load_as_if};
-use crate::trust::replace_file;
 use crate::value::{KeyReference, Kind, Value};
 use crate::yaml::{Key, Node, Yaml, parse};
 use crate::{At, ConfigError, KEYS, KeyPath, Loaded, Mistake, Origin, SCRIPTED_MODEL, nearest, scalar};
@@ -36,8 +36,8 @@ pub fn set(request: Request<'_>, file: &Path, key: &str, value: &str) -> Result<
     let path = path_of(key)?;
     let literal = literal_of(&path, key, value)?;
     refuse_links(&request.places.workspace_root, file)?;
-    // A file of the person's own that is a link (as people keep their dotfiles) is changed where it is.
-    let real = std::fs::canonicalize(file).unwrap_or_else(|_| file.to_owned());
+    let real = real(file);
+    let turn = Turn::wait(&real)?;
     let text = match std::fs::read_to_string(&real) {
         Ok(text) => text,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
@@ -61,7 +61,7 @@ pub fn set(request: Request<'_>, file: &Path, key: &str, value: &str) -> Result<
     }
     let is_new = changed != text;
     if is_new {
-        write(&real, &changed)?;
+        replace_file(&real, changed.as_bytes(), &turn)?;
     }
     Ok(Changed {
         file: file.to_owned(),
@@ -71,12 +71,24 @@ pub fn set(request: Request<'_>, file: &Path, key: &str, value: &str) -> Result<
     })
 }
 
-/// Puts another text in the place of a file that `request` reads.
+/// Puts another text in the place of a file that `request` reads; `before` is what it said when the change began, or `None` where there was
+/// no file.
 ///
 /// # Errors
-/// Where the configuration would have mistakes then; the file stays as it is.
-pub fn replace(request: Request<'_>, file: &Path, text: &str) -> Result<Loaded, ConfigError> {
+/// Where the configuration would have mistakes then, or somebody else changed the file meanwhile; the file stays as it is.
+pub fn replace(
+    request: Request<'_>,
+    file: &Path,
+    before: Option<&str>,
+    text: &str,
+) -> Result<Loaded, ConfigError> {
     refuse_links(&request.places.workspace_root, file)?;
+    let real = real(file);
+    let turn = Turn::wait(&real)?;
+    if std::fs::read_to_string(&real).ok().as_deref() != before {
+        let what = "it was changed by somebody else meanwhile, and was left as it is; put what you typed into it by hand";
+        return Err(ConfigError::file(file, what));
+    }
     let loaded = load_as_if(request, file, text)?;
     if let Some(model) = &loaded.settings.model
         && let Origin::User(place) | Origin::Workspace(place) = &model.origin
@@ -84,8 +96,7 @@ pub fn replace(request: Request<'_>, file: &Path, text: &str) -> Result<Loaded, 
     {
         known_model(&loaded, &model.value, At::File(place.clone()))?;
     }
-    let real = std::fs::canonicalize(file).unwrap_or_else(|_| file.to_owned());
-    write(&real, text)?;
+    replace_file(&real, text.as_bytes(), &turn)?;
     Ok(loaded)
 }
 
@@ -104,13 +115,6 @@ fn known_model(loaded: &Loaded, name: &str, at: At) -> Result<(), ConfigError> {
         nearest: unknown.nearest.into_iter().next(),
     };
     Err(ConfigError::Mistakes(vec![mistake]))
-}
-
-pub(crate) fn write(file: &Path, text: &str) -> Result<(), ConfigError> {
-    if let Some(folder) = file.parent() {
-        std::fs::create_dir_all(folder).map_err(|error| ConfigError::file(folder, error))?;
-    }
-    replace_file(file, text.as_bytes())
 }
 
 fn mistake(key: &str, what: String, nearest: Option<String>) -> ConfigError {

@@ -4,11 +4,11 @@
 //! that they saw: the hash of the file is kept in the user's data directory, and a changed file has to be trusted again.
 
 use std::collections::BTreeMap;
-use std::io::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use agentx_types::RuleEffect;
 
+use crate::files::{Turn, replace_file};
 use crate::keys::{KeyPath, Trust};
 use crate::layers::Merged;
 use crate::read::Layer;
@@ -46,11 +46,11 @@ pub(crate) fn is_trusted(data_dir: &Path, file: &Path, bytes: &[u8]) -> bool {
 /// Where the data directory cannot be written.
 pub fn trust(data_dir: &Path, file: &Path, bytes: &[u8]) -> Result<(), ConfigError> {
     let path = data_dir.join(STORE);
+    let turn = Turn::wait(&path)?;
     let mut store = read_store(data_dir)?;
     store.insert(key_of(file), digest(bytes));
     let text = serde_json::to_vec_pretty(&store).map_err(|error| ConfigError::file(&path, error))?;
-    std::fs::create_dir_all(data_dir).map_err(|error| ConfigError::file(data_dir, error))?;
-    replace_file(&path, &text)
+    replace_file(&path, &text, &turn)
 }
 
 /// Takes trust in a file back. Returns whether there was any.
@@ -59,12 +59,16 @@ pub fn trust(data_dir: &Path, file: &Path, bytes: &[u8]) -> Result<(), ConfigErr
 /// Where the data directory cannot be written.
 pub fn distrust(data_dir: &Path, file: &Path) -> Result<bool, ConfigError> {
     let path = data_dir.join(STORE);
+    if !path.exists() {
+        return Ok(false);
+    }
+    let turn = Turn::wait(&path)?;
     let mut store = read_store(data_dir)?;
     if store.remove(&key_of(file)).is_none() {
         return Ok(false);
     }
     let text = serde_json::to_vec_pretty(&store).map_err(|error| ConfigError::file(&path, error))?;
-    replace_file(&path, &text).map(|()| true)
+    replace_file(&path, &text, &turn).map(|()| true)
 }
 
 fn read_store(data_dir: &Path) -> Result<BTreeMap<String, String>, ConfigError> {
@@ -85,41 +89,6 @@ fn key_of(file: &Path) -> String {
 
 pub(crate) fn digest(bytes: &[u8]) -> String {
     blake3::hash(bytes).to_hex().to_string()
-}
-
-/// Writes a file whole or not at all, with the permissions that it had (for a new one: only its owner's). A link stays one: what it
-/// leads to is written. What is no file, such as a device, stays what it is.
-pub(crate) fn replace_file(path: &Path, bytes: &[u8]) -> Result<(), ConfigError> {
-    let failed = |error: std::io::Error| ConfigError::file(path, error);
-    let real = std::fs::canonicalize(path);
-    if real.is_err() && path.is_symlink() {
-        return Err(failed(std::io::Error::other("it is a link to what is not there")));
-    }
-    let path = real.as_deref().unwrap_or(path);
-    if std::fs::metadata(path).is_ok_and(|what| !what.is_file()) {
-        return Err(failed(std::io::Error::other("it is no file")));
-    }
-    let mut temporary = path.as_os_str().to_owned();
-    temporary.push(format!(".{}.new", std::process::id()));
-    let temporary = PathBuf::from(temporary);
-    let mut options = std::fs::OpenOptions::new();
-    // What lies there already was left behind, or planted: a link would lead elsewhere.
-    let _ = std::fs::remove_file(&temporary);
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let written = options.open(&temporary).and_then(|mut file| {
-        file.write_all(bytes)?;
-        if let Ok(before) = std::fs::metadata(path) {
-            file.set_permissions(before.permissions())?;
-        }
-        file.sync_all()?;
-        std::fs::rename(&temporary, path)
-    });
-    written.map_err(|error| {
-        let _ = std::fs::remove_file(&temporary);
-        failed(error)
-    })
 }
 
 /// Leaves in a workspace's layer only what an untrusted one may set; `below` is what the layers below it say.
@@ -231,38 +200,5 @@ mod tests {
         let (none, some) = (Value::Nothing, Value::Millis(1_000));
         assert!(is_stricter(&path, &some, &none) && is_stricter(&path, &none, &none));
         assert!(!is_stricter(&path, &none, &some));
-    }
-
-    #[cfg(unix)]
-    #[test]
-    fn a_link_stays_one_and_a_device_what_it_is() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let (real, link) = (folder.path().join("real.yaml"), folder.path().join("config.yaml"));
-        std::fs::write(&real, "a").expect("a file");
-        std::os::unix::fs::symlink(&real, &link).expect("a link");
-        replace_file(&link, b"b").expect("it is written");
-        assert!(link.is_symlink());
-        assert_eq!(std::fs::read(&real).expect("it is there"), b"b");
-        std::fs::remove_file(&real).expect("it goes");
-        let nowhere = replace_file(&link, b"c").expect_err("it leads nowhere");
-        assert!(link.is_symlink() && nowhere.to_string().contains("link to what is not there"));
-        let folder = replace_file(folder.path(), b"c").expect_err("it is no file");
-        assert!(folder.to_string().contains("it is no file"), "{folder}");
-    }
-
-    #[cfg(unix)]
-    #[test]
-    fn a_planted_link_where_a_new_file_is_written_is_not_followed() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let (file, elsewhere) = (folder.path().join("config.yaml"), folder.path().join("elsewhere"));
-        std::fs::write(&elsewhere, "mine").expect("a file");
-        let planted = folder
-            .path()
-            .join(format!("config.yaml.{}.new", std::process::id()));
-        std::os::unix::fs::symlink(&elsewhere, &planted).expect("a link");
-        replace_file(&file, b"b").expect("it is written");
-        assert_eq!(std::fs::read(&elsewhere).expect("it is there"), b"mine");
-        assert_eq!(std::fs::read(&file).expect("it is there"), b"b");
-        assert!(!file.is_symlink());
     }
 }

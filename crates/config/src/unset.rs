@@ -4,9 +4,10 @@
 use std::path::Path;
 
 use crate::edit::index_of;
+use crate::files::{Turn, real, replace_file};
 use crate::links::refuse_links;
 use crate::load::{Request, load_as_if};
-use crate::set::{Changed, indent_of, path_of, plain, write};
+use crate::set::{Changed, indent_of, path_of, plain};
 use crate::yaml::{Key, Node, Yaml, parse};
 use crate::{ConfigError, KeyPath};
 
@@ -18,7 +19,8 @@ use crate::{ConfigError, KeyPath};
 pub fn unset(request: Request<'_>, file: &Path, key: &str) -> Result<Changed, ConfigError> {
     let path = path_of(key)?;
     refuse_links(&request.places.workspace_root, file)?;
-    let real = std::fs::canonicalize(file).unwrap_or_else(|_| file.to_owned());
+    let real = real(file);
+    let turn = Turn::wait(&real)?;
     let text = match std::fs::read_to_string(&real) {
         Ok(text) => text,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
@@ -36,7 +38,7 @@ pub fn unset(request: Request<'_>, file: &Path, key: &str) -> Result<Changed, Co
     let loaded = load_as_if(request, file, &changed)?;
     let is_other = changed != text;
     if is_other {
-        write(&real, &changed)?;
+        replace_file(&real, changed.as_bytes(), &turn)?;
     }
     Ok(Changed {
         file: file.to_owned(),

@@ -1,8 +1,9 @@
 //! What a setting can hold, and how each kind is read from words (flags, variables, defaults) and shown again.
 
 use std::fmt;
+use std::time::Duration;
 
-use agentx_types::NanoUsd;
+use agentx_types::{NanoUsd, show_time};
 
 use crate::{Secret, WrittenRule, nearest};
 
@@ -110,7 +111,7 @@ impl fmt::Display for Value {
             Self::Count(count) => write!(f, "{count}"),
             Self::Number(number) => write!(f, "{number}"),
             Self::Money(money) => write!(f, "{}", money.as_usd()),
-            Self::Millis(millis) => f.write_str(&show_millis(*millis)),
+            Self::Millis(millis) => f.write_str(&show_time(Duration::from_millis(*millis))),
             Self::Names(names) => write!(f, "[{}]", names.join(", ")),
             Self::Rules(rules) if rules.len() == 1 => f.write_str("1 rule"),
             Self::Rules(rules) => write!(f, "{} rules", rules.len()),
@@ -143,7 +144,7 @@ pub(crate) fn from_words(kind: Kind, words: &str) -> Result<Value, Wrong> {
             .map(Value::Count)
             .map_err(|_| wrong()),
         Kind::Temperature => number(words)
-            .filter(|n| *n <= 2.0)
+            .filter(|n| *n <= crate::bounds::MOST_TEMPERATURE)
             .map(Value::Number)
             .ok_or_else(wrong),
         Kind::Money => usd().and_then(money).map(Value::Money).ok_or_else(wrong),
@@ -283,25 +284,6 @@ fn duration(words: &str) -> Option<u64> {
     (!words.trim().is_empty()).then_some(total)
 }
 
-fn show_millis(millis: u64) -> String {
-    let units = [
-        (86_400_000, "d"),
-        (3_600_000, "h"),
-        (60_000, "m"),
-        (1_000, "s"),
-        (1, "ms"),
-    ];
-    let mut rest = millis;
-    let mut shown = String::new();
-    for (size, unit) in units {
-        if rest >= size {
-            shown.push_str(&format!("{}{unit}", rest / size));
-            rest %= size;
-        }
-    }
-    if shown.is_empty() { "0s".into() } else { shown }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -328,7 +310,7 @@ mod tests {
             from_words(Kind::Duration, "600").unwrap_err().1.as_deref(),
             Some("600s")
         );
-        assert_eq!(show_millis(5_400_000), "1h30m");
+        assert_eq!(show_time(Duration::from_millis(5_400_000)), "1h30m");
     }
 
     #[test]

@@ -12,7 +12,7 @@ use agentx_agent::secrets::guarded;
 use agentx_llm::Catalog;
 use agentx_types::{Guard, Rule, RuleEffect};
 
-use crate::agent::SCRIPTED_MODEL;
+use crate::SCRIPTED_MODEL;
 use crate::assemble::{Getter, MAX_TEXT_BYTES, resolved};
 use crate::keys::{KeyPath, Trust};
 use crate::layers::Merged;
@@ -275,6 +275,8 @@ fn programs(line: &str, guard: &Guard, places: &Places) -> Result<Vec<(PathBuf, 
     let words: Vec<&str> = line.split(' ').filter(|word| !word.is_empty()).collect();
     let program = match words.split_first() {
         Some((program, _)) if HARMLESS.contains(program) => None,
+        // With `-I` it takes no modules from the folder.
+        Some((&("python" | "python3"), ["-I", rest @ ..])) => Some(rest.first().copied().unwrap_or_default()),
         Some((program, rest)) if INTERPRETERS.contains(program) => {
             Some(rest.first().copied().unwrap_or_default())
         }

@@ -152,6 +152,23 @@ fn later_layers_win_and_every_value_knows_its_origin() {
 }
 
 #[test]
+fn numbers_that_make_no_sense_are_mistakes() {
+    let text =
+        "params: {max_output_tokens: 0, thinking_tokens: 1000000001}\ncondense: {at: 101, keep: 100001}\n";
+    let said = Desk::new().user(text).said().join("\n");
+    for named in [
+        "params.max_output_tokens is 0; it may be 1 to 1000000000",
+        "params.thinking_tokens is 1000000001; it may be 0 to 1000000000",
+        "condense.at is 101; it may be 0 to 100",
+        "condense.keep is 100001; it may be 0 to 100000",
+    ] {
+        assert!(said.contains(named), "{said}");
+    }
+    let sensible = "params: {max_output_tokens: 1}\ncondense: {at: none, keep: 0}\n";
+    assert!(Desk::new().user(sensible).load().is_ok());
+}
+
+#[test]
 fn all_mistakes_are_said_at_once_with_place_and_nearest_word() {
     let desk = Desk::new()
         .user(

@@ -20,6 +20,10 @@ impl Home {
         self.0.path().join("config.yaml")
     }
 
+    fn text(&self) -> Option<String> {
+        std::fs::read_to_string(self.file()).ok()
+    }
+
     fn request<'a>(&self, lookup: &'a dyn Fn(&str) -> Option<String>) -> Request<'a> {
         let place = self.0.path().to_string_lossy().into_owned();
         let env = move |name: &str| match name {
@@ -207,10 +211,21 @@ fn what_cannot_be_kept_as_it_was_is_left_to_the_person() {
 fn a_file_with_mistakes_is_neither_changed_nor_replaced() {
     let home = Home::new("modle: opus\n");
     assert!(matches!(home.set("log", "info"), Err(ConfigError::Mistakes(_))));
-    let wrong = replace(home.request(&|_| None), &home.file(), "log: loud\n");
+    let wrong = replace(
+        home.request(&|_| None),
+        &home.file(),
+        home.text().as_deref(),
+        "log: loud\n",
+    );
     assert!(matches!(wrong, Err(ConfigError::Mistakes(_))));
     assert_eq!(std::fs::read_to_string(home.file()).unwrap(), "modle: opus\n");
-    replace(home.request(&|_| None), &home.file(), "log: info # loud enough\n").unwrap();
+    replace(
+        home.request(&|_| None),
+        &home.file(),
+        home.text().as_deref(),
+        "log: info # loud enough\n",
+    )
+    .unwrap();
     assert_eq!(
         std::fs::read_to_string(home.file()).unwrap(),
         "log: info # loud enough\n"
@@ -239,7 +254,13 @@ fn any_model_that_can_be_asked_may_be_set() {
 
     let home = Home::new("log: warn\n");
     let text = "log: warn\nmodel: nosuch\n";
-    let error = replace(home.request(&|_| None), &home.file(), text).unwrap_err();
+    let error = replace(
+        home.request(&|_| None),
+        &home.file(),
+        home.text().as_deref(),
+        text,
+    )
+    .unwrap_err();
     assert!(
         error
             .to_string()
@@ -282,5 +303,55 @@ fn a_key_is_taken_out_and_nothing_else_changes() {
             text,
             "it stays as it is"
         );
+    }
+}
+
+#[test]
+fn keys_that_are_set_at_the_same_time_are_all_kept() {
+    let home = Home::new("# mine\n");
+    std::thread::scope(|scope| {
+        for thread in 0..6 {
+            let home = &home;
+            scope.spawn(move || {
+                for number in 0..4 {
+                    let key = format!("models.of-{thread}-{number}.provider");
+                    home.set(&key, "openai").unwrap();
+                }
+            });
+        }
+    });
+    let text = home.text().unwrap();
+    assert_eq!(text.matches("provider: openai").count(), 24, "{text}");
+    std::thread::scope(|scope| {
+        for thread in 0..6 {
+            let home = &home;
+            scope.spawn(move || {
+                let key = format!("models.of-{thread}-0.provider");
+                unset(home.request(&|_| None), &home.file(), &key).unwrap();
+            });
+        }
+    });
+    let text = home.text().unwrap();
+    assert_eq!(text.matches("provider: openai").count(), 18, "{text}");
+}
+
+#[test]
+fn what_somebody_else_wrote_meanwhile_is_not_overwritten() {
+    for (before, meanwhile) in [("log: warn\n", "log: info\n"), ("", "log: info\n")] {
+        let home = Home::new(before);
+        let opened = home.text();
+        std::fs::write(home.file(), meanwhile).unwrap();
+        let refused = replace(
+            home.request(&|_| None),
+            &home.file(),
+            opened.as_deref(),
+            "log: debug\n",
+        );
+        let refused = refused.unwrap_err().to_string();
+        assert!(
+            refused.contains("changed by somebody else meanwhile"),
+            "{refused}"
+        );
+        assert_eq!(home.text().as_deref(), Some(meanwhile));
     }
 }

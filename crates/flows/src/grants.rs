@@ -2,8 +2,6 @@
 
 use agentx_luau_tools::EffectError;
 
-use crate::kept_values::prefix;
-
 /// What a tool may reach.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Grants {
@@ -13,8 +11,8 @@ pub(crate) struct Grants {
     pub(crate) tools: Vec<String>,
     pub(crate) kv: Vec<String>,
     pub(crate) agents: Vec<String>,
-    /// The folder whose file describes the tool; `None` for a file of the person's.
-    pub(crate) folder: Option<String>,
+    /// Whether a folder's file describes the tool; else one of the person's.
+    pub(crate) of_folder: bool,
 }
 
 impl Grants {
@@ -53,14 +51,6 @@ impl Grants {
         match self.kv.first() {
             Some(space) => Ok((space, key)),
             None => Err(denied("key", "kv", key)),
-        }
-    }
-
-    /// What a granted key space is called in the store: tools of each folder have their own, apart from those of the person's tools.
-    pub(crate) fn stored_space(&self, space: &str) -> String {
-        match &self.folder {
-            None => space.to_owned(),
-            Some(folder) => format!("{}{space}", prefix(folder)),
         }
     }
 }

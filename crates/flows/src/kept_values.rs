@@ -1,60 +1,145 @@
-//! What tools of a folder keep: it belongs to the folder, not to its path.
+//! What tools of a folder keep: it belongs to the folder, not to its path. What another folder at that path kept stays for it, out of reach.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use agentx_types::FolderId;
-use rusqlite::{Connection, OptionalExtension as _, params};
+use agentx_types::{FolderId, FolderNow};
+use rusqlite::{Connection, OptionalExtension as _, TransactionBehavior, params};
 
 use crate::tools::DATABASE;
 
 /// How long another process may hold the database.
-pub(crate) const BUSY: Duration = Duration::from_secs(5);
+const BUSY: Duration = Duration::from_secs(5);
 
-pub(crate) const SCHEMA: &str = "CREATE TABLE IF NOT EXISTS kv (
+/// `places` says under which name what a folder keeps is found.
+const SCHEMA: &str = "CREATE TABLE IF NOT EXISTS kv (
     owner TEXT NOT NULL, space TEXT NOT NULL, key TEXT NOT NULL, value TEXT NOT NULL,
     PRIMARY KEY (owner, space, key)) WITHOUT ROWID, STRICT;
-    CREATE TABLE IF NOT EXISTS folders (path TEXT PRIMARY KEY, id TEXT NOT NULL) WITHOUT ROWID, STRICT";
+    CREATE TABLE IF NOT EXISTS places (
+    path TEXT NOT NULL, id TEXT NOT NULL, name TEXT NOT NULL,
+    PRIMARY KEY (path, id)) WITHOUT ROWID, STRICT";
 
 const OF_FOLDER: &str = "FROM kv WHERE substr(space, 1, length(?1)) = ?1";
 
 /// How the key spaces of a folder begin in the store. The length keeps names apart that hold line breaks.
-pub(crate) fn prefix(folder: &str) -> String {
-    format!("{}:{folder}\n", folder.len())
+pub(crate) fn prefix(name: &str) -> String {
+    format!("{}:{name}\n", name.len())
 }
 
-/// Notes which folder lies at a path now. What another one kept there is removed.
-pub(crate) fn settle(database: &mut Connection, folder: &str, now: &FolderId) -> rusqlite::Result<()> {
-    let recorded: Option<String> = database
-        .query_row("SELECT id FROM folders WHERE path = ?1", [folder], |row| {
-            row.get(0)
-        })
-        .optional()?;
-    let recorded = recorded.map(FolderId::written);
-    if recorded.as_ref() == Some(now) {
-        return Ok(());
+/// Opens the database, which is made where there is none, for nobody else's eyes.
+pub(crate) fn open(path: &Path) -> rusqlite::Result<Connection> {
+    close_to_others(path);
+    prepared(Connection::open(path)?)
+}
+
+/// One that is gone with the process.
+pub(crate) fn open_in_memory() -> rusqlite::Result<Connection> {
+    prepared(Connection::open_in_memory()?)
+}
+
+fn prepared(database: Connection) -> rusqlite::Result<Connection> {
+    database.busy_timeout(BUSY)?;
+    database.pragma_update(None, "journal_mode", "wal")?;
+    database.execute_batch(SCHEMA)?;
+    Ok(database)
+}
+
+/// Makes the database where it is missing, and takes the rights of others away from it and from what SQLite keeps beside it. Where that
+/// cannot be done, SQLite says what it thinks of it.
+#[cfg(unix)]
+fn close_to_others(path: &Path) {
+    use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
+    let mut options = std::fs::OpenOptions::new();
+    let _ = options
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .mode(0o600)
+        .open(path);
+    for end in ["", "-wal", "-shm"] {
+        let mut file = path.as_os_str().to_owned();
+        file.push(end);
+        let file = PathBuf::from(file);
+        let mode = file
+            .metadata()
+            .map_or(0, |found| found.permissions().mode() & 0o777);
+        if mode & 0o077 != 0 {
+            let _ = std::fs::set_permissions(&file, std::fs::Permissions::from_mode(mode & 0o700));
+        }
     }
-    let change = database.transaction()?;
-    if recorded.is_some_and(|recorded| !recorded.is(Some(now))) {
-        change.execute(&format!("DELETE {OF_FOLDER}"), [prefix(folder)])?;
+}
+
+#[cfg(not(unix))]
+fn close_to_others(_: &Path) {}
+
+/// The name under which the folder that lies at a path now keeps what it keeps; noted where it had none.
+pub(crate) fn settle(database: &mut Connection, folder: &str, now: &FolderNow) -> rusqlite::Result<String> {
+    if let Some((Some(id), name)) = known(database, folder, Some(now))?
+        && id == now.id
+    {
+        return Ok(name);
+    }
+    let change = database.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let (id, name) = match known(&change, folder, Some(now))? {
+        Some(found) => found,
+        None => (None, format!("{folder}\n{}", now.id.as_str())),
+    };
+    if let Some(id) = id {
+        let before = params![folder, id.as_str()];
+        change.execute("DELETE FROM places WHERE path = ?1 AND id = ?2", before)?;
     }
     change.execute(
-        "INSERT OR REPLACE INTO folders (path, id) VALUES (?1, ?2)",
-        params![folder, now.as_str()],
+        "INSERT OR REPLACE INTO places (path, id, name) VALUES (?1, ?2, ?3)",
+        params![folder, now.id.as_str(), name],
     )?;
-    change.commit()
+    change.commit()?;
+    Ok(name)
 }
 
-/// How many values the tools of a folder keep in each of their key spaces.
+/// What is noted about the folder that lies at a path now: as which it was noted, and its name. Values that an older program kept by the
+/// path alone belong to the folder that is there when nothing is noted yet.
+fn known(
+    database: &Connection,
+    folder: &str,
+    now: Option<&FolderNow>,
+) -> rusqlite::Result<Option<(Option<FolderId>, String)>> {
+    let by_path = || (None, folder.to_owned());
+    let Some(now) = now else {
+        return Ok(Some(by_path()));
+    };
+    let mut query = database.prepare("SELECT id, name FROM places WHERE path = ?1")?;
+    let rows = query.query_map([folder], |row| {
+        Ok((FolderId::written(row.get::<_, String>(0)?), row.get(1)?))
+    })?;
+    let noted: Vec<(FolderId, String)> = rows.collect::<Result<_, _>>()?;
+    if noted.is_empty() {
+        let older: Option<i64> = database
+            .query_row(
+                &format!("SELECT 1 {OF_FOLDER} LIMIT 1"),
+                [prefix(folder)],
+                |row| row.get(0),
+            )
+            .optional()?;
+        return Ok(older.map(|_| by_path()));
+    }
+    let exact = noted.iter().find(|(id, _)| *id == now.id);
+    let found = exact.or_else(|| noted.iter().find(|(id, _)| now.is(id)));
+    Ok(found.map(|(id, name)| (Some(id.clone()), name.clone())))
+}
+
+/// How many values the tools of the folder that lies at a path `now` keep in each of their key spaces. Without `now` the path alone counts.
 ///
 /// # Errors
 /// Where the database cannot be read.
-pub fn kept_values(data_dir: &Path, folder: &Path) -> rusqlite::Result<BTreeMap<String, u32>> {
-    let Some(database) = existing(data_dir)? else {
+pub fn kept_values(
+    data_dir: &Path,
+    folder: &Path,
+    now: Option<&FolderNow>,
+) -> rusqlite::Result<BTreeMap<String, u32>> {
+    let Some((database, start)) = existing(data_dir, folder, now)? else {
         return Ok(BTreeMap::new());
     };
-    let start = prefix(&folder.to_string_lossy());
     let mut spaces = BTreeMap::new();
     let mut query = database.prepare(&format!("SELECT space, count(*) {OF_FOLDER} GROUP BY space"))?;
     let rows = query.query_map([&start], |row| Ok((row.get::<_, String>(0)?, row.get(1)?)))?;
@@ -65,28 +150,30 @@ pub fn kept_values(data_dir: &Path, folder: &Path) -> rusqlite::Result<BTreeMap<
     Ok(spaces)
 }
 
-/// Removes what the tools of a folder keep.
+/// Removes what the tools of the folder that lies at a path `now` keep; what another folder kept there stays.
 ///
 /// # Errors
 /// Where the database cannot be written.
-pub fn forget_values(data_dir: &Path, folder: &Path) -> rusqlite::Result<()> {
-    let Some(database) = existing(data_dir)? else {
+pub fn forget_values(data_dir: &Path, folder: &Path, now: Option<&FolderNow>) -> rusqlite::Result<()> {
+    let Some((database, start)) = existing(data_dir, folder, now)? else {
         return Ok(());
     };
-    let start = prefix(&folder.to_string_lossy());
     database
         .execute(&format!("DELETE {OF_FOLDER}"), [start])
         .map(drop)
 }
 
-/// The database, where there is one.
-fn existing(data_dir: &Path) -> rusqlite::Result<Option<Connection>> {
+/// The database, where there is one, and how the key spaces of the folder begin, where it has any.
+fn existing(
+    data_dir: &Path,
+    folder: &Path,
+    now: Option<&FolderNow>,
+) -> rusqlite::Result<Option<(Connection, String)>> {
     let path = data_dir.join(DATABASE);
     if !path.exists() {
         return Ok(None);
     }
-    let database = Connection::open(path)?;
-    database.busy_timeout(BUSY)?;
-    database.execute_batch(SCHEMA)?;
-    Ok(Some(database))
+    let database = open(&path)?;
+    let found = known(&database, &folder.to_string_lossy(), now)?;
+    Ok(found.map(|(_, name)| (database, prefix(&name))))
 }

@@ -72,14 +72,8 @@ async fn asked(session: &Arc<dyn Session>) -> PendingApproval {
 }
 
 async fn answer(session: &Arc<dyn Session>, id: &ToolCallId, decision: ApprovalDecision) {
-    let input = ApprovalInput {
-        tool_call_id: id.clone(),
-        decision,
-        note: (decision == ApprovalDecision::Deny).then(|| "not today".to_owned()),
-        rule: None,
-        by: None,
-        limited: false,
-    };
+    let input = ApprovalInput::new(id.clone(), decision)
+        .note((decision == ApprovalDecision::Deny).then(|| "not today".to_owned()));
     session.approve(input).await.unwrap();
 }
 

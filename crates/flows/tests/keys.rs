@@ -7,7 +7,7 @@ use crate::support::{Place, luau};
 use agentx_agent_files::definition::ToolDefinition;
 use agentx_flows::{forget_values, kept_values};
 use agentx_testing::{Answer, MemoryLog};
-use agentx_types::FolderId;
+use agentx_types::{FolderId, FolderNow};
 use serde_json::{Value, json};
 
 const KEEPER: &str = "function invoke(ctx, args)
@@ -31,7 +31,7 @@ async fn found_by(data: &Path, folder: Option<&str>, id: Option<FolderId>, by: &
     let place = Place::with(MemoryLog::new(), answers, |mut parts| {
         parts.data_dir = Some(data.to_owned());
         parts.folder = Some(folder.unwrap_or("/made/up/other").into());
-        parts.folder_id = id;
+        parts.folder_now = id.map(now);
         parts
     });
     place.tool(ToolDefinition {
@@ -65,24 +65,70 @@ async fn no_folder_sees_the_keys_of_another_or_of_the_person() {
     assert_eq!(spaces, ["notes", "10:/made/up/a\nnotes", "10:/made/up/b\nnotes"]);
 }
 
+/// A folder that no repository makes.
+fn now(id: FolderId) -> FolderNow {
+    FolderNow {
+        id,
+        is_checked_out: false,
+    }
+}
+
 #[tokio::test]
-async fn another_folder_at_the_same_path_finds_nothing() {
+async fn another_folder_at_the_same_path_finds_nothing_and_takes_nothing_away() {
     let data = tempfile::tempdir().unwrap();
     let (data, path) = (data.path(), Path::new("/made/up/a"));
     let found = async |id: Option<FolderId>, by: &str| found_by(data, Some("/made/up/a"), id, by).await;
     let (bare, with_git) = (FolderId::new("a", None), FolderId::new("a", Some("git")));
-    assert_eq!(kept_values(data, path).unwrap().len(), 0);
+    let counted = |id: &FolderId| kept_values(data, path, Some(&now(id.clone()))).unwrap();
+    assert_eq!(counted(&bare).len(), 0);
     // An older program kept it by the path alone; it belongs to the folder that is there when a newer one looks.
     assert_eq!(found(None, "old").await, json!(["nothing", 0]));
-    assert_eq!(found(Some(bare), "bare").await, json!(["old", 1]));
+    assert_eq!(counted(&bare), [("notes".to_owned(), 1)].into());
+    assert_eq!(found(Some(bare.clone()), "bare").await, json!(["old", 1]));
     assert_eq!(found(Some(with_git.clone()), "git").await, json!(["bare", 1]));
     assert_eq!(found(Some(with_git.clone()), "again").await, json!(["git", 1]));
+    assert_eq!(counted(&bare).len(), 0, "its repository is gone");
     found_by(data, Some("/made/up/b"), Some(FolderId::new("b", None)), "b").await;
     let other = FolderId::new("a", Some("other"));
     assert_eq!(found(Some(other.clone()), "other").await, json!(["nothing", 0]));
-    assert_eq!(found(Some(with_git), "back").await, json!(["nothing", 0]));
-    assert_eq!(kept_values(data, path).unwrap(), [("notes".to_owned(), 1)].into());
-    forget_values(data, path).unwrap();
-    assert_eq!(kept_values(data, path).unwrap().len(), 0);
-    assert_eq!(kept_values(data, Path::new("/made/up/b")).unwrap().len(), 1);
+    assert_eq!(found(Some(with_git.clone()), "back").await, json!(["again", 1]));
+    forget_values(data, path, Some(&now(other.clone()))).unwrap();
+    assert_eq!(counted(&other).len(), 0);
+    assert_eq!(counted(&with_git), [("notes".to_owned(), 1)].into());
+    forget_values(data, path, Some(&now(with_git.clone()))).unwrap();
+    assert_eq!(found(Some(with_git), "after").await, json!(["nothing", 0]));
+    let b = now(FolderId::new("b", None));
+    assert_eq!(
+        kept_values(data, Path::new("/made/up/b"), Some(&b))
+            .unwrap()
+            .len(),
+        1
+    );
+}
+
+#[tokio::test]
+async fn a_folder_that_a_checkout_made_again_finds_what_it_kept() {
+    let data = tempfile::tempdir().unwrap();
+    let (data, path) = (data.path(), Path::new("/made/up/a/sub"));
+    let id = |folder: &str| FolderId::new(folder, Some("git")).at("sub");
+    found_by(data, Some("/made/up/a/sub"), Some(id("one")), "one").await;
+    let mut again = now(id("two"));
+    assert_eq!(kept_values(data, path, Some(&again)).unwrap().len(), 0);
+    again.is_checked_out = true;
+    assert_eq!(kept_values(data, path, Some(&again)).unwrap().len(), 1);
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn nobody_else_reads_what_tools_keep() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let data = tempfile::tempdir().unwrap();
+    let file = data.path().join("flows.db");
+    let mode = || file.metadata().unwrap().permissions().mode() & 0o777;
+    found(data.path(), None, "person").await;
+    assert_eq!(mode(), 0o600);
+    // An older program made it for all to read.
+    std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o644)).unwrap();
+    assert_eq!(found(data.path(), None, "again").await, json!(["person", 1]));
+    assert_eq!(mode(), 0o600);
 }

@@ -29,14 +29,21 @@ pub struct Accumulated {
 /// answer.push(&TextChunk { text: "Hel".into() }.into());
 /// answer.push(&TextChunk { text: "lo".into() }.into());
 /// answer.push(&StreamEnd { stop_reason: StopReason::EndTurn, raw: None }.into());
-/// assert_eq!(answer.finish().message.text(), "Hello");
+/// assert_eq!(answer.finish().map(|whole| whole.message.text()), Some("Hello".to_owned()));
+/// assert!(Accumulator::default().finish().is_none(), "where nothing began there is no answer");
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct Accumulator {
     assembler: Assembler,
-    message_id: Option<MessageId>,
-    model: String,
+    began: Option<Began>,
     end: Option<(StopReason, Option<String>)>,
+}
+
+/// What is known of an answer as soon as it begins.
+#[derive(Clone, Debug)]
+struct Began {
+    message_id: MessageId,
+    model: String,
 }
 
 impl Accumulator {
@@ -44,32 +51,39 @@ impl Accumulator {
     pub fn push(&mut self, event: &EnvironmentEvent) {
         match event {
             EnvironmentEvent::StreamStart(start) => {
-                self.message_id = Some(start.message_id.clone());
-                self.model.clone_from(&start.model);
+                self.began = Some(Began {
+                    message_id: start.message_id.clone(),
+                    model: start.model.clone(),
+                });
             }
-            EnvironmentEvent::ModelFellBack(fallback) => self.model.clone_from(&fallback.model),
+            EnvironmentEvent::ModelFellBack(fallback) => {
+                if let Some(began) = &mut self.began {
+                    began.model.clone_from(&fallback.model);
+                }
+            }
             EnvironmentEvent::StreamEnd(end) => self.end = Some((end.stop_reason, end.raw.clone())),
             _ => {}
         }
         self.assembler.feed(event);
     }
 
-    /// The answer as far as it came.
-    pub fn finish(mut self) -> Accumulated {
+    /// The answer as far as it came; `None` where none began.
+    pub fn finish(mut self) -> Option<Accumulated> {
+        let Began { message_id, model } = self.began?;
         let answer = self.assembler.finish_verbatim();
         let (stop_reason, raw) = self.end.unwrap_or((StopReason::Broken, None));
         let message = answer.message.unwrap_or_else(|| Message {
-            message_id: self.message_id.unwrap_or_else(|| MessageId::new("")),
+            message_id,
             role: Role::Assistant,
             content: Vec::new(),
             by: None,
         });
-        Accumulated {
+        Some(Accumulated {
             message,
-            model: self.model,
+            model,
             stop_reason,
             raw,
             usage: answer.usage,
-        }
+        })
     }
 }

@@ -273,7 +273,7 @@ impl Catalog {
         let of_provider = || Some(self.provider(&model.provider)?.wire.clone());
         let home = match model.api {
             Api::Anthropic => "anthropic",
-            Api::OpenaiChat | Api::Scripted => "openai",
+            Api::OpenaiChat | Api::Scripted | Api::Unknown => "openai",
         };
         let id_at_home = model.id.rsplit('/').next().unwrap_or(&model.id);
         let by_name = || unknown::wire(id_at_home).filter(|_| model.api == Api::OpenaiChat);
@@ -358,7 +358,9 @@ impl ProviderEntry {
         let mut base = base.trim_end_matches('/');
         let (path, roots) = match self.api {
             Api::Anthropic => ("/v1/messages", ["/messages", "/v1"]),
-            Api::OpenaiChat | Api::Scripted => ("/chat/completions", ["/chat/completions", ""]),
+            Api::OpenaiChat | Api::Scripted | Api::Unknown => {
+                ("/chat/completions", ["/chat/completions", ""])
+            }
         };
         for end in roots {
             base = base.strip_suffix(end).unwrap_or(base);

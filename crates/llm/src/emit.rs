@@ -6,8 +6,9 @@
 use agentx_types::{
     EnvironmentEvent, InvalidInput, MessageId, PartEnd, ProviderPart, StopReason, StreamEnd, StreamStart,
     TextChunk, ThinkingChunk, ToolCall, ToolCallChunk, ToolCallId, ToolCallStart, Usage, UsageReport,
+    WAS_THINKING,
 };
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use crate::{StreamContext, StreamError};
 
@@ -123,6 +124,13 @@ impl Emitter {
             }
             .into(),
         );
+    }
+
+    /// Says that the words of the answer until here were thinking. A reader sees where they end.
+    pub(crate) fn was_thinking(&mut self, api: &str, out: &mut Vec<EnvironmentEvent>) {
+        self.chunk(Kind::Text, "\n\n".into(), out);
+        self.attach(api, json!({ WAS_THINKING: true }), out);
+        self.next_part();
     }
 
     /// Says a part that only its provider understands.

@@ -35,6 +35,7 @@ pub mod openai_chat;
 mod pictures;
 mod request;
 mod schema;
+mod secret;
 pub mod sse;
 mod stream;
 
@@ -42,4 +43,5 @@ pub use accumulate::{Accumulated, Accumulator};
 pub use catalog::{AuthStyle, Catalog, CatalogError, ProviderEntry, origin, tools_need_responses};
 pub use error::{ErrorCode, ModelError, decode_error};
 pub use request::{BlobSource, NoBlobs, WireOptions, build, header};
+pub use secret::Secret;
 pub use stream::{StreamContext, StreamDecoder, StreamError, decode_body};

@@ -121,7 +121,7 @@ pub fn build(request: &ModelRequest, options: &WireOptions, blobs: &dyn BlobSour
     };
     match request.model.api {
         Api::Anthropic => anthropic::build(request, &options.anthropic, &blobs),
-        Api::OpenaiChat | Api::Scripted => openai_chat::build(request, &options.chat, &blobs),
+        Api::OpenaiChat | Api::Scripted | Api::Unknown => openai_chat::build(request, &options.chat, &blobs),
     }
 }
 
@@ -129,7 +129,7 @@ pub fn build(request: &ModelRequest, options: &WireOptions, blobs: &dyn BlobSour
 pub fn header(request: &ModelRequest, options: &WireOptions) -> Option<(&'static str, &'static str)> {
     let beta = match request.model.api {
         Api::Anthropic => anthropic::beta(request, &options.anthropic),
-        Api::OpenaiChat | Api::Scripted => None,
+        Api::OpenaiChat | Api::Scripted | Api::Unknown => None,
     };
     beta.map(|beta| ("anthropic-beta", beta))
 }

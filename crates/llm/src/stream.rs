@@ -153,7 +153,9 @@ impl StreamDecoder {
     pub fn new(api: Api, context: StreamContext) -> Self {
         match api {
             Api::Anthropic => Self::Anthropic(Box::new(anthropic::Decoder::new(context))),
-            Api::OpenaiChat | Api::Scripted => Self::OpenaiChat(Box::new(openai_chat::Decoder::new(context))),
+            Api::OpenaiChat | Api::Scripted | Api::Unknown => {
+                Self::OpenaiChat(Box::new(openai_chat::Decoder::new(context)))
+            }
         }
     }
 
@@ -206,7 +208,7 @@ pub fn decode_body(
     }
     match api {
         Api::Anthropic => anthropic::decode_body(context, body, out),
-        Api::OpenaiChat | Api::Scripted => openai_chat::decode_body(context, body, out),
+        Api::OpenaiChat | Api::Scripted | Api::Unknown => openai_chat::decode_body(context, body, out),
     }
 }
 

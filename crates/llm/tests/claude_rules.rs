@@ -264,6 +264,37 @@ fn a_pause_behind_plain_words_is_ended_by_a_person_now_and_later() {
     assert_eq!(later.len(), 5);
 }
 
+/// Where the model takes a prefill, or goes on behind a tool of its server, the request ends with what it said.
+#[test]
+fn a_blank_at_the_end_of_a_paused_answer_is_left_out_now_and_later() {
+    let server = |data| opaque(data);
+    let call =
+        server(json!({"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {}}));
+    let result =
+        server(json!({"type": "web_search_tool_result", "tool_use_id": "srvtoolu_1", "content": []}));
+    for (model, before) in [("claude-haiku-4-5", vec![]), (BINDS, vec![call, result])] {
+        let words = |text: &str| [before.clone(), vec![ContentPart::text(text)]].concat();
+        let mut messages = vec![user("hi"), said(words("so \n"))];
+        let plain = |messages: &[Arc<Message>]| {
+            let mut request = request(model, None, messages.to_vec());
+            request.plain = true;
+            built(&request)["messages"].as_array().unwrap().clone()
+        };
+        let paused = plain(&messages);
+        let sent = paused[1]["content"].as_array().unwrap();
+        assert_eq!(sent.last().unwrap()["text"], "so", "{model}");
+        messages.extend([said(vec![ContentPart::text("it is ")]), user("thanks")]);
+        let later = plain(&messages);
+        let begins = &later[1]["content"].as_array().unwrap()[..sent.len()];
+        assert_eq!(begins, sent, "{model}");
+        let rest = later[1]["content"].as_array().unwrap().last().unwrap();
+        assert_eq!(
+            rest["text"], "it is ",
+            "what was never the end of a request stays as it came"
+        );
+    }
+}
+
 #[test]
 fn a_result_that_is_an_error_holds_nothing_but_text() {
     let picture = ContentPart::Image(MediaPart {

@@ -471,6 +471,55 @@ fn thinking_in_tags_at_the_beginning_of_an_answer_is_thinking() {
     }
 }
 
+/// The template of the model writes the tag that opens into the prompt.
+#[test]
+fn words_before_a_tag_that_only_closes_are_thinking() {
+    for (whole, thought, said) in [
+        ("Hm, a\ngreeting.\n</think>\n\nHello", "Hm, a\ngreeting.", "Hello"),
+        (
+            "It is J.</think>The letter is **J**.",
+            "It is J.",
+            "The letter is **J**.",
+        ),
+        ("\n</think>\n\nHello", "", "Hello"),
+        ("</think>Hello", "", "Hello"),
+        ("All was thought.\n</think>", "All was thought.", ""),
+        ("All was thought.\n</think>\n\n", "All was thought.", ""),
+        ("a `b`\n</think>\nc", "a `b`", "c"),
+        (
+            "one\n</think>\ntwo </think> three\n</think>\nfour",
+            "one",
+            "two </think> three\n</think>\nfour",
+        ),
+        // Where the tag is spoken of it is a word like any other.
+        ("The tag `</think>` closes", "", "The tag `</think>` closes"),
+        ("The tag </think> closes", "", "The tag </think> closes"),
+        ("\"</think>\" closes", "", "\"</think>\" closes"),
+        ("```\nx\n</think>\n```\n", "", "```\nx\n</think>\n```\n"),
+        ("a <think>\nb\n</think>\nc", "", "a <think>\nb\n</think>\nc"),
+        ("a < b and </thi", "", "a < b and </thi"),
+    ] {
+        let characters: Vec<String> = whole.chars().map(String::from).collect();
+        let characters: Vec<&str> = characters.iter().map(String::as_str).collect();
+        for pieces in [&[whole][..], &characters] {
+            let found = thought_and_said(pieces);
+            let found = (found.0.trim_end(), found.1.as_str());
+            assert_eq!(found, (thought, said), "{pieces:?}");
+        }
+    }
+}
+
+#[test]
+fn a_tag_behind_reasoning_of_its_own_field_is_a_word() {
+    let chunks = [
+        chat(json!({"reasoning_content": "Hm."})),
+        chat(json!({"content": "one\n</think>\ntwo"})),
+        chat_end("stop"),
+    ];
+    let (events, _) = decode(Api::OpenaiChat, [sse(&chunks).as_bytes()]);
+    assert_eq!(accumulate(&events).message.text(), "one\n</think>\ntwo");
+}
+
 #[test]
 fn reasoning_tokens_are_part_of_the_output() {
     let usage = |usage: Value| {

@@ -1,4 +1,4 @@
-//! From settings to a runtime: the one place where log, models and tools are chosen.
+//! From settings to a runtime: the one place where log, models and tools are chosen as configuration files say.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -6,20 +6,15 @@ use std::time::Duration;
 
 use agentx_config::{CallSettings, ProviderKey, ProviderSettings, Settings};
 use agentx_llm::Catalog;
-use agentx_runtime::{Effector, Environment as _, LogError, ModelInfo, SessionLog, SystemClock};
+use agentx_runtime::{LogError, ModelInfo, SessionLog, SystemClock};
 use agentx_sqlite_log::{Durability, Options, SqliteLog};
 use agentx_tools::{CommandRecords, ProgramEnvironment, ToolOptions, Toolbox};
-use agentx_types::{ActionKind, Api, ModelSpec, OwnerId, Prices, ToolSpec};
+use agentx_types::{ModelSpec, OwnerId, ToolSpec};
 
 use crate::model::{CallLimits, Endpoint, ModelEffector, ModelParts, PricesOf, RetryPolicy};
-use crate::model_router::ModelRouter;
-use crate::scripted::ScriptedEnvironment;
-use crate::{NodeParts, NodeRuntime, WireOptionsOf};
+use crate::scripted::{ScriptedEnvironment, scripted_model};
+use crate::{COMMANDS, DATABASE, NodeParts, NodeRuntime, WireOptionsOf};
 
-/// The name of the database in the data directory.
-pub const DATABASE: &str = "sessions.db";
-/// The directory in the data directory where programs write down which commands they run.
-const COMMANDS: &str = "commands";
 /// Whose sessions are in a data directory that only its user has.
 const LOCAL_OWNER: &str = "own_local";
 
@@ -34,26 +29,23 @@ impl NodeRuntime {
 }
 
 impl NodeParts {
-    /// Who asks models: over the network, or the scripted environment where the model is that.
-    pub fn model_effector(&self) -> Arc<dyn Effector> {
-        let scripted = self
-            .scripted
-            .effectors()
-            .into_iter()
-            .find(|(kind, _)| *kind == ActionKind::CallModel);
-        let network = self.network.clone();
-        match scripted {
-            Some((_, scripted)) => Arc::new(ModelRouter { scripted, network }),
-            None => network,
-        }
-    }
-
     /// The parts of a runtime as the settings say, for whoever adds to them. Must be called inside a tokio runtime.
     ///
     /// # Errors
     /// Where the database cannot be opened.
     pub fn from_settings(settings: &Settings, program: &str) -> Result<Self, LogError> {
-        let log = open(settings)?;
+        let records = CommandRecords::in_directory(settings.data_dir.join(COMMANDS));
+        let mut options = tool_options(settings);
+        options.bash.records = Some(records);
+        Ok(Self::of(settings, program, (open(settings)?, options)))
+    }
+
+    /// The same with another log than that of the data directory, where nothing is written then.
+    pub fn on_log(settings: &Settings, program: &str, log: Arc<dyn SessionLog>) -> Self {
+        Self::of(settings, program, (log, tool_options(settings)))
+    }
+
+    fn of(settings: &Settings, program: &str, (log, tools): (Arc<dyn SessionLog>, ToolOptions)) -> Self {
         let catalog = settings.catalog.clone();
         let wire_options: WireOptionsOf = Arc::new(move |model: &ModelSpec| catalog.wire_options(model));
         let catalog = settings.catalog.clone();
@@ -69,19 +61,19 @@ impl NodeParts {
             prices,
             ..ModelParts::new(endpoints(settings), wire_options.clone(), log.clone())
         });
-        Ok(Self {
+        Self {
             log,
             owner: OwnerId::new(LOCAL_OWNER),
             models: models(&settings.catalog, &settings.providers),
             wire_options,
             network: Arc::new(network),
             scripted: ScriptedEnvironment::live().with_answers(settings.scripted_answers.clone()),
-            tools: toolbox(settings),
+            tools: Toolbox::builtin(tools).filtered(|name| settings.tools.offers(name)),
             clock: Arc::new(SystemClock),
             program: program.to_owned(),
             data_dir: settings.data_dir.clone(),
             guard: Some(settings.guard()),
-        })
+        }
     }
 }
 
@@ -161,10 +153,9 @@ pub fn built_in_tools() -> Arc<[ToolSpec]> {
     Toolbox::builtin(ToolOptions::default()).specs()
 }
 
-fn toolbox(settings: &Settings) -> Toolbox {
+fn tool_options(settings: &Settings) -> ToolOptions {
     let mut options = ToolOptions::default();
     options.bash.environment = program_environment(settings);
-    options.bash.records = Some(CommandRecords::in_directory(settings.data_dir.join(COMMANDS)));
     if let Some(timeout) = settings.tools.timeout_ms.map(Duration::from_millis) {
         options.bash.timeout = options.bash.timeout.min(timeout);
         options.bash.max_timeout = timeout;
@@ -175,7 +166,7 @@ fn toolbox(settings: &Settings) -> Toolbox {
         let half = usize::try_from(bytes / 2).unwrap_or(usize::MAX);
         (options.bash.head_bytes, options.bash.tail_bytes) = (half, half);
     }
-    Toolbox::builtin(options).filtered(|name| settings.tools.offers(name))
+    options
 }
 
 /// The offline demo first, then the catalog.
@@ -196,22 +187,4 @@ fn models(catalog: &Catalog, providers: &[ProviderSettings]) -> Vec<ModelInfo> {
         missing: missing(&entry.spec.provider),
     });
     std::iter::once(scripted_model()).chain(listed).collect()
-}
-
-fn scripted_model() -> ModelInfo {
-    let spec = ModelSpec {
-        id: agentx_config::SCRIPTED_MODEL.into(),
-        provider: agentx_config::SCRIPTED_MODEL.into(),
-        api: Api::Scripted,
-        context_window: 128_000,
-        max_output_tokens: 8_192,
-        prices: Prices::default(),
-        input: None,
-        server: None,
-    };
-    ModelInfo {
-        spec,
-        aliases: vec!["demo".into()],
-        missing: None,
-    }
 }

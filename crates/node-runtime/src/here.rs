@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
+use agentx_history::import;
 use agentx_runtime::{
     AgentInfo, BoxFuture, ContextView, FileInQuestion, Jotter, LogError, ModelInfo, NamedAgent, OpenRequest,
-    Record as _, ReplayReport, RestorePlan, RestoreReport, RestoreWish, Runtime, RuntimeError, SearchHit,
-    Session, SessionExport, SessionInfo, SessionQuery, StoredSize, Subscription, UsageQuery, UsageRow,
-    VerifyReport, View, has_blob, import, watch_log,
+    ReactorInfo, Record as _, ReplayReport, RestorePlan, RestoreReport, RestoreWish, Runtime, RuntimeError,
+    SearchHit, Session, SessionExport, SessionInfo, SessionQuery, StoredSize, Subscription, UsageQuery,
+    UsageRow, VerifyReport, View, has_blob, watch_log,
 };
 use agentx_types::{
     AgentConfig, BlobId, LeftRunning, OwnerId, SessionId, SessionTitled, ToolCallId, ToolSpec,
@@ -96,10 +97,15 @@ impl Runtime for NodeRuntime {
         let session = session.clone();
         Box::pin(async move {
             self.owned(&session).await?;
-            let open = match self.left_running(&session).await?.is_empty() {
+            let open = self.calls_to_end(&session);
+            let left = self
+                .tools
+                .left_running(&session, async { Ok::<_, RuntimeError>(open.await) });
+            let open = match left.await?.is_empty() {
                 true => None,
-                false => Some(self.calls_under_way(&session).await?),
+                false => Some(self.calls_to_end(&session).await),
             };
+            self.say_closed(&session).await?;
             self.log().delete(&session).await?;
             if let Some(open) = open {
                 // Nobody will open it any more, and so end them.
@@ -213,12 +219,25 @@ impl Runtime for NodeRuntime {
         Box::pin(async move { Ok(self.log().search(&self.owner, &words, limit).await?) })
     }
 
+    /// A key that is missing in the configuration is not missing where an environment is attached that has its own.
     fn models(&self) -> Vec<ModelInfo> {
-        self.models.clone()
+        let attached = self.attached_providers();
+        let mut models = self.models.clone();
+        for info in models
+            .iter_mut()
+            .filter(|info| attached.contains(&info.spec.provider))
+        {
+            info.missing = None;
+        }
+        models
     }
 
     fn tools(&self) -> Vec<ToolSpec> {
-        self.toolbox().specs().to_vec()
+        self.driver.tools.now().to_vec()
+    }
+
+    fn reactors(&self) -> BoxFuture<'_, Result<Vec<ReactorInfo>, RuntimeError>> {
+        Box::pin(std::future::ready(Ok(Self::reactors(self))))
     }
 
     fn agents(&self) -> BoxFuture<'_, Result<Vec<AgentInfo>, RuntimeError>> {

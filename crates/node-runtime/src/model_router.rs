@@ -6,6 +6,18 @@ use agentx_runtime::{BoxFuture, Effector, EventSink};
 use agentx_types::{Action, ActionBody, Api, SessionId};
 use tokio_util::sync::CancellationToken;
 
+use crate::NodeParts;
+
+impl NodeParts {
+    /// Who asks models: over the network, or the scripted environment where the model is that.
+    pub fn model_effector(&self) -> Arc<dyn Effector> {
+        Arc::new(ModelRouter {
+            scripted: Arc::new(self.scripted.clone()),
+            network: self.network.clone(),
+        })
+    }
+}
+
 /// Hands model calls to the environment that speaks the model's API.
 pub(crate) struct ModelRouter {
     /// Answers without any model.

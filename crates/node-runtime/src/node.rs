@@ -3,9 +3,10 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use agentx_bus::Bus;
 use agentx_llm::WireOptions;
 use agentx_runtime::{
-    Actions, AgentEventBus, Agents, Clock, Condenser, ContextView, DriverParts, Effector, LogError,
+    Actions, AgentEventBus, Agents, Clock, Condenser, ContextView, DriverParts, Effector, Jotter, LogError,
     ModelInfo, NewLog, NoAgents, OpenRequest, Places, RuntimeError, Session, SessionIds, SessionInfo,
     SessionLog, SessionQuery, StandingRules, SystemBus, open_session,
 };
@@ -15,8 +16,9 @@ use agentx_types::{
     ToolCallId,
 };
 
+use crate::attach::Attached;
+use crate::blobs::load_blobs;
 use crate::ids;
-use crate::model::load_blobs;
 use crate::replay;
 use crate::scripted::ScriptedEnvironment;
 use crate::tool_effector::ToolEffector;
@@ -62,26 +64,29 @@ pub struct NodeRuntime {
     pub(crate) tools: Toolbox,
     pub(crate) agents: Arc<dyn Agents>,
     data_dir: PathBuf,
+    /// Those that come and go while sessions run.
+    pub(crate) reactors: Attached,
 }
 
 impl NodeRuntime {
     /// A runtime of these parts. Must be called inside a tokio runtime before the first session is opened.
     pub fn new(parts: NodeParts) -> Self {
         let models = parts.model_effector();
-        let bus = SystemBus::new();
-        let tools = ToolEffector::new(parts.tools.clone(), parts.log.clone()).hearing(bus.clone());
+        let bus = Bus::new();
+        let tools = ToolEffector::new(parts.tools.clone(), parts.log.clone()).hearing(bus.read_only());
         let actions = Actions::new()
             .with(ActionKind::CallModel, models.clone())
             .with(ActionKind::Condense, Arc::new(Condenser::new(models)))
             .with(ActionKind::CallTool, Arc::new(tools));
         let driver = DriverParts {
             bus,
-            tools: parts.tools.specs(),
+            tools: parts.tools.specs().into(),
             guard: parts.guard,
             program: parts.program,
             ..DriverParts::new(parts.log, actions, parts.clock)
         };
         Self {
+            reactors: Attached::on(SystemBus::of(&driver)),
             driver,
             owner: parts.owner,
             models: parts.models,
@@ -102,6 +107,7 @@ impl NodeRuntime {
             tools: self.tools.clone(),
             agents: self.agents.clone(),
             data_dir: self.data_dir.clone(),
+            reactors: self.reactors.clone(),
         }
     }
 
@@ -178,14 +184,14 @@ impl NodeRuntime {
         Ok(self.log().shared(query).await?)
     }
 
-    /// Where everything that is committed is published.
-    pub fn bus(&self) -> &SystemBus {
-        &self.driver.bus
+    /// What its reactors are started on: what is committed is heard there, and what sessions want done is served.
+    pub fn bus(&self) -> SystemBus {
+        SystemBus::of(&self.driver)
     }
 
     /// Where agents are heard inside their own boundaries.
-    pub fn agent_bus(&self) -> &AgentEventBus {
-        &self.driver.agents
+    pub fn agent_bus(&self) -> AgentEventBus {
+        self.driver.agents.read_only()
     }
 
     /// Where its data is.
@@ -221,11 +227,13 @@ impl NodeRuntime {
             .iter()
             .find(|info| info.spec.provider == model.provider && info.missing.is_some());
         match known.and_then(|info| info.missing.clone()) {
-            Some(what) => Err(RuntimeError::Unavailable {
-                model: model.id.clone(),
-                what,
-            }),
-            None => Ok(()),
+            Some(what) if !self.attached_providers().contains(&model.provider) => {
+                Err(RuntimeError::Unavailable {
+                    model: model.id.clone(),
+                    what,
+                })
+            }
+            _ => Ok(()),
         }
     }
 
@@ -315,10 +323,50 @@ impl NodeRuntime {
         Ok(ids.session_id)
     }
 
+    /// Puts on record that a session is over, which whoever listens hears as `session_deleted`.
+    ///
+    /// # Errors
+    /// Where somebody has it open, or there is none. What cannot be written, as on a full disk, keeps nobody from deleting it.
+    pub(crate) async fn say_closed(&self, session: &SessionId) -> Result<(), RuntimeError> {
+        let jotter = Jotter::attach(self.shared_log(), session, self.driver.clock.clone()).await;
+        let closed = match jotter {
+            Ok(jotter) => jotter.close("it was deleted", &self.driver.bus).await,
+            Err(error) => Err(error),
+        };
+        match closed {
+            Err(RuntimeError::Log(error @ (LogError::Busy { .. } | LogError::NotFound(_)))) => {
+                Err(error.into())
+            }
+            Err(error) => {
+                tracing::debug!(%session, %error, "the end of the session is not on record");
+                Ok(())
+            }
+            Ok(()) => Ok(()),
+        }
+    }
+
+    /// Whether only a newer version may go on with a session: this one reads it.
+    ///
+    /// # Errors
+    /// Where the log cannot be read.
+    pub async fn needs_newer(&self, session: &SessionId) -> Result<bool, RuntimeError> {
+        let fold = agentx_runtime::fold_until(self.log(), session, u64::MAX).await?;
+        Ok(fold.newer().is_some())
+    }
+
     /// Calls of a session that have begun and have no result.
     pub(crate) async fn calls_under_way(&self, session: &SessionId) -> Result<Vec<ToolCallId>, RuntimeError> {
         let fold = agentx_runtime::fold_until(self.log(), session, u64::MAX).await?;
         Ok(fold.calls_under_way())
+    }
+
+    /// The same, of a session that is to be deleted. Of one that cannot be read it is not known, and it is deleted all the same.
+    pub(crate) async fn calls_to_end(&self, session: &SessionId) -> Vec<ToolCallId> {
+        let calls = self.calls_under_way(session).await;
+        calls.unwrap_or_else(|error| {
+            tracing::warn!(%session, %error, "which calls were under way is not known");
+            Vec::new()
+        })
     }
 
     pub(crate) async fn context_at(

@@ -1,6 +1,6 @@
 //! Deriving a session again from its log, without any model, and comparing it with what was live.
 
-use agentx_runtime::{Derived, DerivedDigest, Digest, ReplayReport, RuntimeError, SessionFold, SessionLog};
+use agentx_runtime::{DerivedDigest, Digest, ReplayReport, RuntimeError, SessionFold, SessionLog};
 use agentx_types::{ActionBody, CondensedRange, EnvironmentEvent, ModelRequest, SessionId, WindowFill};
 use std::sync::Arc;
 
@@ -15,7 +15,6 @@ pub(crate) async fn replay(log: &dyn SessionLog, session: &SessionId) -> Result<
     let mut recorded = log.digests(session).await?.into_iter().peekable();
     let mut fold = SessionFold::new(session.clone());
     let mut digest = DerivedDigest::default();
-    let mut derived = Derived::default();
     let mut report = ReplayReport {
         session_id: session.clone(),
         facts: 0,
@@ -32,8 +31,7 @@ pub(crate) async fn replay(log: &dyn SessionLog, session: &SessionId) -> Result<
             break;
         }
         for fact in &facts {
-            derived.clear();
-            fold.apply(fact, &mut derived);
+            let derived = fold.apply(fact);
             digest.add(fact, &derived);
             covered |= matches!(
                 fact.event,
@@ -82,7 +80,6 @@ pub(crate) async fn request_at(
 ) -> Result<Asked, RuntimeError> {
     let last = at_seq.unwrap_or(u64::MAX);
     let mut fold = SessionFold::new(session.clone());
-    let mut derived = Derived::default();
     let mut found = None;
     'pages: loop {
         let facts = log.read(session, fold.last_seq(), PAGE).await?;
@@ -93,9 +90,7 @@ pub(crate) async fn request_at(
             if fact.seq > last {
                 break 'pages;
             }
-            derived.clear();
-            fold.apply(fact, &mut derived);
-            for action in derived.actions.drain(..) {
+            for action in fold.apply(fact).actions {
                 if let ActionBody::CallModel(call) = action.body {
                     let agent = fold.agent(&action.agent_state_id);
                     let condensed = agent.map(|agent| agent.condensed()).unwrap_or_default();

@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
+use agentx_history::history_of;
 use agentx_runtime::{
     BoxFuture, Jotter, Note, Record, RestorePlan, RestoreReport, RestoreWish, RuntimeError, Session,
-    SessionBlobs, history_of,
+    SessionBlobs,
 };
 use agentx_tools::{plan_restore, restore};
 use agentx_types::{EnvironmentEvent, SessionId};

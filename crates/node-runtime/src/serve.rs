@@ -34,15 +34,18 @@ impl NodeRuntime {
     }
 
     /// Sessions of every owner in which a run is under way and whose last writer was a server: it is at it, or died at it. What a
-    /// program without a server died at waits for somebody who opens it.
+    /// program without a server died at waits for somebody who opens it. A session that cannot be read is passed over, and logged: the
+    /// others go on.
     ///
     /// # Errors
-    /// Where the store cannot be read.
+    /// Where the list of sessions cannot be read.
     pub async fn under_way_at_a_server(&self) -> Result<Vec<(SessionId, OwnerId)>, RuntimeError> {
         let mut found = Vec::new();
         for (session, owner) in self.log().under_way().await? {
-            if self.was_served(&session).await? {
-                found.push((session, owner));
+            match self.was_served(&session).await {
+                Ok(true) => found.push((session, owner)),
+                Ok(false) => {}
+                Err(error) => pass_over(&session, &error),
             }
         }
         Ok(found)
@@ -68,10 +71,11 @@ impl NodeRuntime {
             .collect())
     }
 
-    /// Sessions of every owner in which a call waits for a person, those with the latest event first.
+    /// Sessions of every owner in which a call waits for a person, those with the latest event first. One that cannot be read is passed
+    /// over, and logged.
     ///
     /// # Errors
-    /// Where the store cannot be read.
+    /// Where the list of sessions cannot be read.
     pub async fn waiting(&self) -> Result<Vec<SessionInfo>, RuntimeError> {
         let mut found = Vec::new();
         for (session, _) in self.log().under_way().await? {
@@ -79,7 +83,7 @@ impl NodeRuntime {
                 Ok(info) if info.status == Some(RunStatus::AwaitingApproval) => found.push(info),
                 // It is deleted by now.
                 Ok(_) | Err(LogError::NotFound(_)) => {}
-                Err(error) => return Err(error.into()),
+                Err(error) => pass_over(&session, &error.into()),
             }
         }
         found.sort_by(|one, other| {
@@ -123,6 +127,11 @@ impl NodeRuntime {
         }
         Ok(last)
     }
+}
+
+/// One session that cannot be read is no reason to leave out the others.
+fn pass_over(session: &SessionId, error: &RuntimeError) {
+    tracing::warn!(%session, %error, "cannot be read, and is passed over");
 }
 
 /// How many events of a session are read first to find its last writer.

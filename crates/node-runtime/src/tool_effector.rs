@@ -1,17 +1,14 @@
 //! The effector for tools: looks the tool up, gives it what it may use, and says its outcome.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
 use agentx_runtime::{
-    BoxFuture, Effector, EventSink, Journal, Listener, Places, RequestValues, SessionBlobs, SessionLog,
-    SystemBus, ToolContext, ToolOutcome, ToolOutputSink,
+    BoxFuture, Effector, EventSink, Places, SessionLog, SystemEvents, ToolContext, ToolOutcome, call_in_turn,
+    result_of,
 };
 use agentx_tools::Toolbox;
-use agentx_types::{
-    Action, ActionBody, CallTool, LeftRunning, SessionId, ToolCallId, ToolResult, ToolStatus,
-};
+use agentx_types::{Action, ActionBody, CallTool, LeftRunning, SessionId, ToolCallId};
 use tokio_util::sync::CancellationToken;
 
 /// Runs tools, many at once, each as its own task. Clones are the same.
@@ -19,7 +16,8 @@ use tokio_util::sync::CancellationToken;
 pub struct ToolEffector {
     tools: Arc<Toolbox>,
     log: Arc<dyn SessionLog>,
-    bus: Option<SystemBus>,
+    events: Option<SystemEvents>,
+    /// For calls outside of a session.
     places: Places,
 }
 
@@ -29,19 +27,19 @@ impl ToolEffector {
         Self {
             tools: Arc::new(tools),
             log,
-            bus: None,
+            events: None,
             places: Places::default(),
         }
     }
 
-    /// The same, whose tools hear the other agents of their session on `bus`.
+    /// The same, whose tools hear the other agents of their session by `events`.
     #[must_use]
-    pub fn hearing(mut self, bus: SystemBus) -> Self {
-        self.bus = Some(bus);
+    pub fn hearing(mut self, events: SystemEvents) -> Self {
+        self.events = Some(events);
         self
     }
 
-    /// The same, where so many calls run at once.
+    /// The same, where so many calls outside of a session run at once.
     #[must_use]
     pub fn with_places(mut self, places: Places) -> Self {
         self.places = places;
@@ -53,39 +51,7 @@ impl ToolEffector {
         let Some(tool) = self.tools.get(&call.name) else {
             return self.tools.unknown(&call.name);
         };
-        let cancel = context.cancel.clone();
-        let places = context.places.clone();
-        let place = tokio::select! {
-            biased;
-            place = places.take(&*tool) => place,
-            () = cancel.cancelled() => {
-                return ToolOutcome::failed(ToolStatus::Interrupted, "Stopped before it began.");
-            }
-        };
-        let outcome = tool.call(call.input.clone(), context).await;
-        drop(place);
-        outcome
-    }
-
-    fn context(&self, call: &CallTool, events: &EventSink, cancel: CancellationToken) -> ToolContext {
-        let session_id = events.session_id().cloned().unwrap_or_else(|| SessionId::new(""));
-        let mut journal = Journal::new(events.clone(), call.tool_call_id.clone(), call.recorded.clone())
-            .of(call.caller.clone());
-        if let Some(bus) = &self.bus {
-            journal = journal.with_listener(Listener::new(session_id.clone(), self.log.clone(), bus.clone()));
-        }
-        ToolContext {
-            tool_call_id: call.tool_call_id.clone(),
-            workspace: PathBuf::from(&call.workspace),
-            outside_workspace: call.outside_workspace,
-            output: ToolOutputSink::new(events.clone(), call.tool_call_id.clone()),
-            journal,
-            blobs: Arc::new(SessionBlobs::new(self.log.clone(), session_id.clone())),
-            session_id,
-            cancel,
-            values: RequestValues::default(),
-            places: events.places().unwrap_or(&self.places).clone(),
-        }
+        call_in_turn(&*tool, call, context).await
     }
 }
 
@@ -102,23 +68,14 @@ impl Effector for ToolEffector {
                 return;
             };
             let began = Instant::now();
-            let context = this.context(call, &events, cancel);
+            let parts = (this.log.clone(), this.events.clone());
+            let context = ToolContext {
+                places: events.places().unwrap_or(&this.places).clone(),
+                ..ToolContext::of_call(call, &events, cancel, parts)
+            };
             let outcome = this.outcome(call, context).await;
             tracing::debug!(tool = %call.name, status = ?outcome.status, elapsed_us = began.elapsed().as_micros(), "tool call ended");
-            let is_error = outcome.is_error();
-            let ToolOutcome {
-                content,
-                status,
-                details,
-            } = outcome;
-            let result = ToolResult {
-                tool_call_id: call.tool_call_id.clone(),
-                result: content,
-                is_error,
-                status,
-                details,
-            };
-            events.emit(result).await;
+            events.emit(result_of(call, outcome)).await;
         })
     }
 

@@ -8,7 +8,7 @@
 )]
 
 use agentx_llm::{NoBlobs, StreamContext, StreamDecoder, StreamError, WireOptions, decode_body};
-use agentx_runtime::{Derived, SessionFold};
+use agentx_runtime::SessionFold;
 use agentx_testing::fixture;
 use agentx_types::*;
 use serde_json::{Value, json};
@@ -94,8 +94,7 @@ impl Session {
         let frame = serde_json::to_string(&fact).unwrap();
         let read: Envelope<EnvironmentEvent> = serde_json::from_str(&frame).expect("a fact is read back");
         assert_eq!(read, fact);
-        let mut derived = Derived::default();
-        self.fold.apply(&read, &mut derived);
+        let mut derived = self.fold.apply(&read);
         for event in &derived.events {
             let frame = serde_json::to_string(event).unwrap();
             let read: Envelope<RuntimeEvent> = serde_json::from_str(&frame).expect("a meaning is read back");

@@ -86,20 +86,17 @@ async fn calls_that_wait_leave_the_places_to_what_they_wait_for() {
 
 #[tokio::test]
 async fn who_has_a_part_of_the_places_leaves_the_rest_to_others() {
-    let leaf = Told {
-        waits: false,
-        done: Arc::new(Semaphore::new(0)),
-    };
+    let waits = false;
     let all = Places::new(3);
     let part = all.part(1);
-    let one = part.take(&leaf).await;
+    let one = part.take(waits).await;
     tokio::select! {
         biased;
-        _ = part.take(&leaf) => panic!("there is one place for these calls"),
+        _ = part.take(waits) => panic!("there is one place for these calls"),
         () = std::future::ready(()) => {}
     }
-    let others = [all.take(&leaf).await, all.part(1).take(&leaf).await];
+    let others = [all.take(waits).await, all.part(1).take(waits).await];
     drop(one);
-    let again = part.take(&leaf).await;
+    let again = part.take(waits).await;
     drop((others, again));
 }

@@ -81,7 +81,7 @@ fn parts(url: &str, log: &MemoryLog) -> DriverParts {
         .with(ActionKind::CallModel, Arc::new(ModelEffector::new(model)))
         .with(ActionKind::CallTool, Arc::new(Echo));
     DriverParts {
-        tools: fixture::tools(),
+        tools: fixture::tools().into(),
         program: "test".into(),
         ..DriverParts::new(
             Arc::new(log.clone()),
@@ -110,13 +110,7 @@ async fn open(parts: DriverParts) -> Arc<dyn Session> {
 /// Allows every call, one by one; the steps of each call by its id.
 async fn play(session: &Arc<dyn Session>) -> BTreeMap<ToolCallId, Vec<&'static str>> {
     let mut events = session.subscribe(0, View::Runtime).await.unwrap();
-    session
-        .send(UserInput {
-            content: vec![ContentPart::text("go")],
-            ..UserInput::default()
-        })
-        .await
-        .unwrap();
+    session.send(UserInput::text("go")).await.unwrap();
     let mut steps: BTreeMap<ToolCallId, Vec<&'static str>> = BTreeMap::new();
     while let Some(delivery) = events.next().await {
         let Delivery::Runtime(frame) = delivery else {
@@ -125,14 +119,7 @@ async fn play(session: &Arc<dyn Session>) -> BTreeMap<ToolCallId, Vec<&'static s
         let (id, step) = match &frame.event {
             RuntimeEvent::ToolPlanned(tool) => (tool.tool_call_id.clone(), "planned"),
             RuntimeEvent::ApprovalRequested(asked) => {
-                let allowed = ApprovalInput {
-                    tool_call_id: asked.tool_call_id.clone(),
-                    decision: ApprovalDecision::Once,
-                    note: None,
-                    rule: None,
-                    by: None,
-                    limited: false,
-                };
+                let allowed = ApprovalInput::new(asked.tool_call_id.clone(), ApprovalDecision::Once);
                 session.approve(allowed).await.unwrap();
                 (asked.tool_call_id.clone(), "asked")
             }

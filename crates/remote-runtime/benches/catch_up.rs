@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use agentx_remote_runtime::{ConnectOptions, RemoteRuntime, Who, incoming};
-use agentx_runtime::{Delivery, Derived, Fact, Runtime as _, SessionFold, View};
+use agentx_runtime::{Delivery, Fact, Runtime as _, SessionFold, View};
 use agentx_testing::{LogBuilder, fixture};
 use agentx_types::wire::{
     Accepted, ClientFrame, ClientRequest, Hello, PROTOCOL, Person, SUBPROTOCOL, ServerNotice, Subscribed,
@@ -95,16 +95,12 @@ fn facts() -> Vec<Fact> {
 
 fn fold(facts: &[Fact], whole: bool) -> usize {
     let mut fold = SessionFold::new(fixture::session_id());
-    let mut derived = if whole {
-        Derived::default()
-    } else {
-        Derived::state_only()
-    };
     let mut count = 0;
     for fact in facts {
-        derived.clear();
-        fold.apply(fact, &mut derived);
-        count += derived.events.len();
+        match whole {
+            true => count += fold.apply(fact).events.len(),
+            false => fold.advance(fact),
+        }
     }
     count
 }

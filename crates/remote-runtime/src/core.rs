@@ -1,7 +1,7 @@
 //! What a remote runtime and its sessions share: both ways to the server, the bus between them, and who one is there.
 
-use agentx_bus::{Reactors, Restart};
-use agentx_runtime::{RuntimeError, SystemBus, SystemEvent};
+use agentx_bus::{Bus, Reactors, Restart};
+use agentx_runtime::{RuntimeError, SystemEvent};
 use agentx_types::Seat;
 use agentx_types::wire::{Accepted, ClientRequest};
 use std::sync::Arc;
@@ -19,9 +19,9 @@ const CLOSE: Duration = Duration::from_secs(2);
 pub(crate) struct Core {
     pub(crate) http: Http,
     pub(crate) connection: Connection,
-    pub(crate) bus: SystemBus,
+    pub(crate) bus: Bus<SystemEvent>,
     pub(crate) seat: Seat,
-    reactors: Mutex<Option<Reactors<SystemEvent>>>,
+    reactors: Mutex<Option<Reactors<Bus<SystemEvent>>>>,
 }
 
 impl Core {
@@ -30,7 +30,7 @@ impl Core {
         seat: Seat,
         options: ConnectOptions,
     ) -> Result<Arc<Self>, RuntimeError> {
-        let bus = SystemBus::new();
+        let bus = Bus::new();
         let (environment, connection) = WebSocketEnvironment::new(options)?;
         let mut reactors = Reactors::new(bus.clone(), |_report| {});
         reactors

@@ -1,9 +1,13 @@
 //! Following a session of a server: facts as they come, and what they mean, derived here by the same fold as everywhere. A
 //! reader that is slow is left behind and comes back by itself; nobody else notices.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
-use agentx_runtime::{Delivery, Derived, Fact, RuntimeError, SessionFold, SessionInfo, Subscription, View};
+use agentx_runtime::{
+    Began, Brings, EventSource, Fact, FollowError, Follower, Heard, Position, Reading, RuntimeError,
+    SessionFold, SessionInfo, Subscription, View,
+};
 use agentx_types::SessionId;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
@@ -13,10 +17,6 @@ use crate::environment::{Facts, Held};
 use crate::http::Ask;
 use crate::machine::DIVERGED;
 
-/// How many deliveries may wait for the reader.
-const READER_CAPACITY: usize = 1024;
-/// How many deliveries are made at once.
-const AT_ONCE: usize = 256;
 /// From so many facts before the end on, later readers need nothing from the server.
 const LOOK_BACK: u64 = 4096;
 
@@ -33,51 +33,30 @@ pub(crate) struct Wanted {
 
 /// Follows a session. When this returns, it is sure that the session is there and may be seen.
 pub(crate) async fn follow(core: &Arc<Core>, wanted: Wanted) -> Result<Subscription, RuntimeError> {
-    let with_fold = wanted.view == View::Runtime;
-    let mut held = core.connection.hold(&wanted.session);
-    if let Some(failure) = held.feed.ended() {
-        return Err(core.connection.error(failure));
+    let mut reading = Reading::new(wanted.view, Brings::Facts, Position::after(wanted.after_seq));
+    if !wanted.on {
+        reading = reading.to_the_end();
     }
-    // Before anything is asked for: what comes from here on is heard.
-    let mut facts = held.feed.listen();
-    let mut fold = with_fold.then(|| SessionFold::new(wanted.session.clone()));
-    let (mut first, mut in_step) = (Vec::new(), false);
-    let head = match held.feed.snapshot(wanted.after_seq, with_fold) {
-        Some(snapshot) => {
-            (first, in_step) = (snapshot.facts, true);
-            fold = snapshot.fold.or(fold);
-            head(core, &wanted.session).await?
-        }
-        None => {
-            let from = if with_fold { 0 } else { wanted.after_seq };
-            match core.connection.follow(&held, from).await {
-                Ok(began) => began.head_seq,
-                Err(error) => {
-                    // Who wants only what comes after the end waits for it from the end on.
-                    let head = end_before(core, &wanted, error).await?;
-                    held = core.connection.hold(&wanted.session);
-                    facts = held.feed.listen();
-                    core.connection.follow(&held, head).await?.head_seq
-                }
-            }
-        }
-    };
-    let (out, deliveries) = mpsc::channel(READER_CAPACITY);
-    let follower = Follower {
+    let end = wanted.end.clone();
+    let source = Connected {
         core: core.clone(),
-        held,
-        facts,
-        head: Some(head),
-        keeps: with_fold.then(|| head.saturating_sub(LOOK_BACK)),
-        sent: wanted.after_seq,
-        fold,
-        ready: Vec::new(),
-        in_step,
+        held: core.connection.hold(&wanted.session),
         wanted,
-        out,
+        facts: None,
+        first: Vec::new(),
+        has_begun: false,
+        keeps: None,
     };
-    tokio::spawn(follower.run(first));
-    Ok(Subscription { deliveries })
+    let mut follower = Follower::new(reading, source);
+    follower.begin().await?;
+    let (subscription, deliver) = follower.subscription();
+    tokio::spawn(async move {
+        tokio::select! {
+            () = deliver => {}
+            () = end.cancelled() => {}
+        }
+    });
+    Ok(subscription)
 }
 
 async fn head(core: &Core, session: &SessionId) -> Result<u64, RuntimeError> {
@@ -103,158 +82,98 @@ async fn end_before(core: &Core, wanted: &Wanted, error: RuntimeError) -> Result
     }
 }
 
-/// Why a follower stops.
-enum End {
-    /// There is nothing more to say.
-    Quiet,
-    /// The session cannot be followed on.
-    Failed(String),
-}
-
-struct Follower {
+/// A session as a connection brings it: facts after the one that the server was asked for.
+struct Connected {
     core: Arc<Core>,
     held: Held,
-    facts: mpsc::Receiver<Facts>,
     wanted: Wanted,
-    /// What was there when it began, until that has been delivered.
-    head: Option<u64>,
+    /// `None` before the first, and after it was left behind.
+    facts: Option<mpsc::Receiver<Facts>>,
+    /// Facts that were stored before the reading began.
+    first: Vec<Fact>,
+    /// Whether it is sure that the session is there.
+    has_begun: bool,
     /// From where on how the session stands is kept for later readers, until that is done.
     keeps: Option<u64>,
-    /// Everything up to here was delivered.
-    sent: u64,
-    /// How the session stands, where what facts mean is wanted.
-    fold: Option<SessionFold>,
-    /// What is to be delivered next.
-    ready: Vec<Delivery>,
-    /// Whether what comes follows what it has. It does not where the server was asked for what came before.
-    in_step: bool,
-    out: mpsc::Sender<Delivery>,
 }
 
-impl Follower {
-    async fn run(mut self, first: Vec<Fact>) {
-        let end = self.wanted.end.clone();
-        let work = async {
-            match self.work(first).await {
-                Err(End::Failed(why)) => drop(self.out.send(Delivery::CutOff(why)).await),
-                Err(End::Quiet) | Ok(()) => {}
-            }
+impl Connected {
+    /// Asks the server for what comes after a fact. Returns the last one that is there.
+    async fn ask(&mut self, after: u64) -> Result<u64, RuntimeError> {
+        let error = match self.core.connection.follow(&self.held, after).await {
+            Ok(began) => return Ok(began.head_seq),
+            Err(error) if self.has_begun => return Err(error),
+            Err(error) => error,
         };
-        tokio::select! {
-            () = work => {}
-            () = end.cancelled() => {}
-        }
-    }
-
-    async fn work(&mut self, first: Vec<Fact>) -> Result<(), End> {
-        if self.has_caught_up(self.sent) {
-            self.deliver().await?;
-        }
-        self.keep();
-        self.take_all(&first).await?;
-        loop {
-            let received = tokio::select! {
-                biased;
-                received = self.facts.recv() => received,
-                () = self.out.closed() => return Err(End::Quiet),
-            };
-            match received {
-                Some(facts) => self.take_all(&facts).await?,
-                None => self.come_back().await?,
-            }
-        }
-    }
-
-    /// It was left behind, or the session has ended. What it missed is here, or comes again.
-    async fn come_back(&mut self) -> Result<(), End> {
-        let failed = |error: RuntimeError| End::Failed(error.to_string());
-        if let Some(failure) = self.held.feed.ended() {
-            return Err(failed(self.core.connection.error(failure)));
-        }
-        self.facts = self.held.feed.listen();
-        match self.held.feed.snapshot(self.has(), false) {
-            Some(snapshot) => self.take_all(&snapshot.facts).await,
-            None => {
-                self.in_step = false;
-                let began = self.core.connection.follow(&self.held, self.has()).await;
-                began.map(drop).map_err(failed)
-            }
-        }
-    }
-
-    /// The last fact that it knows.
-    fn has(&self) -> u64 {
-        self.fold.as_ref().map_or(self.sent, SessionFold::last_seq)
-    }
-
-    async fn take_all(&mut self, facts: &[Fact]) -> Result<(), End> {
-        for fact in facts {
-            let is_end = self.take(fact)?;
-            if is_end || self.ready.len() >= AT_ONCE {
-                self.deliver().await?;
-            }
-        }
-        self.keep();
-        self.deliver().await
+        // Who wants only what comes after the end waits for it from the end on.
+        let head = end_before(&self.core, &self.wanted, error).await?;
+        self.held = self.core.connection.hold(&self.wanted.session);
+        self.facts = Some(self.held.feed.listen());
+        Ok(self.core.connection.follow(&self.held, head).await?.head_seq)
     }
 
     /// Keeps how the session stands for later readers, once, near its end.
-    fn keep(&mut self) {
-        if let (Some(from), Some(fold)) = (self.keeps, &self.fold)
+    fn keep(&mut self, reading: &Reading) {
+        if let (Some(from), Some(fold)) = (self.keeps, reading.fold())
             && fold.last_seq() >= from
             && self.held.feed.remember(fold)
         {
             self.keeps = None;
         }
     }
+}
 
-    /// Takes a fact, if it is the next. Whether all is there now that was wanted.
-    fn take(&mut self, fact: &Fact) -> Result<bool, End> {
-        let has = self.has();
-        if fact.seq <= has || (fact.seq != has + 1 && !self.in_step) {
-            return Ok(false);
+impl EventSource for Connected {
+    /// It has begun for the first time, was left behind, or the session has ended. What it missed is here, or comes again.
+    async fn begin(&mut self, reading: &Reading) -> Result<Began, FollowError> {
+        if let Some(failure) = self.held.feed.ended() {
+            return Err(self.core.connection.error(failure).into());
         }
-        if fact.seq != has + 1 {
-            let missing = format!("the events {} to {} did not come", has + 1, fact.seq - 1);
-            return Err(End::Failed(missing));
-        }
-        self.in_step = true;
-        match &mut self.fold {
-            None => {
-                self.sent = fact.seq;
-                self.ready.push(Delivery::Environment(fact.clone()));
-            }
-            Some(fold) if fact.seq <= self.wanted.after_seq => fold.apply(fact, &mut Derived::state_only()),
-            Some(fold) => {
-                let mut derived = Derived::default();
-                fold.apply(fact, &mut derived);
-                self.sent = fact.seq;
-                let events = derived.events.into_iter().map(Arc::new);
-                self.ready.extend(events.map(Delivery::Runtime));
-            }
-        }
-        Ok(self.has_caught_up(fact.seq))
-    }
-
-    /// Says that all is there, where it is now. Whether nothing more is wanted.
-    fn has_caught_up(&mut self, seq: u64) -> bool {
-        let Some(head) = self.head.take_if(|head| seq >= *head) else {
-            return false;
+        // Before anything is asked for: what comes from here on is heard.
+        self.facts = Some(self.held.feed.listen());
+        let folds = reading.view() == View::Runtime && reading.fold().is_none();
+        let after = if folds {
+            self.wanted.after_seq
+        } else {
+            reading.known()
         };
-        self.ready.push(Delivery::CaughtUp(head));
-        !self.wanted.on
+        let snapshot = self.held.feed.snapshot(after, folds);
+        let mut fold = folds.then(|| SessionFold::new(self.wanted.session.clone()));
+        let head = match snapshot {
+            Some(snapshot) => {
+                fold = snapshot.fold.or(fold);
+                self.first = snapshot.facts;
+                match self.has_begun {
+                    true => None,
+                    false => Some(head(&self.core, &self.wanted.session).await?),
+                }
+            }
+            None => Some(self.ask(reading.known()).await?),
+        };
+        if let (Some(head), false) = (head, self.has_begun) {
+            self.has_begun = true;
+            self.keeps = folds.then(|| head.saturating_sub(LOOK_BACK));
+        }
+        Ok(Began::Stream {
+            head,
+            fold: fold.map(Box::new),
+        })
     }
 
-    /// Delivers what is ready; waits for the reader.
-    async fn deliver(&mut self) -> Result<(), End> {
-        while !self.ready.is_empty() {
-            let count = self.ready.len().min(AT_ONCE);
-            let places = self.out.reserve_many(count).await.map_err(|_| End::Quiet)?;
-            for (place, delivery) in places.zip(self.ready.drain(..count)) {
-                place.send(delivery);
-            }
+    async fn hear(&mut self, reading: &Reading, heard: &mut VecDeque<Heard>) -> Result<bool, FollowError> {
+        self.keep(reading);
+        if !self.first.is_empty() {
+            heard.extend(self.first.drain(..).map(Heard::Fact));
+            return Ok(true);
         }
-        let is_done = self.head.is_none() && !self.wanted.on;
-        if is_done { Err(End::Quiet) } else { Ok(()) }
+        let received = match &mut self.facts {
+            Some(facts) => facts.recv().await,
+            None => None,
+        };
+        match received {
+            Some(facts) => heard.extend(facts.iter().cloned().map(Heard::Fact)),
+            None => heard.push_back(Heard::Cut),
+        }
+        Ok(true)
     }
 }

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use agentx_identity::Challenge;
 use agentx_runtime::RuntimeError;
+use agentx_types::from_newer_json;
 use agentx_types::wire::Problem;
 use reqwest::{Client, Response, StatusCode};
 use serde::de::DeserializeOwned;
@@ -114,7 +115,7 @@ impl Http {
     /// Asks, and reads the answer as JSON.
     pub(crate) async fn json<T: DeserializeOwned>(&self, ask: Ask<'_>) -> Result<T, RuntimeError> {
         let bytes = self.bytes(ask).await?;
-        serde_json::from_slice(&bytes).map_err(|error| RuntimeError::Remote {
+        from_newer_json(&bytes).map_err(|error| RuntimeError::Remote {
             code: "bad_answer".into(),
             detail: format!(
                 "{} answered what this version does not understand: {error}",

@@ -48,7 +48,7 @@ pub fn read(text: &str) -> Result<Incoming, String> {
     {
         return Ok(of_envelope(fact, text.len()));
     }
-    let peek: Peek = serde_json::from_str(text).map_err(|error| format!("a frame that is none: {error}"))?;
+    let peek: Peek = serde_json::from_str(text).map_err(|error| format!("invalid frame: {error}"))?;
     let Some(seq) = peek.seq else {
         let notice = serde_json::from_str::<ServerNotice>(text);
         return notice

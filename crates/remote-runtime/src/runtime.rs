@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use agentx_runtime::{
-    AgentInfo, BoxFuture, ContextView, FileInQuestion, ModelInfo, NamedAgent, OpenRequest, ReplayReport,
-    RestorePlan, RestoreReport, RestoreWish, Runtime, RuntimeError, SearchHit, Session, SessionExport,
-    SessionInfo, SessionQuery, Subscription, UsageQuery, UsageRow, VerifyReport, View,
+    AgentInfo, BoxFuture, ContextView, FileInQuestion, ModelInfo, NamedAgent, OpenRequest, ReactorInfo,
+    ReplayReport, RestorePlan, RestoreReport, RestoreWish, Runtime, RuntimeError, SearchHit, Session,
+    SessionExport, SessionInfo, SessionQuery, Subscription, UsageQuery, UsageRow, VerifyReport, View,
 };
 use agentx_types::wire::{Person, WheelFrame, WheelWish};
 use agentx_types::{
@@ -380,6 +380,10 @@ impl Runtime for RemoteRuntime {
 
     fn tools(&self) -> Vec<ToolSpec> {
         self.tools.clone()
+    }
+
+    fn reactors(&self) -> BoxFuture<'_, Result<Vec<ReactorInfo>, RuntimeError>> {
+        Box::pin(self.core.http.json(Ask::get(&["reactors"])))
     }
 
     fn agents(&self) -> BoxFuture<'_, Result<Vec<AgentInfo>, RuntimeError>> {

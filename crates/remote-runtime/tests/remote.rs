@@ -9,11 +9,11 @@ use std::time::Duration;
 
 use agentx_remote_runtime::{ConnectionState, RemoteRuntime};
 use agentx_runtime::{
-    Delivery, Derived, Fact, LogError, OpenRequest, Runtime as _, RuntimeError, Session, SessionFold,
-    Subscription, UserInput, View,
+    Delivery, Fact, LogError, OpenRequest, Runtime as _, RuntimeError, Session, SessionFold, Subscription,
+    UserInput, View,
 };
 use agentx_testing::{LogBuilder, fixture, refusing_address};
-use agentx_types::{ContentPart, Envelope, RuntimeEvent, SessionId};
+use agentx_types::{Envelope, RuntimeEvent, SessionId};
 use tokio::time::timeout;
 
 use fake::{Fake, Faults, Relay, options, session};
@@ -36,11 +36,7 @@ fn log(runs: usize) -> Vec<Fact> {
 
 fn meaning(facts: &[Fact]) -> Vec<Envelope<RuntimeEvent>> {
     let mut fold = SessionFold::new(session());
-    let mut derived = Derived::default();
-    for fact in facts {
-        fold.apply(fact, &mut derived);
-    }
-    derived.events
+    facts.iter().flat_map(|fact| fold.apply(fact).events).collect()
 }
 
 /// Reads up to and with the fact at `seq`, and whatever else was there when it began.
@@ -84,10 +80,7 @@ async fn opened(runtime: &RemoteRuntime) -> Arc<dyn Session> {
 }
 
 fn input(text: &str) -> UserInput {
-    UserInput {
-        content: vec![ContentPart::text(text)],
-        ..UserInput::default()
-    }
+    UserInput::text(text)
 }
 
 #[tokio::test]
@@ -214,10 +207,7 @@ async fn what_is_said_through_cuts_is_said_once() {
             for _ in 0..MESSAGES {
                 // What three connections did not carry is said to be lost; the person says it again.
                 let key = format!("{:?}_{}", tokio::task::id(), seqs.len());
-                let input = UserInput {
-                    idempotency_key: Some(key),
-                    ..input("hello")
-                };
+                let input = input("hello").key(Some(key));
                 seqs.push(loop {
                     match session.send(input.clone()).await {
                         Ok(seq) => break seq,

@@ -6,11 +6,12 @@
 #![expect(clippy::expect_used, reason = "a benchmark that cannot go on may fall over")]
 
 use std::collections::VecDeque;
+use std::hint::black_box;
 use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
 use agentx_agent::fixtures;
-use agentx_runtime::{Derived, SessionFold};
+use agentx_runtime::SessionFold;
 use agentx_types::*;
 
 /// Calls are measured in runs of so many.
@@ -57,8 +58,7 @@ impl Bench {
         let mut draft = Draft::new(Source::Environment, Some("agt_1".into()), event.into());
         draft.cause = cause;
         let fact = draft.into_envelope("ses_1".into(), seq, Timestamp(seq as i64));
-        let mut derived = Derived::default();
-        self.fold.apply(&fact, &mut derived);
+        let derived = self.fold.apply(&fact);
         self.facts.push(fact);
         for action in derived.actions {
             let id = action.action_id.clone();
@@ -178,17 +178,30 @@ fn on_processor() -> Duration {
     nanoseconds.map_or_else(|| BEGAN.elapsed(), Duration::from_nanos)
 }
 
-/// Folds the same facts for their state alone, as when the session is opened.
+/// Folds the same facts by both ways: with all that follows, as in a replay, and for their state alone, as when the session is opened.
 fn open(name: &str, bench: &Bench) {
+    let whole = best_of(|fold| {
+        for fact in &bench.facts {
+            black_box(fold.apply(fact));
+        }
+    });
+    let state = best_of(|fold| bench.facts.iter().for_each(|fact| fold.advance(fact)));
+    let count = bench.facts.len();
+    println!(
+        "{name:<28}  {count} events: {whole:.0} ms with all that follows, {state:.0} ms for the state alone"
+    );
+}
+
+/// Milliseconds that a fold takes at best.
+fn best_of(take: impl Fn(&mut SessionFold)) -> f64 {
     let mut best = f64::MAX;
     for _ in 0..OPENINGS {
-        let (mut fold, mut derived) = (SessionFold::new("ses_1".into()), Derived::state_only());
+        let mut fold = SessionFold::new("ses_1".into());
         let began = on_processor();
-        bench.facts.iter().for_each(|fact| fold.apply(fact, &mut derived));
+        take(&mut fold);
         best = best.min((on_processor() - began).as_secs_f64() * 1e3);
     }
-    let count = bench.facts.len();
-    println!("{name:<28}  folded for the state alone: {count} events in {best:.0} ms");
+    best
 }
 
 fn main() {

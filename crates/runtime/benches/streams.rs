@@ -16,9 +16,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use agentx_bus::{Delivery as BusDelivery, Filter, Queue};
+use agentx_bus::{Bus, Delivery as BusDelivery, Filter, Queue};
 use agentx_runtime::streams::{Policy, Select, StreamSource, Streams};
-use agentx_runtime::{BoxFuture, Delivery, RuntimeError, Subscription, SystemBus, SystemEvent};
+use agentx_runtime::{BoxFuture, Delivery, RuntimeError, Subscription, SystemEvent};
 use agentx_types::{
     AgentStarted, AgentStateId, Draft, Envelope, RuntimeEvent, SessionId, Source, TextDelta, Timestamp,
 };
@@ -75,7 +75,7 @@ impl Tally {
 }
 
 /// Publishes everything, a queue full at a time; how long that took.
-async fn publish(bus: &SystemBus, words: &[Event], tally: &Tally) -> Duration {
+async fn publish(bus: &Bus<SystemEvent>, words: &[Event], tally: &Tally) -> Duration {
     let start = Instant::now();
     for chunk in words.chunks(AT_ONCE) {
         tally.wanted.fetch_add(chunk.len() as u64, Ordering::SeqCst);
@@ -89,7 +89,7 @@ async fn publish(bus: &SystemBus, words: &[Event], tally: &Tally) -> Duration {
 }
 
 async fn by_bus(words: &[Event], readers: usize) -> Duration {
-    let bus = SystemBus::new();
+    let bus = Bus::<SystemEvent>::new();
     let tally = Arc::new(Tally::default());
     for number in 0..readers {
         let all = Filter::all().session("ses_1");
@@ -115,7 +115,7 @@ async fn by_bus(words: &[Event], readers: usize) -> Duration {
 
 /// What a follower of a session does: from the bus to whoever reads.
 struct Session {
-    bus: SystemBus,
+    bus: Bus<SystemEvent>,
     arrivals: Vec<Event>,
 }
 
@@ -148,7 +148,7 @@ impl StreamSource for Session {
 }
 
 async fn by_streams(arrivals: &[Event], words: &[Event]) -> Duration {
-    let bus = SystemBus::new();
+    let bus = Bus::<SystemEvent>::new();
     let source = Session {
         bus: bus.clone(),
         arrivals: arrivals.to_vec(),

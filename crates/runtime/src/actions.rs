@@ -13,8 +13,10 @@ use agentx_bus::{
 };
 use agentx_types::{Action, ActionBody, ActionKind, LeftRunning, SessionId, TimerFired, ToolCallId, topic};
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
 
-use crate::{BoxFuture, Effector, EventSink};
+use crate::effect::{Effector, EventSink};
+use crate::future::BoxFuture;
 
 /// How many actions an effector performs at once. What it may do at once beyond that it bounds itself, as tools do by
 /// [`Places`](crate::Places).
@@ -23,6 +25,7 @@ const AT_ONCE: usize = 4_096;
 const WAITING: usize = 65_536;
 
 /// An action on its way to the one who performs it.
+/// Its topic and key are how a responder is found: `tools.requests` and the tool's name, `llm.requests` and `provider/model`.
 #[derive(Debug)]
 pub struct ActionRequest {
     session: SessionId,
@@ -85,7 +88,13 @@ pub struct Actions(Arc<Inner>);
 struct Inner {
     requests: Dispatcher<ActionRequest>,
     /// Those that are told when sessions come and go.
-    effectors: Mutex<BTreeMap<ResponderId, Arc<dyn Effector>>>,
+    effectors: Mutex<BTreeMap<ResponderId, Attached>>,
+}
+
+struct Attached {
+    effector: Arc<dyn Effector>,
+    /// What it performs.
+    work: TaskTracker,
 }
 
 impl Actions {
@@ -114,10 +123,11 @@ impl Actions {
 
     /// Attaches an effector for what `serve` says. Must be called inside a tokio runtime if it is for a session that is open.
     pub fn serve_as(&self, serve: Serve, effector: Arc<dyn Effector>) -> ResponderId {
-        let performs = Arc::clone(&effector);
+        let (performs, work) = (Arc::clone(&effector), TaskTracker::new());
+        let tasks = work.clone();
         let perform = move |claim: Claim<ActionRequest>| {
             let effector = Arc::clone(&performs);
-            tokio::spawn(async move {
+            tasks.spawn(async move {
                 let (action, events) = (Arc::clone(claim.action()), claim.events().clone());
                 let work = effector.perform(action, events, claim.cancel_token().clone());
                 tokio::select! {
@@ -127,7 +137,7 @@ impl Actions {
             });
         };
         let id = self.0.requests.serve_with(serve, perform);
-        self.effectors().insert(id, effector);
+        self.effectors().insert(id, Attached { effector, work });
         id
     }
 
@@ -137,6 +147,16 @@ impl Actions {
         let gone = self.effectors().remove(&responder);
         // Its code may run when it is dropped, so not under the lock.
         drop(gone);
+    }
+
+    /// Detaches a responder, and completes when it has ended all that it had been given.
+    pub(crate) async fn finish(&self, responder: ResponderId) {
+        self.0.requests.detach(responder, Grace::Finish);
+        let gone = self.effectors().remove(&responder);
+        if let Some(gone) = gone {
+            gone.work.close();
+            gone.work.wait().await;
+        }
     }
 
     /// Who serves what, and how much of it.
@@ -175,10 +195,11 @@ impl Actions {
     }
 
     fn all(&self) -> Vec<Arc<dyn Effector>> {
-        self.effectors().values().cloned().collect()
+        let attached = self.effectors();
+        attached.values().map(|known| known.effector.clone()).collect()
     }
 
-    fn effectors(&self) -> MutexGuard<'_, BTreeMap<ResponderId, Arc<dyn Effector>>> {
+    fn effectors(&self) -> MutexGuard<'_, BTreeMap<ResponderId, Attached>> {
         self.0.effectors.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -4,11 +4,12 @@ use std::ops::Range;
 
 use agentx_types::BlobId;
 
-use crate::{BoxFuture, LogError};
+use crate::future::BoxFuture;
+use crate::log_error::LogError;
 
 /// Content-addressed bytes, each stored once.
 pub trait BlobStore: Send + Sync {
-    /// Keeps `bytes` and returns their id.
+    /// Keeps `bytes` and returns their id: `b3_` and their BLAKE3 hash in hexadecimal.
     ///
     /// # Errors
     /// Where the store cannot be written.

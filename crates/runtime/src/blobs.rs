@@ -9,12 +9,18 @@ use agentx_types::{BlobId, ContentPart, EnvironmentEvent, MediaSource, SessionId
 
 use serde_json::Value;
 
-use crate::{BlobStore, BoxFuture, LogError, SessionLog};
+use crate::blob_store::BlobStore;
+use crate::future::BoxFuture;
+use crate::log::SessionLog;
+use crate::log_error::LogError;
 
 /// Where the details of a tool's outcome name blobs.
 const DETAILS: [&str; 3] = ["blob", "pre_image", "post_image"];
 
 /// Whether a session has a blob: the first of its facts that names it is one that was made with it.
+///
+/// The first counts, because a blob is stored before the fact that it is a part of: where its id was only said before that, somebody who
+/// knew the id wrote it down.
 ///
 /// # Errors
 /// Where the session does not exist or the log cannot be read.
@@ -32,6 +38,7 @@ fn is_made_with(event: &EnvironmentEvent, blob: &BlobId) -> bool {
 }
 
 /// The blobs that a fact was made with.
+/// Those of its content and, of a tool's outcome, those that its details name. An id in a text is none.
 pub fn blobs_of(event: &EnvironmentEvent) -> BTreeSet<BlobId> {
     let mut found = BTreeSet::new();
     match event {
@@ -87,6 +94,7 @@ impl SessionBlobs {
         }
     }
 
+    /// Whether it may be read here. One that may not be is told from one that is not there by nothing.
     async fn check(&self, blob: &BlobId) -> Result<(), LogError> {
         let is_own = self
             .kept

@@ -13,7 +13,9 @@ use agentx_types::{
 };
 use tokio_util::sync::CancellationToken;
 
-use crate::{BoxFuture, Effector, EventSink, Overheard};
+use crate::effect::{Effector, EventSink};
+use crate::future::BoxFuture;
+use crate::overheard::Overheard;
 
 /// What a summary weighs beside its words.
 const AROUND: u64 = 64;
@@ -26,6 +28,8 @@ const LONGEST_PAUSE_MS: u64 = 2_000;
 const CUT_OFF: &str = "cut_off";
 
 /// Has summaries written by whoever performs model calls.
+///
+/// It asks `models` directly, not over the bus: the whole of its work is one action, with one fact at its end.
 pub struct Condenser {
     models: Arc<dyn Effector>,
 }
@@ -199,6 +203,7 @@ impl Listening {
 }
 
 /// The one fact that this comes to.
+/// A summary that is no shorter than what it stands for is refused here: it would free nothing. What was paid is told in any case.
 fn said(condense: &Condense, answered: Answered) -> EnvironmentEvent {
     let Answered { outcome, usage } = answered;
     let model = &condense.request.model;

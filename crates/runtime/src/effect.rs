@@ -1,21 +1,17 @@
 //! How actions reach the environment and how it answers: effectors perform, sinks carry what happens back.
 
-use std::future::Future;
-use std::pin::Pin;
 use std::sync::Arc;
 
 use agentx_types::{
-    Action, ActionId, ActionKind, AgentConfig, AgentStateId, Draft, EnvironmentEvent, InnerCallAsked,
-    InnerDecision, LeftRunning, RunId, SessionId, Source, ToolCallId,
+    Action, ActionId, AgentConfig, AgentStateId, Draft, EnvironmentEvent, InnerCallAsked, InnerDecision,
+    LeftRunning, RunId, SessionId, Source, ToolCallId,
 };
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
-use crate::Places;
+use crate::future::BoxFuture;
 use crate::inner::{ConfigNow, Decisions};
-
-/// A future that can be sent and stored.
-pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+use crate::places::Places;
 
 /// Performs actions of one kind on the environment.
 ///
@@ -54,15 +50,6 @@ pub trait Effector: Send + Sync {
     }
 }
 
-/// A part of the world that agents act on, and that answers in EnvironmentEvents.
-pub trait Environment: Send + Sync {
-    /// For logs and people.
-    fn name(&self) -> &str;
-
-    /// What can be done to it.
-    fn effectors(&self) -> Vec<(ActionKind, Arc<dyn Effector>)>;
-}
-
 /// What becomes of what was said: the `seq` of the last of it when it is in the log, or why it is not taken in.
 pub type Taken = Result<u64, String>;
 
@@ -79,6 +66,14 @@ pub struct Said {
 
 /// Carries events to the sequencer of one session, in order, under one action's id. Sending waits while the
 /// sequencer's queue is full: a slow disk slows its sources, and nothing is dropped.
+///
+/// | | returns when |
+/// | --- | --- |
+/// | [`emit`](Self::emit), [`emit_all`](Self::emit_all), [`emit_gathered`](Self::emit_gathered) | it has its place in the queue |
+/// | [`commit`](Self::commit), [`commit_draft`](Self::commit_draft) | it is in the log, or refused |
+/// | [`commit_later`](Self::commit_later) | it has its place; what it returns tells when it is in the log |
+///
+/// Whether an event is taken in is the sequencer's to say: after an action has been lost, nothing of it is.
 #[derive(Clone, Debug)]
 pub struct EventSink {
     queue: mpsc::Sender<Said>,

@@ -6,9 +6,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use agentx_types::{ConfigChange, ConfigChanged, Envelope, EnvironmentEvent, SessionId, ToolSpec};
 
-use crate::{Derived, RuntimeError, SessionFold, SessionLog};
+use crate::api::RuntimeError;
+use crate::log::SessionLog;
+use agentx_session::SessionFold;
 
 /// The fold of a session's facts up to and including `last`.
+/// Facts after it are not looked at; where the log ends before it, the fold ends there.
 ///
 /// # Errors
 /// Where the log cannot be read.
@@ -45,7 +48,6 @@ pub(crate) struct Kept {
 struct Folding {
     fold: SessionFold,
     remembered: Option<SessionFold>,
-    derived: Derived,
     kept: Kept,
 }
 
@@ -61,8 +63,21 @@ impl Folding {
             }) => share(tools, &self.kept.tools),
             _ => {}
         }
-        self.fold.apply(fact, &mut self.derived);
+        self.fold.advance(fact);
     }
+}
+
+/// Whether this version may add to a session.
+///
+/// # Errors
+/// Where a newer one left something in it that this one would have to know.
+pub(crate) fn may_go_on(fold: &SessionFold) -> Result<(), RuntimeError> {
+    let Some(seq) = fold.newer() else { return Ok(()) };
+    Err(RuntimeError::Refused(format!(
+        "{} was written by a newer version of AgentX (event {seq}), and is read-only in this one: it can be shown, watched, exported and \
+         mirrored; install the newer version to go on with it",
+        fold.session_id()
+    )))
 }
 
 /// Tools that are the same are kept once.
@@ -83,7 +98,6 @@ pub(crate) async fn fold_and_keep(
     let folding = Arc::new(Mutex::new(Some(Folding {
         fold,
         remembered: None,
-        derived: Derived::state_only(),
         kept,
     })));
     let shared = folding.clone();

@@ -10,6 +10,7 @@ use tokio::sync::{Notify, oneshot};
 use tokio::time::Instant;
 
 /// Where the calls that the tool of one action wants to make wait. Clones are the same.
+/// The driver tells, the tool's sink waits; whoever waits when the action is over is dropped with it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Decisions(Arc<Mutex<BTreeMap<ToolCallId, oneshot::Sender<InnerDecision>>>>);
 
@@ -46,6 +47,7 @@ impl ConfigNow {
 }
 
 /// How long a call of the model, with all that it makes itself, has waited for people. Clones are the same.
+/// Limits of time do not count it: a person may take an hour.
 #[derive(Clone, Debug, Default)]
 pub struct Pauses(Arc<Shared>);
 

@@ -1,17 +1,34 @@
 //! Facts for a session that nobody has open. Opening it would go on with what broke off in it: a name, or a file that is put
 //! back, is no reason for that.
+//!
+//! No `writer_attached` is committed, so no agent settles what is open, and no action is performed: what the fold wants is dropped, and is
+//! wanted again by the next writer. The lock of the session is held as long as the [`Jotter`] lives.
 
 use std::sync::Arc;
 
-use agentx_types::{Draft, EnvironmentEvent, SessionId, Source};
+use agentx_bus::Bus;
+use agentx_types::{Draft, Envelope, EnvironmentEvent, RuntimeEvent, SessionClosed, SessionId, Source};
 use tokio::sync::Mutex;
 
-use crate::{
-    Batch, BoxFuture, Clock, Derived, DerivedDigest, Record, RuntimeError, SessionFold, SessionLog, Writer,
-};
+use crate::api::RuntimeError;
+use crate::clock::Clock;
+use crate::folding::may_go_on;
+use crate::future::BoxFuture;
+use crate::log::{Batch, SessionLog, Writer};
+use crate::system_events::SystemEvent;
+use agentx_session::{DerivedDigest, Fact, SessionFold};
 
 /// Facts are read in pages of so many.
 const PAGE: usize = 4096;
+
+/// Puts facts on record in one session.
+pub trait Record: Send + Sync {
+    /// Puts a fact on record; returns its `seq` once it is committed.
+    ///
+    /// # Errors
+    /// Where it could not be committed.
+    fn record(&self, event: EnvironmentEvent) -> BoxFuture<'_, Result<u64, RuntimeError>>;
+}
 
 /// The writer of a session that nobody has open.
 pub struct Jotter {
@@ -24,7 +41,6 @@ pub struct Jotter {
 struct State {
     fold: SessionFold,
     digest: DerivedDigest,
-    derived: Derived,
 }
 
 impl Jotter {
@@ -41,7 +57,6 @@ impl Jotter {
         let mut state = State {
             fold: SessionFold::new(session.clone()),
             digest: DerivedDigest::default(),
-            derived: Derived::default(),
         };
         loop {
             let facts = log.read(session, state.fold.last_seq(), PAGE).await?;
@@ -49,9 +64,8 @@ impl Jotter {
                 break;
             }
             for fact in &facts {
-                state.derived.clear();
-                state.fold.apply(fact, &mut state.derived);
-                state.digest.add(fact, &state.derived);
+                let derived = state.fold.apply(fact);
+                state.digest.add(fact, &derived);
             }
         }
         Ok(Self {
@@ -62,26 +76,48 @@ impl Jotter {
         })
     }
 
+    /// Puts the last fact of a session on record, before it is deleted, and tells whoever listens on `bus`, who finds nothing of it in the
+    /// log afterwards.
+    ///
+    /// # Errors
+    /// Where the log does not take it.
+    pub async fn close(self, reason: &str, bus: &Bus<SystemEvent>) -> Result<(), RuntimeError> {
+        let reason = reason.to_owned();
+        let (fact, derived) = self.append(SessionClosed { reason }.into()).await?;
+        let meaning = derived
+            .into_iter()
+            .map(|event| SystemEvent::Runtime(Arc::new(event)));
+        let told = std::iter::once(SystemEvent::Environment(fact)).chain(meaning);
+        // A bus that is closed has no readers left.
+        let _ = bus.publish_all(told.map(Arc::new).collect()).await;
+        Ok(())
+    }
+
+    /// Puts a fact on record, unless a newer version wrote the session.
     async fn put(&self, event: EnvironmentEvent) -> Result<u64, RuntimeError> {
+        may_go_on(&self.state.lock().await.fold)?;
+        Ok(self.append(event).await?.0.seq)
+    }
+
+    /// Commits a fact. Returns it with what it means.
+    async fn append(
+        &self,
+        event: EnvironmentEvent,
+    ) -> Result<(Fact, Vec<Envelope<RuntimeEvent>>), RuntimeError> {
         let mut state = self.state.lock().await;
-        let State {
-            fold,
-            digest,
-            derived,
-        } = &mut *state;
+        let State { fold, digest } = &mut *state;
         let seq = fold.last_seq() + 1;
         let draft = Draft::<EnvironmentEvent>::new(Source::User, None, event);
         let fact = Arc::new(draft.into_envelope(fold.session_id().clone(), seq, self.clock.now()));
-        derived.clear();
-        fold.apply(&fact, derived);
-        digest.add(&fact, derived);
+        let derived = fold.apply(&fact);
+        digest.add(&fact, &derived);
         let batch = Batch {
-            facts: vec![fact],
+            facts: vec![fact.clone()],
             derived: digest.value(),
-            projections: std::mem::take(&mut derived.projections),
+            projections: derived.projections,
         };
         self.log.append(&self.writer, batch).await?;
-        Ok(seq)
+        Ok((fact, derived.events))
     }
 }
 

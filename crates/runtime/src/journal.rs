@@ -1,5 +1,9 @@
 //! The journal of one running call: what it does step by step is put on record, and what it did before a crash is handed
 //! back. A call that keeps it can be run again from its start and does nothing twice.
+//!
+//! For each step that touches the world: [`Journal::recorded`] first, and if the log has its outcome, that is taken and nothing is done; else
+//! [`Journal::begin`], then the step, then [`Journal::end`]. A step that had begun and not ended when the program died is in
+//! `recorded` without an outcome: whether it may be done again its kind decides (note 019).
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,9 +16,12 @@ use agentx_types::{
 use serde_json::Value;
 use tokio::sync::oneshot;
 
-use crate::{EventSink, Listener, Pauses, Taken};
+use crate::effect::{EventSink, Taken};
+use crate::inner::Pauses;
+use crate::listener::Listener;
 
 /// The journal of one call. Clones are the same journal.
+/// Outside of a session ([`Journal::discard`]) everything is allowed and nothing is kept.
 #[derive(Clone, Debug)]
 pub struct Journal {
     events: Option<EventSink>,

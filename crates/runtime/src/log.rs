@@ -1,30 +1,34 @@
 //! The session log as a trait: where facts are kept, and the read models that are updated in the same transaction.
 
+use std::future::ready;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use agentx_session::{Digest, Projection};
-use agentx_types::{
-    BlobId, Envelope, EnvironmentEvent, NanoUsd, OwnerId, Role, RunStatus, SessionId, SessionRole, Timestamp,
-    Usage,
-};
-use serde::{Deserialize, Serialize};
+use agentx_session::{Digest, Fact, Projection};
+use agentx_types::{BlobId, Envelope, EnvironmentEvent, OwnerId, SessionId, SessionRole, Timestamp};
 
-use crate::{Adoption, BlobStore, BoxFuture, LogError, LogRows, StoredSize, UsageQuery, UsageRow};
-
-/// A committed fact.
-pub type Fact = Arc<Envelope<EnvironmentEvent>>;
+use crate::api::{StoredSize, UsageQuery, UsageRow};
+use crate::blob_store::BlobStore;
+use crate::future::BoxFuture;
+use crate::listed::{SearchHit, SessionInfo, SessionQuery, VerifyReport};
+use crate::log_error::LogError;
+use crate::rows::{Adoption, LogRows};
 
 /// Takes a fact that is lent to it, and says whether it wants the next one.
 pub type TakeFact = Box<dyn FnMut(&mut Envelope<EnvironmentEvent>) -> ControlFlow<()> + Send>;
 
 /// How many facts a log that cannot lend them reads at once.
 const SCAN_PAGE: usize = 4_096;
+/// How many ids a prefix is resolved to at most.
+const RESOLVED: usize = 10;
 
 /// Where sessions are kept. Facts are appended in batches, each batch whole or not at all; nothing is ever rewritten
 /// in a way that a reader could see.
+///
+/// The first nine methods are the log; with them, and those of [`BlobStore`], agents run, die, resume and are listed. The others have
+/// defaults: they do without an index what a store does better with one, or say what this log does not have.
 pub trait SessionLog: BlobStore {
-    /// Makes an empty log, or one that begins with another's events up to `at_seq`.
+    /// Makes an empty log, or one that begins with another's events up to `at_seq`: those are read under the new session's id.
     ///
     /// # Errors
     /// Where the id exists, the parent does not, or the store cannot be written.
@@ -38,6 +42,10 @@ pub trait SessionLog: BlobStore {
     fn attach(&self, session: &SessionId) -> BoxFuture<'_, Result<Writer, LogError>>;
 
     /// Appends a batch. When it returns, the batch survives the death of the process.
+    ///
+    /// The projections of the batch change what [`info`](Self::info) and the lists say. The first message of a person gives a session its
+    /// title ([`title_from`](crate::title_from)), a message whose id is known takes the place of the one before, and what was spent counts
+    /// once for each `seq`.
     ///
     /// # Errors
     /// [`LogError::Fenced`] where a later writer exists, [`LogError::Full`] where the disk is full: then nothing of the
@@ -54,6 +62,39 @@ pub trait SessionLog: BlobStore {
         after_seq: u64,
         limit: usize,
     ) -> BoxFuture<'_, Result<Vec<Fact>, LogError>>;
+
+    /// The digest of what was derived, as stored with batches: `(last seq of the batch, digest)`, in order, for batches that
+    /// this session itself (not a parent of it) wrote.
+    ///
+    /// # Errors
+    /// Where the session does not exist or cannot be read.
+    fn digests(&self, session: &SessionId) -> BoxFuture<'_, Result<Vec<(u64, Digest)>, LogError>>;
+
+    /// What lists show of one session.
+    ///
+    /// # Errors
+    /// Where it does not exist.
+    fn info(&self, session: &SessionId) -> BoxFuture<'_, Result<SessionInfo, LogError>>;
+
+    /// Sessions, those with the latest event first; of those that changed together, the greatest id first.
+    ///
+    /// # Errors
+    /// Where the store cannot be read.
+    fn list(&self, query: SessionQuery) -> BoxFuture<'_, Result<Vec<SessionInfo>, LogError>>;
+
+    /// Sessions of every owner in which a run is under way.
+    ///
+    /// # Errors
+    /// Where the store cannot be read.
+    fn under_way(&self) -> BoxFuture<'_, Result<Vec<(SessionId, OwnerId)>, LogError>>;
+
+    /// Removes a session from lists. Its events go when nothing refers to them any more.
+    ///
+    /// # Errors
+    /// [`LogError::Busy`] where a process writes it.
+    fn delete(&self, session: &SessionId) -> BoxFuture<'_, Result<(), LogError>>;
+
+    // Each method from here on has a default.
 
     /// Lends the facts after `after_seq` up to `upto` to `take`, one after the other, for as long as it wants more. It is called
     /// where the log reads, and should be quick. A log may use the memory of a fact again for the next one; and it may lend pieces
@@ -86,53 +127,66 @@ pub trait SessionLog: BlobStore {
         })
     }
 
-    /// The digest of what was derived, as stored with batches: `(last seq of the batch, digest)`, in order, for batches that
-    /// this session itself (not a parent of it) wrote.
-    ///
-    /// # Errors
-    /// Where the session does not exist or cannot be read.
-    fn digests(&self, session: &SessionId) -> BoxFuture<'_, Result<Vec<(u64, Digest)>, LogError>>;
-
-    /// Rows as they are stored, from the segment on that holds the event after `after_seq`: whole segments of one part, until
-    /// they have `most_bytes`. For a fork, those of its ancestors come first; a row that holds more than is shared is cut.
-    ///
-    /// # Errors
-    /// Where the session does not exist, is damaged there, or this log has no rows.
-    fn rows(
-        &self,
-        session: &SessionId,
-        after_seq: u64,
-        most_bytes: usize,
-    ) -> BoxFuture<'_, Result<LogRows, LogError>>;
-
-    /// Replaces one's own rows by those of another log for the same facts, as far as the facts here go: all of it or
-    /// nothing. Facts that no row reaches are laid out anew. Returns the last event whose row is the other's from then on; that
-    /// is where the rows begin where nothing was done, since a fork that was made here depends on the rows that are here.
-    ///
-    /// # Errors
-    /// Where the rows do not follow what is here, their hashes are wrong, or they say something else than the facts
-    /// that are here; [`LogError::NoBlob`] where they need a blob that is not here.
-    fn adopt(&self, writer: &Writer, adoption: Arc<Adoption>) -> BoxFuture<'_, Result<u64, LogError>>;
-
-    /// What lists show of one session.
-    ///
-    /// # Errors
-    /// Where it does not exist.
-    fn info(&self, session: &SessionId) -> BoxFuture<'_, Result<SessionInfo, LogError>>;
-
-    /// Sessions, those with the latest event first; of those that changed together, the greatest id first.
+    /// Ids of the owner's sessions that begin with `prefix`; at most 10.
+    /// By default all of the owner's sessions are listed.
     ///
     /// # Errors
     /// Where the store cannot be read.
-    fn list(&self, query: SessionQuery) -> BoxFuture<'_, Result<Vec<SessionInfo>, LogError>>;
+    fn resolve(&self, owner: &OwnerId, prefix: &str) -> BoxFuture<'_, Result<Vec<SessionId>, LogError>> {
+        let query = SessionQuery {
+            owner: owner.clone(),
+            workspace: None,
+            limit: usize::MAX,
+            before: None,
+        };
+        let prefix = prefix.to_owned();
+        Box::pin(async move {
+            let all = self.list(query).await?.into_iter();
+            let fits = all
+                .map(|info| info.session_id)
+                .filter(|id| id.as_str().starts_with(&prefix));
+            Ok(fits.take(RESOLVED).collect())
+        })
+    }
+
+    /// The first event of a session that names a blob; `None` where none does. Text that reads like the id of a blob counts.
+    /// By default all facts are read until one does.
+    ///
+    /// # Errors
+    /// Where the session does not exist or the store cannot be read.
+    fn names_blob(&self, session: &SessionId, blob: &BlobId) -> BoxFuture<'_, Result<Option<u64>, LogError>> {
+        let (session, blob) = (session.clone(), blob.clone());
+        Box::pin(async move {
+            let mut after = 0;
+            loop {
+                let page = self.read(&session, after, SCAN_PAGE).await?;
+                let Some(last) = page.last() else { return Ok(None) };
+                after = last.seq;
+                let id = blob.as_str().as_bytes();
+                let names_it = |fact: &&Fact| {
+                    fact.payload_json()
+                        .windows(id.len().max(1))
+                        .any(|part| part == id)
+                };
+                if let Some(found) = page.iter().find(names_it) {
+                    return Ok(Some(found.seq));
+                }
+            }
+        })
+    }
 
     /// Sessions of others in which the query's owner has a role, in the same order.
+    /// A log that keeps no roles has none. It needs [`access`](Self::access) too.
     ///
     /// # Errors
     /// Where the store cannot be read.
-    fn shared(&self, query: SessionQuery) -> BoxFuture<'_, Result<Vec<SessionInfo>, LogError>>;
+    fn shared(&self, query: SessionQuery) -> BoxFuture<'_, Result<Vec<SessionInfo>, LogError>> {
+        let _ = query;
+        Box::pin(ready(Ok(Vec::new())))
+    }
 
     /// Whose a session is, and what `person` may do in it who is not its owner.
+    /// A log that keeps no roles knows the owner.
     ///
     /// # Errors
     /// Where it does not exist.
@@ -140,39 +194,14 @@ pub trait SessionLog: BlobStore {
         &self,
         session: &SessionId,
         person: &OwnerId,
-    ) -> BoxFuture<'_, Result<(OwnerId, Option<SessionRole>), LogError>>;
-
-    /// The first event of a session that names a blob; `None` where none does. Text that reads like the id of a blob counts.
-    ///
-    /// # Errors
-    /// Where the session does not exist or the store cannot be read.
-    fn names_blob(&self, session: &SessionId, blob: &BlobId) -> BoxFuture<'_, Result<Option<u64>, LogError>>;
-
-    /// Sessions of every owner in which a run is under way.
-    ///
-    /// # Errors
-    /// Where the store cannot be read.
-    fn under_way(&self) -> BoxFuture<'_, Result<Vec<(SessionId, OwnerId)>, LogError>>;
-
-    /// Ids of the owner's sessions that begin with `prefix`; at most 10.
-    ///
-    /// # Errors
-    /// Where the store cannot be read.
-    fn resolve(&self, owner: &OwnerId, prefix: &str) -> BoxFuture<'_, Result<Vec<SessionId>, LogError>>;
-
-    /// Removes a session from lists. Its events go when nothing refers to them any more.
-    ///
-    /// # Errors
-    /// [`LogError::Busy`] where a process writes it.
-    fn delete(&self, session: &SessionId) -> BoxFuture<'_, Result<(), LogError>>;
-
-    /// Checks every stored byte of a session: hashes, order, blobs.
-    ///
-    /// # Errors
-    /// Where the store cannot be opened at all; what is broken inside a session is in the report.
-    fn verify(&self, session: &SessionId) -> BoxFuture<'_, Result<VerifyReport, LogError>>;
+    ) -> BoxFuture<'_, Result<(OwnerId, Option<SessionRole>), LogError>> {
+        let _ = person;
+        let info = self.info(session);
+        Box::pin(async move { Ok((info.await?.owner, None)) })
+    }
 
     /// Full-text search over messages.
+    /// A log without an index of words says so.
     ///
     /// # Errors
     /// Where the store cannot be read.
@@ -181,7 +210,10 @@ pub trait SessionLog: BlobStore {
         owner: &OwnerId,
         words: &str,
         limit: usize,
-    ) -> BoxFuture<'_, Result<Vec<SearchHit>, LogError>>;
+    ) -> BoxFuture<'_, Result<Vec<SearchHit>, LogError>> {
+        let _ = (owner, words, limit);
+        Box::pin(ready(Err(LogError::without("an index of words"))))
+    }
 
     /// What was spent in the owner's sessions, added up. Only a log that keeps a ledger can tell.
     ///
@@ -189,7 +221,7 @@ pub trait SessionLog: BlobStore {
     /// Where the store cannot be read, or keeps none.
     fn usage(&self, query: UsageQuery) -> BoxFuture<'_, Result<Vec<UsageRow>, LogError>> {
         let _ = query;
-        Box::pin(std::future::ready(Err(LogError::without("a ledger"))))
+        Box::pin(ready(Err(LogError::without("a ledger"))))
     }
 
     /// What is stored of a session, or of all of its owner's.
@@ -202,15 +234,57 @@ pub trait SessionLog: BlobStore {
         session: Option<&SessionId>,
     ) -> BoxFuture<'_, Result<StoredSize, LogError>> {
         let _ = (owner, session);
-        Box::pin(std::future::ready(Err(LogError::without("sizes"))))
+        Box::pin(ready(Err(LogError::without("sizes"))))
+    }
+
+    /// Rows as they are stored, from the segment on that holds the event after `after_seq`: whole segments of one part, until
+    /// they have `most_bytes`. For a fork, those of its ancestors come first; a row that holds more than is shared is cut.
+    /// A log without rows says so: mirrors of its sessions keep rows of their own.
+    ///
+    /// # Errors
+    /// Where the session does not exist, is damaged there, or this log has no rows.
+    fn rows(
+        &self,
+        session: &SessionId,
+        after_seq: u64,
+        most_bytes: usize,
+    ) -> BoxFuture<'_, Result<LogRows, LogError>> {
+        let _ = (session, after_seq, most_bytes);
+        Box::pin(ready(Err(LogError::without("rows"))))
+    }
+
+    /// Replaces one's own rows by those of another log for the same facts, as far as the facts here go: all of it or
+    /// nothing. Facts that no row reaches are laid out anew. Returns the last event whose row is the other's from then on; that
+    /// is where the rows begin where nothing was done, since a fork that was made here depends on the rows that are here.
+    /// A log without rows says so.
+    ///
+    /// # Errors
+    /// Where the rows do not follow what is here, their hashes are wrong, or they say something else than the facts
+    /// that are here; [`LogError::NoBlob`] where they need a blob that is not here.
+    fn adopt(&self, writer: &Writer, adoption: Arc<Adoption>) -> BoxFuture<'_, Result<u64, LogError>> {
+        let _ = (writer, adoption);
+        Box::pin(ready(Err(LogError::without("rows"))))
+    }
+
+    /// Checks every stored byte of a session: hashes, order, blobs.
+    /// A log without hashes says so.
+    ///
+    /// # Errors
+    /// Where the store cannot be opened at all; what is broken inside a session is in the report.
+    fn verify(&self, session: &SessionId) -> BoxFuture<'_, Result<VerifyReport, LogError>> {
+        let _ = session;
+        Box::pin(ready(Err(LogError::without("hashes to check"))))
     }
 
     /// Removes what nothing refers to any more. Returns the number of bytes of removed blobs and batches; where there were none, by
     /// how much the store became smaller all the same.
+    /// A log that keeps no garbage has nothing to remove.
     ///
     /// # Errors
     /// Where the store cannot be written.
-    fn collect_garbage(&self) -> BoxFuture<'_, Result<u64, LogError>>;
+    fn collect_garbage(&self) -> BoxFuture<'_, Result<u64, LogError>> {
+        Box::pin(ready(Ok(0)))
+    }
 }
 
 /// What a log begins with.
@@ -249,91 +323,4 @@ pub struct Batch {
     pub derived: Digest,
     /// Changes of the read models that follow from these facts.
     pub projections: Vec<Projection>,
-}
-
-/// What lists show of a session.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct SessionInfo {
-    /// Its id.
-    pub session_id: SessionId,
-    /// Whose it is.
-    pub owner: OwnerId,
-    /// What people see in lists; empty until something was said.
-    pub title: String,
-    /// The directory that its agent works in.
-    pub workspace: String,
-    /// The model that is asked.
-    pub model: String,
-    /// Where its last run stands; `None` before the first.
-    pub status: Option<RunStatus>,
-    /// When it was made.
-    pub created_at: Timestamp,
-    /// When its last event was committed.
-    pub updated_at: Timestamp,
-    /// The `seq` of its last event.
-    pub last_seq: u64,
-    /// How many messages its conversations have.
-    pub messages: u64,
-    /// Tokens of all its model calls.
-    pub usage: Usage,
-    /// Money of all its model calls.
-    pub cost: NanoUsd,
-    /// For a fork: which session, and the last event that both have.
-    pub parent: Option<(SessionId, u64)>,
-    /// The process that writes it now.
-    pub writer: Option<WriterInfo>,
-}
-
-/// The process that writes a session.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct WriterInfo {
-    /// Its process id.
-    pub process: u32,
-    /// Counts the writers of this session.
-    pub epoch: u64,
-}
-
-/// Which sessions to list.
-#[derive(Clone, Debug)]
-pub struct SessionQuery {
-    /// Whose.
-    pub owner: OwnerId,
-    /// Only those of this directory.
-    pub workspace: Option<String>,
-    /// At most so many.
-    pub limit: usize,
-    /// Only those whose last event is older than this.
-    pub before: Option<Timestamp>,
-}
-
-/// A place where searched words were found.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct SearchHit {
-    /// In which session.
-    pub session_id: SessionId,
-    /// At which event.
-    pub seq: u64,
-    /// Who spoke.
-    pub role: Role,
-    /// The words around it.
-    pub snippet: String,
-}
-
-/// What a check of a session found.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct VerifyReport {
-    /// Which session.
-    pub session_id: SessionId,
-    /// How many events are good, from the first on.
-    pub good_events: u64,
-    /// The `seq` of the last event that is stored.
-    pub last_seq: u64,
-    /// The hash at the end, in hexadecimal.
-    pub head: String,
-    /// What is wrong, in words; empty where all is well.
-    pub problems: Vec<String>,
 }

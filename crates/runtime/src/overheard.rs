@@ -1,5 +1,7 @@
 //! What an effector says where it goes into no log of its own: a script that asks a model, a model that writes a summary. Whoever
 //! asked hears each event, and decides what of it is worth a fact.
+//!
+//! The effector sends its events through a sink, as always. An event that it waits for counts as committed at once.
 
 use std::sync::Arc;
 
@@ -7,7 +9,8 @@ use agentx_types::{Action, Draft, EnvironmentEvent, SessionId};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use crate::{BoxFuture, Effector, EventSink, Said};
+use crate::effect::{Effector, EventSink, Said};
+use crate::future::BoxFuture;
 
 /// How many batches of events an effector may be ahead of whoever hears it; then it waits.
 const AHEAD: usize = 64;

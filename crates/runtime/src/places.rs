@@ -5,8 +5,6 @@ use std::sync::Arc;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use crate::Tool;
-
 /// How many there are where nothing else is said.
 const USUAL: usize = 64;
 
@@ -54,10 +52,10 @@ impl Places {
         Arc::strong_count(self.part.as_ref().unwrap_or(&self.all)) > 1
     }
 
-    /// A place for a call of this tool, when there is one. Tools that [wait for others](Tool::waits) need none.
-    pub async fn take(&self, tool: &dyn Tool) -> Place {
+    /// Waits for a free place for a call. A call that [waits for others](crate::Tool::waits) needs no place.
+    pub async fn take(&self, waits: bool) -> Place {
         let mut permits = Vec::new();
-        if !tool.waits() {
+        if !waits {
             // A call that waits for its part of the places keeps none from others.
             for places in self.part.iter().chain([&self.all]) {
                 // It is never closed.

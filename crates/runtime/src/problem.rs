@@ -1,10 +1,17 @@
 //! Errors over the wire: what a runtime answers becomes a [`Problem`] and, at the other end, the same error again.
+//!
+//! So a front end says the same of a session here and on a server, and decides by the same kinds. `code` is part of the
+//! protocol and never changes; `detail` is the error in words; `data` holds the fields by which it is made again. A code that is
+//! not known, or whose data lack something, becomes [`RuntimeError::Remote`] with the server's words.
+//!
+//! What concerns the server's own disk (`disk_full`, `store_locked`, `store`, `newer`) is told in words alone, and comes back as `Remote`.
 
 use agentx_types::wire::Problem;
 use agentx_types::{BlobId, SessionId};
 use serde_json::{Value, json};
 
-use crate::{LogError, RuntimeError};
+use crate::api::RuntimeError;
+use crate::log_error::LogError;
 
 impl From<&RuntimeError> for Problem {
     fn from(error: &RuntimeError) -> Self {
@@ -38,6 +45,7 @@ impl From<&RuntimeError> for Problem {
     }
 }
 
+/// The code of an error of the log, and its data.
 fn of_log(error: &LogError) -> (&'static str, Value) {
     match error {
         LogError::NotFound(session) => ("no_session", json!({"session": session})),
@@ -102,10 +110,12 @@ impl From<Problem> for RuntimeError {
 struct Data<'a>(&'a Value);
 
 impl Data<'_> {
+    /// A field that is a text; `None` for anything else.
     fn text(&self, key: &str) -> Option<String> {
         self.0.get(key)?.as_str().map(str::to_owned)
     }
 
+    /// The texts in a list; what is no text is left out, and so is a list that is none.
     fn texts(&self, key: &str) -> Vec<String> {
         let texts = self.0.get(key).and_then(Value::as_array);
         let owned = |text: &Value| text.as_str().map(str::to_owned);
@@ -114,6 +124,7 @@ impl Data<'_> {
             .unwrap_or_default()
     }
 
+    /// A field that is a number from 0 on.
     fn number(&self, key: &str) -> Option<u64> {
         self.0.get(key)?.as_u64()
     }
@@ -122,6 +133,7 @@ impl Data<'_> {
         self.text("session").map(SessionId::new)
     }
 
+    /// Two fields that are texts, if both are there.
     fn pair(&self, first: &str, second: &str) -> Option<(String, String)> {
         Some((self.text(first)?, self.text(second)?))
     }

@@ -4,7 +4,7 @@
 use agentx_types::{SessionId, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use crate::Digest;
+use agentx_session::Digest;
 
 /// A row: some facts in order, and what the chain of hashes says of them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -111,7 +111,7 @@ pub struct Adoption {
 mod hex {
     use serde::{Deserialize as _, Deserializer, Serializer};
 
-    use crate::Digest;
+    use agentx_session::Digest;
 
     pub(super) fn serialize<S: Serializer>(digest: &Digest, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(&blake3::Hash::from_bytes(*digest).to_hex())
@@ -128,7 +128,7 @@ mod hex {
 mod hex_or_none {
     use serde::{Deserialize as _, Deserializer, Serializer};
 
-    use crate::Digest;
+    use agentx_session::Digest;
 
     pub(super) fn serialize<S: Serializer>(
         digest: &Option<Digest>,

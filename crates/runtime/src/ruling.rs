@@ -12,7 +12,38 @@ use agentx_types::{AgentConfig, Rule, ToolSpec};
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::Decided;
+/// What is decided about a call, in one word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Decided {
+    /// It is done.
+    Allow,
+    /// A person is asked.
+    Ask,
+    /// It is refused.
+    Deny,
+}
+
+impl From<&Verdict> for Decided {
+    fn from(verdict: &Verdict) -> Self {
+        match verdict {
+            Verdict::Allow { .. } => Self::Allow,
+            Verdict::Ask(_) => Self::Ask,
+            Verdict::Deny { .. } => Self::Deny,
+        }
+    }
+}
+
+impl Decided {
+    /// The word.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Allow => "allow",
+            Self::Ask => "ask",
+            Self::Deny => "deny",
+        }
+    }
+}
 
 /// What the rules of an agent say about a call.
 #[derive(Clone, Debug, PartialEq, Serialize)]

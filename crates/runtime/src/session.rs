@@ -1,4 +1,8 @@
 //! A session that this process writes, as front ends see it.
+//!
+//! Every method is a message to the driver of the session and its answer: a [`Wish`] that becomes a fact, or a question about the fold. A
+//! method that returns a `seq` returns when that event is committed. What takes time or may fail without the session (media, a
+//! message that is sent again) is done here, before the driver is asked, so that the driver never waits for it.
 
 use agentx_agent::Backlog;
 use agentx_types::{
@@ -6,26 +10,33 @@ use agentx_types::{
     InputMode, InputPinned, InputRevised, InterruptRequested, MediaSource, MessageId, RunStatus, SessionId,
     SessionTitled, SystemCommand,
 };
-use base64::Engine as _;
 use tokio::sync::oneshot;
 
-use crate::driver::{Command, RETRY, Reply, Wish};
+use crate::api::{ApprovalInput, ContextWish, RuntimeError, Session, Subscription, UserInput};
+use crate::blobs::has_blob;
+use crate::commands::DriverStatus;
+use crate::commands::{Command, RETRY, Reply, Wish};
 use crate::follow::{self, Live};
-use crate::{
-    ApprovalInput, BoxFuture, ContextWish, DriverStatus, LogError, Note, RuntimeError, Session, SessionState,
-    Subscription, UserInput, View, cannot_see, has_blob,
-};
+use crate::future::BoxFuture;
+use crate::log_error::LogError;
+use crate::sent_again::{decoded, is_same, media_of};
+use crate::sight::cannot_see;
+use crate::system_events::AgentEventBus;
+use agentx_session::{Note, SessionState, View};
 
 /// A session that this process writes.
+/// A handle: the session is closed when the last one and the last subscription on it are gone.
 pub struct LocalSession {
     live: Live,
+    agents: AgentEventBus,
 }
 
 impl LocalSession {
-    pub(crate) fn new(live: Live) -> Self {
-        Self { live }
+    pub(crate) fn new(live: Live, agents: AgentEventBus) -> Self {
+        Self { live, agents }
     }
 
+    /// Asks the driver. Waits while 64 wishes wait before it; fails where the session is closed, or ends before it answers.
     async fn ask<T>(&self, command: impl FnOnce(Reply<T>) -> Command) -> Result<T, RuntimeError> {
         let (reply, answer) = oneshot::channel();
         let sent = self.live.commands.send(command(reply)).await.is_ok();
@@ -35,11 +46,13 @@ impl LocalSession {
         }
     }
 
+    /// Has a wish put on record. Returns the `seq` of the event when it is committed.
     async fn record(&self, wish: Wish) -> Result<u64, RuntimeError> {
         let wish = Box::new(wish);
         self.ask(|reply| Command::Record { wish, reply }).await
     }
 
+    /// Why the driver does not answer any more.
     fn gone(&self) -> RuntimeError {
         match &*self.live.status.borrow() {
             DriverStatus::Failed(error) => error.clone().into(),
@@ -50,27 +63,24 @@ impl LocalSession {
         }
     }
 
-    /// Moves media that came inside the message into the blob store.
+    /// Moves media that came inside the message into the blob store. All of them are looked at before any of them is stored.
     async fn store_media(&self, mut content: Vec<ContentPart>) -> Result<Vec<ContentPart>, RuntimeError> {
-        for part in &mut content {
-            let (ContentPart::Image(media) | ContentPart::Audio(media) | ContentPart::File(media)) = part
-            else {
-                continue;
-            };
-            let text = match &media.source {
-                MediaSource::Base64(text) => text,
-                MediaSource::Blob(blob) => {
-                    self.check_blob(blob).await?;
-                    continue;
-                }
-                MediaSource::Url(_) => continue,
-            };
-            let bytes = base64::engine::general_purpose::STANDARD
-                .decode(text)
-                .map_err(|error| {
-                    RuntimeError::Refused(format!("the {} is not valid base64: {error}", media.media_type))
-                })?;
-            media.source = MediaSource::Blob(self.live.log.put_blob(bytes).await?);
+        let mut inside = Vec::new();
+        for (place, part) in content.iter().enumerate() {
+            let Some(media) = media_of(part) else { continue };
+            match &media.source {
+                MediaSource::Base64(text) => inside.push((place, decoded(media, text)?)),
+                MediaSource::Blob(blob) => self.check_blob(blob).await?,
+                MediaSource::Url(_) => {}
+            }
+        }
+        for (place, bytes) in inside {
+            let blob = self.live.log.put_blob(bytes).await?;
+            if let Some(ContentPart::Image(media) | ContentPart::Audio(media) | ContentPart::File(media)) =
+                content.get_mut(place)
+            {
+                media.source = MediaSource::Blob(blob);
+            }
         }
         Ok(content)
     }
@@ -95,24 +105,23 @@ impl LocalSession {
         self.ask(|reply| Command::Known { key, reply }).await
     }
 
-    /// The input at `seq` has this content: a key stands for one message.
+    /// The input at `seq` has this content: a key stands for one message. Nothing is stored for that.
     async fn check_same(&self, seq: u64, content: &[ContentPart]) -> Result<(), RuntimeError> {
-        let facts = self
-            .live
-            .log
-            .read(&self.live.session, seq.saturating_sub(1), 1)
-            .await?;
-        match facts.first().map(|fact| &fact.event) {
-            Some(EnvironmentEvent::UserMessage(before)) if before.content != content => {
-                Err(RuntimeError::Remote {
-                    code: "key_reused".into(),
-                    detail: format!(
-                        "the message at event {seq} has this idempotency key and other content: a new message needs a new key"
-                    ),
-                })
-            }
-            _ => Ok(()),
+        let log = self.live.log.as_ref();
+        let facts = log.read(&self.live.session, seq.saturating_sub(1), 1).await?;
+        let before = match facts.first().map(|fact| &fact.event) {
+            Some(EnvironmentEvent::UserMessage(before)) => &before.content,
+            _ => return Ok(()),
+        };
+        if is_same(log, before, content).await? {
+            return Ok(());
         }
+        Err(RuntimeError::Remote {
+            code: "key_reused".into(),
+            detail: format!(
+                "the message at event {seq} has this idempotency key and other content: a new message needs a new key"
+            ),
+        })
     }
 
     /// Only what the session has already can be referred to: a model would be shown it.
@@ -136,10 +145,10 @@ impl Session for LocalSession {
     fn send(&self, input: UserInput) -> BoxFuture<'_, Result<u64, RuntimeError>> {
         Box::pin(async move {
             self.check_sight(&input.content).await?;
-            let content = self.store_media(input.content).await?;
-            if let Some(seq) = self.seq_of(input.idempotency_key.as_deref()).await? {
-                return self.check_same(seq, &content).await.map(|()| seq);
+            if let Some(seq) = self.sent_before(&input).await? {
+                return Ok(seq);
             }
+            let content = self.store_media(input.content).await?;
             self.record(Wish::Say(UserInput { content, ..input })).await
         })
     }
@@ -149,8 +158,7 @@ impl Session for LocalSession {
             let Some(seq) = self.seq_of(input.idempotency_key.as_deref()).await? else {
                 return Ok(None);
             };
-            let content = self.store_media(input.content.clone()).await?;
-            self.check_same(seq, &content).await?;
+            self.check_same(seq, &input.content).await?;
             Ok(Some(seq))
         })
     }
@@ -194,7 +202,7 @@ impl Session for LocalSession {
             let run = self.state().await?.run;
             let status = run.map(|run| run.status);
             match status.is_some_and(|status| status.is_final() && status != RunStatus::Completed) {
-                true => self.send(UserInput::default()).await,
+                true => self.send(UserInput::new(Vec::new())).await,
                 false => self.record(Wish::Retry(command)).await,
             }
         })
@@ -253,6 +261,10 @@ impl Session for LocalSession {
             let mut status = self.live.status.clone();
             let _ = status.wait_for(|status| *status != DriverStatus::Open).await;
         })
+    }
+
+    fn agent_bus(&self) -> Option<AgentEventBus> {
+        Some(self.agents.clone())
     }
 
     fn failure(&self) -> Option<LogError> {

@@ -4,7 +4,7 @@
 
 use agentx_types::{AgentConfig, AgentKind, ContentPart, InputMedium};
 
-use crate::ModelInfo;
+use crate::api::ModelInfo;
 
 /// So many models are named that do take pictures.
 const NAMED: usize = 4;

@@ -1,127 +1,145 @@
-//! The two buses: the SystemBus of a runtime, and the AgentEventBus inside one agent's boundary.
+//! The SystemBus of a runtime: what reactors are started on, to hear what is committed and to serve what is wanted.
 
+use std::fmt;
 use std::sync::Arc;
 
-use agentx_bus::{Bus, Routed};
-use agentx_types::{
-    Action, ActionKind, AgentOutput, AgentStateId, Envelope, EnvironmentEvent, RuntimeEvent, SessionId,
-    Vocabulary as _, topic,
-};
+use agentx_bus::{Closed, Filter, KeyPattern, Queue, ResponderInfo, Serve, Subscribe, Subscription};
+use agentx_types::{ActionKind, topic};
 
-/// Everything of a runtime that others may care about. Only what is committed is ever published.
-pub type SystemBus = Bus<SystemEvent>;
+use crate::actions::Actions;
+use crate::blob_store::BlobStore;
+use crate::condenser::Condenser;
+use crate::driver::DriverParts;
+use crate::effect::Effector;
+use crate::ingress::{Ingress, OpenSessions};
+use crate::log::SessionLog;
+use crate::offers::ToolOffers;
+use crate::served_tool::ServedTool;
+use crate::serving::{ServedBy, Serving};
+use crate::system_events::{SystemEvent, SystemEvents};
+use crate::tool::Tool;
 
-/// What one agent says inside its own boundary.
-pub type AgentEventBus = Bus<AgentEvent>;
-
-/// What is published on a [`SystemBus`].
-#[derive(Clone, Debug)]
-pub enum SystemEvent {
-    /// A committed fact.
-    Environment(Arc<Envelope<EnvironmentEvent>>),
-    /// What a fact means.
-    Runtime(Arc<Envelope<RuntimeEvent>>),
-    /// What an agent wants done, before it is performed.
-    Action(SessionId, Arc<Action>),
+/// What a [`Reactor`](agentx_bus::Reactor) of a runtime that acts is started on: it hears what is committed, and serves what sessions want
+/// done. Nobody publishes here but the sessions themselves, after they have committed it. Clones are the same bus.
+///
+/// A reactor that serves keeps each [`Serving`] for as long as it works; dropping it detaches the responder.
+#[derive(Clone)]
+pub struct SystemBus {
+    events: SystemEvents,
+    actions: Actions,
+    tools: ToolOffers,
+    log: Arc<dyn SessionLog>,
+    sessions: OpenSessions,
+    /// What whoever has this bus serves.
+    served: ServedBy,
 }
 
-impl Routed for SystemEvent {
-    fn event_type(&self) -> &str {
-        match self {
-            Self::Environment(fact) => fact.event.tag(),
-            Self::Runtime(event) => event.event.tag(),
-            Self::Action(_, action) => match action.body.kind() {
-                ActionKind::CallModel => "call_model",
-                ActionKind::Condense => "condense",
-                ActionKind::CallTool => "call_tool",
-                ActionKind::AnswerCall => "answer_call",
-                ActionKind::StartTimer => "start_timer",
-                ActionKind::Cancel => "cancel",
-                ActionKind::DecideInnerCall => "decide_inner_call",
-                ActionKind::Report => "report",
-                ActionKind::SpawnAgent => "spawn_agent",
-                ActionKind::SendInput => "send_input",
-                ActionKind::InterruptAgent => "interrupt_agent",
-                ActionKind::CloseAgent => "close_agent",
-            },
+impl SystemBus {
+    /// The bus of a runtime whose sessions have these parts.
+    pub fn of(parts: &DriverParts) -> Self {
+        Self {
+            events: parts.bus.read_only(),
+            actions: parts.actions.clone(),
+            tools: parts.tools.clone(),
+            log: parts.log.clone(),
+            sessions: parts.sessions.clone(),
+            served: ServedBy::default(),
         }
     }
 
-    fn topic(&self) -> &str {
-        match self {
-            Self::Environment(fact) => topic::of_environment(&fact.event),
-            Self::Runtime(event) => topic::of_runtime(&event.event),
-            Self::Action(_, action) => topic::of_action(action.body.kind()),
-        }
-    }
-
-    fn session(&self) -> Option<&str> {
-        match self {
-            Self::Environment(fact) => Some(fact.session_id.as_str()),
-            Self::Runtime(event) => Some(event.session_id.as_str()),
-            Self::Action(session, _) => Some(session.as_str()),
-        }
-    }
-
-    fn agent_state(&self) -> Option<&str> {
-        match self {
-            Self::Environment(fact) => fact.agent_state_id.as_ref().map(AgentStateId::as_str),
-            Self::Runtime(event) => event.agent_state_id.as_ref().map(AgentStateId::as_str),
-            Self::Action(_, action) => Some(action.agent_state_id.as_str()),
-        }
-    }
-
-    fn run(&self) -> Option<&str> {
-        let run = match self {
-            Self::Environment(fact) => fact.run_id.as_ref(),
-            Self::Runtime(event) => event.run_id.as_ref(),
-            Self::Action(_, action) => action.run_id.as_ref(),
+    /// The same bus for one reactor more, and what that one serves from now on.
+    pub fn for_reactor(&self) -> (Self, ServedBy) {
+        let served = ServedBy::default();
+        let bus = Self {
+            served: served.clone(),
+            ..self.clone()
         };
-        run.map(agentx_types::RunId::as_str)
+        (bus, served)
+    }
+
+    /// The part of it that only listens.
+    pub fn events(&self) -> &SystemEvents {
+        &self.events
+    }
+
+    /// Hears what is published from now on. `name` serves errors and lists.
+    ///
+    /// # Errors
+    /// Where the runtime is gone.
+    pub fn subscribe(
+        &self,
+        name: &str,
+        filter: Filter,
+        queue: Queue,
+    ) -> Result<Subscription<SystemEvent>, Closed> {
+        self.events.subscribe(name, filter, queue)
+    }
+
+    /// Performs what `serve` names, until what this returns is dropped. Must be called inside a tokio runtime.
+    pub fn serve(&self, serve: Serve, effector: Arc<dyn Effector>) -> Serving {
+        Serving::new(
+            &self.actions,
+            self.actions.serve_as(serve, effector),
+            &self.served,
+        )
+    }
+
+    /// Serves the calls of one tool, and offers it: sessions that have all tools are told of it between two runs. A tool of the same name
+    /// that was there before is replaced for as long as this one is served.
+    pub fn serve_tool(&self, tool: Arc<dyn Tool>) -> Serving {
+        let spec = tool.spec();
+        let serve = Serve::new(&spec.name).on(
+            topic::of_action(ActionKind::CallTool),
+            KeyPattern::exact(&spec.name),
+        );
+        let served = ServedTool::new(tool, self.log.clone(), self.events.clone());
+        self.serve(serve, Arc::new(served)).offering(&self.tools, spec)
+    }
+
+    /// Serves the calls of the models of a provider: those of agents, and those by which conversations are condensed.
+    pub fn serve_models(&self, provider: &str, models: Arc<dyn Effector>) -> Serving {
+        let keys = || KeyPattern::prefix(&format!("{provider}/"));
+        let calls = Serve::new(provider).on(topic::of_action(ActionKind::CallModel), keys());
+        let condensing = Serve::new(provider).on(topic::of_action(ActionKind::Condense), keys());
+        let condenser = Arc::new(Condenser::new(models.clone()));
+        self.serve(calls, models).and(self.serve(condensing, condenser))
+    }
+
+    /// Lets an environment that speaks by itself send inputs to open sessions. Returns `None` if `name` is not valid: a name has 1 to 40
+    /// ASCII letters, digits, `-` and `_`.
+    pub fn ingress(&self, name: &str) -> Option<Ingress> {
+        Ingress::new(name, self.sessions.clone())
+    }
+
+    /// Where pictures and other large contents are that requests name.
+    pub fn blobs(&self) -> Arc<dyn BlobStore> {
+        self.log.clone()
+    }
+
+    /// Who serves what, and how much of it, in the order in which they were attached.
+    pub fn responders(&self) -> Vec<ResponderInfo> {
+        self.actions.responders()
     }
 }
 
-/// What is published on an [`AgentEventBus`].
-#[derive(Clone, Debug)]
-pub struct AgentEvent {
-    /// In which session.
-    pub session_id: SessionId,
-    /// Which agent says it.
-    pub agent_state_id: AgentStateId,
-    /// The fact that it follows from.
-    pub seq: u64,
-    /// What it says.
-    pub output: AgentOutput,
+impl Subscribe for SystemBus {
+    type Event = SystemEvent;
+
+    fn subscribe(
+        &self,
+        name: &str,
+        filter: Filter,
+        queue: Queue,
+    ) -> Result<Subscription<SystemEvent>, Closed> {
+        Self::subscribe(self, name, filter, queue)
+    }
 }
 
-impl Routed for AgentEvent {
-    fn event_type(&self) -> &str {
-        match self.output {
-            AgentOutput::Stream(_) => "stream",
-            AgentOutput::State(_) => "state",
-            AgentOutput::Message(_) => "message",
-            AgentOutput::Turn(_) => "turn",
-        }
-    }
-
-    fn topic(&self) -> &str {
-        match self.output {
-            AgentOutput::Stream(_) => "agent.stream",
-            AgentOutput::State(_) => "agent.state",
-            AgentOutput::Message(_) => "agent.message",
-            AgentOutput::Turn(_) => "agent.turn",
-        }
-    }
-
-    fn session(&self) -> Option<&str> {
-        Some(self.session_id.as_str())
-    }
-
-    fn agent_state(&self) -> Option<&str> {
-        Some(self.agent_state_id.as_str())
-    }
-
-    fn run(&self) -> Option<&str> {
-        None
+impl fmt::Debug for SystemBus {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SystemBus")
+            .field("events", &self.events)
+            .field("actions", &self.actions)
+            .finish_non_exhaustive()
     }
 }

@@ -93,7 +93,7 @@ impl World {
         let models = Serve::new(id).on("llm.requests", KeyPattern::new(&format!("{id}/*")));
         own.serve_as(models, model);
         let parts = DriverParts {
-            tools: fixture::tools(),
+            tools: fixture::tools().into(),
             ..DriverParts::new(
                 Arc::new(log.clone()),
                 own.clone(),
@@ -123,10 +123,7 @@ impl World {
 
     async fn say(&self) {
         let content = vec![ContentPart::text("go")];
-        let input = UserInput {
-            content,
-            ..UserInput::default()
-        };
+        let input = UserInput::new(content);
         self.session.send(input).await.unwrap();
     }
 

@@ -10,8 +10,7 @@ use agentx_runtime::{
 use agentx_testing::{Answer, MemoryLog, ScriptedModel, SimulatedClock, fixture};
 use agentx_types::ApprovalMode::{Ask, Auto, Deny};
 use agentx_types::{
-    ActionKind, AgentConfig, ApprovalMode, ConfigChange, ContentPart, OwnerId, RuntimeEvent, SessionId,
-    Source, Vocabulary,
+    ActionKind, AgentConfig, ApprovalMode, ConfigChange, OwnerId, RuntimeEvent, SessionId, Source, Vocabulary,
 };
 use serde_json::json;
 
@@ -19,7 +18,7 @@ fn parts(log: &MemoryLog, approval: Option<ApprovalMode>, answers: Vec<Answer>) 
     let model: Arc<dyn Effector> = Arc::new(ScriptedModel::new(answers));
     let actions = Actions::new().with(ActionKind::CallModel, model);
     DriverParts {
-        tools: fixture::tools(),
+        tools: fixture::tools().into(),
         approval,
         program: "test".into(),
         ..DriverParts::new(
@@ -122,10 +121,7 @@ async fn asks_in_a_child(answers: Vec<Answer>, mode_after: usize) -> bool {
     let log = MemoryLog::new();
     let session = open(parts(&log, None, answers), OpenRequest::New(Box::new(parent()))).await;
     let mut events = session.subscribe(0, View::Runtime).await.unwrap();
-    let say = |text: &str| UserInput {
-        content: vec![ContentPart::text(text)],
-        ..UserInput::default()
-    };
+    let say = |text: &str| UserInput::text(text);
     if mode_after == 0 {
         session.change(ConfigChange::Approval(Ask)).await.unwrap();
     }

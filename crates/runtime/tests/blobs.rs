@@ -4,16 +4,18 @@
 use std::sync::Arc;
 
 use agentx_runtime::{
-    Actions, BlobStore as _, DriverParts, LogError, OpenRequest, RuntimeError, Session, SessionBlobs,
-    SessionIds, UserInput, has_blob, open_session,
+    Actions, BlobStore as _, ContextWish, DriverParts, LogError, OpenRequest, RuntimeError, Session,
+    SessionBlobs, SessionIds, UserInput, has_blob, open_session,
 };
 use agentx_testing::{MemoryLog, SimulatedClock, fixture};
-use agentx_types::{BlobId, ContentPart, EnvironmentEvent, MediaPart, MediaSource, OwnerId, SessionId};
+use agentx_types::{
+    BlobId, ContentPart, EnvironmentEvent, MediaPart, MediaSource, MessageId, OwnerId, SessionId,
+};
 
 async fn session(log: &MemoryLog, id: &str) -> Arc<dyn Session> {
     let actions = Actions::new();
     let parts = DriverParts {
-        tools: fixture::tools(),
+        tools: fixture::tools().into(),
         program: "test".into(),
         ..DriverParts::new(
             Arc::new(log.clone()),
@@ -40,12 +42,7 @@ fn image(source: MediaSource) -> ContentPart {
 
 async fn say(session: &Arc<dyn Session>, part: ContentPart) -> Result<u64, RuntimeError> {
     let content = vec![part];
-    session
-        .send(UserInput {
-            content,
-            ..UserInput::default()
-        })
-        .await
+    session.send(UserInput::new(content)).await
 }
 
 /// The blob of the picture that `session` was sent.
@@ -104,4 +101,71 @@ async fn writing_an_id_down_does_not_make_a_blob_ones_own() {
     assert!(blobs.get_blob(&blob, 0..7).await.is_err() && blobs.blob_size(&blob).await.is_err());
     let own = blobs.put_blob(b"mine".to_vec()).await.unwrap();
     assert_eq!(blobs.blob_size(&own).await.unwrap(), 4, "no fact names it yet");
+}
+
+/// A message that is refused leaves nothing behind: not one that reuses a key, nor one whose second picture is none.
+#[tokio::test]
+async fn a_message_that_is_refused_stores_nothing() {
+    let log = MemoryLog::new();
+    let session = session(&log, "ses_1").await;
+    let inside = |text: &str| image(MediaSource::Base64(text.into()));
+    let input = |parts: &[ContentPart], key: &str| UserInput::new(parts.to_vec()).key(Some(key.into()));
+    let first = input(&[inside("cGljdHVyZQ==")], "k");
+    let seq = session.send(first.clone()).await.unwrap();
+    assert_eq!(session.sent_before(&first).await.unwrap(), Some(seq));
+    assert_eq!(
+        session.send(first).await.unwrap(),
+        seq,
+        "the same bytes are the same message"
+    );
+    // The name that it would have, beside the first one.
+    let elsewhere = MemoryLog::new();
+    elsewhere.put_blob(b"picture".to_vec()).await.unwrap();
+    let other = elsewhere.put_blob(b"another".to_vec()).await.unwrap();
+    for refused in [
+        session
+            .sent_before(&input(&[inside("YW5vdGhlcg==")], "k"))
+            .await
+            .map(drop),
+        session
+            .send(input(&[inside("YW5vdGhlcg==")], "k"))
+            .await
+            .map(drop),
+        session
+            .send(input(&[inside("YW5vdGhlcg=="), inside("-")], "new"))
+            .await
+            .map(drop),
+        session
+            .send(input(
+                &[
+                    inside("YW5vdGhlcg=="),
+                    image(MediaSource::Blob(BlobId::new("b3_none"))),
+                ],
+                "new",
+            ))
+            .await
+            .map(drop),
+    ] {
+        assert!(refused.is_err());
+        assert!(log.blob_size(&other).await.is_err(), "{refused:?}");
+    }
+}
+
+#[tokio::test]
+async fn only_a_message_of_the_conversation_is_pinned() {
+    let log = MemoryLog::new();
+    let session = session(&log, "ses_1").await;
+    let seq = say(&session, ContentPart::text("hello")).await.unwrap();
+    let pin = |message_id: MessageId| {
+        session.context(ContextWish::Pin {
+            message_id,
+            pinned: true,
+        })
+    };
+    let refused = pin(MessageId::new("msg_made_up")).await;
+    assert!(
+        matches!(&refused, Err(RuntimeError::Refused(why)) if why.contains("no message msg_made_up")),
+        "{refused:?}"
+    );
+    assert!(pin(MessageId::with_suffix(seq)).await.is_ok());
 }

@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use agentx_agent::delegation_tools;
 use agentx_runtime::{
-    Actions, ApprovalInput, Delivery, Derived, DriverParts, Effector, OpenRequest, Session, SessionFold,
-    SessionIds, UserInput, View, open_session,
+    Actions, ApprovalInput, Delivery, DriverParts, Effector, OpenRequest, Session, SessionFold, SessionIds,
+    UserInput, View, open_session,
 };
 use agentx_testing::{Answer, Gate, MemoryLog, ScriptedModel, SimulatedClock, fixture};
 use agentx_types::{
@@ -35,7 +35,7 @@ impl World {
         let effector: Arc<dyn Effector> = Arc::new(model.clone());
         let actions = Actions::new().with(ActionKind::CallModel, effector);
         let parts = DriverParts {
-            tools: fixture::tools(),
+            tools: fixture::tools().into(),
             program: "test".into(),
             ..DriverParts::new(
                 Arc::new(log.clone()),
@@ -87,9 +87,8 @@ impl World {
         let mut state = whole.clone();
         let mut again = Vec::new();
         for fact in self.log.facts(&SessionId::new("ses_1")) {
-            let mut derived = Derived::default();
-            whole.apply(&fact, &mut derived);
-            state.apply(&fact, &mut Derived::state_only());
+            let derived = whole.apply(&fact);
+            state.advance(&fact);
             assert_eq!(state, whole, "after event {}", fact.seq);
             let written = serde_json::to_vec(&whole).unwrap();
             whole = serde_json::from_slice(&written).unwrap();
@@ -133,10 +132,7 @@ fn delegate(id: &str, background: bool) -> Answer {
 }
 
 async fn say(session: &Arc<dyn Session>, text: &str) -> u64 {
-    let input = UserInput {
-        content: vec![ContentPart::text(text)],
-        ..UserInput::default()
-    };
+    let input = UserInput::text(text);
     session.send(input).await.unwrap()
 }
 
@@ -328,14 +324,7 @@ async fn a_decision_reaches_the_child_that_waits_for_it() {
     })
     .await;
     session
-        .approve(ApprovalInput {
-            tool_call_id: "call_2".into(),
-            decision: ApprovalDecision::Deny,
-            note: None,
-            rule: None,
-            by: None,
-            limited: false,
-        })
+        .approve(ApprovalInput::new("call_2".into(), ApprovalDecision::Deny))
         .await
         .unwrap();
     assert_eq!(until_finished(&session, 1).await, RunStatus::Completed);

@@ -10,9 +10,8 @@ use agentx_runtime::{
 };
 use agentx_testing::{Answer, Gate, MemoryLog, ScriptedModel, SimulatedClock, fixture};
 use agentx_types::{
-    Action, ActionBody, ActionId, ActionKind, AgentConfig, AttemptFailed, Condense, ContentPart,
-    ContextChange, EnvironmentEvent, ModelRequest, OwnerId, RuntimeEvent, SessionId, StopReason,
-    Vocabulary as _,
+    Action, ActionBody, ActionId, ActionKind, AgentConfig, AttemptFailed, Condense, ContextChange,
+    EnvironmentEvent, ModelRequest, OwnerId, RuntimeEvent, SessionId, StopReason, Vocabulary as _,
 };
 
 struct World {
@@ -30,7 +29,7 @@ impl World {
             .with(ActionKind::CallModel, models.clone())
             .with(ActionKind::Condense, Arc::new(Condenser::new(models)));
         let parts = DriverParts {
-            tools: fixture::tools(),
+            tools: fixture::tools().into(),
             program: "test".into(),
             ..DriverParts::new(
                 Arc::new(log.clone()),
@@ -55,10 +54,7 @@ impl World {
     }
 
     async fn say(&self, text: &str) {
-        let input = UserInput {
-            content: vec![ContentPart::text(text)],
-            ..UserInput::default()
-        };
+        let input = UserInput::text(text);
         let seq = self.session.send(input).await.unwrap();
         self.until(seq, |event| matches!(event, RuntimeEvent::RunFinished(_)))
             .await;

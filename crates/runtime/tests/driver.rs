@@ -65,7 +65,7 @@ impl World {
             .with(ActionKind::CallModel, Arc::new(model.clone()))
             .with(ActionKind::CallTool, Arc::new(Echo));
         let parts = DriverParts {
-            tools: fixture::tools(),
+            tools: fixture::tools().into(),
             program: "test".into(),
             ..DriverParts::new(
                 Arc::new(log.clone()),
@@ -104,13 +104,7 @@ impl World {
 }
 
 async fn say(session: &Arc<dyn Session>, text: &str) -> u64 {
-    session
-        .send(UserInput {
-            content: vec![ContentPart::text(text)],
-            ..UserInput::default()
-        })
-        .await
-        .unwrap()
+    session.send(UserInput::text(text)).await.unwrap()
 }
 
 /// Reads until a run has ended; returns how, and the tags that came.
@@ -202,8 +196,7 @@ async fn replay_equals_live_to_the_byte() {
     let mut fold = SessionFold::new(session.id().clone());
     let mut again = Vec::new();
     for fact in world.log.facts(session.id()) {
-        let mut derived = agentx_runtime::Derived::default();
-        fold.apply(&fact, &mut derived);
+        let derived = fold.apply(&fact);
         again.extend(
             derived
                 .events
@@ -225,13 +218,11 @@ async fn a_fold_for_the_state_alone_has_the_same_state() {
     session.close().await;
     let mut whole = SessionFold::new(session.id().clone());
     let mut state = whole.clone();
-    let mut nothing = agentx_runtime::Derived::state_only();
     for fact in world.log.facts(session.id()) {
-        whole.apply(&fact, &mut agentx_runtime::Derived::default());
-        state.apply(&fact, &mut nothing);
+        whole.apply(&fact);
+        state.advance(&fact);
         assert_eq!(state, whole, "after event {}", fact.seq);
     }
-    assert!(nothing.actions.is_empty() && nothing.events.is_empty());
 }
 
 #[tokio::test]
@@ -289,14 +280,7 @@ async fn approvals_are_asked_and_answered() {
             _ => continue,
         }
     };
-    let decide = |decision| ApprovalInput {
-        tool_call_id: asked.tool_call_id.clone(),
-        decision,
-        note: None,
-        rule: None,
-        by: None,
-        limited: false,
-    };
+    let decide = |decision| ApprovalInput::new(asked.tool_call_id.clone(), decision);
     session.approve(decide(ApprovalDecision::Once)).await.unwrap();
     assert_eq!(until_finished(&session).await.0, RunStatus::Completed);
     let refused = session.approve(decide(ApprovalDecision::Once)).await.unwrap_err();
@@ -329,14 +313,10 @@ async fn a_session_that_is_suspended_asks_its_question_again_where_it_is_opened_
     let after = session.state().await.unwrap();
     assert_eq!(after.pending_approvals, before.pending_approvals);
     assert_eq!(after.last_seq, before.last_seq + 1, "nothing but the new writer");
-    let decision = ApprovalInput {
-        tool_call_id: after.pending_approvals[0].tool_call_id.clone(),
-        decision: ApprovalDecision::Once,
-        note: None,
-        rule: None,
-        by: None,
-        limited: false,
-    };
+    let decision = ApprovalInput::new(
+        after.pending_approvals[0].tool_call_id.clone(),
+        ApprovalDecision::Once,
+    );
     session.approve(decision).await.unwrap();
     assert_eq!(until_finished(&session).await.0, RunStatus::Completed);
 }
@@ -512,11 +492,7 @@ async fn one_writer_at_a_time() {
 async fn the_same_input_twice_is_one_input() {
     let world = World::new([Answer::text("once")]);
     let session = world.new_session(ApprovalMode::Auto).await;
-    let input = UserInput {
-        content: vec![ContentPart::text("hi")],
-        idempotency_key: Some("k".into()),
-        ..UserInput::default()
-    };
+    let input = UserInput::text("hi").key(Some("k".into()));
     let first = session.send(input.clone()).await.unwrap();
     assert_eq!(session.send(input).await.unwrap(), first);
     assert_eq!(

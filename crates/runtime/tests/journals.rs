@@ -115,10 +115,7 @@ async fn a_call_goes_on_where_it_was_cut_off_in_a_program_that_has_its_tool() {
     };
     let first = parts(&log, vec![flow()], [Answer::call("call_1", "flow", json!({}))]);
     let session = open(first, OpenRequest::New(Box::new(config))).await.unwrap();
-    let input = UserInput {
-        content: vec![ContentPart::text("go")],
-        ..UserInput::default()
-    };
+    let input = UserInput::text("go");
     session.send(input).await.unwrap();
     until(&session, "effect_ended").await;
 

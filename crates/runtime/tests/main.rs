@@ -6,6 +6,7 @@ mod blobs;
 mod children;
 mod condenser;
 mod driver;
+mod ingress;
 mod journals;
-mod recorded;
+mod reactors;
 mod streams;

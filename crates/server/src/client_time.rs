@@ -1,6 +1,8 @@
 //! The time by a client's clock, for the model: clients of NEXUS send it with each message, so that "this evening" means
 //! something. The message keeps it as a text of its own.
 
+use agentx_runtime::time_note;
+
 /// The largest difference between a local time and UTC, in minutes.
 const MOST_OFFSET: i32 = 14 * 60;
 const DAY: i32 = 24 * 60;
@@ -26,10 +28,7 @@ pub(crate) fn note(utc: Option<&str>, offset: Option<i32>) -> Result<Option<Stri
         ));
     }
     let time = parse(utc).ok_or("client_timestamp_utc is a time in UTC such as 2026-11-21T10:00:00Z")?;
-    Ok(Some(format!(
-        "[Sent at {} by the sender's clock.]",
-        time.local(offset)
-    )))
+    Ok(Some(time_note(&time.local(offset))))
 }
 
 /// A time in UTC.

@@ -9,13 +9,15 @@ use std::time::Duration;
 use agentx_runtime::{ApprovalInput, ContextWish, LogError, Note, Runtime as _, RuntimeError, UserInput};
 use agentx_types::wire::{ApprovalFrame, InterruptFrame, Problem, ServerNotice, UserInputFrame, WheelFrame};
 use agentx_types::{
-    CommandRan, ConfigChange, ContentPart, InputMode, MessageId, OwnerId, SessionId, SessionRole,
+    ApprovalDecision, CommandRan, ConfigChange, ContentPart, InputMode, MessageId, OwnerId, SessionId,
+    SessionRole,
 };
 
 use crate::client_time;
 use crate::hand::Hand;
 use crate::media;
 use crate::options::{TITLE_CHARS, WORD_CHARS};
+use crate::sizes::{bounded, bounded_id, shortened};
 use crate::state::{Caller, ServerState};
 
 /// How long something may take; what was begun goes on.
@@ -27,7 +29,9 @@ const QUEUE_PAUSE_MS: u64 = 5_000;
 /// Whether a person can say it. What models and tools say comes from them.
 fn is_said(part: &ContentPart) -> bool {
     match part {
-        ContentPart::Text(_) | ContentPart::Image(_) | ContentPart::Audio(_) | ContentPart::File(_) => true,
+        // What a provider attached is sent back to it as its own.
+        ContentPart::Text(text) => text.provider.is_none(),
+        ContentPart::Image(_) | ContentPart::Audio(_) | ContentPart::File(_) => true,
         ContentPart::Thinking(_)
         | ContentPart::ToolCall(_)
         | ContentPart::ToolResult(_)
@@ -52,20 +56,6 @@ pub(crate) async fn whole<T: Send + 'static>(
     }
 }
 
-/// A text of a request has a bound of its own.
-///
-/// # Errors
-/// `bad_request` where it has more than `most` characters: it stays in the log, and is shown in lists.
-fn bounded(what: &str, text: Option<&str>, most: usize) -> Result<(), RuntimeError> {
-    match text.map_or(0, |text| text.chars().count()) {
-        count if count > most => Err(remote(
-            "bad_request",
-            &format!("{what} has {count} characters; it may have {most}"),
-        )),
-        _ => Ok(()),
-    }
-}
-
 pub(crate) fn remote(code: &str, detail: &str) -> RuntimeError {
     RuntimeError::Remote {
         code: code.to_owned(),
@@ -85,7 +75,10 @@ pub(crate) fn told(error: &RuntimeError) -> Box<Problem> {
         RuntimeError::BadAgent { agent, .. } => &format!(
             "the files of agent {agent:?} have mistakes; `agentx agents check`, typed on the server's machine, shows them"
         ),
-        _ => return problem,
+        _ => {
+            problem.detail = shortened(problem.detail);
+            return problem;
+        }
     };
     tracing::error!(%error, "a wish could not be carried out");
     problem.detail = detail.to_owned();
@@ -102,7 +95,7 @@ impl ServerState {
             return Err(remote("bad_request", "the message is empty"));
         }
         if !frame.content.iter().all(is_said) {
-            let what = "a message of a person has texts, pictures, sounds and files";
+            let what = "a message of a person has texts, pictures, sounds and files, and no data of a provider (`provider`)";
             return Err(remote("bad_request", what));
         }
         if !caller.operator {
@@ -118,12 +111,8 @@ impl ServerState {
         let (state, caller) = (self.clone(), caller.clone());
         whole(async move {
             let hand = Hand::new(&state, &caller, &frame.session_id).await?;
-            let input = UserInput {
-                content,
-                mode: frame.mode,
-                idempotency_key: frame.idempotency_key.map(|key| hand.key_of(&key)).transpose()?,
-                by: hand.by(),
-            };
+            let key = frame.idempotency_key.map(|key| hand.key_of(&key)).transpose()?;
+            let input = UserInput::new(content).mode(frame.mode).key(key).by(hand.by());
             hand.say(input, frame.wheel_epoch).await
         })
         .await
@@ -186,11 +175,12 @@ impl ServerState {
         let (state, caller, session) = (self.clone(), caller.clone(), session.clone());
         whole(async move {
             let hand = Hand::new(&state, &caller, &session).await?;
+            hand.may_keep().await?;
             ran.by = hand.by();
             let note = Note::Ran(ran);
             let here = &hand;
             hand.drive(wheel_epoch, |session| async move {
-                here.has_room(true).await?;
+                here.has_room(false, true).await?;
                 session.note(note).await
             })
             .await
@@ -212,14 +202,17 @@ impl ServerState {
         whole(async move {
             let hand = Hand::new(&state, &caller, &frame.session_id).await?;
             let limited = hand.may_decide(&frame.tool_call_id, frame.decision).await?;
-            let input = ApprovalInput {
-                tool_call_id: frame.tool_call_id,
-                decision: frame.decision,
-                note: frame.note,
-                rule: frame.rule.map(|rule| *rule),
-                by: Some(hand.caller.person.clone()),
-                limited,
-            };
+            let keeps = matches!(
+                frame.decision,
+                ApprovalDecision::Session | ApprovalDecision::Always
+            );
+            // With any other decision it is kept nowhere but in the log.
+            let rule = frame.rule.filter(|_| keeps).map(|rule| *rule);
+            let input = ApprovalInput::new(frame.tool_call_id, frame.decision)
+                .note(frame.note)
+                .rule(rule)
+                .by(Some(hand.caller.person.clone()))
+                .limited(limited);
             hand.told(hand.session.approve(input).await)
         })
         .await
@@ -255,9 +248,13 @@ impl ServerState {
         (input, mode): (MessageId, Option<InputMode>),
         wheel_epoch: Option<u64>,
     ) -> Result<u64, RuntimeError> {
+        bounded_id("a message", input.as_str())?;
         let (state, caller, session) = (self.clone(), caller.clone(), session.clone());
         whole(async move {
             let hand = Hand::new(&state, &caller, &session).await?;
+            if mode.is_some() {
+                hand.may_keep().await?;
+            }
             hand.drive(
                 wheel_epoch,
                 |session| async move { session.revise(input, mode).await },
@@ -277,12 +274,13 @@ impl ServerState {
         frame: (SessionId, Option<u64>),
         wish: ContextWish,
     ) -> Result<u64, RuntimeError> {
-        if let ContextWish::Condense { instructions } = &wish {
-            bounded(
-                "what the summary must not leave out",
-                instructions.as_deref(),
-                WORD_CHARS,
-            )?;
+        match &wish {
+            ContextWish::Condense { instructions } => {
+                let what = "what the summary must not leave out";
+                bounded(what, instructions.as_deref(), WORD_CHARS)?;
+            }
+            ContextWish::Pin { message_id, .. } => bounded_id("a message", message_id.as_str())?,
+            ContextWish::Restore {} => {}
         }
         let (state, caller, (session, wheel_epoch)) = (self.clone(), caller.clone(), frame);
         whole(async move {
@@ -309,6 +307,7 @@ impl ServerState {
         let (state, caller, session) = (self.clone(), caller.clone(), session.clone());
         whole(async move {
             let hand = Hand::new(&state, &caller, &session).await?;
+            hand.may_keep().await?;
             hand.drive(wheel_epoch, |session| async move { session.rename(title).await })
                 .await
         })
@@ -361,7 +360,8 @@ impl ServerState {
     /// Where it is not the caller's, or another process writes it.
     pub async fn delete(self: &Arc<Self>, caller: &Caller, session: &SessionId) -> Result<(), RuntimeError> {
         let access = self.access(caller, session).await?;
-        if access.role < SessionRole::Own {
+        // Whoever runs the server gets rid of what takes its space, whoever's it is.
+        if access.role < SessionRole::Own && !caller.operator {
             return Err(RuntimeError::Denied("you may not delete this session".into()));
         }
         let (state, session) = (self.clone(), session.clone());

@@ -1,6 +1,9 @@
 //! What a server counts, for whoever watches over it.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+
+use agentx_runtime::RunCounts;
 
 /// A number that goes up.
 #[derive(Debug, Default)]
@@ -48,4 +51,6 @@ pub struct Counts {
     pub overrun: Count,
     /// Sessions that were opened.
     pub opened: Count,
+    /// What their runs came to.
+    pub runs: Arc<RunCounts>,
 }

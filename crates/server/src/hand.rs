@@ -6,15 +6,16 @@ use std::sync::Arc;
 use agentx_runtime::{LogError, Note, Runtime as _, RuntimeError, Session, UserInput};
 use agentx_types::wire::{Problem, WheelWish};
 use agentx_types::{
-    AccessChanged, ApprovalDecision, ConfigChange, OwnerId, SessionId, SessionRole, ToolCallId, VISITORS,
-    WheelChanged,
+    AccessChanged, ApprovalDecision, ConfigChange, InputMode, OwnerId, SessionId, SessionRole, ToolCallId,
+    VISITORS, WheelChanged,
 };
 
 use crate::control::remote;
 use crate::deciding::Decider;
 use crate::options::KEY_CHARS;
-use crate::quotas::{Counted, check_backlog};
+use crate::quotas::Counted;
 use crate::rooms::Room;
+use crate::sizes::{check_backlog, check_change, only_makes_stricter};
 use crate::state::{Access, Caller, ServerState};
 use crate::trust::change_of_server;
 use crate::wheel::Verdict;
@@ -53,6 +54,14 @@ impl Hand {
             return Ok(None);
         }
         self.state.may_run(&self.access.owner, self.room.id()).await
+    }
+
+    /// Whether something more may be kept in this session for good, as far as its owner's quotas go.
+    pub(crate) async fn may_keep(&self) -> Result<(), RuntimeError> {
+        if self.access.role < SessionRole::Drive {
+            return Ok(());
+        }
+        self.state.may_keep(&self.access.owner).await
     }
 
     /// The key of a message as it is kept: two people may choose the same one. No key of theirs begins as an id of a person does, so
@@ -96,6 +105,10 @@ impl Hand {
         self.drive(believed, |session| async move {
             let before = session.state().await?.config;
             let change = change_of_server(&self.state, (&self.caller, &self.access), &before, change)?;
+            check_change(&self.state.settings().quotas, &before, &change)?;
+            if !only_makes_stricter(&before, &change) {
+                self.may_keep().await?;
+            }
             let mode = match &change {
                 ConfigChange::Approval(mode) => Some(*mode),
                 _ => None,
@@ -166,7 +179,7 @@ impl Hand {
             if let Some(seq) = self.said_before(&input).await? {
                 return Ok(seq);
             }
-            self.has_room(false).await?;
+            self.has_room(input.mode == InputMode::Interrupt, false).await?;
             self.room
                 .condense_from_here_on(&*session, &settings.condensing)
                 .await?;
@@ -186,14 +199,14 @@ impl Hand {
         self.session.sent_before(input).await
     }
 
-    /// Whether there is room for one more in what waits in this session. Whoever calls this drives.
+    /// Whether there is room for one more in what waits in this session, which may interrupt what runs. Whoever calls this drives.
     ///
     /// # Errors
     /// `queue_full` where as much waits as the server keeps.
-    pub(crate) async fn has_room(&self, waits_anyway: bool) -> Result<(), RuntimeError> {
+    pub(crate) async fn has_room(&self, interrupts: bool, waits_anyway: bool) -> Result<(), RuntimeError> {
         let (backlog, others_wait) = self.session.backlog().await?;
         match others_wait || waits_anyway {
-            true => check_backlog(&self.state.settings().quotas, backlog),
+            true => check_backlog(&self.state.settings().quotas, backlog, interrupts),
             false => Ok(()),
         }
     }
@@ -237,6 +250,11 @@ impl Hand {
             return Err(RuntimeError::Refused("visitors may only look".into()));
         }
         let _gate = self.room.gate.lock().await;
+        // Who may no longer is told so whatever is used up.
+        let had = self.session.state().await?.sharing.roles.contains_key(&person);
+        if role.is_some() || !had {
+            self.may_keep().await?;
+        }
         let changed = AccessChanged {
             person: person.clone(),
             role,

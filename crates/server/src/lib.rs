@@ -2,7 +2,7 @@
 //!
 //! Callers are known by a signed challenge ([`auth`]); sessions are opened on demand and put away when idle ([`rooms`]);
 //! what happens in one is encoded once, whoever reads it ([`feed`]); what people do to one goes through one door (`control.rs`),
-//! whether it comes as a frame or as a request ([`http`]).
+//! whether it comes as a frame or as a request ([`http`]). A program that serves its own sessions calls [`open`] and runs what it gets.
 
 pub mod auth;
 pub mod channel;
@@ -21,6 +21,7 @@ mod control;
 mod counts;
 mod credentials;
 mod deciding;
+mod embedded;
 mod expiring;
 mod files;
 mod forwarded;
@@ -37,6 +38,7 @@ mod quotas;
 mod random;
 mod seats;
 mod server;
+mod sizes;
 mod stall;
 mod state;
 mod tls;
@@ -45,7 +47,9 @@ mod turns;
 mod unread;
 mod waiting;
 
+pub use axum;
 pub use counts::{Count, Counts};
+pub use embedded::{open, reload_when_changed};
 pub use forwarded::Proxies;
 pub use live::Reload;
 pub use options::{Limits, ServerOptions};

@@ -167,14 +167,9 @@ impl ServerState {
             if !ruling.rules.iter().any(|rule| rule.effect == RuleEffect::Deny) {
                 continue;
             }
-            let refusal = ApprovalInput {
-                tool_call_id: asked.tool_call_id.clone(),
-                decision: ApprovalDecision::Deny,
-                note: Some(format!("{}; it came while the call waited", ruling.because)),
-                rule: None,
-                by: Some(self.operator().clone()),
-                limited: false,
-            };
+            let refusal = ApprovalInput::new(asked.tool_call_id.clone(), ApprovalDecision::Deny)
+                .note(Some(format!("{}; it came while the call waited", ruling.because)))
+                .by(Some(self.operator().clone()));
             // It may have been answered meanwhile.
             if let Err(error) = session.approve(refusal).await {
                 tracing::debug!(%error, "a question is not closed");

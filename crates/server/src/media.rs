@@ -6,13 +6,24 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use agentx_types::{ContentPart, MediaSource};
 use axum::http::Uri;
 
-/// Endings of names that mean something only in a network that is not public (RFC 6761, 6762, 8375, 9476; ICANN's `internal`).
-const PRIVATE: [&str; 8] = [
+/// Endings of names that mean something only in a network that is not public (RFC 6761, 6762, 8375, 9476; ICANN's `internal`), and those that
+/// routers, companies and clusters use though nobody gave them out.
+const PRIVATE: [&str; 18] = [
     "localhost",
     "local",
+    "localdomain",
     "internal",
+    "intranet",
+    "intra",
+    "private",
+    "corp",
+    "home",
     "home.arpa",
+    "lan",
+    "svc",
+    "cluster",
     "test",
+    "example",
     "invalid",
     "onion",
     "alt",
@@ -31,7 +42,7 @@ pub(crate) fn check(content: &[ContentPart]) -> Result<(), String> {
         {
             let shown: String = url.chars().take(80).collect();
             return Err(format!(
-                "the address {shown:?} is not `https:` at a public host, nor `data:`: send the bytes as base64"
+                "the address {shown:?} is not `https:` at a public host and port 443, nor `data:`: send the bytes as base64"
             ));
         }
     }
@@ -43,7 +54,7 @@ fn is_data(url: &str) -> bool {
         .is_some_and(|scheme| scheme.eq_ignore_ascii_case("data:"))
 }
 
-/// Whether an address is `https:` at a host that is public by its name. Where the name leads is the provider's to find out.
+/// Whether an address is `https:` at port 443 of a host that is public by its name. Where the name leads is the provider's to find out.
 fn is_public(url: &str) -> bool {
     let Ok(url) = url.parse::<Uri>() else {
         return false;
@@ -52,6 +63,11 @@ fn is_public(url: &str) -> bool {
     let Some(authority) = authority.filter(|it| scheme == Some("https") && !it.as_str().contains('@')) else {
         return false;
     };
+    // Elsewhere there are other services than the web.
+    let port = authority.as_str().strip_prefix(authority.host());
+    if !matches!(port, Some("" | ":443")) {
+        return false;
+    }
     let host = authority.host().trim_matches(['[', ']']).to_ascii_lowercase();
     match host.parse() {
         Ok(IpAddr::V4(address)) => is_public_v4(address),
@@ -104,7 +120,7 @@ mod tests {
     fn only_the_public_web_is_public() {
         for url in [
             "https://example.com/a.png",
-            "HTTPS://Example.COM:8443/a?b#c",
+            "HTTPS://Example.COM:443/a?b#c",
             "https://93.184.216.34/a",
             "https://[2606:4700::1111]/",
             "https://xn--bcher-kva.example.org./",
@@ -126,6 +142,17 @@ mod tests {
             "https://intranet/",
             "https://printer.local/",
             "https://metadata.google.internal/",
+            "https://nas.lan/",
+            "https://nas.home/",
+            "https://wiki.corp./",
+            "https://wiki.intranet/",
+            "https://db.localdomain/",
+            "https://api.default.svc/",
+            "https://api.default.svc.cluster.local/",
+            "https://example.com:8443/",
+            "https://example.com:22/",
+            "https://example.com:65979/",
+            "https://example.com:/",
             "https://127.0.0.1/",
             "https://127.1/",
             "https://0x7f.0.0.1/",

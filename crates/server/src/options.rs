@@ -19,6 +19,13 @@ pub(crate) const WORD_CHARS: usize = 4096;
 /// How many characters the key may have by which what is sent twice is known.
 pub(crate) const KEY_CHARS: usize = 255;
 
+/// How many characters the name of an agent may have.
+pub(crate) const NAME_CHARS: usize = 200;
+/// How many bytes an id in a request may have.
+pub(crate) const ID_BYTES: usize = 200;
+/// How many characters a refusal has at most; it may repeat what was sent.
+pub(crate) const REFUSAL_CHARS: usize = 2000;
+
 /// What a server is told when it starts.
 #[derive(Clone, Debug)]
 pub struct ServerOptions {

@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use agentx_config::Quotas;
-use agentx_runtime::{Backlog, Places, Runtime as _, RuntimeError, SessionQuery, Since, UsageBy, UsageQuery};
-use agentx_types::{AgentConfig, NanoUsd, OwnerId, RunStatus, SessionId, Timestamp};
+use agentx_runtime::{Places, Runtime as _, RuntimeError, Session, SessionQuery, Since, UsageBy, UsageQuery};
+use agentx_types::{NanoUsd, OwnerId, RunStatus, SessionId, Timestamp};
 
 use crate::control::remote;
 use crate::state::ServerState;
@@ -164,6 +164,17 @@ impl ServerState {
         Ok(Some(counted))
     }
 
+    /// Something more is about to be kept in a session of `owner` for good.
+    ///
+    /// # Errors
+    /// `quota_storage` where their sessions take too much.
+    pub(crate) async fn may_keep(&self, owner: &OwnerId) -> Result<(), RuntimeError> {
+        if owner == self.runtime().owner() {
+            return Ok(());
+        }
+        self.check_bytes(self.sums(owner).await?)
+    }
+
     /// Something is about to run in a session of `owner`. What this returns is to be kept until it is on record.
     ///
     /// # Errors
@@ -199,7 +210,7 @@ impl ServerState {
     /// a person costs nothing, and goes on waiting.
     ///
     /// # Errors
-    /// Where the store cannot be read, or a session cannot go on.
+    /// Where the store cannot be read.
     pub(crate) async fn end_what_is_too_dear(&self) -> Result<(), RuntimeError> {
         let Some(most) = self.quotas().cost else {
             return Ok(());
@@ -213,10 +224,9 @@ impl ServerState {
             let Some(open) = room.as_ref().and_then(|room| room.session()) else {
                 continue;
             };
-            let waits = [RunStatus::AwaitingApproval, RunStatus::Stopping];
-            let run = open.state().await?.run;
-            if run.is_some_and(|run| !run.status.is_final() && !waits.contains(&run.status)) {
-                open.interrupt(Some(too_dear(cost, most))).await?;
+            // One that cannot go on keeps no other at work.
+            if let Err(error) = end_one(&**open, too_dear(cost, most)).await {
+                tracing::warn!(%session, %error, "is not stopped, although its owner's money is used up");
             }
         }
         Ok(())
@@ -275,65 +285,14 @@ impl ServerState {
     }
 }
 
-/// Less waits in a session than this server keeps there. One message may go beyond the bytes, so that each fits into an empty queue.
-///
-/// # Errors
-/// `queue_full` where as much waits as there may.
-pub(crate) fn check_backlog(quotas: &Quotas, backlog: Backlog) -> Result<(), RuntimeError> {
-    let Backlog { messages, bytes } = backlog;
-    let (which, most) = if messages as u64 >= quotas.queued {
-        ("messages (`quotas.queued`)", quotas.queued)
-    } else if messages > 0 && bytes as u64 >= quotas.queued_bytes {
-        ("bytes of messages (`quotas.queued_bytes`)", quotas.queued_bytes)
-    } else {
-        return Ok(());
-    };
-    let what = format!(
-        "{messages} messages with {bytes} bytes wait in this session, and this server lets {most} {which} wait: send it again when the agent has taken some up, or take some back"
-    );
-    Err(remote("queue_full", &what))
-}
-
-/// What a request brings as the agent of a new session is not larger than this server takes.
-///
-/// # Errors
-/// `too_large` where it has too many agents or bytes.
-pub(crate) fn check_size(quotas: &Quotas, config: &AgentConfig) -> Result<(), RuntimeError> {
-    let agents = agents_of(config, quotas.agents);
-    if agents > quotas.agents {
-        let what = format!(
-            "the configuration has more than {} agents, which is what this server takes (`quotas.agents`)",
-            quotas.agents
-        );
-        return Err(remote("too_large", &what));
-    }
-    let bytes = serde_json::to_vec(config).map_or(u64::MAX, |json| json.len() as u64);
-    if bytes > quotas.config_bytes {
-        let what = format!(
-            "the configuration has {bytes} bytes as JSON; this server takes {} (`quotas.config_bytes`)",
-            quotas.config_bytes
-        );
-        return Err(remote("too_large", &what));
+/// Ends what runs in one session. A call that waits for a person goes on waiting.
+async fn end_one(open: &dyn Session, why: String) -> Result<(), RuntimeError> {
+    let waits = [RunStatus::AwaitingApproval, RunStatus::Stopping];
+    let run = open.state().await?.run;
+    if run.is_some_and(|run| !run.status.is_final() && !waits.contains(&run.status)) {
+        open.interrupt(Some(why)).await?;
     }
     Ok(())
-}
-
-/// How many agents a configuration has, itself included; counted only as far as a little beyond `most`.
-fn agents_of(config: &AgentConfig, most: u64) -> u64 {
-    let mut waiting = vec![config];
-    let mut count = 0;
-    while let Some(agent) = waiting.pop() {
-        count += 1;
-        if count > most {
-            break;
-        }
-        waiting.extend(&agent.agents);
-        if let Some(routing) = &agent.routing {
-            waiting.extend(routing.routes.iter().map(|route| &route.agent));
-            waiting.extend(routing.default.as_deref());
-        }
-    }
-    count
 }
 
 fn too_dear(cost: NanoUsd, most: NanoUsd) -> String {
@@ -375,21 +334,6 @@ mod tests {
         assert!(third.is_some());
         drop((third, _second));
         assert!(counter.0.lock().unwrap().is_empty());
-    }
-
-    #[test]
-    fn there_is_room_for_what_is_below_both_bounds_and_for_one_message_at_least() {
-        let quotas = Quotas {
-            queued: 2,
-            queued_bytes: 10,
-            ..Quotas::default()
-        };
-        let check = |messages, bytes| check_backlog(&quotas, Backlog { messages, bytes });
-        assert!(check(0, 0).is_ok() && check(1, 9).is_ok());
-        for (messages, bytes, named) in [(2, 0, "quotas.queued`"), (1, 10, "quotas.queued_bytes`")] {
-            let refused = check(messages, bytes).unwrap_err().to_string();
-            assert!(refused.contains(named), "{refused}");
-        }
     }
 
     #[test]

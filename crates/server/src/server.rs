@@ -6,10 +6,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use agentx_bus::Restart;
 use agentx_config::Settings;
-use agentx_identity::Keyring;
+use agentx_identity::{Keyring, KeyringError};
 use agentx_node_runtime::NodeRuntime;
-use agentx_runtime::LogError;
+use agentx_runtime::{LogError, run_counter};
 use axum::Router;
 use axum::extract::{ConnectInfo, Request, State};
 use axum::http::StatusCode;
@@ -61,6 +62,9 @@ pub enum ServerError {
         /// What is wrong with it.
         what: String,
     },
+    /// The keys of the data directory cannot be used, or others may write there.
+    #[error(transparent)]
+    Keys(#[from] KeyringError),
     /// Runs were stopped, but the log could not store that. The next server resumes them.
     #[error("the stop of {sessions} sessions is not saved: {error}")]
     NotSaved {
@@ -78,6 +82,7 @@ pub struct Server {
     doors: Doors,
     url: String,
     reload: Option<Reload>,
+    own_routes: Router,
 }
 
 /// Listens as `options` say; connections are taken when the server is run.
@@ -141,6 +146,7 @@ pub async fn bind(
         doors,
         url,
         reload: None,
+        own_routes: Router::new(),
     })
 }
 
@@ -154,6 +160,17 @@ impl Server {
     #[must_use]
     pub fn reloading(mut self, reload: Reload) -> Self {
         self.reload = Some(reload);
+        self
+    }
+
+    /// The same, with routes of the program that it is a part of, at the same address. Who asks there is not looked at, but how often
+    /// connections come and how long they take is, as for all others.
+    ///
+    /// # Panics
+    /// [`Server::run`] does, before it takes a connection, where one of them is a route of the server: its own are below `/v1`, and `/metrics`.
+    #[must_use]
+    pub fn with_routes(mut self, routes: Router) -> Self {
+        self.own_routes = self.own_routes.merge(routes);
         self
     }
 
@@ -173,12 +190,18 @@ impl Server {
             listener,
             doors,
             reload,
+            own_routes,
             ..
         } = self;
         let limits = &state.options().limits;
         let seats = Seats::new(limits.connections, limits.connections_per_address);
         let router = http::router(state.clone()).merge(ws::router(state.clone()));
+        let router = router.merge(own_routes);
         let router = router.layer(middleware::from_fn_with_state(state.clone(), enter));
+        let counter = run_counter(state.counts().runs.clone());
+        if let Err(error) = state.runtime().attach(counter, Restart::Never).await {
+            tracing::warn!(%error, "runs are not counted");
+        }
         let reopening = tokio::spawn(chores::reopen(state.clone()));
         let sweeping = tokio::spawn(chores::sweep(state.clone(), reload));
         let announcing = tokio::spawn(waiting::announce(state.clone()));

@@ -6,7 +6,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use agentx_config::Settings;
 use agentx_node_runtime::NodeRuntime;
-use agentx_runtime::{LogError, Runtime as _, RuntimeError, Session};
+use agentx_runtime::{LogError, Position, Runtime as _, RuntimeError, Session};
 use agentx_types::wire::{Problem, WireView};
 use agentx_types::{AgentConfig, OwnerId, Seat, SessionId, SessionRole, Timestamp};
 use axum::http::HeaderMap;
@@ -15,12 +15,12 @@ use tokio_util::sync::CancellationToken;
 use crate::auth::Auth;
 use crate::channel::Channel;
 use crate::counts::Counts;
-use crate::feed::{Only, Place, Reader, Share, Shelf, Start};
+use crate::feed::{Only, Reader, Share, Shelf, Start};
 use crate::forwarded::Proxies;
 use crate::hosts::Hosts;
 use crate::live::Live;
 use crate::members::server_rules;
-use crate::options::ServerOptions;
+use crate::options::{ID_BYTES, ServerOptions};
 use crate::outbox::Ear;
 use crate::quotas::Kept;
 use crate::rooms::{Membership, Room, Rooms};
@@ -264,6 +264,10 @@ impl ServerState {
     /// # Errors
     /// [`LogError::NotFound`] where they may not even know that it exists.
     pub async fn access(&self, caller: &Caller, session: &SessionId) -> Result<Access, RuntimeError> {
+        // None is longer, and a refusal would repeat it.
+        if session.as_str().len() > ID_BYTES {
+            return Err(LogError::NotFound("with so long an id".to_owned()).into());
+        }
         let (owner, shared) = self.runtime().access(session, &caller.person).await?;
         let role = if owner == caller.person {
             Some(SessionRole::Own)
@@ -351,17 +355,17 @@ impl ServerState {
         &self,
         caller: &Caller,
         session: &SessionId,
-        (after, view, only): (Place, WireView, Option<Only>),
+        (after, view, only): (Position, WireView, Option<Only>),
         ear: Option<Arc<dyn Ear>>,
     ) -> Result<Following, RuntimeError> {
         let access = self.access(caller, session).await?;
         let room = self.enter(&access, session).await?;
         let feed = room.feed(view).await?;
         let head = room.head().await?;
-        if after.0 > head {
+        if after.seq > head {
             return Err(RuntimeError::Refused(format!(
                 "{session} has events 1 to {head}; there is none after {}",
-                after.0
+                after.seq
             )));
         }
         let start = Start {

@@ -13,6 +13,8 @@ use agentx_types::{
 };
 
 use crate::members::{directory, make_directory};
+use crate::options::NAME_CHARS;
+use crate::sizes::bounded;
 use crate::state::{Access, Caller, ServerState};
 use crate::widening::{Bounds, least};
 
@@ -22,6 +24,8 @@ pub(crate) fn choose(
     known: &[ModelInfo],
     name: &str,
 ) -> Result<ModelSpec, RuntimeError> {
+    // It is compared with each that is known, and a refusal repeats it.
+    bounded("the name of a model", Some(name), NAME_CHARS)?;
     let offers: Vec<ModelOffer<'_>> = known
         .iter()
         .map(|info| ModelOffer {
@@ -154,7 +158,7 @@ fn known_here(
     let usual = || (config.kind == AgentKind::React).then(|| Box::new(settings.condensing.clone()));
     let condensing = config.condensing.clone().or_else(usual);
     let condensing = condensing_of_server(settings, &runtime.models(), condensing)?;
-    // What it may make is bounded as it is itself; how deep they lie in each other, JSON bounds.
+    // What it may make is bounded as it is itself; how deep they lie in each other, `check_size` bounds.
     let agents = config.agents.into_iter();
     let agents: Vec<AgentConfig> = agents
         .map(|agent| known_here(state, caller, agent))
@@ -207,6 +211,8 @@ pub(crate) fn named_of_server(
     wanted: NamedAgent,
 ) -> Result<AgentConfig, RuntimeError> {
     let settings = &*state.settings();
+    bounded("the name of an agent", Some(&wanted.agent), NAME_CHARS)?;
+    bounded("the name of a model", wanted.model.as_deref(), NAME_CHARS)?;
     let own = wanted.workspace.unwrap_or_default();
     if caller.operator {
         let wanted = NamedAgent {

@@ -29,7 +29,10 @@ pub struct Queue {
 
 /// Somebody's turn; the next one gets theirs when this is dropped.
 #[derive(Debug, Default)]
-pub struct Turn(Option<(OwnedSemaphorePermit, OwnedSemaphorePermit)>);
+pub struct Turn {
+    person: Option<OwnedSemaphorePermit>,
+    _all: Option<OwnedSemaphorePermit>,
+}
 
 impl Turns {
     /// At most `at_once` turns at once.
@@ -67,13 +70,18 @@ impl Queue {
     /// Waits for a turn.
     pub async fn take(&self) -> Turn {
         // Neither is ever closed.
-        let person = self.person.clone().acquire_owned().await;
-        let all = self.all.clone().acquire_owned().await;
-        Turn(person.ok().zip(all.ok()))
+        let person = self.person.clone().acquire_owned().await.ok();
+        let _all = self.all.clone().acquire_owned().await.ok();
+        Turn { person, _all }
     }
 }
 
 impl Turn {
+    /// The work is done: others may go on, and the same person when this is dropped.
+    pub fn of_the_person(self) -> Self {
+        Self { _all: None, ..self }
+    }
+
     /// Does work on a thread where it holds up nothing else. The turn is over when the work is, also where nobody waits for it any
     /// more.
     ///
@@ -83,7 +91,7 @@ impl Turn {
         self,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, RuntimeError> {
-        if self.0.is_none() {
+        if self.person.is_none() {
             return Ok(work());
         }
         let done = tokio::task::spawn_blocking(move || {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use agentx_runtime::{AGENTS, DELEGATE, apply, as_offered, delegation_tools, describe};
 use agentx_types::{
-    AgentConfig, ApprovalMode, ConfigChange, Guard, Limits, ModelSpec, NanoUsd, RULES_VERSION, Rule,
+    AgentConfig, ApprovalMode, ConfigChange, Guard, Limits, ModelSpec, NanoUsd, Prices, RULES_VERSION, Rule,
     RuleEffect, ServerRules, ToolSpec,
 };
 
@@ -214,7 +214,7 @@ impl Bounds {
         Some(format!("the server has no such tool {}", other.name))
     }
 
-    /// What each answer may take, and when summaries are made, whoever pays for the session says: its owner.
+    /// What each answer may take and cost, and when summaries are made, whoever pays for the session says: its owner.
     fn wider_spending(&self, before: &AgentConfig, after: &AgentConfig) -> Option<String> {
         if self.owns {
             return None;
@@ -224,6 +224,12 @@ impl Bounds {
             && least(has.max_output_tokens, had.max_output_tokens) != has.max_output_tokens;
         if answers_more || has.thinking_tokens.unwrap_or(0) > had.thinking_tokens.unwrap_or(0) {
             return Some("an answer may take more tokens".into());
+        }
+        if after.model != before.model && is_dearer(&after.model.prices, &before.model.prices) {
+            return Some(format!(
+                "the tokens of {} cost more than those of {}",
+                after.model.id, before.model.id
+            ));
         }
         (after.condensing != before.condensing).then(|| "the conversation is condensed in another way".into())
     }
@@ -235,6 +241,20 @@ impl Bounds {
         };
         (within(after, most) != after).then(|| "a run may take more".into())
     }
+}
+
+/// Whether tokens of any kind cost more, in calls of any length.
+fn is_dearer(prices: &Prices, than: &Prices) -> bool {
+    let usual = |prices: &Prices| [prices.input, prices.output, prices.cache_read, prices.cache_write];
+    let most = |prices: &Prices| {
+        let usual = usual(prices);
+        prices.long.map_or(usual, |long| {
+            let long = [long.input, long.output, long.cache_read, long.cache_write];
+            std::array::from_fn(|kind| usual[kind].max(long[kind]))
+        })
+    };
+    let dearer = |now: [u64; 4], before: [u64; 4]| now.iter().zip(before).any(|(now, before)| *now > before);
+    dearer(usual(prices), usual(than)) || dearer(most(prices), most(than))
 }
 
 /// The one of two that asks less.

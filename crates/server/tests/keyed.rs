@@ -162,7 +162,7 @@ async fn the_port_speaks_tls_and_plain_http_and_checks_the_name_in_both() {
 }
 
 #[tokio::test]
-async fn a_handshake_that_is_slow_or_long_is_cut_off() {
+async fn a_slow_handshake_is_cut_off() {
     let mut options = options();
     options.limits.head = Duration::from_millis(300);
     let world = World::with(options).await;
@@ -175,23 +175,36 @@ async fn a_handshake_that_is_slow_or_long_is_cut_off() {
     let mut silent = within(connector().connect(localhost(), stream)).await.unwrap();
     assert_eq!(within(silent.read(&mut [0; 64])).await.unwrap_or(0), 0);
     world.end().await;
+}
 
-    let world = World::new().await;
+/// A message of 60 KiB that never ends, in records of 4 KiB: of one so long the server would keep all. No time limit ends the
+/// connection here, only what it sent.
+#[tokio::test]
+async fn a_long_handshake_is_cut_off() {
+    let mut options = options();
+    options.limits.head = Duration::from_secs(3600);
+    let world = World::with(options).await;
     let mut long = TcpStream::connect(address(&world)).await.unwrap();
-    // A hello of 60 KiB, in records of 4 KiB: of a message so long the server would keep all.
-    let mut record = vec![0x16, 0x03, 0x01, 0x10, 0x00];
-    let mut hello = vec![0x01, 0x00, 0xf0, 0x00];
-    hello.resize(4096, 0);
-    record.append(&mut hello);
-    let mut rest = vec![0x16, 0x03, 0x01, 0x10, 0x00];
-    rest.resize(5 + 4096, 0);
-    long.write_all(&record).await.unwrap();
-    for _ in 0..4 {
+    let record = |begin: &[u8]| {
+        let mut record = vec![0x16, 0x03, 0x01, 0x10, 0x00];
+        record.extend_from_slice(begin);
+        record.resize(5 + 4096, 0);
+        record
+    };
+    let mut taken = 0;
+    for number in 0..5 {
+        let begin: &[u8] = if number == 0 {
+            &[0x01, 0x00, 0xf0, 0x00]
+        } else {
+            &[]
+        };
         // The server may have had enough already.
-        let _ = long.write_all(&rest).await;
+        taken += usize::from(long.write_all(&record(begin)).await.is_ok());
     }
+    assert!(taken >= 1, "nothing was sent");
     let mut answer = Vec::new();
-    let _ = within(long.read_to_end(&mut answer)).await;
+    // Whether it is closed or reset depends on what was still under way; `within` fails where it stays open.
+    let _closed_or_reset = within(long.read_to_end(&mut answer)).await;
     assert!(answer.len() < 16, "{answer:?}");
     world.end().await;
 }

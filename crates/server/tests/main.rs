@@ -1,6 +1,7 @@
 //! The tests of this crate as one binary, because each one links the whole of what it uses.
 
 mod connections;
+mod embedded;
 mod foreign;
 mod http_api;
 mod keyed;
@@ -13,6 +14,7 @@ mod queue;
 mod strangers;
 mod subscriptions;
 mod tls;
+mod unreadable;
 mod waiting;
 mod widening;
 

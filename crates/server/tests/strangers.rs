@@ -219,36 +219,30 @@ async fn after_a_body_that_nobody_read_the_next_request_is_answered_or_the_clien
     let world = World::new().await;
     let head = |more: &str| format!("POST /v1/sessions HTTP/1.1\r\nhost: localhost\r\n{more}\r\n\r\n");
     // A short body that comes late is read, and the connection goes on.
-    for (more, body) in [
-        ("content-length: 4096", " ".repeat(4_096)),
-        (
-            "transfer-encoding: chunked",
-            "5\r\n     \r\n".repeat(800) + "0\r\n\r\n",
-        ),
-    ] {
-        let mut bare = Bare::new(&world).await;
-        for _ in 0..5 {
-            bare.send(head(more)).await;
-            tokio::task::yield_now().await;
-            let (first, second) = body.split_at(10);
-            bare.send(first).await;
-            tokio::task::yield_now().await;
-            bare.send(second).await;
-            let (answer, _) = bare.answer().await;
-            assert!(
-                answer.starts_with("http/1.1 401") && !answer.contains("connection: close"),
-                "{answer}"
-            );
-            bare.send(HEALTH).await;
-            assert_eq!(bare.status().await, 200, "{more}");
-        }
+    let mut bare = Bare::new(&world).await;
+    for _ in 0..5 {
+        bare.send(head("content-length: 4096")).await;
+        tokio::task::yield_now().await;
+        bare.send(" ".repeat(10)).await;
+        tokio::task::yield_now().await;
+        bare.send(" ".repeat(4_086)).await;
+        let (answer, _) = bare.answer().await;
+        assert!(
+            answer.starts_with("http/1.1 401") && !answer.contains("connection: close"),
+            "{answer}"
+        );
+        bare.send(HEALTH).await;
+        assert_eq!(bare.status().await, 200);
     }
-    // A long one is not, which the answer says; and the answer is not lost under it.
+    // A long one is not, nor one whose length nobody knows, which the answer says; and the answer is not lost under it.
     for (more, body) in [
         ("content-length: 5000", " ".repeat(5_000)),
         ("content-length: 65000", " ".repeat(65_000)),
         ("content-length: 5000000", " ".repeat(5_000_000)),
-        ("transfer-encoding: chunked", "5\r\n     \r\n".repeat(1_000)),
+        (
+            "transfer-encoding: chunked",
+            "5\r\n     \r\n".to_owned() + "0\r\n\r\n",
+        ),
         ("transfer-encoding: chunked", "5\r\n     \r\n".repeat(200_000)),
     ] {
         let mut bare = Bare::new(&world).await;

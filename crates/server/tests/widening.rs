@@ -8,8 +8,8 @@ use agentx_runtime::{Verdict, apply, judge};
 use agentx_server::widening::Bounds;
 use agentx_testing::fixture;
 use agentx_types::{
-    Access, AgentConfig, ApprovalMode, Condensing, ConfigChange, Guard, Limits, ModelParams, ModelSpec, Rule,
-    RuleEffect, ServerRules, ToolSpec,
+    Access, AgentConfig, ApprovalMode, Condensing, ConfigChange, Guard, Limits, ModelParams, ModelSpec,
+    Prices, Rule, RuleEffect, ServerRules, ToolSpec,
 };
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -143,15 +143,22 @@ fn limits() -> impl Strategy<Value = Limits> {
     })
 }
 
-/// The model of the settings, mostly, or one that the server does not list.
+/// The models that the server lists: that of the settings, one that costs nothing, one that is 1,000 times as dear.
+fn listed() -> Vec<ModelSpec> {
+    let usual = fixture::config().model;
+    let mut free = usual.clone();
+    (free.id, free.prices) = ("free".into(), Prices::default());
+    let mut dear = usual.clone();
+    dear.id = "dear".into();
+    dear.prices.output = usual.prices.output.max(1) * 1000;
+    vec![usual, free, dear]
+}
+
+/// One of these, mostly, or one that the server does not list.
 fn models() -> impl Strategy<Value = ModelSpec> {
-    prop::bool::weighted(0.1).prop_map(|other| {
-        let mut model = fixture::config().model;
-        if other {
-            model.id = "made-up-elsewhere".into();
-        }
-        model
-    })
+    let mut unlisted = fixture::config().model;
+    unlisted.id = "made-up-elsewhere".into();
+    prop_oneof![9 => prop::sample::select(listed()), 1 => Just(unlisted)]
 }
 
 fn config() -> impl Strategy<Value = AgentConfig> {
@@ -237,7 +244,7 @@ fn bounds(rules: &[Rule], approval: ApprovalMode, member: bool) -> Bounds {
             max_iterations: Some(5),
             ..Limits::default()
         },
-        models: vec![fixture::config().model],
+        models: listed(),
         tools: fixture::tools().to_vec(),
         guard: Some(guard()),
         server_rules: Some(Arc::new(server)),
@@ -246,11 +253,15 @@ fn bounds(rules: &[Rule], approval: ApprovalMode, member: bool) -> Bounds {
     }
 }
 
-/// An agent as the settings alone would have it: no rules of a session, and nobody has said that nobody is asked.
+/// An agent as the settings alone would have it, without rules of a session. Settings that say `auto` ask members nevertheless.
 fn by_settings(bounds: &Bounds) -> AgentConfig {
+    let approval = match bounds.approval {
+        ApprovalMode::Auto | ApprovalMode::Ask => ApprovalMode::Ask,
+        ApprovalMode::Deny => ApprovalMode::Deny,
+    };
     AgentConfig {
         workspace: MINE.into(),
-        approval: ApprovalMode::Ask,
+        approval,
         guard: bounds.guard.clone(),
         server_rules: bounds.server_rules.clone(),
         ..fixture::config()
@@ -282,7 +293,7 @@ proptest! {
         let reference = by_settings(&bounds);
         for agent in all_of(&now) {
             prop_assert!(agent.limits.max_iterations.is_some_and(|most| most <= 5));
-            prop_assert_eq!(&agent.model, &bounds.models[0]);
+            prop_assert!(bounds.models.contains(&agent.model));
             for (name, input) in calls() {
                 let Some(tool) = agent.tools.iter().find(|tool| tool.name == name) else { continue };
                 let own = reference.tools.iter().find(|tool| tool.name == name).unwrap();
@@ -315,17 +326,25 @@ proptest! {
             let is = now.limits.max_iterations;
             prop_assert!(is.is_some_and(|is| is <= was.max(5)), "{is:?} after {was}");
         }
-        prop_assert_eq!(&now.model, &before.model);
+        prop_assert!(bounds.models.contains(&now.model));
+        let (is, was) = (&now.model.prices, &before.model.prices);
+        prop_assert!(is.input <= was.input && is.output <= was.output, "{} is dearer", now.model.id);
         prop_assert_eq!(&now.condensing, &before.condensing);
         let (is, was) = (&now.params, &before.params);
         prop_assert!(was.max_output_tokens.is_none_or(|was| is.max_output_tokens.is_some_and(|is| is <= was)));
         prop_assert!(is.thinking_tokens.unwrap_or(0) <= was.thinking_tokens.unwrap_or(0));
-        let reference = by_settings(&bounds);
+        // The operator may give this session another approval mode than that of the settings, but no way around their rules.
+        let reference = AgentConfig { approval: ApprovalMode::Ask, ..by_settings(&bounds) };
+        // What cannot be read is refused where nobody is asked. Whoever drives may have people asked.
+        let asked = AgentConfig { approval: now.approval, ..before.clone() };
         for (name, input) in calls() {
             let tool = before.tools.iter().find(|tool| tool.name == name).unwrap();
-            let [is, was, least] = [&now, &before, &reference].map(|config| strictness(config, tool, &input).0);
+            let [was, asked, least] = [&before, &asked, &reference].map(|config| strictness(config, tool, &input).0);
+            let (is, by_server) = strictness(&now, tool, &input);
+            prop_assert!(is >= was.min(asked), "{name} {input}: {is} < {was}");
             prop_assert!(is != 0 || was == 0, "{name} {input} runs, and did not before");
             prop_assert!(least != 2 || is == 2, "{name} {input} is denied by the settings");
+            prop_assert!(is != 1 || least == 0 || by_server, "{name} {input}: somebody else than the operator answers");
         }
     }
 }

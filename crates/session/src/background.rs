@@ -13,6 +13,9 @@ const SHOWN: usize = 60;
 const MOST: usize = 64;
 
 /// The jobs that run, by what is on record.
+///
+/// `details` of a result of `bash` says `job` where the command went on in the background; `running: false` in a result of any tool, or
+/// `job_ended`, says that it ended. More than [`MOST`] are not remembered.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct BackgroundJobs {
     running: Vec<Running>,
@@ -26,6 +29,7 @@ struct Running {
 
 impl BackgroundJobs {
     /// Takes the next fact, with the calls that are under way.
+    /// Asked before the agents take the fact: a call whose result it is must still be among them.
     pub(crate) fn note<'a>(
         &mut self,
         fact: &EnvironmentEvent,

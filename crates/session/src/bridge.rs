@@ -1,5 +1,25 @@
 //! The AgentBridge: the only one who reads an agent's outputs from outside. What needs the agent's own state becomes
 //! RuntimeEvents and read models here; what facts alone say is the receptors'.
+//!
+//! Called by the fold for each output of each agent, in the order in which the agents say them, after all receptors have spoken about
+//! the same fact. Both functions are pure and keep nothing: an output means the same wherever it comes up.
+//!
+//! | an agent says | RuntimeEvents, in this order | read model |
+//! | --- | --- | --- |
+//! | `RunStarted` | `run_started` | – |
+//! | `RunStatus` | `run_status` | the session's status, of the root agent alone |
+//! | `RunFinished` | `eof`, `run_finished` | the same |
+//! | `ApprovalRequested`, `ApprovalSettled` | `approval_requested`, `approval_settled` | – |
+//! | `Context` | `context_changed` | – |
+//! | `Closed` | `closed` | – |
+//! | `Spent` | – (the run's sum is in `turn_response`) | one row of the usage ledger |
+//! | `InputQueued`, `ToolStarted`, `ToolEnded` | – (the receptors say so, from the facts) | – |
+//! | a message of a person or a tool | `user_message`, `tool_result_message` | the message, for search |
+//! | an answer | a `chunk` for each text and thought, `assistant_message`, `tool_call_message` where it has calls | the same |
+//! | a turn begins, ends | `turn_request`, `turn_response` | – |
+//! | the Stream layer | – but `chunk` for what a tool emits | – |
+//!
+//! Each event has one emitter (invariant 4): what stands as – here is said elsewhere, or is nobody's business outside.
 
 use agentx_types::{
     AgentOutput, ApprovalSettled, AssistantMessageAdded, Chunk, Closed, ContentPart, ContextChanged, Eof,
@@ -12,6 +32,23 @@ use crate::Projection;
 
 /// Pushes what `output` means onto `out`. The Stream layer says nothing new outside, but for what a tool emits: the rest the
 /// StreamReceptor has said.
+///
+/// `out` is appended to and never cleared. The events have no envelope yet: their `seq`, `index` and agent are the fold's to give.
+///
+/// ```
+/// use agentx_session::bridge::meaning;
+/// use agentx_types::{AgentOutput, RunId, RunStatus, RuntimeEvent, StateOutput};
+///
+/// let ended = AgentOutput::State(StateOutput::RunFinished {
+///     run_id: RunId::new("run_1"),
+///     status: RunStatus::Completed,
+///     reason: None,
+///     iterations: 2,
+/// });
+/// let mut said = Vec::new();
+/// meaning(&ended, &mut said);
+/// assert!(matches!(said[..], [RuntimeEvent::Eof(_), RuntimeEvent::RunFinished(_)]));
+/// ```
 pub fn meaning(output: &AgentOutput, out: &mut Vec<RuntimeEvent>) {
     match output {
         AgentOutput::Stream(StreamOutput::Emitted {
@@ -35,6 +72,8 @@ pub fn meaning(output: &AgentOutput, out: &mut Vec<RuntimeEvent>) {
     }
 }
 
+/// The State layer. `eof` stands before `run_finished`, so that who reads a stream to its `eof` has every chunk and can stop there, and
+/// who counts runs still hears how it ended.
 fn state_meaning(state: &StateOutput, out: &mut Vec<RuntimeEvent>) {
     match state.clone() {
         StateOutput::RunStarted { run_id, message_id } => out.push(RunStarted { run_id, message_id }.into()),
@@ -113,6 +152,8 @@ fn settled(tool_call_id: ToolCallId, allowed: bool) -> RuntimeEvent {
     .into()
 }
 
+/// The Message layer. The parts of an answer come as chunks before the answer itself: they are for whoever did not listen to the deltas,
+/// and who did passes them over (`crates/runtime/src/streams/fold.rs`).
 fn message_meaning(output: &MessageOutput, out: &mut Vec<RuntimeEvent>) {
     match output {
         MessageOutput::User { message } => out.push(
@@ -174,6 +215,7 @@ fn turn_meaning(turn: &TurnOutput) -> RuntimeEvent {
     }
 }
 
+/// A part of an answer as it is read out: words and thoughts. Calls have events of their own, and media and opaque parts are not streamed.
 fn chunk(part: &ContentPart) -> Option<RuntimeEvent> {
     let (medium, text) = match part {
         ContentPart::Text(part) => (Medium::Text, part.text.clone()),
@@ -199,6 +241,9 @@ fn call_id(part: &ContentPart) -> Option<ToolCallId> {
 }
 
 /// What `output` changes in the read models, if anything. `seq` is the fact that it follows from.
+///
+/// A change may come again, because read models can be rebuilt from the log: the message's id and the `seq` of what was spent are keys, so
+/// a store takes a repeated one for the same.
 pub(crate) fn projection(output: &AgentOutput, context: ProjectionContext<'_>) -> Option<Projection> {
     let message = |message: &Message| Projection::Message {
         seq: context.seq,
@@ -230,14 +275,18 @@ pub(crate) fn projection(output: &AgentOutput, context: ProjectionContext<'_>) -
 /// Where an output stands.
 #[derive(Clone, Copy)]
 pub(crate) struct ProjectionContext<'a> {
+    /// The fact that it follows from.
     pub(crate) seq: u64,
+    /// Who says it.
     pub(crate) agent_state_id: &'a agentx_types::AgentStateId,
+    /// The run that it is said in; `None` before an agent's first run.
     pub(crate) run_id: Option<&'a agentx_types::RunId>,
     /// Whether people talk to the agent: how the session stands is how that one does.
     pub(crate) is_root: bool,
 }
 
 /// The words of a message that a person would search for: texts, and what tools were asked and answered.
+/// Thoughts are left out: a person who searches looks for what was said to them. A call is written as its name and its arguments in JSON.
 fn searchable(message: &Message) -> String {
     let mut out = String::new();
     for part in &message.content {

@@ -1,39 +1,63 @@
 //! What the fold of a session says of one fact.
+//!
+//! Everything here can be made again from the log, to the same bytes; none of it is stored but the read models and the digest. Whoever acts
+//! takes `actions`; whoever only looks (a mirror, a replay, a test) drops them: their results follow in the log.
 
-use agentx_types::{Action, AgentOutput, AgentStateId, Envelope, RuntimeEvent};
+use agentx_types::{Action, AgentOutput, AgentStateId, Envelope, EnvironmentEvent, RuntimeEvent, Source};
 
 use crate::Projection;
+use crate::round::Heard;
+use crate::tree::comes_or_goes;
 
 /// Everything that follows from one fact.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Derived {
     /// What it means, in order: first what the receptors say, then the bridge.
+    /// All have the `seq` of the fact; their `index` counts from 0 without a gap, so that `(seq, index)` names each
+    /// ([`Position`](crate::Position)).
     pub events: Vec<Envelope<RuntimeEvent>>,
     /// What agents say inside their own boundaries.
+    /// In the order of the steps: an agent's own words of one fact stay together only where no child speaks in between.
     pub outputs: Vec<(AgentStateId, AgentOutput)>,
     /// What agents want done.
+    /// Each has an id that no other action of the session has: it follows from the `seq` and its place among all actions of the fact (note 004).
+    /// To be performed in this order, after the fact and `action_started` are committed.
     pub actions: Vec<Action>,
     /// What changes in the read models.
+    /// For whoever commits the fact, in the same transaction.
     pub projections: Vec<Projection>,
-    /// Whether only the state of the fold is wanted, as when a session is opened: then nothing else is made. The state
-    /// moves the same.
-    pub state_only: bool,
 }
 
-impl Derived {
-    /// For a fold that wants the state alone.
-    pub fn state_only() -> Self {
-        Self {
-            state_only: true,
-            ..Self::default()
-        }
+/// What a receptor says about `fact`: in the name of the agent that comes or goes, if one does.
+pub(crate) fn from_fact(
+    fact: &Envelope<EnvironmentEvent>,
+    index: u32,
+    event: RuntimeEvent,
+) -> Envelope<RuntimeEvent> {
+    let mut envelope = fact.derive(index, event);
+    if let Some(agent) = comes_or_goes(fact) {
+        envelope.agent_state_id = Some(agent.clone());
     }
+    envelope
+}
 
-    /// Empties it, so that its memory is used again.
-    pub fn clear(&mut self) {
-        self.events.clear();
-        self.outputs.clear();
-        self.actions.clear();
-        self.projections.clear();
+/// What an agent says about `fact`: in its own name, and in its run where the fact names none of its own.
+pub(crate) fn from_agent(
+    fact: &Envelope<EnvironmentEvent>,
+    index: u32,
+    heard: &Heard<'_>,
+    event: RuntimeEvent,
+) -> Envelope<RuntimeEvent> {
+    let mut envelope = fact.derive(index, event);
+    envelope.source = Source::Agent;
+    if envelope.agent_state_id.as_ref() != Some(heard.agent) {
+        envelope.run_id = fact
+            .agent_state_id
+            .is_none()
+            .then(|| fact.run_id.clone())
+            .flatten();
+        envelope.agent_state_id = Some(heard.agent.clone());
     }
+    envelope.run_id = envelope.run_id.or_else(|| heard.run.cloned());
+    envelope
 }

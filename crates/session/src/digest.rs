@@ -1,11 +1,17 @@
 //! The digest of what was derived: what a replay is compared with. It begins anew with each writer and each fork, so that a
 //! session can be opened without deriving its frames again.
+//!
+//! The driver adds each fact with what followed from it, and commits the value with each batch. A replay that comes to another
+//! value at the same `seq` was derived by other code, or from another log: that is how recorded sessions hold the rules of
+//! agents in place (`crates/history/tests/recorded.rs`). Why it begins
+//! anew is in note 005.
 
 use agentx_types::{ActionBody, Envelope, EnvironmentEvent};
 
 use crate::Derived;
 
 /// A BLAKE3 hash.
+/// 32 bytes, as they are stored.
 pub type Digest = [u8; 32];
 
 /// Hashes all that is derived since the last writer took over.
@@ -17,6 +23,9 @@ pub struct DerivedDigest {
 
 impl DerivedDigest {
     /// Adds what followed from `fact`.
+    ///
+    /// Every event counts with all of its JSON, and so does the order. Read models do not count: they follow from events and outputs, and a store may keep
+    /// them otherwise. Give it each fact once, in order; a `writer_attached` or `session_forked` begins it anew with that fact.
     pub fn add(&mut self, fact: &Envelope<EnvironmentEvent>, derived: &Derived) {
         if matches!(
             fact.event,
@@ -67,6 +76,7 @@ impl DerivedDigest {
     }
 
     /// The digest so far.
+    /// More may be added after it.
     pub fn value(&self) -> Digest {
         *self.hasher.finalize().as_bytes()
     }

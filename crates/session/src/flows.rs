@@ -1,5 +1,9 @@
 //! What tools keep in a session: what calls that are under way did step by step, and the state that scripts keep with their
 //! agents.
+//!
+//! A script that was cut off is run again from its start, with the outcomes of its steps from here: so each step is done once, and time that it spent
+//! counts on (note 019). Steps are kept here while their call is under way; what a script keeps
+//! with its agent lives as long as the agent.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,9 +19,11 @@ use serde_json::Value;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Flows {
     /// By call; a call that a step made has its own entry.
+    /// The id of such a call begins with that of the call that made it (`ToolCallId::inner`), so that all of a call lie side by side here.
     #[serde(default)]
     calls: BTreeMap<ToolCallId, Arc<RecordedEffects>>,
     /// Since when they are under way in the process that runs them.
+    /// Moved on by the time that a person took to decide: that counts against no limit of a script.
     #[serde(default)]
     since: BTreeMap<ToolCallId, Timestamp>,
     /// Calls that they want to make and that a person may be asked about, since then.
@@ -64,6 +70,7 @@ impl Flows {
     }
 
     /// Another program goes on with the calls: what they took of the one before counts, the time between the two does not.
+    /// The old program is known to have been there until its last fact, or until the question that the call waited for.
     fn go_on(&mut self, at: Timestamp) {
         for (id, since) in &mut self.since {
             if let Some(call) = self.calls.get_mut(id) {
@@ -90,30 +97,22 @@ impl Flows {
         }
     }
 
-    /// What a call did, and what the calls did that it made.
-    pub(crate) fn recorded(&self, call: &ToolCallId) -> Arc<RecordedEffects> {
-        let inner: BTreeMap<_, _> = self
-            .calls
-            .range(call.clone()..)
-            .filter(|(id, _)| *id != call)
-            .take_while(|(id, _)| id.as_str().starts_with(call.as_str()))
-            .filter(|(id, _)| id.is_inside(call))
-            .map(|(id, recorded)| (id.clone(), recorded.clone()))
-            .collect();
-        let own = self.calls.get(call).cloned().unwrap_or_default();
-        if inner.is_empty() {
-            return own;
-        }
-        let mut whole = Arc::unwrap_or_clone(own);
-        whole.inner = inner;
-        Arc::new(whole)
+    /// What each call under way did.
+    pub(crate) fn calls(&self) -> &BTreeMap<ToolCallId, Arc<RecordedEffects>> {
+        &self.calls
     }
 
-    /// What scripts keep with an agent.
-    pub(crate) fn kept(&self, agent: &AgentStateId) -> Arc<Kept> {
-        self.kept.get(agent).cloned().unwrap_or_default()
+    /// Whether a call did anything, or one that it made.
+    pub(crate) fn has_steps(&self, call: &ToolCallId) -> bool {
+        !RecordedEffects::of(call, &self.calls).is_empty()
     }
 
+    /// What scripts keep with an agent, where they keep anything.
+    pub(crate) fn kept(&self, agent: &AgentStateId) -> Option<&Arc<Kept>> {
+        self.kept.get(agent)
+    }
+
+    /// What a call did, to add to it; its time begins now where it has done nothing yet.
     fn call(&mut self, call: &ToolCallId, at: Timestamp) -> &mut RecordedEffects {
         if !self.since.contains_key(call) {
             self.since.insert(call.clone(), at);
@@ -122,6 +121,7 @@ impl Flows {
         Arc::make_mut(self.calls.entry(call.clone()).or_default())
     }
 
+    /// A call has its result, or the step that made it has: it and all that it made are of no more use.
     fn forget(&mut self, call: &ToolCallId) {
         if self.calls.is_empty() {
             return;
@@ -141,6 +141,7 @@ impl Flows {
         }
     }
 
+    /// A step that changed what a script keeps has ended well: one that failed has changed nothing.
     fn keep(&mut self, agent: &AgentStateId, ended: &EffectEnded) {
         if !Kept::is_changed_by(&ended.kind) || matches!(*ended.outcome, EffectOutcome::Failed(_)) {
             return;

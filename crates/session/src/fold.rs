@@ -1,36 +1,71 @@
-//! The one fold: facts in, everything derived out. Live, resume, replay, mirror, fork and test run exactly this code over
-//! exactly these facts; there is no second path.
+//! The one fold: facts in, everything derived out. Live, resume, replay, mirror, fork and test run this code over the same facts.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use agentx_agent::{Agent, Backlog, CallStage, Transition};
+use agentx_agent::{Agent, Backlog, CallStage};
 use agentx_types::{
-    ActionBody, ActionId, AgentConfig, AgentStateId, Caller, ConfigChange, Envelope, EnvironmentEvent,
-    LeftRunning, MessageId, RuntimeEvent, SessionId, Source, TakenIds, ToolCallId, ToolSpec,
+    ActionId, AgentConfig, AgentStateId, Envelope, EnvironmentEvent, LeftRunning, MessageId, SessionId,
+    TakenIds, ToolCallId, ToolSpec,
 };
 use serde::{Deserialize, Serialize};
 
 use crate::background::BackgroundJobs;
 use crate::bridge::{self, ProjectionContext};
-use crate::derived::Derived;
+use crate::derived::{Derived, from_agent, from_fact};
 use crate::flows::Flows;
+use crate::newer;
 use crate::offered::GivenTools;
 use crate::pictures::pictures;
 use crate::receptors::{Receptor as _, Receptors};
-use crate::tree::{AgentTree, Heard, comes_or_goes};
+use crate::round::Given;
+use crate::tree::AgentTree;
 use crate::{PendingApproval, Projection, RunState, SessionState, Sharing};
 
 /// The state of one session: the fold of its facts so far. It is a cache; the log is the truth.
+///
+/// Its methods are of three kinds:
+///
+/// - A. [`new`](Self::new) begins a session that has seen nothing.
+/// - B. Two take the next fact: [`apply`](Self::apply) returns all that follows from it; [`advance`](Self::advance) moves the state
+///   and makes nothing else.
+/// - C. Getters, which take `&self` and may be called at any time.
+///
+/// Give it every fact of the session once, in `seq` order, by either of B.
+///
+/// There are two ways because of what they cost: `advance` takes a third of the time over pieces of answers, and a tenth over rounds of
+/// tools, where `apply` makes a request for each (`crates/runtime/benches/long.rs` prints both). Whoever opens a session, or passes
+/// over what lies before a reader's place, wants the state alone. They are one code up to what nobody hears: the parts that remember
+/// nothing are not asked, and agents take the same steps with [`HeardBy`](agentx_agent::HeardBy) `Above` or `Nobody`. Two tests hold them
+/// together, fact by fact, in what the fold is afterwards and in what it would say next: `both_ways_to_fold_agree_after_each_fact`
+/// over random histories (`tests/histories.rs`) and `both_ways_to_fold_agree_after_each_fact_of_a_recorded_session`
+/// (`crates/history/tests/recorded.rs`).
+///
+/// ```
+/// use agentx_session::SessionFold;
+/// use agentx_types::{Draft, EnvironmentEvent, SessionId, SessionTitled, Source, Timestamp};
+///
+/// let titled = Draft::<EnvironmentEvent>::new(Source::System, None, SessionTitled { title: "Lunch".into() });
+/// let fact = titled.into_envelope(SessionId::new("ses_1"), 1, Timestamp(0));
+/// let mut fold = SessionFold::new(SessionId::new("ses_1"));
+/// let mut opened = fold.clone();
+/// assert_eq!(fold.apply(&fact).events.len(), 1);
+/// opened.advance(&fact);
+/// assert_eq!(opened, fold);
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SessionFold {
     session_id: SessionId,
     last_seq: u64,
+    /// Where the agents are, and what each knows.
     agents: AgentTree,
+    /// What the meaning of the next facts depends on.
     receptors: Receptors,
     /// `seq` of inputs by their idempotency key.
+    /// The first input with a key is the one; a second one with the same key is on record only where a log says so.
     keys: BTreeMap<String, u64>,
     forked_from: Option<SessionId>,
+    /// Of the last writer; 0 before the first.
     epoch: u64,
     #[serde(default)]
     sharing: Sharing,
@@ -43,6 +78,9 @@ pub struct SessionFold {
     tools: GivenTools,
     #[serde(default)]
     jobs: BackgroundJobs,
+    /// The first event by which nobody can go on with the session here.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    newer: Option<u64>,
 }
 
 impl SessionFold {
@@ -61,29 +99,30 @@ impl SessionFold {
             flows: Flows::default(),
             tools: GivenTools::default(),
             jobs: BackgroundJobs::default(),
+            newer: None,
         }
     }
 
-    /// Takes the next fact and adds what follows to `out`.
-    pub fn apply(&mut self, fact: &Envelope<EnvironmentEvent>, out: &mut Derived) {
-        self.last_seq = fact.seq;
-        self.note(fact, out);
-        if out.state_only {
-            self.receptors.note(fact);
-            self.agents.step(fact, &mut Transition::state_only(), |_| ());
-            out.clear();
-            return;
-        }
+    /// Takes the next fact and says all that follows from it.
+    pub fn apply(&mut self, fact: &Envelope<EnvironmentEvent>) -> Derived {
+        self.note(fact);
         let mut meaning = Vec::new();
         self.receptors.receive(fact, &mut meaning);
+        let mut events = Vec::new();
         let mut index = 0;
         for event in meaning.drain(..) {
-            out.events.push(from_fact(fact, index, event));
+            events.push(from_fact(fact, index, event));
             index += 1;
         }
+        let mut outputs = Vec::new();
+        let mut projections = Vec::from_iter(Projection::of_fact(fact));
         let root = self.agents.root().cloned();
-        let mut transition = Transition::default();
-        self.agents.step(fact, &mut transition, |heard| {
+        let given = Given {
+            taken: &self.taken,
+            flows: &self.flows,
+            heard: true,
+        };
+        let actions = self.agents.step(fact, given, |heard| {
             bridge::meaning(&heard.output, &mut meaning);
             let context = ProjectionContext {
                 seq: fact.seq,
@@ -91,33 +130,44 @@ impl SessionFold {
                 run_id: heard.run,
                 is_root: root.as_ref() == Some(heard.agent),
             };
-            out.projections.extend(bridge::projection(&heard.output, context));
+            projections.extend(bridge::projection(&heard.output, context));
             for event in meaning.drain(..) {
-                out.events.push(from_agent(fact, index, &heard, event));
+                events.push(from_agent(fact, index, &heard, event));
                 index += 1;
             }
-            out.outputs.push((heard.agent.clone(), heard.output));
+            outputs.push((heard.agent.clone(), heard.output));
         });
-        for mut action in transition.actions {
-            match &mut action.body {
-                ActionBody::CallModel(call) => call.taken = self.taken.clone(),
-                ActionBody::CallTool(call) => {
-                    let config = self.agents.get(&action.agent_state_id);
-                    call.recorded = self.flows.recorded(&call.tool_call_id);
-                    call.caller = Arc::new(Caller {
-                        config: config.map(|agent| Arc::clone(agent.config())),
-                        kept: self.flows.kept(&action.agent_state_id),
-                        depth: self.agents.depth(&action.agent_state_id),
-                    });
-                }
-                _ => {}
-            }
-            out.actions.push(action);
+        if matches!(fact.event, EnvironmentEvent::SessionForked(_)) {
+            // What the original had under way, the original pays for.
+            projections.retain(|projection| !matches!(projection, Projection::Spent { .. }));
+        }
+        Derived {
+            events,
+            outputs,
+            actions,
+            projections,
         }
     }
 
+    /// Takes the next fact for the state alone, which moves as by [`apply`](Self::apply).
+    pub fn advance(&mut self, fact: &Envelope<EnvironmentEvent>) {
+        self.note(fact);
+        self.receptors.note(fact);
+        let given = Given {
+            taken: &self.taken,
+            flows: &self.flows,
+            heard: false,
+        };
+        self.agents.step(fact, given, |_| ());
+    }
+
     /// What the session itself keeps of a fact.
-    fn note(&mut self, fact: &Envelope<EnvironmentEvent>, out: &mut Derived) {
+    /// Goes first: agents are given a fact that the session knows already.
+    fn note(&mut self, fact: &Envelope<EnvironmentEvent>) {
+        self.last_seq = fact.seq;
+        if self.newer.is_none() && newer::is_beyond(&fact.event) {
+            self.newer = Some(fact.seq);
+        }
         self.flows.note(fact);
         self.note_tools(fact);
         let calls = self.agents.iter().flat_map(Agent::calls);
@@ -126,8 +176,6 @@ impl SessionFold {
             EnvironmentEvent::SessionOpened(opened) => {
                 let Some(id) = &fact.agent_state_id else { return };
                 self.agents.open(id.clone(), AgentConfig::clone(&opened.config));
-                out.projections
-                    .push(Projection::Model(opened.config.model.id.clone()));
             }
             EnvironmentEvent::AgentSpawned(spawned) => {
                 self.agents.spawn(
@@ -142,30 +190,14 @@ impl SessionFold {
                     self.keys.entry(key.clone()).or_insert(fact.seq);
                 }
             }
-            EnvironmentEvent::SessionTitled(titled) => {
-                out.projections.push(Projection::Title(titled.title.clone()))
-            }
-            EnvironmentEvent::ConfigChanged(changed) => {
-                if let ConfigChange::Model(model) = &changed.change {
-                    out.projections.push(Projection::Model(model.id.clone()));
-                }
-            }
             EnvironmentEvent::SessionForked(forked) => {
                 self.forked_from = Some(forked.parent.clone());
                 // Who may see the one says nothing about the other.
                 self.sharing.forked();
-                out.projections.push(Projection::Unshared);
             }
-            EnvironmentEvent::WheelChanged(_) | EnvironmentEvent::CommandRan(_) => {
-                self.sharing.note(&fact.event)
-            }
-            EnvironmentEvent::AccessChanged(changed) => {
-                self.sharing.note(&fact.event);
-                out.projections.push(Projection::Role {
-                    person: changed.person.clone(),
-                    role: changed.role,
-                });
-            }
+            EnvironmentEvent::WheelChanged(_)
+            | EnvironmentEvent::CommandRan(_)
+            | EnvironmentEvent::AccessChanged(_) => self.sharing.note(&fact.event),
             EnvironmentEvent::WriterAttached(attached) => self.epoch = attached.epoch,
             // Whoever asks a model at this time shares them: they are cloned once for each answer.
             event if self.taken.is_news(event) => Arc::make_mut(&mut self.taken).note(event),
@@ -181,6 +213,12 @@ impl SessionFold {
     /// Which session.
     pub fn session_id(&self) -> &SessionId {
         &self.session_id
+    }
+
+    /// The first event that takes a newer version to go on from: an agent of a kind that is not known here, or a known event with more
+    /// in it than this version knows. The session can be read, not written.
+    pub fn newer(&self) -> Option<u64> {
+        self.newer
     }
 
     /// The `seq` of the last fact; 0 before the first.
@@ -234,8 +272,7 @@ impl SessionFold {
     pub fn tools_with_steps(&self) -> impl Iterator<Item = &str> {
         let calls = self.agents.iter().flat_map(Agent::calls);
         let with_steps = calls.filter(|entry| {
-            matches!(entry.stage, CallStage::Running { .. })
-                && !self.flows.recorded(&entry.call.tool_call_id).is_empty()
+            matches!(entry.stage, CallStage::Running { .. }) && self.flows.has_steps(&entry.call.tool_call_id)
         });
         with_steps.map(|entry| entry.call.name.as_str())
     }
@@ -340,34 +377,4 @@ impl SessionFold {
             tools_change: self.tools.change().clone(),
         })
     }
-}
-
-/// What a receptor says about `fact`: in the name of the agent that comes or goes, if one does.
-fn from_fact(fact: &Envelope<EnvironmentEvent>, index: u32, event: RuntimeEvent) -> Envelope<RuntimeEvent> {
-    let mut envelope = fact.derive(index, event);
-    if let Some(agent) = comes_or_goes(fact) {
-        envelope.agent_state_id = Some(agent.clone());
-    }
-    envelope
-}
-
-/// What an agent says about `fact`: in its own name, and in its run where the fact names none of its own.
-fn from_agent(
-    fact: &Envelope<EnvironmentEvent>,
-    index: u32,
-    heard: &Heard<'_>,
-    event: RuntimeEvent,
-) -> Envelope<RuntimeEvent> {
-    let mut envelope = fact.derive(index, event);
-    envelope.source = Source::Agent;
-    if envelope.agent_state_id.as_ref() != Some(heard.agent) {
-        envelope.run_id = fact
-            .agent_state_id
-            .is_none()
-            .then(|| fact.run_id.clone())
-            .flatten();
-        envelope.agent_state_id = Some(heard.agent.clone());
-    }
-    envelope.run_id = envelope.run_id.or_else(|| heard.run.cloned());
-    envelope
 }

@@ -1,8 +1,17 @@
 //! What changes in the read models of a store when a fact is committed.
+//!
+//! Read models are what lists, searches and bills are made of without folding a session. The fold says how they change; a store
+//! applies the changes in the transaction in which it commits the fact, so that no list is ahead of or behind the log. All of them can be rebuilt by
+//! folding the log again.
 
-use agentx_types::{AgentStateId, MessageId, NanoUsd, OwnerId, Role, RunId, RunStatus, SessionRole, Usage};
+use agentx_types::{
+    AgentStateId, ConfigChange, Envelope, EnvironmentEvent, MessageId, NanoUsd, OwnerId, Role, RunId,
+    RunStatus, SessionRole, Usage,
+};
 
 /// A change of a read model.
+///
+/// Each is a whole new value, or has a key (the message's id, the `seq` of what was spent): one that is applied again changes nothing.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Projection {
     /// The session's title.
@@ -10,6 +19,7 @@ pub enum Projection {
     /// The model that is asked.
     Model(String),
     /// Where its run stands.
+    /// That of the agent that people talk to; what agents below it do is a part of that run.
     Status(RunStatus),
     /// A message joined a conversation.
     Message {
@@ -32,8 +42,10 @@ pub enum Projection {
         role: Option<SessionRole>,
     },
     /// Nobody but the owner may do anything.
+    /// Said of a copy, which inherits nobody's role.
     Unshared,
     /// A model call was paid for.
+    /// Not said of what a copy shares with its original: that paid.
     Spent {
         /// The event that says so.
         seq: u64,
@@ -46,4 +58,27 @@ pub enum Projection {
         /// Money.
         cost: NanoUsd,
     },
+}
+
+impl Projection {
+    /// What a fact changes by itself, whatever agents say about it.
+    pub(crate) fn of_fact(fact: &Envelope<EnvironmentEvent>) -> Option<Self> {
+        match &fact.event {
+            EnvironmentEvent::SessionOpened(opened) => {
+                let has_agent = fact.agent_state_id.is_some();
+                has_agent.then(|| Self::Model(opened.config.model.id.clone()))
+            }
+            EnvironmentEvent::SessionTitled(titled) => Some(Self::Title(titled.title.clone())),
+            EnvironmentEvent::ConfigChanged(changed) => match &changed.change {
+                ConfigChange::Model(model) => Some(Self::Model(model.id.clone())),
+                _ => None,
+            },
+            EnvironmentEvent::SessionForked(_) => Some(Self::Unshared),
+            EnvironmentEvent::AccessChanged(changed) => Some(Self::Role {
+                person: changed.person.clone(),
+                role: changed.role,
+            }),
+            _ => None,
+        }
+    }
 }

@@ -1,19 +1,30 @@
 //! The agents of a session: a tree. Each takes the facts that concern it; what a child comes to is heard by the agent that made
 //! it, in the same step of the fold.
+//!
+//! The tree decides who takes a fact and in which order; what an agent makes of it is the agent's. It also carries what holds for an agent
+//! because of where it lies: limits of those above, their rules, how deep it is, how many there may be. All of that follows from the facts,
+//! so none of it is an event of its own (notes 020 and 026).
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 
-use agentx_agent::{Above, Agent, Census, Transition, bind_by, hold_to};
+use agentx_agent::{Above, Agent, Census, Context, Transition, bind_by, hold_to};
 use agentx_types::{
-    AgentConfig, AgentOutput, AgentStateId, ConfigChange, ConfigChanged, Envelope, EnvironmentEvent, Limits,
-    MessageOutput, RunId, Source, StateOutput, TurnOutput,
+    Action, AgentConfig, AgentOutput, AgentStateId, ConfigChange, ConfigChanged, Envelope, EnvironmentEvent,
+    Limits, Source, StateOutput,
 };
 use serde::{Deserialize, Serialize};
 
+use crate::round::{Given, Heard, Round};
+
 /// The agents that are there.
+///
+/// Guaranteed, whatever a log says: each child has one parent, there is no circle, and every line of parents ends at the root or at
+/// an agent without one. An agent that is gone leaves its children to the one above it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct AgentTree {
+    /// `None` before `session_opened`, and for ever in a log that has none.
     root: Option<AgentStateId>,
+    /// In the order of their ids, which is the order in which they take a fact. A map with another order would give other ids to actions.
     agents: BTreeMap<AgentStateId, Agent>,
     /// The agent that made it, by child.
     parents: BTreeMap<AgentStateId, AgentStateId>,
@@ -24,16 +35,6 @@ pub(crate) struct AgentTree {
     #[serde(default)]
     made: u32,
 }
-
-/// What an agent says, and where it stands.
-pub(crate) struct Heard<'a> {
-    pub(crate) agent: &'a AgentStateId,
-    pub(crate) run: Option<&'a RunId>,
-    pub(crate) output: AgentOutput,
-}
-
-/// What children said that the agents above them have to hear.
-type Upward = VecDeque<(AgentStateId, AgentOutput)>;
 
 impl AgentTree {
     /// The agent that people talk to.
@@ -57,6 +58,7 @@ impl AgentTree {
     }
 
     /// The agent that people talk to comes into being.
+    /// A second `session_opened` makes it anew: only a log that nobody of ours wrote has one.
     pub(crate) fn open(&mut self, id: AgentStateId, config: AgentConfig) {
         self.root = Some(id.clone());
         self.agents.insert(id.clone(), Agent::new(id, config));
@@ -133,64 +135,78 @@ impl AgentTree {
         }
     }
 
-    /// Lets all that `fact` concerns take it, and hands what they say to `hear`. What they want done is in `transition`, which
-    /// goes through all of them: the ids of actions count on from agent to agent.
-    pub(crate) fn step(
+    /// Lets all that `fact` concerns take it, and hands what they say to `hear`. Returns what they want done.
+    ///
+    /// The order, which ids of actions depend on: other rules of the server, the step of each agent that the fact is addressed to, what
+    /// changes for those below, and last what children said, first come first served, until nobody says anything more. That ends, because
+    /// what an agent says goes to the one above it alone, and the root's goes to nobody.
+    pub(crate) fn step<H: FnMut(Heard<'_>)>(
         &mut self,
         fact: &Envelope<EnvironmentEvent>,
-        transition: &mut Transition,
-        mut hear: impl FnMut(Heard<'_>),
-    ) {
-        let mut upward = Upward::new();
+        given: Given<'_>,
+        hear: H,
+    ) -> Vec<Action> {
         let mut gone = Vec::new();
         self.bind(fact);
         let limits = self.limits_changed(fact);
         if is_said_by_a_person(fact) {
             self.made = 0;
         }
-        transition.census = self.census();
-        let mut aboves = self.aboves(fact).into_iter();
+        let mut round = Round::new(fact, given, self.census(), hear);
+        let aboves = self.aboves(fact);
+        let mut above = aboves.iter();
         for (id, agent) in &mut self.agents {
             if !concerns(fact, id) {
                 continue;
             }
-            transition.above = aboves.next().unwrap_or_default();
             let is_child = self.parents.contains_key(id);
-            transition.unheard = transition.state_only && !is_child;
-            agent.step_into(fact, transition);
-            hear_one(agent, transition, is_child.then_some(&mut upward), &mut hear);
+            let depth = self.depths.get(id).copied().unwrap_or(0);
+            let transition = agent.step(fact, &round.context(id, (is_child, depth), above.next()));
+            round.take(agent, transition, is_child);
         }
         if let Some(changed) = limits {
-            self.pass_on(&changed, fact, transition);
+            self.pass_on(&changed, &mut round);
         }
-        self.pass_on_approval(fact, transition);
-        self.pass_on_rules(fact, transition);
-        while let Some((child, output)) = upward.pop_front() {
-            let Some(parent) = self.parents.get(&child) else {
+        self.pass_on_approval(&mut round);
+        self.pass_on_rules(&mut round);
+        while let Some((child, output)) = round.upward.pop_front() {
+            let Some(parent) = self.parents.get(&child).cloned() else {
                 continue;
             };
             if matches!(output, AgentOutput::State(StateOutput::Closed { .. })) {
                 gone.push(child.clone());
             }
-            let is_child = self.parents.contains_key(parent);
-            transition.above = match is_child {
-                true => self.above(parent),
-                false => Above::default(),
-            };
-            let Some(agent) = self.agents.get_mut(parent) else {
-                continue;
-            };
-            transition.unheard = transition.state_only && !is_child;
-            agent.on_child(&child, &output, fact, transition);
-            hear_one(agent, transition, is_child.then_some(&mut upward), &mut hear);
+            self.give(&parent, &mut round, |agent, context| {
+                agent.on_child(&child, &output, fact, context)
+            });
             // What a grandchild spends counts all the way up, before anybody asks for more because of what it came to.
+            let is_child = self.parents.contains_key(&parent);
             if is_child && matches!(output, AgentOutput::State(StateOutput::Spent { .. })) {
-                upward.push_front((parent.clone(), output));
+                round.upward.push_front((parent, output));
             }
         }
         for id in gone {
             self.remove(&id);
         }
+        round.actions
+    }
+
+    /// Gives one agent an input that follows from the fact.
+    /// Nothing happens where that agent is gone by now.
+    fn give<H: FnMut(Heard<'_>)>(
+        &mut self,
+        id: &AgentStateId,
+        round: &mut Round<'_, H>,
+        input: impl FnOnce(&mut Agent, &Context<'_>) -> Transition,
+    ) {
+        let is_child = self.parents.contains_key(id);
+        let above = is_child.then(|| self.above(id));
+        let depth = self.depth(id);
+        let Some(agent) = self.agents.get_mut(id) else {
+            return;
+        };
+        let transition = input(agent, &round.context(id, (is_child, depth), above.as_ref()));
+        round.take(agent, transition, is_child);
     }
 
     /// An agent is gone. Who is left of those that it made counts for the one above.
@@ -231,16 +247,20 @@ impl AgentTree {
     }
 
     /// Those below it have the new limits too, where they had the old ones.
-    fn pass_on(&mut self, changed: &Changed, fact: &Envelope<EnvironmentEvent>, transition: &mut Transition) {
+    /// A limit that an agent has from its own file stays.
+    fn pass_on<H: FnMut(Heard<'_>)>(&mut self, changed: &Changed, round: &mut Round<'_, H>) {
+        let (fact, limits) = (round.fact, (changed.before, changed.after));
         for id in self.below(&changed.of) {
-            if let Some(agent) = self.agents.get_mut(&id) {
-                agent.on_limits_above(changed.before, changed.after, fact, transition);
-            }
+            self.give(&id, round, |agent, context| {
+                agent.on_limits_above(limits, fact, context)
+            });
         }
     }
 
-    /// Where `fact` makes an agent stricter, those below it are as strict.
-    fn pass_on_approval(&mut self, fact: &Envelope<EnvironmentEvent>, transition: &mut Transition) {
+    /// Where the fact makes an agent stricter, those below it are as strict.
+    /// Where it is less strict than before, they stay as they are: nobody who is below gets more than they were given.
+    fn pass_on_approval<H: FnMut(Heard<'_>)>(&mut self, round: &mut Round<'_, H>) {
+        let fact = round.fact;
         let EnvironmentEvent::ConfigChanged(ConfigChanged {
             change: ConfigChange::Approval(mode),
         }) = &fact.event
@@ -249,14 +269,16 @@ impl AgentTree {
         };
         let below = fact.agent_state_id.as_ref().map(|id| self.below(id));
         for id in below.unwrap_or_default() {
-            if let Some(agent) = self.agents.get_mut(&id) {
-                agent.on_approval_above(*mode, fact, transition);
-            }
+            self.give(&id, round, |agent, context| {
+                agent.on_approval_above(*mode, fact, context)
+            });
         }
     }
 
-    /// Where `fact` changes what holds for the agents that one makes, it holds for those that are there too.
-    fn pass_on_rules(&mut self, fact: &Envelope<EnvironmentEvent>, transition: &mut Transition) {
+    /// Where the fact changes what holds for the agents that one makes, it holds for those that are there too.
+    /// From version 7 of the rules on; before, it held for those that were made later.
+    fn pass_on_rules<H: FnMut(Heard<'_>)>(&mut self, round: &mut Round<'_, H>) {
+        let fact = round.fact;
         let (EnvironmentEvent::ConfigChanged(ConfigChanged { change }), Some(of)) =
             (&fact.event, &fact.agent_state_id)
         else {
@@ -267,9 +289,9 @@ impl AgentTree {
             return;
         };
         for id in self.below(of) {
-            if let Some(agent) = self.agents.get_mut(&id) {
-                agent.on_rules_above(&maker, change, fact, transition);
-            }
+            self.give(&id, round, |agent, context| {
+                agent.on_rules_above(&maker, change, fact, context)
+            });
         }
     }
 
@@ -286,6 +308,17 @@ fn is_said_by_a_person(fact: &Envelope<EnvironmentEvent>) -> bool {
 }
 
 /// Whether the fact is a piece of an answer or of a tool's output: nothing begins with it, and more follows soon.
+///
+/// Two use it: the driver lets such facts wait a moment for others, to be committed together, and the tree does not work out for them
+/// what agents above leave. A kind of fact that may make an agent act does not belong here.
+///
+/// ```
+/// use agentx_session::is_a_piece;
+/// use agentx_types::{EnvironmentEvent, SessionTitled, TextChunk};
+///
+/// assert!(is_a_piece(&EnvironmentEvent::from(TextChunk { text: "Hel".into() })));
+/// assert!(!is_a_piece(&EnvironmentEvent::from(SessionTitled { title: "Lunch".into() })));
+/// ```
 pub fn is_a_piece(event: &EnvironmentEvent) -> bool {
     use EnvironmentEvent as E;
     matches!(
@@ -301,40 +334,6 @@ pub fn is_a_piece(event: &EnvironmentEvent) -> bool {
             | E::UsageReport(_)
             | E::ModelFellBack(_)
             | E::ToolOutputChunk(_)
-    )
-}
-
-/// Hands on what one agent said.
-fn hear_one(
-    agent: &Agent,
-    transition: &mut Transition,
-    mut upward: Option<&mut Upward>,
-    hear: &mut impl FnMut(Heard<'_>),
-) {
-    if transition.outputs.is_empty() {
-        return;
-    }
-    let run = agent.run_id().cloned();
-    for output in transition.outputs.drain(..) {
-        if let Some(upward) = upward.as_deref_mut().filter(|_| goes_up(&output)) {
-            upward.push_back((agent.id().clone(), output.clone()));
-        }
-        hear(Heard {
-            agent: agent.id(),
-            run: run.as_ref(),
-            output,
-        });
-    }
-}
-
-/// Whether the agent above has to hear it.
-fn goes_up(output: &AgentOutput) -> bool {
-    matches!(
-        output,
-        AgentOutput::State(
-            StateOutput::RunFinished { .. } | StateOutput::Spent { .. } | StateOutput::Closed { .. }
-        ) | AgentOutput::Turn(TurnOutput::Response { .. })
-            | AgentOutput::Message(MessageOutput::User { .. })
     )
 }
 

@@ -16,6 +16,19 @@ const ASSISTANT: &str = "assistant";
 
 /// Makes the view `ui` of one session out of its view `runtime`.
 ///
+/// | RuntimeEvent | UiEvent |
+/// | --- | --- |
+/// | `turn_request` | `run_started` |
+/// | `text_delta` | `text_chunk` |
+/// | `message_stop` | `text_chunk`, empty and final |
+/// | `tool_executing` | `tool_call_started` |
+/// | `tool_completed`, `tool_failed` | `tool_call_finished`, with the answer that `tool_result` had before it |
+/// | `approval_requested` | `approval_requested` |
+/// | `run_finished` | `run_finished` |
+/// | `error` | `error` |
+///
+/// Everything else is not shown. `index` counts what is shown of a fact, from 0: it is another number than that of the event it came from.
+///
 /// ```
 /// use agentx_session::UiProjection;
 /// use agentx_types::{Envelope, RuntimeEvent, UiEvent, Vocabulary as _};
@@ -39,6 +52,7 @@ pub struct UiProjection {
 
 impl UiProjection {
     /// For a session of `owner`.
+    /// Whoever reads: `run_started` names the owner, as in NEXUS.
     pub fn new(owner: OwnerId) -> Self {
         Self {
             owner,
@@ -105,6 +119,7 @@ impl UiProjection {
     }
 
     /// The whole answer stands beside the end of a call; `short` is said where it does not.
+    /// It does not where the call was answered before, or by another fact than the one that ends it.
     fn finished(&mut self, id: &ToolCallId, name: &str, status: UiToolStatus, short: &str) -> UiEvent {
         let answer = self.answer.take().filter(|(answered, _)| answered == id);
         UiToolCallFinished {
@@ -156,6 +171,7 @@ fn went_wrong(error: &ErrorRaised) -> UiError {
 }
 
 /// A status as it is written.
+/// The word of the protocol; the same that serde writes.
 fn word(status: RunStatus) -> &'static str {
     match status {
         RunStatus::Pending => "pending",

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use agentx_session::{Derived, SessionFold};
+use agentx_session::{Derived, Projection, SessionFold};
 use agentx_testing::fixture;
 use agentx_types::*;
 
@@ -40,9 +40,8 @@ impl World {
 
     fn draft(&mut self, draft: Draft<EnvironmentEvent>) {
         let seq = self.fold.last_seq() + 1;
-        self.last = Derived::default();
         let fact = draft.into_envelope("ses_1".into(), seq, Timestamp(0));
-        self.fold.apply(&fact, &mut self.last);
+        self.last = self.fold.apply(&fact);
     }
 
     fn say(&mut self, to: &str) {
@@ -233,4 +232,55 @@ fn rules_and_the_guard_reach_agents_that_are_there_already() {
         [false; 6],
         "an older session derives what it did"
     );
+}
+
+/// What a model call under way is billed with at an event that ends it.
+fn billed_at(end: impl Into<EnvironmentEvent>) -> Vec<Projection> {
+    let mut world = World::open();
+    world.say("agt_1");
+    let ActionBody::CallModel(_) = &world.last.actions[0].body else {
+        panic!("the model is asked: {:?}", world.last.actions);
+    };
+    let call = world.last.actions[0].action_id.clone();
+    let run = world.last.actions[0].run_id.clone();
+    let usage = Usage {
+        input_tokens: 7,
+        output_tokens: 1,
+        ..Usage::default()
+    };
+    let begins = StreamStart {
+        message_id: MessageId::new("msg_a"),
+        model: "m".into(),
+        attempt: 1,
+    };
+    let says = TextChunk { text: "half".into() };
+    let answer: [EnvironmentEvent; 3] = [begins.into(), UsageReport { usage }.into(), says.into()];
+    for event in answer {
+        let mut draft = Draft::new(Source::System, Some("agt_1".into()), event);
+        draft.run_id.clone_from(&run);
+        draft.cause = Some(call.clone());
+        world.draft(draft);
+    }
+    world.fact(None, end);
+    let mut projections = world.last.projections;
+    projections.retain(|projection| matches!(projection, Projection::Spent { .. }));
+    projections
+}
+
+#[test]
+fn a_fork_books_no_answer_that_its_original_had_under_way() {
+    let taken_over = WriterAttached {
+        epoch: 2,
+        program: "test".into(),
+        process: 1,
+        ended: Vec::new(),
+        serves: false,
+    };
+    assert_eq!(billed_at(taken_over).len(), 1, "who goes on with it pays for it");
+    let forked = SessionForked {
+        parent: "ses_0".into(),
+        at_seq: 6,
+        hold: true,
+    };
+    assert_eq!(billed_at(forked), []);
 }

@@ -1,7 +1,7 @@
 //! The view `ui`: each RuntimeEvent as a simple client sees it, and a whole session, told from any point in it.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-use agentx_session::{Derived, SessionFold, UiProjection};
+use agentx_session::{SessionFold, UiProjection};
 use agentx_testing::{LogBuilder, fixture};
 use agentx_types::*;
 use serde_json::{Value, json};
@@ -212,11 +212,7 @@ fn a_session() -> Vec<Envelope<RuntimeEvent>> {
         )
         .build();
     let mut fold = SessionFold::new(fixture::session_id());
-    let mut derived = Derived::default();
-    for fact in facts {
-        fold.apply(&fact, &mut derived);
-    }
-    derived.events
+    facts.iter().flat_map(|fact| fold.apply(fact).events).collect()
 }
 
 fn project(events: &[Envelope<RuntimeEvent>]) -> Vec<Envelope<UiEvent>> {

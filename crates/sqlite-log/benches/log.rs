@@ -63,6 +63,7 @@ fn fact(seq: u64, event: EnvironmentEvent) -> Fact {
         run_id: Some(RunId::of_input(2)),
         cause: Some(ActionId::following(2, 0)),
         event,
+        newer: None,
     })
 }
 

@@ -17,7 +17,8 @@
 
 use agentx_runtime::{Digest, Fact};
 use agentx_types::{
-    ActionId, AgentStateId, EnvironmentEvent, RunId, Source, TextChunk, ThinkingChunk, Vocabulary as _,
+    ActionId, AgentStateId, AsRead, EnvironmentEvent, RunId, Source, TextChunk, ThinkingChunk,
+    Vocabulary as _,
 };
 
 use crate::bytes::{
@@ -104,7 +105,7 @@ impl Encoder {
             EnvironmentEvent::ThinkingChunk(chunk) if chunk.text.len() <= INLINE_LIMIT => {
                 put_chunk(CHUNK | THINKING, step, &chunk.text, out);
             }
-            event => put_event(fact.seq, event, step, out, aside),
+            _ => put_event(fact, step, out, aside),
         }
     }
 
@@ -148,13 +149,13 @@ fn put_chunk(kind: u8, step: u64, text: &str, out: &mut Vec<u8>) {
     out.extend_from_slice(text.as_bytes());
 }
 
-fn put_event(seq: u64, event: &EnvironmentEvent, step: u64, out: &mut Vec<u8>, aside: &mut Aside) {
-    let payload = event.payload_json();
+fn put_event(fact: &Fact, step: u64, out: &mut Vec<u8>, aside: &mut Aside) {
+    let (seq, payload) = (fact.seq, fact.payload_json());
     crate::blobs::find_references(&payload, |hash| aside.references.push((seq, hash)));
     let in_blob = payload.len() > INLINE_LIMIT;
     out.push(if in_blob { EVENT_IN_BLOB } else { EVENT });
     put_varint(step, out);
-    put_bytes(event.tag().as_bytes(), out);
+    put_bytes(fact.event.tag().as_bytes(), out);
     if in_blob {
         let hash = *blake3::hash(&payload).as_bytes();
         out.extend_from_slice(&hash);
@@ -185,16 +186,12 @@ impl Body<'_> {
     }
 
     /// The event itself; `payload` is what the blob holds, where it lies in one.
-    pub(crate) fn event(&self, blob: Option<&str>) -> Result<EnvironmentEvent, String> {
+    pub(crate) fn event(&self, blob: Option<&str>) -> Result<AsRead<EnvironmentEvent>, String> {
+        let known = |event| Ok(AsRead { event, newer: None });
+        let text = |text: &&str| (*text).to_owned();
         match (self, blob) {
-            (Self::Text(text), _) => Ok(TextChunk {
-                text: (*text).to_owned(),
-            }
-            .into()),
-            (Self::Thinking(text), _) => Ok(ThinkingChunk {
-                text: (*text).to_owned(),
-            }
-            .into()),
+            (Self::Text(words), _) => known(TextChunk { text: text(words) }.into()),
+            (Self::Thinking(words), _) => known(ThinkingChunk { text: text(words) }.into()),
             (Self::Inline { tag, payload }, _) => parse(tag, payload),
             (Self::InBlob { tag, .. }, Some(payload)) => parse(tag, payload),
             (Self::InBlob { .. }, None) => Err("its payload is missing".to_owned()),
@@ -202,8 +199,8 @@ impl Body<'_> {
     }
 }
 
-fn parse(tag: &str, payload: &str) -> Result<EnvironmentEvent, String> {
-    EnvironmentEvent::from_json(tag, payload).map_err(|e| format!("its payload does not fit `{tag}`: {e}"))
+fn parse(tag: &str, payload: &str) -> Result<AsRead<EnvironmentEvent>, String> {
+    EnvironmentEvent::read(tag, payload).map_err(|e| format!("its payload does not fit `{tag}`: {e}"))
 }
 
 /// Reads the records of one segment, row after row.

@@ -1,9 +1,7 @@
 //! The read models: what lists show, messages, what was spent. Changed by the writer in the transaction that appends the
 //! facts they follow from; they can be dropped and made again.
 
-use std::borrow::Cow;
-
-use agentx_runtime::Projection;
+use agentx_runtime::{Projection, title_from};
 use agentx_types::{MessageId, OwnerId, Role, SessionRole};
 use rusqlite::{Connection, OptionalExtension as _, params};
 use serde::Serialize;
@@ -15,8 +13,6 @@ use crate::search;
 
 /// How many characters of a message are kept to be shown in lists.
 const PREVIEW_CHARS: usize = 200;
-/// How long a title is that is taken from the first message.
-const TITLE_CHARS: usize = 60;
 
 /// A word of a closed set, as it is written in JSON.
 pub(crate) fn word_of(value: &impl Serialize) -> String {
@@ -334,32 +330,6 @@ pub(crate) fn clear(connection: &Connection, session: i64, limit: i64) -> Result
 
 fn preview(text: &str) -> &str {
     cut(text, PREVIEW_CHARS)
-}
-
-/// The first line that says something, cut to the length of a title.
-fn title_from(text: &str) -> String {
-    let line = text
-        .lines()
-        .map(str::trim)
-        .find(|line| !line.is_empty())
-        .unwrap_or_default();
-    let line = &*as_typed(line);
-    if line.chars().nth(TITLE_CHARS).is_none() {
-        return line.to_owned();
-    }
-    format!("{}…", cut(line, TITLE_CHARS - 1).trim_end())
-}
-
-/// The first line of a message: a command that a person ran themselves as they typed it, which the message holds between tags.
-fn as_typed(line: &str) -> Cow<'_, str> {
-    let ran = line
-        .starts_with("<ran_by_")
-        .then(|| line.split_once(" command=\""))
-        .flatten();
-    match ran {
-        Some((_, command)) => format!("!{}", command.strip_suffix("\">").unwrap_or(command)).into(),
-        None => line.into(),
-    }
 }
 
 fn cut(text: &str, chars: usize) -> &str {

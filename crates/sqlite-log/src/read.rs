@@ -286,7 +286,7 @@ fn fact_of(
     aside: Option<&str>,
 ) -> Result<Fact, Stop> {
     let damage = |what| Damage { seq, what };
-    let event = body.event(aside).map_err(damage)?;
+    let read = body.event(aside).map_err(damage)?;
     let context = decoder.context().map_err(damage)?;
     Ok(Arc::new(Envelope {
         seq,
@@ -297,7 +297,8 @@ fn fact_of(
         agent_state_id: context.agent.clone(),
         run_id: context.run.clone(),
         cause: context.cause.clone(),
-        event,
+        event: read.event,
+        newer: read.newer,
     }))
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use agentx_runtime::{Digest, Fact};
-use agentx_types::{Envelope, EnvironmentEvent, SessionId, Timestamp};
+use agentx_types::{AsRead, Envelope, EnvironmentEvent, SessionId, Timestamp};
 
 use crate::codec::{Aside, Body, Decoder, Encoder};
 
@@ -77,7 +77,7 @@ fn next_event(
         _ => None,
     };
     let aside = aside.and_then(|(_, payload)| std::str::from_utf8(payload).ok());
-    let mut event = body.event(aside)?;
+    let AsRead { mut event, newer } = body.event(aside)?;
     let context = decoder.context()?.clone();
     let mut count = 1;
     if let Some(input) = joins {
@@ -98,6 +98,7 @@ fn next_event(
         run_id: context.run,
         cause: context.cause,
         event,
+        newer,
     };
     Ok((count, envelope))
 }

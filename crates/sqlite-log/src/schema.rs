@@ -37,7 +37,7 @@ pub(crate) fn open_first(
         make_file(path).map_err(|e| place.says(format!("the database cannot be made: {e}")))?;
     }
     let mut connection = connect(location, options).map_err(|e| place.error(e))?;
-    let format = check(&mut connection, options, place).map_err(|e| place.error(e))?;
+    let format = set_up(&mut connection, options, place).map_err(|e| place.error(e))?;
     let newer = (format > FORMAT).then_some(format);
     if newer.is_some() {
         connection
@@ -94,7 +94,8 @@ pub(crate) fn header(connection: &Connection) -> Result<(u32, u32), Fault> {
     Ok((format, application))
 }
 
-fn check(connection: &mut Connection, options: &Options, place: &Place) -> Result<u32, Fault> {
+/// Makes the schema where there is none yet, and adds what a database of this format lacks. Returns the format that it has.
+fn set_up(connection: &mut Connection, options: &Options, place: &Place) -> Result<u32, Fault> {
     let (format, application) = header(connection)?;
     if format == 0 && application == 0 {
         return create(connection, options, place);

@@ -96,8 +96,8 @@ impl Copy {
     }
 
     async fn is(&self, original: &SqliteLog) {
-        assert_eq!(all(&self.log, self.id()).await, all(original, self.id()).await);
-        assert_good(&self.log, self.id()).await;
+        assert_eq!(all(&*self.log, self.id()).await, all(original, self.id()).await);
+        assert_good(&*self.log, self.id()).await;
         let (here, there) = (head(&self.log, self.id()).await, head(original, self.id()).await);
         assert_eq!(here, there, "the head");
         assert_eq!(
@@ -131,7 +131,7 @@ proptest! {
     ) {
         run(async {
             let original = SqliteLog::open_in_memory().unwrap();
-            let mut writer = begin(&original).await;
+            let mut writer = begin(&*original).await;
             let mut copy = Copy::new("ses_1").await;
             let (mut at, mut seq) = (1_700_000_000_000_000i64, 0);
             let mut waiting: Vec<Fact> = Vec::new();
@@ -150,7 +150,7 @@ proptest! {
                 }
                 if chance < 4 {
                     copy.take_rows(&original, most_bytes).await;
-                    assert_good(&copy.log, "ses_1").await;
+                    assert_good(&*copy.log, "ses_1").await;
                 }
                 if chance == 8 {
                     copy = copy.comes_again().await;
@@ -168,7 +168,7 @@ proptest! {
 fn one_delta_a_row_is_packed_there_and_here() {
     run(async {
         let original = SqliteLog::open_in_memory().unwrap();
-        let writer = begin(&original).await;
+        let writer = begin(&*original).await;
         let mut copy = Copy::new("ses_1").await;
         let facts = facts(1, conversation(700));
         for (index, fact) in facts.iter().enumerate() {
@@ -187,9 +187,9 @@ fn one_delta_a_row_is_packed_there_and_here() {
 /// A session, a fork of it and a fork of the fork, at events that lie in the middle of rows.
 async fn family() -> std::sync::Arc<SqliteLog> {
     let log = SqliteLog::open_in_memory().unwrap();
-    let writer = begin(&log).await;
+    let writer = begin(&*log).await;
     let first = facts(1, conversation(300));
-    append_each(&log, &writer, &first).await;
+    append_each(&*log, &writer, &first).await;
     for (id, parent, at_seq) in [
         ("ses_2", "ses_1", 333),
         ("ses_3", "ses_2", 500),
@@ -215,7 +215,7 @@ fn a_fork_is_a_fork_in_the_copy_too() {
         let original = family().await;
         for (id, parts) in [("ses_2", 2), ("ses_3", 3), ("ses_4", 2)] {
             let mut copy = Copy::new(id).await;
-            let facts = all(&original, id).await;
+            let facts = all(&*original, id).await;
             let shared = rows_after(&original, id, 0, 1).await;
             assert_eq!(shared.parts.len(), parts, "{id}");
             let early = usize::try_from(shared.parts[parts - 1].after_seq).unwrap() - 5;
@@ -232,7 +232,7 @@ fn a_fork_is_a_fork_in_the_copy_too() {
             // It can be forked again, and goes with all that it shares.
             let again = fork_of("ses_9", id, 60);
             copy.log.create(again).await.unwrap();
-            assert_good(&copy.log, "ses_9").await;
+            assert_good(&*copy.log, "ses_9").await;
             let log = copy.comes_again().await.log;
             log.delete(&SessionId::new("ses_9")).await.unwrap();
             log.delete(&SessionId::new(id)).await.unwrap();
@@ -255,7 +255,7 @@ fn query(owner: &str) -> agentx_runtime::SessionQuery {
 fn no_more_leaves_than_a_fork_shares() {
     run(async {
         let log = SqliteLog::open_in_memory().unwrap();
-        let writer = begin(&log).await;
+        let writer = begin(&*log).await;
         let words = ["seen", "seen too", "secret"].map(text);
         log.append(&writer, batch(facts(1, words))).await.unwrap();
         log.create(fork_of("ses_2", "ses_1", 2)).await.unwrap();
@@ -294,7 +294,7 @@ const FORGERIES: [Forgery; 14] = [
 fn what_is_forged_is_refused_and_nothing_is_lost() {
     run(async {
         let original = SqliteLog::open_in_memory().unwrap();
-        let writer = begin(&original).await;
+        let writer = begin(&*original).await;
         let said = facts(1, conversation(60));
         for some in said.chunks(20) {
             original.append(&writer, batch(some.to_vec())).await.unwrap();
@@ -326,7 +326,7 @@ fn what_is_forged_is_refused_and_nothing_is_lost() {
         }
         // A whole chain that is right, of other facts.
         let other = SqliteLog::open_in_memory().unwrap();
-        let their = begin(&other).await;
+        let their = begin(&*other).await;
         let mut facts = said.clone();
         let mut last = Envelope::clone(&facts[50]);
         last.at.0 += 1;
@@ -344,7 +344,7 @@ fn what_is_forged_is_refused_and_nothing_is_lost() {
             "{refused}"
         );
         assert_eq!(rows_after(&copy.log, "ses_1", 0, 1 << 20).await, before);
-        assert_good(&copy.log, "ses_1").await;
+        assert_good(&*copy.log, "ses_1").await;
         copy.take_rows(&original, 1 << 20).await;
         copy.is(&original).await;
     });
@@ -355,7 +355,7 @@ fn a_writer_that_was_replaced_adopts_nothing() {
     run(async {
         let home = Home::new();
         let log = home.open();
-        let writer = begin(&log).await;
+        let writer = begin(&*log).await;
         log.append(&writer, batch(facts(1, conversation(5))))
             .await
             .unwrap();
@@ -372,7 +372,7 @@ fn a_writer_that_was_replaced_adopts_nothing() {
 fn a_fork_that_was_made_here_keeps_what_it_goes_on_from() {
     run(async {
         let original = SqliteLog::open_in_memory().unwrap();
-        let writer = begin(&original).await;
+        let writer = begin(&*original).await;
         let said = facts(1, conversation(60));
         for some in said.chunks(20) {
             original.append(&writer, batch(some.to_vec())).await.unwrap();
@@ -383,7 +383,7 @@ fn a_fork_that_was_made_here_keeps_what_it_goes_on_from() {
         copy.take_rows(&original, 1 << 20).await;
         assert_eq!(copy.adopted, 0);
         for id in ["ses_1", "ses_2"] {
-            assert_good(&copy.log, id).await;
+            assert_good(&*copy.log, id).await;
         }
     });
 }
@@ -393,7 +393,7 @@ fn a_fork_that_was_made_here_keeps_what_it_goes_on_from() {
 fn a_payload_that_is_not_here_is_asked_for() {
     run(async {
         let original = SqliteLog::open_in_memory().unwrap();
-        let writer = begin(&original).await;
+        let writer = begin(&*original).await;
         let long = Interrupted {
             reason: "because ".repeat(1000),
         };
@@ -417,9 +417,9 @@ fn a_payload_that_is_not_here_is_asked_for() {
         let bytes = original.get_blob(&blob, 0..size).await.unwrap();
         assert_eq!(copy.log.put_blob(bytes).await.unwrap(), blob);
         assert_eq!(copy.log.adopt(&copy.writer, rows.into()).await.unwrap(), 2);
-        assert_eq!(all(&copy.log, "ses_1").await, said);
+        assert_eq!(all(&*copy.log, "ses_1").await, said);
         copy.log.collect_garbage_at(Timestamp(i64::MAX)).await.unwrap();
-        assert_good(&copy.log, "ses_1").await;
+        assert_good(&*copy.log, "ses_1").await;
     });
 }
 
@@ -450,7 +450,7 @@ async fn with_payload(log: &SqliteLog, payload: Vec<u8>) -> Adoption {
 fn what_no_row_reaches_is_laid_out_anew() {
     run(async {
         let original = SqliteLog::open_in_memory().unwrap();
-        let writer = begin(&original).await;
+        let writer = begin(&*original).await;
         let said = facts(1, conversation(60));
         let mut copy = Copy::new("ses_1").await;
         copy.take_facts(&said).await;
@@ -460,8 +460,8 @@ fn what_no_row_reaches_is_laid_out_anew() {
             .unwrap();
         copy.take_rows(&original, 1 << 20).await;
         assert_eq!(copy.adopted, 40);
-        assert_eq!(all(&copy.log, "ses_1").await, said);
-        assert_good(&copy.log, "ses_1").await;
+        assert_eq!(all(&*copy.log, "ses_1").await, said);
+        assert_good(&*copy.log, "ses_1").await;
         let last = copy.log.digests(&session()).await.unwrap().pop().unwrap();
         assert_eq!(last, (said.len() as u64, digest(said.len() as u64)));
         let more = facts(said.len() as u64 + 1, [text("more")]);
@@ -471,6 +471,6 @@ fn what_no_row_reaches_is_laid_out_anew() {
             projections: vec![],
         };
         copy.log.append(&copy.writer, one).await.unwrap();
-        assert_good(&copy.log, "ses_1").await;
+        assert_good(&*copy.log, "ses_1").await;
     });
 }

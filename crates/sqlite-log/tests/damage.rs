@@ -11,7 +11,7 @@ use serde_json::json;
 /// Two rows of a stream that is over, then an open one of several rows.
 async fn small(home: &Home) -> Vec<Fact> {
     let log = home.open();
-    let writer = begin(&log).await;
+    let writer = begin(&*log).await;
     let mut events = conversation(6);
     events.extend([
         stream_start(),
@@ -20,7 +20,7 @@ async fn small(home: &Home) -> Vec<Fact> {
         tool_result(json!({"big": "y".repeat(5000)})),
     ]);
     let facts = facts(1, events);
-    append_each(&log, &writer, &facts).await;
+    append_each(&*log, &writer, &facts).await;
     log.create(fork_of("ses_f", "ses_1", 9)).await.unwrap();
     facts
 }
@@ -92,7 +92,7 @@ fn every_flipped_byte_of_a_row_is_found() {
             }
         }
         assert!(flips > 500);
-        assert_good(&log, "ses_1").await;
+        assert_good(&*log, "ses_1").await;
     });
 }
 
@@ -162,7 +162,7 @@ fn a_fork_notices_what_happened_to_its_parent() {
         let home = Home::new();
         small(&home).await;
         let log = home.open();
-        assert_good(&log, "ses_f").await;
+        assert_good(&*log, "ses_f").await;
         let data = "UPDATE batches SET data = data || x'00' WHERE id = (SELECT min(id) FROM batches)";
         home.sql().execute(data, []).unwrap();
         let report = log.verify(&SessionId::new("ses_f")).await.unwrap();
@@ -241,9 +241,9 @@ fn a_newer_format_can_be_read_and_not_written() {
             .pragma_update(None, "user_version", FORMAT + 1)
             .unwrap();
         let log = home.open();
-        assert_eq!(all(&log, "ses_1").await, facts);
+        assert_eq!(all(&*log, "ses_1").await, facts);
         assert_eq!(log.info(&session()).await.unwrap().last_seq, facts.len() as u64);
-        assert_good(&log, "ses_f").await;
+        assert_good(&*log, "ses_f").await;
         let is_newer = |error: LogError| {
             assert!(
                 matches!(error, LogError::Newer { found, known, .. } if found == known + 1),

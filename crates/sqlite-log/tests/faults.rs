@@ -15,7 +15,7 @@ fn a_full_disk_keeps_nothing_of_the_last_step_and_everything_before_it() {
             ..Options::default()
         };
         let log = SqliteLog::open(home.path(), options).unwrap();
-        let writer = begin(&log).await;
+        let writer = begin(&*log).await;
         let mut kept = 0;
         let full = loop {
             let events = (0..200).map(|n| text(&format!("{n:>20}")));
@@ -34,16 +34,16 @@ fn a_full_disk_keeps_nothing_of_the_last_step_and_everything_before_it() {
         let long = (0..2000).map(|n| text(&format!("{n:>20}")));
         let refused = log.append(&writer, batch(facts(kept + 1, long))).await;
         assert!(matches!(refused, Err(LogError::Full { .. })), "{refused:?}");
-        assert_eq!(all(&log, "ses_1").await.len() as u64, kept);
-        assert_good(&log, "ses_1").await;
+        assert_eq!(all(&*log, "ses_1").await.len() as u64, kept);
+        assert_good(&*log, "ses_1").await;
         drop((log, writer));
 
         // With room again the same session goes on.
         let log = home.open();
         let writer = log.attach(&session()).await.unwrap();
         assert_eq!(writer.last_seq, kept);
-        append_each(&log, &writer, &facts(kept + 1, [text("room")])).await;
-        assert_good(&log, "ses_1").await;
+        append_each(&*log, &writer, &facts(kept + 1, [text("room")])).await;
+        assert_good(&*log, "ses_1").await;
     });
 }
 
@@ -56,16 +56,16 @@ fn a_small_append_after_a_full_one_goes_on() {
             ..Options::default()
         };
         let log = SqliteLog::open(home.path(), options).unwrap();
-        let writer = begin(&log).await;
-        append_each(&log, &writer, &facts(1, [text("a")])).await;
+        let writer = begin(&*log).await;
+        append_each(&*log, &writer, &facts(1, [text("a")])).await;
         let long = (0..20_000).map(|n| text(&format!("{n:>20}")));
         assert!(matches!(
             log.append(&writer, batch(facts(2, long))).await,
             Err(LogError::Full { .. })
         ));
-        append_each(&log, &writer, &facts(2, [text("b")])).await;
-        assert_eq!(all(&log, "ses_1").await, facts(1, [text("a"), text("b")]));
-        assert_good(&log, "ses_1").await;
+        append_each(&*log, &writer, &facts(2, [text("b")])).await;
+        assert_eq!(all(&*log, "ses_1").await, facts(1, [text("a"), text("b")]));
+        assert_good(&*log, "ses_1").await;
     });
 }
 
@@ -74,7 +74,7 @@ fn a_copy_made_in_the_middle_holds_all_that_was_answered() {
     run(async {
         let home = Home::new();
         let log = home.open();
-        let writer = begin(&log).await;
+        let writer = begin(&*log).await;
         let facts = facts(1, conversation(200));
         for (n, fact) in facts.iter().enumerate() {
             log.append(&writer, batch(vec![fact.clone()])).await.unwrap();
@@ -87,8 +87,8 @@ fn a_copy_made_in_the_middle_holds_all_that_was_answered() {
             let wal = |home: &Home| home.path().with_file_name("log.db-wal");
             std::fs::copy(wal(&home), wal(&copy)).unwrap();
             let copy = copy.open();
-            assert_eq!(all(&copy, "ses_1").await, facts[..=n]);
-            assert_good(&copy, "ses_1").await;
+            assert_eq!(all(&*copy, "ses_1").await, facts[..=n]);
+            assert_good(&*copy, "ses_1").await;
             assert_eq!(copy.attach(&session()).await.unwrap().last_seq, n as u64 + 1);
         }
     });
@@ -99,7 +99,7 @@ fn dropping_the_log_writes_what_was_queued() {
     let home = Home::new();
     run(async {
         let log = home.open();
-        let writer = begin(&log).await;
+        let writer = begin(&*log).await;
         let mut queued = Vec::new();
         for seq in 1..=50 {
             let mut append = log.append(&writer, batch(facts(seq, [text("queued ")])));
@@ -110,8 +110,8 @@ fn dropping_the_log_writes_what_was_queued() {
         drop(log);
         drop(writer);
         let log = home.open();
-        assert_eq!(all(&log, "ses_1").await.len(), 50);
-        assert_good(&log, "ses_1").await;
+        assert_eq!(all(&*log, "ses_1").await.len(), 50);
+        assert_good(&*log, "ses_1").await;
     });
 }
 
@@ -122,23 +122,23 @@ fn a_long_write_ahead_log_is_cut_when_its_writer_ends() {
     let length = || wal.metadata().map_or(0, |wal| wal.len());
     run(async {
         let log = home.open();
-        let writer = begin(&log).await;
+        let writer = begin(&*log).await;
         // One commit each: the same few pages again and again.
-        append_each(&log, &writer, &facts(1, (0..2_000).map(|_| text("a word")))).await;
+        append_each(&*log, &writer, &facts(1, (0..2_000).map(|_| text("a word")))).await;
         assert!(length() > 2 << 20, "{}", length());
         let reader = home.open();
-        assert_eq!(all(&reader, "ses_1").await.len(), 2_000);
+        assert_eq!(all(&*reader, "ses_1").await.len(), 2_000);
         drop((log, writer));
         assert_eq!(length(), 0);
         assert_eq!(
-            all(&reader, "ses_1").await.len(),
+            all(&*reader, "ses_1").await.len(),
             2_000,
             "whoever has it open reads on"
         );
         let log = home.open();
         let writer = log.attach(&session()).await.unwrap();
-        append_each(&log, &writer, &facts(2_001, [text("on")])).await;
-        assert_good(&log, "ses_1").await;
+        append_each(&*log, &writer, &facts(2_001, [text("on")])).await;
+        assert_good(&*log, "ses_1").await;
     });
 }
 
@@ -149,7 +149,7 @@ fn nobody_else_can_read_what_is_made() {
     run(async {
         let home = Home::new();
         let log = home.open();
-        let _writer = begin(&log).await;
+        let _writer = begin(&*log).await;
         let mode = |path: &std::path::Path| path.metadata().unwrap().permissions().mode() & 0o777;
         assert_eq!(mode(home.path().parent().unwrap()), 0o700);
         for name in ["log.db", "log.db-wal", "locks/ses_1.lock"] {
@@ -198,7 +198,7 @@ fn a_database_that_is_removed_while_it_is_in_use_is_noticed_with_the_next_append
         let home = Home::new();
         let path = home.path();
         let log = home.open();
-        let writer = begin(&log).await;
+        let writer = begin(&*log).await;
         log.append(&writer, batch(facts(1, vec![text("kept")])))
             .await
             .unwrap();

@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use crate::support::*;
 use agentx_runtime::{Fact, LogError, SessionLog};
-use agentx_sqlite_log::SqliteLog;
 use agentx_types::*;
 
 /// The same facts as `id` sees them.
@@ -19,7 +18,7 @@ fn seen_by(id: &str, facts: &[Fact]) -> Vec<Fact> {
     facts.iter().map(seen).collect()
 }
 
-async fn with_conversation(log: &SqliteLog, group: usize) -> Vec<Fact> {
+async fn with_conversation(log: &dyn SessionLog, group: usize) -> Vec<Fact> {
     let writer = begin(log).await;
     let facts = facts(1, conversation(30));
     for facts in facts.chunks(group) {
@@ -31,33 +30,31 @@ async fn with_conversation(log: &SqliteLog, group: usize) -> Vec<Fact> {
 #[test]
 fn a_fork_at_every_event_sees_what_was_before_it() {
     for group in [1, 7, 1000] {
-        run(async {
-            let log = SqliteLog::open_in_memory().unwrap();
-            let facts = with_conversation(&log, group).await;
+        on_both(async |log| {
+            let facts = with_conversation(log, group).await;
             for at in 0..=facts.len() {
                 let id = format!("ses_f{at}");
                 log.create(fork_of(&id, "ses_1", at as u64)).await.unwrap();
-                assert_eq!(all(&log, &id).await, seen_by(&id, &facts[..at]));
+                assert_eq!(all(log, &id).await, seen_by(&id, &facts[..at]));
                 let writer = log.attach(&SessionId::new(&id)).await.unwrap();
                 assert_eq!(writer.last_seq, at as u64);
                 let own = fact_of(&SessionId::new(&id), at as u64 + 1, text("own"));
                 log.append(&writer, batch(vec![own.clone()])).await.unwrap();
                 let mut expected = seen_by(&id, &facts[..at]);
                 expected.push(own);
-                assert_eq!(all(&log, &id).await, expected);
+                assert_eq!(all(log, &id).await, expected);
                 assert_eq!(log.digests(&SessionId::new(&id)).await.unwrap().len(), 1);
-                assert_good(&log, &id).await;
+                assert_good(log, &id).await;
             }
-            assert_eq!(all(&log, "ses_1").await, facts);
+            assert_eq!(all(log, "ses_1").await, facts);
         });
     }
 }
 
 #[test]
 fn forks_of_forks() {
-    run(async {
-        let log = SqliteLog::open_in_memory().unwrap();
-        let facts = with_conversation(&log, 9).await;
+    on_both(async |log| {
+        let facts = with_conversation(log, 9).await;
         let b = SessionId::new("ses_b");
         log.create(fork_of("ses_b", "ses_1", 20)).await.unwrap();
         let writer = log.attach(&b).await.unwrap();
@@ -71,15 +68,15 @@ fn forks_of_forks() {
             let id = format!("ses_c{at}");
             log.create(fork_of(&id, "ses_b", at)).await.unwrap();
             assert_eq!(
-                all(&log, &id).await,
+                all(log, &id).await,
                 seen_by(&id, &b_sees[..at as usize]),
                 "at {at}"
             );
             let again = format!("ses_d{at}");
             log.create(fork_of(&again, &id, at)).await.unwrap();
-            assert_eq!(all(&log, &again).await, seen_by(&again, &b_sees[..at as usize]));
-            assert_good(&log, &id).await;
-            assert_good(&log, &again).await;
+            assert_eq!(all(log, &again).await, seen_by(&again, &b_sees[..at as usize]));
+            assert_good(log, &id).await;
+            assert_good(log, &again).await;
             let info = log.info(&SessionId::new(&again)).await.unwrap();
             assert_eq!(
                 (info.last_seq, info.parent),
@@ -102,9 +99,8 @@ fn forks_of_forks() {
 
 #[test]
 fn a_fork_needs_an_event_to_fork_at() {
-    run(async {
-        let log = SqliteLog::open_in_memory().unwrap();
-        let facts = with_conversation(&log, 9).await;
+    on_both(async |log| {
+        let facts = with_conversation(log, 9).await;
         let beyond = log
             .create(fork_of("ses_f", "ses_1", facts.len() as u64 + 1))
             .await;
@@ -121,7 +117,7 @@ fn a_deleted_parent_is_kept_as_far_as_a_fork_needs_it() {
     run(async {
         let home = Home::new();
         let log = home.open();
-        let facts = with_conversation(&log, 1).await;
+        let facts = with_conversation(&*log, 1).await;
         log.create(fork_of("ses_f", "ses_1", 10)).await.unwrap();
         log.create(fork_of("ses_g", "ses_f", 5)).await.unwrap();
         log.delete(&session()).await.unwrap();
@@ -137,12 +133,12 @@ fn a_deleted_parent_is_kept_as_far_as_a_fork_needs_it() {
         assert!(log.collect_garbage().await.unwrap() > 0);
         assert!(rows() < before);
         for (id, upto) in [("ses_f", 10), ("ses_g", 5)] {
-            assert_eq!(all(&log, id).await, seen_by(id, &facts[..upto]));
-            assert_good(&log, id).await;
+            assert_eq!(all(&*log, id).await, seen_by(id, &facts[..upto]));
+            assert_good(&*log, id).await;
         }
         log.delete(&SessionId::new("ses_f")).await.unwrap();
         log.collect_garbage().await.unwrap();
-        assert_eq!(all(&log, "ses_g").await, seen_by("ses_g", &facts[..5]));
+        assert_eq!(all(&*log, "ses_g").await, seen_by("ses_g", &facts[..5]));
         log.delete(&SessionId::new("ses_g")).await.unwrap();
         assert!(log.collect_garbage().await.unwrap() > 0);
         assert_eq!(rows(), 0);

@@ -71,7 +71,7 @@ fn what_an_event_names_stays() {
     run(async {
         let home = Home::new();
         let log = without_grace(&home).await;
-        let writer = begin(&log).await;
+        let writer = begin(&*log).await;
         let mut ids = Vec::new();
         for n in 0..5u8 {
             ids.push(log.put_blob(vec![n; 5000]).await.unwrap());
@@ -98,7 +98,7 @@ fn what_an_event_names_stays() {
             }
             .into(),
         ];
-        append_each(&log, &writer, &facts(1, events)).await;
+        append_each(&*log, &writer, &facts(1, events)).await;
         drop(writer);
         assert_eq!(blobs(&home), 6);
         log.create(fork_of("ses_f", "ses_1", 2)).await.unwrap();
@@ -108,13 +108,13 @@ fn what_an_event_names_stays() {
             "only the one that nothing names"
         );
         assert!(log.blob_size(&ids[4]).await.is_err());
-        assert_good(&log, "ses_1").await;
+        assert_good(&*log, "ses_1").await;
         log.delete(&session()).await.unwrap();
         log.collect_garbage_at(FAR).await.unwrap();
         for id in &ids[..3] {
             assert_eq!(log.blob_size(id).await.unwrap(), 5000, "the fork names it");
         }
-        assert_good(&log, "ses_f").await;
+        assert_good(&*log, "ses_f").await;
         log.delete(&SessionId::new("ses_f")).await.unwrap();
         assert!(log.collect_garbage_at(FAR).await.unwrap() > 15_000);
         assert_eq!(blobs(&home), 0);
@@ -127,9 +127,8 @@ fn what_an_event_names_stays() {
 
 #[test]
 fn a_session_names_the_blobs_of_its_events_and_of_those_that_it_shares() {
-    run(async {
-        let log = SqliteLog::open_in_memory().unwrap();
-        let writer = begin(&log).await;
+    on_both(async |log| {
+        let writer = begin(log).await;
         let (early, late) = (
             log.put_blob(b"early".to_vec()).await.unwrap(),
             log.put_blob(b"late".to_vec()).await.unwrap(),
@@ -139,7 +138,7 @@ fn a_session_names_the_blobs_of_its_events_and_of_those_that_it_shares() {
             tool_result(json!({"blob": early})),
             tool_result(json!({"blob": late})),
         ];
-        append_each(&log, &writer, &facts(1, events)).await;
+        append_each(log, &writer, &facts(1, events)).await;
         log.create(fork_of("ses_f", "ses_1", 2)).await.unwrap();
         let fork = SessionId::new("ses_f");
         assert_eq!(log.names_blob(&session(), &late).await.unwrap(), Some(3));
@@ -169,17 +168,16 @@ fn a_blob_whose_event_is_on_its_way_stays() {
 
 #[test]
 fn made_up_blob_ids_do_no_harm() {
-    run(async {
-        let log = SqliteLog::open_in_memory().unwrap();
-        let writer = begin(&log).await;
+    on_both(async |log| {
+        let writer = begin(log).await;
         let made_up = format!("b3_{}", "ab".repeat(32));
         let events = [
             tool_result(json!({"x": made_up})),
             user("b3_short b3_"),
             user(&"b3_".repeat(3000)),
         ];
-        append_each(&log, &writer, &facts(1, events)).await;
-        assert_good(&log, "ses_1").await;
+        append_each(log, &writer, &facts(1, events)).await;
+        assert_good(log, "ses_1").await;
     });
 }
 
@@ -203,7 +201,7 @@ fn retention_spares_forks_and_writers() {
         assert_eq!(log.retain(Timestamp(1)).await.unwrap(), []);
         assert_eq!(log.retain(FAR).await.unwrap(), [SessionId::new("ses_old")]);
         assert!(is_not_found(&log.info(&SessionId::new("ses_old")).await));
-        assert_eq!(all(&log, "ses_fork").await.len(), 1);
+        assert_eq!(all(&*log, "ses_fork").await.len(), 1);
     });
 }
 
@@ -212,7 +210,7 @@ fn a_large_session_goes_in_steps() {
     run(async {
         let home = Home::new();
         let log = home.open();
-        let writer = begin(&log).await;
+        let writer = begin(&*log).await;
         for turn in 0..600u64 {
             let words = format!("question {turn}");
             let seq = turn * 2 + 1;
@@ -247,7 +245,7 @@ fn what_was_deleted_makes_the_file_smaller() {
     run(async {
         let home = Home::new();
         let log = without_grace(&home).await;
-        let writer = begin(&log).await;
+        let writer = begin(&*log).await;
         let pages = |what: &str| -> i64 {
             let sql = format!("PRAGMA {what}");
             home.sql().query_row(&sql, [], |row| row.get(0)).unwrap()
@@ -257,7 +255,7 @@ fn what_was_deleted_makes_the_file_smaller() {
         for seed in 0..3 {
             let id = log.put_blob(bytes(seed).collect()).await.unwrap();
             let fact = facts(u64::from(seed) + 1, [tool_result(json!({ "blob": id }))]);
-            append_each(&log, &writer, &fact).await;
+            append_each(&*log, &writer, &fact).await;
         }
         drop(writer);
         assert!(pages("page_count") > empty + 1_000);

@@ -6,6 +6,7 @@ mod faults;
 mod forks;
 mod garbage;
 mod models;
+mod newer;
 mod round_trip;
 mod said;
 mod spending;

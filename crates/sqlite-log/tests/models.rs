@@ -36,9 +36,8 @@ fn spent(seq: u64, input_tokens: u64, cost: u64) -> Projection {
 
 #[test]
 fn a_session_is_what_was_projected() {
-    run(async {
-        let log = SqliteLog::open_in_memory().unwrap();
-        let writer = begin(&log).await;
+    on_both(async |log| {
+        let writer = begin(log).await;
         let first = log.info(&session()).await.unwrap();
         assert_eq!(
             (first.title.as_str(), first.status, first.updated_at),
@@ -99,9 +98,8 @@ fn a_session_is_what_was_projected() {
 
 #[test]
 fn titles_are_short_and_a_message_is_counted_once() {
-    run(async {
-        let log = SqliteLog::open_in_memory().unwrap();
-        let writer = begin(&log).await;
+    on_both(async |log| {
+        let writer = begin(log).await;
         let long = "长".repeat(100);
         let twice = vec![
             message(1, "msg_1", Role::User, &long),
@@ -119,9 +117,8 @@ fn titles_are_short_and_a_message_is_counted_once() {
 
 #[test]
 fn a_session_that_begins_with_a_command_of_the_person_is_called_by_it() {
-    run(async {
-        let log = SqliteLog::open_in_memory().unwrap();
-        let writer = begin(&log).await;
+    on_both(async |log| {
+        let writer = begin(log).await;
         let ran = "<ran_by_the_person command=\"seq 1 500\">\n1\nexit 0\n</ran_by_the_person>";
         let projections = vec![message(1, "msg_1", Role::User, ran)];
         log.append(&writer, projecting(facts(1, [user(ran)]), projections))
@@ -133,9 +130,7 @@ fn a_session_that_begins_with_a_command_of_the_person_is_called_by_it() {
 
 #[test]
 fn lists_are_ordered_by_the_latest_event() {
-    run(async {
-        let home = Home::new();
-        let log = home.open();
+    on_both(async |log| {
         for (n, at) in [(1, 500i64), (2, 300), (3, 400), (4, 100)] {
             let id = format!("ses_{n}");
             let mut new = new_log(&id);
@@ -179,12 +174,9 @@ fn lists_are_ordered_by_the_latest_event() {
             log.info(&SessionId::new("ses_2")).await.unwrap().updated_at,
             Timestamp(300)
         );
-        let resolved = |prefix: &'static str| {
-            let log = log.clone();
-            async move {
-                let found = log.resolve(&owner(), prefix).await.unwrap();
-                found.iter().map(ToString::to_string).collect::<Vec<_>>()
-            }
+        let resolved = async |prefix: &str| {
+            let found = log.resolve(&owner(), prefix).await.unwrap();
+            found.iter().map(ToString::to_string).collect::<Vec<_>>()
         };
         assert_eq!(resolved("ses_").await, ["ses_1", "ses_2", "ses_4"]);
         assert_eq!(resolved("4").await, ["ses_4"]);
@@ -198,7 +190,7 @@ fn lists_are_ordered_by_the_latest_event() {
 fn forks_count_what_they_share_and_pay_for_what_is_theirs() {
     run(async {
         let log = SqliteLog::open_in_memory().unwrap();
-        let writer = begin(&log).await;
+        let writer = begin(&*log).await;
         for seq in 1..=4 {
             let words = format!("question {seq}");
             let projections = vec![
@@ -242,7 +234,7 @@ fn forks_count_what_they_share_and_pay_for_what_is_theirs() {
         log.rebuild_projections(&f, projections).await.unwrap();
         assert_eq!(log.info(&f).await.unwrap(), before);
         assert_eq!(log.search(&owner(), "own", 5).await.unwrap().len(), 1);
-        assert_good(&log, "ses_f").await;
+        assert_good(&*log, "ses_f").await;
     });
 }
 
@@ -250,7 +242,7 @@ fn forks_count_what_they_share_and_pay_for_what_is_theirs() {
 fn words_are_found_in_any_script() {
     run(async {
         let log = SqliteLog::open_in_memory().unwrap();
-        let writer = begin(&log).await;
+        let writer = begin(&*log).await;
         let answer = "我们把每个事件写进会话日志里。The café log is append-only; naïve readers see batches.";
         let pieces: Vec<_> = answer.chars().map(|c| text(&c.to_string())).collect();
         let count = pieces.len() as u64;
@@ -302,8 +294,7 @@ fn words_are_found_in_any_script() {
 
 #[test]
 fn a_message_that_is_in_copies_of_a_session_is_found_once() {
-    run(async {
-        let log = SqliteLog::open_in_memory().unwrap();
+    on_both(async |log| {
         // Five copies of a session, and another session in which somebody else says the same.
         for (id, agent) in [
             ("ses_1", "agt_1"),
@@ -346,9 +337,8 @@ fn a_message_that_is_in_copies_of_a_session_is_found_once() {
 
 #[test]
 fn what_surrounds_a_hit_is_read_from_the_facts() {
-    run(async {
-        let log = SqliteLog::open_in_memory().unwrap();
-        let writer = begin(&log).await;
+    on_both(async |log| {
+        let writer = begin(log).await;
         let long = format!("{}needle {}", "hay ".repeat(500), "straw ".repeat(500));
         let projections = vec![message(1, "msg_1", Role::User, &long)];
         log.append(&writer, projecting(facts(1, [user(&long)]), projections))
@@ -372,10 +362,8 @@ fn role(person: &str, role: Option<SessionRole>) -> Projection {
 
 #[test]
 fn what_others_may_do_is_kept() {
-    run(async {
-        let home = Home::new();
-        let log = home.open();
-        let writer = begin(&log).await;
+    on_both(async |log| {
+        let writer = begin(log).await;
         let ann = OwnerId::new("own_ann");
         let shared = || SessionQuery {
             owner: ann.clone(),
@@ -404,6 +392,19 @@ fn what_others_may_do_is_kept() {
         log.create(fork_of("ses_2", "ses_1", 1)).await.unwrap();
         let fork = SessionId::new("ses_2");
         assert_eq!(log.access(&fork, &ann).await.unwrap(), (owner(), None));
+        drop(writer);
+        log.delete(&session()).await.unwrap();
+        assert!(log.access(&session(), &ann).await.is_err());
+        assert_eq!(log.shared(shared()).await.unwrap(), []);
+    });
+}
+
+#[test]
+fn what_others_may_do_is_made_again_from_the_facts() {
+    run(async {
+        let log = SqliteLog::open_in_memory().unwrap();
+        let _writer = begin(&*log).await;
+        let (ann, fork) = (OwnerId::new("own_ann"), session());
         log.rebuild_projections(
             &fork,
             vec![role("own_ann", Some(SessionRole::Own)), Projection::Unshared],
@@ -411,10 +412,6 @@ fn what_others_may_do_is_kept() {
         .await
         .unwrap();
         assert_eq!(log.access(&fork, &ann).await.unwrap(), (owner(), None));
-        drop(writer);
-        log.delete(&session()).await.unwrap();
-        assert!(log.access(&session(), &ann).await.is_err());
-        assert_eq!(log.shared(shared()).await.unwrap(), []);
     });
 }
 
@@ -425,12 +422,80 @@ fn a_database_without_a_place_for_roles_gets_one() {
         drop(home.open());
         home.sql().execute_batch("DROP TABLE roles").unwrap();
         let log = home.open();
-        let writer = begin(&log).await;
+        let writer = begin(&*log).await;
         let projections = vec![role("own_ann", Some(SessionRole::Watch))];
         log.append(&writer, projecting(facts(1, [user("a")]), projections))
             .await
             .unwrap();
         let found = log.access(&session(), &"own_ann".into()).await.unwrap();
         assert_eq!(found, (owner(), Some(SessionRole::Watch)));
+    });
+}
+
+#[test]
+fn words_are_found_in_memory_by_their_beginnings() {
+    run(async {
+        let log = agentx_runtime::MemoryLog::new();
+        let writer = begin(&log).await;
+        let words = "我们把每个事件写进会话日志里。The log is Append-only.";
+        let projections = vec![message(1, "msg_1", Role::User, words)];
+        log.append(&writer, projecting(facts(1, [user(words)]), projections))
+            .await
+            .unwrap();
+        for (words, hits) in [
+            ("日志", 1),
+            ("日会", 0),
+            ("append ONLY", 1),
+            ("app", 1),
+            ("ppend", 0),
+            ("log 会话", 1),
+            ("*", 0),
+        ] {
+            let found = log.search(&owner(), words, 10).await.unwrap();
+            assert_eq!(found.len(), hits, "{words}: {found:?}");
+            assert!(found.iter().all(|hit| hit.snippet.contains("The log is")));
+        }
+        assert_eq!(log.search(&OwnerId::new("own_2"), "log", 10).await.unwrap(), []);
+    });
+}
+
+#[test]
+fn a_log_in_memory_drops_blobs_that_only_deleted_sessions_named() {
+    run(async {
+        let log = agentx_runtime::MemoryLog::new();
+        let blob = agentx_runtime::BlobStore::put_blob(&log, b"bytes".to_vec())
+            .await
+            .unwrap();
+        let writer = begin(&log).await;
+        append_each(
+            &log,
+            &writer,
+            &facts(1, [tool_result(serde_json::json!({ "blob": blob })), text("x")]),
+        )
+        .await;
+        assert_eq!(log.stored(&owner(), None).await.unwrap().blob_bytes, 5);
+        log.create(fork_of("ses_f", "ses_1", 1)).await.unwrap();
+        assert!(log.delete(&session()).await.is_err(), "somebody writes it");
+        drop(writer);
+        log.delete(&session()).await.unwrap();
+        assert_eq!(log.collect_garbage().await.unwrap(), 0, "the fork names it");
+        assert_eq!(all(&log, "ses_f").await.len(), 1);
+        log.delete(&SessionId::new("ses_f")).await.unwrap();
+        assert_eq!(log.collect_garbage().await.unwrap(), 5);
+    });
+}
+
+#[test]
+fn a_copy_of_a_log_in_memory_is_what_a_dead_process_leaves() {
+    run(async {
+        let log = agentx_runtime::MemoryLog::new();
+        let writer = begin(&log).await;
+        append_each(&log, &writer, &facts(1, [user("a")])).await;
+        assert!(log.attach(&session()).await.is_err(), "it is written");
+        let left = log.copy();
+        append_each(&log, &writer, &facts(2, [user("b")])).await;
+        let next = left.attach(&session()).await.unwrap();
+        assert_eq!((next.epoch, next.last_seq), (2, 1));
+        assert_eq!(left.facts(&session()), facts(1, [user("a")]));
     });
 }

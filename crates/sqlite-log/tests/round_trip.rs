@@ -16,7 +16,7 @@ proptest! {
     fn any_history_reads_back(batches in histories(), cut in 0usize..400, page in 1usize..40) {
         run(async {
             let log = agentx_sqlite_log::SqliteLog::open_in_memory().unwrap();
-            let mut writer = begin(&log).await;
+            let mut writer = begin(&*log).await;
             let mut written: Vec<Fact> = Vec::new();
             let mut at = 1_700_000_000_000_000i64;
             for (number, events) in batches.into_iter().enumerate() {
@@ -29,8 +29,8 @@ proptest! {
                     assert_eq!(writer.last_seq, written.len() as u64);
                 }
             }
-            assert_eq!(all(&log, "ses_1").await, written);
-            assert_good(&log, "ses_1").await;
+            assert_eq!(all(&*log, "ses_1").await, written);
+            assert_good(&*log, "ses_1").await;
             let after = cut.min(written.len());
             let read = log.read(&session(), after as u64, page).await.unwrap();
             assert_eq!(read, written[after..(after + page).min(written.len())]);
@@ -43,7 +43,7 @@ fn every_kind_of_event_comes_back() {
     // A payload of every tag is not made by hand: each golden file of the vocabulary is a frame of one.
     run(async {
         let log = agentx_sqlite_log::SqliteLog::open_in_memory().unwrap();
-        let writer = begin(&log).await;
+        let writer = begin(&*log).await;
         let events: Vec<_> = EnvironmentEvent::TAGS
             .iter()
             .map(|tag| {
@@ -58,8 +58,8 @@ fn every_kind_of_event_comes_back() {
             .chain(conversation(20))
             .collect();
         let facts = facts(1, events);
-        append_each(&log, &writer, &facts).await;
-        assert_eq!(all(&log, "ses_1").await, facts);
+        append_each(&*log, &writer, &facts).await;
+        assert_eq!(all(&*log, "ses_1").await, facts);
     });
 }
 
@@ -68,7 +68,7 @@ fn packing_is_invisible() {
     run(async {
         let home = Home::new();
         let log = home.open();
-        let writer = begin(&log).await;
+        let writer = begin(&*log).await;
         let events = (0..3000).map(|n| text(&format!("{n} ")));
         let facts = facts(1, events.chain([stream_end(), user("next")]));
         let rows = || {
@@ -80,7 +80,7 @@ fn packing_is_invisible() {
         for (n, fact) in facts.iter().enumerate() {
             log.append(&writer, batch(vec![fact.clone()])).await.unwrap();
             if n % 251 == 0 {
-                assert_eq!(all(&log, "ses_1").await, facts[..=n]);
+                assert_eq!(all(&*log, "ses_1").await, facts[..=n]);
                 most = most.max(rows());
             }
         }
@@ -89,8 +89,8 @@ fn packing_is_invisible() {
             "an open segment is packed before it has many rows: {most}"
         );
         assert!(rows() <= 3, "{} rows for one stream and a message", rows());
-        assert_eq!(all(&log, "ses_1").await, facts);
-        assert_good(&log, "ses_1").await;
+        assert_eq!(all(&*log, "ses_1").await, facts);
+        assert_good(&*log, "ses_1").await;
         for after in [0, 1, 255, 256, 257, 2999, 3000, 3001] {
             let read = log.read(&session(), after, 3).await.unwrap();
             assert_eq!(read, facts[after as usize..(after as usize + 3).min(facts.len())]);
@@ -106,11 +106,11 @@ fn big_batches_are_cut_into_segments() {
     run(async {
         let home = Home::new();
         let log = home.open();
-        let writer = begin(&log).await;
+        let writer = begin(&*log).await;
         let facts = facts(1, (0..20_000).map(|n| text(&format!("{n} "))));
         log.append(&writer, batch(facts.clone())).await.unwrap();
-        assert_eq!(all(&log, "ses_1").await, facts);
-        assert_good(&log, "ses_1").await;
+        assert_eq!(all(&*log, "ses_1").await, facts);
+        assert_good(&*log, "ses_1").await;
         let longest: i64 = home
             .sql()
             .query_row("SELECT max(length(data)) FROM batches", [], |row| row.get(0))
@@ -124,7 +124,7 @@ fn big_batches_are_cut_into_segments() {
 fn a_page_of_long_facts_is_short() {
     run(async {
         let log = agentx_sqlite_log::SqliteLog::open_in_memory().unwrap();
-        let writer = begin(&log).await;
+        let writer = begin(&*log).await;
         let size = 1 << 20;
         let texts = [10, size, size, size, 9 * size, 10, size].map(|size| TextChunk {
             text: "x".repeat(size),

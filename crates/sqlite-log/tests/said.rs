@@ -12,7 +12,7 @@ fn results_that_one_event_completes_and_calls_are_read_from_their_own_facts() {
     run(async {
         let home = Home::new();
         let log = home.open();
-        let writer = begin(&log).await;
+        let writer = begin(&*log).await;
         const WORDS: [&str; 3] = ["needle", "straw", "haystack"];
         let said = |words: &str| format!("{}{words}", "hay ".repeat(60));
         let result = |text: &str| -> EnvironmentEvent {

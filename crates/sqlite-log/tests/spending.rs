@@ -44,7 +44,11 @@ fn spent(seq: u64, model: &str, output_tokens: u64, cost: u64) -> Projection {
 }
 
 /// One event a batch, each at its own time, and what it cost.
-async fn session_of(log: &SqliteLog, id: &str, events: Vec<(i64, EnvironmentEvent, Option<Projection>)>) {
+async fn session_of(
+    log: &dyn SessionLog,
+    id: &str,
+    events: Vec<(i64, EnvironmentEvent, Option<Projection>)>,
+) {
     log.create(new_log(id)).await.unwrap();
     let writer = log.attach(&SessionId::new(id)).await.unwrap();
     for ((at, event, projection), seq) in events.into_iter().zip(1..) {
@@ -56,7 +60,7 @@ async fn session_of(log: &SqliteLog, id: &str, events: Vec<(i64, EnvironmentEven
     }
 }
 
-async fn filled(log: &SqliteLog) {
+async fn filled(log: &dyn SessionLog) {
     let titled = Projection::Title("one".into());
     let events = vec![
         (NOON, user("hello"), Some(titled)),
@@ -85,13 +89,12 @@ fn told(rows: &[UsageRow]) -> Vec<(&str, u64, u64, u64)> {
 
 #[test]
 fn models_that_nobody_knows_the_price_of_are_named_in_each_sum() {
-    run(async {
-        let log = SqliteLog::open_in_memory().unwrap();
+    on_both(async |log| {
         let paid =
             |seq, model: &str, cost| (NOON, end(StopReason::EndTurn), Some(spent(seq, model, 1, cost)));
         let events = vec![paid(1, "known", 5), paid(2, "unknown", 0), paid(3, "unknown", 0)];
-        session_of(&log, "ses_1", events).await;
-        for by in [UsageBy::Session, UsageBy::Day, UsageBy::Cause] {
+        session_of(log, "ses_1", events).await;
+        for by in [UsageBy::Session, UsageBy::Cause] {
             let rows = log.usage(query(by)).await.unwrap();
             let unpriced: Vec<&str> = rows[0].unpriced_models.iter().map(String::as_str).collect();
             assert_eq!((rows[0].cost.0, unpriced), (5, vec!["unknown"]), "{by:?}");
@@ -100,10 +103,9 @@ fn models_that_nobody_knows_the_price_of_are_named_in_each_sum() {
 }
 
 #[test]
-fn spending_is_added_up_in_four_ways() {
-    run(async {
-        let log = SqliteLog::open_in_memory().unwrap();
-        filled(&log).await;
+fn spending_is_added_up_in_three_ways() {
+    on_both(async |log| {
+        filled(log).await;
         let by = async |by| log.usage(query(by)).await.unwrap();
         let sessions = by(UsageBy::Session).await;
         assert_eq!(told(&sessions), [("ses_1", 3, 6, 62), ("ses_2", 1, 4, 1000)]);
@@ -121,20 +123,31 @@ fn spending_is_added_up_in_four_ways() {
             ]
         );
         assert!(sessions.iter().all(|row| row.unpriced_models.is_empty()));
-        let days = by(UsageBy::Day).await;
+    });
+}
+
+#[test]
+fn only_a_database_knows_the_days() {
+    run(async {
+        let log = SqliteLog::open_in_memory().unwrap();
+        filled(&*log).await;
+        let days = log.usage(query(UsageBy::Day)).await.unwrap();
         assert_eq!(days.iter().map(|row| row.calls).collect::<Vec<_>>(), [2, 2]);
         assert!(
             days[0].key.starts_with("2026-11-2") && days[0].key < days[1].key,
             "{days:?}"
         );
+        let memory = agentx_runtime::MemoryLog::new();
+        filled(&memory).await;
+        let refused = memory.usage(query(UsageBy::Day)).await.unwrap_err().to_string();
+        assert!(refused.contains("without a calendar"), "{refused}");
     });
 }
 
 #[test]
 fn estimates_are_told_of_each_row_and_session_and_go_with_it() {
-    run(async {
-        let log = SqliteLog::open_in_memory().unwrap();
-        filled(&log).await;
+    on_both(async |log| {
+        filled(log).await;
         let about = Projection::Spent {
             seq: 1,
             run_id: None,
@@ -148,7 +161,7 @@ fn estimates_are_told_of_each_row_and_session_and_go_with_it() {
             cost: NanoUsd(1),
         };
         let ends = end(StopReason::EndTurn);
-        session_of(&log, "ses_3", vec![(NOON, ends, Some(about))]).await;
+        session_of(log, "ses_3", vec![(NOON, ends, Some(about))]).await;
         let rows = log.usage(query(UsageBy::Model)).await.unwrap();
         let estimates: Vec<_> = rows
             .iter()
@@ -168,7 +181,7 @@ fn estimates_are_told_of_each_row_and_session_and_go_with_it() {
 fn what_was_spent_before_or_by_others_does_not_count() {
     run(async {
         let log = SqliteLog::open_in_memory().unwrap();
-        filled(&log).await;
+        filled(&*log).await;
         let since = |since| UsageQuery {
             since: Some(since),
             ..query(UsageBy::Model)
@@ -206,7 +219,7 @@ fn sessions_know_what_they_take() {
     run(async {
         let log = SqliteLog::open_in_memory().unwrap();
         let id = SessionId::new("ses_1");
-        let writer = begin(&log).await;
+        let writer = begin(&*log).await;
         let empty = log.stored(&owner(), Some(&id)).await.unwrap();
         assert_eq!((empty.facts, empty.blobs), (0, 0));
         let blob = log.put_blob(vec![7; 500]).await.unwrap();

@@ -18,7 +18,7 @@ fn a_session_has_one_writer_until_it_is_dropped() {
     run(async {
         let home = Home::new();
         let (log, other) = (home.open(), home.open());
-        let writer = begin(&log).await;
+        let writer = begin(&*log).await;
         assert_eq!((writer.epoch, writer.last_seq), (1, 0));
         for refused in [log.attach(&session()).await, other.attach(&session()).await] {
             let Err(LogError::Busy { process, .. }) = refused else {
@@ -40,7 +40,7 @@ fn a_session_has_one_writer_until_it_is_dropped() {
         assert!(!lock_file(&home).exists(), "a lock file goes with its lock");
         let writer = other.attach(&session()).await.unwrap();
         assert_eq!(writer.epoch, 2);
-        append_each(&other, &writer, &facts(1, [text("a")])).await;
+        append_each(&*other, &writer, &facts(1, [text("a")])).await;
         drop(writer);
         let writer = log.attach(&session()).await.unwrap();
         assert_eq!((writer.epoch, writer.last_seq), (3, 1));
@@ -74,7 +74,7 @@ fn an_earlier_writer_is_fenced() {
         let home = Home::new();
         let (log, other) = (home.open(), home.open());
         let (old, new) = replaced(&home, &log, &other).await;
-        append_each(&other, &new, &facts(1, [text("new")])).await;
+        append_each(&*other, &new, &facts(1, [text("new")])).await;
         for seq in [1, 2] {
             let refused = log.append(&old, batch(facts(seq, [text("old")]))).await;
             assert!(
@@ -83,9 +83,9 @@ fn an_earlier_writer_is_fenced() {
             );
         }
         drop(old);
-        append_each(&other, &new, &facts(2, [text("new")])).await;
-        assert_eq!(all(&log, "ses_1").await, facts(1, [text("new"), text("new")]));
-        assert_good(&log, "ses_1").await;
+        append_each(&*other, &new, &facts(2, [text("new")])).await;
+        assert_eq!(all(&*log, "ses_1").await, facts(1, [text("new"), text("new")]));
+        assert_good(&*log, "ses_1").await;
         drop(new);
         assert!(!lock_file(&home).exists());
     });
@@ -128,16 +128,15 @@ fn one_refused_append_takes_nothing_from_its_group() {
             answers[0].is_ok() && answers[2].is_ok() && answers[4].is_ok(),
             "{answers:?}"
         );
-        assert_eq!(all(&log, "ses_a").await.len(), 3);
-        assert_good(&log, "ses_a").await;
+        assert_eq!(all(&*log, "ses_a").await.len(), 3);
+        assert_good(&*log, "ses_a").await;
     });
 }
 
 #[test]
 fn events_out_of_order_are_refused() {
-    run(async {
-        let log = SqliteLog::open_in_memory().unwrap();
-        let writer = begin(&log).await;
+    on_both(async |log| {
+        let writer = begin(log).await;
         for wrong in [
             facts(2, [text("x")]),
             vec![fact_of(&SessionId::new("ses_2"), 1, text("x"))],
@@ -148,8 +147,8 @@ fn events_out_of_order_are_refused() {
         let mut gap = facts(1, [text("a"), text("b")]);
         gap.push(facts(4, [text("d")]).remove(0));
         assert!(log.append(&writer, batch(gap)).await.is_err());
-        assert_eq!(all(&log, "ses_1").await, []);
-        append_each(&log, &writer, &facts(1, [text("a")])).await;
+        assert_eq!(all(log, "ses_1").await, []);
+        append_each(log, &writer, &facts(1, [text("a")])).await;
     });
 }
 
@@ -162,7 +161,7 @@ fn a_database_that_stays_locked_is_an_error_and_not_a_hang() {
             ..Options::default()
         };
         let log = SqliteLog::open(home.path(), options).unwrap();
-        let writer = begin(&log).await;
+        let writer = begin(&*log).await;
         let blocker = home.sql();
         blocker.execute_batch("BEGIN IMMEDIATE").unwrap();
         let refused = log
@@ -171,8 +170,8 @@ fn a_database_that_stays_locked_is_an_error_and_not_a_hang() {
             .unwrap_err();
         assert!(matches!(refused, LogError::Locked { .. }), "{refused}");
         blocker.execute_batch("ROLLBACK").unwrap();
-        append_each(&log, &writer, &facts(1, [text("x"), text("y")])).await;
-        assert_eq!(all(&log, "ses_1").await.len(), 2);
+        append_each(&*log, &writer, &facts(1, [text("x"), text("y")])).await;
+        assert_eq!(all(&*log, "ses_1").await.len(), 2);
     });
 }
 
@@ -199,8 +198,8 @@ fn many_sessions_at_once_on_two_handles_lose_nothing() {
     threads.into_iter().for_each(|thread| thread.join().unwrap());
     run(async {
         for n in 0..8 {
-            assert_eq!(all(&handles[1], &format!("ses_{n}")).await.len(), 60);
-            assert_good(&handles[0], &format!("ses_{n}")).await;
+            assert_eq!(all(&*handles[1], &format!("ses_{n}")).await.len(), 60);
+            assert_good(&*handles[0], &format!("ses_{n}")).await;
         }
     });
 }
@@ -262,10 +261,10 @@ fn what_a_killed_process_was_told_is_there() {
         told = lines.last().unwrap_or(told);
         run(async {
             let log = home.open();
-            let facts = all(&log, "ses_1").await;
+            let facts = all(&*log, "ses_1").await;
             assert!(facts.len() as u64 >= told);
             assert!(facts.iter().zip(1..).all(|(fact, seq)| fact.seq == seq));
-            assert_good(&log, "ses_1").await;
+            assert_good(&*log, "ses_1").await;
             assert_eq!(log.attach(&session()).await.unwrap().epoch, 2 * round + 2);
         });
     }
@@ -281,8 +280,8 @@ fn durability_against_loss_of_power_is_a_setting() {
             ..Options::default()
         };
         let log = SqliteLog::open(home.path(), options).unwrap();
-        let writer = begin(&log).await;
-        append_each(&log, &writer, &facts(1, [text("a"), text("b")])).await;
-        assert_good(&log, "ses_1").await;
+        let writer = begin(&*log).await;
+        append_each(&*log, &writer, &facts(1, [text("a"), text("b")])).await;
+        assert_good(&*log, "ses_1").await;
     });
 }

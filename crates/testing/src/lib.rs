@@ -1,4 +1,4 @@
-//! What tests of AgentX share; a dev-dependency only.
+//! What tests of AgentX share; a dev-dependency only, but for the program `agentx-mock`, which is for tests.
 //!
 //! - [`ScriptedModel`]: a model whose answers are listed beforehand, with stalls that the test releases, and which
 //!   records the requests that it was given;
@@ -8,6 +8,7 @@
 //! - [`perform`]: runs an effector on one action and collects what it says;
 //! - [`TestServer`]: a real HTTP server on a real socket that misbehaves on demand, and [`wire`]: what it says when it
 //!   behaves;
+//! - [`Mock`]: a model whose answers are in a file, for the program `agentx-mock`;
 //! - [`vendors`]: what the vendors of models refuse, as checks without I/O; [`StrictServer`]: servers that refuse it; and
 //!   [`RequestChecks`], which every model server of a test puts in front, so that such a request fails the test.
 //!
@@ -31,6 +32,7 @@ mod gate;
 mod http;
 mod log;
 mod memory_log;
+mod mock;
 mod model;
 mod reply;
 mod request_checks;
@@ -45,6 +47,7 @@ pub use gate::Gate;
 pub use http::HttpRequest;
 pub use log::LogBuilder;
 pub use memory_log::MemoryLog;
+pub use mock::{Mock, MockAnswers};
 pub use model::{Answer, ScriptedModel};
 pub use reply::Reply;
 pub use request_checks::{Checked, FailsOnRefusal, RequestChecks};

@@ -3,11 +3,11 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use agentx_runtime::{BoxFuture, Effector, Environment, EventSink};
+use agentx_runtime::{BoxFuture, Effector, EventSink};
 use agentx_types::{
-    Action, ActionBody, ActionKind, AttemptFailed, EnvironmentEvent, ErrorOccurred, MessageId, ModelRequest,
-    StopReason, StreamEnd, StreamStart, TextChunk, ThinkingChunk, ToolCall, ToolCallChunk, ToolCallId,
-    ToolCallStart, Usage, UsageReport,
+    Action, ActionBody, AttemptFailed, EnvironmentEvent, ErrorOccurred, MessageId, ModelRequest, StopReason,
+    StreamEnd, StreamStart, TextChunk, ThinkingChunk, ToolCall, ToolCallChunk, ToolCallId, ToolCallStart,
+    Usage, UsageReport,
 };
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
@@ -239,16 +239,6 @@ impl ScriptedModel {
         shared.requests.push(request.clone());
         let exhausted = || Answer::error("script_exhausted", "the test has no more answers");
         shared.answers.pop_front().unwrap_or_else(exhausted)
-    }
-}
-
-impl Environment for ScriptedModel {
-    fn name(&self) -> &str {
-        "scripted-model"
-    }
-
-    fn effectors(&self) -> Vec<(ActionKind, Arc<dyn Effector>)> {
-        vec![(ActionKind::CallModel, Arc::new(self.clone()))]
     }
 }
 

@@ -1,5 +1,7 @@
 //! What the test server does with one request, as a value: status, headers, framing, and acts in order, rude ones too.
 
+use std::time::Duration;
+
 use crate::Gate;
 
 /// What the server does with one request.
@@ -26,6 +28,7 @@ pub(crate) enum Act {
     Drip(Vec<u8>, usize),
     Flood(u8, usize),
     Stall(Gate),
+    Wait(Duration),
     Reset,
     HalfClose,
     Close,
@@ -88,6 +91,13 @@ impl Reply {
     #[must_use]
     pub fn after(mut self, gate: &Gate) -> Self {
         self.before = Some(Act::Stall(gate.clone()));
+        self
+    }
+
+    /// Says nothing for so long, before all else.
+    #[must_use]
+    pub fn waiting(mut self, pause: Duration) -> Self {
+        self.before = (!pause.is_zero()).then_some(Act::Wait(pause));
         self
     }
 
@@ -174,7 +184,7 @@ impl Act {
         match self {
             Self::Send(bytes) | Self::Drip(bytes, _) => bytes.len(),
             Self::Flood(_, count) => *count,
-            Self::Stall(_) | Self::Reset | Self::HalfClose | Self::Close => 0,
+            Self::Stall(_) | Self::Wait(_) | Self::Reset | Self::HalfClose | Self::Close => 0,
         }
     }
 }

@@ -80,17 +80,35 @@ impl TestServer {
         Self::listen(VecDeque::new(), Some(Arc::new(answering)), None).await
     }
 
+    /// The same at this port of this machine (0: any that is free), for a program that says why it cannot have it.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub async fn answering_at(
+        port: u16,
+        answering: impl Fn(&HttpRequest) -> Reply + Send + Sync + 'static,
+    ) -> io::Result<Self> {
+        Self::listen_at(port, VecDeque::new(), Some(Arc::new(answering)), None).await
+    }
+
     async fn listen(
         replies: VecDeque<Reply>,
         answering: Option<Arc<Answering>>,
         checks: Option<RequestChecks>,
     ) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0")
+        Self::listen_at(0, replies, answering, checks)
             .await
-            .unwrap_or_else(|error| panic!("no free port: {error}"));
-        let address = listener
-            .local_addr()
-            .unwrap_or_else(|error| panic!("a bound socket has an address: {error}"));
+            .unwrap_or_else(|error| panic!("no free port: {error}"))
+    }
+
+    async fn listen_at(
+        port: u16,
+        replies: VecDeque<Reply>,
+        answering: Option<Arc<Answering>>,
+        checks: Option<RequestChecks>,
+    ) -> io::Result<Self> {
+        let listener = TcpListener::bind(("127.0.0.1", port)).await?;
+        let address = listener.local_addr()?;
         let script = Script {
             replies,
             answering,
@@ -104,12 +122,12 @@ impl TestServer {
             hung_up: watch::Sender::new(0),
         });
         let accepting = tokio::spawn(accept(listener, shared.clone()));
-        Self {
+        Ok(Self {
             address,
             shared,
             accepting,
             _fails_on_refusal: fails_on_refusal,
-        }
+        })
     }
 
     /// `http://` and its address.
@@ -244,6 +262,12 @@ async fn perform(stream: &mut TcpStream, act: &Act, framing: &Framing) -> io::Re
         Act::Stall(gate) => {
             tokio::select! {
                 () = gate.pass() => {}
+                error = client_gone(stream) => return Err(error),
+            }
+        }
+        Act::Wait(pause) => {
+            tokio::select! {
+                () = tokio::time::sleep(*pause) => {}
                 error = client_gone(stream) => return Err(error),
             }
         }

@@ -1,8 +1,9 @@
-//! The built-in tools: bash, job, read, write, edit, glob, grep, todo, finish.
+//! Tools as an agent is given them, and the built-in ones: bash, job, read, write, edit, glob, grep, todo, finish.
 //!
 //! A tool is one type: an input struct with a derived JSON Schema, and a function ([`TypedTool`]). [`Typed`] turns it into
 //! the object-safe [`agentx_runtime::Tool`]: it validates the arguments and tells the model what to change. [`Toolbox`] is
-//! the set that an agent is given; the tool effector of a runtime looks its calls up there.
+//! the set that an agent is given; the tool effector of a runtime looks its calls up there. That much is always here; the
+//! built-in tools, and the programs and searches that they need, come with the feature `builtin`.
 //!
 //! Rules that every tool here keeps:
 //!
@@ -14,32 +15,54 @@
 #![doc = include_str!("../docs/limits.md")]
 
 mod arguments;
+mod background;
+#[cfg(feature = "builtin")]
 mod bash;
+#[cfg(feature = "builtin")]
+mod builtin;
+#[cfg(feature = "builtin")]
 mod environment;
 mod failure;
+#[cfg(feature = "builtin")]
 mod files;
+#[cfg(feature = "builtin")]
 mod finish;
+#[cfg(feature = "builtin")]
 mod options;
+#[cfg(feature = "builtin")]
 mod restore;
 mod schema;
+#[cfg(feature = "builtin")]
 mod search;
+#[cfg(feature = "builtin")]
 mod text;
+#[cfg(feature = "builtin")]
 mod todo;
+#[cfg(feature = "builtin")]
 mod tokens;
 mod toolbox;
 mod typed;
+#[cfg(feature = "builtin")]
 mod work;
+#[cfg(feature = "builtin")]
 mod workspace;
 
 pub use agentx_runtime::nearest;
+pub use background::Background;
+#[cfg(feature = "builtin")]
 pub use bash::{
     CommandRecords, LeftInGroup, OutputBudget, is_in_a_call, kill_all_commands, own_command_mark,
 };
+#[cfg(feature = "builtin")]
 pub use environment::{ProgramEnvironment, Withheld};
 pub use failure::ToolFailure;
+#[cfg(feature = "builtin")]
 pub use options::{BashOptions, FileOptions, SearchOptions, ToolOptions};
+#[cfg(feature = "builtin")]
 pub use restore::{plan_restore, restore};
+#[cfg(feature = "builtin")]
 pub use todo::{TodoItem, TodoStatus};
 pub use toolbox::{DuplicateTool, Toolbox};
 pub use typed::{ToolAbout, Typed, TypedTool};
+#[cfg(feature = "builtin")]
 pub use workspace::where_it_leads;

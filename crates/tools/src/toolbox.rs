@@ -2,22 +2,17 @@
 
 use std::sync::Arc;
 
-use agentx_runtime::{Tool, ToolContext, ToolOutcome};
+use agentx_runtime::{Tool, ToolContext, ToolOutcome, nearest};
 use agentx_types::{LeftRunning, SessionId, ToolCallId, ToolSpec, ToolStatus};
 use serde_json::Value;
 
-use crate::bash::{Bash, JobTool, Jobs, any_left_running, end_left_running, left_running};
-use crate::files::{Changes, Edit, Read, Write};
-use crate::finish::Finish;
-use crate::search::{Glob, Grep, Turns};
-use crate::todo::Todo;
-use crate::{BashOptions, ToolOptions, Typed, TypedTool, nearest};
+use crate::{Background, Typed, TypedTool};
 
 /// Tools by name, in the order in which models see them.
 #[derive(Clone, Default)]
 pub struct Toolbox {
     tools: Vec<(ToolSpec, Arc<dyn Tool>)>,
-    jobs: Option<Jobs>,
+    background: Option<Arc<dyn Background>>,
 }
 
 /// A tool of this name is there already.
@@ -36,25 +31,11 @@ impl std::fmt::Display for DuplicateTool {
 impl std::error::Error for DuplicateTool {}
 
 impl Toolbox {
-    /// The built-in tools: bash, job, read, write, edit, glob, grep, todo, finish.
-    pub fn builtin(options: ToolOptions) -> Self {
-        let jobs = Jobs::new(options.bash.clone());
-        let changes = Changes::default();
-        let turns = Turns::new(&options.search);
-        let tools: [Arc<dyn Tool>; 9] = [
-            Arc::new(Typed::new(Bash::new(options.bash, jobs.clone()))),
-            Arc::new(Typed::new(JobTool::new(jobs.clone()))),
-            Arc::new(Typed::new(Read::new(options.files.clone()))),
-            Arc::new(Typed::new(Write::new(options.files.clone(), changes.clone()))),
-            Arc::new(Typed::new(Edit::new(options.files, changes))),
-            Arc::new(Typed::new(Glob::new(options.search.clone(), turns.clone()))),
-            Arc::new(Typed::new(Grep::new(options.search, turns))),
-            Arc::new(Typed::new(Todo)),
-            Arc::new(Typed::new(Finish)),
-        ];
+    /// A box of these tools, which leave running what `background` knows of.
+    pub fn of(tools: impl IntoIterator<Item = Arc<dyn Tool>>, background: Arc<dyn Background>) -> Self {
         Self {
             tools: tools.into_iter().map(|tool| (tool.spec(), tool)).collect(),
-            jobs: Some(jobs),
+            background: Some(background),
         }
     }
 
@@ -121,22 +102,17 @@ impl Toolbox {
     /// Ends what an earlier process left running for a session that it never closed. `open` are the calls that were cut off.
     /// Returns what was ended.
     pub async fn end_left_running(&self, session: &SessionId, open: &[ToolCallId]) -> Vec<LeftRunning> {
-        match &self.jobs {
-            Some(jobs) => {
-                let BashOptions { grace, records, .. } = jobs.options();
-                end_left_running(session, open, (*grace, records.as_ref())).await
-            }
+        match &self.background {
+            Some(background) => background.end_left(session, open).await,
             None => Vec::new(),
         }
     }
 
     /// Whether an earlier process may have left something running for a session, by its records alone. Cheap enough for each start.
     pub fn may_have_left(&self, session: &SessionId) -> bool {
-        let records = self
-            .jobs
+        self.background
             .as_ref()
-            .and_then(|jobs| jobs.options().records.as_ref());
-        records.is_some_and(|records| records.may_have(session))
+            .is_some_and(|background| background.may_have_left(session))
     }
 
     /// What an earlier process left running for a session that it never closed. `open` tells the calls that were cut off; it is asked
@@ -146,21 +122,19 @@ impl Toolbox {
         session: &SessionId,
         open: impl Future<Output = Result<Vec<ToolCallId>, E>>,
     ) -> Result<Vec<LeftRunning>, E> {
-        let Some(jobs) = &self.jobs else {
-            return Ok(Vec::new());
-        };
-        let records = jobs.options().records.as_ref();
-        if !any_left_running(session, records).await {
-            return Ok(Vec::new());
+        match &self.background {
+            Some(background) if background.has_left(session).await => {
+                Ok(background.left(session, &open.await?).await)
+            }
+            _ => Ok(Vec::new()),
         }
-        Ok(left_running(session, &open.await?, records).await)
     }
 
     /// Ends one command in the background of a session because a person wants it. It is gone when this returns, and the session is told
     /// how it ended. Returns whether it ran.
     pub async fn stop_job(&self, session: &SessionId, job: &str) -> bool {
-        match &self.jobs {
-            Some(jobs) => jobs.stop(session, job).await,
+        match &self.background {
+            Some(background) => background.stop(session, job).await,
             None => false,
         }
     }
@@ -168,8 +142,8 @@ impl Toolbox {
     /// Ends what runs in the background of a session. Its jobs are gone when this returns. Dropping the last clone of a box
     /// kills them as well, without waiting.
     pub async fn shutdown(&self, session: &SessionId) {
-        if let Some(jobs) = &self.jobs {
-            jobs.shutdown(session).await;
+        if let Some(background) = &self.background {
+            background.shutdown(session).await;
         }
     }
 }

@@ -14,9 +14,9 @@ use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::sync::Mutex;
 
 use crate::support::Place;
+use agentx_history::SessionHistory;
 use agentx_runtime::{
-    BoxFuture, Doubt, PlannedFile, Record, RestorePlan, RestoreReport, RestoreWish, RuntimeError,
-    SessionHistory, WhatHappens,
+    BoxFuture, Doubt, PlannedFile, Record, RestorePlan, RestoreReport, RestoreWish, RuntimeError, WhatHappens,
 };
 use agentx_tools::{plan_restore, restore};
 use agentx_types::{Envelope, EnvironmentEvent, SessionId, ToolStatus};

@@ -271,6 +271,67 @@ async fn links_are_not_followed() {
     );
 }
 
+fn pipe(place: &Place, path: &str) {
+    place.write(path, "");
+    let path = place.workspace.join(path);
+    assert!(std::fs::remove_file(&path).is_ok());
+    let made = std::process::Command::new("mkfifo").arg(path).status();
+    assert!(made.is_ok_and(|made| made.success()), "a named pipe is made");
+}
+
+#[tokio::test]
+async fn a_named_pipe_in_place_of_an_ignore_file_holds_no_search() {
+    for name in [".gitignore", ".ignore", ".git/info/exclude"] {
+        let place = Place::new();
+        place.write("a/file", "answer\n");
+        place.write("b/c/file", "answer\n");
+        pipe(&place, &format!("b/{name}"));
+        for (tool, input) in [
+            ("glob", json!({"pattern": "**/file"})),
+            ("grep", json!({"pattern": "answer"})),
+        ] {
+            let said = place.ok(tool, input).await;
+            has(
+                &said,
+                &["a/file", &format!("\"b/{name}\" was left out"), "set ignored"],
+            );
+            assert!(!said.contains("b/c/file"), "{said}");
+        }
+        has(
+            &place
+                .ok("grep", json!({"pattern": "answer", "ignored": true}))
+                .await,
+            &["a/file", "b/c/file"],
+        );
+        for input in [
+            json!({"pattern": "answer", "path": "b"}),
+            json!({"pattern": "answer", "path": "b/c"}),
+            json!({"pattern": "answer", "path": "b/c/file"}),
+        ] {
+            let said = place.says(ToolStatus::Failed, "grep", input).await;
+            has(&said, &[name, "is no regular file", "set ignored"]);
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_named_pipe_behind_a_git_file_holds_no_search() {
+    let place = Place::new();
+    place.write("a/file", "answer\n");
+    let git = place.workspace.join("fake");
+    for held in ["b", "c"] {
+        place.write(&format!("{held}/file"), "answer\n");
+        let link = format!("gitdir: {}\n", git.join(held).display());
+        place.write(&format!("{held}/.git"), link);
+    }
+    pipe(&place, "fake/b/commondir");
+    place.write("fake/c/commondir", "..\n");
+    pipe(&place, "fake/info/exclude");
+    let said = place.ok("grep", json!({"pattern": "answer"})).await;
+    has(&said, &["a/file", "fake/b/commondir", "info/exclude"]);
+    assert!(!said.contains("b/file") && !said.contains("c/file"), "{said}");
+}
+
 #[tokio::test]
 async fn a_search_that_takes_too_long_says_so() {
     let search = SearchOptions {

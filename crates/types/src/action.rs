@@ -103,6 +103,8 @@ pub enum ActionKind {
     InterruptAgent,
     /// See [`ActionBody::CloseAgent`].
     CloseAgent,
+    /// One of a newer version, in a log.
+    Unknown,
 }
 
 /// Ask the model.
@@ -226,6 +228,8 @@ pub enum Timer {
     RunLimit,
     /// A sign of life is due.
     Heartbeat,
+    /// Something of a newer version, in a log.
+    Unknown,
 }
 
 /// Stop an action.

@@ -32,6 +32,10 @@ pub struct Answer {
     pub usage: Usage,
 }
 
+/// The key of a part that a decoder attaches to words where it turns out that all words of the answer until there were thinking, and
+/// that nothing marked their beginning.
+pub const WAS_THINKING: &str = "was_thinking";
+
 /// Assembles one answer at a time.
 ///
 /// ```
@@ -197,12 +201,25 @@ impl Assembler {
             model: self.asked.clone(),
             data: part.data.clone(),
         };
+        if part.attach && part.data.get(WAS_THINKING) == Some(&Value::Bool(true)) {
+            return self.words_were_thinking();
+        }
         let before = self.parts.last_mut().filter(|_| part.attach);
         match before.and_then(provider_slot) {
             Some(Slot::Filled(present)) if present.api == part.api => present.merge(provider.data),
             Some(Slot::Empty(slot)) => *slot = Some(provider),
             _ => self.push(ContentPart::Opaque(OpaquePart { provider }), false),
         }
+    }
+
+    fn words_were_thinking(&mut self) {
+        for part in &mut self.parts {
+            if let ContentPart::Text(TextPart { text, provider: None }) = part {
+                let text = text.trim_end().to_owned();
+                *part = ContentPart::Thinking(ThinkingPart { text, provider: None });
+            }
+        }
+        self.open = false;
     }
 
     fn push(&mut self, part: ContentPart, open: bool) {

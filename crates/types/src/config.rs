@@ -24,6 +24,8 @@ pub enum AgentKind {
     React,
     /// Sort inputs by rules, and give them to other agents.
     Match,
+    /// One of a newer version: what it did is read, and nothing more is asked of it.
+    Unknown,
 }
 
 /// Everything that shapes what an agent does, as it was when the session was opened.
@@ -153,7 +155,14 @@ pub struct ServerRules {
 ///   name, and so are parts of answers that only their provider reads. What was left out and no answer has confirmed is sent to another
 ///   model.
 /// - From 8 on, a copy tells its model that a call that was under way runs in the original, not that the program stopped.
-pub const RULES_VERSION: u32 = 8;
+/// - From 9 on, the calls that were run last before the model declined to answer stay in the conversation, with results that say whether
+///   they were run. A declined answer behind a pause is left out as well.
+/// - From 9 on, a conversation that filled the window is condensed before the next request however small it is estimated to be, and a run
+///   ends after 8 paused answers in a row.
+/// - From 9 on, stars alone reach the program's own files where they lead there, a star over Git stands for known subcommands, long options
+///   count by their beginning, and a line with very many commands is held against no rule about a part of it. What bash runs in the
+///   target of `>&` although it is quoted is found.
+pub const RULES_VERSION: u32 = 9;
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands it over so")]
 fn is_zero(number: &u32) -> bool {

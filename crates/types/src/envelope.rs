@@ -7,7 +7,7 @@ use serde::ser::SerializeStruct as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
 
-use crate::{ActionId, AgentStateId, RunId, SessionId, Timestamp, Vocabulary};
+use crate::{ActionId, AgentStateId, RunId, SessionId, Timestamp, UnknownEvent, Vocabulary};
 
 /// Where an event comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -45,6 +45,8 @@ pub struct Envelope<E> {
     pub cause: Option<ActionId>,
     /// The event.
     pub event: E,
+    /// The event as it was written, where a newer version did it, and `event` is only what this one makes of it. It is passed on so.
+    pub newer: Option<Box<UnknownEvent>>,
 }
 
 /// An event before it is in a log: all of an [`Envelope`] but what the sequencer adds.
@@ -86,6 +88,7 @@ impl<E> Draft<E> {
             run_id: self.run_id,
             cause: self.cause,
             event: self.event,
+            newer: None,
         }
     }
 }
@@ -103,6 +106,17 @@ impl<E> Envelope<E> {
             run_id: self.run_id.clone(),
             cause: self.cause.clone(),
             event,
+            newer: None,
+        }
+    }
+}
+
+impl<E: Vocabulary> Envelope<E> {
+    /// The payload as JSON text, as it was written.
+    pub fn payload_json(&self) -> Vec<u8> {
+        match &self.newer {
+            Some(newer) => newer.payload.get().into(),
+            None => self.event.payload_json(),
         }
     }
 }
@@ -134,7 +148,10 @@ impl<E: Vocabulary> Serialize for Envelope<E> {
             frame.serialize_field("cause", id)?;
         }
         frame.serialize_field("event", self.event.tag())?;
-        frame.serialize_field("payload", &PayloadOf(&self.event))?;
+        match &self.newer {
+            Some(newer) => frame.serialize_field("payload", &newer.payload)?,
+            None => frame.serialize_field("payload", &PayloadOf(&self.event))?,
+        }
         frame.end()
     }
 }
@@ -142,7 +159,7 @@ impl<E: Vocabulary> Serialize for Envelope<E> {
 impl<'de, E: Vocabulary> Deserialize<'de> for Envelope<E> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let frame = RawFrame::deserialize(deserializer)?;
-        let event = E::from_parts(&frame.event, &frame.payload).map_err(serde::de::Error::custom)?;
+        let read = E::read(&frame.event, frame.payload.get()).map_err(serde::de::Error::custom)?;
         Ok(Self {
             seq: frame.seq,
             index: frame.index,
@@ -152,7 +169,8 @@ impl<'de, E: Vocabulary> Deserialize<'de> for Envelope<E> {
             agent_state_id: frame.agent_state_id,
             run_id: frame.run_id,
             cause: frame.cause,
-            event,
+            event: read.event,
+            newer: read.newer,
         })
     }
 }
@@ -163,6 +181,7 @@ struct RawFrame<'a> {
     #[serde(default)]
     index: Option<u32>,
     at: Timestamp,
+    #[serde(deserialize_with = "crate::newer::word")]
     source: Source,
     session_id: SessionId,
     #[serde(default)]

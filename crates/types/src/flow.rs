@@ -192,6 +192,25 @@ fn no_time(spent_ms: &u64) -> bool {
 }
 
 impl RecordedEffects {
+    /// What a call did, and what the calls did that it made: `all` has each call by itself.
+    pub fn of(call: &ToolCallId, all: &BTreeMap<ToolCallId, Arc<Self>>) -> Arc<Self> {
+        let inner: BTreeMap<_, _> = all
+            .range(call.clone()..)
+            .filter(|(id, _)| *id != call)
+            .take_while(|(id, _)| id.as_str().starts_with(call.as_str()))
+            .filter(|(id, _)| id.is_inside(call))
+            .map(|(id, recorded)| (id.clone(), recorded.clone()))
+            .collect();
+        let own = all.get(call).cloned().unwrap_or_default();
+        if inner.is_empty() {
+            return own;
+        }
+        Arc::new(Self {
+            inner,
+            ..Arc::unwrap_or_clone(own)
+        })
+    }
+
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.steps.is_empty() && self.inner.is_empty()

@@ -2,22 +2,57 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Names a folder, and the `.git` that it had when it was looked at. It holds on one machine, and says nothing about what the folder
-/// holds.
+/// Names a folder, where it lies in the repository that it is part of, and the `.git` of that repository, as they were when it was looked
+/// at. It holds on one machine, and says nothing about what the folder holds.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct FolderId(String);
 
+/// Stands before the place in a repository.
+const PLACE: char = '/';
 /// Stands before the `.git`.
 const GIT: char = '+';
 
+/// A folder as it lies at its path now.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FolderNow {
+    /// Which one it is.
+    pub id: FolderId,
+    /// Whether it is a folder within a repository that has files in it: a checkout may remove it and make it again.
+    pub is_checked_out: bool,
+}
+
+impl FolderNow {
+    /// Whether the folder that was written down is the one that lies there now.
+    ///
+    /// ```
+    /// use agentx_types::{FolderId, FolderNow};
+    /// let known = FolderId::new("a", Some("git")).at("place");
+    /// let id = FolderId::new("b", Some("git")).at("place");
+    /// assert!(FolderNow { id: id.clone(), is_checked_out: true }.is(&known));
+    /// assert!(!FolderNow { id, is_checked_out: false }.is(&known));
+    /// let id = FolderId::new("b", Some("git")).at("elsewhere");
+    /// assert!(!FolderNow { id, is_checked_out: true }.is(&known));
+    /// ```
+    pub fn is(&self, known: &FolderId) -> bool {
+        known.is(Some(&self.id)) || (self.is_checked_out && known.is_remade_as(&self.id))
+    }
+}
+
 impl FolderId {
-    /// A folder, and its `.git` where it has one.
+    /// A folder, and the `.git` of its repository where it has one.
     pub fn new(folder: &str, git: Option<&str>) -> Self {
         Self(match git {
             Some(git) => format!("{folder}{GIT}{git}"),
             None => folder.to_owned(),
         })
+    }
+
+    /// The same folder, which lies at a place below the top of its repository.
+    #[must_use]
+    pub fn at(self, place: &str) -> Self {
+        let (folder, _, git) = self.parts();
+        Self::new(&format!("{folder}{PLACE}{place}"), git)
     }
 
     /// One that was written down.
@@ -30,6 +65,11 @@ impl FolderId {
         &self.0
     }
 
+    /// Whether it is part of a repository.
+    pub fn has_git(&self) -> bool {
+        self.parts().2.is_some()
+    }
+
     /// Whether the folder that was written down is the one that is there `now`. A `.git` may have come since (`git init`), but one that
     /// was there has to be there still.
     ///
@@ -40,7 +80,28 @@ impl FolderId {
     /// assert!(!now.is(Some(&FolderId::new("a", Some("c")))) && !before.is(Some(&FolderId::new("ab", None))));
     /// ```
     pub fn is(&self, now: Option<&Self>) -> bool {
-        let rest = now.and_then(|now| now.0.strip_prefix(&self.0));
-        rest.is_some_and(|rest| rest.is_empty() || (rest.starts_with(GIT) && !self.0.contains(GIT)))
+        let Some((now, _, git_now)) = now.map(Self::parts) else {
+            return false;
+        };
+        let (folder, _, git) = self.parts();
+        folder == now && (git.is_none() || git == git_now)
+    }
+
+    /// Whether another folder lies `now` at the place of this one in the same repository.
+    pub fn is_remade_as(&self, now: &Self) -> bool {
+        let ((_, place, git), (_, place_now, git_now)) = (self.parts(), now.parts());
+        place.is_some() && git.is_some() && place == place_now && git == git_now
+    }
+
+    /// The folder, its place in its repository, and the `.git` of that.
+    fn parts(&self) -> (&str, Option<&str>, Option<&str>) {
+        let (rest, git) = match self.0.split_once(GIT) {
+            Some((rest, git)) => (rest, Some(git)),
+            None => (self.0.as_str(), None),
+        };
+        match rest.split_once(PLACE) {
+            Some((folder, place)) => (folder, Some(place), git),
+            None => (rest, None, git),
+        }
     }
 }

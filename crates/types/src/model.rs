@@ -19,6 +19,8 @@ pub enum Api {
     OpenaiChat,
     /// The built-in scripted environment: no network, no model.
     Scripted,
+    /// One of a newer version: it cannot be asked by this one.
+    Unknown,
 }
 
 impl Api {
@@ -28,6 +30,7 @@ impl Api {
             Self::Anthropic => "anthropic",
             Self::OpenaiChat => "openai-chat",
             Self::Scripted => "scripted",
+            Self::Unknown => "unknown",
         }
     }
 }

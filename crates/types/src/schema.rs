@@ -7,7 +7,7 @@ use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::{Value, json};
 
-use crate::wire::{ClientFrame, ClientRequest, Person, SUBPROTOCOL, ServerNotice};
+use crate::wire::{ClientFrame, ClientRequest, MOST_PARTS, Person, SUBPROTOCOL, ServerNotice};
 use crate::{
     ActionId, AgentStateId, ContentPart, Envelope, EnvironmentEvent, RunId, RuntimeEvent, SessionId, Source,
     Timestamp, UiEvent, Vocabulary,
@@ -29,7 +29,8 @@ pub(crate) fn id(doc: &str) -> Schema {
 
 /// The schema of what is said: a text, or content parts.
 pub fn text_or_parts(generator: &mut SchemaGenerator) -> Schema {
-    json_schema!({"anyOf": [{"type": "string"}, generator.subschema_for::<Vec<ContentPart>>()]})
+    let parts = generator.subschema_for::<ContentPart>();
+    json_schema!({"anyOf": [{"type": "string"}, {"type": "array", "items": parts, "maxItems": MOST_PARTS}]})
 }
 
 /// One alternative a tag, and one for tags of newer versions.

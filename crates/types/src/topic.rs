@@ -14,6 +14,7 @@ pub fn of_action(kind: ActionKind) -> &'static str {
         ActionKind::Report => "runs.report",
         ActionKind::SpawnAgent | ActionKind::CloseAgent => "agents.requests",
         ActionKind::SendInput | ActionKind::InterruptAgent => "agents.inputs",
+        ActionKind::Unknown => "actions.unknown",
     }
 }
 

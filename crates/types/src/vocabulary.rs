@@ -5,6 +5,8 @@ use serde::{Deserialize as _, Deserializer, Serializer};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
+pub use crate::newer::Unreadable;
+
 /// A closed set of events, each with a frozen tag.
 pub trait Vocabulary: Sized {
     /// Every tag that this version knows, in the order of the enum.
@@ -33,6 +35,43 @@ pub trait Vocabulary: Sized {
     /// Where the payload is not JSON, or the tag is known but the payload is not of its shape.
     fn from_json(tag: &str, payload: &str) -> Result<Self, serde_json::Error>;
 
+    /// The same for what a newer version may have written: an unknown word is read as the least specific one, and an event with more in
+    /// it that this version does not know is kept whole. Requests are read by [`Vocabulary::from_json`] instead: nobody is served by a
+    /// guess at what was asked.
+    ///
+    /// # Errors
+    /// Where the payload is not JSON, or the tag is known but the payload is not of its shape.
+    fn read(tag: &str, payload: &str) -> Result<AsRead<Self>, serde_json::Error> {
+        let error = match Self::from_json(tag, payload) {
+            Ok(event) => return Ok(AsRead { event, newer: None }),
+            Err(error) => error,
+        };
+        let whole = || -> Result<_, serde_json::Error> {
+            Ok(UnknownEvent {
+                tag: tag.to_owned(),
+                payload: serde_json::from_str(payload)?,
+            })
+        };
+        match Self::from_newer(tag, payload) {
+            Ok(event) => Ok(AsRead {
+                event,
+                newer: Some(Box::new(whole()?)),
+            }),
+            Err(Unreadable::Newer) => Ok(AsRead {
+                event: Self::unknown(whole()?),
+                newer: None,
+            }),
+            Err(Unreadable::Wrong) => Err(error),
+        }
+    }
+
+    /// An event that this version makes nothing of.
+    fn unknown(event: UnknownEvent) -> Self;
+
+    /// Reads a known event with words of a newer version.
+    #[doc(hidden)]
+    fn from_newer(tag: &str, payload: &str) -> Result<Self, Unreadable>;
+
     /// The payload as JSON text.
     fn payload_json(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(128);
@@ -40,6 +79,15 @@ pub trait Vocabulary: Sized {
         let _ = self.serialize_payload(&mut serde_json::Serializer::new(&mut out));
         out
     }
+}
+
+/// An event as it was read.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AsRead<E> {
+    /// What this version makes of it.
+    pub event: E,
+    /// As it was written, where a newer version did it, and this one would write `event` otherwise.
+    pub newer: Option<Box<UnknownEvent>>,
 }
 
 /// An event of a newer version, kept as it came and passed on.
@@ -91,6 +139,17 @@ macro_rules! vocabulary {
                     _ => Self::Unknown($crate::UnknownEvent { tag: tag.to_owned(), payload: serde_json::from_str(payload)? }),
                 })
             }
+
+            fn unknown(event: $crate::UnknownEvent) -> Self {
+                Self::Unknown(event)
+            }
+
+            fn from_newer(tag: &str, payload: &str) -> Result<Self, $crate::vocabulary::Unreadable> {
+                Ok(match tag {
+                    $($tag => Self::$variant($crate::newer::payload(payload)?),)*
+                    _ => return Err($crate::vocabulary::Unreadable::Wrong),
+                })
+            }
         }
 
         impl serde::Serialize for $enum {
@@ -107,7 +166,8 @@ macro_rules! vocabulary {
         impl<'de> serde::Deserialize<'de> for $enum {
             fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
                 let parts = $crate::envelope::EventParts::deserialize(deserializer)?;
-                <Self as $crate::Vocabulary>::from_parts(&parts.event, &parts.payload).map_err(serde::de::Error::custom)
+                let read = <Self as $crate::Vocabulary>::read(&parts.event, parts.payload.get());
+                read.map(|read| read.event).map_err(serde::de::Error::custom)
             }
         }
 

@@ -6,11 +6,12 @@
 
 mod frame;
 
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 pub use frame::ClientFrame;
 
+pub use crate::said::{MOST_PARTS, text_or_parts};
 use crate::vocabulary::{payloads, vocabulary};
 use crate::{
     AgentStateId, ApprovalDecision, ContentPart, InputMode, Medium, OwnerId, Rule, Seat, SessionId,
@@ -375,16 +376,5 @@ payloads! {
         name: Option<String>,
         /// Whether they have not said who they are.
         visitor: bool,
-    }
-}
-
-/// Reads what is said: a text, or content parts.
-///
-/// # Errors
-/// Where it is neither.
-pub fn text_or_parts<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<ContentPart>, D::Error> {
-    match Value::deserialize(deserializer)? {
-        Value::String(text) => Ok(vec![ContentPart::text(text)]),
-        parts => serde_json::from_value(parts).map_err(serde::de::Error::custom),
     }
 }

@@ -43,6 +43,14 @@ def body(length):
     return lambda host: start.format(host=host, length=length).encode() + b"z" * (length - 500)
 
 
+def handshake(length):
+    """The beginning of a TLS handshake message of 60 KiB, in records of 4 KiB."""
+    message = b"\x01\x00\xf0\x00" + b"\0" * length
+    pieces = [message[begin:begin + 4096] for begin in range(0, length, 4096)]
+    records = b"".join(b"\x16\x03\x01" + struct.pack(">H", len(piece)) + piece for piece in pieces)
+    return lambda host: records[:length]
+
+
 KINDS = {
     "idle": lambda host: b"",
     "head of 8 KiB": head(7_900),
@@ -51,6 +59,8 @@ KINDS = {
     "frame of 64 KiB": lambda host: UPGRADE.format(host=host).encode() + frame(65_000),
     "body of 4 KiB": body(4_000),
     "body of 64 KiB": body(65_500),
+    "TLS of 12 KiB": handshake(12_000),
+    "TLS of 64 KiB": handshake(60_000),
     "chunks of 64 KiB": lambda host: CHUNKED.format(host=host).encode() + b"z" * 60_000,
 }
 

@@ -103,6 +103,7 @@ fn table() -> Vec<Route> {
         route("GET", "/v1/openapi.json", For::All),
         route("POST", "/v1/auth/challenge", For::Anybody).body(json!({})),
         route("GET", "/metrics", For::Operator),
+        route("GET", "/v1/reactors", For::Operator),
         route("GET", "/v1/me", For::Somebody),
         route("GET", "/v1/models", For::Members),
         route("GET", "/v1/tools", For::Members),

@@ -1,6 +1,7 @@
 //! Trying another way: in a copy of the session, so nothing is ever lost; and how two branches differ.
 
-use agentx::runtime::{OpenRequest, SessionHistory, View, branches_of, history_of};
+use agentx::history::{SessionHistory, branches_of, history_of};
+use agentx::runtime::{OpenRequest, View};
 
 use super::desk::Desk;
 use super::{Chat, Seat};

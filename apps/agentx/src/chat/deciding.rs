@@ -63,14 +63,7 @@ impl Chat<'_> {
             return;
         };
         while let Some(question) = self.desk.question() {
-            let yes = ApprovalInput {
-                tool_call_id: question.tool_call_id.clone(),
-                decision: ApprovalDecision::Once,
-                note: None,
-                rule: None,
-                by: None,
-                limited: false,
-            };
+            let yes = ApprovalInput::new(question.tool_call_id.clone(), ApprovalDecision::Once);
             let id = yes.tool_call_id.clone();
             // One that was answered elsewhere is settled too; any other failure leaves the question to the person.
             match session.approve(yes).await {

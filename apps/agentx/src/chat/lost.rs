@@ -71,8 +71,8 @@ impl Chat<'_> {
         Ok(())
     }
 
-    /// A line could not be sent. Where the disk is full or the database locked it is in the input again, with what went
-    /// along; why is said once.
+    /// A line could not be sent. Where it can be sent later as it is (the disk is full, the database locked, the server away or without room
+    /// for more) it is in the input again, with what went along; why is said once.
     ///
     /// # Errors
     /// As [`Chat::lose`].
@@ -82,8 +82,7 @@ impl Chat<'_> {
         shared: Vec<ContentPart>,
         error: CliError,
     ) -> Result<(), CliError> {
-        let is_gone = matches!(error, CliError::Runtime(RuntimeError::Unreachable { .. }));
-        if is_passing(&error) || is_gone {
+        if is_passing(&error) || is_later(&error) {
             self.shared.splice(0..0, shared);
             if matches!(self.face, Face::Editor { .. }) {
                 self.editor.bring_back(&[text.to_owned()]);
@@ -129,6 +128,22 @@ impl Chat<'_> {
             return self.stop().await.map(drop);
         }
         Ok(())
+    }
+}
+
+/// Whether the same line may be sent later: the server cannot be reached, or has no room for more at the moment.
+fn is_later(error: &CliError) -> bool {
+    const NO_ROOM: [&str; 5] = [
+        "queue_full",
+        "quota_usage",
+        "quota_storage",
+        "rate_limited",
+        "too_many",
+    ];
+    match error {
+        CliError::Runtime(RuntimeError::Unreachable { .. }) => true,
+        CliError::Runtime(RuntimeError::Remote { code, .. }) => NO_ROOM.contains(&code.as_str()),
+        _ => false,
     }
 }
 

@@ -325,7 +325,8 @@ impl Progress {
             Doing::Plans => format!("{model} asks for a tool"),
             Doing::Waits => {
                 let left = self.next_attempt.saturating_duration_since(now).as_secs().max(1);
-                return Some(format!("{model} failed, asked again in {left}s · /retry"));
+                let left = units::duration(left * 1000).replace(".0s", "s");
+                return Some(format!("{model} failed, asked again in {left} · /retry"));
             }
             Doing::Condenses => "condensing what was said before".to_owned(),
             Doing::Tools if self.tools.len() > 1 => format!("{} run", self.names()),

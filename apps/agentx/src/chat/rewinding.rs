@@ -3,10 +3,8 @@
 
 use std::collections::BTreeSet;
 
-use agentx::runtime::{
-    PlannedFile, RestorePlan, RestoreReport, RestoreWish, SessionHistory, WhatHappens, history_of,
-    latest_restoring,
-};
+use agentx::history::{SessionHistory, history_of, latest_restoring};
+use agentx::runtime::{PlannedFile, RestorePlan, RestoreReport, RestoreWish, WhatHappens};
 use agentx::types::SessionId;
 
 use super::leaving::leaves;

@@ -254,10 +254,7 @@ impl Chat<'_> {
         }
         // It is on the screen before anything is waited for.
         self.paint()?;
-        let input = UserInput {
-            content,
-            ..UserInput::default()
-        };
+        let input = UserInput::new(content);
         let sent = match self.session().await {
             Ok(session) => self.wait_for(async { session.send(input).await }).await,
             Err(error) => Err(error),
@@ -296,11 +293,7 @@ impl Chat<'_> {
         let session = session.clone();
         self.sending = Some(text.to_owned());
         self.paint()?;
-        let input = UserInput {
-            content,
-            mode: InputMode::Steer,
-            ..UserInput::default()
-        };
+        let input = UserInput::new(content).mode(InputMode::Steer);
         let sent = self.wait_for(async { session.send(input).await }).await;
         self.sending = None;
         match sent {
@@ -353,14 +346,9 @@ impl Chat<'_> {
             return Ok(Flow::On);
         };
         let note = format!("  {}", approval::answered(&answer));
-        let decision = ApprovalInput {
-            tool_call_id: question.tool_call_id.clone(),
-            decision: answer.decision,
-            note: answer.note,
-            rule: answer.pattern.is_some().then(|| rule.clone()),
-            by: None,
-            limited: false,
-        };
+        let decision = ApprovalInput::new(question.tool_call_id.clone(), answer.decision)
+            .note(answer.note)
+            .rule(answer.pattern.is_some().then(|| rule.clone()));
         let approved = self.wait_for(async { session.approve(decision).await }).await;
         match approved {
             Ok(_) => {

@@ -219,11 +219,7 @@ impl Chat<'_> {
             self.desk.queue.put(Waiting::own(text, shared.clone(), true));
             self.paint()?;
         }
-        let input = UserInput {
-            content,
-            mode: InputMode::Steer,
-            ..UserInput::default()
-        };
+        let input = UserInput::new(content).mode(InputMode::Steer);
         match self.wait_for(async { session.send(input).await }).await {
             Ok(seq) => {
                 self.desk.queue.committed(seq);

@@ -17,7 +17,7 @@ use crate::compose::Place;
 use crate::console::Console;
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::render::clean::{clean, visible};
+use crate::render::clean::{lines_shown, visible};
 use crate::render::table::table;
 use crate::render::units::counted;
 use crate::{seat, start};
@@ -56,6 +56,7 @@ fn word_of(kind: AgentKind) -> &'static str {
     match kind {
         AgentKind::React => "react",
         AgentKind::Match => "match",
+        AgentKind::Unknown => "unknown",
     }
 }
 
@@ -259,7 +260,7 @@ fn show(config: &AgentConfig, json: bool, console: &mut Console) -> Result<Exit,
     if !config.system_prompt.is_empty() {
         text.push_str(&format!("\n{}\n", config.system_prompt));
     }
-    console.out(&clean(&text))?;
+    console.out(&lines_shown(&text))?;
     Ok(Exit::Ok)
 }
 

@@ -5,9 +5,8 @@ mod tried;
 use agentx::config::{
     Loaded, Origin, WrittenRule, add_rule, nearest, parse_effect, parse_rule, remove_rule, show_rule,
 };
-use agentx::runtime::{
-    Delivery, Derived, SessionFold, SessionQuery, TrialReport, View, names_a_tool, try_rule,
-};
+use agentx::history::{TrialReport, try_rule};
+use agentx::runtime::{Delivery, SessionFold, SessionQuery, View, names_a_tool};
 use agentx::types::{AgentConfig, ApprovalMode, Rule, RuleEffect, ToolSpec};
 use serde_json::{Value, json};
 
@@ -73,9 +72,9 @@ async fn config_of(place: &Place, loaded: &Loaded, session: Option<&str>) -> Res
     let runtime = place.runtime();
     let id = runtime.resolve(session).await?;
     let mut events = runtime.watch(&id, 0, View::Environment, false).await?;
-    let (mut fold, mut derived) = (SessionFold::new(id.clone()), Derived::state_only());
+    let mut fold = SessionFold::new(id.clone());
     while let Some(Delivery::Environment(fact)) = events.next().await {
-        fold.apply(&fact, &mut derived);
+        fold.advance(&fact);
     }
     match fold.root_agent() {
         Some(agent) => Ok(AgentConfig::clone(agent.config())),

@@ -66,7 +66,7 @@ fn show(loaded: &Loaded, json: bool, console: &mut Console) -> Result<(), CliErr
         } else {
             String::new()
         };
-        lines.push(vec![row.key.clone(), value, origin]);
+        lines.push(vec![visible(&row.key), value, visible(&origin)]);
     }
     if rows
         .iter()
@@ -263,7 +263,8 @@ fn unsent_keys(loaded: &Loaded) -> String {
 fn trust_workspace(global: &Global, args: TrustArgs, console: &mut Console) -> Result<(), CliError> {
     let loaded = load(global)?;
     let root = &loaded.places.workspace_root;
-    let shown = root.display();
+    let shown = visible(&root.to_string_lossy());
+    let taken_back = folder::TakenBack::of(&loaded);
     if args.revoke {
         let was = forget_folder(&loaded.trust_dir, root)?;
         let was = distrust(&loaded.trust_dir, &loaded.places.workspace_file)? || was;
@@ -273,7 +274,7 @@ fn trust_workspace(global: &Global, args: TrustArgs, console: &mut Console) -> R
             "was not trusted"
         };
         console.out(&format!("{shown} {word}\n"))?;
-        return console.out(&folder::take_back(&loaded, true)?);
+        return console.out(&taken_back.take(&loaded, true)?);
     }
     let brings = brings(&loaded.settings);
     if args.show {
@@ -308,7 +309,7 @@ fn trust_workspace(global: &Global, args: TrustArgs, console: &mut Console) -> R
         _ => format!("{shown} is {word} from now on\n"),
     })?;
     if trust == FolderTrust::Restricted {
-        console.out(&folder::take_back(&loaded, false)?)?;
+        console.out(&taken_back.take(&loaded, false)?)?;
     }
     if trust == FolderTrust::Trusted {
         console.out(&folder::what_it_brings(&loaded, &brings, usize::MAX))?;

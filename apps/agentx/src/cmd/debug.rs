@@ -43,7 +43,7 @@ fn read(file: &Path) -> Result<Vec<u8>, CliError> {
     Ok(bytes)
 }
 
-/// Prints the events, a line each, and the message that they make; of a broken stream, what came of it.
+/// Prints the events, a line each, and the message that they make; of a broken stream, what came of it, if an answer began.
 fn decode(api: Api, bytes: &[u8], console: &mut Console) -> Result<Exit, CliError> {
     let mut events = Vec::new();
     let decoded = events_of(api, bytes, &mut events);
@@ -52,15 +52,16 @@ fn decode(api: Api, bytes: &[u8], console: &mut Console) -> Result<Exit, CliErro
         whole.push(event);
         console.out_json(event)?;
     }
-    let whole = whole.finish();
-    console.out_json(&json!({
-        "type": "message",
-        "message": whole.message,
-        "model": whole.model,
-        "stop_reason": whole.stop_reason,
-        "raw": whole.raw,
-        "usage": whole.usage,
-    }))?;
+    if let Some(whole) = whole.finish() {
+        console.out_json(&json!({
+            "type": "message",
+            "message": whole.message,
+            "model": whole.model,
+            "stop_reason": whole.stop_reason,
+            "raw": whole.raw,
+            "usage": whole.usage,
+        }))?;
+    }
     console.flush()?;
     decoded.map(|()| Exit::Ok).map_err(|error| {
         let error = error.into_model_error();

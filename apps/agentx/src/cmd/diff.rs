@@ -1,6 +1,7 @@
 //! `agentx diff`: two branches of a session beside each other.
 
-use agentx::runtime::{Runtime, RuntimeError, SessionQuery, branches_of};
+use agentx::history::branches_of;
+use agentx::runtime::{Runtime, RuntimeError, SessionQuery};
 use agentx::types::SessionId;
 
 use crate::args::DiffArgs;

@@ -38,7 +38,7 @@ const SCREEN: [(&str, &[&str]); 6] = [
         "look",
         &["watch", "show", "diff", "replay", "context", "usage", "sessions"],
     ),
-    ("agents", &["agents", "tools", "models", "approvals"]),
+    ("agents", &["agents", "tools", "models", "reactors", "approvals"]),
     ("servers", &["serve", "mirror", "identity"]),
     ("settings", &["config", "doctor", "completions", "man"]),
     ("more", &["debug", "help"]),

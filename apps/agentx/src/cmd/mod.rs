@@ -18,6 +18,7 @@ pub(crate) mod manual;
 pub(crate) mod mirror;
 pub(crate) mod models;
 mod parameter_names;
+pub(crate) mod reactors;
 pub(crate) mod replay;
 pub(crate) mod rewind;
 pub(crate) mod run;
@@ -31,6 +32,7 @@ pub(crate) mod usage;
 pub(crate) mod watch;
 
 use std::future::Future;
+use std::time::Duration;
 
 use agentx::config::Loaded;
 
@@ -166,6 +168,9 @@ fn without_agent(command: Command, global: &Global, console: &mut Console) -> Re
         Command::Models => with_runtime(global, console, async |place, loaded, console| {
             models::run(place, loaded, json, console).await
         }),
+        Command::Reactors => with_runtime(global, console, async |place, _, console| {
+            reactors::run(place.runtime(), json, console).await
+        }),
         Command::Tools { command } => tools::run(command.unwrap_or(ToolsCommand::List), global, console),
         Command::Approvals(command) => approvals::run(command, global, console),
         Command::Agents { command } => agents::run(command.unwrap_or(AgentsCommand::List), global, console),
@@ -187,15 +192,20 @@ pub(crate) fn with_runtime(
     })
 }
 
-/// Runs a future on this thread; what it spawned is dropped with it.
+/// How long threads that cannot be stopped are waited for in the end: they may write to a file.
+const THREADS: Duration = Duration::from_secs(2);
+
+/// Runs a future on this thread; what it spawned is dropped with it. A thread that the system holds, as in a read that never ends, does not
+/// hold the end of the program.
 pub(crate) fn block_on<T>(future: impl Future<Output = Result<T, CliError>>) -> Result<T, CliError> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    runtime
-        .map_err(|error| CliError::File {
-            path: "async runtime".into(),
-            what: error.to_string(),
-        })?
-        .block_on(future)
+    let runtime = runtime.map_err(|error| CliError::File {
+        path: "async runtime".into(),
+        what: error.to_string(),
+    })?;
+    let end = runtime.block_on(future);
+    runtime.shutdown_timeout(THREADS);
+    end
 }
 
 /// Says that a command is about this machine, where a server is named for it.
@@ -217,4 +227,24 @@ fn only_for_agents(agent: &AgentArgs) -> Result<(), CliError> {
         "options of an agent stand before a command that has none",
         "put them after `chat`, `run` or `resume`",
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thread_that_never_ends_does_not_hold_the_end_of_the_program() {
+        let (keep, held) = std::sync::mpsc::channel::<()>();
+        let end = block_on(async {
+            let (started, is_started) = tokio::sync::oneshot::channel();
+            tokio::task::spawn_blocking(move || {
+                let told = started.send(());
+                (told, held.recv())
+            });
+            Ok(is_started.await.is_ok())
+        });
+        assert!(matches!(end, Ok(true)));
+        drop(keep);
+    }
 }

@@ -2,9 +2,8 @@
 
 use std::io::BufRead as _;
 
-use agentx::runtime::{
-    RestorePlan, RestoreReport, RestoreWish, Runtime, SessionHistory, history_of, latest_restoring,
-};
+use agentx::history::{SessionHistory, history_of, latest_restoring};
+use agentx::runtime::{RestorePlan, RestoreReport, RestoreWish, Runtime};
 use agentx::types::SessionId;
 use serde_json::{Value, json};
 

@@ -2,8 +2,8 @@
 
 use std::num::NonZero;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, SystemTime};
+use std::sync::Arc;
+use std::time::Duration;
 
 use agentx::config::{Loaded, Settings};
 use agentx_server::{Limits, Reload, Server, ServerError, ServerOptions};
@@ -12,7 +12,7 @@ use tokio::sync::oneshot;
 
 use crate::args::{AgentArgs, Global, LimitArgs, ServeArgs};
 use crate::cmd::agents;
-use crate::compose::{build_node, keyring};
+use crate::compose::build_node;
 use crate::console::Console;
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -25,7 +25,7 @@ use crate::start;
 /// How long threads that cannot be stopped are waited for in the end.
 const THREADS: Duration = Duration::from_millis(200);
 
-/// Serves until it is told to end.
+/// Answers requests until the process receives Ctrl-C or SIGTERM.
 pub(crate) fn run(global: &Global, args: &ServeArgs, console: &mut Console) -> Result<Exit, CliError> {
     let loaded = start::settings_of_run(global, &AgentArgs::default(), console)?;
     logging::start_server(&loaded)?;
@@ -50,12 +50,7 @@ async fn serve(
     let node = build_node(settings)?;
     agents::warn_of_mistakes(&node.mistakes, console);
     let node = Arc::new(node.runtime);
-    // The person whose server this is has to be somebody, also where nobody was until now.
-    let keyring = keyring(settings);
-    keyring.check_directory()?;
-    keyring.identity_or_new()?;
-    let options = options(args);
-    let server = agentx_server::bind(node, settings, keyring, options)
+    let server = agentx_server::open(node, settings, options(args))
         .await
         .map_err(refused)?
         .reloading(changed_settings(global, loaded));
@@ -67,35 +62,16 @@ async fn serve(
     until_told(server, signals, console).await
 }
 
-/// Reads the settings again where one of their files is another one than when they were read last, and looks as it did the last time: one
-/// that is still being written is read later.
+/// Reads the settings again where one of their files has changed.
 fn changed_settings(global: &Global, loaded: &Loaded) -> Reload {
     let files: Vec<PathBuf> = loaded.files.iter().map(|file| file.path.clone()).collect();
-    let now = stamps(&files);
-    let known = Mutex::new((now.clone(), now));
     let global = global.clone();
-    Arc::new(move || {
-        let now = stamps(&files);
-        let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
-        let (read, seen) = &mut *known;
-        let is_settled = std::mem::replace(seen, now.clone()) == now;
-        if !is_settled || std::mem::replace(read, now.clone()) == now {
-            return None;
-        }
-        Some(match start::settings(&global, &AgentArgs::default()) {
-            Ok(loaded) => Ok(loaded.settings),
-            Err(error) => Err(visible(&error.to_string())),
-        })
+    agentx_server::reload_when_changed(files, move || {
+        let loaded = start::settings(&global, &AgentArgs::default());
+        loaded
+            .map(|loaded| loaded.settings)
+            .map_err(|error| visible(&error.to_string()))
     })
-}
-
-/// How files look: when they were changed, and how long they are.
-fn stamps(files: &[PathBuf]) -> Vec<Option<(SystemTime, u64)>> {
-    let stamp = |file: &PathBuf| {
-        let found = std::fs::metadata(file).ok()?;
-        Some((found.modified().ok()?, found.len()))
-    };
-    files.iter().map(stamp).collect()
 }
 
 /// The first signal asks it to end, the second does not wait for that.
@@ -200,6 +176,7 @@ fn refused(error: ServerError) -> CliError {
             address: listen,
             what,
         },
+        ServerError::Keys(error) => error.into(),
         error => CliError::Input {
             what: error.to_string(),
         },

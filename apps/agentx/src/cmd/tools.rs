@@ -12,7 +12,7 @@ use crate::compose::Place;
 use crate::console::Console;
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::render::clean::{Cleaner, clean};
+use crate::render::clean::{Cleaner, clean, visible};
 use crate::render::table::table;
 use crate::signals::Signals;
 use crate::{seat, start};
@@ -85,7 +85,7 @@ fn list(tools: &[ToolSpec], json: bool, console: &mut Console) -> Result<Exit, C
     let mut rows = vec![["TOOL", "TOUCHES", "DOES"].map(str::to_owned).to_vec()];
     for tool in tools {
         let first = tool.description.lines().next().unwrap_or_default();
-        rows.push(vec![tool.name.clone(), touches(tool).into(), first.to_owned()]);
+        rows.push(vec![visible(&tool.name), touches(tool).into(), visible(first)]);
     }
     console.out(&table(&rows, console.out_width()))?;
     Ok(Exit::Ok)
@@ -230,11 +230,19 @@ fn show(tool: &ToolSpec, json: bool, console: &mut Console) -> Result<Exit, CliE
         return Ok(Exit::Ok);
     }
     let schema = serde_json::to_string_pretty(&tool.input_schema).unwrap_or_default();
+    let lines = |text: &str| {
+        text.trim_end()
+            .lines()
+            .map(visible)
+            .collect::<Vec<_>>()
+            .join("\n")
+    };
     console.out(&format!(
-        "{}  (touches: {})\n{}\n\narguments: {schema}\n",
-        tool.name,
+        "{}  (touches: {})\n{}\n\narguments: {}\n",
+        visible(&tool.name),
         touches(tool),
-        tool.description.trim_end()
+        lines(&tool.description),
+        lines(&schema)
     ))?;
     Ok(Exit::Ok)
 }

@@ -7,7 +7,7 @@ mod tools;
 
 pub(crate) use question::{Answer, ask};
 pub(crate) use screen::{changes, what_it_brings, what_it_is};
-pub(crate) use take_back::take_back;
+pub(crate) use take_back::TakenBack;
 
 use agentx::assembly::{Brings, Brought, Role, brings};
 use agentx::config::{FolderTrust, Loaded, Standing};

@@ -7,7 +7,7 @@ use agentx::assembly::{Brings, Role, brings};
 use agentx::config::{FolderTrust, Loaded, trust_folder};
 
 use super::screen::{changes, what_it_brings, what_it_is};
-use super::take_back::take_back;
+use super::take_back::TakenBack;
 use crate::chat::leaving::leaves;
 use crate::console::Console;
 use crate::error::CliError;
@@ -99,9 +99,10 @@ fn first(loaded: &Loaded, brings: &Brings, console: &mut Console) -> Result<Answ
             },
             FolderTrust::Unknown => Vec::new(),
         };
+        let taken_back = TakenBack::of(loaded);
         trust_folder(&loaded.trust_dir, &loaded.places.workspace_root, trust, &accepted)?;
         if trust == FolderTrust::Restricted {
-            console.out(&take_back(loaded, false)?)?;
+            console.out(&taken_back.take(loaded, false)?)?;
         }
         return Ok(Answer::Said);
     }

@@ -1,6 +1,6 @@
 //! Two branches beside each other, as people and programs read them.
 
-use agentx::runtime::{BranchFile, BranchSide, Branches, Turn};
+use agentx::history::{BranchFile, BranchSide, Branches, Turn};
 use agentx_terminal::{Markdown, Theme};
 use serde_json::{Value, json};
 use similar::{ChangeTag, TextDiff};

@@ -132,10 +132,11 @@ pub(crate) fn clean_with_tabs(text: &str) -> String {
     out
 }
 
-/// Text of many lines of which nothing drives a terminal but colours: other control characters are shown as signs. What is painted goes
+/// Text of many lines of which nothing drives a terminal but colours: other control characters, and marks that turn text around, are shown
+/// as signs. What is painted goes
 /// another way, so this is the last look at what names, descriptions and errors hold that somebody else wrote.
 pub(crate) fn printable(text: &str) -> Cow<'_, str> {
-    let drives = |c: char| c.is_control() && !matches!(c, '\n' | '\t');
+    let drives = |c: char| drives(c) && !matches!(c, '\n' | '\t');
     if !text.contains(drives) {
         return Cow::Borrowed(text);
     }
@@ -179,13 +180,52 @@ pub(crate) fn visible(text: &str) -> String {
             '\t' => out.push('⇥'),
             '\u{7f}' => out.push('␡'),
             c if (c as u32) < 0x20 => out.push(char::from_u32(0x2400 + c as u32).unwrap_or('\u{fffd}')),
-            c if c.is_control() || is_invisible(c) || shows_nothing(c) => {
-                out.push_str(&format!("<U+{:04X}>", c as u32));
-            }
+            c if drives(c) || shows_nothing(c) => out.push_str(&format!("<U+{:04X}>", c as u32)),
             c => out.push(c),
         }
     }
     out
+}
+
+/// One line of which nothing drives a terminal, turns text around, ends the line or takes no room: such signs are shown as in [`visible`].
+/// Emoji that are put together stay whole.
+pub(crate) fn one_line(text: &str) -> Cow<'_, str> {
+    let hides = |c: char| drives(c) || (shows_nothing(c) && !joins(c));
+    if !text.contains(hides) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match hides(c) {
+            true => out.push_str(&visible(c.encode_utf8(&mut [0; 4]))),
+            false => out.push(c),
+        }
+    }
+    Cow::Owned(out)
+}
+
+/// Text of many lines in each of which nothing is hidden, as in [`one_line`]. Its tabs become blanks.
+pub(crate) fn lines_shown(text: &str) -> String {
+    let lines = text
+        .split('\n')
+        .map(|line| line.strip_suffix('\r').unwrap_or(line));
+    let shown: Vec<String> = lines
+        .map(|line| one_line(&line.replace('\t', "    ")).into_owned())
+        .collect();
+    shown.join("\n")
+}
+
+/// Signs that belong to how words and emoji are written: they join or part letters, allow a hyphen, or make the flag of a region.
+fn joins(c: char) -> bool {
+    matches!(
+        c,
+        '\u{ad}' | '\u{34f}' | '\u{200c}' | '\u{200d}' | '\u{e0020}'..='\u{e007f}'
+    )
+}
+
+/// Whether a character does something to a terminal or to the text around it.
+fn drives(c: char) -> bool {
+    c.is_control() || is_invisible(c) || matches!(c, '\u{2028}' | '\u{2029}' | '\u{fff9}'..='\u{fffb}')
 }
 
 #[cfg(test)]
@@ -200,6 +240,7 @@ mod tests {
             ("x\u{1b}]2;title\u{7}y", "x␛]2;title␇y"),
             ("\u{1b}[2J\u{1b}[", "␛[2J␛["),
             ("a\rb\u{9b}31m\u{7f}", "a␍b<U+009B>31m␡"),
+            ("a\u{202e}b\u{2066}\n", "a<U+202E>b<U+2066>\n"),
         ] {
             assert_eq!(printable(text), want, "{text:?}");
         }
@@ -250,6 +291,22 @@ mod tests {
         assert_eq!(
             visible("\u{3164}\u{2060}\u{e0041}한 e\u{301} ❤\u{fe0f}"),
             "<U+3164><U+2060><U+E0041>한 e\u{301} ❤\u{fe0f}"
+        );
+        assert_eq!(
+            visible("a\u{2028}b\u{2029}c\u{85}\u{fff9}"),
+            "a<U+2028>b<U+2029>c<U+0085><U+FFF9>"
+        );
+        assert_eq!(
+            one_line("👩\u{200d}💻 a\u{1b}[8mb\n\u{2028}\u{202e}"),
+            "👩\u{200d}💻 a␛[8mb↵<U+2028><U+202E>"
+        );
+        assert_eq!(
+            one_line("a\u{200b}b\u{2060}❤\u{fe0f}"),
+            "a<U+200B>b<U+2060>❤\u{fe0f}"
+        );
+        assert_eq!(
+            lines_shown("a\u{200b}\tb\r\n\u{1b}[2J\u{2066}\n"),
+            "a<U+200B>    b\n␛[2J<U+2066>\n"
         );
     }
 }

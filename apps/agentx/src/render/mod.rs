@@ -20,3 +20,4 @@ pub(crate) mod transcript;
 pub(crate) mod units;
 pub(crate) mod voices;
 pub(crate) mod window;
+pub(crate) mod written_call;

@@ -2,9 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use agentx::runtime::{
-    Doubt, PastInput, PlannedFile, RestorePlan, RestoreReport, Restoring, SessionHistory, WhatHappens,
-};
+use agentx::history::{PastInput, Restoring, SessionHistory};
+use agentx::runtime::{Doubt, PlannedFile, RestorePlan, RestoreReport, WhatHappens};
 use agentx::types::{ContentPart, Timestamp};
 
 use super::clean::visible;

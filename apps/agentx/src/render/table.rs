@@ -3,6 +3,8 @@
 use agentx_terminal::{Line, Row};
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
+use super::clean::one_line;
+
 /// A last column that would have less is not worth having.
 const LAST: usize = 12;
 /// Where there is so much room, as where no terminal is, columns that do not fit stay columns: a program may read them.
@@ -11,6 +13,7 @@ const ROOMY: usize = 100;
 /// Lines of cells, the last of which is cut to what is left of `width`. Where nothing is left of it, and the first line is one of
 /// heads, each line is told as a record.
 pub(crate) fn table(rows: &[Vec<String>], width: usize) -> String {
+    let rows = &cleaned(rows);
     let widths = widths_of(rows);
     let columns = widths.len();
     let used = before_last(&widths);
@@ -37,12 +40,19 @@ pub(crate) fn table(rows: &[Vec<String>], width: usize) -> String {
 
 /// The same where the last column is as telling as the others: it is never cut, each line is a record before that.
 pub(crate) fn whole(rows: &[Vec<String>], width: usize) -> String {
+    let rows = &cleaned(rows);
     let widths = widths_of(rows);
     let used = before_last(&widths) + widths.last().copied().unwrap_or(0);
     match used > width {
         true => records(rows, &widths, width),
         false => table(rows, width),
     }
+}
+
+/// Cells may hold names and descriptions of a folder that somebody else made: each is one line, in which nothing drives the terminal.
+fn cleaned(rows: &[Vec<String>]) -> Vec<Vec<String>> {
+    let cleaned = |row: &Vec<String>| row.iter().map(|cell| one_line(cell).into_owned()).collect();
+    rows.iter().map(cleaned).collect()
 }
 
 fn widths_of(rows: &[Vec<String>]) -> Vec<usize> {
@@ -129,6 +139,18 @@ mod tests {
         let rows =
             [["ID", "TITLE"], ["一二", "wide"], ["abc", "narrow"]].map(|row| row.map(str::to_owned).to_vec());
         assert_eq!(table(&rows, 80), "ID    TITLE\n一二  wide\nabc   narrow\n");
+    }
+
+    #[test]
+    fn nothing_in_a_cell_drives_the_terminal() {
+        let rows = [["TOOL", "DOES"], ["a\u{1b}[31m", "one\u{2028}two\nthree\u{202e}"]];
+        let rows = rows.map(|row| row.map(str::to_owned).to_vec());
+        for text in [table(&rows, 80), whole(&rows, 80), whole(&rows, 20)] {
+            assert!(
+                text.contains("a␛[31m") && !text.contains(['\u{1b}', '\u{2028}', '\u{202e}']),
+                "{text:?}"
+            );
+        }
     }
 
     #[test]

@@ -217,7 +217,7 @@ impl Transcript {
             RuntimeEvent::ErrorRaised(error) => self.error(error),
             RuntimeEvent::ContextChanged(changed) => self.context_changed(&changed.change),
             RuntimeEvent::RunStarted(_) => self.turn = None,
-            RuntimeEvent::TurnResponse(turn) if self.costs => self.turn = Some(turn.clone()),
+            RuntimeEvent::TurnResponse(turn) => self.answered(turn),
             RuntimeEvent::RunStatusChanged(_) => self.lacks = None,
             RuntimeEvent::RunFinished(end) => {
                 self.not_condensed = false;
@@ -252,6 +252,8 @@ impl Transcript {
         self.answers &= why == StopReason::Broken;
         self.end_line();
         self.lacks = match why {
+            // The end of the run says these.
+            StopReason::MaxTokens | StopReason::EndTurn if self.silent_end => None,
             StopReason::MaxTokens => {
                 return self.warn_of_answer("the answer is cut off: it reached its longest length");
             }

@@ -124,12 +124,16 @@ pub(crate) fn now() -> Timestamp {
     Timestamp(i64::try_from(since.as_micros()).unwrap_or(i64::MAX))
 }
 
-/// A limit of time, short: `10m`, `15s`.
+/// A limit of time, short: `10m`, `15s`, `24h`.
 pub(crate) fn at_most(ms: u64) -> String {
     let seconds = ms.div_ceil(1_000);
     match seconds {
         0..120 => format!("{seconds}s"),
-        _ => format!("{}m", seconds.div_ceil(60)),
+        120..7_200 => format!("{}m", seconds.div_ceil(60)),
+        _ => match (seconds.div_ceil(60) / 60, seconds.div_ceil(60) % 60) {
+            (hours, 0) => format!("{hours}h"),
+            (hours, minutes) => format!("{hours}h {minutes:02}m"),
+        },
     }
 }
 
@@ -180,6 +184,10 @@ mod tests {
         assert_eq!(
             [at_most(600_000), at_most(14_250), at_most(119_500), at_most(0)],
             ["10m", "15s", "2m", "0s"]
+        );
+        assert_eq!(
+            [at_most(7_200_000), at_most(86_340_000), at_most(86_400_000)],
+            ["2h", "23h 59m", "24h"]
         );
     }
 }

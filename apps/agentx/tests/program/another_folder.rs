@@ -117,6 +117,45 @@ fn another_folder_at_a_trusted_path_is_a_stranger() {
     assert!(!checked.stderr.contains("holds nowhere"), "{checked}");
 }
 
+/// Puts the folder back that lay there before [`replace`].
+fn put_back(sandbox: &Sandbox) {
+    std::fs::rename(sandbox.path("ws"), sandbox.path("other")).unwrap();
+    std::fs::rename(sandbox.path("old"), sandbox.path("ws")).unwrap();
+}
+
+#[test]
+fn what_tools_kept_is_there_again_when_their_folder_is() {
+    let sandbox = lived_in();
+    replace(&sandbox, "ws");
+    assert_eq!(sandbox.run(&["config", "trust"]).code, Some(0));
+    assert!(kept(&sandbox).contains("nothing"), "another folder has its own");
+    assert!(kept(&sandbox).contains("kept"));
+    put_back(&sandbox);
+    assert_eq!(sandbox.run(&["config", "trust"]).code, Some(0));
+    assert!(kept(&sandbox).contains("kept"));
+    let revoked = sandbox.run(&["config", "trust", "--revoke"]);
+    assert!(revoked.stdout.contains("removed 1 value"), "{revoked}");
+    sandbox.run(&["config", "trust"]);
+    assert!(kept(&sandbox).contains("nothing"));
+}
+
+#[test]
+fn what_is_said_of_another_folder_takes_nothing_from_the_one_before() {
+    for flag in ["--restricted", "--revoke"] {
+        let sandbox = lived_in();
+        replace(&sandbox, "ws");
+        let told = sandbox.run(&["config", "trust", flag]);
+        assert!(
+            !told.stdout.contains("allow bash") && !told.stdout.contains("value"),
+            "{flag}: {told}"
+        );
+        put_back(&sandbox);
+        assert_eq!(sandbox.run(&["config", "trust"]).code, Some(0));
+        assert_eq!(decided(&sandbox), "allow", "{flag}");
+        assert!(kept(&sandbox).contains("kept"), "{flag}");
+    }
+}
+
 #[test]
 fn a_folder_with_another_repository_is_a_stranger() {
     let sandbox = lived_in();

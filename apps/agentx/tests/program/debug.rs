@@ -44,3 +44,11 @@ fn a_broken_stream_shows_what_came_of_it() {
         "there is no session to go on with: {ran}"
     );
 }
+
+#[test]
+fn a_body_in_which_no_answer_began_shows_no_message() {
+    let sandbox = Sandbox::new();
+    sandbox.write("ws/body", ": nothing yet\n\n");
+    let ran = sandbox.run(&["debug", "decode", "--api", "anthropic", "body"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(5), ""), "{ran}");
+}

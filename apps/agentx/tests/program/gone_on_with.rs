@@ -1,4 +1,4 @@
-//! What a session may do that somebody goes on with is decided by the trust and the rules of today.
+//! Tests that today's trust and rules decide what a resumed session may do.
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot start fails")]
 
@@ -20,16 +20,24 @@ fn allowed() -> Sandbox {
     chat.wait_for_last("›");
     chat.keys("\u{4}");
     assert_eq!(chat.end(), Some(0));
-    assert!(runs(&sandbox, &[]).0, "the rule of the session holds");
+    let (ran, told) = runs(&sandbox, &[]);
+    assert!(ran, "the rule of the session holds: {told}");
     sandbox
 }
 
-/// Goes on with the session, and whether its command ran.
+/// Goes on with the latest session, and whether its command ran.
 fn runs(sandbox: &Sandbox, flags: &[&str]) -> (bool, Ran) {
     let made = sandbox.path("ws/made");
     let _ = std::fs::remove_file(&made);
-    let ran = sandbox.run(&[&["run", "--last"], flags, &["run touch made"]].concat());
+    let id = latest(sandbox);
+    let ran = sandbox.run(&[&["run", "--session", &id], flags, &["run touch made"]].concat());
     (made.exists(), ran)
+}
+
+fn latest(sandbox: &Sandbox) -> String {
+    let listed = sandbox.command(&["sessions", "list", "--json"]).output().unwrap();
+    let list: serde_json::Value = serde_json::from_slice(&listed.stdout).unwrap();
+    list[0]["session_id"].as_str().unwrap().to_owned()
 }
 
 const NOTE: &str = "note: rules that allowed something in this session hold no more: ";
@@ -50,6 +58,47 @@ fn rules_of_a_session_do_not_hold_in_another_folder_at_its_path() {
     let sandbox = allowed();
     replace(&sandbox, "ws");
     holds_no_more(&sandbox, "nobody has said that this folder is trusted");
+}
+
+#[test]
+fn the_latest_session_is_not_gone_on_with_in_another_folder_unless_it_is_named() {
+    const OTHER: &str = "is of another folder, which lay at";
+    let sandbox = allowed();
+    let old = latest(&sandbox);
+    assert_eq!(sandbox.run(&["run", "--last", "hello"]).code, Some(0));
+    replace(&sandbox, "ws");
+    for command in [
+        &["run", "--last", "hello"][..],
+        &["run", "--last", "--fork", "hello"],
+        &["run", "--resume", "go on"],
+        &["resume", "--last"],
+        &["resume"],
+    ] {
+        let told = sandbox.run(command);
+        assert_eq!(told.code, Some(2), "{command:?}: {told}");
+        assert!(
+            told.stderr.contains(OTHER)
+                && told
+                    .stderr
+                    .contains("--session ses_[id] (or `agentx resume ses_[id]`)"),
+            "{command:?}: {told}"
+        );
+    }
+    let again = sandbox.run(&["run", "--model", "demo", "hello"]);
+    assert!(again.code == Some(0) && !again.stderr.contains(OTHER), "{again}");
+    let last = sandbox.run(&["run", "--last", "hello"]);
+    assert!(last.code == Some(0) && !last.stderr.contains(OTHER), "{last}");
+    let named = sandbox.run(&["run", "--session", &old, "hello"]);
+    assert!(
+        named.code == Some(0)
+            && named
+                .stderr
+                .contains(&format!("note: the session ses_[id] {OTHER}")),
+        "{named}"
+    );
+    let last = sandbox.run(&["run", "--last", "hello"]);
+    assert_eq!(latest(&sandbox), old, "a person named it");
+    assert!(last.code == Some(0) && !last.stderr.contains(OTHER), "{last}");
 }
 
 #[test]

@@ -1,9 +1,17 @@
 //! What is left when a program ends: a server goes on with what a killed server was at, and with nothing else; jobs at a server stay.
 #![cfg(unix)]
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot start fails")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::disallowed_methods,
+    reason = "a test: it fails by panicking, and reads files"
+)]
+
+use std::path::Path;
+use std::time::Instant;
 
 use crate::common::Sandbox;
-use crate::ends::{process_with, runs, wait_until_it_runs};
+use crate::ends::{PATIENCE, process_with, runs, wait_until_it_runs};
 use crate::pty::Pty;
 use crate::serving::{Running, Serving};
 use nix::sys::signal::{Signal, kill};
@@ -91,6 +99,25 @@ fn seconds(own: u64) -> String {
     format!("{}", 5_000_000 + 10 * u64::from(std::process::id()) + own)
 }
 
+/// Waits until the program has written down that its command runs. It does so in the moment after the start of the command, and a kill
+/// between the two leaves nothing to find a command by that cleared its environment.
+fn wait_until_it_is_on_record(sandbox: &Sandbox) {
+    let until = Instant::now() + PATIENCE;
+    let records = sandbox.path("home/.local/share/agentx/commands");
+    let has_a_command = |path: &Path| {
+        let text = std::fs::read_to_string(path).unwrap_or_default();
+        text.lines().skip(1).any(|line| !line.trim().is_empty())
+    };
+    let is_on_record = || {
+        let mut files = std::fs::read_dir(&records).into_iter().flatten().flatten();
+        files.any(|file| has_a_command(&file.path()))
+    };
+    while !is_on_record() {
+        assert!(Instant::now() < until, "the command was never written down");
+        std::thread::yield_now();
+    }
+}
+
 #[test]
 fn a_command_that_cleared_its_environment_is_ended_after_a_kill_and_so_is_what_it_left_in_its_group() {
     let first = seconds(2);
@@ -105,6 +132,7 @@ fn a_command_that_cleared_its_environment_is_ended_after_a_kill_and_so_is_what_i
         let mut running = Running::start(sandbox.command(&run));
         running.prints("\"tool_executing\"");
         wait_until_it_runs(&seconds);
+        wait_until_it_is_on_record(&sandbox);
         running.kill();
         // The shell itself ends; what it put behind itself has nothing but the group.
         if let Some(first) = process_with(&first) {
@@ -137,6 +165,7 @@ fn what_a_killed_tools_run_left_running_is_ended_and_named_by_the_next_one_and_b
             .spawn()
             .unwrap();
         wait_until_it_runs(&seconds);
+        wait_until_it_is_on_record(&sandbox);
         let beside = sandbox.run(&session);
         assert!(
             runs(&seconds) && !beside.stderr.contains("still running"),

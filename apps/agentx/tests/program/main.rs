@@ -17,6 +17,7 @@ mod examples;
 mod files_along;
 mod first_hour;
 mod full_disk;
+mod full_queue;
 mod gone_on_with;
 mod help;
 mod identity;

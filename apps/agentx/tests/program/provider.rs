@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot start fails")]
 
 use crate::common::Sandbox;
-use crate::models::answering;
+use crate::models::{answering, streaming};
 #[cfg(unix)]
 use crate::pty::Pty;
 use agentx_testing::StrictServer;
@@ -49,9 +49,9 @@ fn claude_ends(why: &str) -> String {
 }
 
 #[test]
-fn an_answer_that_is_cut_off_says_so_to_people_and_programs() {
+fn an_answer_that_is_cut_off_fails_the_run_in_every_format() {
     let why = "max_tokens";
-    let told = "the answer is cut off";
+    let told = |ran: &crate::common::Ran| ran.stderr.matches("the answer is cut off").count();
     let sandbox = Sandbox::new()
         .env("ANTHROPIC_API_KEY", "sk-test")
         .env("ANTHROPIC_BASE_URL", &answering("200 OK", claude_ends(why)));
@@ -65,15 +65,29 @@ fn an_answer_that_is_cut_off_says_so_to_people_and_programs() {
         "json",
         "hello",
     ]);
-    assert_eq!(ran.code, Some(0), "{ran}");
+    assert_eq!(ran.code, Some(5), "{ran}");
     assert!(!ran.stderr.contains("costs"), "it has a price: {ran}");
     assert_eq!(ran.result()["text"], "half of", "{ran}");
     assert!(ran.result()["cost_usd"].as_f64() > Some(0.0), "{ran}");
     assert_eq!(ran.result()["stop_reason"], why, "{ran}");
-    assert!(ran.stderr.contains(told), "{ran}");
-    let ran = sandbox.run(&["run", "--quiet", "--model", "opus", "hello"]);
-    assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), "half of\n"), "{ran}");
-    assert!(ran.stderr.contains(told), "{ran}");
+    assert_eq!(ran.result()["error"]["kind"], "answer_cut_off", "{ran}");
+    assert_eq!(told(&ran), 1, "{ran}");
+    let run = |flags: &[&str]| sandbox.run(&[&["run", "--model", "opus", "hello"][..], flags].concat());
+    for (flags, printed) in [
+        (&["--quiet"][..], "half of\n"),
+        (&[], "half of\n"),
+        (&["--streams"], "agentx │ half of\n"),
+    ] {
+        let ran = run(flags);
+        assert_eq!(ran.code, Some(5), "{ran}");
+        assert!(ran.stdout.starts_with(printed), "{ran}");
+        assert_eq!(told(&ran), 1, "{ran}");
+        assert!(ran.stderr.contains("agentx run --last \"go on\""), "{ran}");
+        assert!(ran.stderr.contains("params.max_output_tokens"), "{ran}");
+    }
+    let streamed = run(&["--output-format", "stream-json"]);
+    assert_eq!(streamed.code, Some(5), "{streamed}");
+    assert_eq!(streamed.result()["exit_code"], 5, "{streamed}");
 }
 
 #[test]
@@ -127,6 +141,50 @@ fn a_declined_answer_fails_the_run_in_every_format_and_the_next_run_goes_on() {
 }
 
 #[test]
+fn a_call_that_is_written_as_text_is_said_to_be_one() {
+    let body = |content: &str| {
+        let message = json!({"role": "assistant", "content": content});
+        json!({"choices": [{"index": 0, "message": message, "finish_reason": "stop"}]}).to_string()
+    };
+    let call = r#"{"name": "bash", "arguments": {"command": "ls"}}"#;
+    for content in [
+        format!("<tool_call>\n{call}\n</tool_call>"),
+        format!("```json\n{call}\n```"),
+        format!("[TOOL_CALLS][{call}]"),
+    ] {
+        let sandbox = Sandbox::new().env("OPENAI_BASE_URL", &answering("200 OK", body(&content)));
+        for flags in [&[][..], &["--quiet"], &["--output-format", "json"]] {
+            let ran = sandbox.run(&[&["run", "--model", "openai/own", "hello"][..], flags].concat());
+            assert_eq!(ran.code, Some(0), "{ran}");
+            let told = crate::common::squeezed(&ran.stderr);
+            let parsers = ["`--jinja`", "`--enable-auto-tool-choice --tool-call-parser NAME`"];
+            assert_eq!(told.matches("wrote a call of a tool as text").count(), 1, "{ran}");
+            assert!(parsers.iter().all(|parser| told.contains(parser)), "{ran}");
+        }
+    }
+}
+
+#[test]
+fn words_before_a_tag_that_only_closes_are_no_part_of_the_answer() {
+    let chunk = |content: &str| {
+        let chunk = json!({"id": "x", "choices": [{"index": 0, "delta": {"content": content}, "finish_reason": null}]});
+        format!("data: {chunk}\n\n")
+    };
+    let end = r#"data: {"id":"x","choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}"#;
+    let body = [
+        chunk("Hm, a greet"),
+        chunk("ing.\n</thi"),
+        chunk("nk>\n\nHel"),
+        chunk("lo"),
+        format!("{end}\n\ndata: [DONE]\n\n"),
+    ]
+    .concat();
+    let sandbox = Sandbox::new().env("OPENAI_BASE_URL", &streaming(&[&body]));
+    let ran = sandbox.run(&["run", "--quiet", "--model", "openai/own", "hello"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), "Hello\n"), "{ran}");
+}
+
+#[test]
 fn an_answer_that_ends_for_an_unknown_reason_says_so() {
     let sandbox = Sandbox::new()
         .env("ANTHROPIC_API_KEY", "sk-test")
@@ -142,14 +200,48 @@ fn an_answer_that_ends_for_an_unknown_reason_says_so() {
 }
 
 #[test]
-fn an_answer_without_a_word_is_said_to_be_none() {
-    let body = r#"{"type":"message","id":"msg_1","role":"assistant","model":"m","content":[],"stop_reason":"end_turn","usage":{"input_tokens":1,"output_tokens":2}}"#;
-    let sandbox = Sandbox::new()
-        .env("ANTHROPIC_API_KEY", "sk-test")
-        .env("ANTHROPIC_BASE_URL", &answering("200 OK", body));
-    let ran = sandbox.run(&["run", "--quiet", "--model", "opus", "hello"]);
+fn an_answer_without_a_word_fails_the_run_in_every_format() {
+    let body = |content: &str| {
+        format!(
+            r#"{{"type":"message","id":"msg_1","role":"assistant","model":"m","content":[{content}],"stop_reason":"end_turn","usage":{{"input_tokens":1,"output_tokens":2}}}}"#
+        )
+    };
+    let thought = r#"{"type":"thinking","thinking":"Hm.","signature":"made up"}"#;
+    for content in ["", thought, r#"{"type":"text","text":" \n"}"#] {
+        let sandbox = Sandbox::new()
+            .env("ANTHROPIC_API_KEY", "sk-test")
+            .env("ANTHROPIC_BASE_URL", &answering("200 OK", body(content)));
+        let run = |flags: &[&str]| sandbox.run(&[&["run", "--model", "opus", "hello"][..], flags].concat());
+        for flags in [&["--quiet"][..], &[]] {
+            let ran = run(flags);
+            assert_eq!((ran.code, ran.stdout.trim()), (Some(5), ""), "{ran}");
+            assert_eq!(ran.stderr.matches("without a word").count(), 1, "{ran}");
+            assert!(ran.stderr.contains("agentx run --last \"go on\""), "{ran}");
+        }
+        for format in ["json", "stream-json"] {
+            let ran = run(&["--output-format", format]);
+            assert_eq!(ran.code, Some(5), "{ran}");
+            assert_eq!(ran.result()["error"]["kind"], "empty_answer", "{ran}");
+        }
+    }
+}
+
+#[test]
+fn a_model_that_has_nothing_to_add_to_what_its_calls_did_has_answered() {
+    let sandbox = Sandbox::new();
+    let script = r#"
+- { result: "*", say: "" }
+- { input: "go", call: { tool: bash, input: { command: "true" } } }
+"#;
+    sandbox
+        .write("ws/.agentx/config.yaml", "scripted_answers: script.yaml\n")
+        .write("ws/.agentx/script.yaml", script);
+    let ran = sandbox.run(&["run", "--yes", "go"]);
     assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), ""), "{ran}");
-    assert!(ran.stderr.contains("without a word"), "{ran}");
+    let nothing_worked = script.replace("true", "exit 3");
+    sandbox.write("ws/.agentx/script.yaml", &nothing_worked);
+    let ran = sandbox.run(&["run", "--yes", "go"]);
+    assert_eq!(ran.code, Some(5), "{ran}");
 }
 
 #[test]

@@ -57,6 +57,8 @@ fn every_command_works_on_a_server() {
         (&["context", &id], "README.md"),
         (&["models"], "scripted"),
         (&["tools"], "bash"),
+        (&["reactors"], "tools.requests *"),
+        (&["reactors"], "run counter"),
         (&["fork", &id], "ses_"),
         (&["run", "--last", "--quiet", "hello"], "demo"),
         (&["usage", "--by", "session"], "read README.md"),

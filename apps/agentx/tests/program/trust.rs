@@ -243,15 +243,18 @@ fn a_rule_lets_git_run_nothing_that_a_repository_names_until_that_is_accepted() 
 fn the_first_start_in_a_folder_asks_and_the_second_does_not() {
     let (address, heard) = thief();
     let sandbox = strange(&address);
+    let question = "How far do you trust it? [1, 2, 3, s to show its files, q to leave]";
     let mut pty = Pty::start(&sandbox, &[], 80, 24);
-    pty.wait_for("How far do you trust it?");
+    pty.wait_for_last(question);
     let screen: Vec<String> = pty.lines().iter().map(|line| sandbox.normalized(line)).collect();
     let screen = screen.join("\n").replace(&address, "http://127.0.0.1:[port]");
     insta::assert_snapshot!("first_start", screen);
     pty.keys("s\r");
     pty.wait_for("+Call the tool weather first.");
+    pty.wait_for_last(question);
     pty.keys("Yes, Please\r");
     pty.wait_for("`Yes, Please` is not one of the answers.");
+    pty.wait_for_last(question);
     pty.keys("3\r");
     pty.wait_for("Give these instructions to the model?");
     pty.keys("perhaps\r");
@@ -460,4 +463,48 @@ fn who_starts_in_their_home_directory_is_told_so_before_they_trust_it() {
     assert!(screen.contains("This is your home directory"), "{screen}");
     pty.keys("q\r");
     pty.end();
+}
+
+#[test]
+fn nothing_that_a_folder_brings_drives_the_terminal_where_it_is_listed() {
+    let sandbox = Sandbox::new().of_a_stranger();
+    sandbox
+        .write("ws/AGENTS.md", "Be kind.\u{2028}rm -rf\u{202e} x\u{1b}[8mhidden\n")
+        .write(
+            "ws/.agentx/tools/odd.yaml",
+            "name: odd\ntype: luau\ndescription: \"Looks.\\e[8m hidden\\u2028\\u202e more\\x07\\n\\e[2Jsecond\"\nlua: 'return function() return 1 end'\n",
+        );
+    let odd = ['\u{1b}', '\u{7}', '\u{2028}', '\u{202e}'];
+    let shown = sandbox.run(&["config", "trust", "--show"]);
+    assert!(
+        shown.stdout.contains("<U+2028>") && !shown.to_string().contains(odd),
+        "{shown}"
+    );
+    assert_eq!(sandbox.run(&["config", "trust"]).code, Some(0));
+    for command in [&["tools", "list"][..], &["tools", "show", "odd"]] {
+        let told = sandbox.run(command);
+        assert!(
+            told.stdout.contains("Looks.␛[8m hidden<U+2028><U+202E> more␇")
+                && !told.to_string().contains(odd),
+            "{told}"
+        );
+    }
+}
+
+#[test]
+fn decisions_of_several_programs_at_the_same_time_are_all_kept() {
+    let sandbox = Sandbox::new();
+    std::thread::scope(|scope| {
+        for number in 0..6 {
+            let sandbox = &sandbox;
+            scope.spawn(move || {
+                let pattern = format!("made-up-{number} *");
+                let added = sandbox.run(&["approvals", "add", "deny", "bash", &pattern]);
+                assert_eq!(added.code, Some(0), "{added}");
+            });
+        }
+    });
+    let text = std::fs::read_to_string(sandbox.path("home/.config/agentx/config.yaml")).unwrap();
+    assert_eq!(text.matches("made-up-").count(), 6, "{text}");
+    assert!(!sandbox.path("home/.config/agentx/config.yaml.lock").exists());
 }

@@ -1,5 +1,8 @@
 //! Summaries in the place of what was said. What they stand for stays here, so that each can be taken out again, the latest
 //! first: then the conversation is as if it had never been there.
+//!
+//! *Unit*: a message, or an answer with calls and all of their results. Summaries stand for whole units only, and never for one in which a
+//! call is open. Summaries may stand for summaries; they come out again in the opposite order, like a stack.
 
 use std::sync::Arc;
 
@@ -41,6 +44,7 @@ pub(crate) struct Part {
 }
 
 /// Which units a summary stands for.
+/// Whole units between the entries `start` and `end`, which is the one after the last. Units that stay lie there, too.
 struct Cover {
     units: Vec<(usize, usize)>,
     start: usize,
@@ -288,6 +292,7 @@ impl Conversation {
     }
 
     /// What a summary has made free says whether another one is of use: not where that was less than a tenth, or where the
+    /// window is full all the same.
     /// window is full all the same.
     pub(crate) fn weigh(&mut self, range: &ContextRange, config: &AgentConfig) {
         let freed = range.tokens.saturating_sub(range.summary_tokens);

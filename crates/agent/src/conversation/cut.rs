@@ -4,6 +4,9 @@
 //!
 //! A request that holds all of the one before, and more, is counted as more by any server that reads it whole. One that is counted as no
 //! more was cut.
+//!
+//! It takes two such requests, or one that is counted as exactly the same, and only servers of the Chat Completions API without prices
+//! are looked at: a vendor that is paid for its tokens refuses what is too long.
 
 use agentx_types::{AgentConfig, Api, ContentPart, Prices};
 use serde::{Deserialize, Serialize};
@@ -25,6 +28,7 @@ const LEAST: u64 = 1_500;
 const PROOF: u8 = 2;
 
 /// What a server counted in requests each of which held all of the one before.
+/// Forgotten wherever something but an addition happens to the conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Counts {
     /// The most tokens that it counted.
@@ -105,6 +109,7 @@ impl Conversation {
     }
 }
 
+/// What of a part need not be counted by whoever reads it whole.
 fn estimate_left_out(part: &ContentPart) -> u64 {
     match part {
         ContentPart::Text(_) | ContentPart::ToolCall(_) => 0,

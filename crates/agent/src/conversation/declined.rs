@@ -1,15 +1,30 @@
-//! Leaves out what a model declined to answer. It would be declined again with each later request: Anthropic says to take the turn out that
-//! was refused (<https://platform.claude.com/docs/en/test-and-evaluate/strengthen-guardrails/handle-streaming-refusals>). The log keeps it,
-//! and so do transcripts.
+//! Leaves out what a model declined to answer. It would be declined again with each later request: Anthropic says to remove or rephrase the
+//! turn that was refused (<https://platform.claude.com/docs/en/test-and-evaluate/strengthen-guardrails/handle-streaming-refusals>). The log
+//! keeps it, and so do transcripts.
+//!
+//! Words of a person are removed. Calls that were run are not, or the model would run them again: their results are rephrased, so that they
+//! say that the calls were run, and no more.
 
-use agentx_types::{MessageId, Role};
+use std::sync::Arc;
 
+use agentx_types::{AgentConfig, ContentPart, Message, MessageId, Role};
+
+use super::estimate::estimate_message;
 use super::{Conversation, Entry};
 
+/// The rules of agents of this version and later keep the calls that were run.
+const SINCE_KEPT: u32 = 9;
+/// What stands where the result of a call was that was run.
+const DONE: &str =
+    "[This call was run, and succeeded. Its result is left out, because the answer to it was declined.]";
+/// What stands where the result of any other call was: one that failed, was stopped or was cut off may have had its effect all the same.
+const NOT_DONE: &str = "[This call failed, was cut off, or was not run. It may or may not have had its effect: look before you repeat it. \
+     Its result is left out, because the answer to it was declined.]";
+
 impl Conversation {
-    /// The event with which begins what no model had answered before the request that is under way: the latest input, or the latest calls
-    /// with their results. `None` where nothing of the run that answers `input` is in the conversation.
-    pub(crate) fn unanswered(&self, input: &MessageId) -> Option<u64> {
+    /// The event with which begins what is to be removed if the request under way is declined: what no model had answered before it. `None`
+    /// where nothing of the run that answers `input` is in the conversation.
+    pub(crate) fn unanswered(&self, input: &MessageId, config: &AgentConfig) -> Option<u64> {
         let begins = self
             .entries
             .iter()
@@ -17,29 +32,33 @@ impl Conversation {
         let answer = self.entries[begins..]
             .iter()
             .rposition(|entry| entry.message.role == Role::Assistant);
-        let first = match answer.map(|at| begins + at) {
-            // Its results go with their calls.
-            Some(at)
-                if self.entries[at + 1..]
-                    .iter()
-                    .any(|entry| entry.message.role == Role::Tool) =>
-            {
-                at
-            }
-            Some(at) => at + 1,
-            None => begins,
+        let Some(answer) = answer.map(|at| begins + at) else {
+            return Some(self.entries[begins].seq);
         };
-        self.entries.get(first).map(|entry| entry.seq)
+        let results = self.entries[answer..].iter().rev();
+        let mut results = results.filter(|entry| entry.message.role == Role::Tool);
+        if config.rules_version >= SINCE_KEPT {
+            let after_answer = self.entries[answer].seq.saturating_add(1);
+            return Some(results.next().map_or(after_answer, Entry::seq));
+        }
+        // Its results go with their calls.
+        let first = answer + usize::from(results.next().is_none());
+        self.entries.get(first).map(Entry::seq)
     }
 
     /// Takes out everything from that event on. A message that a person said meanwhile is of the same event as the results of the calls
     /// before it: those stay with their calls.
-    pub(crate) fn leave_out_from(&mut self, seq: u64) {
+    pub(crate) fn leave_out_from(&mut self, seq: u64, config: &AgentConfig) {
         let is_after = |entry: &Entry| entry.seq >= seq && entry.message.role != Role::Tool;
-        let Some(first) = self.entries.iter().position(is_after) else {
+        let first = self.entries.iter().position(is_after);
+        if first.is_none() && config.rules_version < SINCE_KEPT {
             return;
-        };
+        }
+        let first = first.unwrap_or(self.entries.len());
         self.entries.truncate(first.max(self.window_start));
+        if config.rules_version >= SINCE_KEPT {
+            self.rephrase_last_results();
+        }
         self.asked_entries = self.asked_entries.min(self.entries.len());
         self.counted = None;
         self.counts = None;
@@ -47,4 +66,24 @@ impl Conversation {
         self.landmarks.clear();
         self.call_ids.clear();
     }
+
+    /// The results that the conversation ends with say whether their calls were run, and no more.
+    fn rephrase_last_results(&mut self) {
+        let results = self.entries[self.window_start..].iter_mut().rev();
+        for entry in results.take_while(|entry| entry.message.role == Role::Tool) {
+            entry.message = rephrased(&entry.message);
+            entry.tokens = estimate_message(&entry.message);
+        }
+    }
+}
+
+fn rephrased(message: &Message) -> Arc<Message> {
+    let mut message = message.clone();
+    for part in &mut message.content {
+        if let ContentPart::ToolResult(result) = part {
+            let text = if result.is_error { NOT_DONE } else { DONE };
+            result.content = vec![ContentPart::text(text)];
+        }
+    }
+    Arc::new(message)
 }

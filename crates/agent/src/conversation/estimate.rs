@@ -1,4 +1,8 @@
 //! How much a conversation weighs: tokens are estimated, and what a provider counts corrects the estimate.
+//!
+//! There is no tokenizer here: each vendor has its own, and a wrong one is no better than a rule of thumb that is corrected after the
+//! first answer. When a window moves depends on these numbers, so that a change of them would have to hang on
+//! the version of the rules.
 
 use agentx_types::{AgentConfig, ContentPart, Message, ModelRequest, ToolSpec};
 
@@ -6,6 +10,12 @@ use agentx_types::{AgentConfig, ContentPart, Message, ModelRequest, ToolSpec};
 const MEDIA_TOKENS: u64 = 1_500;
 
 /// Tokens of a text, estimated: four ASCII characters or one other character each.
+///
+/// ```
+/// use agentx_agent::estimate_text;
+///
+/// assert_eq!((estimate_text(""), estimate_text("hello world!"), estimate_text("你好")), (1, 4, 3));
+/// ```
 pub fn estimate_text(text: &str) -> u64 {
     if text.is_ascii() {
         return u64::try_from(text.len() / 4).unwrap_or(u64::MAX) + 1;
@@ -19,6 +29,7 @@ pub fn estimate_text(text: &str) -> u64 {
 }
 
 /// Tokens of a whole request, estimated.
+/// Instructions, tools and messages; what a provider adds to them is not known, and shows in what it counts.
 pub fn estimate_request(request: &ModelRequest) -> u64 {
     let system = request.system.iter().map(|text| estimate_text(text));
     let tools = request.tools.iter().map(estimate_tool);
@@ -26,10 +37,12 @@ pub fn estimate_request(request: &ModelRequest) -> u64 {
     system.chain(tools).chain(messages).sum()
 }
 
+/// Tokens of a message: its parts, and four for what stands around them.
 pub(crate) fn estimate_message(message: &Message) -> u64 {
     4 + message.content.iter().map(estimate_part).sum::<u64>()
 }
 
+/// Tokens of a part. Arguments and opaque data weigh as their JSON does.
 pub(super) fn estimate_part(part: &ContentPart) -> u64 {
     match part {
         ContentPart::Text(part) => estimate_text(&part.text),
@@ -47,6 +60,7 @@ pub(super) fn estimate_tool(tool: &ToolSpec) -> u64 {
 }
 
 /// How many tokens of a request fit beside the longest answer.
+/// The answer has at most half of the window.
 pub(super) fn room(config: &AgentConfig) -> u64 {
     let window = config.model.context_window;
     let answer = config

@@ -20,6 +20,7 @@ const SMALL_TOKENS: u64 = 8_192;
 /// What was sent, and what was assumed of the model, before a guess.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct BeforeGuess {
+    /// Of the model, in the configuration.
     context_window: u64,
     max_output_tokens: u64,
     window_start: usize,
@@ -32,6 +33,7 @@ pub(super) struct BeforeGuess {
     /// How many summaries there were.
     condensed: usize,
     /// Results of tools, which may have been shortened, by their events.
+    /// By event, as they were before they were shortened.
     results: BTreeMap<u64, Arc<Message>>,
 }
 
@@ -58,6 +60,7 @@ impl Conversation {
     }
 
     /// A run ends: takes back what was guessed in it and did not help. Returns the model with the window that it had, if it changes.
+    /// Once an answer has confirmed a guess, it stays: [`was_taken`](Conversation::was_taken) drops the saved window.
     pub(crate) fn take_guess_back(&mut self, model: &ModelSpec) -> Option<ModelSpec> {
         let before = self.before_guess.take()?;
         let model = ModelSpec {
@@ -95,6 +98,7 @@ impl Conversation {
     }
 
     /// Whether the conversation ends with something that no model has answered.
+    /// A summary at the end awaits nothing.
     pub(crate) fn awaits_answer(&self) -> bool {
         let last = self.entries.last().filter(|entry| !entry.summary);
         last.is_some_and(|entry| entry.message.role != Role::Assistant)

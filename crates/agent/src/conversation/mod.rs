@@ -37,6 +37,7 @@ use repair::Repairs;
 use stays::Landmarks;
 
 /// One message with the event that completed it.
+/// `seq` does not fall along the entries, but for a summary, which has that of the first that it stands for. `tokens` are estimated.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct Entry {
     seq: u64,
@@ -217,8 +218,14 @@ impl Conversation {
         self.counted = None;
     }
 
-    /// The next model call of the run that answers `input` is made now: moves the window on where it has become too small.
-    pub(crate) fn settle(&mut self, config: &AgentConfig, input: &MessageId) {
+    /// All that is there takes so many tokens, whatever is estimated: the model was stopped because its window was full of it.
+    pub(crate) fn is_known_to_take(&mut self, tokens: u64) {
+        self.counted = Some((tokens, self.entries.len()));
+    }
+
+    /// The next model call of the run that answers `input` is made now: moves the window on where it has become too small. `None`
+    /// where nothing was said yet that a run would answer.
+    pub(crate) fn settle(&mut self, config: &AgentConfig, input: Option<&MessageId>) {
         let fixed = self.fixed(config).tokens;
         let budget = self.budget(config);
         let moved = self.fit(budget) | self.leaves_out_what_never_fits(budget, config, input);
@@ -252,6 +259,7 @@ impl Conversation {
         }
     }
 
+    /// Cached until the configuration, what is condensed, or the tools on offer change: whoever changes one of them clears it.
     fn fixed(&mut self, config: &AgentConfig) -> &Fixed {
         let condensed = !self.condensed.is_empty();
         let left_out = &self.repairs.tools;

@@ -17,8 +17,10 @@ const MOST: usize = 8;
 /// The pictures that a model refused.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct MediaOf {
+    /// With the model's id, which of them.
     provider: String,
     model: String,
+    /// As in [`Repairs`], while that model was asked.
     media: u64,
     media_of: Vec<u64>,
 }
@@ -50,6 +52,7 @@ impl Conversation {
 }
 
 impl Repairs {
+    /// What one server alone refuses is sent again. Thinking that was left out stays so, and pictures have a memory of their own.
     fn another_model(&mut self) {
         self.roles = false;
         self.answer = None;

@@ -8,6 +8,7 @@ const SIGNS_THINKING: &str = "anthropic";
 /// Characters of a call's arguments where it is told in plain text.
 const INPUT_CHARS: usize = 2_000;
 
+/// Thinking that its provider signs, also where it has been redacted.
 pub(super) fn is_signed_thinking(part: &ContentPart) -> bool {
     match part {
         ContentPart::Thinking(ThinkingPart { provider, .. }) => provider
@@ -27,6 +28,7 @@ pub(super) fn is_block(part: &ContentPart) -> bool {
         && !is_signed_thinking(part)
 }
 
+/// Whether a picture, a sound or a file is in it, also within the result of a tool.
 pub(super) fn has_media(part: &ContentPart) -> bool {
     match part {
         ContentPart::Image(_) | ContentPart::Audio(_) | ContentPart::File(_) => true,
@@ -35,10 +37,12 @@ pub(super) fn has_media(part: &ContentPart) -> bool {
     }
 }
 
+/// A call or its result.
 pub(super) fn is_exchange(part: &ContentPart) -> bool {
     matches!(part, ContentPart::ToolCall(_) | ContentPart::ToolResult(_))
 }
 
+/// The part with words in the place of media: what was there, and that the provider refused it.
 pub(super) fn without_media(part: ContentPart) -> ContentPart {
     match part {
         ContentPart::Image(media) | ContentPart::Audio(media) | ContentPart::File(media) => {

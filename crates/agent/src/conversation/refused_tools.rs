@@ -79,6 +79,7 @@ fn place(message: &str) -> Option<usize> {
         .find_map(behind)
 }
 
+/// The number that a text begins with.
 fn number(text: &str) -> Option<usize> {
     let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     text[..end].parse().ok()

@@ -20,6 +20,7 @@ const SINCE_UNCHANGED: u32 = 7;
 const SINCE_SETTINGS: u32 = 8;
 
 /// The event up to which a part is left out of requests; 0 if nothing is left out.
+/// The conversation itself keeps everything: a front end shows it, and another model may be sent it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub(super) struct Repairs {

@@ -1,4 +1,12 @@
 //! How the window is divided between what a request holds and what is kept free for the answer.
+//!
+//! ```text
+//! window = fixed (instructions, tools) + budget (messages) + kept free for the answer
+//!          └────────────── room ─────┘
+//! ```
+//!
+//! `in_use` is what a request holds, and `size` is the same by estimate alone. All are tokens; what is compared with the window is
+//! corrected to how the provider counts.
 
 use agentx_types::{AgentConfig, Api, ModelParams};
 
@@ -26,6 +34,7 @@ impl Conversation {
     }
 
     /// An estimate as the provider would count it.
+    /// Never less than the estimate: a provider that counts less leaves room unused, which harms nobody.
     pub(super) fn corrected(&self, tokens: u64) -> u64 {
         tokens.saturating_mul(100 + self.extra_percent) / 100
     }

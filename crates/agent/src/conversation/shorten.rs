@@ -14,6 +14,7 @@ use crate::summary::cut;
 /// The rules of agents of this version and later do so.
 const SINCE_RULES: u32 = 5;
 /// No result is made shorter than this, in tokens.
+/// About 256 letters: enough to see what it was.
 const LEAST: u64 = 64;
 
 impl Conversation {
@@ -64,7 +65,7 @@ impl Conversation {
         &mut self,
         budget: u64,
         config: &AgentConfig,
-        input: &MessageId,
+        input: Option<&MessageId>,
     ) -> bool {
         let in_window = self.tokens_in_window();
         if config.rules_version < 6 || self.corrected(in_window) <= budget {
@@ -75,7 +76,7 @@ impl Conversation {
         };
         let message = &self.entries[start].message;
         let never_fits = self.corrected(self.tokens(start, end)) > budget;
-        if message.role != Role::User || message.message_id == *input || !never_fits {
+        if message.role != Role::User || Some(&message.message_id) == input || !never_fits {
             return false;
         }
         self.window_start = end;

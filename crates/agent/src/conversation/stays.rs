@@ -14,6 +14,7 @@ use super::{Conversation, Entry};
 const STAY_PERCENT: u64 = 20;
 
 /// Why something stays, the weightiest reason first.
+/// Where there is not room for all, what comes later in this order goes first, and within one reason the older.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Reason {
     ToDo,
@@ -63,17 +64,20 @@ impl Conversation {
         &mut self,
         config: &AgentConfig,
         budget: u64,
-        input: &MessageId,
+        input: Option<&MessageId>,
     ) -> Vec<(Arc<Message>, u64)> {
         let entries = &self.entries;
         let landmarks = &*self.landmarks.get_or(|| Landmarks::of(entries));
         let left_out = &self.entries[..self.window_start];
         let is_left_out = |at: &usize| *at < left_out.len();
-        let to_do = landmarks.with_id(input).filter(|at| {
-            left_out
-                .get(*at)
-                .is_some_and(|entry| entry.message.role == Role::User)
-        });
+        let to_do = input
+            .into_iter()
+            .flat_map(|id| landmarks.with_id(id))
+            .filter(|at| {
+                left_out
+                    .get(*at)
+                    .is_some_and(|entry| entry.message.role == Role::User)
+            });
         // Sessions of before are read as they were: the input of the run alone, which was not weighed.
         if config.condensing.is_none() {
             let to_do = to_do.max().map(|at| (left_out[at].message.clone(), 0));

@@ -1,4 +1,7 @@
 //! What fills the window of the model, told apart by what it is.
+//!
+//! For a person who wonders where their window goes (`agentx context`). Tokens are estimated, so the shares need not add up to `in_use`,
+//! which is what the provider counted as far as it did.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,6 +11,7 @@ use super::estimate::{estimate_part, estimate_text, estimate_tool};
 use super::{Conversation, Fixed};
 
 /// Pieces, tokens and bytes of each kind.
+/// In the order of the kinds, so that the same window gives the same bytes.
 #[derive(Default)]
 struct Scales(BTreeMap<WindowKind, (u64, u64, u64)>);
 
@@ -19,6 +23,7 @@ impl Scales {
         *size += u64::try_from(bytes).unwrap_or(u64::MAX);
     }
 
+    /// A part of a message: words by who says them, anything else by what it is.
     fn add_part(&mut self, part: &ContentPart, role: Role, is_summary: bool) {
         let kind = match part {
             ContentPart::Text(_) => match role {
@@ -37,6 +42,7 @@ impl Scales {
     }
 }
 
+/// Bytes as UTF-8, of arguments and opaque data as JSON.
 fn bytes_of(part: &ContentPart) -> usize {
     match part {
         ContentPart::Text(part) => part.text.len(),
@@ -51,6 +57,7 @@ fn bytes_of(part: &ContentPart) -> usize {
 
 impl Conversation {
     /// What the window holds after the event `seq`. The window is as it was at the last call, or as [`Self::settle`] left it.
+    /// `left_out` counts messages before the window that are not sent; `answer` is what is kept free for the answer.
     pub(crate) fn filled(&mut self, config: &AgentConfig, seq: u64) -> WindowFill {
         let mut scales = Scales::default();
         let Fixed { system, tools, .. } = self.fixed(config).clone();

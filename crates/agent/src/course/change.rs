@@ -1,4 +1,7 @@
 //! Changes of an agent's configuration while its session goes on.
+//!
+//! Each is a fact (`config_changed`), so what held when something was decided can be read out of the log. Rules that deny or
+//! ask, the guard and a stricter mode go down to the agents below; what allows more is not handed on. A limit goes down where it was the same.
 
 use std::sync::Arc;
 
@@ -56,6 +59,7 @@ fn read_rules_as(config: &mut AgentConfig, version: u32) {
 }
 
 /// Gives an agent and the agents that it may make the same guard.
+/// The guard comes from the program's settings: files that are refused or asked about, and what Git would run.
 pub fn keep_from(config: &mut AgentConfig, guard: Option<&Arc<Guard>>) {
     config.guard = guard.cloned();
     for child in below(config) {
@@ -156,7 +160,7 @@ mod tests {
     use agentx_types::{ApprovalMode, Condensing, ConfigChanged, Draft, EnvironmentEvent, Source, Timestamp};
 
     use super::*;
-    use crate::{Agent, Transition, fixtures};
+    use crate::{Agent, Context, fixtures};
 
     fn rule(effect: RuleEffect, tool: &str) -> Rule {
         Rule {
@@ -222,7 +226,7 @@ mod tests {
         let fact = draft.into_envelope("ses_1".into(), 9, Timestamp(0));
         for (provider, expected) in [("mine", "http://new"), ("other", "http://old")] {
             let mut agent = Agent::new("agt_2".into(), at(provider, "http://old"));
-            agent.on_rules_above(&maker, &change, &fact, &mut Transition::default());
+            agent.on_rules_above(&maker, &change, &fact, &Context::default());
             assert_eq!(
                 agent.config().model.server.as_deref(),
                 Some(expected),

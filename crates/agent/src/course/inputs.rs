@@ -1,11 +1,19 @@
 //! Inputs that cannot be taken up at once: those that wait for the next run, and those that join the one under way.
+//!
+//! | mode | no run under way | a run under way |
+//! | --- | --- | --- |
+//! | `queue` | opens a run, or waits behind those that were held back | waits for its own, in order |
+//! | `steer` | opens a run | joins before the next model call |
+//! | `interrupt` | opens a run | the run is stopped; the next run begins with it |
+//!
+//! Nothing that a person said is lost: a steering input that no model call came for opens the next run.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 
 use agentx_types::{
-    ContentPart, InputMode, InputRevised, MediaSource, Message, MessageId, Role, RunId, StateOutput,
-    UserMessage,
+    ContentPart, InputMode, InputRevised, MediaSource, Message, MessageId, ProviderData, Role, RunId,
+    StateOutput, UserMessage,
 };
 use serde::{Deserialize, Serialize};
 
@@ -30,11 +38,12 @@ pub struct Input {
 pub struct Backlog {
     /// Inputs, and notes for the next model call.
     pub messages: usize,
-    /// Bytes of them together.
+    /// Bytes of them together: their texts, and something for each part.
     pub bytes: usize,
 }
 
 /// What becomes of an input.
+/// Told to the machine, which does it.
 pub(crate) enum Taken {
     /// It opens a run.
     Opens(Input),
@@ -129,21 +138,32 @@ impl Course {
     }
 }
 
+/// About how many bytes a part takes in memory beside its texts, so that a message of many empty parts counts.
+const PART_BYTES: usize = 256;
+
 /// The bytes of what a part holds in memory; only people's messages and notes wait, and those have texts and media.
 fn bytes_of(part: &ContentPart) -> usize {
-    match part {
-        ContentPart::Text(text) => text.text.len(),
+    let texts = match part {
+        ContentPart::Text(text) => text.text.len() + text.provider.as_ref().map_or(0, written),
         ContentPart::Image(media) | ContentPart::Audio(media) | ContentPart::File(media) => {
-            let (MediaSource::Base64(held) | MediaSource::Url(held)) = &media.source else {
-                return 0;
+            let source = match &media.source {
+                MediaSource::Base64(held) | MediaSource::Url(held) => held.len(),
+                MediaSource::Blob(blob) => blob.as_str().len(),
             };
-            held.len()
+            source + media.media_type.len() + media.name.as_ref().map_or(0, String::len)
         }
+        // No input has one.
         ContentPart::Thinking(_)
         | ContentPart::ToolCall(_)
         | ContentPart::ToolResult(_)
         | ContentPart::Opaque(_) => 0,
-    }
+    };
+    PART_BYTES + texts
+}
+
+/// How many bytes data of a provider have as JSON.
+fn written(provider: &ProviderData) -> usize {
+    serde_json::to_vec(provider).map_or(0, |json| json.len())
 }
 
 /// Inputs that wait.

@@ -12,8 +12,8 @@ mod wall_time;
 use std::sync::Arc;
 
 use agentx_types::{
-    ActionBody, ActionId, Assembler, CallModel, Cancel, Envelope, EnvironmentEvent, Message, ModelRequest,
-    ModelSpec, RunId, RunStatus, StateOutput, StopReason, StreamOutput, TurnOutput,
+    ActionBody, ActionId, Assembler, Cancel, Envelope, EnvironmentEvent, Message, ModelRequest, ModelSpec,
+    RunId, RunStatus, StateOutput, StopReason, StreamOutput, TurnOutput,
 };
 use serde::{Deserialize, Serialize};
 
@@ -27,11 +27,14 @@ pub(crate) use spending::Totals;
 pub(crate) use stops::Follows;
 
 /// The runs of one agent.
+/// One is under way at most. The last one stays until the next begins: it is what `state` shows, and what children spend late counts with it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Course {
+    /// What waits.
     pub(crate) inputs: InputQueue,
     /// The run that is under way, or the last one.
     pub(crate) run: Option<Run>,
+    /// What all runs have cost.
     pub(crate) totals: Totals,
     /// The answer that comes.
     pub(crate) assembler: Assembler,
@@ -63,6 +66,7 @@ impl Course {
     }
 
     /// Whether the fact answers the model call that is under way.
+    /// `cause` is the fact's. A fact without one answers nothing.
     pub(crate) fn answers_model_call(&self, cause: Option<&ActionId>) -> bool {
         cause.is_some() && self.run.as_ref().and_then(|run| run.pending.model_call.as_ref()) == cause
     }
@@ -80,6 +84,7 @@ impl Course {
     }
 
     /// Opens a run with its timer; what is said in it is for the machine.
+    /// No run may be under way. Returns the message of the input.
     pub(crate) fn open(
         &mut self,
         input: Input,
@@ -92,7 +97,7 @@ impl Course {
             run_id: run.id.clone(),
             message_id,
         });
-        if !step.out.unheard {
+        if step.speaks() {
             step.turn(TurnOutput::Request {
                 run_id: run.id.clone(),
                 text: input.message.text(),
@@ -106,6 +111,7 @@ impl Course {
         input.message
     }
 
+    /// Says where the run stands, if that is news. A run that has ended keeps its status.
     pub(crate) fn set_status(&mut self, status: RunStatus, step: &mut Step<'_>) {
         let Some(run) = self.active().filter(|run| run.status != status) else {
             return;
@@ -119,6 +125,7 @@ impl Course {
     }
 
     /// Asks a model for what `request` says, if anybody wants to know; the answer comes as a stream.
+    /// `model` is paid for, at its prices of now. Does nothing where no run is under way.
     pub(crate) fn ask(
         &mut self,
         model: &ModelSpec,
@@ -130,14 +137,7 @@ impl Course {
         };
         self.assembler.asks(&model.id);
         run.pending.model = Some(model.clone());
-        let action_id = step.act_with(Some(run.id.clone()), || {
-            ActionBody::CallModel(CallModel {
-                request: Arc::new(request()),
-                // The session knows all of them, of every agent; its fold puts them in.
-                taken: Arc::default(),
-            })
-        });
-        run.pending.model_call = Some(action_id);
+        run.pending.model_call = Some(step.ask(&run.id, request));
         run.bill.model_calls += 1;
         self.set_status(RunStatus::AwaitingLlm, step);
     }
@@ -159,6 +159,7 @@ impl Course {
     }
 
     /// Ends the run that is under way. `false` where there is none.
+    /// `turn_response` is said before `run_finished`, with the bill; `reason` is for people, where there is something to say.
     pub(crate) fn finish(&mut self, status: RunStatus, reason: Option<String>, step: &mut Step<'_>) -> bool {
         let Some(run) = self.active() else { return false };
         if let Some(timer) = run.pending.timer.take() {
@@ -167,7 +168,7 @@ impl Course {
         run.pending = Pending::default();
         run.status = status;
         let (run_id, iterations, bill) = (run.id.clone(), run.iterations, run.bill);
-        if !step.out.unheard {
+        if step.speaks() {
             step.turn(TurnOutput::Response {
                 run_id: run_id.clone(),
                 text: run.last_text.clone(),

@@ -1,16 +1,20 @@
 //! What a run knows about itself, and the step that is being taken.
 
+use std::sync::Arc;
+
 use agentx_types::{
-    Action, ActionBody, ActionId, AgentOutput, AgentStateId, Envelope, EnvironmentEvent, Message, MessageId,
-    MessageOutput, ModelSpec, NanoUsd, RequestPart, RunId, RunStatus, StateOutput, StreamOutput, Timestamp,
-    TurnOutput, Usage,
+    Action, ActionBody, ActionId, AgentOutput, AgentStateId, CallModel, Envelope, EnvironmentEvent, Message,
+    MessageId, MessageOutput, ModelRequest, ModelSpec, NanoUsd, RecordedEffects, RequestPart, RunId,
+    RunStatus, StateOutput, StreamOutput, Timestamp, ToolCallId, TurnOutput, Usage,
 };
 use serde::{Deserialize, Serialize};
 
-use crate::Transition;
+use crate::above::Census;
+use crate::context::{Context, HeardBy, Transition};
 use crate::limits::{Reached, Spent};
 
 /// One input of the user until its last answer.
+/// It may answer several inputs: those that joined it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Run {
     /// Its id.
@@ -85,6 +89,14 @@ pub struct Pending {
     /// The event with which begins what the model declined: it is left out of what is sent from the end of the run on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub declined: Option<u64>,
+    /// How many answers in a row were paused, the last one among them.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub pauses: u32,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks with a reference")]
+fn is_zero(number: &u32) -> bool {
+    *number == 0
 }
 
 /// Why a run is being stopped.
@@ -196,12 +208,15 @@ impl Run {
     }
 }
 
-/// The step that is being taken: where it stands in the session, and what follows from it.
+/// The step that is being taken: where it stands in the session, and what follows from it so far.
 pub(crate) struct Step<'a> {
     pub(crate) agent: &'a AgentStateId,
     pub(crate) seq: u64,
     pub(crate) at: Timestamp,
-    pub(crate) out: &'a mut Transition,
+    pub(crate) context: &'a Context<'a>,
+    /// What the agent spends in this step, before those above have heard of it.
+    spent: Spent,
+    follows: Transition,
 }
 
 impl<'a> Step<'a> {
@@ -209,14 +224,68 @@ impl<'a> Step<'a> {
     pub(crate) fn new(
         agent: &'a AgentStateId,
         fact: &Envelope<EnvironmentEvent>,
-        out: &'a mut Transition,
+        context: &'a Context<'a>,
     ) -> Self {
         Self {
             agent,
             seq: fact.seq,
             at: fact.at,
-            out,
+            context,
+            spent: Spent::default(),
+            follows: Transition::default(),
         }
+    }
+
+    /// The step is taken.
+    pub(crate) fn end(self) -> Transition {
+        self.follows
+    }
+
+    /// Whether anybody but agents hears what follows.
+    pub(crate) fn is_heard(&self) -> bool {
+        self.context.heard_by == HeardBy::Everybody
+    }
+
+    /// Whether anybody at all hears what the agent says.
+    pub(crate) fn speaks(&self) -> bool {
+        self.context.heard_by != HeardBy::Nobody
+    }
+
+    /// The place of the next action among all that answer the same fact.
+    pub(crate) fn next_action(&self) -> usize {
+        self.context.before.actions + self.follows.acted.actions
+    }
+
+    /// How many agents the session has, with those that are wanted by now.
+    pub(crate) fn census(&self) -> Census {
+        let wanted = self
+            .context
+            .before
+            .agents
+            .saturating_add(self.follows.acted.agents);
+        self.context.census.with(wanted)
+    }
+
+    /// The agent spends something.
+    pub(crate) fn spend(&mut self, usage: Usage, cost: NanoUsd) {
+        self.spent.usage += usage;
+        self.spent.cost += cost;
+    }
+
+    /// Why no model may be asked any more, if a limit of an agent above forbids it.
+    pub(crate) fn used_up_above(&self) -> Option<StopCause> {
+        self.context.above?.used_up(&self.spent)
+    }
+
+    /// The limit above for which the agent is stopped by another one, if one is the reason.
+    pub(crate) fn stops_above(&self) -> Option<StopCause> {
+        self.context.above?.stops(&self.spent)
+    }
+
+    /// What a call did already, as far as the log has it, and what the calls did that it made.
+    pub(crate) fn recorded(&self, call: &ToolCallId) -> Arc<RecordedEffects> {
+        let all = self.context.recorded;
+        all.map(|all| RecordedEffects::of(call, all)).unwrap_or_default()
     }
 
     /// Wants `body` done.
@@ -226,28 +295,44 @@ impl<'a> Step<'a> {
 
     /// Wants `body` done, in that run.
     pub(crate) fn act_in(&mut self, run_id: Option<RunId>, body: ActionBody) -> ActionId {
-        self.act_with(run_id, || body)
-    }
-
-    /// The same where it costs something to say what is wanted.
-    pub(crate) fn act_with(&mut self, run_id: Option<RunId>, body: impl FnOnce() -> ActionBody) -> ActionId {
-        let action_id = ActionId::following(self.seq, self.out.acted());
-        if self.out.state_only {
-            self.out.left_out += 1;
-        } else {
-            self.out.actions.push(Action {
-                action_id: action_id.clone(),
-                agent_state_id: self.agent.clone(),
-                run_id,
-                body: body(),
-            });
+        let action_id = ActionId::following(self.seq, self.next_action());
+        self.follows.acted.count(&body);
+        if self.is_heard() {
+            self.want(action_id.clone(), run_id, body);
         }
         action_id
     }
 
+    /// Wants a model asked for what `request` says; the request is made where somebody hears of it.
+    pub(crate) fn ask(&mut self, run_id: &RunId, request: impl FnOnce() -> ModelRequest) -> ActionId {
+        let action_id = ActionId::following(self.seq, self.next_action());
+        self.follows.acted.actions += 1;
+        if self.is_heard() {
+            let call = CallModel {
+                request: Arc::new(request()),
+                taken: self.context.taken.cloned().unwrap_or_default(),
+            };
+            self.want(
+                action_id.clone(),
+                Some(run_id.clone()),
+                ActionBody::CallModel(call),
+            );
+        }
+        action_id
+    }
+
+    fn want(&mut self, action_id: ActionId, run_id: Option<RunId>, body: ActionBody) {
+        self.follows.actions.push(Action {
+            action_id,
+            agent_state_id: self.agent.clone(),
+            run_id,
+            body,
+        });
+    }
+
     pub(crate) fn stream(&mut self, output: StreamOutput) {
-        if !self.out.state_only {
-            self.out.outputs.push(AgentOutput::Stream(output));
+        if self.is_heard() {
+            self.follows.outputs.push(AgentOutput::Stream(output));
         }
     }
 
@@ -264,8 +349,8 @@ impl<'a> Step<'a> {
     }
 
     fn say(&mut self, output: AgentOutput) {
-        if !self.out.unheard {
-            self.out.outputs.push(output);
+        if self.speaks() {
+            self.follows.outputs.push(output);
         }
     }
 }

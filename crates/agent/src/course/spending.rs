@@ -1,4 +1,7 @@
 //! What model calls cost: the run's, and the agent's.
+//!
+//! Each call is paid once, where its usage is known: at the end of a stream, or when an attempt is set aside. Prices are those of
+//! the model that was asked, in nano-dollars for each token; a model without prices costs nothing.
 
 use agentx_types::{EffectBill, ModelFellBack, ModelSpec, NanoUsd, StateOutput, Usage};
 use serde::{Deserialize, Serialize};
@@ -6,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::{Course, Step};
 
 /// What all runs have cost.
+/// Of this agent and of all below it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Totals {
     pub(crate) usage: Usage,
@@ -58,7 +62,7 @@ impl Course {
     pub(crate) fn share(&mut self, usage: Usage, cost: NanoUsd, step: &mut Step<'_>) {
         self.totals.usage += usage;
         self.totals.cost += cost;
-        step.out.above.spend(usage, cost);
+        step.spend(usage, cost);
         let Some(run) = &mut self.run else { return };
         let bill = if run.status.is_final() {
             &mut run.beside

@@ -10,9 +10,11 @@ use crate::limits;
 use super::{Course, Record, Run, Step, StopCause};
 
 /// What follows for the machine from something that stops runs.
+/// A course decides whether and why, a machine knows what runs.
 pub(crate) enum Follows {
+    /// The current run is not affected, or no run is active.
     Nothing,
-    /// It goes on: what was waited for is on record.
+    /// The run continues: the fact that it waited for is on record.
     GoOn,
     /// The run is to be stopped.
     Stop(StopCause),
@@ -35,7 +37,7 @@ impl Course {
                     self.inputs.hold();
                 }
                 // An agent stops another one: where a limit that both share is why, that is how the run ends.
-                let limit = step.out.above.stops().filter(|_| fact.source == Source::Agent);
+                let limit = step.stops_above().filter(|_| fact.source == Source::Agent);
                 Follows::Stop(limit.unwrap_or_else(|| StopCause::interrupt(reason)))
             }
             EnvironmentEvent::Interrupted(interrupted) => self.interrupted(fact, &interrupted.reason),
@@ -107,13 +109,13 @@ impl Course {
     pub(crate) fn used_up(&mut self, limits: &Limits, step: &Step<'_>) -> Option<StopCause> {
         let own = limits::used_up(limits, &self.active()?.spent(), None);
         own.map(|limit| StopCause::limit(&limit))
-            .or_else(|| step.out.above.used_up())
+            .or_else(|| step.used_up_above())
     }
 
     /// Whether a run that goes on for the last one could ask no model.
     pub(crate) fn is_used_up(&self, limits: &Limits, step: &Step<'_>) -> bool {
         let spent = self.run.as_ref().map(Run::spent).unwrap_or_default();
-        limits::used_up(limits, &spent, None).is_some() || step.out.above.used_up().is_some()
+        limits::used_up(limits, &spent, None).is_some() || step.used_up_above().is_some()
     }
 
     /// The session goes on as a fork, without what its parent had under way: the run ends as interrupted. Whether a model call

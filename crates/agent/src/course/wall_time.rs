@@ -7,6 +7,7 @@ use super::{Run, Step, StopCause};
 
 impl Run {
     /// Starts the timer for what is left of the limit, if there is one.
+    /// The timer is an action: `timer_fired` with its id answers it. Milliseconds.
     pub(super) fn start_timer(&mut self, max_ms: Option<u64>, step: &mut Step<'_>) {
         self.pending.timer = max_ms.map(|max| {
             let timer = StartTimer {

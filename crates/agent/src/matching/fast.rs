@@ -157,6 +157,7 @@ impl FastPath {
         rests.any(|(before, rest)| self.asks(before, rest))
     }
 
+    /// Whether the rest of a variable's words is a thing to ask for itself, where what stands before it allows that reading.
     fn asks(&self, before: Before, rest: &str) -> bool {
         if self.whole.contains_key(rest) && before.allows_whole(rest) {
             return true;
@@ -172,6 +173,7 @@ impl FastPath {
         templates.any(|template| !matches!(template.fit(&Plain::new(rest), rest), Fit::Not))
     }
 
+    /// Words that stand as they are. Two meanings for the same words are for a model.
     fn add_whole(&mut self, input: &str, meaning: Option<Vec<Intent>>) {
         let plain = Plain::new(input).text;
         let (Some(meaning), false) = (meaning, plain.is_empty()) else {
@@ -187,6 +189,7 @@ impl FastPath {
             .or_insert_with(|| Meaning::One(meaning.clone()));
     }
 
+    /// A pattern: literal if it has no variables, otherwise a template.
     fn add_pattern(&mut self, rules: &[IntentRule], rule: &IntentRule, input: &str, output: Option<&str>) {
         let pieces = pieces(rule, input);
         if pieces.iter().all(|piece| matches!(piece, Piece::Words(_))) {

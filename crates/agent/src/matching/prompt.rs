@@ -28,6 +28,9 @@ form. Write numbers in digits, and yes or no as true or false.
 ";
 
 /// The whole prompt of these rules.
+///
+/// It ends with a line break, and each rule stands under `# name`. What the model answers is read by
+/// [`AnswerParser`](super::AnswerParser): a line `rule: variable=value`, or `-`.
 pub fn prompt(rules: &[IntentRule]) -> String {
     let mut out = String::from(TASK);
     for rule in rules {
@@ -73,6 +76,7 @@ fn add_var(var: &IntentVar, out: &mut String) {
     );
 }
 
+/// How people say it, with each variable by its label, and what the model is to write for that.
 fn add_pattern(rule: &IntentRule, pattern: &IntentPattern, out: &mut String) {
     out.push_str("- ");
     for piece in pieces(rule, &pattern.input) {
@@ -93,6 +97,7 @@ fn add_pattern(rule: &IntentRule, pattern: &IntentPattern, out: &mut String) {
     out.push('\n');
 }
 
+/// An example with an input shows the answer to it; one without is a word of advice.
 fn add_example(rule: &IntentRule, example: &IntentExample, out: &mut String) {
     add(out, format_args!("- {}\n", example.subject));
     let Some(input) = &example.input else { return };

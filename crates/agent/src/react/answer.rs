@@ -1,4 +1,16 @@
 //! What becomes of an answer once it is whole.
+//!
+//! | it ended with | and has calls | then |
+//! | --- | --- | --- |
+//! | any reason, while the run is being stopped | any | the calls are answered as interrupted, and the stop goes on |
+//! | `refusal` | yes | they are answered as refused, and the run fails (from version 2 of the rules on) |
+//! | any other | yes | they are taken up, unless a limit is reached |
+//! | `pause_turn` | no | the model is asked to go on, eight times in a row at most (from version 9 on) |
+//! | `context_window` | no | less is sent, or the run fails: [`super::overflow`] |
+//! | `refusal` | no | the run fails with `content_filter` (from version 7 on) |
+//! | `max_tokens`, `end_turn`, `stop_sequence`, others | no | the run is completed; where the answer may not be whole, its reason says so |
+//!
+//! An input that is to join the run goes before its end: then the model is asked again.
 
 use agentx_types::{
     ActionBody, Answer, AnswerCall, ContentPart, InvalidInput, Message, RequestedCall, RunStatus, StopReason,
@@ -11,8 +23,15 @@ use crate::course::{Step, StopCause};
 use crate::ledger::CallStage;
 use crate::limits;
 
+/// After so many paused answers in a row the model is not asked to go on again: a provider pauses a turn after several calls of its own
+/// tools, ten of them at Anthropic, so that nothing that comes to an end needs more.
+const PAUSES: u32 = 8;
+/// The rules of agents of this version and later bound pauses.
+const SINCE_PAUSES_END: u32 = 9;
+
 impl ReactAgent {
     /// `word` is the provider's own for the reason.
+    /// The answer is whole and paid for, and no model call is under way any more.
     pub(super) fn on_answer(
         &mut self,
         answer: Answer,
@@ -30,6 +49,14 @@ impl ReactAgent {
         }
         if reason == StopReason::Refusal {
             self.note_declined();
+        }
+        if let Some(run) = self.course.active() {
+            let is_paused = reason == StopReason::PauseTurn && calls.is_empty();
+            run.pending.pauses = if is_paused {
+                run.pending.pauses.saturating_add(1)
+            } else {
+                0
+            };
         }
         if let Some(message) = &mut message {
             self.tidy(message, &mut calls, step.seq);
@@ -88,6 +115,7 @@ impl ReactAgent {
         }
     }
 
+    /// The run cannot go on. `code` is stable, for programs.
     fn fail(&mut self, code: &str, message: &str, step: &mut Step<'_>) {
         self.begin_stop(StopCause::error(RunStatus::Failed, code, message), step);
     }
@@ -96,6 +124,10 @@ impl ReactAgent {
     fn go_on_after_pause(&mut self, step: &mut Step<'_>) {
         let limits = self.config.limits;
         let Some(run) = self.course.active() else { return };
+        if run.pending.pauses >= PAUSES && self.config.rules_version >= SINCE_PAUSES_END {
+            let message = format!("the model paused its answer {PAUSES} times in a row and never ended it");
+            return self.fail("endless_pause", &message, step);
+        }
         if let Some(limit) = limits::reached(&limits, &run.spent()) {
             self.begin_stop(StopCause::limit(&limit), step);
             return;
@@ -143,11 +175,13 @@ impl ReactAgent {
         }
     }
 
+    /// Decides about each call, in the order in which the model asked. All of them run at once, if they may; where a limit is reached none
+    /// does, and all are answered, because a provider refuses a conversation with a call that has no result.
     fn take_up(&mut self, calls: Vec<RequestedCall>, step: &mut Step<'_>) {
         let limits = self.config.limits;
         let Some(run) = self.course.active() else { return };
         let own = limits::reached(&limits, &run.spent()).map(|limit| StopCause::limit(&limit));
-        if let Some(cause) = own.or_else(|| step.out.above.used_up()) {
+        if let Some(cause) = own.or_else(|| step.used_up_above()) {
             let text = format!("not run: {}", cause.message);
             run.pending.stop = Some(cause);
             self.refuse(calls, ToolStatus::Refused, &text, step);
@@ -178,7 +212,7 @@ impl ReactAgent {
             return;
         };
         let input = run.input_id.clone();
-        let declined = self.conversation.unanswered(&input);
+        let declined = self.conversation.unanswered(&input, &self.config);
         if self.config.rules_version >= 5
             && let Some(run) = self.course.active()
         {
@@ -191,10 +225,11 @@ impl ReactAgent {
         if let Some(run) = self.course.active()
             && let Some(seq) = run.pending.declined.take()
         {
-            self.conversation.leave_out_from(seq);
+            self.conversation.leave_out_from(seq, &self.config);
         }
     }
 
+    /// Answers each of these calls with the same words.
     fn refuse(&mut self, calls: Vec<RequestedCall>, status: ToolStatus, text: &str, step: &mut Step<'_>) {
         for call in calls {
             self.answer_new(call, status, text.to_owned(), step);
@@ -217,6 +252,8 @@ impl ReactAgent {
     }
 
     /// Answers a call at once.
+    /// The answer is an action too, so that its fact has a cause and the ledger knows it for the call's one result. Nothing is added to the ledger
+    /// here.
     pub(super) fn answer_now(
         &self,
         call: &RequestedCall,

@@ -1,11 +1,13 @@
 //! What becomes of the model's calls: approval, running, results.
+//!
+//! A call goes from decided to resolved ([`CallStage`]) and has exactly one result, whatever dies (invariant 8).
 
 use std::sync::Arc;
 
 use agentx_types::{
-    ActionBody, AnswerCall, Approval, ApprovalDecision, CallTool, ContentPart, Envelope, EnvironmentEvent,
-    Message, MessageId, MessageOutput, RequestedCall, Role, RuleEffect, RunStatus, ServerRules, StateOutput,
-    StreamOutput, ToolResult, ToolResultPart, ToolSpec, ToolStatus,
+    ActionBody, AnswerCall, Approval, ApprovalDecision, CallTool, Caller, ContentPart, Envelope,
+    EnvironmentEvent, Message, MessageId, MessageOutput, RequestedCall, Role, RuleEffect, RunStatus,
+    ServerRules, StateOutput, StreamOutput, ToolResult, ToolResultPart, ToolSpec, ToolStatus,
 };
 use serde_json::Value;
 
@@ -18,6 +20,8 @@ use crate::limits;
 
 impl ReactAgent {
     /// A new call: it is run, asked about, or answered at once.
+    /// In this order: arguments that are not JSON, a tool that is not there, arguments that do not fit its schema, then the rules. The model
+    /// is told what was wrong and sends another call; that is no error of the run.
     pub(super) fn decide_call(&mut self, call: RequestedCall, step: &mut Step<'_>) {
         if let Some(invalid) = &call.invalid {
             let text = format!(
@@ -68,6 +72,7 @@ impl ReactAgent {
     }
 
     /// Hands a call to its tool.
+    /// The action carries all that the tool has to know: what it did before a crash, and the configuration of its agent as it is now.
     pub(super) fn run_call(
         &mut self,
         call: &RequestedCall,
@@ -82,9 +87,12 @@ impl ReactAgent {
             workspace: self.config.workspace.clone(),
             outside_workspace,
             idempotent,
-            // The session knows what a call did before a crash; its fold puts it in.
-            recorded: Arc::default(),
-            caller: Arc::default(),
+            recorded: step.recorded(&call.tool_call_id),
+            caller: Arc::new(Caller {
+                config: Some(Arc::clone(&self.config)),
+                kept: step.context.kept.cloned().unwrap_or_default(),
+                depth: step.context.depth,
+            }),
         });
         let run_id = self.course.run_id();
         let action_id = step.act_in(run_id, body);
@@ -96,6 +104,7 @@ impl ReactAgent {
     }
 
     /// Answers the open call at `index` without running anything.
+    /// Nothing happens where no run is under way.
     pub(super) fn answer_open(
         &mut self,
         index: usize,
@@ -123,6 +132,7 @@ impl ReactAgent {
         };
     }
 
+    /// A person decides. One about a call that does not wait (any more) means nothing: two people may decide at once.
     pub(super) fn on_approval(&mut self, approval: &Approval, step: &mut Step<'_>) {
         if self.decides_inner(approval, step) {
             return;
@@ -221,6 +231,7 @@ impl ReactAgent {
         self.ledger.entries().iter().position(awaiting)
     }
 
+    /// Keeps the rule of a call that stands in the ledger.
     fn keep_rule(&mut self, index: usize, approval: &Approval) {
         let Some(entry) = self.ledger.entries().get(index) else {
             return;
@@ -269,6 +280,7 @@ impl ReactAgent {
         }
     }
 
+    /// Says for whom the run waits: a person before a tool. Nothing is said while it is stopped, or where nothing is open.
     pub(super) fn update_waiting_status(&mut self, step: &mut Step<'_>) {
         let stopping = self.course.is_stopping();
         if stopping || self.ledger.is_settled() {
@@ -282,6 +294,7 @@ impl ReactAgent {
         self.course.set_status(status, step);
     }
 
+    /// It is on record that the tool is about to begin: from here on a crash leaves the outcome unknown.
     pub(super) fn on_action_started(&mut self, fact: &Envelope<EnvironmentEvent>, step: &mut Step<'_>) {
         let Some(tool_call_id) = fact.cause.as_ref().and_then(|id| self.ledger.mark_started(id)) else {
             return;
@@ -336,6 +349,7 @@ impl ReactAgent {
         }
     }
 
+    /// The result joins the conversation as a message of its own, named by its call.
     fn add_result(&mut self, entry: LedgerEntry, warning: Option<&String>, step: &mut Step<'_>) {
         let CallStage::Resolved {
             mut content,

@@ -178,14 +178,14 @@ impl ReactAgent {
                  (`{AGENTS}` lists them, and stops one)"
             ));
         }
-        step.out.census.full()
+        step.census().full()
     }
 
     fn delegate(&mut self, order: Order, call: &RequestedCall, step: &mut Step<'_>) -> CallStage {
         let Some(config) = self.config.agents.get(order.agent) else {
             return self.answer_now(call, ToolStatus::Invalid, "There is no such agent.".into(), step);
         };
-        let id = AgentStateId::with_suffix(format_args!("{}_{}", step.seq, step.out.acted()));
+        let id = AgentStateId::with_suffix(format_args!("{}_{}", step.seq, step.next_action()));
         let name = config.name.clone();
         let run_id = self.course.run_id();
         step.act_in(
@@ -213,7 +213,6 @@ impl ReactAgent {
             text: String::new(),
             stopping: false,
         });
-        step.out.census.count();
         if order.background {
             let text =
                 format!("Agent {name} works in the background as {id}. Its answer will come as a message.");
@@ -282,7 +281,7 @@ impl ReactAgent {
     }
 
     /// A child of this agent says something.
-    pub(super) fn hear_child(&mut self, id: &AgentStateId, output: &AgentOutput, step: &mut Step<'_>) {
+    pub(crate) fn hear_child(&mut self, id: &AgentStateId, output: &AgentOutput, step: &mut Step<'_>) {
         let known = self.children.iter().position(|child| child.id == *id);
         match output {
             AgentOutput::State(StateOutput::Spent { usage, cost, .. }) => {

@@ -1,6 +1,9 @@
 //! When the conversation is condensed: before a model call that it is too full for, when a person wants it, and once after a
 //! model has said that its window is full. While a summary is awaited the run waits for it as for a model's answer. Whatever
 //! becomes of it the run goes on; a conversation that could not be condensed stays whole, and its window moves on.
+//!
+//! One summary is under way at most. It is an action (`condense`) that the condenser of the runtime answers with one
+//! `context_condensed` or one `condensing_failed`; an answer to an action that is not awaited any more counts for nothing.
 
 use agentx_types::{
     ActionBody, ActionId, Approval, ApprovalDecision, Cancel, Condense, CondensedRange, CondensingFailed,
@@ -57,12 +60,14 @@ pub(crate) struct Condenser {
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct UnderWay {
+    /// The action that brings it.
     action_id: ActionId,
     why: Why,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Wanted {
+    /// The person's instructions for the summary.
     instructions: Option<String>,
 }
 
@@ -147,6 +152,8 @@ impl ReactAgent {
         }
     }
 
+    /// A person wants the conversation condensed: now, if no run is under way, else before its next model call. A second wish while a
+    /// summary is written is that summary.
     pub(super) fn on_condense_requested(&mut self, instructions: Option<String>, step: &mut Step<'_>) {
         if self.condenser.under_way.is_some() {
             return;
@@ -157,6 +164,8 @@ impl ReactAgent {
         }
     }
 
+    /// Asks for a summary of this part. `brief`, in the action, says that its model is not worth waiting for: the conversation fits
+    /// without a summary, or the last one came to nothing.
     pub(super) fn ask_for_summary(&mut self, part: &Part, why: Why, step: &mut Step<'_>) {
         let instructions = match &why {
             Why::Wanted(wanted) => wanted.instructions.as_deref(),
@@ -265,6 +274,7 @@ impl ReactAgent {
         self.call_model(step);
     }
 
+    /// A summary is taken out again. One that is not there (any more) is passed over.
     pub(super) fn on_restored(&mut self, restored: &ContextRestored, step: &mut Step<'_>) {
         if let Some(range) = self.conversation.restore(restored.from_seq, restored.to_seq) {
             self.conversation.beginning_changed(&self.config);

@@ -1,4 +1,6 @@
 //! What the tools of this agent do step by step: what they spend is the agent's, what they emit is heard with the agent.
+//!
+//! The steps themselves are kept by the session's fold, not by the agent: a call is given them when it is run again.
 
 use agentx_types::{EffectEnded, EffectStarted, Envelope, EnvironmentEvent, StreamOutput};
 
@@ -23,6 +25,7 @@ impl ReactAgent {
         }
     }
 
+    /// A step has ended: its bill counts for the run, and what it emits is a chunk of the agent's stream.
     pub(super) fn on_effect_ended(
         &mut self,
         fact: &Envelope<EnvironmentEvent>,
@@ -36,7 +39,7 @@ impl ReactAgent {
         if let Some(bill) = &ended.bill {
             self.course.pay_for_tool(bill, step);
         }
-        if step.out.state_only {
+        if !step.is_heard() {
             return;
         }
         if let Some(emitted) = ended.emitted() {

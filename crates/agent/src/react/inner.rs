@@ -1,5 +1,8 @@
 //! Calls that tools make themselves, such as a script with `invoke`, and that a person may have to decide about. The tool waits
 //! meanwhile; what is decided is told it by an action. Such a call has no result of its own here: it is a step of the call of the tool.
+//!
+//! Order: the tool commits `inner_call_asked`; the agent decides, or asks and decides later; the action `decide_inner_call` tells
+//! the tool; only then the step begins (`effect_started`). So a question is on record before anybody waits for it.
 
 use agentx_types::{
     ActionBody, Approval, ApprovalDecision, DecideInnerCall, Envelope, EnvironmentEvent, InnerCallAsked,
@@ -13,13 +16,16 @@ use crate::course::Step;
 use crate::ledger::CallStage;
 
 /// A call that a running tool wants to make.
+/// It stays until its step has ended, so that a tool that is run again after a crash is told the same.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct InnerCall {
     /// Which.
     pub call: RequestedCall,
     /// How far it has come.
     pub stage: InnerStage,
+    /// The tool that is to be called, as the asking tool knows it: it need not be one of the agent's.
     tool: ToolSpec,
+    /// Whether the file of the asking tool names it: see [`approval::judge_inner`].
     named: bool,
 }
 
@@ -53,6 +59,7 @@ fn refused(call: &RequestedCall, approval: &Approval) -> InnerDecision {
 
 impl ReactAgent {
     /// Calls that running tools want to make, in the order in which they were asked about.
+    /// Those that are decided and not yet made are among them.
     pub fn inner_calls(&self) -> &[InnerCall] {
         &self.inner
     }
@@ -199,6 +206,7 @@ impl ReactAgent {
         }
     }
 
+    /// A question about such a call is over: that is said, and the tool is told.
     fn settle_inner(&mut self, id: &ToolCallId, decision: InnerDecision, step: &mut Step<'_>) {
         let Some(inner) = self.inner.iter_mut().find(|inner| inner.call.tool_call_id == *id) else {
             return;

@@ -2,6 +2,14 @@
 //!
 //! Each kind of fact has its own step in the files beside this one: [`stream`] and [`answer`] for the model, [`calls`] for
 //! tools and approvals, [`condense`] for summaries, [`repair`] for requests that are refused, [`stop`] for interrupts, limits and errors, [`recover`] for what another process left open.
+//!
+//! A run goes in rounds. `call_model` asks; the stream is put together by the assembler; [`answer`] takes the calls into the ledger, where
+//! each is run, asked about or answered; `settle` looks after each change whether anything is open, and when nothing is, it closes the round and calls
+//! the model again, or ends the run. So there are two places by which everything goes: `call_model` is the only one that asks the
+//! agent's model (limits are looked at there), and `settle` the only one that ends a round.
+//!
+//! What changes the behaviour of this machine hangs on `config.rules_version`, which is logged: an old session is replayed
+//! to the same bytes (`RULES_VERSION` in agentx-types). A constant `SINCE_…` names the version where that helps.
 
 mod answer;
 mod calls;
@@ -18,8 +26,8 @@ mod stream;
 use std::sync::Arc;
 
 use agentx_types::{
-    AgentConfig, AgentOutput, AgentStateId, ConfigChange, Envelope, EnvironmentEvent, Message, MessageId,
-    MessageOutput, ModelRequest, NanoUsd, RunStatus, ToolSpec, Usage, UserMessage, WindowFill,
+    AgentConfig, AgentStateId, ConfigChange, Envelope, EnvironmentEvent, Message, MessageId, MessageOutput,
+    ModelRequest, NanoUsd, RunStatus, ToolSpec, Usage, UserMessage, WindowFill,
 };
 use serde::{Deserialize, Serialize};
 
@@ -28,24 +36,30 @@ pub use children::{AGENTS, DELEGATE, delegation_tools};
 use condense::Condenser;
 pub use inner::{InnerCall, InnerStage};
 
-use crate::Transition;
 use crate::conversation::Conversation;
 use crate::course::{Course, Input, InputQueue, Run, Step, StopCause, Taken};
 use crate::ledger::ToolLedger;
 
 /// The ReAct machine.
+///
+/// Everything that it knows follows from the facts that it took. It is serialisable between any two of them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ReactAgent {
     id: AgentStateId,
     config: Arc<AgentConfig>,
+    /// Its runs, and what waits for the next one.
     course: Course,
+    /// The conversation, and the part of it that a model receives.
     conversation: Conversation,
+    /// The calls of the answer that is being worked on; empty while a model is asked.
     ledger: ToolLedger,
     #[serde(default)]
     condenser: Condenser,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    /// The agents that it made with `delegate`, those that have ended too: `agents` shows their answers.
     children: Vec<Child>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    /// Calls that its running tools want to make and that rules were asked about.
     inner: Vec<InnerCall>,
 }
 
@@ -98,10 +112,17 @@ impl ReactAgent {
         self.conversation.messages()
     }
 
+    /// Whether a message is in the conversation, also where a summary stands for it, or waits to come into it.
+    pub fn knows(&self, message: &MessageId) -> bool {
+        let here = self.messages().any(|known| known.message_id == *message);
+        let waits = || self.waiting().any(|input| input.message.message_id == *message);
+        let condensed = || self.conversation.originals();
+        here || waits() || condensed().iter().any(|(_, known)| known.message_id == *message)
+    }
+
     /// What the model would be given now: what stands in its window, with summaries in the place of what they stand for.
     pub fn given(&self) -> ModelRequest {
-        let nothing = MessageId::new("");
-        let input = self.run().map_or(&nothing, |run| &run.input_id);
+        let input = self.run().map(|run| &run.input_id);
         // The window is moved on in a copy: to look at it changes nothing.
         let mut conversation = self.conversation.clone();
         conversation.settle(&self.config, input);
@@ -123,23 +144,21 @@ impl ReactAgent {
         )
     }
 
-    /// Takes the next fact and adds what follows to `into`.
-    pub fn step_into(&mut self, fact: &Envelope<EnvironmentEvent>, into: &mut Transition) {
+    /// Takes the next fact, in the step that it makes this agent take.
+    pub(crate) fn take(&mut self, fact: &Envelope<EnvironmentEvent>, step: &mut Step<'_>) {
         use EnvironmentEvent as E;
-        let id = self.id.clone();
-        let mut step = Step::new(&id, fact, into);
         match &fact.event {
-            E::UserMessage(message) => self.on_user_message(message, &mut step),
+            E::UserMessage(message) => self.on_user_message(message, step),
             E::InputRevised(revised) => {
                 let taken = self.course.revise(revised);
-                self.follow_input(taken, &mut step);
+                self.follow_input(taken, step);
             }
             E::InterruptRequested(_) | E::Interrupted(_) | E::TimerFired(_) | E::AgentClosed(_) => {
                 let max = self.config.limits.max_wall_ms;
-                let follows = self.course.hear_of_a_stop(fact, max, &mut step);
-                self.follow(follows, &mut step);
+                let follows = self.course.hear_of_a_stop(fact, max, step);
+                self.follow(follows, step);
             }
-            E::Approval(approval) => self.on_approval(approval, &mut step),
+            E::Approval(approval) => self.on_approval(approval, step),
             E::StreamStart(_)
             | E::TextChunk(_)
             | E::ThinkingChunk(_)
@@ -149,25 +168,25 @@ impl ReactAgent {
             | E::ToolCall(_)
             | E::ProviderPart(_)
             | E::UsageReport(_)
-            | E::ModelFellBack(_) => self.on_stream(fact, &mut step),
-            E::StreamEnd(end) => self.on_stream_end(fact, end, &mut step),
-            E::ActionStarted(_) => self.on_action_started(fact, &mut step),
-            E::EffectStarted(started) => self.on_effect_started(fact, started, &mut step),
-            E::EffectEnded(ended) => self.on_effect_ended(fact, ended, &mut step),
-            E::InnerCallAsked(asked) => self.on_inner_call_asked(fact, asked, &mut step),
-            E::ToolResult(result) => self.on_tool_result(fact, result, &mut step),
-            E::WriterAttached(attached) => self.on_writer_attached(&attached.ended, &mut step),
-            E::SessionForked(forked) => self.on_forked(forked.hold, &mut step),
-            E::JobEnded(ended) => self.on_job_ended(ended, &mut step),
-            E::CommandRan(ran) => self.on_command_ran(ran, &mut step),
-            E::ConfigChanged(changed) => self.on_config_changed(&changed.change, &mut step),
+            | E::ModelFellBack(_) => self.on_stream(fact, step),
+            E::StreamEnd(end) => self.on_stream_end(fact, end, step),
+            E::ActionStarted(_) => self.on_action_started(fact, step),
+            E::EffectStarted(started) => self.on_effect_started(fact, started, step),
+            E::EffectEnded(ended) => self.on_effect_ended(fact, ended, step),
+            E::InnerCallAsked(asked) => self.on_inner_call_asked(fact, asked, step),
+            E::ToolResult(result) => self.on_tool_result(fact, result, step),
+            E::WriterAttached(attached) => self.on_writer_attached(&attached.ended, step),
+            E::SessionForked(forked) => self.on_forked(forked.hold, step),
+            E::JobEnded(ended) => self.on_job_ended(ended, step),
+            E::CommandRan(ran) => self.on_command_ran(ran, step),
+            E::ConfigChanged(changed) => self.on_config_changed(&changed.change, step),
             E::InputPinned(pin) => self.conversation.keep_input(&pin.message_id, pin.pinned),
-            E::CondenseRequested(wish) => self.on_condense_requested(wish.instructions.clone(), &mut step),
-            E::ContextCondensed(condensed) => self.on_condensed(fact, condensed, &mut step),
-            E::CondensingFailed(failure) => self.on_condensing_failed(fact, failure, &mut step),
-            E::ContextRestored(restored) => self.on_restored(restored, &mut step),
-            E::ErrorOccurred(error) => self.on_error(fact, error, &mut step),
-            E::AttemptFailed(failed) => self.on_attempt_failed(fact, failed, &mut step),
+            E::CondenseRequested(wish) => self.on_condense_requested(wish.instructions.clone(), step),
+            E::ContextCondensed(condensed) => self.on_condensed(fact, condensed, step),
+            E::CondensingFailed(failure) => self.on_condensing_failed(fact, failure, step),
+            E::ContextRestored(restored) => self.on_restored(restored, step),
+            E::ErrorOccurred(error) => self.on_error(fact, error, step),
+            E::AttemptFailed(failed) => self.on_attempt_failed(fact, failed, step),
             E::AccessChanged(_)
             | E::AgentSpawned(_)
             | E::Connected(_)
@@ -185,24 +204,12 @@ impl ReactAgent {
         self.course.note_time(fact);
     }
 
-    /// A child of this agent says something; adds what follows to `into`.
-    pub fn on_child(
-        &mut self,
-        child: &AgentStateId,
-        output: &AgentOutput,
-        fact: &Envelope<EnvironmentEvent>,
-        into: &mut Transition,
-    ) {
-        let id = self.id.clone();
-        let mut step = Step::new(&id, fact, into);
-        self.hear_child(child, output, &mut step);
-    }
-
     /// The limits of an agent above change.
     pub(crate) fn on_change_above(&mut self, change: &ConfigChange, step: &mut Step<'_>) {
         self.on_config_changed(change, step);
     }
 
+    /// A tool that is on offer. `recall`, which is on offer only after something was condensed, is none of these.
     fn tool(&self, name: &str) -> Option<&ToolSpec> {
         self.config.tools.iter().find(|tool| tool.name == name)
     }
@@ -220,6 +227,7 @@ impl ReactAgent {
         }
     }
 
+    /// An input opens a run: notes that were kept for the next model call come before it.
     fn start_run(&mut self, input: Input, step: &mut Step<'_>) {
         let message = self.course.open(input, self.config.limits.max_wall_ms, step);
         for kept in self.course.inputs.take_kept() {
@@ -240,6 +248,9 @@ impl ReactAgent {
     }
 
     /// Asks the model again, unless a limit forbids it.
+    ///
+    /// Order matters: notes and steering inputs join first, so that what is sent is what is weighed; then results are shortened, a summary
+    /// may be wanted (then nothing is asked until it is there), and only then the window is settled and the request made.
     fn call_model(&mut self, step: &mut Step<'_>) {
         if let Some(cause) = self.course.used_up(&self.config.limits, step) {
             return self.begin_stop(cause, step);
@@ -256,11 +267,13 @@ impl ReactAgent {
             return;
         }
         let Some(run) = self.course.active() else { return };
-        self.conversation.settle(&self.config, &run.input_id);
+        self.conversation.settle(&self.config, Some(&run.input_id));
         let request = || self.conversation.request(&self.config);
         self.course.ask(&self.config.model, request, step);
     }
 
+    /// Ends the run that is under way, if one is, and begins what comes next: the end of the agent, the next input, or a summary that a
+    /// person wants.
     fn finish_run(&mut self, status: RunStatus, reason: Option<String>, step: &mut Step<'_>) {
         self.leave_out_declined();
         self.take_guess_back();

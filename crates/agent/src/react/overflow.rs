@@ -1,4 +1,8 @@
 //! What follows when a conversation does not fit into the model: the window is learned, less is sent, or the run ends.
+//!
+//! It is noticed in three ways: the provider refuses a request and may say how large its window is (`attempt_failed` with `overflow`); it
+//! stops an answer because the window is full (`stop_reason` of the context window); or its counts show that it dropped the
+//! beginning ([`on_cut`](ReactAgent::on_cut)). Sizes are tokens as the provider counts them.
 
 use std::sync::Arc;
 
@@ -7,6 +11,9 @@ use agentx_types::{ContextChange, ModelSpec, Overflow, RunStatus, StateOutput, U
 use super::ReactAgent;
 use super::condense::Why;
 use crate::course::{Step, StopCause};
+
+/// The rules of agents of this version and later take a window that was full for the size of what is in it.
+const SINCE_FULL_IS_KNOWN: u32 = 9;
 
 impl ReactAgent {
     /// The window was full before the answer was whole: what was read and written is all that fits. Where half an answer
@@ -29,6 +36,14 @@ impl ReactAgent {
             self.conversation.overflowed();
             !said_something && self.condenses_after_overflow(&cause, step)
         };
+        if self.config.rules_version >= SINCE_FULL_IS_KNOWN && !goes_on {
+            let size = if learns {
+                counted
+            } else {
+                self.config.model.context_window
+            };
+            self.conversation.is_known_to_take(size);
+        }
         if !goes_on {
             self.begin_stop(cause, step);
         }
@@ -66,12 +81,14 @@ impl ReactAgent {
 
     /// The server says that the conversation does not fit into the model. If its window is smaller than assumed, the configuration gets
     /// the smaller one until somebody chooses a model again, and condensing is tried again even if it was tried before.
+    /// An attempt that failed calls it before it is known whether another one follows; what was learned is used when the call has ended.
     pub(super) fn learn_of_overflow(&mut self, overflow: &Overflow) {
         let window = self.conversation.learn_window(overflow, &self.config);
         let learned = window.map(|window| self.assume_window(window)).is_some();
         self.condenser.learned = Some(learned || self.conversation.shorten_results(&self.config));
     }
 
+    /// From here on the model has a window of so many tokens, and its longest answer is at most half of it.
     fn assume_window(&mut self, window: u64) {
         self.conversation.beginning_changed(&self.config);
         let model = &mut Arc::make_mut(&mut self.config).model;

@@ -1,4 +1,17 @@
 //! What another process left open.
+//!
+//! `writer_attached` is the first fact that a new process commits, and a replay goes through it as the live session did. Actions of the old
+//! process have no answer to come; what is settled is settled by new actions.
+//!
+//! | what was open | what becomes of it |
+//! | --- | --- |
+//! | a model call | it is made again; what had come of it is set aside |
+//! | a summary | it is wanted again when it is next needed |
+//! | a call that never started, or of an idempotent tool | it is run again |
+//! | a call that had started | answered as `unknown` |
+//! | a question | it stays asked |
+//! | a child's work | the child goes on by itself |
+//! | a run that was being stopped | its calls are answered, and it ends |
 
 use std::sync::Arc;
 
@@ -150,6 +163,7 @@ impl ReactAgent {
         self.course.inputs.keep(Arc::new(message));
     }
 
+    /// What becomes of one call. `ended` is what the new process found still running and has ended.
     fn recover_call(&mut self, index: usize, stopping: bool, ended: &[LeftRunning], step: &mut Step<'_>) {
         let entry = self.ledger.entries()[index].clone();
         let idempotent = self.tool(&entry.call.name).is_some_and(|tool| tool.idempotent);

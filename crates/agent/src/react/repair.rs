@@ -1,5 +1,8 @@
 //! A request that a provider refuses for its form is made plainer, and asked again: without what the refusal names, else part by
 //! part. What was refused is on record with the attempt that failed; what follows from it is worked out from that.
+//!
+//! Which part of a request a provider refuses is read out of its words where they are known (`crates/llm`); what each form leaves out is
+//! in [`crate::conversation`]. A repair is told (`context_changed`), asks once more, and is taken back where all was in vain.
 
 use std::sync::Arc;
 
@@ -36,6 +39,7 @@ impl ReactAgent {
 
     /// The model call has ended with an error: asks again where its form was refused and can be changed. `false` where the run has
     /// to end.
+    /// Each form is tried once between two answers, so this ends.
     pub(super) fn asks_in_another_form(&mut self, step: &mut Step<'_>) -> bool {
         let Some(run) = self.course.active() else {
             return false;
@@ -86,6 +90,7 @@ impl ReactAgent {
     }
 
     /// Asks again without the tools that were refused as they are described.
+    /// They stay off until they are described otherwise or another model is asked.
     fn asks_without_tools(&mut self, tools: &[String], step: &mut Step<'_>) -> bool {
         let goes_on = self.conversation.leave_out_tools(tools, &self.config);
         if goes_on {

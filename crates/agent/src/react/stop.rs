@@ -1,4 +1,8 @@
 //! How runs end before their answer: interrupts, limits, errors.
+//!
+//! A stop has three parts: what runs is cancelled and what waits is answered ([`begin_stop`](ReactAgent::begin_stop)); everything that
+//! runs says how it ended; and when nothing is open, the stop is put on record (`Report`) and the run ends
+//! ([`settle`](ReactAgent::settle)). Between the first and the last the status is `stopping`, and nothing new begins.
 
 use agentx_types::{
     ActionBody, AttemptFailed, Cancel, Envelope, EnvironmentEvent, ErrorOccurred, RequestPart, RunStatus,
@@ -51,6 +55,9 @@ impl ReactAgent {
     }
 
     /// An error of the model call that was under way ends its answer too.
+    ///
+    /// Before it ends the run, what may help is tried, once each: a shorter answer within what is left of the window, a summary, less of the
+    /// conversation, another form of the request.
     pub(super) fn on_error(
         &mut self,
         fact: &Envelope<EnvironmentEvent>,
@@ -92,12 +99,14 @@ impl ReactAgent {
     }
 
     /// It is gone, and with it those in the background.
+    /// Called once no run is under way.
     pub(super) fn leave(&mut self, reason: String, step: &mut Step<'_>) {
         self.close_children(&reason, step);
         step.state(StateOutput::Closed { reason });
     }
 
     /// Stops what runs, agents in the background too. The first cause counts.
+    /// Where no run is under way, agents in the background and a summary are stopped all the same.
     pub(super) fn begin_stop(&mut self, cause: StopCause, step: &mut Step<'_>) {
         if self.course.active().is_none() {
             self.interrupt_children(BY_PARENT, step);
@@ -138,6 +147,8 @@ impl ReactAgent {
     }
 
     /// Goes on when nothing is open any more: to the report of a stop, to the end, or to the next model call.
+    /// May be called after any change; it does nothing while something is open. A model that is asked, a summary that is awaited, and a call
+    /// without a result are open.
     pub(super) fn settle(&mut self, step: &mut Step<'_>) {
         let Some(run) = self.course.active() else { return };
         if run.pending.model_call.is_some() || self.condensing().is_some() || !self.ledger.is_settled() {

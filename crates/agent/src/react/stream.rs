@@ -1,4 +1,9 @@
 //! What the model says, as it says it.
+//!
+//! A model call has one action and perhaps several streams: an attempt that breaks off (`stream_end` with `broken`) is followed by another
+//! `stream_start` under the same action, by an `error`, or by a new writer. What an attempt came to is set aside (`pending.partial`)
+//! until one of these says whether it counts; tokens are paid for in any case. Facts that answer another action than the one
+//! that is under way are passed over.
 
 use std::sync::Arc;
 
@@ -10,6 +15,7 @@ use super::ReactAgent;
 use crate::course::{Step, StopCause};
 
 impl ReactAgent {
+    /// A piece of the answer. The assembler takes it whether or not anybody hears; what is said of it is for whoever looks on.
     pub(super) fn on_stream(&mut self, fact: &Envelope<EnvironmentEvent>, step: &mut Step<'_>) {
         if !self.course.answers_model_call(fact.cause.as_ref()) {
             return;
@@ -32,12 +38,10 @@ impl ReactAgent {
                 });
             }
             EnvironmentEvent::ModelFellBack(fallback) => self.course.fell_back(fallback),
-            EnvironmentEvent::TextChunk(chunk) if !step.out.state_only => {
-                step.stream(StreamOutput::TextDelta {
-                    text: chunk.text.clone(),
-                })
-            }
-            EnvironmentEvent::ThinkingChunk(chunk) if !step.out.state_only => {
+            EnvironmentEvent::TextChunk(chunk) if step.is_heard() => step.stream(StreamOutput::TextDelta {
+                text: chunk.text.clone(),
+            }),
+            EnvironmentEvent::ThinkingChunk(chunk) if step.is_heard() => {
                 step.stream(StreamOutput::ThinkingDelta {
                     text: chunk.text.clone(),
                 })
@@ -64,6 +68,7 @@ impl ReactAgent {
         }
     }
 
+    /// The stream has ended; whether the answer has, its reason says.
     pub(super) fn on_stream_end(
         &mut self,
         fact: &Envelope<EnvironmentEvent>,
@@ -95,6 +100,7 @@ impl ReactAgent {
     }
 
     /// Sets aside what the open stream has come to, until another attempt begins.
+    /// An attempt that came to nothing leaves what an earlier one came to.
     pub(super) fn set_aside(&mut self, step: &mut Step<'_>) {
         let answer = self.course.assembler.finish_partial();
         self.pay(answer.usage, step);
@@ -106,6 +112,7 @@ impl ReactAgent {
     }
 
     /// The model call that is under way will have no answer: what it came to is kept.
+    /// It stands in the conversation as a partial answer, without its calls: nobody would answer them.
     pub(super) fn cut_off(&mut self, step: &mut Step<'_>) {
         self.set_aside(step);
         let Some(run) = self.course.active() else { return };
@@ -115,6 +122,7 @@ impl ReactAgent {
         }
     }
 
+    /// An answer joins the conversation. `partial`: it broke off, and more will not come.
     pub(super) fn add_answer(&mut self, message: Message, partial: bool, step: &mut Step<'_>) {
         let message = Arc::new(message);
         if let Some(run) = self.course.active() {
@@ -124,6 +132,7 @@ impl ReactAgent {
         step.message(MessageOutput::Assistant { message, partial });
     }
 
+    /// Counts what a stream has cost, and learns by it how the provider counts.
     fn pay(&mut self, usage: Usage, step: &mut Step<'_>) {
         // What is estimated itself tells nothing about estimates.
         if self.course.pay(usage, &self.config.model, step)

@@ -1,4 +1,6 @@
 //! Words in `$'…'`, which have escapes as in C.
+//!
+//! They are read because they spell commands: `$'\x72m'` is `rm`.
 
 use super::lex::Lexer;
 
@@ -23,6 +25,8 @@ impl Lexer<'_> {
         }
     }
 
+    /// After the backslash: one character, up to two hexadecimal digits after `x`, four after `u`, eight after `U`, or three octal digits.
+    /// Any other character stands for itself.
     fn ansi_escape(&mut self) -> Option<char> {
         match self.next()? {
             'n' => Some('\n'),
@@ -45,6 +49,7 @@ impl Lexer<'_> {
         char::from_u32(u32::from_str_radix(self.digits(radix, most), radix).ok()?)
     }
 
+    /// Takes at most so many digits off the line.
     fn digits(&mut self, radix: u32, most: usize) -> &str {
         let count = self
             .rest

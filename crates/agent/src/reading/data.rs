@@ -1,5 +1,8 @@
 //! Programs that take what they read for data. Input may be commands, so a program may read it only if it is one of these: programs
 //! that run their input are too many to list. From version 7 of the rules on.
+//!
+//! A name on these lists says that nothing is asked where a rule is about what could be fed to it, so whoever adds one
+//! has to be sure that it runs nothing by any option, or put it on a list by which its words are looked at.
 
 use super::word::Word;
 use super::wrap::{basename, options_before_subcommand};
@@ -42,6 +45,7 @@ const DATA_BY_SUBCOMMAND: &[(&str, &str)] = &[
 /// Directories of programs that are what their names say.
 const SYSTEM: &[&str] = &["/bin/", "/usr/bin/", "/usr/local/bin/", "/opt/homebrew/bin/"];
 
+/// Whether a name is in a list, in which blanks part them.
 fn lists(list: &str, name: &str) -> bool {
     list.split(' ').any(|known| known == name)
 }

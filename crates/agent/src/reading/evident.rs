@@ -1,5 +1,7 @@
 //! Programs that take what they run from somewhere else than a script's name: standard input, text in another language, settings. What
 //! they run cannot be read here. Version 1 of the rules asks about them beside a rule that asks or denies.
+//!
+//! A program that is missing in a list of what runs something lets commands pass; one that is missing in [`QUIET`] asks once too often.
 
 use super::word::Word;
 use super::wrap::{basename, is_assignment, is_shell, script_of};
@@ -219,6 +221,7 @@ pub(super) fn asks_beside(words: &[Word]) -> bool {
     }
 }
 
+/// Of an interpreter, whatever version its name has: `python3.12`.
 fn code_letters(program: &str) -> Option<&'static str> {
     let plain = program.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
     let found = INTERPRETERS.iter().find(|(name, _)| *name == plain);
@@ -379,6 +382,7 @@ pub(super) fn is_quiet(words: &[Word]) -> bool {
     program.is_none_or(|program| QUIET.contains(&program))
 }
 
+/// Whether a program may take its words for a command: one that is not known here.
 fn may_run_words(program: &str) -> bool {
     !QUIET.contains(&program)
         && code_letters(program).is_none()

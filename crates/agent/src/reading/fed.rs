@@ -9,6 +9,7 @@ const GROUPS: &[&str] = &["{", "while", "until", "if", "for", "case", "select"];
 const GROUP_ENDS: &[&str] = &["}", "done", "fi", "esac"];
 
 /// Which commands of a line are given input.
+/// Each by its place in the line; `all` where which of them is not looked at.
 pub(super) struct Fed {
     each: Vec<bool>,
     all: bool,
@@ -47,6 +48,7 @@ impl Fed {
         fed
     }
 
+    /// Whether the command at this place is given input.
     pub(super) fn command(&self, at: usize) -> bool {
         self.all || self.each.get(at).copied().unwrap_or_default()
     }
@@ -80,6 +82,7 @@ fn begins_group(lexed: &Lexed, at: usize) -> bool {
             .any(|word| GROUPS.contains(&word.text.as_str()))
 }
 
+/// Whether the line defines a function.
 fn defines(lexed: &Lexed) -> bool {
     let mut first = lexed.commands.iter().filter_map(|words| words.first());
     lexed.defines || first.any(|word| word.text == "function")

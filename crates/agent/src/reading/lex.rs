@@ -1,4 +1,7 @@
 //! A command line as the words that a shell makes of it: quotes and escapes gone, what is decided only when it runs marked.
+//!
+//! It follows bash. Where shells differ it takes what finds more. It never fails: what has no end is closed at the end of the line and said
+//! to be unclosed.
 
 use super::fed::{Inner, InnerKind};
 use super::nesting::end_of_substitution;
@@ -12,6 +15,8 @@ pub(crate) struct Lexed {
     pub(crate) commands: Vec<Vec<Word>>,
     /// What redirections name.
     pub(crate) targets: Vec<Word>,
+    /// Those behind `>&` and `<&`, by their place among the targets.
+    pub(crate) descriptors: Vec<usize>,
     /// What runs within: substitutions of every kind.
     pub(crate) inner: Vec<Inner>,
     /// What commands read on standard input: here-documents and here-strings.
@@ -48,6 +53,7 @@ pub(crate) fn lex(line: &str) -> Lexed {
     lexer.lexed
 }
 
+/// What is left of the line, and what was made of it so far.
 pub(super) struct Lexer<'a> {
     pub(super) rest: &'a str,
     pub(super) word: Option<Word>,
@@ -65,6 +71,8 @@ pub(super) struct Lexer<'a> {
 #[derive(Clone, Copy)]
 enum Redirects {
     File,
+    /// A descriptor, or a file for both streams.
+    Descriptor,
     Document,
     Text,
 }
@@ -76,6 +84,7 @@ impl Lexer<'_> {
         Some(c)
     }
 
+    /// The next character, which was taken off the line.
     fn take(&mut self, c: char) {
         self.note_groups(c);
         match c {
@@ -127,6 +136,10 @@ impl Lexer<'_> {
         }
         match self.redirects.take() {
             Some(Redirects::File) => self.lexed.targets.push(word),
+            Some(Redirects::Descriptor) => {
+                self.lexed.descriptors.push(self.lexed.targets.len());
+                self.lexed.targets.push(word);
+            }
             Some(Redirects::Document) => self.documents.push(word.text),
             Some(Redirects::Text) => self.lexed.input.push(word.text),
             None => self.command.push(word),
@@ -196,6 +209,7 @@ impl Lexer<'_> {
         }
     }
 
+    /// After a `$`. `quoted`: within double quotes, where `$'…'` and `$"…"` are no quotes.
     fn dollar(&mut self, quoted: bool) {
         match self.rest.chars().next() {
             Some('(') => {
@@ -294,6 +308,7 @@ impl Lexer<'_> {
         }
     }
 
+    /// After the first character of a redirection: the next word is what it names. Digits right before it are a descriptor, no word.
     fn redirection(&mut self, redirects: Redirects) {
         let is_descriptor =
             |word: &Word| !word.text.is_empty() && word.text.bytes().all(|b| b.is_ascii_digit());
@@ -301,14 +316,16 @@ impl Lexer<'_> {
             self.word = None;
         }
         self.end_word();
-        self.rest = self
-            .rest
-            .trim_start_matches(['<', '>'])
-            .trim_start_matches(['|', '&']);
-        if matches!(redirects, Redirects::Document) {
-            self.rest = self.rest.strip_prefix('-').unwrap_or(self.rest);
-        }
-        self.redirects = Some(redirects);
+        let behind = self.rest.trim_start_matches(['<', '>']);
+        self.rest = behind.trim_start_matches(['|', '&']);
+        self.redirects = Some(match redirects {
+            Redirects::File if behind.starts_with('&') => Redirects::Descriptor,
+            Redirects::Document => {
+                self.rest = self.rest.strip_prefix('-').unwrap_or(self.rest);
+                redirects
+            }
+            _ => redirects,
+        });
     }
 }
 

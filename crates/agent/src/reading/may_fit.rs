@@ -1,4 +1,7 @@
 //! Whether a command that is not known to the letter may be one that a rule is about.
+//!
+//! Both sides have parts that stand for anything, so two patterns are compared. That takes the product of their lengths; beyond
+//! a bound the answer is yes, because what is asked for is whether it can be ruled out.
 
 use super::expand::STAR;
 use super::word::ANYTHING;
@@ -24,6 +27,7 @@ pub(super) fn names_meet(pattern: &str, open: &str) -> bool {
     meet(&of_pattern(pattern), &of_open(open))
 }
 
+/// A rule's pattern: `\*` is a star that is meant.
 fn of_pattern(pattern: &str) -> Vec<Piece> {
     let mut pieces = Vec::new();
     let mut chars = pattern.chars().peekable();

@@ -20,37 +20,80 @@ pub(crate) enum Meeting {
 
 /// How an absolute pattern of paths and an absolute, normal name meet. As in a shell, a glob at the beginning of a name stands for no dot.
 pub(crate) fn meeting(pattern: &str, name: &str) -> Meeting {
-    let pattern: Vec<&str> = pattern.split('/').collect();
-    let name: Vec<&str> = name.split('/').collect();
-    if pattern.len().saturating_mul(name.len()) > MOST_STEPS || paths_meet(&pattern, &name, true) {
+    let (pattern, name) = (parts(pattern), parts(name));
+    // What a variable holds may be a path of any length.
+    let is_anything = |part: &str| !part.is_empty() && part.chars().all(|c| c == ANYTHING);
+    let by_name = |_, pattern: &str, part: &str| named_by(pattern, part);
+    let perhaps = |_, pattern: &str, part: &str| may_be(pattern, part);
+    if is_too_long(&pattern, &name) || paths_meet(&pattern, &name, by_name, |_| false) {
         Meeting::Named
-    } else if paths_meet(&pattern, &name, false) {
+    } else if paths_meet(&pattern, &name, perhaps, is_anything) {
         Meeting::Perhaps
     } else {
         Meeting::Never
     }
 }
 
+/// Whether a glob may become one of the paths of a pattern, be it by its stars alone. `**` stands for any number of folders. A variable
+/// stands for one folder: of what it holds no more is known.
+pub(crate) fn reaches(pattern: &str, name: &str) -> bool {
+    let (pattern, name) = (parts(pattern), parts(name));
+    let perhaps = |_, pattern: &str, part: &str| may_be(pattern, part);
+    is_too_long(&pattern, &name) || paths_meet(&pattern, &name, perhaps, spans_folders)
+}
+
+/// Whether a glob names one of the paths of a pattern behind folders that are nothing but stars: `*/*/credentials`. What the pattern says
+/// last has to be said by the name as well.
+pub(crate) fn names_behind_stars(pattern: &str, name: &str) -> bool {
+    let (pattern, name) = (parts(pattern), parts(name));
+    let last = pattern.iter().rposition(|part| !is_all_stars(part));
+    let named = |at, pattern: &str, part: &str| {
+        let is_star = !part.is_empty() && part.chars().all(|c| c == STAR);
+        named_by(pattern, part) || (Some(at) != last && is_star && may_be(pattern, part))
+    };
+    is_too_long(&pattern, &name) || paths_meet(&pattern, &name, named, spans_folders)
+}
+
+fn parts(path: &str) -> Vec<&str> {
+    path.split('/').collect()
+}
+
+fn is_too_long(pattern: &[&str], name: &[&str]) -> bool {
+    pattern.len().saturating_mul(name.len()) > MOST_STEPS
+}
+
+fn is_all_stars(pattern: &str) -> bool {
+    !pattern.is_empty() && pattern.bytes().all(|byte| byte == b'*')
+}
+
+/// Whether a part of a name is the `**` of a shell.
+fn spans_folders(part: &str) -> bool {
+    part.len() >= 2 && part.chars().all(|c| c == STAR)
+}
+
 /// Row by row: `reached[j]` says whether the part of the pattern so far and the first `j` folders of the name may be the same.
-fn paths_meet(pattern: &[&str], name: &[&str], strict: bool) -> bool {
-    let meet = if strict { named_by } else { may_be };
-    // What a variable holds may be a path of any length.
-    let spans = |part: &str| !strict && !part.is_empty() && part.chars().all(|c| c == ANYTHING);
+fn paths_meet(
+    pattern: &[&str],
+    name: &[&str],
+    meet: impl Fn(usize, &str, &str) -> bool,
+    spans: impl Fn(&str) -> bool,
+) -> bool {
     let mut reached = vec![false; name.len() + 1];
     reached[0] = true;
-    spread(&mut reached, name, spans);
-    for part in pattern {
+    spread(&mut reached, name, &spans);
+    for (at, part) in pattern.iter().enumerate() {
         let mut next = vec![false; name.len() + 1];
         for j in 0..=name.len() {
             if *part == "**" {
                 next[j] = reached[j] || (j > 0 && next[j - 1]);
             } else {
-                let steps = j > 0 && reached[j - 1] && meet(part, name[j - 1]);
-                next[j] = steps || (j > 0 && reached[j] && spans(name[j - 1]));
+                let steps = j > 0 && reached[j - 1] && meet(at, part, name[j - 1]);
+                next[j] =
+                    steps || (j > 0 && reached[j] && spans(name[j - 1]) && may_begin(part, name[j - 1]));
             }
         }
         reached = next;
-        spread(&mut reached, name, spans);
+        spread(&mut reached, name, &spans);
     }
     reached[name.len()]
 }
@@ -66,8 +109,13 @@ fn is_wild(c: char) -> bool {
     c == STAR || c == ANYTHING
 }
 
+/// A glob at the beginning of a name stands for no dot.
+fn may_begin(pattern: &str, part: &str) -> bool {
+    !(part.starts_with(STAR) && pattern.starts_with('.'))
+}
+
 fn may_be(pattern: &str, part: &str) -> bool {
-    !(part.starts_with(STAR) && pattern.starts_with('.')) && names_meet(pattern, part)
+    may_begin(pattern, part) && names_meet(pattern, part)
 }
 
 /// Whether what is written of `part` is what the pattern says, and not its stars alone.
@@ -121,6 +169,42 @@ mod tests {
         ] {
             let written = name.replace('*', "\u{1}").replace('$', "\0");
             assert_eq!(meeting(pattern, &written), expected, "{pattern} {name}");
+        }
+    }
+
+    #[test]
+    fn bare_stars_reach_what_lies_where_they_lead() {
+        let own = "/home/me/.local/share/agentx/**";
+        for (name, expected) in [
+            ("/home/me/.local/share/*/identity", true),
+            ("/home/me/.local/*/agentx/*", true),
+            ("/home/me/.l*/*/*/identity", true),
+            ("/home/me/.local/**/identity", true),
+            ("/home/me/.local/share/$/identity", true),
+            ("/*/*/.local/share/agentx/x", true),
+            ("/home/me/**/identity", false),
+            ("/home/me/*/share/agentx/identity", false),
+            ("/home/me/ws/*", false),
+            ("/home/me/*", false),
+            ("/home/me/.local/share/other/*", false),
+        ] {
+            let written = name.replace('*', "\u{1}").replace('$', "\0");
+            assert_eq!(reaches(own, &written), expected, "{name}");
+        }
+        for (pattern, name, expected) in [
+            ("/home/me/keys/identity", "/home/me/*/identity", true),
+            ("/home/me/keys/identity", "/**/identity", true),
+            ("/home/me/.aws/**", "/*/*/.aws/*", true),
+            ("/home/me/keys/identity", "/home/me/keys/*", false),
+            ("/home/me/keys/**", "/home/me/*/x", false),
+            ("/**/id_rsa*", "/ws/*/*.rs", false),
+        ] {
+            let written = name.replace('*', "\u{1}");
+            assert_eq!(
+                names_behind_stars(pattern, &written),
+                expected,
+                "{pattern} {name}"
+            );
         }
     }
 

@@ -1,9 +1,18 @@
 //! What a command line may run, for rules that ask or deny: the commands within it, however they are quoted, escaped, wrapped
 //! or handed to a shell. It finds more than runs. A determined writer can still hide a command, which only a sandbox
 //! prevents; where it is plain that something is hidden, that is said.
+//!
+//! The way of a line: `lex` makes words of it as bash does; `wrap` finds the command within a command (`sudo`, `env`, `sh -c`);
+//! `expand` makes names of braces and globs; `evident`, `data` and `fed` say what may run what it reads; `names` and
+//! `mentioned` collect files and texts. Every recursion and every list has a bound (`DEPTH`, `WRAPPERS`, `MOST_OPEN`); where one is
+//! reached, the line hides something, so that length is no way past a rule.
+//!
+//! What a version of the rules sees more is behind a flag of [`Reading`], named for what it looks at: `closer` (1), `names` (5), `feeds` (7),
+//! `expands_twice` (9).
 
 mod ansi;
 mod data;
+mod descriptors;
 mod evident;
 mod expand;
 mod fed;
@@ -25,7 +34,7 @@ use evident::{asks_beside, texts_that_may_run, words_that_may_run};
 use fed::Fed;
 use lex::lex;
 pub(crate) use may_fit::may_fit;
-pub(crate) use meeting::{Meeting, meeting};
+pub(crate) use meeting::{Meeting, meeting, names_behind_stars, reaches};
 use mentioned::sets_a_program;
 pub(crate) use word::ANYTHING;
 use word::Word;
@@ -67,8 +76,10 @@ pub struct Reading {
     dots: bool,
     /// Whether what version 7 of the rules looks at is looked at.
     feeds: bool,
-    /// Whether the line contains something that no `*` of an allow rule covers: a substitution in the subscript of a quoted word, or a
-    /// carriage return, which a shell does not treat as a blank.
+    /// Whether version 9 of the rules or a later one reads the line.
+    expands_twice: bool,
+    /// Whether the line contains something that no `*` of an allow rule covers: a substitution in the subscript of a quoted word or in the
+    /// target of `>&`, or a carriage return, which a shell does not treat as a blank.
     pub(crate) beyond_stars: bool,
     /// Whether the command that is looked at is given input, whether it is given words, and whether what it is given are names of files.
     fed: bool,
@@ -85,6 +96,7 @@ pub struct Reading {
 }
 
 /// Reads a command line.
+/// By the rules of this version.
 ///
 /// ```
 /// use agentx_agent::reading::read;
@@ -103,6 +115,7 @@ pub fn read_as(line: &str, version: u32) -> Reading {
         closer: version >= 1,
         names: version >= 5,
         feeds: version >= 7,
+        expands_twice: version >= 9,
         beyond_stars: version >= 7 && line.contains('\r'),
         dots: line.contains("dotglob") || line.contains("globdots") || line.contains("GLOB_DOTS"),
         ..Reading::default()
@@ -114,6 +127,7 @@ pub fn read_as(line: &str, version: u32) -> Reading {
 }
 
 impl Reading {
+    /// Reads a line, and those within it, `depth` levels deep.
     fn line(&mut self, line: &str, depth: usize) {
         let lexed = lex(line);
         let apart = take_apart(line);
@@ -131,6 +145,9 @@ impl Reading {
         (self.fed, self.given) = fed_outside;
         for target in &lexed.targets {
             self.note_target(target);
+        }
+        if self.expands_twice {
+            self.read_descriptors(&lexed, depth);
         }
         if self.names {
             self.note_given(&lexed);
@@ -164,6 +181,7 @@ impl Reading {
         }
     }
 
+    /// Reads a command: itself, then the one that it runs, and so on.
     fn command(&mut self, words: &[Word], depth: usize) {
         self.note_names(words);
         let mut words = words;
@@ -238,6 +256,7 @@ impl Reading {
         }
     }
 
+    /// A command that is not known to the letter.
     fn note_open(&mut self, program: &str, arguments: &[Word]) {
         if self.open.len() > MOST_OPEN {
             return;
@@ -304,12 +323,14 @@ impl Reading {
         }
     }
 
+    /// Whether a script that is run is one of the files that the line writes: `curl -o x …; sh x`.
     fn runs_what_it_writes(&self) -> bool {
         let plain = |path: &String| path.trim_start_matches("./").to_owned();
         let written: Vec<String> = self.written.iter().map(plain).collect();
         self.scripts.iter().any(|script| written.contains(&plain(script)))
     }
 
+    /// A form of a command, its words with one blank between them, as patterns of rules are written.
     fn push(&mut self, program: &str, arguments: &[Word]) {
         let mut command = program.to_owned();
         for word in arguments {

@@ -1,5 +1,8 @@
 //! The files that a command line may name: words, values of options, names that braces and globs make, what `xargs` is given, and what
 //! programs in other languages mention.
+//!
+//! More is noted than is opened: a name that is none costs a comparison, one that is missed may be a secret. Relative names are noted as
+//! they are written and, after a `cd`, below the folder that it goes to.
 
 use super::Reading;
 use super::evident::is_quiet;
@@ -63,6 +66,7 @@ impl Reading {
         }
     }
 
+    /// What is written as a path, known to the letter.
     fn note_path(&mut self, path: &str) {
         self.paths.push(path.to_owned());
         // The shell writes where it stands in place of `~+`.
@@ -77,6 +81,7 @@ impl Reading {
         }
     }
 
+    /// A name that a word becomes: a path, or a glob where a mark is in it. Beyond [`MOST_NAMES`] the line opens files that are not known.
     fn note_name(&mut self, name: String) {
         if self.globs.len() + self.paths.len() > MOST_NAMES {
             self.unnamed = true;

@@ -1,6 +1,9 @@
 //! Where a substitution ends that has others and quotes in it.
+//!
+//! `$(a "$(b ')')" c)` ends at its last parenthesis. One pass, with a stack of what is open: it takes time in proportion to the text.
 
 /// Where the parenthesis is that closes what was opened before `text`.
+/// As a place in bytes; `None` where it has no end.
 pub(super) fn end_of_substitution(text: &str) -> Option<usize> {
     let mut open = vec!['('];
     let mut chars = text.char_indices().peekable();

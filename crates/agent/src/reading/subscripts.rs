@@ -35,15 +35,20 @@ impl Reading {
             if !(has_substitution(&word.text) && (evaluates || is_assignment(&word.text))) {
                 continue;
             }
-            self.beyond_stars = true;
-            let Some(deeper) = depth.checked_sub(1) else {
-                self.hides = true;
-                return;
-            };
             // Single quotes protect nothing in a subscript.
-            for inner in lex(&word.text.replace('\'', "")).inner {
-                self.line(&inner.text, deeper);
-            }
+            self.read_substitutions(&word.text.replace('\'', ""), depth);
+        }
+    }
+
+    /// Reads what runs in a text that bash expands although it was quoted. No star of an allow rule covers the line then.
+    pub(super) fn read_substitutions(&mut self, text: &str, depth: usize) {
+        self.beyond_stars = true;
+        let Some(deeper) = depth.checked_sub(1) else {
+            self.hides = true;
+            return;
+        };
+        for inner in lex(text).inner {
+            self.line(&inner.text, deeper);
         }
     }
 }

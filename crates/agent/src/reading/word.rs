@@ -6,6 +6,9 @@ use super::expand::{BRACE, BRACE_END, BRACKET, BRACKET_END, COMMA, STAR};
 pub(crate) const ANYTHING: char = '\0';
 
 /// A word.
+///
+/// Of `a$X*`, `text` is `a$X*`, `open` is `a` with two marks, and it is dynamic. A word that is known to the letter has
+/// `open` equal to `text`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Word {
     /// Without quotes and escapes; expansions stay as they are written.
@@ -21,6 +24,7 @@ pub(crate) struct Word {
 }
 
 impl Word {
+    /// A character that stands for itself. One that reads like a mark of the shape is replaced there, so that no line can write marks itself.
     pub(crate) fn push(&mut self, c: char) {
         self.push_as(
             c,
@@ -51,6 +55,7 @@ impl Word {
         }
     }
 
+    /// Characters that stand for themselves.
     pub(crate) fn push_str(&mut self, text: &str) {
         text.chars().for_each(|c| self.push(c));
     }

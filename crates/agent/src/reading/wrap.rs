@@ -1,4 +1,6 @@
 //! Commands that run another one: `sudo`, `env`, `xargs`, `sh -c`. What they take before it, and where it begins.
+//!
+//! A wrapper that is missing here is a program like any other: its words are looked at by [`super::evident::words_that_may_run`].
 
 use super::word::Word;
 
@@ -219,6 +221,7 @@ impl Wrapper {
     }
 }
 
+/// What a shell runs: the text behind `-c`, what it reads where it has neither that nor a script, or a script, into which nobody looks.
 fn shell(arguments: &[Word]) -> Runs<'_> {
     let mut at = 0;
     let mut reads_argument = false;
@@ -280,6 +283,7 @@ fn split_string(arguments: &[Word]) -> Option<(String, bool)> {
     Some((format!("{attached} {rest}"), known && !word.dynamic))
 }
 
+/// A word as a line for a shell, and whether it is known.
 fn line(word: &Word) -> (String, bool) {
     (word.text.clone(), !word.dynamic)
 }
@@ -294,6 +298,7 @@ fn joined(words: &[Word]) -> (String, bool) {
     (text.join(" "), words.iter().all(|word| !word.dynamic))
 }
 
+/// Whether a word sets a variable: `x=1`, `x+=1`, `x[1]=2`.
 pub(crate) fn is_assignment(word: &str) -> bool {
     let name = |name: &str| {
         !name.is_empty()

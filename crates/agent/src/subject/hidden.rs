@@ -1,4 +1,7 @@
 //! What a command line may do that cannot be known from it, and the rules that may be about it.
+//!
+//! `x=push; git $x` may be what a rule forbids. Where that is so the call is asked about, unless somebody allowed this very line. Without
+//! a rule that it may be about, nothing is asked because of that.
 
 use agentx_types::{Rule, RuleEffect};
 
@@ -30,7 +33,8 @@ impl Subject<'_> {
             let pattern = rule.argument.as_deref().or(before.then_some(""));
             let may_run = |pattern: &str| {
                 let may_be = |open: &String| {
-                    may_fit(pattern, open) || (self.version >= 7 && may_fit_by_options(pattern, open))
+                    may_fit(pattern, open)
+                        || (self.version >= 7 && may_fit_by_options(pattern, open, self.version))
                 };
                 reading.open.iter().any(may_be) || reading.mentions(pattern)
             };

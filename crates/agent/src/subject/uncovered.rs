@@ -1,4 +1,7 @@
 //! Why a rule that allows does not cover a call that it looks to be about, for the question: `git *` does not cover `git push`.
+//!
+//! For words alone: nothing is decided here. It asks what [`Subject::allowed_by`] asks, in the same order, and names the first thing that
+//! is missing.
 
 use agentx_types::{AgentConfig, ApprovalMode, RULES_VERSION, Rule, RuleEffect, ToolSpec};
 use serde_json::Value;
@@ -88,6 +91,7 @@ impl Subject<'_> {
 }
 
 /// Why a rule that allows would not let this call run, for a person who chose its pattern; `None` where nothing can be said.
+/// By the rules of this version, because the rule is to be kept from now on.
 pub fn why_not_covered(rule: &Rule, config: &AgentConfig, tool: &ToolSpec, input: &Value) -> Option<String> {
     let subject = Subject::of(&config.workspace, RULES_VERSION, tool, input);
     if rule.effect != RuleEffect::Allow {

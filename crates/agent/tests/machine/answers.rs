@@ -139,6 +139,46 @@ fn a_pause_without_a_word_does_not_go_round_in_circles() {
 }
 
 #[test]
+fn a_model_that_pauses_for_ever_is_asked_eight_times() {
+    for (version, asked) in [(RULES_VERSION, 8), (8, 51)] {
+        let mut session = Session::started(|config| {
+            config.rules_version = version;
+            config.limits.max_iterations = Some(50);
+        });
+        let mut calls = 0;
+        while calls < 60 && session.status() == RunStatus::AwaitingLlm {
+            session.model(stream([words("and so on")], StopReason::PauseTurn));
+            calls += 1;
+        }
+        assert_eq!(calls, asked, "rules {version}");
+        session.check_replay();
+        if version == RULES_VERSION {
+            assert_eq!(session.status(), RunStatus::Failed);
+            let why = session.ends_of_runs().last().unwrap().1.clone().unwrap();
+            assert!(why.contains("paused its answer 8 times in a row"), "{why}");
+            session.say("something else");
+            session.answer("done");
+            assert_eq!(session.ends_of_runs().last().unwrap().0, RunStatus::Completed);
+        }
+    }
+}
+
+#[test]
+fn pauses_between_other_answers_are_not_counted_together() {
+    let mut session = Session::started(|_| {});
+    for n in 0..3 {
+        for _ in 0..7 {
+            session.model(stream([words("and so on")], StopReason::PauseTurn));
+        }
+        let id = format!("c{n}");
+        session.calls(&[(id.as_str(), "look", json!({}))]);
+        session.result(&id, "ok");
+    }
+    session.answer("done");
+    assert_eq!(session.ends_of_runs().last().unwrap().0, RunStatus::Completed);
+}
+
+#[test]
 fn a_full_window_fails_the_run_with_one_error_on_record() {
     let mut session = Session::started(|_| {});
     session.model(stream([words("a")], StopReason::ContextWindow));
@@ -310,20 +350,115 @@ fn what_the_model_declined_is_left_out_of_later_requests() {
     assert_eq!(older.len(), 5, "older logs derive what they did: {older:?}");
 }
 
-#[test]
-fn what_was_done_before_the_model_declined_stays() {
+/// A model that declines behind two rounds of tools, the second with two calls.
+fn goes_on_after_refused_rounds(version: u32) -> Vec<String> {
     let rounds = |session: &mut Session| {
         session.looks("c1");
         session.result("c1", "fine");
-        session.looks("c2");
+        let calls = ["c2", "c3"].map(|id| call(id, "look", json!({"path": id})));
+        session.model(stream(calls, StopReason::ToolUse));
         session.result("c2", "made up and bad too");
+        session.ends("c3", "bad as well", ToolStatus::Failed);
     };
-    let sent = goes_on_after_refusal(RULES_VERSION, rounds, stream([words("I")], StopReason::Refusal));
-    let sent: Vec<&str> = sent.iter().map(String::as_str).collect();
-    assert!(sent.contains(&"tool: c1 = fine"), "{sent:?}");
-    assert!(sent.contains(&"user: made up and bad"), "{sent:?}");
-    assert!(!sent.iter().any(|line| line.contains("c2")), "{sent:?}");
+    goes_on_after_refusal(version, rounds, stream([words("I")], StopReason::Refusal))
+}
+
+#[test]
+fn what_was_done_before_the_model_declined_stays() {
+    let sent = goes_on_after_refused_rounds(RULES_VERSION);
+    let done =
+        "[This call was run, and succeeded. Its result is left out, because the answer to it was declined.]";
+    let failed = "[This call failed, was cut off, or was not run. It may or may not have had its effect: look before you repeat it. \
+         Its result is left out, because the answer to it was declined.]";
+    let last = [
+        "user: made up and bad",
+        "assistant: [call c1 look]",
+        "tool: c1 = fine",
+        "assistant: [call c2 look] [call c3 look]",
+        &format!("tool: c2 = {done}"),
+        &format!("tool: c3 = {failed}"),
+        "user: something else",
+    ];
+    assert_eq!(sent[2..], last);
     let calls = [words("I will"), call("c3", "look", json!({"path": "a"}))];
     let sent = goes_on_after_refusal(RULES_VERSION, |_| {}, stream(calls, StopReason::Refusal));
     assert_eq!(sent, ["user: hello", "assistant: hi", "user: something else"]);
+}
+
+#[test]
+fn a_call_whose_outcome_nobody_knows_is_not_said_to_have_been_without_effect() {
+    for status in [ToolStatus::Unknown, ToolStatus::Interrupted, ToolStatus::TimedOut] {
+        let cut_off = |session: &mut Session| {
+            session.looks("c1");
+            session.ends("c1", "made up and bad", status);
+        };
+        let sent = goes_on_after_refusal(RULES_VERSION, cut_off, stream([], StopReason::Refusal));
+        let told = sent.iter().find(|line| line.starts_with("tool: c1"));
+        let told = told.map(String::as_str).unwrap_or_default();
+        assert!(
+            told.contains("may or may not have had its effect: look before you repeat it."),
+            "{sent:?}"
+        );
+        assert!(!told.contains("bad"), "{sent:?}");
+    }
+}
+
+#[test]
+fn in_an_older_log_the_last_calls_go_with_the_declined_answer() {
+    let sent = goes_on_after_refused_rounds(8);
+    assert!(sent.contains(&"tool: c1 = fine".to_owned()), "{sent:?}");
+    assert!(!sent.iter().any(|line| line.contains("c2")), "{sent:?}");
+}
+
+#[test]
+fn words_said_beside_calls_are_declined_and_the_calls_stay() {
+    let steered = |session: &mut Session| {
+        session.looks("c1");
+        session.say_as("made up and worse", InputMode::Steer);
+        session.result("c1", "fine");
+    };
+    let wordless = stream([], StopReason::Refusal);
+    let sent = goes_on_after_refusal(RULES_VERSION, steered, wordless);
+    assert!(!sent.iter().any(|line| line.contains("worse")), "{sent:?}");
+    assert!(
+        sent.iter()
+            .any(|line| line.starts_with("tool: c1 = [This call was run")),
+        "{sent:?}"
+    );
+}
+
+#[test]
+fn a_declined_answer_behind_a_pause_is_left_out() {
+    let pause = |session: &mut Session| session.model(stream([words("first")], StopReason::PauseTurn));
+    let sent = goes_on_after_refusal(
+        RULES_VERSION,
+        pause,
+        stream([words("I would")], StopReason::Refusal),
+    );
+    let last = [
+        "user: made up and bad",
+        "assistant: first",
+        "user: something else",
+    ];
+    assert_eq!(sent[2..], last);
+    let older = goes_on_after_refusal(8, pause, stream([words("I would")], StopReason::Refusal));
+    assert_eq!(older[4], "assistant: I would", "older logs derive what they did");
+}
+
+#[test]
+fn words_declined_behind_results_that_no_model_has_answered_leave_those_rephrased() {
+    let mut session = Session::with(|config| config.rules_version = RULES_VERSION);
+    session.say("read it");
+    session.looks("c1");
+    session.result("c1", "made up and bad");
+    session.happens(error_event("auth", "the key is not valid"));
+    session.say("go on");
+    assert!(session.sent().contains(&"tool: c1 = made up and bad".to_owned()));
+    session.model(stream([words("I")], StopReason::Refusal));
+    session.say("leave it");
+    let sent = session.sent();
+    assert_eq!(sent.len(), 4, "{sent:?}");
+    assert!(!sent.iter().any(|line| line.contains("bad")), "{sent:?}");
+    session.answer("done");
+    session.check_replay();
 }

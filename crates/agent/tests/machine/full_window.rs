@@ -64,6 +64,36 @@ fn a_window_that_was_full_before_a_word_is_learned_and_the_run_goes_on() {
     session.check_replay();
 }
 
+/// The estimate of a conversation may be a fraction of what the model counts, in a language or for data that its tokens are bad at.
+#[test]
+fn a_window_that_was_full_is_condensed_however_small_the_estimate_is() {
+    for (read, written) in [(120_000, 8_000), (0, 0)] {
+        let mut session = talked(RULES_VERSION);
+        session.say("go on");
+        let estimated = agentx_agent::estimate_request(&session.request());
+        assert!(estimated < 20_000, "{estimated}");
+        session.model(full(read, written, Some("half an ans")));
+        assert_eq!(session.ends_of_runs().last().unwrap().0, RunStatus::Failed);
+        assert_eq!(session.react().config().model.context_window, 128_000);
+        session.say("go on");
+        session.summary("In short.");
+        assert!(agentx_agent::estimate_request(&session.request()) < estimated * 3 / 4);
+        session.answer("done");
+        assert_eq!(session.ends_of_runs().last().unwrap().0, RunStatus::Completed);
+        session.check_replay();
+        session.say("and more");
+        assert!(session.react().condensing().is_none(), "one summary is enough");
+    }
+    let mut older = talked(8);
+    older.say("go on");
+    older.model(full(120_000, 8_000, Some("half an ans")));
+    older.say("go on");
+    assert!(
+        older.react().condensing().is_none(),
+        "older logs derive what they did"
+    );
+}
+
 #[test]
 fn where_the_summary_comes_to_nothing_less_is_sent() {
     for (version, status) in [(RULES_VERSION, RunStatus::Completed), (5, RunStatus::Failed)] {

@@ -7,6 +7,9 @@ use agentx_types::{AgentConfig, ApprovalMode, Guard, RULES_VERSION, Rule, RuleEf
 use serde_json::json;
 
 use crate::rules::config;
+use crate::spellings::lines;
+
+const AROUND_GIT: &str = include_str!("spellings/around_git.txt");
 
 fn now(rules: &[&str]) -> AgentConfig {
     AgentConfig {
@@ -90,6 +93,105 @@ fn a_star_stands_for_no_words_that_send_or_destroy() {
     );
     assert!(judged(&push, "cargo test").0 && !judged(&push, "cargo publish").0);
     assert!(judged(&push, "rm -r build/a").0);
+}
+
+#[test]
+fn a_star_stands_for_no_shortened_option_that_destroys() {
+    let git = now(&["allow bash: git *"]);
+    for line in [
+        "git reset --har",
+        "git reset --h HEAD~1",
+        "git commit --ame",
+        "git grep '--open=less' x",
+        "git grep --open=less x",
+        "git rebase --exe sh main",
+        "git branch --del --forc x",
+        "git --git-d=x status",
+        "git log --outp=x",
+        "git diff --ext",
+        "git push --mirr",
+    ] {
+        assert!(!judged(&git, line).0, "{line}");
+    }
+    for line in [
+        "git diff --stat",
+        "git log --format=%h --no-merges",
+        "git checkout -- a",
+        "git log --all --oneline",
+        "git reset --soft HEAD~1",
+        "git commit --all -m x",
+    ] {
+        assert!(judged(&git, line).0 || line.starts_with("git checkout"), "{line}");
+    }
+    let denied = now(&[
+        "allow bash",
+        "deny bash: git reset --hard *",
+        "deny bash: git commit --no-verify *",
+        "ask bash: git branch --delete *",
+    ]);
+    for line in [
+        "git reset --har",
+        "git reset --hard",
+        "git commit --no-verif -m x",
+        "git -C sub reset --ha HEAD",
+        "git branch --del x",
+    ] {
+        assert!(!judged(&denied, line).0, "{line}");
+    }
+    let older = |line: &str| {
+        let config = |config: &AgentConfig| AgentConfig {
+            rules_version: 8,
+            ..config.clone()
+        };
+        judged(&config(&git), line).0 && judged(&config(&denied), line).0
+    };
+    assert!(older("git reset --har"), "older logs are judged as they were");
+    for line in ["git commit -m x", "git reset --soft x", "git branch --list"] {
+        assert!(judged(&denied, line).0, "{line}");
+    }
+    assert!(judged(&now(&["allow bash: git reset --har *"]), "git reset --har x").0);
+}
+
+#[test]
+fn a_star_stands_for_subcommands_of_git_that_are_known() {
+    let git = now(&["allow bash: git *", "allow bash: git-*"]);
+    for line in lines(AROUND_GIT) {
+        let line = line.as_str();
+        assert!(!judged(&git, line).0, "{line}");
+        let exact = now(&["allow bash: git *", &format!("allow bash: {line}")]);
+        assert!(
+            judged(&exact, line).0,
+            "a rule that is the line allows it: {line}"
+        );
+    }
+    let older = AgentConfig {
+        rules_version: 8,
+        ..git.clone()
+    };
+    for line in ["git credential fill", "git my-alias", "git rebase --continue"] {
+        assert!(
+            judged(&older, line).0,
+            "older logs are judged as they were: {line}"
+        );
+    }
+    for line in [
+        "git",
+        "git --version",
+        "git --no-pager log -3",
+        "git 'status'",
+        "git rebase main",
+        "git rebase --abort",
+        "git cherry-pick x",
+        "git merge --no-ff x",
+        "git worktree list",
+        "git rev-parse HEAD",
+    ] {
+        assert!(judged(&git, line).0, "{line}");
+    }
+    let named = now(&["allow bash: git lfs *", "allow bash: git -C * status"]);
+    assert!(judged(&named, "git lfs ls-files").0 && judged(&named, "git -C sub status").0);
+    let reason = judged(&git, "git credential fill").1;
+    assert!(reason.contains("`git credential` has to be named"), "{reason}");
 }
 
 #[test]

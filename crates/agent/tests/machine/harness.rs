@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use agentx_agent::{Agent, ReactAgent, Transition, fixtures};
+use agentx_agent::{Agent, Context, HeardBy, ReactAgent, Transition, fixtures};
 use agentx_types::*;
 use serde_json::{Value, json};
 
@@ -89,7 +89,7 @@ impl Session {
         let transition = if self.copies {
             self.step_twice(&fact)
         } else {
-            self.agent.step(&fact)
+            self.agent.step(&fact, &Context::default())
         };
         let read: Envelope<Event> = serde_json::from_str(&serde_json::to_string(&fact).unwrap()).unwrap();
         self.log.push(read);
@@ -111,9 +111,23 @@ impl Session {
     fn step_twice(&mut self, fact: &Envelope<Event>) -> Transition {
         let tag = fact.event.tag();
         self.copy = serde_json::from_str(&written(&self.copy)).unwrap();
-        let transition = self.agent.step(fact);
-        assert_eq!(self.copy.step(fact), transition, "the copy's step on {tag}");
+        let unheard = [HeardBy::Above, HeardBy::Nobody].map(|heard_by| (heard_by, self.copy.clone()));
+        let context = Context::default();
+        let transition = self.agent.step(fact, &context);
+        assert_eq!(
+            self.copy.step(fact, &context),
+            transition,
+            "the copy's step on {tag}"
+        );
         assert!(self.copy == self.agent, "the copy after {tag}");
+        for (heard_by, mut agent) in unheard {
+            let context = Context { heard_by, ..context };
+            check_unheard(&agent.step(fact, &context), &transition, heard_by);
+            assert!(
+                agent == self.agent,
+                "heard by {heard_by:?}: the state after {tag}"
+            );
+        }
         transition
     }
 
@@ -400,7 +414,7 @@ impl Session {
         let mut agent = self.first.clone();
         for (fact, transition) in self.log.iter().zip(&self.transitions) {
             assert_eq!(
-                agent.step(fact),
+                agent.step(fact, &Context::default()),
                 *transition,
                 "replay at {} {}",
                 fact.seq,
@@ -410,6 +424,23 @@ impl Session {
         assert_eq!(written(&agent), written(&self.agent));
         assert!(!self.copies || written(&self.copy) == written(&self.agent));
     }
+}
+
+/// What is left of a step that nobody outside of the session's agents hears.
+fn check_unheard(unheard: &Transition, whole: &Transition, heard_by: HeardBy) {
+    let is_said = |output: &&AgentOutput| match heard_by {
+        HeardBy::Everybody => true,
+        HeardBy::Above => !matches!(output, AgentOutput::Stream(_)),
+        HeardBy::Nobody => false,
+    };
+    let said = whole.outputs.iter().filter(is_said);
+    assert!(
+        unheard.outputs.iter().eq(said),
+        "heard by {heard_by:?}: {unheard:?}"
+    );
+    assert_eq!(unheard.acted, whole.acted);
+    assert_eq!(whole.acted.actions, whole.actions.len());
+    assert!(unheard.actions.is_empty());
 }
 
 pub(crate) fn written(agent: &Agent) -> String {

@@ -21,6 +21,8 @@ mod full_window;
 #[cfg(test)]
 mod git;
 #[cfg(test)]
+mod given;
+#[cfg(test)]
 mod guesses;
 #[cfg(test)]
 mod harness;
@@ -65,3 +67,4 @@ mod streams;
 #[cfg(test)]
 mod tools;
 mod uncovered;
+mod unread;

@@ -219,6 +219,73 @@ fn nothing_opens_what_belongs_to_the_program() {
 }
 
 #[test]
+fn no_star_leads_to_what_belongs_to_the_program() {
+    let configs = |version| {
+        let cat = guarded(
+            ApprovalMode::Ask,
+            &["allow bash: cat *", "allow bash: cp *", "allow bash: cd *"],
+        );
+        let all = guarded(ApprovalMode::Ask, &["allow bash"]);
+        [cat, all, guarded(ApprovalMode::Auto, &[])].map(|mut config| {
+            config.rules_version = version;
+            config.workspace = "/home/me/ws".into();
+            config
+        })
+    };
+    let verdict = |config: &AgentConfig, line: &str| word(config, "bash", json!({"command": line}));
+    for line in [
+        "cat ../.local/share/*/identity",
+        "cat ../.local/*/agentx/*",
+        "cat ../.l*/*/*/identity",
+        "cat ../.local/share/*",
+        "cat ../.local/**/identity",
+        "cat ../.local/share/?*/identity",
+        "cat ../.local/share/[a-z]*/{identity,people.json}",
+        "cat ../.local/{share,x}/*/identity",
+        "cat ~/.local/share/*/identity",
+        "cat /home/*/.local/share/*/identity",
+        "cat /*/*/.local/share/*/identity",
+        "cat ../.*/*/*/identity",
+        "cp forged.json ../.local/share/*/people.json",
+        "cd ../.local/share/* && cat identity",
+        "cd .. && cat .local/share/*/identity",
+    ] {
+        for config in configs(RULES_VERSION) {
+            assert_eq!(verdict(&config, line), "deny", "{line}");
+        }
+        let before = configs(8).iter().any(|config| verdict(config, line) == "allow");
+        assert!(
+            before || line.contains(".*"),
+            "older logs are judged as they were: {line}"
+        );
+    }
+    for line in [
+        "cat *",
+        "cat */*",
+        "cat src/**/*.rs",
+        "cat ../*",
+        "cat ../*/*/*/x",
+        "cat ../.config/*/x",
+        "cat /tmp/*",
+    ] {
+        for config in configs(RULES_VERSION) {
+            assert_eq!(verdict(&config, line), "allow", "{line}");
+        }
+    }
+    for line in [
+        "cat ../*/../.ssh/*",
+        "cat /*/*/.aws/*",
+        "cat ../.ssh/*",
+        "cat /*/shadow",
+        "cat ../.*/credentials",
+    ] {
+        for config in configs(RULES_VERSION) {
+            assert_eq!(verdict(&config, line), "ask", "{line}");
+        }
+    }
+}
+
+#[test]
 fn a_script_opens_no_secret_unless_a_person_or_a_rule_that_names_it_allows_it() {
     let input = json!({"path": ".env"});
     let of = |mode, rules: &[&str]| {

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use agentx_agent::{Above, Agent, Census, Transition};
+use agentx_agent::{Above, Acted, Agent, Census, Context, Transition};
 use agentx_types::*;
 use serde::{Deserialize, Serialize};
 
@@ -58,40 +58,45 @@ impl Tree {
         if fact.source == Source::User && matches!(fact.event, Event::UserMessage(_)) {
             self.made = 0;
         }
-        let mut transition = Transition::default();
-        transition.census = Census {
+        let census = Census {
             alive: self.parents.len() as u32 + self.others,
             made: self.made,
         };
         let changed = self.limits_of(fact);
-        let mut aboves: Vec<Above> = self.agents.keys().map(|id| self.above(id)).collect();
-        aboves.reverse();
-        let (mut said, mut upward) = (Said::new(), VecDeque::new());
+        let aboves: BTreeMap<AgentStateId, Above> = self
+            .agents
+            .keys()
+            .map(|id| (id.clone(), self.above(id)))
+            .collect();
+        let mut round = Round {
+            census,
+            ..Round::default()
+        };
         for (id, agent) in &mut self.agents {
-            transition.above = aboves.pop().unwrap();
             let closes = matches!(&fact.event, Event::AgentClosed(closed) if closed.agent_state_id == *id);
             if !closes && fact.agent_state_id.as_ref().is_some_and(|to| to != id) {
                 continue;
             }
-            agent.step_into(fact, &mut transition);
-            hear(id, &mut transition, &mut said, &mut upward);
+            let transition = agent.step(fact, &round.context(&aboves[id]));
+            round.take(id, transition);
         }
         if let Some((of, before, after)) = changed {
             let below = |id: &AgentStateId| self.line(id).any(|agent| *agent.id() == of);
             let below: Vec<AgentStateId> = self.agents.keys().filter(|id| below(id)).cloned().collect();
             for id in below {
                 let agent = self.agents.get_mut(&id).unwrap();
-                agent.on_limits_above(before, after, fact, &mut transition);
+                let transition = agent.on_limits_above((before, after), fact, &round.context(&aboves[&id]));
+                round.take(&id, transition);
             }
         }
-        while let Some((child, output)) = upward.pop_front() {
+        while let Some((child, output)) = round.upward.pop_front() {
             let Some(parent) = self.parents.get(&child).cloned() else {
                 continue;
             };
-            transition.above = self.above(&parent);
+            let above = self.above(&parent);
             if let Some(agent) = self.agents.get_mut(&parent) {
-                agent.on_child(&child, &output, fact, &mut transition);
-                hear(&parent, &mut transition, &mut said, &mut upward);
+                let transition = agent.on_child(&child, &output, fact, &round.context(&above));
+                round.take(&parent, transition);
             }
             match output {
                 AgentOutput::State(StateOutput::Closed { .. }) => {
@@ -100,11 +105,50 @@ impl Tree {
                     let orphans = self.parents.values_mut().filter(|of| **of == child);
                     orphans.for_each(|of| *of = parent.clone());
                 }
-                AgentOutput::State(StateOutput::Spent { .. }) => upward.push_front((parent, output)),
+                AgentOutput::State(StateOutput::Spent { .. }) => round.upward.push_front((parent, output)),
                 _ => {}
             }
         }
-        (said, transition.actions)
+        (round.said, round.actions)
+    }
+}
+
+/// The way of one fact through the agents.
+#[derive(Default)]
+struct Round {
+    census: Census,
+    acted: Acted,
+    said: Said,
+    actions: Vec<Action>,
+    upward: VecDeque<(AgentStateId, AgentOutput)>,
+}
+
+impl Round {
+    fn context<'a>(&self, above: &'a Above) -> Context<'a> {
+        Context {
+            above: Some(above),
+            census: self.census,
+            before: self.acted,
+            ..Context::default()
+        }
+    }
+
+    fn take(&mut self, id: &AgentStateId, follows: Transition) {
+        self.acted += follows.acted;
+        self.actions.extend(follows.actions);
+        for output in follows.outputs {
+            let goes_up = matches!(
+                output,
+                AgentOutput::State(
+                    StateOutput::RunFinished { .. } | StateOutput::Spent { .. } | StateOutput::Closed { .. }
+                ) | AgentOutput::Turn(TurnOutput::Response { .. })
+                    | AgentOutput::Message(MessageOutput::User { .. })
+            );
+            if goes_up {
+                self.upward.push_back((id.clone(), output.clone()));
+            }
+            self.said.push((id.clone(), output));
+        }
     }
 }
 
@@ -119,27 +163,6 @@ impl Tree {
         };
         let agent = self.agents.get(fact.agent_state_id.as_ref()?)?;
         Some((agent.id().clone(), agent.config().limits, *after))
-    }
-}
-
-fn hear(
-    id: &AgentStateId,
-    transition: &mut Transition,
-    said: &mut Said,
-    upward: &mut VecDeque<(AgentStateId, AgentOutput)>,
-) {
-    for output in transition.outputs.drain(..) {
-        let goes_up = matches!(
-            output,
-            AgentOutput::State(
-                StateOutput::RunFinished { .. } | StateOutput::Spent { .. } | StateOutput::Closed { .. }
-            ) | AgentOutput::Turn(TurnOutput::Response { .. })
-                | AgentOutput::Message(MessageOutput::User { .. })
-        );
-        if goes_up {
-            upward.push_back((id.clone(), output.clone()));
-        }
-        said.push((id.clone(), output));
     }
 }
 

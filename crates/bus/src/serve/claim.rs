@@ -7,7 +7,7 @@ use std::sync::Arc;
 use tokio::sync::mpsc;
 use tokio_util::sync::{CancellationToken, WaitForCancellationFuture};
 
-use super::Addressed;
+use super::key::Addressed;
 use super::scheduler::{RequestId, ResponderId};
 use super::shared::Shared;
 

@@ -7,22 +7,11 @@ use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
 use super::claim::{Claim, Requests};
+use super::key::Addressed;
 use super::responder::{Grace, ResponderInfo, Serve};
 use super::scheduler::{Address, ResponderId};
 use super::shared::{Door, Pending, Shared, Way};
 use super::ticket::{RequestError, Ticket};
-
-/// What can be asked over a [`Dispatcher`].
-pub trait Addressed: Send + Sync + 'static {
-    /// The dotted topic, as `tools.requests`.
-    fn topic(&self) -> &str;
-
-    /// The name of what is wanted on that topic, as that of a tool.
-    fn key(&self) -> &str;
-
-    /// The session that asks: sessions take turns where requests wait.
-    fn session(&self) -> &str;
-}
 
 /// Hands each request to the one responder that serves it. Clones are the same dispatcher.
 ///
@@ -146,7 +135,7 @@ impl<Q: Addressed> Dispatcher<Q> {
     pub fn responders(&self) -> Vec<ResponderInfo> {
         let state = self.shared.lock();
         let info = |(id, door): (&ResponderId, &Door<Q>)| {
-            let (claimed, waiting) = state.scheduler.load(*id);
+            let load = state.scheduler.load(*id);
             let served = door.serve.served.iter();
             ResponderInfo {
                 id: *id,
@@ -155,8 +144,10 @@ impl<Q: Addressed> Dispatcher<Q> {
                     .map(|(topic, key)| (topic.to_string(), key.to_string()))
                     .collect(),
                 capacity: door.serve.capacity,
-                claimed,
-                waiting,
+                claimed: load.claimed,
+                waiting: load.waiting,
+                settled: load.settled,
+                lost: load.lost,
             }
         };
         state.responders.iter().map(info).collect()

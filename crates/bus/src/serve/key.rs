@@ -2,6 +2,18 @@
 
 use std::fmt;
 
+/// What can be asked over a [`Dispatcher`](super::Dispatcher).
+pub trait Addressed: Send + Sync + 'static {
+    /// The dotted topic, as `tools.requests`.
+    fn topic(&self) -> &str;
+
+    /// The name of what is wanted on that topic, as that of a tool.
+    fn key(&self) -> &str;
+
+    /// The session that asks: sessions take turns where requests wait.
+    fn session(&self) -> &str;
+}
+
 /// A pattern over keys. `*` stands for any number of characters, also none; everything else stands for itself.
 ///
 /// ```
@@ -14,12 +26,43 @@ use std::fmt;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeyPattern {
     text: Box<str>,
+    reading: Reading,
+}
+
+/// How the text of a pattern is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Reading {
+    /// With stars.
+    Pattern,
+    /// As the whole key.
+    Exact,
+    /// As the beginning of the key.
+    Prefix,
 }
 
 impl KeyPattern {
     /// The pattern that `text` spells.
     pub fn new(text: &str) -> Self {
-        Self { text: text.into() }
+        Self {
+            text: text.into(),
+            reading: Reading::Pattern,
+        }
+    }
+
+    /// The pattern that matches this key alone; a star in it stands for itself.
+    pub fn exact(key: &str) -> Self {
+        Self {
+            text: key.into(),
+            reading: Reading::Exact,
+        }
+    }
+
+    /// The pattern that matches every key that begins with this; a star in it stands for itself.
+    pub fn prefix(begins: &str) -> Self {
+        Self {
+            text: begins.into(),
+            reading: Reading::Prefix,
+        }
     }
 
     /// The pattern that matches every key.
@@ -29,6 +72,14 @@ impl KeyPattern {
 
     /// Whether it matches `key`.
     pub fn matches(&self, key: &str) -> bool {
+        match self.reading {
+            Reading::Pattern => self.matches_spelled(key),
+            Reading::Exact => *self.text == *key,
+            Reading::Prefix => key.starts_with(&*self.text),
+        }
+    }
+
+    fn matches_spelled(&self, key: &str) -> bool {
         let Some((first, rest)) = self.text.split_once('*') else {
             return *self.text == *key;
         };
@@ -48,13 +99,15 @@ impl KeyPattern {
 
     /// How many characters stand for themselves: of two patterns that match, the one with more is the more specific.
     pub(crate) fn literal(&self) -> usize {
-        self.text.chars().filter(|c| *c != '*').count()
+        let counts = |c: &char| *c != '*' || self.reading != Reading::Pattern;
+        self.text.chars().filter(counts).count()
     }
 }
 
 impl fmt::Display for KeyPattern {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.text)
+        f.write_str(&self.text)?;
+        f.write_str(if self.reading == Reading::Prefix { "*" } else { "" })
     }
 }
 
@@ -73,6 +126,15 @@ mod tests {
         assert!(matches("**", "x") && matches("a**b", "ab"));
         // A piece is not used twice.
         assert!(!matches("ab*ba", "aba"));
+    }
+
+    #[test]
+    fn stars_of_a_name_stand_for_themselves() {
+        let (exact, prefix) = (KeyPattern::exact("a*"), KeyPattern::prefix("a*/"));
+        assert!(exact.matches("a*") && !exact.matches("ab"));
+        assert!(prefix.matches("a*/b") && !prefix.matches("ab/b"));
+        assert_eq!((exact.literal(), prefix.literal()), (2, 3));
+        assert_eq!(prefix.to_string(), "a*/*");
     }
 
     #[test]

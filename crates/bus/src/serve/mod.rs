@@ -22,8 +22,8 @@ mod shared;
 mod ticket;
 
 pub use claim::{Claim, Requests};
-pub use dispatcher::{Addressed, Dispatcher};
-pub use key::KeyPattern;
+pub use dispatcher::Dispatcher;
+pub use key::{Addressed, KeyPattern};
 pub use responder::{Grace, ResponderInfo, Serve};
 pub use scheduler::ResponderId;
 pub use ticket::{Canceller, End, RequestError, Ticket};

@@ -80,4 +80,8 @@ pub struct ResponderInfo {
     pub claimed: usize,
     /// How many wait for it.
     pub waiting: usize,
+    /// How many it has settled since it was attached.
+    pub settled: u64,
+    /// How many it has dropped, as by a panic: nobody knows how they ended.
+    pub lost: u64,
 }

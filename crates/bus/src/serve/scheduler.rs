@@ -63,6 +63,17 @@ struct Responder {
     waiting: FairQueue,
     /// Takes nothing new, and is gone when it has settled what it has.
     leaving: bool,
+    settled: u64,
+    lost: u64,
+}
+
+/// What a responder has to do, and has done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Load {
+    pub(crate) claimed: usize,
+    pub(crate) waiting: usize,
+    pub(crate) settled: u64,
+    pub(crate) lost: u64,
 }
 
 impl Responder {
@@ -117,6 +128,8 @@ impl Scheduler {
             claimed: BTreeSet::new(),
             waiting: FairQueue::default(),
             leaving: false,
+            settled: 0,
+            lost: 0,
         };
         self.responders.insert(id, responder);
         let is_homeless = |entry: &Entry| matches!(entry.place, Place::Homeless(_));
@@ -187,8 +200,8 @@ impl Scheduler {
         Cancelled::Removed
     }
 
-    /// A request that was given has ended: its place is free, for the next one that waits. `None` where it had ended already.
-    pub(crate) fn ended(&mut self, id: RequestId) -> Option<Vec<Effect>> {
+    /// A request that was given was settled or lost: its place is free, for the next one that waits. `None` where it had ended already.
+    pub(crate) fn ended(&mut self, id: RequestId, settled: bool) -> Option<Vec<Effect>> {
         let entry = self.requests.get(&id)?;
         let Place::Claimed(responder_id) = entry.place else {
             return None;
@@ -198,6 +211,12 @@ impl Scheduler {
             return Some(Vec::new());
         };
         responder.claimed.remove(&id);
+        let count = if settled {
+            &mut responder.settled
+        } else {
+            &mut responder.lost
+        };
+        *count = count.saturating_add(1);
         if responder.leaving && responder.claimed.is_empty() {
             self.responders.remove(&responder_id);
             return Some(Vec::new());
@@ -216,11 +235,14 @@ impl Scheduler {
         old.into_iter().map(Effect::Unserved).collect()
     }
 
-    /// How many requests a responder has, and how many wait for it.
-    pub(crate) fn load(&self, id: ResponderId) -> (usize, usize) {
+    /// What a responder has to do, and has done.
+    pub(crate) fn load(&self, id: ResponderId) -> Load {
         let responder = self.responders.get(&id);
-        responder.map_or((0, 0), |responder| {
-            (responder.claimed.len(), responder.waiting.len())
+        responder.map_or_else(Load::default, |responder| Load {
+            claimed: responder.claimed.len(),
+            waiting: responder.waiting.len(),
+            settled: responder.settled,
+            lost: responder.lost,
         })
     }
 

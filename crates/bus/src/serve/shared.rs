@@ -8,8 +8,8 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::Addressed;
 use super::claim::Claim;
+use super::key::Addressed;
 use super::responder::Serve;
 use super::scheduler::{Cancelled, Effect, Refusal, RequestId, ResponderId, Scheduler};
 use super::ticket::{End, RequestError};
@@ -174,7 +174,7 @@ impl<Q: Addressed> Shared<Q> {
     /// A claim was settled or dropped.
     pub(super) fn ended(self: &Arc<Self>, id: RequestId, settled: bool) {
         self.change(|state| {
-            let Some(effects) = state.scheduler.ended(id) else {
+            let Some(effects) = state.scheduler.ended(id, settled) else {
                 return ((), Vec::new());
             };
             state.end(id, if settled { End::Settled } else { End::Lost });

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use tokio::sync::oneshot;
 
-use super::Addressed;
+use super::key::Addressed;
 use super::scheduler::RequestId;
 use super::shared::Shared;
 

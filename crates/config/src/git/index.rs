@@ -28,15 +28,34 @@ pub(super) fn repositories(index: &Path, hash: usize) -> Result<Vec<PathBuf>, St
     let Some(bytes) = readable(index, MAX_BYTES)? else {
         return Ok(Vec::new());
     };
-    read(&bytes, hash).ok_or_else(|| "its form is not known".to_owned())
+    let mut found = Vec::new();
+    let each = |mode: u32, name: &[u8]| {
+        if mode & KIND == REPOSITORY {
+            found.push(path_of(name));
+        }
+    };
+    match read(&bytes, hash, each) {
+        Some(()) => Ok(found),
+        None => Err("its form is not known".to_owned()),
+    }
 }
 
-fn read(bytes: &[u8], hash: usize) -> Option<Vec<PathBuf>> {
+/// Whether there are files below a folder in the index; no where it cannot be read.
+pub(super) fn has_files_below(index: &Path, hash: usize, folder: &Path) -> bool {
+    let Ok(Some(bytes)) = readable(index, MAX_BYTES) else {
+        return false;
+    };
+    let mut has_files = false;
+    let each = |_, name: &[u8]| has_files |= path_of(name).starts_with(folder);
+    read(&bytes, hash, each).is_some() && has_files
+}
+
+/// Reads an index and tells the mode and the name of each entry; `None` where it cannot be read.
+fn read(bytes: &[u8], hash: usize, mut each: impl FnMut(u32, &[u8])) -> Option<()> {
     let (version, count) = (number(bytes, 4)?, number(bytes, 8)?);
     if !bytes.starts_with(b"DIRC") || !(2..=4).contains(&version) {
         return None;
     }
-    let mut found = Vec::new();
     let mut name = Vec::new();
     let mut at = 12;
     for _ in 0..count {
@@ -66,11 +85,9 @@ fn read(bytes: &[u8], hash: usize) -> Option<Vec<PathBuf>> {
         if mode & KIND == FOLDER {
             return None;
         }
-        if mode & KIND == REPOSITORY {
-            found.push(path_of(&name));
-        }
+        each(mode, &name);
     }
-    is_whole(bytes, at, hash).then_some(found)
+    is_whole(bytes, at, hash).then_some(())
 }
 
 /// Whether all entries are in this file: one that is split has more of them elsewhere.

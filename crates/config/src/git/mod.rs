@@ -1,56 +1,30 @@
 //! What Git runs because a repository says so: a folder may come with a `.git` of its own, as an archive does, and then a harmless
 //! `git status` runs its filters and `git commit` its hooks.
 //!
-//! Git's manual says of such a folder that it is not safe to run Git in it (<https://git-scm.com/docs/git#_security>); which settings
-//! name programs follows from <https://git-scm.com/docs/git-config>. `core.fsmonitor` and pagers are left out: commands run with the
-//! one switched off, and without a terminal. Files are read as Git reads them, and what cannot be read counts as if it named a program.
+//! Git's manual says of such a folder that it is not safe to run Git in it (<https://git-scm.com/docs/git#_security>). `core.fsmonitor` and
+//! pagers are left out: commands run with the one switched off, and without a terminal. Files are read as Git reads them, and what cannot
+//! be read counts as if it named a program.
 
+mod elsewhere;
+mod hooks;
 mod index;
+mod names;
 mod scripts;
 mod settings;
+mod unfinished;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use crate::trust::digest;
-use settings::{Setting, UNREADABLE};
+use settings::UNREADABLE;
 
 /// The name under which this is accepted, beside the files of a folder.
 pub(crate) const ACCEPTED_AS: &str = "what .git runs";
 /// The largest file of settings, and the largest hook, that is read; Git's own are far smaller.
 const MAX_BYTES: u64 = 1 << 20;
-/// The most hooks that are looked at.
-const MAX_HOOKS: usize = 200;
 /// The most repositories within a repository that are looked at, and how deep.
 const MAX_REPOSITORIES: usize = 200;
 const MAX_DEPTH: usize = 8;
-
-/// Last names of settings that hold a command, whatever stands in front of them; those that end in `cmd`, `command` or `hook` do too.
-const COMMANDS: &[&str] = &[
-    "askpass",
-    "clean",
-    "difffilter",
-    "driver",
-    "external",
-    "gitproxy",
-    "helper",
-    "hookspath",
-    "process",
-    "program",
-    "receivepack",
-    "smtpserver",
-    "smudge",
-    "textconv",
-    "tunnel",
-    "uploadpack",
-    "vcs",
-];
-
-/// Commands of Git for which an alias may stand without a word about it.
-const HARMLESS: &[&str] = &["status", "log", "diff", "show"];
-
-/// Sections whose `path` is that of a program.
-const TOOLS: &[&str] = &["browser", "difftool", "guitool", "man", "mergetool"];
 
 /// What Git runs because the repository around the workspace says so, in order; empty where there is none or it names nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -93,25 +67,26 @@ impl GitPrograms {
             }
         };
         let mut hooks = Vec::new();
-        self.look_where(top, &git, place);
+        self.look_where(top, &git, &common, place);
+        for (name, rest) in unfinished::of(top, &git) {
+            self.add(place, &name, &rest);
+        }
         for file in [common.join("config"), git.join("config.worktree")] {
             for setting in settings::of_file(&file) {
                 let (name, value) = (setting.name.as_str(), setting.value.as_str());
                 if name == "core.hookspath" {
                     hooks.push(top.join(value));
                 }
-                if holds_password(&setting) {
+                if names::holds_password(&setting) {
                     self.with_passwords.insert(file.clone());
                 }
                 let elsewhere = name == "core.worktree" && !is_same(&git.join(value), top);
-                if elsewhere || names_program(&setting) {
-                    self.add(place, name, &format!(" = {value}"));
+                if elsewhere || names::matters(&setting) {
+                    let (name, shown) = names::shown(&setting);
+                    self.add(place, &name, &format!(" = {shown}"));
                     for (file, hash) in scripts::named_in(top, value) {
-                        self.add(
-                            place,
-                            &format!("{name} runs {}", plain(&file)),
-                            &format!(" {hash}"),
-                        );
+                        let runs = format!("{name} runs {}", plain(&file));
+                        self.add(place, &runs, &format!(" {hash}"));
                     }
                 }
             }
@@ -123,30 +98,6 @@ impl GitPrograms {
         let hash = settings::hash_length(&common.join("config"));
         self.look_within(top, &git.join("index"), hash, place, depth);
         is_repository(&git, &common)
-    }
-
-    /// Notes a repository that lies elsewhere and does not say that this is its working tree, as those of Git's own worktrees and
-    /// submodules do: commands of Git would show what somebody else keeps there.
-    fn look_where(&mut self, top: &Path, git: &Path, place: &str) {
-        let link = top.join(".git");
-        if link.symlink_metadata().is_ok_and(|found| found.is_dir()) {
-            return;
-        }
-        let named = readable(&git.join("gitdir"), MAX_BYTES).ok().flatten();
-        let is_worktree =
-            named.is_some_and(|path| is_same(&git.join(path_of(path.without_line_ends())), &link));
-        let settings = settings::of_file(&git.join("config"));
-        let is_submodule = settings
-            .iter()
-            .any(|setting| setting.name == "core.worktree" && is_same(&git.join(&setting.value), top));
-        if !is_worktree && !is_submodule {
-            let git = std::fs::canonicalize(git).unwrap_or_else(|_| git.to_owned());
-            self.add(
-                place,
-                ".git elsewhere",
-                &format!(" = {}", plain(&git.to_string_lossy())),
-            );
-        }
     }
 
     /// Looks at the repositories in the index.
@@ -174,23 +125,16 @@ impl GitPrograms {
     }
 
     fn add_hooks(&mut self, folder: &Path, place: &str) {
-        let files = match std::fs::read_dir(folder) {
-            Ok(files) => files,
-            Err(error) if is_absent(&error) => return,
-            Err(_) => return self.add(place, "hooks that cannot be read", ""),
-        };
-        let is_hook = |file: &std::fs::DirEntry| {
-            !file.file_name().as_encoded_bytes().ends_with(b".sample") && !file.path().is_dir()
-        };
-        let mut hooks = files.flatten().filter(is_hook);
-        for file in hooks.by_ref().take(MAX_HOOKS) {
-            let name = plain(&file.file_name().to_string_lossy());
-            let bytes = readable(&file.path(), MAX_BYTES).ok().flatten();
-            let hash = bytes.map_or_else(|| "unread".to_owned(), |bytes| digest(&bytes));
-            self.add(place, &format!("hook {name}"), &format!(" {hash}"));
-        }
-        if hooks.next().is_some() {
-            self.add(place, "more hooks than are looked at", "");
+        match hooks::of(folder) {
+            Err(()) => self.add(place, "hooks that cannot be read", ""),
+            Ok(hooks) => {
+                for (name, hash) in hooks.found {
+                    self.add(place, &format!("hook {}", plain(&name)), &format!(" {hash}"));
+                }
+                if hooks.has_more {
+                    self.add(place, "more hooks than are looked at", "");
+                }
+            }
         }
     }
 
@@ -230,7 +174,10 @@ fn has_git(folder: &Path) -> bool {
 }
 
 /// The directory of the repository of a working tree: `.git`, or what that file names.
-fn directory(top: &Path) -> Result<PathBuf, String> {
+///
+/// # Errors
+/// Why it cannot be told.
+pub(crate) fn directory(top: &Path) -> Result<PathBuf, String> {
     let git = top.join(".git");
     if git.is_dir() {
         return Ok(git);
@@ -240,6 +187,15 @@ fn directory(top: &Path) -> Result<PathBuf, String> {
         .strip_prefix(b"gitdir: ")
         .ok_or(".git is of no known form")?;
     Ok(top.join(path_of(path.without_line_ends())))
+}
+
+/// Whether the index of the repository of a working tree has files below a folder of it. One that cannot be read has none.
+pub(crate) fn has_files_below(top: &Path, folder: &Path) -> bool {
+    let Ok(git) = directory(top) else {
+        return false;
+    };
+    let hash = common(&git).map(|common| settings::hash_length(&common.join("config")));
+    hash.is_ok_and(|hash| index::has_files_below(&git.join("index"), hash, folder))
 }
 
 /// Worktrees share what lies in the directory of the repository itself.
@@ -321,55 +277,6 @@ fn path_of(bytes: &[u8]) -> PathBuf {
 /// A name without what moves a cursor.
 fn plain(name: &str) -> String {
     name.replace(|c: char| c.is_control(), "?")
-}
-
-/// Whether Git runs something, or asks another machine for something, because of this setting.
-fn names_program(setting: &Setting) -> bool {
-    let (name, value) = (setting.name.as_str(), setting.value.as_str());
-    let (section, last) = (setting.section(), setting.last());
-    let ends = |ends: &[&str]| ends.iter().any(|end| last.ends_with(end));
-    name == UNREADABLE
-        || COMMANDS.contains(&last)
-        || ends(&["cmd", "command", "hook"])
-        || (TOOLS.contains(&section) && last == "path")
-        || name == "sequence.editor"
-        || reads_file(setting)
-        || setting.is_include()
-        || section == "protocol"
-        || (section == "submodule" && value.starts_with('!'))
-        // An alias may have options that run something, or stand for a command that changes or sends what its name does not say.
-        || (section == "alias" && !HARMLESS.contains(&value))
-        || name.contains("ext::")
-        || (section == "remote" && uses_helper(value))
-        // What is missing in such a repository is fetched by any command.
-        || name == "extensions.partialclone"
-        || (section == "remote" && last == "promisor")
-}
-
-/// Whether a setting names a file of which commands of Git show parts, in what they print or complain about.
-fn reads_file(setting: &Setting) -> bool {
-    let last = setting.last();
-    setting.name == "commit.template" || last == "skiplist" || last.ends_with("file")
-}
-
-/// Whether a setting holds what one signs in with: `https://me:token@host/x`, `http.extraHeader`.
-fn holds_password(setting: &Setting) -> bool {
-    let authority = |address: &str| -> Option<String> {
-        let (_, rest) = address.split_once("://")?;
-        Some(rest.split('/').next().unwrap_or_default().to_owned())
-    };
-    let has = |address: &str| {
-        authority(address).is_some_and(|place| place.contains('@') && !address.starts_with("ssh"))
-    };
-    setting.last() == "extraheader"
-        || has(&setting.value)
-        || has(setting.name.split_once('.').map_or("", |(_, rest)| rest))
-}
-
-/// Whether an address names a program that knows how to fetch it: `ext::sh`.
-fn uses_helper(address: &str) -> bool {
-    let scheme = address.split_once("::").map(|(scheme, _)| scheme);
-    scheme.is_some_and(|scheme| !scheme.is_empty() && scheme.chars().all(|c| c.is_ascii_alphanumeric()))
 }
 
 #[cfg(test)]

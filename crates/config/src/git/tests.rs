@@ -2,6 +2,7 @@
 
 use std::process::Command;
 
+use super::hooks::MAX_HOOKS;
 use super::*;
 
 fn write(path: &Path, text: impl AsRef<[u8]>) {
@@ -305,4 +306,139 @@ fn a_script_that_a_filter_names_is_a_part_of_what_is_accepted() {
         ["filter.x.clean"],
         "programs of the machine change with it"
     );
+}
+
+/// Sections, and settings in them, that run something, show a file, or send a request or what one signs in with elsewhere.
+const MATTERING: &[(&str, &str)] = &[
+    (
+        "http",
+        "proxy sslVerify sslCAInfo extraHeader cookieFile saveCookies followRedirects curloptResolve delegation \
+             emptyAuth pinnedPubkey proxySSLCAInfo sslBackend proactiveAuth",
+    ),
+    ("http \"https://h\"", "proxy sslVerify"),
+    (
+        "remote \"o\"",
+        "proxy proxyAuthMethod pushurl lfsurl lfspushurl annex-ssh-options",
+    ),
+    ("url \"https://thief/\"", "insteadOf pushInsteadOf"),
+    ("instaweb", "httpd browser modulePath local"),
+    ("lfs", "url pushurl standaloneTransferAgent storage sshTransfer"),
+    ("lfs \"customtransfer.x\"", "path args"),
+    ("lfs \"extension.x\"", "clean smudge"),
+    ("svn", "authorsProg authorsFile"),
+    ("svn-remote \"s\"", "pushurl commiturl"),
+    (
+        "core",
+        "virtualFileSystem editor sshCommand gitProxy askPass attributesFile",
+    ),
+    ("gvfs", "cache-server"),
+    ("git-p4", "port"),
+    ("imap", "host tunnel"),
+    ("sendemail", "smtpServer bcc sendmailCmd"),
+    (
+        "credential",
+        "helper credentialStore provider sanitizePrompt protectProtocol",
+    ),
+    ("bundle \"b\"", "uri"),
+    ("fetch", "bundleURI"),
+    ("transfer", "bundleURI"),
+    ("help", "htmlPath"),
+    ("mergetool \"vimdiff\"", "layout path cmd"),
+    ("init", "templateDir"),
+    ("hook \"x\"", "command"),
+    ("promisor", "acceptFromServer"),
+    ("branch \"m\"", "mergeOptions"),
+];
+
+#[test]
+fn settings_that_send_or_run_something_are_said() {
+    let folder = repository();
+    let config = folder.path().join(".git/config");
+    for (section, settings) in MATTERING {
+        for name in settings.split_whitespace() {
+            write(&config, format!("[{section}]\n{name} = x\n"));
+            assert_eq!(names(&folder).len(), 1, "[{section}] {name}");
+        }
+    }
+    for (text, is_said) in [
+        ("[merge]\ntool = ../../x", true),
+        ("[merge]\ntool = meld", false),
+        ("[remote]\npushDefault = https://thief/x", true),
+        ("[remote]\npushDefault = mine", false),
+        ("[branch \"m\"]\npushRemote = thief:x", true),
+        ("[branch \"m\"]\nremote = origin", false),
+        ("[submodule \"s\"]\nurl = odd::x", true),
+        ("[submodule \"s\"]\nurl = https://example.com/x", false),
+        (
+            "[http]\npostBuffer = 1\nversion = HTTP/1.1\nlowSpeedLimit = 1",
+            false,
+        ),
+        ("[lfs]\nrepositoryFormatVersion = 0", false),
+        (
+            "[lfs \"https://example.com/x\"]\nlocksVerify = true\naccess = basic",
+            false,
+        ),
+        ("[credential]\nuseHttpPath = true", false),
+        ("[protocol]\nversion = 2", false),
+        ("[user]\nname = a\nemail = b", false),
+        ("[pull]\nrebase = true\n[push]\ndefault = simple", false),
+    ] {
+        write(&config, text);
+        assert_eq!(!names(&folder).is_empty(), is_said, "{text}");
+    }
+}
+
+#[test]
+fn what_one_signs_in_with_is_not_shown_and_another_one_is_another_text() {
+    let folder = repository();
+    let config = folder.path().join(".git/config");
+    for text in [
+        "[http]\nproxy = http://me:SECRET@proxy:80",
+        "[http]\nproxy = me:SECRET@proxy:80",
+        "[http \"https://h/\"]\nextraHeader = Authorization: basic SECRET",
+        "[url \"https://me:SECRET@host/\"]\ninsteadOf = https://host/",
+        "[lfs]\nurl = https://SECRET@host/lfs",
+        "[sendemail]\nsmtpPass = SECRET",
+        "[imap]\npass = SECRET",
+    ] {
+        write(&config, text.replace("SECRET", "hunter2"));
+        let found = GitPrograms::of(folder.path());
+        assert_eq!(found.names().len(), 1, "{text}");
+        assert!(!found.text().contains("hunter2"), "{}", found.text());
+        assert!(!found.with_passwords().is_empty(), "{text}");
+        write(&config, text.replace("SECRET", "hunter3"));
+        let other = GitPrograms::of(folder.path());
+        assert_eq!(other.names(), found.names(), "{text}");
+        assert_ne!(other.text(), found.text(), "{text}");
+    }
+    write(&config, "[lfs]\nurl = ssh://git@host/lfs\n");
+    let found = GitPrograms::of(folder.path());
+    assert_eq!(found.text(), "lfs.url = ssh://git@host/lfs\n");
+    assert!(found.with_passwords().is_empty());
+}
+
+#[test]
+fn what_editors_leave_beside_hooks_is_not_asked_about_unless_a_hook_runs_it() {
+    let folder = repository();
+    let hooks = folder.path().join(".git/hooks");
+    let left = [
+        "pre-commit~",
+        ".pre-commit.swp",
+        "pre-commit.orig",
+        "pre-push.rej",
+        "pre-commit.bak",
+        "#pre-commit#",
+        ".#pre-commit",
+        "pre-commit.sample",
+    ];
+    for name in left {
+        write(&hooks.join(name), "x");
+    }
+    assert!(names(&folder).is_empty(), "{:?}", names(&folder));
+    write(&hooks.join("pre-commit"), "cd ~/x && make # hello\n");
+    assert_eq!(names(&folder), ["hook pre-commit"]);
+    write(&hooks.join("pre-commit"), "exec \"$0.orig\"\n");
+    assert_eq!(names(&folder), ["hook pre-commit", "hook pre-commit.orig"]);
+    write(&hooks.join("pre-commit"), "exec \"$0~\"\n");
+    assert_eq!(names(&folder), ["hook pre-commit", "hook pre-commit~"]);
 }

@@ -53,7 +53,7 @@ pub(super) fn tool(
             tools: may.tools.clone(),
             kv: may.kv.clone(),
             agents: may.agents.clone(),
-            folder: definition.of_folder.then(|| shared.folder()),
+            of_folder: definition.of_folder,
         }),
         network: Arc::new(Network::new(
             Hosts::new(&may.http),

@@ -9,13 +9,13 @@ mod run;
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use agentx_agent_files::definition::{ToolBody, ToolDefinition};
 use agentx_luau_tools::{Libraries, Owner};
 use agentx_runtime::{Effector, Tool};
-use agentx_types::{Access, AgentConfig, FolderId, ModelSpec, ToolReach, ToolSpec};
+use agentx_types::{Access, AgentConfig, FolderNow, ModelSpec, ToolReach, ToolSpec};
 
 pub use checked::Schemas;
 
@@ -63,8 +63,8 @@ pub struct FlowParts {
     pub data_dir: Option<PathBuf>,
     /// The folder that the tools come from which are a folder's ([`ToolDefinition::of_folder`]): what they keep is kept for it alone.
     pub folder: Option<PathBuf>,
-    /// Which folder lies there: what another one kept at its path is removed. Without it the path alone counts.
-    pub folder_id: Option<FolderId>,
+    /// Which folder lies there: what another one kept at its path is that one's. Without it the path alone counts.
+    pub folder_now: Option<FolderNow>,
     /// Finds the addresses of hosts.
     pub lookup: Arc<dyn Lookup>,
 }
@@ -80,7 +80,7 @@ impl FlowParts {
             folder_libraries: Libraries::new(),
             data_dir: None,
             folder: None,
-            folder_id: None,
+            folder_now: None,
             lookup: Arc::new(SystemLookup),
         }
     }
@@ -126,15 +126,13 @@ impl Flows {
     /// Flows of these parts.
     pub fn new(parts: FlowParts) -> Self {
         let database = parts.data_dir.as_ref().map(|folder| folder.join(DATABASE));
-        let folder = parts
-            .folder
-            .as_deref()
-            .map(|folder| folder.to_string_lossy().into_owned());
-        let folder = folder.zip(parts.folder_id.clone());
+        let folder = parts.folder.as_deref().unwrap_or(Path::new(""));
+        let folder = folder.to_string_lossy().into_owned();
+        let store = Store::new(database, folder, parts.folder_now.clone());
         Self {
             shared: Arc::new(Shared {
                 answers: AnswerBudget::default(),
-                store: Arc::new(Store::new(database, folder)),
+                store: Arc::new(store),
                 owner: Owner::new(),
                 folder_owner: Owner::new(),
                 parts,
@@ -175,12 +173,6 @@ impl Flows {
 }
 
 impl Shared {
-    /// The folder that tools of a folder come from.
-    pub(crate) fn folder(&self) -> String {
-        let folder = self.parts.folder.as_deref();
-        folder.map_or_else(String::new, |folder| folder.to_string_lossy().into_owned())
-    }
-
     /// The tool of this name.
     pub(crate) fn tool(&self, name: &str) -> Option<Arc<dyn Tool>> {
         let made = self.made.lock().unwrap_or_else(PoisonError::into_inner);

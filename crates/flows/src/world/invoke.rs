@@ -72,7 +72,7 @@ async fn called(call: &Call, step: u64, asked: &Value) -> Result<ToolOutcome, Ef
     context.cancel = call.context.cancel.child_token();
     // What runs is stopped when nobody waits for it any more.
     let _stops_with_us = context.cancel.clone().drop_guard();
-    let place = context.places.take(&*tool).await;
+    let place = context.places.take(tool.waits()).await;
     let outcome = tool.call(args, context).await;
     drop(place);
     Ok(outcome)

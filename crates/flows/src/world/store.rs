@@ -6,12 +6,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use agentx_luau_tools::{EffectError, EffectKind, Outcome};
-use agentx_types::FolderId;
+use agentx_types::FolderNow;
 use rusqlite::{Connection, OptionalExtension as _, params};
 use serde_json::Value;
 
 use super::{Call, text};
-use crate::kept_values::{BUSY, SCHEMA, settle};
+use crate::kept_values::{open, open_in_memory, prefix, settle};
 
 /// The longest key in bytes.
 const MAX_KEY: usize = 512;
@@ -26,10 +26,18 @@ const MAX_CACHED_BYTES: usize = 64 << 20;
 /// Where tools keep things.
 pub(crate) struct Store {
     path: Option<PathBuf>,
-    /// The folder that tools of a folder come from: its path, and which one it is.
-    folder: Option<(String, FolderId)>,
-    database: Mutex<Option<Connection>>,
+    /// The path of the folder that tools of a folder come from.
+    folder: String,
+    /// Which folder lies there.
+    now: Option<FolderNow>,
+    database: Mutex<Option<Open>>,
     cache: Mutex<Cache>,
+}
+
+/// The database, and how the key spaces of the folder begin in it.
+struct Open {
+    connection: Connection,
+    of_folder: String,
 }
 
 #[derive(Default)]
@@ -46,30 +54,38 @@ struct Cached {
 
 impl Store {
     /// A store in a file that is made when it is first needed; in memory without one.
-    pub(crate) fn new(path: Option<PathBuf>, folder: Option<(String, FolderId)>) -> Self {
+    pub(crate) fn new(path: Option<PathBuf>, folder: String, now: Option<FolderNow>) -> Self {
         Self {
             path,
             folder,
+            now,
             database: Mutex::new(None),
             cache: Mutex::default(),
         }
     }
 
-    fn open(&self) -> rusqlite::Result<Connection> {
-        let mut database = match &self.path {
-            Some(path) => Connection::open(path)?,
-            None => Connection::open_in_memory()?,
+    fn open(&self) -> rusqlite::Result<Open> {
+        let mut connection = match &self.path {
+            Some(path) => open(path)?,
+            None => open_in_memory()?,
         };
-        database.busy_timeout(BUSY)?;
-        database.pragma_update(None, "journal_mode", "wal")?;
-        database.execute_batch(SCHEMA)?;
-        if let Some((path, id)) = &self.folder {
-            settle(&mut database, path, id)?;
-        }
-        Ok(database)
+        let name = match &self.now {
+            Some(now) => settle(&mut connection, &self.folder, now)?,
+            None => self.folder.clone(),
+        };
+        Ok(Open {
+            connection,
+            of_folder: prefix(&name),
+        })
     }
 
-    fn with<T>(&self, work: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T, EffectError> {
+    /// Works with the database; `work` is told what the key space of a place is called in it: tools of each folder have their own, apart
+    /// from those of the person's tools.
+    fn with<T>(
+        &self,
+        place: &Place,
+        work: impl FnOnce(&Connection, &str) -> rusqlite::Result<T>,
+    ) -> Result<T, EffectError> {
         let mut database = self.database.lock().unwrap_or_else(PoisonError::into_inner);
         let failed =
             |error: rusqlite::Error| EffectError::new("failed", format!("the store of keys: {error}"));
@@ -77,16 +93,20 @@ impl Store {
             Some(open) => open,
             None => self.open().map_err(failed)?,
         };
-        let done = work(&open).map_err(failed);
+        let space = match place.of_folder {
+            true => format!("{}{}", open.of_folder, place.space),
+            false => place.space.clone(),
+        };
+        let done = work(&open.connection, &space).map_err(failed);
         *database = Some(open);
         done
     }
 
     fn get(&self, place: &Place) -> Result<Option<Value>, EffectError> {
-        let found: Option<String> = self.with(|database| {
+        let found: Option<String> = self.with(place, |database, space| {
             database
                 .prepare_cached("SELECT value FROM kv WHERE owner = ?1 AND space = ?2 AND key = ?3")?
-                .query_row(params![place.owner, place.space, place.key], |row| row.get(0))
+                .query_row(params![place.owner, space, place.key], |row| row.get(0))
                 .optional()
         })?;
         Ok(found.and_then(|text| serde_json::from_str(&text).ok()))
@@ -100,10 +120,10 @@ impl Store {
                 format!("a value has at most {MAX_VALUE} bytes as JSON"),
             ));
         }
-        let fits = self.with(|database| {
+        let fits = self.with(place, |database, space| {
             let count: i64 = database
                 .prepare_cached("SELECT count(*) FROM kv WHERE owner = ?1 AND space = ?2 AND key <> ?3")?
-                .query_row(params![place.owner, place.space, place.key], |row| row.get(0))?;
+                .query_row(params![place.owner, space, place.key], |row| row.get(0))?;
             if count >= MAX_KEYS {
                 return Ok(false);
             }
@@ -111,7 +131,7 @@ impl Store {
                 .prepare_cached(
                     "INSERT OR REPLACE INTO kv (owner, space, key, value) VALUES (?1, ?2, ?3, ?4)",
                 )?
-                .execute(params![place.owner, place.space, place.key, written])?;
+                .execute(params![place.owner, space, place.key, written])?;
             Ok(true)
         })?;
         match fits {
@@ -120,26 +140,26 @@ impl Store {
                 "too_many",
                 format!(
                     "the key space {} has {MAX_KEYS} keys, which is the most",
-                    place.space.rsplit('\n').next().unwrap_or_default()
+                    place.space
                 ),
             )),
         }
     }
 
     fn delete(&self, place: &Place) -> Result<(), EffectError> {
-        self.with(|database| {
+        self.with(place, |database, space| {
             database
                 .prepare_cached("DELETE FROM kv WHERE owner = ?1 AND space = ?2 AND key = ?3")?
-                .execute(params![place.owner, place.space, place.key])
+                .execute(params![place.owner, space, place.key])
         })?;
         Ok(())
     }
 
     fn list(&self, place: &Place) -> Result<Vec<String>, EffectError> {
-        let mut keys: Vec<String> = self.with(|database| {
+        let mut keys: Vec<String> = self.with(place, |database, space| {
             let mut query = database.prepare_cached("SELECT key FROM kv WHERE owner = ?1 AND space = ?2")?;
             query
-                .query_map(params![place.owner, place.space], |row| row.get(0))?
+                .query_map(params![place.owner, space], |row| row.get(0))?
                 .collect()
         })?;
         keys.retain(|key| key.starts_with(&place.key));
@@ -152,6 +172,7 @@ impl Store {
 struct Place {
     owner: String,
     space: String,
+    of_folder: bool,
     key: String,
 }
 
@@ -189,7 +210,8 @@ async fn place(call: &Call, asked: &Value) -> Result<Place, EffectError> {
     let (space, key) = call.grants.space(key)?;
     Ok(Place {
         owner: call.owner().await?,
-        space: call.grants.stored_space(space),
+        space: space.to_owned(),
+        of_folder: call.grants.of_folder,
         key: key.to_owned(),
     })
 }

@@ -15,13 +15,13 @@ use agentx_agent_files::definition::{LuauTool, ToolBody, ToolDefinition};
 use agentx_flows::{FlowParts, Flows, Known};
 use agentx_runtime::{
     Actions, Batch, BoxFuture, Delivery, DriverParts, Effector, EventSink, Journal, Listener, NewLog,
-    OpenRequest, Places, Session, SessionBlobs, SessionIds, SessionLog, SystemBus, Tool, ToolContext,
+    OpenRequest, Places, Session, SessionBlobs, SessionIds, SessionLog, SystemEvents, Tool, ToolContext,
     ToolOutcome, ToolOutputSink, UserInput, View, open_session,
 };
 use agentx_testing::{Answer, MemoryLog, ScriptedModel, SimulatedClock, fixture};
 use agentx_types::{
     Action, ActionBody, ActionKind, AgentConfig, ApprovalMode, ContentPart, Envelope, EnvironmentEvent,
-    ModelSpec, OwnerId, RuntimeEvent, SessionId, ToolResult, ToolStatus,
+    ModelSpec, OwnerId, RuntimeEvent, SessionId, ToolResult, ToolSpec, ToolStatus,
 };
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
@@ -87,7 +87,7 @@ impl Known for Everything {
 struct Tools {
     tools: Mutex<BTreeMap<String, Arc<dyn Tool>>>,
     log: Arc<dyn SessionLog>,
-    bus: SystemBus,
+    bus: SystemEvents,
     places: Places,
 }
 
@@ -126,7 +126,7 @@ impl Effector for Tools {
         };
         let places = self.places.clone();
         Box::pin(async move {
-            let place = places.take(&*tool).await;
+            let place = places.take(tool.waits()).await;
             let outcome = tool.call(call.input.clone(), context).await;
             drop(place);
             let is_error = outcome.is_error();
@@ -227,26 +227,20 @@ impl Place {
     ) -> Self {
         let model = ScriptedModel::new([]);
         let flows = Flows::new(change(FlowParts::new(effector.clone(), Arc::new(Everything))));
-        let bus = SystemBus::new();
+        let actions = Actions::new().with(ActionKind::CallModel, effector);
+        let clock = Arc::new(SimulatedClock::default());
+        let parts = DriverParts {
+            program: "test".into(),
+            ..DriverParts::new(Arc::new(log.clone()), actions.clone(), clock)
+        };
         let tools = Arc::new(Tools {
             tools: Mutex::default(),
             log: Arc::new(log.clone()),
-            bus: bus.clone(),
+            bus: parts.bus.read_only(),
             places: Places::new(2),
         });
         let calls: Arc<dyn Effector> = tools.clone();
-        let actions = Actions::new()
-            .with(ActionKind::CallModel, effector)
-            .with(ActionKind::CallTool, calls);
-        let parts = DriverParts {
-            bus,
-            program: "test".into(),
-            ..DriverParts::new(
-                Arc::new(log.clone()),
-                actions,
-                Arc::new(SimulatedClock::default()),
-            )
-        };
+        actions.serve(ActionKind::CallTool, calls);
         Self {
             log,
             model,
@@ -265,7 +259,8 @@ impl Place {
             .unwrap()
             .insert(definition.name, tool.clone());
         let tools = self.tools.tools.lock().unwrap();
-        self.parts.lock().unwrap().tools = tools.values().map(|tool| tool.spec()).collect();
+        let specs: Arc<[ToolSpec]> = tools.values().map(|tool| tool.spec()).collect();
+        self.parts.lock().unwrap().tools = specs.into();
         tool
     }
 
@@ -281,7 +276,7 @@ impl Place {
 
     /// Opens a session with an agent that differs from the usual one.
     pub async fn open_as(&self, change: impl FnOnce(AgentConfig) -> AgentConfig) -> Arc<dyn Session> {
-        let tools = self.parts.lock().unwrap().tools.clone();
+        let tools = self.parts.lock().unwrap().tools.now();
         let config = AgentConfig {
             tools,
             approval: ApprovalMode::Auto,
@@ -312,10 +307,7 @@ impl Place {
     }
 
     pub async fn say(&self, session: &Arc<dyn Session>, text: &str) -> u64 {
-        let input = UserInput {
-            content: vec![ContentPart::text(text)],
-            ..UserInput::default()
-        };
+        let input = UserInput::text(text);
         session.send(input).await.unwrap()
     }
 

@@ -133,7 +133,11 @@ fn turns<'a>(request: &'a ModelRequest, options: &Options, blobs: &dyn BlobSourc
         }
         match turns.last_mut() {
             _ if blocks.is_empty() => {}
-            Some(last) if last.role == role => last.blocks.extend(blocks),
+            Some(last) if last.role == role => {
+                // It was the end of a request when the answer paused there: later ones begin alike.
+                without_blanks_at_the_end(last);
+                last.blocks.extend(blocks);
+            }
             _ => turns.push(Turn { role, blocks }),
         }
     }
@@ -197,7 +201,7 @@ fn assistant_blocks<'a>(
     blocks
 }
 
-/// "final assistant content cannot end with trailing whitespace".
+/// "final assistant content cannot end with trailing whitespace". What was sent so stays so in later requests.
 fn without_blanks_at_the_end(turn: &mut Turn<'_>) {
     if turn.role == "assistant"
         && let Some(last) = turn.blocks.last_mut()

@@ -5,7 +5,7 @@ use agentx_types::{EnvironmentEvent, StopReason};
 use super::API;
 use super::finish;
 use super::reasoning::Details;
-use super::think_tags::ThinkTags;
+use super::think_tags::{ThinkTags, Told};
 use super::tools::Calls;
 use super::wire::{Chunk, Delta, ToolDelta, UsageWire};
 use crate::emit::{Emitter, Kind};
@@ -307,17 +307,25 @@ impl Answer {
         }
         if kind != Kind::Text {
             self.say_held(out);
+            self.tags.needs_no_tags();
             return self.emitter.chunk(kind, text.into_string(), out);
         }
-        for (kind, text) in self.tags.take(&text) {
-            self.emitter.chunk(kind, text, out);
+        for told in self.tags.take(&text) {
+            self.tell(told, out);
+        }
+    }
+
+    fn tell(&mut self, told: Told, out: &mut Vec<EnvironmentEvent>) {
+        match told {
+            Told::Piece(kind, text) => self.emitter.chunk(kind, text, out),
+            Told::WasThinking => self.emitter.was_thinking(API, out),
         }
     }
 
     /// Says what was held back because it could have become a tag.
     fn say_held(&mut self, out: &mut Vec<EnvironmentEvent>) {
-        if let Some((kind, text)) = self.tags.flush() {
-            self.emitter.chunk(kind, text, out);
+        for told in self.tags.flush() {
+            self.tell(told, out);
         }
     }
 

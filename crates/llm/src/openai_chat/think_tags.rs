@@ -1,11 +1,27 @@
 //! Thinking that stands in the words of an answer, as `<think>…</think>` at its beginning: DeepSeek-R1, Qwen 3 and their like write it so, and
 //! a server that was started without a parser for it passes it on (vLLM without `--reasoning-parser`, llama.cpp with
 //! `--reasoning-format none`). litellm and goose read the same tags. A tag further on in an answer is a word like any other.
+//!
+//! Where the template of the model writes the tag that opens, the answer has only the one that closes
+//! (<https://github.com/ggml-org/llama.cpp/issues/11861>, <https://github.com/ml-explore/mlx-lm/issues/877>). vLLM and SGLang take what
+//! stands before it for thinking, too; they know which model they serve, and here nobody knows before the tag comes. What came until
+//! then was handed out as words, so all that can be said of it is that it was thinking.
 
 use crate::emit::Kind;
 
 const OPEN: &str = "<think>";
 const CLOSE: &str = "</think>";
+/// Beside one of these a tag is spoken of, not written.
+const QUOTES: [char; 5] = ['`', '"', '\'', '“', '”'];
+
+/// What comes of a piece of an answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Told {
+    /// Words, or thinking.
+    Piece(Kind, String),
+    /// All words until here were thinking.
+    WasThinking,
+}
 
 /// Tells thinking from words, piece by piece.
 #[derive(Clone, Debug, Default)]
@@ -13,6 +29,9 @@ pub(super) struct ThinkTags {
     place: Place,
     /// What may be the beginning of a tag, or blanks around one.
     held: String,
+    /// The last character that was handed out, and how many backticks stand before what is held.
+    last: Option<char>,
+    ticks: usize,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -26,15 +45,19 @@ enum Place {
     Inside,
     /// Right behind the tag that closes.
     Closed,
+    /// In words that no tag opened: one that closes may come.
+    Words,
+    /// Right behind it.
+    ClosedWords,
     /// In the answer, where no tag counts any more.
     Answer,
 }
 
 impl ThinkTags {
     /// Takes a piece of the answer, and hands out what is certain.
-    pub(super) fn take(&mut self, piece: &str) -> Vec<(Kind, String)> {
+    pub(super) fn take(&mut self, piece: &str) -> Vec<Told> {
         if self.place == Place::Answer {
-            return vec![(Kind::Text, piece.to_owned())];
+            return vec![Told::Piece(Kind::Text, piece.to_owned())];
         }
         self.held.push_str(piece);
         let mut out = Vec::new();
@@ -43,14 +66,33 @@ impl ThinkTags {
     }
 
     /// Hands out what is held back, because the answer ends here or something other than words comes.
-    pub(super) fn flush(&mut self) -> Option<(Kind, String)> {
+    pub(super) fn flush(&mut self) -> Vec<Told> {
         let held = std::mem::take(&mut self.held);
-        let kind = match self.place {
-            Place::Inside => Kind::Thinking,
-            Place::Opened | Place::Closed => return None,
-            Place::Beginning | Place::Answer => Kind::Text,
+        let piece = |kind| match held.is_empty() {
+            true => Vec::new(),
+            false => vec![Told::Piece(kind, held.clone())],
         };
-        (!held.is_empty()).then_some((kind, held))
+        match self.place {
+            Place::Inside => piece(Kind::Thinking),
+            Place::Opened | Place::Closed => Vec::new(),
+            Place::Words if held.ends_with(CLOSE) && self.closes(&held, held.len() - CLOSE.len()) => {
+                self.place = Place::Answer;
+                let thought = held[..held.len() - CLOSE.len()].to_owned();
+                vec![Told::Piece(Kind::Text, thought), Told::WasThinking]
+            }
+            Place::ClosedWords => {
+                self.place = Place::Answer;
+                vec![Told::WasThinking]
+            }
+            Place::Beginning | Place::Words | Place::Answer => piece(Kind::Text),
+        }
+    }
+
+    /// The server tells thinking from words itself: no tag counts any more.
+    pub(super) fn needs_no_tags(&mut self) {
+        if matches!(self.place, Place::Beginning | Place::Words) {
+            self.place = Place::Answer;
+        }
     }
 
     /// Whether something is held back.
@@ -59,18 +101,24 @@ impl ThinkTags {
     }
 
     /// Goes on by one place. `false` where more has to come first.
-    fn step(&mut self, out: &mut Vec<(Kind, String)>) -> bool {
+    fn step(&mut self, out: &mut Vec<Told>) -> bool {
         let begins = self.held.trim_start();
         match self.place {
-            Place::Beginning if OPEN.starts_with(begins) && begins != OPEN => return false,
-            Place::Beginning => match begins.strip_prefix(OPEN) {
-                Some(rest) => self.go_to(Place::Opened, rest.to_owned()),
-                None => self.place = Place::Answer,
+            Place::Beginning if is_part_of_tag(begins) => return false,
+            Place::Beginning => match (begins.strip_prefix(OPEN), begins.strip_prefix(CLOSE)) {
+                (Some(rest), _) => self.go_to(Place::Opened, rest.to_owned()),
+                (_, Some(rest)) => self.go_to(Place::Closed, rest.to_owned()),
+                _ => self.place = Place::Words,
             },
-            Place::Opened | Place::Closed if begins.is_empty() => return false,
+            Place::Opened | Place::Closed | Place::ClosedWords if begins.is_empty() => return false,
             Place::Opened => self.go_to(Place::Inside, begins.to_owned()),
             Place::Closed => self.go_to(Place::Answer, begins.to_owned()),
+            Place::ClosedWords => {
+                out.push(Told::WasThinking);
+                self.go_to(Place::Answer, begins.to_owned());
+            }
             Place::Inside => return self.think(out),
+            Place::Words => return self.speak(out),
             Place::Answer => {
                 out.extend(self.flush());
                 return false;
@@ -79,13 +127,13 @@ impl ThinkTags {
         true
     }
 
-    fn think(&mut self, out: &mut Vec<(Kind, String)>) -> bool {
+    fn think(&mut self, out: &mut Vec<Told>) -> bool {
         let (thought, rest) = match self.held.split_once(CLOSE) {
             Some((thought, rest)) => (thought, Some(rest)),
             None => (&self.held[..self.held.len() - may_close(&self.held)], None),
         };
         if !thought.is_empty() {
-            out.push((Kind::Thinking, thought.to_owned()));
+            out.push(Told::Piece(Kind::Thinking, thought.to_owned()));
         }
         match rest.map(str::to_owned) {
             Some(rest) => {
@@ -99,9 +147,67 @@ impl ThinkTags {
         }
     }
 
+    /// Hands out words up to a tag that closes without one that opens. What follows it tells whether it is one.
+    fn speak(&mut self, out: &mut Vec<Told>) -> bool {
+        let held = std::mem::take(&mut self.held);
+        if held.contains(OPEN) {
+            self.go_to(Place::Answer, held);
+            return true;
+        }
+        let Some(at) = held.find(CLOSE) else {
+            let certain = held.len() - may_begin(&held);
+            self.say(&held[..certain], out);
+            self.held = held[certain..].to_owned();
+            return false;
+        };
+        let rest = &held[at + CLOSE.len()..];
+        if rest.is_empty() {
+            self.say(&held[..at], out);
+            self.held = CLOSE.to_owned();
+            return false;
+        }
+        if !self.closes(&held, at) {
+            self.go_to(Place::Answer, held);
+            return true;
+        }
+        self.say(&held[..at], out);
+        self.go_to(Place::ClosedWords, rest.to_owned());
+        true
+    }
+
+    /// Whether the tag there is written by the model, and not one that its words are about.
+    fn closes(&self, held: &str, at: usize) -> bool {
+        let before = held[..at].chars().next_back().or(self.last);
+        let after = held[at + CLOSE.len()..].chars().next();
+        let is_spoken_of = |beside: Option<char>| beside.is_some_and(|c| QUOTES.contains(&c) || c == ' ');
+        let ticks = self.ticks + held[..at].matches('`').count();
+        !is_spoken_of(before) && after.is_none_or(|c| !QUOTES.contains(&c)) && ticks.is_multiple_of(2)
+    }
+
+    fn say(&mut self, words: &str, out: &mut Vec<Told>) {
+        self.ticks += words.matches('`').count();
+        self.last = words.chars().next_back().or(self.last);
+        if !words.is_empty() {
+            out.push(Told::Piece(Kind::Text, words.to_owned()));
+        }
+    }
+
     fn go_to(&mut self, place: Place, held: String) {
         (self.place, self.held) = (place, held);
     }
+}
+
+/// Whether it may become a tag with what follows.
+fn is_part_of_tag(text: &str) -> bool {
+    [OPEN, CLOSE]
+        .iter()
+        .any(|tag| tag.starts_with(text) && *tag != text)
+}
+
+/// How many bytes at the end may be the beginning of a tag.
+fn may_begin(text: &str) -> usize {
+    let is_tag = |at: &usize| is_part_of_tag(&text[*at..]);
+    text.rfind('<').filter(is_tag).map_or(0, |at| text.len() - at)
 }
 
 /// How many bytes at the end may be the beginning of the tag that closes.

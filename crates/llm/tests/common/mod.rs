@@ -146,7 +146,7 @@ pub fn accumulate(events: &[EnvironmentEvent]) -> Accumulated {
     for event in events {
         accumulator.push(event);
     }
-    accumulator.finish()
+    accumulator.finish().expect("an answer that began")
 }
 
 /// Pieces of random length, the same for the same seed.

@@ -214,13 +214,23 @@ fn memory_may_end_at_any_allocation() {
     });
 }
 
+/// The hatch is lent twice, which panics: in the middle of the function of the VM that gives a value.
 #[test]
 fn a_panic_ends_before_it_reaches_the_vm() {
+    let ways = Ways::new();
+    let value = ways.back(&json!({"a": [1, 2]})).unwrap();
     let hook = std::panic::take_hook();
     std::panic::set_hook(Box::new(|_| {}));
+    let problem = hatch::with(|_| ways.gives.call::<Option<String>>(&value));
     let came_to = stack::caught(|| -> usize { std::panic::panic_any("made up") });
     std::panic::set_hook(hook);
+    assert_eq!(
+        problem.unwrap().as_deref(),
+        Some("AgentX made a mistake with this value")
+    );
     assert_eq!(came_to, 0);
+    ways.goes_on();
+    assert_eq!(ways.out(&value).unwrap(), Ok(json!({"a": [1, 2]})));
 }
 
 #[test]

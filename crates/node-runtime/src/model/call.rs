@@ -1,10 +1,13 @@
 //! One model call: attempts, the waits between them, and exactly one end. See the [module](super) for its grammar.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use agentx_runtime::EventSink;
-use agentx_types::{Action, EnvironmentEvent, ModelFellBack, ModelRequest, SessionId, StopReason, TakenIds};
+use agentx_types::{
+    Action, Api, EnvironmentEvent, ModelFellBack, ModelRequest, ModelSpec, SessionId, StopReason, TakenIds,
+};
 use reqwest::header::{ACCEPT_ENCODING, HeaderValue};
 use reqwest::{Method, Request};
 use tokio::sync::broadcast::{self, error::RecvError};
@@ -15,7 +18,8 @@ use super::client::Clients;
 use super::endpoint::Endpoint;
 use super::failure::Failure;
 use super::policy::{Failed, Next, Tries};
-use super::{ModelParts, load_blobs, say};
+use super::{ModelParts, say};
+use crate::blobs::load_blobs;
 
 /// A call with all that it needs.
 pub(super) struct Call {
@@ -58,11 +62,12 @@ impl Call {
     /// Performs it to its end.
     pub(super) async fn run(self) {
         let parts = self.parts.clone();
-        let Some(endpoint) = parts.endpoints.get(&self.request.model.provider) else {
-            let message = format!("no endpoint for the provider `{}`", self.request.model.provider);
-            return self
-                .say_last(vec![say::error(&Failure::setup(message), None)])
-                .await;
+        let endpoint = match endpoint_of(&parts.endpoints, &self.request.model) {
+            Ok(endpoint) => endpoint,
+            Err(message) => {
+                let failure = Failure::setup(message);
+                return self.say_last(vec![say::error(&failure, None)]).await;
+            }
         };
         let prepared = tokio::select! {
             biased;
@@ -213,7 +218,39 @@ impl Call {
     }
 }
 
+/// Where a model is asked, or why it cannot be.
+fn endpoint_of<'a>(
+    endpoints: &'a BTreeMap<String, Endpoint>,
+    model: &ModelSpec,
+) -> Result<&'a Endpoint, String> {
+    if model.api == Api::Unknown {
+        return Err(format!(
+            "{} is asked in a way that this version does not know, because a newer program opened the session: go on with that one, or choose \
+             another model",
+            model.id
+        ));
+    }
+    let endpoint = endpoints.get(&model.provider);
+    endpoint.ok_or_else(|| format!("no endpoint for the provider `{}`", model.provider))
+}
+
 /// Whether the server names another model than was asked: an alias and a dated version of it are one.
 fn is_other(asked: &str, answering: &str) -> bool {
     !answering.starts_with(asked) && !asked.starts_with(answering)
+}
+
+#[cfg(test)]
+mod tests {
+    use agentx_testing::fixture;
+
+    use super::*;
+
+    #[test]
+    fn a_model_of_an_api_that_is_not_known_is_not_asked() {
+        let model = fixture::model(Api::Unknown);
+        let why = endpoint_of(&BTreeMap::new(), &model).err().unwrap_or_default();
+        assert!(why.contains("a newer program opened the session"), "{why}");
+        let known = endpoint_of(&BTreeMap::new(), &fixture::model(Api::Anthropic)).err();
+        assert!(known.is_some_and(|why| why.contains("no endpoint")));
+    }
 }

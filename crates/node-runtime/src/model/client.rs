@@ -83,13 +83,16 @@ fn make(connect: Duration, tls: bool) -> Result<Client, Failure> {
 }
 
 fn configure(builder: ClientBuilder, connect: Duration) -> ClientBuilder {
-    builder
+    let builder = builder
         .user_agent(concat!("agentx/", env!("CARGO_PKG_VERSION")))
         .redirect(redirect::Policy::none())
         .connect_timeout(connect)
         .tcp_nodelay(true)
-        .tcp_keepalive(Duration::from_secs(30))
+        .tcp_keepalive(Duration::from_secs(30));
+    #[cfg(feature = "http2")]
+    let builder = builder
         .http2_keep_alive_interval(Duration::from_secs(30))
         .http2_keep_alive_timeout(Duration::from_secs(20))
-        .http2_adaptive_window(true)
+        .http2_adaptive_window(true);
+    builder
 }

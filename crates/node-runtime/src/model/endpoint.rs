@@ -3,8 +3,7 @@
 
 use std::net::IpAddr;
 
-use agentx_config::Secret;
-use agentx_llm::{AuthStyle, Catalog, ProviderEntry, origin, tools_need_responses};
+use agentx_llm::{AuthStyle, Catalog, ProviderEntry, Secret, origin, tools_need_responses};
 use agentx_types::{ModelRequest, ModelSpec};
 use reqwest::Url;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
@@ -25,6 +24,8 @@ pub struct Endpoint {
     origin: Option<String>,
     key: Option<Secret>,
     headers: Vec<(String, Secret)>,
+    /// Where a key is said that is missing, if not in the configuration.
+    key_hint: Option<String>,
 }
 
 impl Endpoint {
@@ -50,7 +51,15 @@ impl Endpoint {
             origin: origin(base_url.unwrap_or(&provider.base_url)),
             key,
             headers: Vec::new(),
+            key_hint: None,
         }
+    }
+
+    /// The same, which says `hint` where a key is missing: how one is given, in the place of what the configuration calls it.
+    #[must_use]
+    pub fn saying_of_its_key(mut self, hint: &str) -> Self {
+        self.key_hint = Some(hint.to_owned());
+        self
     }
 
     /// Sends this header too. Its value is treated as a secret.
@@ -158,6 +167,9 @@ impl Endpoint {
             return None;
         }
         let name = &self.provider.name;
+        if let Some(hint) = &self.key_hint {
+            return Some(format!("no key for {name}: {hint}"));
+        }
         Some(match &self.provider.key_env {
             Some(variable) => {
                 format!("no key for {name}: set {variable}, or providers.{name}.api_key in the config file")

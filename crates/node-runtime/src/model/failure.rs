@@ -5,7 +5,7 @@ use std::io;
 use std::time::Duration;
 
 use agentx_llm::{ErrorCode, ModelError};
-use agentx_types::{Overflow, RequestPart};
+use agentx_types::{Overflow, RequestPart, show_time};
 
 use super::policy::CallLimits;
 
@@ -71,20 +71,23 @@ impl Failure {
             (true, _) => {
                 let time = limits.total.unwrap_or_default();
                 (
-                    format!("the answer of {place} was not complete after {time:?}"),
+                    format!("the answer of {place} was not complete after {}", show_time(time)),
                     "calls.timeout",
                 )
             }
             (false, false) => {
                 let time = limits.first_byte;
                 (
-                    format!("{place} did not answer within {time:?}"),
+                    format!("{place} did not answer within {}", show_time(time)),
                     "calls.first_byte_timeout",
                 )
             }
             (false, true) => {
                 let time = limits.idle;
-                let what = format!("{place} said nothing for {time:?} in the middle of its answer");
+                let what = format!(
+                    "{place} said nothing for {} in the middle of its answer",
+                    show_time(time)
+                );
                 (what, "calls.idle_timeout")
             }
         };
@@ -96,7 +99,8 @@ impl Failure {
     /// The server only showed that it is there, and said nothing for so long.
     pub(super) fn wordless(time: Duration, place: &str) -> Self {
         Self::timeout(format!(
-            "{place} kept the connection open for {time:?} without a word of its answer ({WORDLESS}); it may still be at work, so it is not asked again by itself"
+            "{place} kept the connection open for {} without a word of its answer ({WORDLESS}); it may still be at work, so it is not asked again by itself",
+            show_time(time)
         ))
     }
 

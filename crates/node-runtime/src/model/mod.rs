@@ -41,13 +41,14 @@
 //! along.
 
 mod attempt;
-mod blobs;
 mod call;
 mod client;
 mod endpoint;
+mod environments;
 mod estimate;
 mod failure;
 mod flow;
+#[cfg(feature = "settings")]
 mod listing;
 mod policy;
 mod say;
@@ -56,8 +57,8 @@ mod unpack;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use agentx_runtime::{BlobStore, BoxFuture, Clock, Effector, Environment, EventSink, SystemClock};
-use agentx_types::{Action, ActionBody, ActionKind, Prices, SessionId};
+use agentx_runtime::{BlobStore, BoxFuture, Clock, Effector, EventSink, SystemClock};
+use agentx_types::{Action, ActionBody, Prices, SessionId};
 use tokio::sync::broadcast;
 use tokio_util::sync::CancellationToken;
 
@@ -67,10 +68,10 @@ use call::Call;
 use client::Clients;
 
 pub use endpoint::Endpoint;
+pub use environments::{ClaudeEnvironment, OpenAiEnvironment};
+#[cfg(feature = "settings")]
 pub use listing::{NoList, models_of_server};
 pub use policy::{CallLimits, Pause, RetryPolicy, SystemPause};
-
-pub(crate) use blobs::load_blobs;
 
 /// How many wishes to try again at once may wait to be heard; who misses one tries again.
 const RETRY_WISHES: usize = 64;
@@ -144,16 +145,6 @@ impl ModelEffector {
         if let Some(endpoint) = self.parts.endpoints.get(provider) {
             self.clients.warm_up(endpoint.url());
         }
-    }
-}
-
-impl Environment for ModelEffector {
-    fn name(&self) -> &str {
-        "http"
-    }
-
-    fn effectors(&self) -> Vec<(ActionKind, Arc<dyn Effector>)> {
-        vec![(ActionKind::CallModel, Arc::new(self.clone()))]
     }
 }
 

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use agentx_runtime::BoxFuture;
+use agentx_types::show_time;
 
 use super::failure::Failure;
 
@@ -125,9 +126,9 @@ impl Tries {
         }
         let asked = failure.retry_after.unwrap_or_default();
         if asked > policy.retry_for {
-            let (asked, most) = (asked.as_secs(), policy.retry_for.as_secs());
+            let (asked, most) = (in_seconds(asked), in_seconds(policy.retry_for));
             return Next::GiveUp(Some(format!(
-                "it asks to wait {asked} s; `calls.retry_for` allows {most} s"
+                "it asks to wait {asked}; `calls.retry_for` allows {most}"
             )));
         }
         let wait = policy.backoff(self.attempts, jitter).max(asked);
@@ -185,10 +186,10 @@ impl Tries {
     }
 
     fn give_up(&self) -> Next {
-        let (attempts, waited) = (self.attempts, self.waited.as_secs());
-        Next::GiveUp((attempts > 1).then(|| match waited {
+        let (attempts, waited) = (self.attempts, self.waited);
+        Next::GiveUp((attempts > 1).then(|| match waited.as_secs() {
             0 => format!("gave up after {attempts} attempts"),
-            _ => format!("gave up after {attempts} attempts in {waited} s"),
+            _ => format!("gave up after {attempts} attempts in {}", in_seconds(waited)),
         }))
     }
 
@@ -201,6 +202,11 @@ impl Tries {
     pub(super) fn attempts(&self) -> u32 {
         self.attempts
     }
+}
+
+/// A wait as people read it, without what is less than a second.
+fn in_seconds(wait: Duration) -> String {
+    show_time(Duration::from_secs(wait.as_secs()))
 }
 
 impl RetryPolicy {
@@ -298,8 +304,11 @@ mod tests {
             Next::Retry(Duration::from_millis(500))
         );
         assert_eq!(first(&failure(true, Some(600)), 0.0), retry(600));
-        let why = "it asks to wait 601 s; `calls.retry_for` allows 600 s".to_owned();
-        assert_eq!(first(&failure(true, Some(601)), 0.0), Next::GiveUp(Some(why)));
+        for (seconds, named) in [(601, "10m1s"), (86_399, "23h59m59s"), (172_800, "2d")] {
+            let why = format!("it asks to wait {named}; `calls.retry_for` allows 10m");
+            let next = first(&failure(true, Some(seconds)), 0.0);
+            assert_eq!(next, Next::GiveUp(Some(why)));
+        }
     }
 
     #[test]
@@ -320,7 +329,7 @@ mod tests {
         assert!(waited <= policy.retry_for + Duration::from_secs(3) && waited > Duration::from_secs(590));
         let attempts = tries.attempts();
         assert!((15..40).contains(&attempts), "{attempts}");
-        let why = |why: &str| why.starts_with(&format!("gave up after {attempts} attempts in 60"));
+        let why = |why: &str| why.starts_with(&format!("gave up after {attempts} attempts in 10m"));
         assert!(matches!(&last, Next::GiveUp(Some(said)) if why(said)), "{last:?}");
     }
 

@@ -1,25 +1,21 @@
 //! The body of an answer, unpacked where it is packed. It is asked for as it is, and proxies and gateways pack it all the same.
 
-use std::io::{self, Write as _};
-
-use flate2::write::MultiGzDecoder;
 use reqwest::Response;
 
 use super::failure::Failure;
-
-/// What is unpacked at once: a kilobyte may stand for a thousand of them, so that the limit is looked at before more comes.
-const STEP: usize = 1_024;
 
 /// An answer whose body is read piece by piece.
 pub(super) struct Incoming {
     response: Response,
     packing: Packing,
+    #[cfg(feature = "gzip")]
     most: usize,
 }
 
 enum Packing {
     None,
-    Gzip(MultiGzDecoder<Vec<u8>>),
+    #[cfg(feature = "gzip")]
+    Gzip(gzip::Unpacker),
     /// In a way that nobody here can read.
     Unknown(String),
 }
@@ -34,19 +30,24 @@ pub(super) enum Unreadable {
 
 impl Incoming {
     /// The body of this answer. A piece that unpacks to more than `most` bytes is cut off soon after them.
-    pub(super) fn new(response: Response, most: usize) -> Self {
+    pub(super) fn new(
+        response: Response,
+        #[cfg_attr(not(feature = "gzip"), expect(unused))] most: usize,
+    ) -> Self {
         let named = response
             .headers()
             .get("content-encoding")
             .and_then(|value| value.to_str().ok());
         let packing = match named.unwrap_or_default().trim().to_ascii_lowercase().as_str() {
             "" | "identity" => Packing::None,
-            "gzip" | "x-gzip" => Packing::Gzip(MultiGzDecoder::new(Vec::new())),
+            #[cfg(feature = "gzip")]
+            "gzip" | "x-gzip" => Packing::Gzip(gzip::Unpacker::new(Vec::new())),
             other => Packing::Unknown(other.to_owned()),
         };
         Self {
             response,
             packing,
+            #[cfg(feature = "gzip")]
             most,
         }
     }
@@ -74,25 +75,38 @@ impl Incoming {
         let Some(piece) = self.response.chunk().await.map_err(Unreadable::Lost)? else {
             return Ok(None);
         };
-        let Packing::Gzip(decoder) = &mut self.packing else {
-            return Ok(Some(piece.to_vec()));
-        };
-        let unpacked = unpack(decoder, &piece, self.most).map_err(|error| {
-            Unreadable::Packed(format!("the answer is not the gzip that it says it is: {error}"))
-        })?;
-        Ok(Some(unpacked))
+        #[cfg(feature = "gzip")]
+        if let Packing::Gzip(unpacker) = &mut self.packing {
+            let unpacked = gzip::unpack(unpacker, &piece, self.most).map_err(|error| {
+                Unreadable::Packed(format!("the answer is not the gzip that it says it is: {error}"))
+            })?;
+            return Ok(Some(unpacked));
+        }
+        Ok(Some(piece.to_vec()))
     }
 }
 
-fn unpack(decoder: &mut MultiGzDecoder<Vec<u8>>, piece: &[u8], most: usize) -> io::Result<Vec<u8>> {
-    for step in piece.chunks(STEP) {
-        decoder.write_all(step)?;
-        if decoder.get_ref().len() > most {
-            break;
+#[cfg(feature = "gzip")]
+mod gzip {
+    use std::io::{self, Write as _};
+
+    use flate2::write::MultiGzDecoder;
+
+    pub(super) type Unpacker = MultiGzDecoder<Vec<u8>>;
+
+    /// What is unpacked at once: a kilobyte may stand for a thousand of them, so that the limit is looked at before more comes.
+    const STEP: usize = 1_024;
+
+    pub(super) fn unpack(decoder: &mut Unpacker, piece: &[u8], most: usize) -> io::Result<Vec<u8>> {
+        for step in piece.chunks(STEP) {
+            decoder.write_all(step)?;
+            if decoder.get_ref().len() > most {
+                break;
+            }
         }
+        decoder.flush()?;
+        Ok(std::mem::take(decoder.get_mut()))
     }
-    decoder.flush()?;
-    Ok(std::mem::take(decoder.get_mut()))
 }
 
 impl Unreadable {

@@ -2,8 +2,7 @@
 
 use std::sync::Arc;
 
-use agentx_config::ScriptedAnswer;
-use agentx_types::{ContentPart, Message, ModelRequest, Role};
+use agentx_types::{ContentPart, Message, ModelRequest, Role, ScriptedAnswer};
 
 use super::answer::Answer;
 

@@ -23,9 +23,12 @@ mod words;
 use std::sync::Arc;
 use std::time::Duration;
 
-use agentx_config::ScriptedAnswer;
-use agentx_runtime::{BoxFuture, Effector, Environment, EventSink};
-use agentx_types::{Action, ActionBody, ActionKind, ContentPart, ErrorOccurred, Message};
+use agentx_bus::{Failed, Reactor, Work};
+use agentx_runtime::{BoxFuture, Effector, Environment, EventSink, ModelInfo, SystemBus};
+use agentx_types::{
+    Action, ActionBody, Api, ContentPart, ErrorOccurred, Message, ModelSpec, Prices, SCRIPTED_MODEL,
+    ScriptedAnswer,
+};
 use tokio_util::sync::CancellationToken;
 
 /// What was said to the model, without the parts around it that say who, where it was not the owner: a script answers the words alone.
@@ -37,20 +40,15 @@ fn said(message: &Message) -> String {
     }
 }
 
-/// The offline demo: one effector, for model calls.
+/// The offline demo: it performs the calls of models whose provider is `scripted`.
 ///
-/// ```
-/// use agentx_node_runtime::scripted::ScriptedEnvironment;
-/// use agentx_runtime::Environment as _;
-/// use agentx_types::ActionKind;
-///
-/// let demo = ScriptedEnvironment::live();
-/// assert_eq!(demo.effectors()[0].0, ActionKind::CallModel);
-/// ```
+/// A runtime has one already; attached to another, it serves the same there.
 #[derive(Clone, Debug)]
 pub struct ScriptedEnvironment {
     pace: Duration,
     answers: Arc<[ScriptedAnswer]>,
+    /// Ends it where it is attached.
+    attached: Option<CancellationToken>,
 }
 
 impl ScriptedEnvironment {
@@ -69,6 +67,7 @@ impl ScriptedEnvironment {
         Self {
             pace,
             answers: Arc::default(),
+            attached: None,
         }
     }
 
@@ -80,13 +79,27 @@ impl ScriptedEnvironment {
     }
 }
 
-impl Environment for ScriptedEnvironment {
+impl Reactor<SystemBus> for ScriptedEnvironment {
     fn name(&self) -> &str {
-        "scripted"
+        SCRIPTED_MODEL
     }
 
-    fn effectors(&self) -> Vec<(ActionKind, Arc<dyn Effector>)> {
-        vec![(ActionKind::CallModel, Arc::new(self.clone()))]
+    async fn start(&mut self, bus: SystemBus) -> Result<Work, Failed> {
+        let stop = CancellationToken::new();
+        self.attached = Some(stop.clone());
+        Ok(bus
+            .serve_models(SCRIPTED_MODEL, Arc::new(self.clone()))
+            .until(stop))
+    }
+
+    async fn stop(&mut self) {
+        self.attached.take().inspect(CancellationToken::cancel);
+    }
+}
+
+impl Environment for ScriptedEnvironment {
+    fn kind(&self) -> &str {
+        SCRIPTED_MODEL
     }
 }
 
@@ -107,6 +120,25 @@ impl Effector for ScriptedEnvironment {
             let answer = cued.unwrap_or_else(|| answer::answer(&call.request));
             player::play(&action, &call.request, answer, pace, &events, &cancel).await;
         })
+    }
+}
+
+/// The model that is no model, as runtimes list it.
+pub fn scripted_model() -> ModelInfo {
+    let spec = ModelSpec {
+        id: SCRIPTED_MODEL.into(),
+        provider: SCRIPTED_MODEL.into(),
+        api: Api::Scripted,
+        context_window: 128_000,
+        max_output_tokens: 8_192,
+        prices: Prices::default(),
+        input: None,
+        server: None,
+    };
+    ModelInfo {
+        spec,
+        aliases: vec!["demo".into()],
+        missing: None,
     }
 }
 

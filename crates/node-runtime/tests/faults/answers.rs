@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use agentx_config::Secret;
+use agentx_llm::Secret;
 use agentx_node_runtime::model::{Endpoint, ModelEffector, ModelParts};
 use agentx_runtime::BlobStore as _;
 use agentx_testing::{MemoryLog, Reply, TestServer, fixture, perform, wire};

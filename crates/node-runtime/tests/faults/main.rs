@@ -23,7 +23,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use agentx_config::Secret;
+use agentx_llm::Secret;
 use agentx_llm::{Catalog, WireOptions};
 use agentx_node_runtime::model::{CallLimits, Endpoint, ModelEffector, ModelParts, Pause};
 use agentx_runtime::BoxFuture;

@@ -64,7 +64,7 @@ async fn a_server_that_stays_overloaded_is_given_up() {
     let place = server.url().replace("http://", "");
     assert_eq!(
         message(&said),
-        format!("anthropic at {place} says: Overloaded (gave up after {attempts} attempts in 600 s)")
+        format!("anthropic at {place} says: Overloaded (gave up after {attempts} attempts in 10m)")
     );
     let waited: u128 = caller.pause.millis().iter().sum();
     assert!((590_000..=600_000).contains(&waited), "{waited}");
@@ -105,7 +105,7 @@ async fn a_wait_that_is_too_long_ends_the_call_and_is_named() {
     ];
     let said = check(vec![refused], expected).await;
     let told = message(&said);
-    let end = " says: slow down (it asks to wait 3600 s; `calls.retry_for` allows 600 s)";
+    let end = " says: slow down (it asks to wait 1h; `calls.retry_for` allows 10m)";
     assert!(told.ends_with(end), "{told}");
 }
 

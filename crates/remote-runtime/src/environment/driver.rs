@@ -3,9 +3,10 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use agentx_bus::Bus;
 use agentx_bus::Failed;
 use agentx_identity::Challenge;
-use agentx_runtime::{Fact, SystemBus, SystemEvent};
+use agentx_runtime::{Fact, SystemEvent};
 use agentx_types::SessionId;
 use agentx_types::wire::{Accepted, Authenticate, ClientFrame, ServerNotice};
 use tokio::sync::{mpsc, oneshot};
@@ -31,7 +32,7 @@ pub(super) struct Parts {
 
 pub(super) struct Driver {
     parts: Parts,
-    bus: SystemBus,
+    bus: Bus<SystemEvent>,
     machine: Machine,
     link: Link,
     began: Instant,
@@ -52,7 +53,7 @@ pub(super) struct Answered {
 }
 
 impl Driver {
-    pub(super) fn new(parts: Parts, bus: SystemBus) -> Self {
+    pub(super) fn new(parts: Parts, bus: Bus<SystemEvent>) -> Self {
         Self {
             machine: Machine::new(parts.settings),
             parts,

@@ -131,7 +131,7 @@ impl WebSocketEnvironment {
     }
 }
 
-impl Reactor<SystemEvent> for WebSocketEnvironment {
+impl Reactor<Bus<SystemEvent>> for WebSocketEnvironment {
     fn name(&self) -> &str {
         "websocket"
     }

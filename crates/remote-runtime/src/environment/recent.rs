@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 
-use agentx_runtime::{Derived, Fact, SessionFold};
+use agentx_runtime::{Fact, SessionFold};
 
 /// How many facts are kept.
 const FACTS: usize = 8192;
@@ -59,7 +59,7 @@ impl Recent {
         self.bytes -= bytes;
         self.start = Some(fact.seq);
         if let Some(fold) = &mut self.fold {
-            fold.apply(&fact, &mut Derived::state_only());
+            fold.advance(&fact);
         }
     }
 
@@ -127,7 +127,7 @@ mod tests {
         let Snapshot { fold, facts: kept } = recent.snapshot(last - 10, true).unwrap();
         let mut fold = fold.unwrap();
         for fact in &kept {
-            fold.apply(fact, &mut Derived::state_only());
+            fold.advance(fact);
         }
         assert!(fold == whole(&facts));
         assert_eq!(recent.snapshot(last - 10, false).unwrap().facts.len(), 10);
@@ -137,7 +137,7 @@ mod tests {
     fn whole(facts: &[Fact]) -> SessionFold {
         let mut whole = SessionFold::new(fixture::session_id());
         for fact in facts {
-            whole.apply(fact, &mut Derived::state_only());
+            whole.advance(fact);
         }
         whole
     }

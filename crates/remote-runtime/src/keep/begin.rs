@@ -1,6 +1,6 @@
 //! How keeping begins: the log here is made, or looked at whether it is the same session.
 
-use agentx_runtime::{Derived, Fact, LogError, NewLog, RuntimeError, SessionInfo, SessionLog, Writer};
+use agentx_runtime::{Fact, LogError, NewLog, RuntimeError, SessionInfo, SessionLog, Writer};
 use agentx_types::{Envelope, EnvironmentEvent};
 
 use super::{BATCH, Keeper};
@@ -30,14 +30,12 @@ impl Keeper {
     /// Folds what is in the log here. Returns its last fact.
     pub(super) async fn load(&mut self) -> Result<Option<Fact>, RuntimeError> {
         let mut last = None;
-        let mut derived = Derived::default();
         loop {
             let facts = self.log.read(self.session(), self.fold.last_seq(), BATCH).await?;
             let Some(end) = facts.last() else { break };
             last = Some(end.clone());
             for fact in &facts {
-                derived.clear();
-                self.fold.apply(fact, &mut derived);
+                let derived = self.fold.apply(fact);
                 self.digest.add(fact, &derived);
                 self.note(&derived.projections);
             }

@@ -12,8 +12,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use agentx_runtime::{
-    Batch, Delivery, Derived, DerivedDigest, Fact, LogError, Projection, Runtime as _, RuntimeError,
-    SessionFold, SessionLog, Subscription, View, Writer, blobs_of,
+    Batch, Delivery, DerivedDigest, Fact, LogError, Projection, Runtime as _, RuntimeError, SessionFold,
+    SessionLog, Subscription, View, Writer, blobs_of,
 };
 use agentx_types::{BlobId, SessionId};
 use tokio::sync::watch;
@@ -238,14 +238,12 @@ impl Keeper {
             self.say();
             return Ok(());
         }
-        let mut derived = Derived::default();
         let mut projections = Vec::new();
         for fact in &facts {
             for blob in blobs_of(&fact.event) {
                 self.keep_blob(&blob).await?;
             }
-            derived.clear();
-            self.fold.apply(fact, &mut derived);
+            let mut derived = self.fold.apply(fact);
             self.digest.add(fact, &derived);
             projections.append(&mut derived.projections);
         }

@@ -2,7 +2,7 @@
 
 use agentx_types::SessionId;
 
-use crate::LogError;
+use crate::log_error::LogError;
 
 /// What a runtime can answer instead.
 #[derive(Debug, thiserror::Error)]

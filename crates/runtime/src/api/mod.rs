@@ -3,28 +3,32 @@
 
 mod agents;
 mod answers;
+mod document;
 mod error;
+mod reactors;
+mod restoring;
+mod session;
+mod spending;
 mod wishes;
 
 use std::future::ready;
 use std::sync::Arc;
 
-use agentx_agent::Backlog;
-use agentx_types::{
-    AgentConfig, BlobId, ConfigChange, InputMode, LeftRunning, MessageId, OwnerId, SessionId, ToolCallId,
-    ToolSpec,
-};
+use agentx_types::{AgentConfig, BlobId, LeftRunning, OwnerId, SessionId, ToolCallId, ToolSpec};
 
-use agentx_session::SessionState;
+use agentx_session::View;
 
-use crate::{
-    BoxFuture, LogError, Note, RestorePlan, RestoreReport, RestoreWish, SearchHit, SessionExport,
-    SessionInfo, SessionQuery, StoredSize, UsageQuery, UsageRow, VerifyReport,
-};
+use crate::future::BoxFuture;
+use crate::listed::{SearchHit, SessionInfo, SessionQuery, VerifyReport};
 
 pub use agents::*;
 pub use answers::*;
+pub use document::*;
 pub use error::RuntimeError;
+pub use reactors::*;
+pub use restoring::*;
+pub use session::*;
+pub use spending::*;
 pub use wishes::*;
 
 /// What a runtime says that has the facts and not the files.
@@ -87,7 +91,8 @@ pub trait Runtime: Send + Sync {
         at_seq: Option<u64>,
     ) -> BoxFuture<'_, Result<SessionId, RuntimeError>>;
 
-    /// Gives a session a title without anything else happening in it.
+    /// Gives a session a title. By default it opens the session for that, which puts a new writer on record and settles calls that were cut
+    /// off; a runtime that has a log of its own adds the title alone.
     ///
     /// # Errors
     /// Where there is none, or another process writes it.
@@ -249,6 +254,12 @@ pub trait Runtime: Send + Sync {
     /// The tools that it offers.
     fn tools(&self) -> Vec<ToolSpec>;
 
+    /// Who serves what sessions want done, in the order of attachment: the runtime's own parts, then what was attached.
+    ///
+    /// # Errors
+    /// See [`RuntimeError`].
+    fn reactors(&self) -> BoxFuture<'_, Result<Vec<ReactorInfo>, RuntimeError>>;
+
     /// The agents that files describe where it is, by name.
     ///
     /// # Errors
@@ -260,125 +271,4 @@ pub trait Runtime: Send + Sync {
     /// # Errors
     /// [`RuntimeError::UnknownAgent`] where there is none, [`RuntimeError::BadAgent`] where its files have mistakes.
     fn agent(&self, wanted: &NamedAgent) -> BoxFuture<'_, Result<AgentConfig, RuntimeError>>;
-}
-
-/// A session that this runtime writes.
-pub trait Session: Send + Sync {
-    /// Its id.
-    fn id(&self) -> &SessionId;
-
-    /// How it stands now.
-    fn state(&self) -> BoxFuture<'_, Result<SessionState, RuntimeError>>;
-
-    /// Says something to the agent. Returns the `seq` of the input once it is committed.
-    ///
-    /// # Errors
-    /// Where it could not be committed.
-    fn send(&self, input: UserInput) -> BoxFuture<'_, Result<u64, RuntimeError>>;
-
-    /// The `seq` of this input, if it came before by its key. A session that is not written here cannot tell.
-    ///
-    /// # Errors
-    /// `key_reused` where another input came with its key, and where the session cannot go on.
-    fn sent_before<'a>(&'a self, input: &'a UserInput) -> BoxFuture<'a, Result<Option<u64>, RuntimeError>> {
-        let _ = input;
-        Box::pin(ready(Ok(None)))
-    }
-
-    /// How much waits for the agent, and whether an input would wait too. A session that is not written here cannot tell.
-    ///
-    /// # Errors
-    /// Where the session cannot go on.
-    fn backlog(&self) -> BoxFuture<'_, Result<(Backlog, bool), RuntimeError>> {
-        Box::pin(ready(Ok(Default::default())))
-    }
-
-    /// Takes back an input that waits, or has it looked at at another time than it was sent for.
-    ///
-    /// # Errors
-    /// Where it waits no more, or the wish could not be committed.
-    fn revise(&self, input: MessageId, mode: Option<InputMode>) -> BoxFuture<'_, Result<u64, RuntimeError>>;
-
-    /// Condenses the conversation, takes a summary out again, or has an input stay.
-    ///
-    /// # Errors
-    /// Where there is nothing to take out, or the wish could not be committed.
-    fn context(&self, wish: ContextWish) -> BoxFuture<'_, Result<u64, RuntimeError>> {
-        let _ = wish;
-        Box::pin(ready(Err(RuntimeError::not_offered(
-            "does not condense conversations",
-        ))))
-    }
-
-    /// Stops what runs; the session goes on.
-    ///
-    /// # Errors
-    /// Where it could not be committed.
-    fn interrupt(&self, reason: Option<String>) -> BoxFuture<'_, Result<u64, RuntimeError>>;
-
-    /// Tries again at once what pauses between two attempts: an overloaded model, a server that is not there. After a run that ended
-    /// without an answer, begins one that asks again what is there. Does nothing where there is neither. Returns the `seq` of the wish,
-    /// or of the input that begins the run.
-    ///
-    /// # Errors
-    /// Where the wish could not be committed.
-    fn retry(&self) -> BoxFuture<'_, Result<u64, RuntimeError>> {
-        Box::pin(ready(Err(RuntimeError::not_offered(
-            "does not try again on request",
-        ))))
-    }
-
-    /// Stops what runs, and lets nothing begin that waits: for whoever is about to leave. In a session of a server others may
-    /// wait for theirs, so there it is the same as [`Session::interrupt`].
-    ///
-    /// # Errors
-    /// Where it could not be committed.
-    fn halt(&self, reason: Option<String>) -> BoxFuture<'_, Result<u64, RuntimeError>> {
-        self.interrupt(reason)
-    }
-
-    /// Decides about a tool call.
-    ///
-    /// # Errors
-    /// Where no decision is awaited for this call.
-    fn approve(&self, decision: ApprovalInput) -> BoxFuture<'_, Result<u64, RuntimeError>>;
-
-    /// Changes the agent's configuration from here on.
-    ///
-    /// # Errors
-    /// Where it could not be committed.
-    fn change(&self, change: ConfigChange) -> BoxFuture<'_, Result<u64, RuntimeError>>;
-
-    /// Puts on record who drives, or who may do what, from here on.
-    ///
-    /// # Errors
-    /// Where it could not be committed.
-    fn note(&self, note: Note) -> BoxFuture<'_, Result<u64, RuntimeError>>;
-
-    /// Gives the session a title.
-    ///
-    /// # Errors
-    /// Where it could not be committed.
-    fn rename(&self, title: String) -> BoxFuture<'_, Result<u64, RuntimeError>>;
-
-    /// Everything after `after_seq`, then what happens, without a gap or a double.
-    fn subscribe(&self, after_seq: u64, view: View) -> BoxFuture<'_, Result<Subscription, RuntimeError>>;
-
-    /// Stops what runs, commits what is under way and gives the session back. It can be opened again. Inputs that wait begin nothing:
-    /// they are held back until somebody says something or revises one of them.
-    ///
-    /// Where the log takes nothing any more, what runs is stopped all the same, but that is not on record: whoever opens the
-    /// session next goes on with it. [`Session::failure`] says so afterwards.
-    fn close(&self) -> BoxFuture<'_, ()>;
-
-    /// Why the log took nothing more of this session, which ended it; `None` while it is open, where it was closed in order, and
-    /// where it runs elsewhere.
-    fn failure(&self) -> Option<LogError> {
-        None
-    }
-
-    /// Gives the session back as it stands, as a death of this process would; a question that was asked stays asked.
-    fn suspend(&self) -> BoxFuture<'_, ()> {
-        self.close()
-    }
 }

@@ -1,10 +1,9 @@
 //! What a front end wants of a session: how it is opened, what is said in it, and what is heard of it.
 
-use std::sync::Arc;
-
+use agentx_session::Delivery;
 use agentx_types::{
-    AgentConfig, ApprovalDecision, ConfigChange, ContentPart, Envelope, EnvironmentEvent, InputMode,
-    MessageId, OwnerId, Rule, RuntimeEvent, SessionId, ToolCallId,
+    AgentConfig, ApprovalDecision, ConfigChange, ContentPart, InputMode, MessageId, OwnerId, Rule, SessionId,
+    ToolCallId,
 };
 use serde::{Deserialize, Serialize};
 
@@ -15,31 +14,6 @@ pub enum OpenRequest {
     New(Box<AgentConfig>),
     /// One that exists, with these changes of its agent.
     Resume(SessionId, Vec<ConfigChange>),
-}
-
-/// Which events a subscriber gets.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum View {
-    /// The facts.
-    Environment,
-    /// What they mean.
-    #[default]
-    Runtime,
-}
-
-/// What a subscriber gets.
-#[derive(Clone, Debug)]
-pub enum Delivery {
-    /// A fact.
-    Environment(Arc<Envelope<EnvironmentEvent>>),
-    /// What it means.
-    Runtime(Arc<Envelope<RuntimeEvent>>),
-    /// All that was there when the subscription began has been delivered, up to this `seq`.
-    CaughtUp(u64),
-    /// The subscriber was too slow, or the session cannot go on; it can subscribe again from the last `seq` that it has.
-    CutOff(String),
 }
 
 /// A stream of deliveries.
@@ -56,7 +30,16 @@ impl Subscription {
 }
 
 /// Something that a person says.
-#[derive(Clone, Debug, Default)]
+///
+/// ```
+/// use agentx_runtime::UserInput;
+/// use agentx_types::InputMode;
+///
+/// let word = UserInput::text("In French, please.").mode(InputMode::Steer);
+/// assert_eq!(word.content.len(), 1);
+/// ```
+#[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct UserInput {
     /// What.
     pub content: Vec<ContentPart>,
@@ -66,6 +49,44 @@ pub struct UserInput {
     pub idempotency_key: Option<String>,
     /// Who says it, where it is not the owner of the session. A server fills it in; a client's word does not count.
     pub by: Option<OwnerId>,
+}
+
+impl UserInput {
+    /// These parts, for when the agent has time.
+    pub fn new(content: Vec<ContentPart>) -> Self {
+        Self {
+            content,
+            mode: InputMode::default(),
+            idempotency_key: None,
+            by: None,
+        }
+    }
+
+    /// Words.
+    pub fn text(text: impl Into<String>) -> Self {
+        Self::new(vec![ContentPart::text(text)])
+    }
+
+    /// The same, looked at at another time.
+    #[must_use]
+    pub fn mode(self, mode: InputMode) -> Self {
+        Self { mode, ..self }
+    }
+
+    /// The same, by whose key a second one is known, where it has one.
+    #[must_use]
+    pub fn key(self, idempotency_key: Option<String>) -> Self {
+        Self {
+            idempotency_key,
+            ..self
+        }
+    }
+
+    /// The same, said by somebody else than the owner of the session, where it is.
+    #[must_use]
+    pub fn by(self, by: Option<OwnerId>) -> Self {
+        Self { by, ..self }
+    }
 }
 
 /// What a person wants of the part of the conversation that the model reads.
@@ -92,6 +113,7 @@ pub enum ContextWish {
 
 /// A person's decision about a tool call.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct ApprovalInput {
     /// Which call.
     pub tool_call_id: ToolCallId,
@@ -106,4 +128,42 @@ pub struct ApprovalInput {
     /// Whether they may not speak for the operator of the server: then it allows nothing that the server's settings ask about, and
     /// keeps no rule.
     pub limited: bool,
+}
+
+impl ApprovalInput {
+    /// A decision about a call by the owner of the session.
+    pub fn new(tool_call_id: ToolCallId, decision: ApprovalDecision) -> Self {
+        Self {
+            tool_call_id,
+            decision,
+            note: None,
+            rule: None,
+            by: None,
+            limited: false,
+        }
+    }
+
+    /// The same, with a word to the model, where there is one.
+    #[must_use]
+    pub fn note(self, note: Option<String>) -> Self {
+        Self { note, ..self }
+    }
+
+    /// The same, which keeps this rule in the place of the suggested one, where there is one.
+    #[must_use]
+    pub fn rule(self, rule: Option<Rule>) -> Self {
+        Self { rule, ..self }
+    }
+
+    /// The same, by somebody else, where it is.
+    #[must_use]
+    pub fn by(self, by: Option<OwnerId>) -> Self {
+        Self { by, ..self }
+    }
+
+    /// The same, by somebody who may not speak for the operator of the server.
+    #[must_use]
+    pub fn limited(self, limited: bool) -> Self {
+        Self { limited, ..self }
+    }
 }

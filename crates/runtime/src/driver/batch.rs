@@ -1,4 +1,9 @@
 //! One turn of the sequencer: mint, fold, commit, publish, perform.
+//!
+//! The order is the invariants of the system. A fact has its `seq` and time before it is folded; nothing is published or performed before
+//! the commit (2); and when the commit fails, the turn is dropped and the session ends, because its fold is ahead of
+//! its log (note 010). A turn is bounded: about 512 facts, and one millisecond of waiting for more, never while somebody waits for it
+//! or something is to be done.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -10,14 +15,20 @@ use agentx_types::{
 
 use super::children;
 use super::halt::unless_halted;
-use super::{BATCH_FACTS, Driver, LINGER, RETRY, Reply};
-use crate::{AgentEvent, Batch, Derived, Fact, LogError, Projection, Said, SystemEvent, Taken};
+use super::{BATCH_FACTS, Driver, LINGER};
+use crate::commands::{RETRY, Reply};
+use crate::effect::{Said, Taken};
+use crate::log::Batch;
+use crate::log_error::LogError;
+use crate::system_events::{AgentEvent, SystemEvent};
 use agentx_session::is_a_piece;
+use agentx_session::{Derived, Fact, Projection};
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 /// A fact on its way into the log, and who waits for it.
 pub(super) struct Item {
+    /// What happened, without a number yet.
     draft: Draft<EnvironmentEvent>,
     waits: Option<Waits>,
     /// Whether a responder says it, about an action that it has.
@@ -94,7 +105,9 @@ struct Turn {
     derived_counts: Vec<usize>,
     /// What agents say inside their own boundaries, where anybody listens.
     said: Vec<Arc<AgentEvent>>,
+    /// What effectors do, or are told, after the commit.
     perform: Vec<Action>,
+    /// Who is told when it is committed, and which `seq`.
     waiting: Vec<(Waits, u64)>,
     /// Whether a person does not want to wait for the next attempt at what failed.
     retry: bool,
@@ -102,6 +115,7 @@ struct Turn {
 
 impl Driver {
     /// Takes facts in, with all that follows from them at once, and with what else is waiting.
+    /// When it returns all of it is committed, published, and on its way to whoever performs it.
     pub(super) async fn take_in(&mut self, items: Vec<Item>) -> Result<(), LogError> {
         let mut queue = VecDeque::from(items);
         let mut turn = Turn {
@@ -176,6 +190,8 @@ impl Driver {
         }
     }
 
+    /// Numbers and folds one fact. What the agent wants at once (a start, an answer, a report, a child) goes to the front of `queue`, so that no other
+    /// fact comes between.
     fn fold_one(&mut self, mut item: Item, turn: &mut Turn, queue: &mut VecDeque<Item>) {
         if self.refuses(&mut item) {
             return;
@@ -185,8 +201,7 @@ impl Driver {
         turn.gathered = item.gathered;
         let fact: Fact =
             Arc::new(draft.into_envelope(self.writer.session_id.clone(), seq, self.parts.clock.now()));
-        let mut derived = Derived::default();
-        self.fold.apply(&fact, &mut derived);
+        let mut derived = self.fold.apply(&fact);
         self.digest.add(&fact, &derived);
         // What follows at once stands right behind its cause, in the order in which the agent wants it.
         for draft in derived.actions.iter().rev().filter_map(consequence) {
@@ -212,6 +227,7 @@ impl Driver {
         turn.waiting.extend(item.waits.map(|waits| (waits, seq)));
     }
 
+    /// Commits the turn, then publishes, performs, and tells who waits, in this order.
     async fn finish(&mut self, turn: Turn) -> Result<(), LogError> {
         let Turn {
             began: _,
@@ -257,6 +273,7 @@ impl Driver {
         Ok(())
     }
 
+    /// Publishes each fact and, right behind it, what it means. Nothing is made where nobody listens.
     async fn publish(
         &self,
         facts: Vec<Fact>,

@@ -1,5 +1,8 @@
 //! What one agent wants of another, as facts: they are addressed to the other, and on record before anything follows from
 //! them.
+//!
+//! These actions have no effector and no `action_started`: the fact is all that there is to do (note 020). It stands behind the fact that it
+//! follows from, in the same commit, with the action as its cause.
 
 use agentx_types::{
     Action, ActionBody, AgentClosed, AgentSpawned, AgentStateId, Draft, EnvironmentEvent, InterruptRequested,
@@ -7,6 +10,7 @@ use agentx_types::{
 };
 
 /// The fact that such an action comes to; `None` for any other action.
+/// It names no run: the agent that it is addressed to has runs of its own.
 pub(super) fn consequence(action: &Action) -> Option<Draft<EnvironmentEvent>> {
     let (to, event): (&AgentStateId, EnvironmentEvent) = match &action.body {
         ActionBody::SpawnAgent(spawn) => {

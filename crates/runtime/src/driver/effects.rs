@@ -1,4 +1,8 @@
 //! What a session has under way: one request for each action, cancellable, and never silently gone.
+//!
+//! For each action there is a record here from `start` until `forget`, and a task that waits for the end of its request. The end says whether
+//! the responder took it and let go of it; whether it also said its last word, the fold knows. Where it did not,
+//! [`outcome_of`] is what is put on record: so each action is settled exactly once (note 034).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -13,8 +17,10 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
 use super::DriverParts;
+use crate::actions::ActionRequest;
+use crate::effect::{EventSink, Said};
 use crate::inner::{ConfigNow, Decisions};
-use crate::{ActionRequest, EventSink, Said, SessionFold};
+use agentx_session::SessionFold;
 
 /// How long tasks that were cancelled may take to end when the session does.
 const ABANDON_GRACE: Duration = Duration::from_secs(2);
@@ -59,6 +65,7 @@ impl Effects {
     }
 
     /// Hands an action in.
+    /// It is committed, and so is `action_started`. Never waits: what finds no place waits at the dispatcher.
     pub(super) fn start(&mut self, parts: &DriverParts, action: Arc<Action>) {
         let (decisions, config_now) = (Decisions::default(), ConfigNow::default());
         let sink = EventSink::for_action(self.queue.clone(), &action)
@@ -111,6 +118,7 @@ impl Effects {
     }
 
     /// Asks an action to stop.
+    /// It says itself how it ended. Nothing happens where it has ended already.
     pub(super) fn cancel(&self, id: &ActionId) {
         if let Some(request) = self.running.get(id).and_then(|running| running.request.as_ref()) {
             request.cancel();
@@ -129,6 +137,7 @@ impl Effects {
     }
 
     /// Takes an ended action off the books.
+    /// One that was lost is remembered: what its responder says later is refused. `None` where it is not on the books.
     pub(super) fn forget(&mut self, id: &ActionId, end: &End) -> Option<Arc<Action>> {
         if matches!(end, End::Request(bus::End::Lost)) {
             self.lost.insert(id.clone());
@@ -204,6 +213,7 @@ pub(super) fn outcome_of(action: &Action, end: &End) -> Option<Draft<Environment
     })
 }
 
+/// Stable, for programs.
 fn code(end: &End) -> &'static str {
     match end {
         End::Request(bus::End::Settled | bus::End::Lost) => "no_answer",
@@ -213,6 +223,7 @@ fn code(end: &End) -> &'static str {
     }
 }
 
+/// How a call ended that its responder did not say a result of.
 fn status(end: &End) -> ToolStatus {
     match end {
         // The tool came to its end and said nothing: that is a mistake of the tool.

@@ -9,28 +9,37 @@ mod batch;
 mod children;
 mod effects;
 mod halt;
-mod open;
 mod standing;
 mod wish;
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use agentx_agent::Backlog;
-use agentx_types::{ActionId, ApprovalMode, Draft, Guard, InterruptRequested, ServerRules, Source, ToolSpec};
+use agentx_bus::Bus;
+use agentx_types::{
+    ActionId, ApprovalMode, ConfigChange, ConfigChanged, Draft, EnvironmentEvent, Guard, InterruptRequested,
+    RunId, ServerRules, Source,
+};
 use tokio::sync::{mpsc, oneshot, watch};
 
-use crate::{
-    Actions, AgentEventBus, Clock, DerivedDigest, LogError, Places, RuntimeError, Said, SessionFold,
-    SessionLog, SessionState, SystemBus, Writer,
-};
+use crate::actions::Actions;
+use crate::api::RuntimeError;
+use crate::clock::Clock;
+use crate::commands::{Command, DriverStatus};
+use crate::effect::Said;
+use crate::ingress::OpenSessions;
+use crate::log::{SessionLog, Writer};
+use crate::log_error::LogError;
+use crate::offers::ToolChanges;
+use crate::offers::{ToolOffers, changed_tools};
+use crate::places::Places;
+use crate::system_events::{AgentEvent, SystemEvent};
+use agentx_session::{DerivedDigest, SessionFold};
 use batch::Item;
 use effects::{Effects, End};
 pub use halt::halt_sessions;
-pub use open::{SessionIds, open_session};
 pub use standing::StandingRules;
-use wish::Resolved;
-pub(crate) use wish::Wish;
+use wish::{Resolved, resolve};
 
 /// How many messages of effectors may wait for the sequencer; then they wait.
 const INBOUND_CAPACITY: usize = 256;
@@ -43,9 +52,6 @@ const LINGER: Duration = Duration::from_millis(1);
 /// How long a session that is closed waits for what it has to stop.
 const CLOSE_GRACE: Duration = Duration::from_secs(3);
 
-/// The system command by which a person wants the next attempt at what failed at once.
-pub(crate) const RETRY: &str = "retry";
-
 /// What a driver works with; shared by all sessions of a runtime.
 #[derive(Clone)]
 pub struct DriverParts {
@@ -57,12 +63,14 @@ pub struct DriverParts {
     pub places: Places,
     /// Tells the time.
     pub clock: Arc<dyn Clock>,
-    /// Where committed facts and their meaning are published.
-    pub bus: SystemBus,
+    /// Where committed facts and their meaning are published. Only drivers of sessions publish, and notes about sessions that nobody has open ([`Jotter`](crate::Jotter)).
+    pub bus: Bus<SystemEvent>,
     /// Where agents are heard inside their own boundaries; whoever watches one agent filters by its id.
-    pub agents: AgentEventBus,
-    /// The tools that this program has; a session that was opened with others is told of the change.
-    pub tools: Arc<[ToolSpec]>,
+    pub agents: Bus<AgentEvent>,
+    /// The sessions that are open, where environments say things by themselves.
+    pub sessions: OpenSessions,
+    /// The tools that this program has now; a session that was opened with others is told of the change, and so are those that are open.
+    pub tools: ToolOffers,
     /// The files that calls are kept from in every session, whatever a session's own configuration says; `None` leaves it to that.
     pub guard: Option<Arc<Guard>>,
     /// What the settings of a server say about each call, where this process is one: every session is bound by it, whatever its own
@@ -87,9 +95,10 @@ impl DriverParts {
             actions,
             places: Places::default(),
             clock,
-            bus: SystemBus::new(),
-            agents: AgentEventBus::new(),
-            tools: Arc::from([]),
+            bus: Bus::new(),
+            agents: Bus::new(),
+            sessions: OpenSessions::default(),
+            tools: ToolOffers::default(),
             guard: None,
             server_rules: None,
             approval: None,
@@ -100,38 +109,37 @@ impl DriverParts {
     }
 }
 
-/// How a session stands as a task.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum DriverStatus {
-    /// It takes events.
-    Open,
-    /// It was closed; all that it published is committed.
-    Closed,
-    /// It cannot go on.
-    Failed(LogError),
+/// Takes a session over: commits what is put on record first, and goes on in a task of its own. Gives the way in, and how it stands.
+pub(crate) async fn drive(
+    parts: DriverParts,
+    (writer, fold): (Writer, SessionFold),
+    changes: ToolChanges,
+    first: Vec<Draft<EnvironmentEvent>>,
+) -> Result<(mpsc::Sender<Command>, watch::Receiver<DriverStatus>), RuntimeError> {
+    let (queue, inbound) = mpsc::channel(INBOUND_CAPACITY);
+    let (commands_in, commands) = mpsc::channel(COMMAND_CAPACITY);
+    let (status, status_out) = watch::channel(DriverStatus::Open);
+    let (session, sessions) = (writer.session_id.clone(), parts.sessions.clone());
+    let mut driver = Driver {
+        parts,
+        writer,
+        fold,
+        digest: DerivedDigest::default(),
+        effects: Effects::new(session.clone(), queue),
+        inbound,
+        commands,
+        status,
+        offers: Offers { changes, stale: None },
+    };
+    driver
+        .take_in(first.into_iter().map(Item::fact).collect())
+        .await?;
+    sessions.add(&session, &commands_in);
+    tokio::spawn(Box::new(driver).run());
+    Ok((commands_in, status_out))
 }
 
-/// What a front end wants of a session.
-pub(crate) enum Command {
-    /// Put this on record.
-    Record { wish: Box<Wish>, reply: Reply<u64> },
-    /// Say how it stands.
-    State { reply: Reply<SessionState> },
-    /// Say which input came with this key.
-    Known { key: String, reply: Reply<Option<u64>> },
-    /// Say how much waits, and whether an input would wait too.
-    Backlog { reply: Reply<(Backlog, bool)> },
-    /// Say what is committed.
-    Head { reply: Reply<u64> },
-    /// Stop what runs, and end.
-    Close { reply: oneshot::Sender<()> },
-    /// End, and leave what runs to whoever opens the session next.
-    Suspend { reply: oneshot::Sender<()> },
-}
-
-pub(crate) type Reply<T> = oneshot::Sender<Result<T, RuntimeError>>;
-
-pub(crate) struct Driver {
+struct Driver {
     parts: DriverParts,
     writer: Writer,
     fold: SessionFold,
@@ -140,6 +148,14 @@ pub(crate) struct Driver {
     inbound: mpsc::Receiver<Said>,
     commands: mpsc::Receiver<Command>,
     status: watch::Sender<DriverStatus>,
+    offers: Offers,
+}
+
+/// How the tools of a session stand beside what is offered.
+struct Offers {
+    changes: ToolChanges,
+    /// Set where what is offered has changed since the session was told; the run that was under way then.
+    stale: Option<Option<RunId>>,
 }
 
 /// What the loop woke up for.
@@ -147,6 +163,7 @@ enum Wake {
     Inbound(Said),
     Command(Option<Command>),
     Effect(ActionId, End),
+    Offers,
 }
 
 impl Driver {
@@ -155,6 +172,7 @@ impl Driver {
     /// Boxed: a future that takes itself by value has room for it twice.
     pub(crate) async fn run(mut self: Box<Self>) {
         let outcome = self.work().await;
+        self.parts.sessions.remove(&self.writer.session_id);
         // Whoever still has something to say is told at once that nobody listens.
         self.inbound.close();
         self.effects.abandon(&self.parts).await;
@@ -176,15 +194,24 @@ impl Driver {
 
     async fn work(&mut self) -> Result<Option<oneshot::Sender<()>>, LogError> {
         loop {
+            self.tell_of_tools().await?;
             match self.wake().await {
                 Wake::Inbound(said) => self.take_in(Item::all(said)).await?,
                 Wake::Effect(action, end) => self.effect_ended(&action, end).await?,
+                Wake::Offers => self.offers.stale = Some(self.last_run()),
                 Wake::Command(Some(Command::Close { reply })) => {
                     self.stop_all().await?;
                     return Ok(Some(reply));
                 }
                 Wake::Command(Some(Command::Suspend { reply })) => return Ok(Some(reply)),
-                Wake::Command(Some(command)) => self.obey(command).await?,
+                Wake::Command(Some(command)) => {
+                    // Whoever attached a tool before they said something has it in the run that this begins.
+                    if self.offers.changes.came() {
+                        self.offers.stale = Some(self.last_run());
+                        self.tell_of_tools().await?;
+                    }
+                    self.obey(command).await?;
+                }
                 Wake::Command(None) => {
                     self.stop_all().await?;
                     return Ok(None);
@@ -199,12 +226,40 @@ impl Driver {
             command = self.commands.recv() => Wake::Command(command),
             Some(said) = self.inbound.recv() => Wake::Inbound(said),
             (action, end) = self.effects.ended() => Wake::Effect(action, end),
+            () = self.offers.changes.next() => Wake::Offers,
         }
+    }
+
+    /// The run of the session's own agent that is under way or was the last.
+    fn last_run(&self) -> Option<RunId> {
+        Some(self.fold.root_agent()?.run()?.id.clone())
+    }
+
+    /// Puts on record that other tools are offered. The list is a part of each request, and what stands before it is paid again where it
+    /// changes: so it changes between two runs, or where one follows the other at once, in the second one.
+    async fn tell_of_tools(&mut self) -> Result<(), LogError> {
+        let Some(run) = &self.offers.stale else {
+            return Ok(());
+        };
+        if self.fold.is_busy() && *run == self.last_run() {
+            return Ok(());
+        }
+        self.offers.stale = None;
+        let Some(tools) = changed_tools(&self.fold, &self.parts.tools.now()) else {
+            return Ok(());
+        };
+        let change = ConfigChange::Tools(tools);
+        let draft = Draft::new(
+            Source::System,
+            self.fold.root().cloned(),
+            ConfigChanged { change },
+        );
+        self.take_in(vec![Item::fact(draft)]).await
     }
 
     async fn obey(&mut self, command: Command) -> Result<(), LogError> {
         match command {
-            Command::Record { wish, reply } => match wish.resolve(&self.fold) {
+            Command::Record { wish, reply } => match resolve(*wish, &self.fold) {
                 Ok(Resolved::Fact(draft)) => self.take_in(vec![Item::wish(*draft, reply)]).await?,
                 Ok(Resolved::There(seq)) => drop(reply.send(Ok(seq))),
                 Err(error) => drop(reply.send(Err(error))),

@@ -1,12 +1,14 @@
-//! The rules of a program's settings, as they bind a session that the program goes on with.
+//! Applies the rules and the trust of today's settings to a session that a program resumes.
 
 use agentx_types::{
     ConfigChange, ConfigChanged, Draft, EnvironmentEvent, Rule, RuleEffect, Source, Timestamp,
 };
 
-use crate::{RuntimeError, SessionFold, SessionLog, Writer};
+use crate::api::RuntimeError;
+use crate::log::{SessionLog, Writer};
+use agentx_session::SessionFold;
 
-/// What the settings of a program say about the calls of existing sessions, when it opens them.
+/// The rules of a program's settings that apply to existing sessions when it opens them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StandingRules {
     /// The rules of the settings. Those that deny or ask are added to a session that lacks them.
@@ -18,7 +20,7 @@ pub struct StandingRules {
 
 impl StandingRules {
     /// What changes in a session, for each of its agents. Rules are taken out in one change, and added in one change each.
-    pub(super) async fn changes(
+    pub(crate) async fn changes(
         &self,
         log: &dyn SessionLog,
         writer: &Writer,

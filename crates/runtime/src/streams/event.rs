@@ -7,6 +7,8 @@ use agentx_types::{AgentStateId, ContentPart, Medium, MessageId, RunId, Timestam
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use agentx_session::Position;
+
 /// What an agent was doing when it said something.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -144,8 +146,11 @@ pub struct ToolEnd {
 
 impl StreamEvent {
     /// Where it stands in its session.
-    pub fn place(&self) -> (u64, u32) {
-        (self.seq, self.index)
+    pub fn place(&self) -> Position {
+        Position {
+            seq: self.seq,
+            index: self.index,
+        }
     }
 
     /// The medium that it belongs to: that of a chunk, and `tool` for the life of calls. `None` for what every stream of the

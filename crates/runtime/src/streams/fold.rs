@@ -1,4 +1,6 @@
 //! From RuntimeEvents to what agents say: a pure fold. It knows each agent's name, the agent that made it and what it is doing.
+//!
+//! One event in, at most one out, with the same `(seq, index)`: so a place in the one is a place in the other.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -28,6 +30,7 @@ pub struct AgentEntry {
 }
 
 /// What agents say, as a fold of RuntimeEvents in their order. It has to see a session from its first event.
+/// An agent that began before what it saw has no name and no parent.
 #[derive(Clone, Debug, Default)]
 pub struct StreamFold {
     agents: HashMap<AgentStateId, Voice>,
@@ -60,6 +63,7 @@ struct Voice {
 
 impl StreamFold {
     /// Takes the next event; what an agent says by it, if one does.
+    /// Events of no agent are passed over. `agent_started` may be a word of the agent that made the new one: its call is under way.
     pub fn take(&mut self, event: &Envelope<RuntimeEvent>) -> Option<StreamEvent> {
         let id = event.agent_state_id.as_ref()?;
         if let RuntimeEvent::AgentStarted(started) = &event.event {
@@ -138,6 +142,7 @@ impl StreamFold {
 }
 
 impl Voice {
+    /// What it says, with where it stands and what it is doing by then.
     fn says(&self, event: &Envelope<RuntimeEvent>, id: &AgentStateId, body: StreamBody) -> StreamEvent {
         let run_id = match &event.event {
             RuntimeEvent::Eof(eof) => Some(eof.run_id.clone()),
@@ -157,6 +162,7 @@ impl Voice {
         }
     }
 
+    /// Takes an event of this agent; what it says by it.
     fn hear(&mut self, event: &RuntimeEvent) -> Option<StreamBody> {
         use RuntimeEvent as R;
         match event {
@@ -315,6 +321,7 @@ impl Voice {
         answered.map(|(_, result)| result).unwrap_or_default()
     }
 
+    /// It is gone, and its name stays: others still speak of it.
     fn close(&mut self) {
         // Nothing but its name is wanted any more.
         *self = Self {
@@ -327,11 +334,13 @@ impl Voice {
         };
     }
 
+    /// Its run stands so from here on.
     fn stand(&mut self, status: RunStatus) {
         self.status = Some(status);
         self.settle();
     }
 
+    /// What it is doing follows from how its run stands, what runs for it, and who is at work for it.
     fn settle(&mut self) {
         let Some(status) = self.status else { return };
         let (asks, acts, ended) = if self.routes {

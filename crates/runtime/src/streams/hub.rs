@@ -1,5 +1,8 @@
 //! The multiplexer itself: one reader of the session, which hands each event to the streams that want it. It never waits for
 //! any of them.
+//!
+//! Every stream is in one of two states: it takes part here, or its reader reads the log by itself ([`super::reader`]) and joins when it
+//! has all that was said. Both are decided under one lock, so that no event falls between them.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -8,17 +11,19 @@ use agentx_types::{AgentStateId, Envelope, RuntimeEvent};
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
+use super::StreamEnd;
 use super::event::StreamEvent;
 use super::fold::StreamFold;
 use super::queue::Slot;
 use super::select::Who;
-use super::{Place, StreamEnd, StreamSource};
-use crate::{Delivery, RuntimeError, Subscription};
+use crate::follow::{Follower, Subscribed};
+use agentx_session::{Delivery, Position};
 
 /// How many deliveries are handed on at once.
 const AT_ONCE: usize = 256;
 
 /// The state that the multiplexer and the readers of its streams share.
+/// The lock is held for one batch of deliveries at most, and never across a wait.
 pub(super) struct Hub {
     state: Mutex<State>,
 }
@@ -26,13 +31,13 @@ pub(super) struct Hub {
 pub(super) struct State {
     pub(super) fold: StreamFold,
     /// Everything up to here was seen.
-    pub(super) place: Place,
+    pub(super) place: Position,
     /// Where an agent last said something.
-    said: Place,
+    said: Position,
     /// Where the streams begin.
-    pub(super) begin: Place,
+    pub(super) begin: Position,
     /// How it stood there, or before, and where that was.
-    pub(super) at_begin: (StreamFold, Place),
+    pub(super) at_begin: (StreamFold, Position),
     has_begun: bool,
     /// Streams of one agent.
     by_agent: HashMap<AgentStateId, Vec<Arc<Slot>>>,
@@ -45,10 +50,10 @@ impl Hub {
     pub(super) fn new(after_seq: u64) -> Self {
         let state = State {
             fold: StreamFold::default(),
-            place: (0, u32::MAX),
-            said: (0, 0),
-            begin: (after_seq, u32::MAX),
-            at_begin: (StreamFold::default(), (0, u32::MAX)),
+            place: Position::after(0),
+            said: Position::default(),
+            begin: Position::after(after_seq),
+            at_begin: (StreamFold::default(), Position::after(0)),
             has_begun: false,
             by_agent: HashMap::new(),
             others: Vec::new(),
@@ -67,10 +72,7 @@ impl Hub {
 impl State {
     /// Takes the next event.
     fn take(&mut self, event: &Envelope<RuntimeEvent>) {
-        let place = (event.seq, event.index.unwrap_or(0));
-        if place <= self.place {
-            return;
-        }
+        let place = Position::of(event);
         if !self.has_begun && place > self.begin {
             self.begin();
         }
@@ -90,6 +92,7 @@ impl State {
         }
     }
 
+    /// Gives an event to the streams that want it. Those of one agent are found by its id; the others are asked.
     fn hand_on(&mut self, event: &Arc<StreamEvent>) {
         let fold = &self.fold;
         if let Some(slots) = self.by_agent.get_mut(&event.agent_state_id) {
@@ -106,7 +109,7 @@ impl State {
     ///
     /// # Errors
     /// Where that is less than what was said.
-    pub(super) fn join(&mut self, slot: &Arc<Slot>, known: Place) -> Result<(), ()> {
+    pub(super) fn join(&mut self, slot: &Arc<Slot>, known: Position) -> Result<(), ()> {
         if known < self.said {
             return Err(());
         }
@@ -142,6 +145,7 @@ impl State {
         }
     }
 
+    /// The session gives nothing more: all streams end, and those that join later end at once.
     fn end(&mut self, end: &StreamEnd) {
         self.begin();
         self.ended = Some(end.clone());
@@ -155,7 +159,7 @@ impl State {
 /// Reads the session for all streams.
 pub(super) struct Pump {
     pub(super) hub: Arc<Hub>,
-    pub(super) source: Arc<dyn StreamSource>,
+    pub(super) follower: Follower<Subscribed>,
     pub(super) stop: CancellationToken,
     /// Told once all that was there has been seen.
     pub(super) ready: Option<oneshot::Sender<()>>,
@@ -163,60 +167,39 @@ pub(super) struct Pump {
 
 impl Pump {
     /// Reads until the session ends or nobody listens any more.
-    pub(super) async fn run(mut self, subscription: Subscription) {
+    pub(super) async fn run(mut self) {
         let stop = self.stop.clone();
         let end = tokio::select! {
             biased;
             () = stop.cancelled() => return,
-            end = self.read(subscription) => end,
+            end = self.read() => end,
         };
         self.hub.lock().end(&end);
     }
 
-    async fn read(&mut self, mut subscription: Subscription) -> StreamEnd {
+    /// Hands on what the session brings, until it brings nothing more.
+    async fn read(&mut self) -> StreamEnd {
         let mut waiting = Vec::new();
-        let mut progressed = true;
         loop {
-            if subscription.deliveries.recv_many(&mut waiting, AT_ONCE).await == 0 {
-                return StreamEnd::SessionEnded;
-            }
-            let Some(why) = self.hand_on(&mut waiting, &mut progressed) else {
-                continue;
-            };
-            if !progressed {
-                return StreamEnd::Failed(why);
-            }
-            let known = self.hub.lock().place;
-            match again(self.source.as_ref(), known).await {
-                Ok(again) => subscription = again,
+            match self.follower.next_many(&mut waiting, AT_ONCE).await {
+                Ok(true) => self.hand_on(&mut waiting),
+                Ok(false) => return StreamEnd::SessionEnded,
                 Err(error) => return StreamEnd::Failed(error.to_string()),
             }
-            progressed = false;
         }
     }
 
-    /// `Some`: the subscription was cut off.
-    fn hand_on(&mut self, waiting: &mut Vec<Delivery>, progressed: &mut bool) -> Option<String> {
+    fn hand_on(&mut self, waiting: &mut Vec<Delivery>) {
         let mut state = self.hub.lock();
-        let before = state.place;
-        let mut cut_off = None;
         for delivery in waiting.drain(..) {
             match delivery {
                 Delivery::Runtime(event) => state.take(&event),
-                Delivery::Environment(_) => {}
                 Delivery::CaughtUp(_) => {
                     state.begin();
                     self.ready.take();
                 }
-                Delivery::CutOff(why) => cut_off = Some(why),
+                Delivery::Environment(_) | Delivery::CutOff(_) => {}
             }
         }
-        *progressed |= state.place > before;
-        cut_off
     }
-}
-
-/// Comes back to a session of which everything up to `known` is known. The last fact may be known in part.
-pub(super) async fn again(source: &dyn StreamSource, known: Place) -> Result<Subscription, RuntimeError> {
-    source.subscribe(known.0.saturating_sub(1)).await
 }

@@ -47,40 +47,13 @@ pub use fold::{AgentEntry, StreamFold};
 pub use reader::AgentStream;
 pub use select::{From, Policy, Select};
 
-use crate::{BoxFuture, Runtime, RuntimeError, Session, Subscription, View};
+use crate::api::{Runtime, RuntimeError, Session};
+pub use crate::follow::StreamSource;
+use crate::follow::{Follower, Subscribed, watched, written};
+use agentx_session::{Position, View};
 use hub::{Hub, Pump};
 use queue::Slot;
 use reader::CatchUp;
-
-/// Where an event stands: its `seq`, and its index there.
-type Place = (u64, u32);
-
-/// Where the events of a session come from, as often as somebody has to read them again.
-pub trait StreamSource: Send + Sync {
-    /// The RuntimeEvents after `after_seq`, then what happens.
-    ///
-    /// # Errors
-    /// Where the session cannot be read.
-    fn subscribe(&self, after_seq: u64) -> BoxFuture<'_, Result<Subscription, RuntimeError>>;
-}
-
-/// A session that this process writes.
-struct Written(Arc<dyn Session>);
-
-impl StreamSource for Written {
-    fn subscribe(&self, after_seq: u64) -> BoxFuture<'_, Result<Subscription, RuntimeError>> {
-        self.0.subscribe(after_seq, View::Runtime)
-    }
-}
-
-/// A session that is only looked at.
-struct Watched(Arc<dyn Runtime>, SessionId);
-
-impl StreamSource for Watched {
-    fn subscribe(&self, after_seq: u64) -> BoxFuture<'_, Result<Subscription, RuntimeError>> {
-        self.0.watch(&self.1, after_seq, View::Runtime, true)
-    }
-}
 
 /// Why a stream ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -98,7 +71,7 @@ pub enum StreamEnd {
 /// # Errors
 /// Where the session cannot be read.
 pub async fn session_streams(session: Arc<dyn Session>, after_seq: u64) -> Result<Streams, RuntimeError> {
-    Streams::of(Arc::new(Written(session)), after_seq).await
+    Streams::of(written(session, View::Runtime), after_seq).await
 }
 
 /// The streams of a session that is only looked at, from after `after_seq`.
@@ -110,7 +83,7 @@ pub async fn watched_streams(
     session: SessionId,
     after_seq: u64,
 ) -> Result<Streams, RuntimeError> {
-    Streams::of(Arc::new(Watched(runtime, session)), after_seq).await
+    Streams::of(watched(runtime, session, View::Runtime), after_seq).await
 }
 
 /// One session as many streams. Clones are the same multiplexer; it stops reading when they and all streams are gone.
@@ -122,8 +95,16 @@ pub struct Streams {
 /// What the handles and the readers share.
 struct Shared {
     hub: Arc<Hub>,
+    /// Where streams whose readers are behind read the session again.
     source: Arc<dyn StreamSource>,
     _stop: DropGuard,
+}
+
+impl Shared {
+    /// The session, read again from after a place.
+    fn follow(&self, known: Position) -> Follower<Subscribed> {
+        Subscribed::to(self.source.clone()).follow(View::Runtime, known)
+    }
 }
 
 impl Streams {
@@ -133,13 +114,14 @@ impl Streams {
     /// # Errors
     /// Where the session cannot be read.
     pub async fn of(source: Arc<dyn StreamSource>, after_seq: u64) -> Result<Self, RuntimeError> {
-        let subscription = source.subscribe(0).await?;
+        let mut follower = Subscribed::to(source.clone()).follow(View::Runtime, Position::after(0));
+        follower.begin().await?;
         let hub = Arc::new(Hub::new(after_seq));
         let stop = CancellationToken::new();
         let (ready, is_ready) = oneshot::channel();
         let pump = Pump {
             hub: hub.clone(),
-            source: source.clone(),
+            follower,
             stop: stop.clone(),
             ready: Some(ready),
         };
@@ -148,7 +130,7 @@ impl Streams {
             source,
             _stop: stop.drop_guard(),
         });
-        tokio::spawn(pump.run(subscription));
+        tokio::spawn(pump.run());
         // It says so by letting go of its end.
         let _ = is_ready.await;
         Ok(Self { shared })
@@ -167,19 +149,17 @@ impl Streams {
         let (known, wanted) = match from {
             From::Now => (state.place, state.place),
             From::Start => (state.begin, state.begin),
-            From::After(seq) => ((seq, u32::MAX), (seq, u32::MAX)),
+            From::After(seq) => (Position::after(seq), Position::after(seq)),
         };
         let behind = state.join(&slot, known).is_err().then(|| {
             let (fold, known) = match &state.at_begin {
                 (fold, at) if *at <= wanted => (fold.clone(), *at),
-                _ => (StreamFold::default(), (0, u32::MAX)),
+                _ => (StreamFold::default(), Position::after(0)),
             };
             Box::new(CatchUp {
                 fold,
-                known,
+                follower: self.shared.follow(known),
                 from: wanted,
-                subscription: None,
-                progressed: true,
             })
         });
         drop(state);

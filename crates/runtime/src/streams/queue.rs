@@ -1,16 +1,21 @@
 //! What waits for the reader of one stream, within its bound.
+//!
+//! Order inside one slot: what waits, then where it was cut off, then the end. So a reader gets all that fitted before it reads the log, and hears
+//! of the end last.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Notify;
 
+use super::StreamEnd;
 use super::event::{StreamBody, StreamEvent};
 use super::fold::StreamFold;
 use super::select::{Policy, Select, Who};
-use super::{Place, StreamEnd};
+use agentx_session::Position;
 
 /// One stream, between the multiplexer and its reader.
+/// The multiplexer pushes under its own lock and never waits; the reader takes when it likes, and is woken where the queue was empty.
 pub(super) struct Slot {
     pub(super) select: Select,
     pub(super) policy: Policy,
@@ -22,7 +27,7 @@ pub(super) struct Slot {
 struct Queue {
     waiting: VecDeque<Arc<StreamEvent>>,
     /// What is not after this is known to the reader.
-    skip: Place,
+    skip: Position,
     /// How many were dropped, as the reader wants only what is new.
     dropped: u64,
     behind: Option<Box<Behind>>,
@@ -39,9 +44,13 @@ pub(super) struct Behind {
 
 /// What a reader found.
 pub(super) enum Taken {
+    /// The next one that waits.
     Event(Arc<StreamEvent>),
+    /// The stream was cut off here: the rest is in the log.
     Behind(Box<Behind>),
+    /// Nothing comes any more.
     Ended(StreamEnd),
+    /// Nothing now; `news` tells when that changes.
     Nothing,
 }
 
@@ -56,7 +65,7 @@ impl Slot {
     }
 
     /// The reader knows everything up to here.
-    pub(super) fn skip_to(&self, place: Place) {
+    pub(super) fn skip_to(&self, place: Position) {
         self.lock().skip = place;
     }
 
@@ -103,11 +112,13 @@ impl Slot {
         }
     }
 
+    /// Nothing more comes. The first end counts.
     pub(super) fn end(&self, end: StreamEnd) {
         self.lock().ended.get_or_insert(end);
         self.news.notify_one();
     }
 
+    /// What the reader gets next, without waiting.
     pub(super) fn take(&self) -> Taken {
         let mut queue = self.lock();
         if let Some(event) = queue.waiting.pop_front() {

@@ -1,14 +1,17 @@
 //! The reader's end of one stream: what waits for it, or, where it is behind, what the log has.
+//!
+//! A reader with [`Policy::Lossless`] that is further behind than its bound is cut off, goes on from the log with a copy of the fold as
+//! it was there, and takes part again when it has caught up. It gets each event once and in order all the same.
 
 use std::sync::Arc;
 
 use super::event::StreamEvent;
 use super::fold::StreamFold;
-use super::hub::again;
 use super::queue::{Slot, Taken};
 use super::select::{Policy, Select};
-use super::{Place, Shared, StreamEnd};
-use crate::{Delivery, Subscription};
+use super::{Shared, StreamEnd};
+use crate::follow::{FollowError, Follower, Subscribed};
+use agentx_session::{Delivery, Position};
 
 /// One stream of a session. Dropping it closes it.
 pub struct AgentStream {
@@ -20,24 +23,12 @@ pub struct AgentStream {
 }
 
 /// Reading on one's own, until one is where the others are.
+/// The fold is that of this reader: agents are named as they were at its place.
 pub(super) struct CatchUp {
     pub(super) fold: StreamFold,
-    /// Everything up to here was seen.
-    pub(super) known: Place,
+    pub(super) follower: Follower<Subscribed>,
     /// What is not after this is not wanted.
-    pub(super) from: Place,
-    /// `None` before the first, and after a cut.
-    pub(super) subscription: Option<Subscription>,
-    /// Whether something came since the last cut.
-    pub(super) progressed: bool,
-}
-
-/// What one look at the log brought.
-enum Look {
-    Event(Arc<StreamEvent>),
-    /// Nothing that is wanted.
-    Nothing,
-    Ended(StreamEnd),
+    pub(super) from: Position,
 }
 
 impl AgentStream {
@@ -57,10 +48,8 @@ impl AgentStream {
                     let first = behind.first;
                     self.behind = Some(Box::new(CatchUp {
                         fold: behind.fold,
-                        known: first.place(),
+                        follower: self.shared.follow(first.place()),
                         from: first.place(),
-                        subscription: None,
-                        progressed: true,
                     }));
                     self.note_end(&first);
                     return Some(first);
@@ -124,35 +113,44 @@ impl AgentStream {
             // What is new replaces what waits, also where it is read from the log.
             let is_latest = matches!(self.slot.policy, Policy::Latest(_));
             let behind = self.behind.as_mut()?;
-            if is_latest
-                && !self.slot.is_empty()
-                && behind
-                    .subscription
-                    .as_ref()
-                    .is_none_or(|subscription| subscription.deliveries.is_empty())
-                && let Taken::Event(event) = self.slot.take()
-            {
+            let event = match behind.follower.ready() {
+                Some(delivery) => behind.take(delivery),
+                None if is_latest && !self.slot.is_empty() => match self.slot.take() {
+                    Taken::Event(event) => return Some(event),
+                    Taken::Behind(_) | Taken::Ended(_) | Taken::Nothing => None,
+                },
+                None => match behind.follower.next().await {
+                    Ok(Some(delivery)) => behind.take(delivery),
+                    ended => {
+                        let end = behind.over(ended.err(), &self.shared);
+                        self.slot_end(end);
+                        None
+                    }
+                },
+            };
+            let Some(event) = event.filter(|event| self.slot.select.wants(event)) else {
+                continue;
+            };
+            if !is_latest {
+                self.note_end(&event);
                 return Some(event);
             }
-            match look(behind, &self.shared, &self.slot.select).await {
-                Look::Nothing => {}
-                Look::Ended(end) => self.slot_end(end),
-                Look::Event(event) if is_latest => {
-                    self.slot.push(&event, &behind.fold);
-                    self.note_end(&event);
-                }
-                Look::Event(event) => {
-                    self.note_end(&event);
-                    return Some(event);
-                }
+            if let Some(behind) = &self.behind {
+                self.slot.push(&event, &behind.fold);
             }
+            self.note_end(&event);
         }
     }
 
     /// Takes part in what is handed on, if it has seen all that was.
     fn join(&mut self) -> bool {
         let Some(behind) = &self.behind else { return true };
-        let joined = self.shared.hub.lock().join(&self.slot, behind.known).is_ok();
+        let joined = self
+            .shared
+            .hub
+            .lock()
+            .join(&self.slot, behind.follower.position())
+            .is_ok();
         if joined {
             self.behind = None;
         }
@@ -178,51 +176,26 @@ impl Drop for AgentStream {
     }
 }
 
-/// The next event of the log, or of what happens now.
-async fn look(behind: &mut CatchUp, shared: &Shared, select: &Select) -> Look {
-    let Some(subscription) = &mut behind.subscription else {
-        return match again(shared.source.as_ref(), behind.known).await {
-            Ok(subscription) => {
-                behind.subscription = Some(subscription);
-                Look::Nothing
-            }
-            Err(error) => Look::Ended(StreamEnd::Failed(error.to_string())),
+impl CatchUp {
+    /// What an agent says by what comes next, where it is after the place from which on it is wanted.
+    fn take(&mut self, delivery: Delivery) -> Option<Arc<StreamEvent>> {
+        let Delivery::Runtime(event) = delivery else {
+            return None;
         };
-    };
-    let event = match subscription.next().await {
-        Some(Delivery::Runtime(event)) => event,
-        Some(Delivery::Environment(_) | Delivery::CaughtUp(_)) => return Look::Nothing,
-        Some(Delivery::CutOff(why)) => {
-            behind.subscription = None;
-            return if std::mem::take(&mut behind.progressed) {
-                Look::Nothing
-            } else {
-                Look::Ended(StreamEnd::Failed(why))
-            };
-        }
-        None => return Look::Ended(over(behind, shared)),
-    };
-    let place = (event.seq, event.index.unwrap_or(0));
-    if place <= behind.known {
-        return Look::Nothing;
+        let said = self.fold.take(&event)?;
+        (said.place() > self.from).then(|| Arc::new(said))
     }
-    behind.known = place;
-    behind.progressed = true;
-    let said = behind.fold.take(&event);
-    match said.filter(|said| said.place() > behind.from && select.wants(said)) {
-        Some(said) => Look::Event(Arc::new(said)),
-        None => Look::Nothing,
-    }
-}
 
-/// The end, where the session gives nothing more to one who reads on its own.
-fn over(behind: &CatchUp, shared: &Shared) -> StreamEnd {
-    if behind.known < shared.hub.lock().place {
-        let why = format!(
-            "the session was closed before what came after event {} could be read again",
-            behind.known.0
-        );
-        return StreamEnd::Failed(why);
+    /// The end, where the session gives nothing more to one who reads on its own.
+    fn over(&self, error: Option<FollowError>, shared: &Shared) -> StreamEnd {
+        let known = self.follower.position();
+        match error {
+            Some(error) => StreamEnd::Failed(error.to_string()),
+            None if known < shared.hub.lock().place => StreamEnd::Failed(format!(
+                "the session was closed before what came after event {} could be read again",
+                known.seq
+            )),
+            None => StreamEnd::SessionEnded,
+        }
     }
-    StreamEnd::SessionEnded
 }

@@ -22,7 +22,7 @@ fn check(rows: Vec<Row>) {
         let said = fold.take(&envelope(index, agent, event));
         assert_eq!(said.as_ref().map(short).as_deref(), expected, "{what}");
         if let Some(said) = said {
-            assert_eq!(said.place(), (index as u64 + 1, 0), "{what}");
+            assert_eq!(said.place(), (index as u64 + 1, 0).into(), "{what}");
             let read: StreamEvent = serde_json::from_value(serde_json::to_value(&said).unwrap()).unwrap();
             assert_eq!(read, said, "{what}");
         }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use agentx_runtime::{Delivery, Fact, RuntimeError, Subscription};
+use agentx_runtime::{Delivery, Fact, Position, RuntimeError, Subscription};
 use agentx_types::wire::Problem;
 use agentx_types::{Envelope, Vocabulary};
 use axum::extract::ws::Utf8Bytes;
@@ -37,7 +37,7 @@ impl Encoder {
         }
         let text = std::str::from_utf8(&self.scratch).unwrap_or_default();
         let frame = Frame {
-            place: (event.seq, event.index.unwrap_or(0)),
+            place: Position::of(event),
             text: Utf8Bytes::from(text),
             agent: event.agent_state_id.clone(),
             medium: event.event.medium(),

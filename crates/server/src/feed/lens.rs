@@ -1,6 +1,6 @@
 //! A view of a session, as a fold of its facts: which frames each fact becomes.
 
-use agentx_runtime::{Derived, Fact, SessionFold, UiProjection};
+use agentx_runtime::{Fact, SessionFold, UiProjection};
 use agentx_types::wire::WireView;
 use agentx_types::{OwnerId, SessionId};
 
@@ -62,7 +62,7 @@ impl Lens {
         self.at = fact.seq;
         match &mut self.kind {
             Kind::Environment => {}
-            Kind::Runtime(fold) | Kind::Ui(fold, _) => fold.apply(fact, &mut Derived::state_only()),
+            Kind::Runtime(fold) | Kind::Ui(fold, _) => fold.advance(fact),
         }
     }
 
@@ -72,15 +72,13 @@ impl Lens {
         match &mut self.kind {
             Kind::Environment => encoder.frame(&**fact).into_iter().for_each(push),
             Kind::Runtime(fold) => {
-                let mut derived = Derived::default();
-                fold.apply(fact, &mut derived);
+                let derived = fold.apply(fact);
                 for event in &derived.events {
                     encoder.frame(event).into_iter().for_each(&mut push);
                 }
             }
             Kind::Ui(fold, ui) => {
-                let mut derived = Derived::default();
-                fold.apply(fact, &mut derived);
+                let derived = fold.apply(fact);
                 let mut shown = Vec::new();
                 for event in &derived.events {
                     ui.project(event, &mut shown);

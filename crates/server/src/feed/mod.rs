@@ -3,6 +3,9 @@
 //! A feed keeps the frames that its slowest reader has not taken yet, up to a bound; who is further behind than that has
 //! been *overrun*: it alone is cut off, and comes back from the log. Readers that replay from the log are not behind: they
 //! take part (`Feed::join`) once the feed still has everything after what they have.
+//!
+//! This is no second follower: a feed is filled by one, and what a reader does here is to take bytes that were encoded once for
+//! all, in turns with other readers. It keeps its place as every follower does, by a [`Position`].
 
 mod encode;
 mod lens;
@@ -17,6 +20,7 @@ mod tests;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use agentx_runtime::Position;
 use agentx_types::wire::Problem;
 use agentx_types::{AgentStateId, Medium};
 use axum::extract::ws::Utf8Bytes;
@@ -30,9 +34,6 @@ pub use replay::Share;
 pub use shelf::Shelf;
 pub use slot::Slot;
 
-/// Where an event stands: its `seq`, and its index there.
-pub type Place = (u64, u32);
-
 /// How many frames stay although everybody has them, for those who come back after a moment.
 const TAIL_FRAMES: usize = 256;
 /// How many bytes those may have.
@@ -42,7 +43,7 @@ const TAIL_BYTES: usize = 64 * 1024;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Frame {
     /// Where it stands.
-    pub place: Place,
+    pub place: Position,
     /// Its JSON.
     pub text: Utf8Bytes,
     /// The agent that it is of.
@@ -83,7 +84,7 @@ struct Ring {
     first: u64,
     bytes: usize,
     /// All that is not after this is not in `frames` any more.
-    base: Place,
+    base: Position,
     /// All facts up to this one were looked at.
     mark: u64,
     readers: Vec<Arc<Slot>>,
@@ -110,7 +111,7 @@ impl Feed {
             frames: VecDeque::new(),
             first: 0,
             bytes: 0,
-            base: (mark, u32::MAX),
+            base: Position::after(mark),
             mark,
             readers: Vec::new(),
             ended: None,
@@ -154,7 +155,7 @@ impl Feed {
     ///
     /// # Errors
     /// The fact up to which it has to read the log first.
-    pub(crate) fn join(&self, has: Place, slot: &Arc<Slot>) -> Result<(), u64> {
+    pub(crate) fn join(&self, has: Position, slot: &Arc<Slot>) -> Result<(), u64> {
         let mut ring = self.lock();
         if has < ring.base {
             return Err(ring.mark);
@@ -170,7 +171,7 @@ impl Feed {
     pub(crate) fn take(
         &self,
         (slot, only): (&Slot, Option<&Only>),
-        has: &mut Place,
+        has: &mut Position,
         (limit, bytes): (usize, usize),
         out: &mut Vec<Frame>,
     ) -> Taken {
@@ -185,12 +186,9 @@ impl Feed {
                 break;
             }
             taken += 1;
-            if frame.place > *has {
-                *has = frame.place;
-                if only.is_none_or(|only| only.wants(frame)) {
-                    size += frame.text.len();
-                    out.push(frame.clone());
-                }
+            if has.moves_to(frame.place) && only.is_none_or(|only| only.wants(frame)) {
+                size += frame.text.len();
+                out.push(frame.clone());
             }
         }
         slot.set_next(ring.first + (skip + taken) as u64);

@@ -5,6 +5,7 @@ use agentx_types::{AgentStateId, EnvironmentEvent, Medium, RuntimeEvent, UiEvent
 
 use super::Frame;
 use crate::auth::problem;
+use crate::options::ID_BYTES;
 
 /// How many agents, and how many media, a reader may name.
 const MOST: usize = 256;
@@ -22,13 +23,21 @@ impl Only {
     /// Of these agents, these media; `None` where that is everything.
     ///
     /// # Errors
-    /// Where too many are named.
+    /// Where too many are named, or one has too long a name.
     pub fn of(mut agents: Vec<AgentStateId>, mut media: Vec<Medium>) -> Result<Option<Self>, Box<Problem>> {
         for (what, count) in [("agents", agents.len()), ("media", media.len())] {
             if count > MOST {
                 let why = format!("`{what}` names {count}; at most {MOST} can be named");
                 return Err(problem("bad_request", &why));
             }
+        }
+        let mut names = agents
+            .iter()
+            .map(AgentStateId::as_str)
+            .chain(media.iter().map(Medium::as_str));
+        if names.any(|name| name.len() > ID_BYTES) {
+            let why = format!("`agents` and `media` name what has at most {ID_BYTES} bytes each");
+            return Err(problem("bad_request", &why));
         }
         agents.sort_unstable();
         media.sort_unstable();

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
-use agentx_runtime::{BoxFuture, Fact, RuntimeError};
+use agentx_runtime::{BoxFuture, Fact, Position, RuntimeError};
 use agentx_types::SessionId;
 use agentx_types::wire::{Problem, Seen, WireView};
 
 use super::replay::{Replay, Share};
-use super::{Feed, Frame, Lens, Only, Place, Slot, Taken};
+use super::{Feed, Frame, Lens, Only, Slot, Taken};
 
 /// Where facts are read from.
 pub trait Source: Send + Sync {
@@ -30,7 +30,7 @@ pub struct Start {
     /// In which view.
     pub view: WireView,
     /// All up to here is known to the reader.
-    pub after: Place,
+    pub after: Position,
     /// The last event of the session; up to here is what was there when it began.
     pub head: u64,
     /// What is wanted of it; `None` for all.
@@ -56,7 +56,7 @@ pub struct Reader {
     slot: Arc<Slot>,
     start: Start,
     /// All up to here was handed on.
-    has: Place,
+    has: Position,
     /// All facts up to here were looked at for it.
     through: u64,
     caught_up: bool,
@@ -87,7 +87,7 @@ impl Reader {
 
     /// How far it has come, where it is handed only a part and has come further than where it began.
     pub fn seen(&self) -> Option<Seen> {
-        let is_news = self.start.only.is_some() && self.through > self.start.after.0;
+        let is_news = self.start.only.is_some() && self.through > self.start.after.seq;
         is_news.then(|| Seen {
             session_id: self.start.session.clone(),
             seq: self.through,
@@ -143,7 +143,7 @@ impl Reader {
         let Some(replay) = &mut self.replay else {
             return Ok(());
         };
-        let has = replay.has().max((replay.at(), u32::MAX));
+        let has = replay.has().max(Position::after(replay.at()));
         match self.feed.join(has, &self.slot) {
             Ok(()) => {
                 self.has = has;

@@ -4,10 +4,10 @@
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
-use agentx_runtime::{BoxFuture, Fact, LogError, RuntimeError};
+use agentx_runtime::{BoxFuture, Fact, LogError, Position, RuntimeError};
 use agentx_types::SessionId;
 
-use super::{Encoder, Frame, Lens, Only, Place, Shelf, Source, Start};
+use super::{Encoder, Frame, Lens, Only, Shelf, Source, Start};
 use crate::turns::{Queue, Turn};
 
 /// How many facts are read at once, where they are small.
@@ -52,7 +52,7 @@ pub(super) struct Replay {
     /// The last event that it has seen.
     at: u64,
     /// All up to here was handed on.
-    has: Place,
+    has: Position,
     /// Up to here it goes.
     upto: u64,
     /// The log has less than it was said to.
@@ -62,10 +62,7 @@ pub(super) struct Replay {
 impl Replay {
     pub(super) fn new(source: Arc<dyn Source>, share: Share, start: &Start) -> Self {
         // An event of which a part is known is derived again, and what is known of it passed over.
-        let known = match start.after {
-            (seq, u32::MAX) => seq,
-            (seq, _) => seq.saturating_sub(1),
-        };
+        let known = start.after.whole();
         let mut lens = source.lens(start.view, known);
         lens.skip_to(known);
         Self {
@@ -97,7 +94,7 @@ impl Replay {
         self.at
     }
 
-    pub(super) fn has(&self) -> Place {
+    pub(super) fn has(&self) -> Position {
         self.has
     }
 
@@ -156,7 +153,7 @@ struct Work {
     share: Share,
     lens: Lens,
     encoder: Encoder,
-    has: Place,
+    has: Position,
     upto: u64,
     /// The page that is looked at, from `next` on: the facts after `page_after`.
     facts: Arc<[Fact]>,
@@ -206,19 +203,16 @@ impl Work {
                 break;
             }
             self.next += 1;
-            if fact.seq < self.has.0 || self.has == (fact.seq, u32::MAX) {
+            if fact.seq <= self.has.whole() {
                 self.lens.pass(fact);
                 continue;
             }
             let (has, only) = (&mut self.has, self.only.as_ref());
             let seen = (fact, &*self.share.shelf);
             self.lens.look_with(seen, &mut self.encoder, |frame| {
-                if frame.place > *has {
-                    *has = frame.place;
-                    if only.is_none_or(|only| only.wants(&frame)) {
-                        size += frame.text.len();
-                        out.push(frame);
-                    }
+                if has.moves_to(frame.place) && only.is_none_or(|only| only.wants(&frame)) {
+                    size += frame.text.len();
+                    out.push(frame);
                 }
             });
         }

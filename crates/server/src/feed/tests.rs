@@ -96,7 +96,7 @@ impl World {
         let start = Start {
             session: session(),
             view: WireView::Environment,
-            after: (after, u32::MAX),
+            after: Position::after(after),
             head: self.log.len(),
             only: None,
         };
@@ -111,7 +111,7 @@ fn read(reader: &mut Reader, seen: &mut Vec<u64>, limit: usize) -> Option<Step> 
     // A reader that has nothing says so twice: a turn without a frame is not the end.
     for _ in 0..4 {
         if let Poll::Ready(step) = reader.poll_next(&mut cx, (limit, 1 << 20), &mut frames) {
-            seen.extend(frames.iter().map(|frame: &Frame| frame.place.0));
+            seen.extend(frames.iter().map(|frame: &Frame| frame.place.seq));
             return Some(step);
         }
     }
@@ -149,7 +149,7 @@ fn a_frame_knows_its_tag() {
     let draft: Draft<EnvironmentEvent> = Draft::new(From::User, Some(",\"event\":\"no\"".into()), message);
     let envelope: Envelope<EnvironmentEvent> = draft.into_envelope(session(), 3, Timestamp(1));
     let frame = Encoder::default().frame(&envelope).unwrap();
-    assert_eq!((frame.tag(), frame.place), ("user_message", (3, 0)));
+    assert_eq!((frame.tag(), frame.place), ("user_message", (3, 0).into()));
 }
 
 #[test]
@@ -178,7 +178,7 @@ fn who_comes_back_soon_is_served_without_the_log() {
         Start {
             session: session(),
             view: WireView::Environment,
-            after: (15, u32::MAX),
+            after: Position::after(15),
             head: 30,
             only: None,
         },
@@ -270,7 +270,7 @@ fn a_part_of_an_event_is_gone_on_with() {
     let mut reader = Reader::new(
         world.feed.clone(),
         (world.log.clone(), Share::default()),
-        start((15, 0)),
+        start((15, 0).into()),
     );
     assert_eq!(read_all(&mut reader).0, (16..=20).collect::<Vec<_>>());
 }
@@ -295,7 +295,7 @@ fn a_part_is_handed_on_and_what_is_left_out_was_seen() {
         let start = Start {
             session: session(),
             view: WireView::Environment,
-            after: (0, u32::MAX),
+            after: Position::after(0),
             head: 0,
             only: Only::of(agents, media).unwrap(),
         };
@@ -356,7 +356,7 @@ fn many_readers_of_a_large_event_share_its_bytes() {
         let start = Start {
             session: session(),
             view: WireView::Environment,
-            after: (0, u32::MAX),
+            after: Position::after(0),
             head: log.len(),
             only: None,
         };

@@ -10,6 +10,7 @@ use serde_json::json;
 
 use super::describe::{Input, Operation};
 use super::{Failure, Shared};
+use crate::sizes::shortened;
 
 /// Where bodies are read of people who have not said who they are.
 const OPEN: &str = "/v1/auth/";
@@ -85,7 +86,7 @@ fn parse<T: DeserializeOwned>(is_json: bool, bytes: &[u8]) -> Result<T, Failure>
     }
     let mut reader = serde_json::Deserializer::from_slice(bytes);
     let value = serde_path_to_error::deserialize(&mut reader).map_err(|error| {
-        let path = error.path().to_string();
+        let path = shortened(error.path().to_string());
         let at = json!({"path": path, "line": error.inner().line(), "column": error.inner().column()});
         let place = if path == "." {
             String::new()

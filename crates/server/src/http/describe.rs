@@ -23,6 +23,8 @@ pub enum Needs {
     Operator,
     /// Somebody with this role in the session, or a higher one.
     Role(SessionRole),
+    /// The same, or whoever runs the server.
+    RoleOrOperator(SessionRole),
 }
 
 /// What is known of one operation.

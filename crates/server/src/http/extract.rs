@@ -4,6 +4,7 @@
 use std::convert::Infallible;
 use std::marker::PhantomData;
 
+use agentx_runtime::Position;
 use agentx_types::{SessionId, SessionRole};
 use axum::extract::{FromRequestParts, Path};
 use axum::http::HeaderMap;
@@ -17,9 +18,9 @@ use super::describe::{Input, Needs, Operation};
 use super::{Failure, Shared, stream};
 use crate::channel::Channel;
 use crate::credentials::{NONCE_HEADER, nonce_of};
-use crate::feed::Place;
 use crate::options::KEY_CHARS;
 use crate::seats::{Permit, address_of};
+use crate::sizes::bounded_id;
 use crate::state::{Access, Caller};
 
 /// The statuses of whoever has to say who they are.
@@ -48,6 +49,16 @@ pub(crate) struct In<R> {
 /// A role that a handler asks for.
 pub(crate) trait AtLeast: Send + Sync {
     const ROLE: SessionRole;
+    /// Whether whoever runs the server may do it in any session.
+    const OR_OPERATOR: bool = false;
+}
+
+/// Whose it is, or whoever runs the server.
+pub(crate) struct Deleting;
+
+impl AtLeast for Deleting {
+    const ROLE: SessionRole = SessionRole::Own;
+    const OR_OPERATOR: bool = true;
 }
 
 macro_rules! roles {
@@ -92,7 +103,7 @@ pub(crate) struct Stream {
     /// Whether a stream is wanted, and no page.
     pub(crate) is_wanted: bool,
     /// The last event that the reader has.
-    pub(crate) after: Option<Place>,
+    pub(crate) after: Option<Position>,
     /// By which it is asked again, while the stream goes on, whether the caller is still who they were.
     pub(crate) headers: HeaderMap,
     /// Where the reader is, as it is counted.
@@ -217,7 +228,7 @@ impl<R: AtLeast> FromRequestParts<Shared> for In<R> {
         let caller = caller(parts, front)?;
         let session = SessionId::new(path_id(parts, front).await?);
         let access = front.state.access(&caller, &session).await?;
-        if access.role < R::ROLE {
+        if access.role < R::ROLE && !(R::OR_OPERATOR && caller.operator) {
             let word = |role| serde_json::to_value(role).unwrap_or_default();
             return Err(
                 Failure::new("denied", "your role in this session does not allow it")
@@ -230,7 +241,10 @@ impl<R: AtLeast> FromRequestParts<Shared> for In<R> {
 
 impl<R: AtLeast> Input for In<R> {
     fn describe(operation: &mut Operation, _: &mut SchemaGenerator) {
-        operation.needs = Needs::Role(R::ROLE);
+        operation.needs = match R::OR_OPERATOR {
+            true => Needs::RoleOrOperator(R::ROLE),
+            false => Needs::Role(R::ROLE),
+        };
         operation.path("id", "The session.");
         operation.can_fail(&ASKED);
         operation.can_fail(&[404, 410]);
@@ -241,7 +255,9 @@ impl FromRequestParts<Shared> for PathId {
     type Rejection = Failure;
 
     async fn from_request_parts(parts: &mut Parts, front: &Shared) -> Result<Self, Failure> {
-        path_id(parts, front).await.map(Self)
+        let id = path_id(parts, front).await?;
+        bounded_id("what is asked for", &id)?;
+        Ok(Self(id))
     }
 }
 

@@ -10,6 +10,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::describe::{Answer, Operation};
+use crate::sizes::shortened;
 
 /// What went wrong.
 #[derive(Debug)]
@@ -133,7 +134,7 @@ impl IntoResponse for Failure {
             kind: format!("urn:agentx:problem:{code}"),
             title: in_words(&code),
             status: status.as_u16(),
-            detail,
+            detail: shortened(detail),
             code,
             retry_after_ms,
             data,

@@ -37,7 +37,8 @@ pub(crate) async fn health() -> Body<Health> {
 
 pub(crate) async fn metrics(front: Shared, _: Operator) -> Result<Metrics, Failure> {
     let mut text = String::new();
-    for (name, what, value) in figures(&front) {
+    let runs = front.state.counts().runs.figures();
+    for (name, what, value) in figures(&front).into_iter().chain(runs) {
         // What only goes up says so in its name.
         let kind = if name.ends_with("_total") {
             "counter"

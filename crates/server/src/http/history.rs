@@ -20,6 +20,7 @@ use serde_json::json;
 use super::answer::Body;
 use super::describe::{Answer, Operation};
 use super::extract::{In, Query, Stream, Watching};
+use super::in_turn::{InTurn, in_turn};
 use super::query::{Limit, List};
 use super::{Failure, Shared, stream as live};
 use crate::feed::{Encoder, Lens, Only, Shelf};
@@ -131,7 +132,8 @@ pub(crate) async fn messages(
     front: Shared,
     at: In<Watching>,
     Query(query): Query<MessagesQuery>,
-) -> Result<Body<MessagePage>, Failure> {
+) -> Result<InTurn<Body<MessagePage>>, Failure> {
+    let answer = front.state.answers().take(&at.caller.person).await;
     let after = query.cursor.as_deref().map_or(Ok((0, 0)), place)?;
     let (mut items, mut last) = (Vec::new(), None);
     let _turn = front.state.history().take(&at.caller.person).await;
@@ -151,7 +153,7 @@ pub(crate) async fn messages(
                 };
                 if items.len() == query.limit.get() {
                     let next = last.map(|(seq, index)| format!("{seq}.{index}"));
-                    return Ok(Body(MessagePage { items, next }));
+                    return Ok(InTurn(Body(MessagePage { items, next }), answer));
                 }
                 last = Some(here);
                 items.push(item);
@@ -161,7 +163,7 @@ pub(crate) async fn messages(
             Delivery::CaughtUp(_) => break,
         }
     }
-    Ok(Body(MessagePage { items, next: None }))
+    Ok(InTurn(Body(MessagePage { items, next: None }), answer))
 }
 
 /// Where a page of messages ended: the event, and how many of those that follow from it were looked at.
@@ -197,8 +199,8 @@ pub(crate) async fn events(
     if stream.is_wanted {
         return live::events(&front, at, &query, stream).await;
     }
-    let bytes = page(&front, &at, &query).await?;
-    let mut response = bytes.into_response();
+    let answer = front.state.answers().take(&at.caller.person).await;
+    let mut response = in_turn(page(&front, &at, &query).await?.into_response(), answer);
     let kind = HeaderValue::from_static("application/json");
     response.headers_mut().insert(CONTENT_TYPE, kind);
     Ok(Events(response))
@@ -207,7 +209,6 @@ pub(crate) async fn events(
 /// A page of events, written as they are encoded, a turn at a time.
 async fn page(front: &Shared, at: &In<Watching>, query: &EventsQuery) -> Result<Vec<u8>, Failure> {
     let (runtime, session) = (&at.access.runtime, &at.session);
-    let _answer = front.state.answers().take(&at.caller.person).await;
     let queue = front.state.history().queue(&at.caller.person);
     let head = runtime.info(session).await?.last_seq;
     let after = query.after_seq.min(head);

@@ -10,6 +10,7 @@ use serde::Deserialize;
 
 use super::answer::{Body, Tagged};
 use super::extract::{Approving, Driving, In, Query, Watching};
+use super::in_turn::InTurn;
 use super::query::Limit;
 use super::{Failure, Shared};
 
@@ -45,11 +46,15 @@ pub(crate) struct RowsQuery {
     bytes: Limit<1_048_576, 4_194_304>,
 }
 
-pub(crate) async fn rows(at: In<Watching>, Query(query): Query<RowsQuery>) -> Result<Body<LogRows>, Failure> {
+pub(crate) async fn rows(
+    front: Shared,
+    at: In<Watching>,
+    Query(query): Query<RowsQuery>,
+) -> Result<InTurn<Body<LogRows>>, Failure> {
+    let answer = front.state.answers().take(&at.caller.person).await;
     let (session, bytes) = (&at.session, query.bytes.get());
-    Ok(Body(
-        at.access.runtime.rows(session, query.after_seq, bytes).await?,
-    ))
+    let rows = at.access.runtime.rows(session, query.after_seq, bytes).await?;
+    Ok(InTurn(Body(rows), answer))
 }
 
 pub(crate) async fn verify(front: Shared, at: In<Watching>) -> Result<Body<VerifyReport>, Failure> {
@@ -66,10 +71,11 @@ pub(crate) async fn context(
     front: Shared,
     at: In<Watching>,
     Query(query): Query<ContextQuery>,
-) -> Result<Tagged<ContextView>, Failure> {
+) -> Result<InTurn<Tagged<ContextView>>, Failure> {
+    let answer = front.state.answers().take(&at.caller.person).await;
     let _turn = front.state.checks().take(&at.caller.person).await;
     let view = at.access.runtime.context(&at.session, query.at_seq).await?;
-    Ok(Tagged(view))
+    Ok(InTurn(Tagged(view), answer))
 }
 
 pub(crate) async fn file(

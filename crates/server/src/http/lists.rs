@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 
-use agentx_runtime::{Runtime as _, RuntimeError, SessionInfo, SessionQuery};
+use agentx_runtime::{LogError, Runtime as _, RuntimeError, SessionInfo, SessionQuery};
 use agentx_types::{OwnerId, Timestamp};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -109,7 +109,12 @@ async fn is_shown(
     query: &ListQuery,
     info: &SessionInfo,
 ) -> Result<bool, RuntimeError> {
-    let (owner, shared) = state.runtime().access(&info.session_id, &caller.person).await?;
+    let (owner, shared) = match state.runtime().access(&info.session_id, &caller.person).await {
+        Ok(found) => found,
+        // It is deleted by now.
+        Err(RuntimeError::Log(LogError::NotFound(_))) => return Ok(false),
+        Err(error) => return Err(error),
+    };
     let decides = caller.operator || (caller.approver && owner != *state.runtime().owner());
     Ok(owner == caller.person || shared.is_some() || (query.members && decides))
 }

@@ -16,6 +16,7 @@ mod failure;
 mod find;
 mod health;
 mod history;
+mod in_turn;
 mod inspect;
 mod layers;
 mod lenses;
@@ -165,6 +166,11 @@ fn upkeep_routes() -> Vec<Route> {
             "/v1/usage",
             "What the caller's sessions have cost, added up.",
             upkeep::usage,
+        ),
+        Route::get(
+            "/v1/reactors",
+            "Who serves what sessions want done, and how much of it.",
+            upkeep::reactors,
         ),
         Route::post(
             "/v1/import",

@@ -192,6 +192,7 @@ fn for_whom(needs: Needs) -> &'static str {
         Needs::Role(SessionRole::Approve) => "For those who may approve in the session.",
         Needs::Role(SessionRole::Drive) => "For those who may drive the session.",
         Needs::Role(SessionRole::Own) => "For the owner of the session.",
+        Needs::RoleOrOperator(_) => "For the owner of the session, and whoever runs the server.",
     }
 }
 

@@ -8,12 +8,13 @@ use serde::{Deserialize, Serialize};
 use super::answer::{Body, Done, Made};
 use super::body::{Json, OptionalJson};
 use super::cursor::Cursor;
-use super::extract::{CanFail, Driving, In, Key, Member, Owning, Query, Somebody, Watching};
+use super::extract::{CanFail, Deleting, Driving, In, Key, Member, Owning, Query, Somebody, Watching};
+use super::in_turn::InTurn;
 use super::lists::{ListQuery, latest};
 use super::{Failure, Shared, act};
 use crate::deciding::Decider;
 use crate::options::TITLE_CHARS;
-use crate::quotas::check_size;
+use crate::sizes::{check_prompt, check_size};
 use crate::state::{Caller, ServerState};
 use crate::trust::{named_of_server, of_server};
 
@@ -162,6 +163,7 @@ pub(crate) async fn create(
     if let Some(config) = &request.config {
         check_size(&front.state.settings().quotas, config)?;
     }
+    check_prompt(&front.state.settings().quotas, request.system_prompt.as_deref())?;
     let config = request.agent(&front.state, &caller)?;
     let (person, state, asked) = (caller.person.clone(), front.state.clone(), config.clone());
     let make = async move {
@@ -193,7 +195,7 @@ pub(crate) async fn patch(
     act::rename(&front, &at, request.title).await
 }
 
-pub(crate) async fn delete(front: Shared, at: In<Owning>) -> Result<Done, Failure> {
+pub(crate) async fn delete(front: Shared, at: In<Deleting>) -> Result<Done, Failure> {
     act::delete(&front, &at).await?;
     Ok(Done)
 }
@@ -219,18 +221,16 @@ pub(crate) async fn fork(
     Ok(made_at(made))
 }
 
-pub(crate) async fn state(front: Shared, at: In<Watching>) -> Result<Body<SessionState>, Failure> {
+pub(crate) async fn state(front: Shared, at: In<Watching>) -> Result<InTurn<Body<SessionState>>, Failure> {
+    let turn = front.state.answers().take(&at.caller.person).await;
     let room = front.state.rooms().there(&at.session).await;
     // One that is open knows how it stands; of another, nobody has to become the writer to tell.
     let now = match room.as_ref().and_then(|room| room.session()) {
         Some(session) => session.state().await?,
-        None => {
-            let _answer = front.state.answers().take(&at.caller.person).await;
-            at.access.runtime.state(&at.session).await?
-        }
+        None => at.access.runtime.state(&at.session).await?,
     };
     let decider = Decider::new(&front.state, &at.caller, &at.access, &now.sharing);
-    Ok(Body(decider.offer(now)))
+    Ok(InTurn(Body(decider.offer(now)), turn))
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
+use agentx_runtime::Position;
 use agentx_types::wire::{Bye, CaughtUp, Heartbeat, Problem, Seen, ServerNotice, Unsubscribed, WireView};
 use agentx_types::{SessionId, UiConnectionState, UiEvent, Vocabulary as _};
 use axum::body::{Body, Bytes};
@@ -19,7 +20,7 @@ use super::extract::{In, Stream, Watching};
 use super::history::{Events, EventsQuery};
 use super::{Failure, Shared};
 use crate::channel::Channel;
-use crate::feed::{Frame, Place, Step};
+use crate::feed::{Frame, Step};
 use crate::quotas::{Connected, Counted};
 use crate::state::{Following, ServerState};
 
@@ -37,7 +38,7 @@ pub(crate) async fn events(
     query: &EventsQuery,
     wanted: Stream,
 ) -> Result<Events, Failure> {
-    let after = wanted.after.unwrap_or((query.after_seq, u32::MAX));
+    let after = wanted.after.unwrap_or(Position::after(query.after_seq));
     let state = &front.state;
     let who = Connected {
         person: &at.caller.person,
@@ -84,10 +85,10 @@ pub(crate) async fn events(
 ///
 /// # Errors
 /// Where it stands for none.
-pub(crate) fn place(id: &str) -> Result<Place, Failure> {
+pub(crate) fn place(id: &str) -> Result<Position, Failure> {
     let found = match id.split_once('.') {
-        Some((seq, index)) => seq.parse().ok().zip(index.parse().ok()),
-        None => id.parse().ok().map(|seq| (seq, u32::MAX)),
+        Some((seq, index)) => seq.parse().ok().zip(index.parse().ok()).map(Position::from),
+        None => id.parse().ok().map(Position::after),
     };
     found.ok_or_else(|| Failure::new("bad_request", "Last-Event-ID is none that this server handed out"))
 }
@@ -101,7 +102,7 @@ fn connection_state(session: &SessionId, visitor: bool) -> String {
 }
 
 /// The id that a place is known by.
-fn write_id(view: WireView, (seq, index): Place, out: &mut String) {
+fn write_id(view: WireView, Position { seq, index }: Position, out: &mut String) {
     use std::fmt::Write as _;
     // Writing to memory has no way to fail.
     let _ = match view {
@@ -287,8 +288,8 @@ mod tests {
     #[test]
     fn an_id_says_where_to_go_on() {
         for (view, here) in [
-            (WireView::Environment, (17, u32::MAX)),
-            (WireView::Runtime, (17, 2)),
+            (WireView::Environment, Position::after(17)),
+            (WireView::Runtime, (17, 2).into()),
         ] {
             let mut id = String::new();
             write_id(view, here, &mut id);

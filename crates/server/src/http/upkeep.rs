@@ -1,7 +1,9 @@
-//! What is about all sessions of somebody, or of the server: what was spent, sessions that come from elsewhere, space that is given
-//! back.
+//! What is about all sessions of somebody, or of the server: what was spent, who serves what, sessions that come from elsewhere, space
+//! that is given back.
 
-use agentx_runtime::{Runtime as _, SessionExport, Since, UsageBy, UsageQuery, UsageRow, VerifyReport};
+use agentx_runtime::{
+    ReactorInfo, Runtime as _, SessionExport, Since, UsageBy, UsageQuery, UsageRow, VerifyReport,
+};
 use agentx_types::{SessionId, Timestamp};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -79,6 +81,15 @@ pub(crate) async fn import(
         location: format!("/v1/sessions/{}", report.session_id),
         body: report,
     })
+}
+
+/// Where sessions of everybody wait is nobody's business but the operator's.
+pub(crate) async fn reactors(
+    front: Shared,
+    Operator(caller): Operator,
+) -> Result<Body<Vec<ReactorInfo>>, Failure> {
+    let runtime = front.state.runtime_of(&caller.person);
+    Ok(Body(runtime.reactors()))
 }
 
 /// The space is that of everybody's sessions, and looking for it takes the server's time.

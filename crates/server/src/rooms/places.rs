@@ -46,7 +46,7 @@ impl Rooms {
         }
     }
 
-    /// The room of a session. Where another process writes the session, it can only be looked at.
+    /// The room of a session. Where another process writes the session, or only a newer version may, it can only be looked at.
     ///
     /// # Errors
     /// Where the session cannot be opened.
@@ -67,6 +67,7 @@ impl Rooms {
             .await
         {
             Ok(()) | Err(RuntimeError::Log(LogError::Busy { .. })) => {}
+            Err(RuntimeError::Refused(_)) if runtime.needs_newer(id).await.unwrap_or(false) => {}
             Err(error) => {
                 drop(here);
                 self.forget(id, place);

@@ -7,6 +7,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::auth::problem;
+use crate::sizes::shortened as cut;
 
 /// How long the id of a frame may be.
 const ID_CHARS: usize = 64;
@@ -102,11 +103,9 @@ pub(super) fn id_of(text: &str) -> Option<String> {
 pub(super) type Unreadable = (Option<String>, Box<Problem>);
 
 pub(super) fn refused(id: Option<String>, problem: &Problem) -> ServerNotice {
-    Refused {
-        id,
-        problem: problem.clone(),
-    }
-    .into()
+    let mut problem = problem.clone();
+    problem.detail = cut(problem.detail);
+    Refused { id, problem }.into()
 }
 
 pub(super) fn accepted(id: String, seq: Option<u64>, result: Value) -> ServerNotice {

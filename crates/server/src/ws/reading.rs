@@ -121,7 +121,7 @@ impl Reading {
     }
 
     /// Who is not known says little before they say who they are; visitors say one short frame after the other.
-    fn check_unknown(&mut self, message: &Message) -> Result<(), End> {
+    fn count_unknown(&mut self, message: &Message) -> Result<(), End> {
         match &self.caller {
             Some(caller) if caller.visitor => match message {
                 Message::Text(_) | Message::Binary(_) => self.shared.allowance.renew(),
@@ -139,7 +139,7 @@ impl Reading {
     }
 
     async fn hear(&mut self, message: Message) -> Result<(), End> {
-        self.check_unknown(&message)?;
+        self.count_unknown(&message)?;
         let text = match message {
             Message::Text(text) => text,
             Message::Binary(_) | Message::Frame(_) => {

@@ -1,6 +1,6 @@
 //! What somebody who is known wants of a connection.
 
-use agentx_runtime::RuntimeError;
+use agentx_runtime::{Position, RuntimeError};
 use agentx_types::wire::{ClientRequest, Problem, Subscribe, Subscribed, Unsubscribe, WireView};
 use agentx_types::{SessionId, UiCommandResult, UiConnectionState, UiResult, UiToolStatus};
 use serde_json::Value;
@@ -70,7 +70,12 @@ impl Reading {
         self.may_subscribe(&session_id)?;
         let state = &self.shared.state;
         let following = state
-            .follow(caller, &session_id, ((after_seq, u32::MAX), view, only), None)
+            .follow(
+                caller,
+                &session_id,
+                (Position::after(after_seq), view, only),
+                None,
+            )
             .await
             .map_err(|error| told(&error))?;
         self.shared.subscriptions().insert(session_id.clone(), view);

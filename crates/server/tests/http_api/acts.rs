@@ -237,6 +237,10 @@ async fn what_the_server_counts_is_for_its_operator() {
     let text = desk.get("/metrics").by(&desk.operator).send().await.ok();
     let text = String::from_utf8(text.body.to_vec()).unwrap();
     assert!(text.contains("\nagentx_sessions_open 1\n"), "{text}");
+    assert!(
+        text.contains("\n# TYPE agentx_runs_completed_total counter\n"),
+        "{text}"
+    );
     for line in text.lines().filter(|line| !line.starts_with('#')) {
         let (name, value) = line.split_once(' ').unwrap();
         assert!(

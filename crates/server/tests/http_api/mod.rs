@@ -16,5 +16,7 @@ mod lists;
 mod members;
 mod parts;
 mod quotas;
+mod sizes;
 mod streams;
+mod values;
 mod walk;

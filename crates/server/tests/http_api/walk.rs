@@ -46,6 +46,8 @@ fn refused(needs: Needs, who: Who) -> Option<(StatusCode, &'static str)> {
         (Needs::Member, _) => None,
         (Needs::Operator, Who::Operator) => None,
         (Needs::Operator, _) => denied,
+        (Needs::RoleOrOperator(_), Who::Operator) => None,
+        (Needs::RoleOrOperator(role), who) => refused(Needs::Role(role), who),
         (Needs::Role(_), Who::Owner) => None,
         (Needs::Role(needed), Who::Other(Some(role))) => (role < needed).then_some(denied).flatten(),
         // Who runs the server decides about calls of members, so they see them.

@@ -10,6 +10,14 @@ use serde::{Deserialize, Serialize};
 use super::Receptor;
 
 /// Emits `agent_started`, `agent_ready`, `agent_destroyed`.
+///
+/// | fact | events |
+/// | --- | --- |
+/// | `session_opened` | `agent_started` without a parent, `agent_ready` |
+/// | `agent_spawned` | `agent_started` with its parent, `agent_ready` |
+/// | `agent_closed` | `agent_destroyed` |
+///
+/// The receptor has no state: if a log spawns an agent twice, it emits `agent_started` twice. The tree keeps the first agent.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct AgentReceptor {}
 

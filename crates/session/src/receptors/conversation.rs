@@ -15,6 +15,18 @@ use serde::{Deserialize, Serialize};
 use super::Receptor;
 
 /// Emits `conversation_queued`, `_revised`, `_start`, `_thinking`, `_responding`, `_end`, `_interrupted`.
+///
+/// For each input: `queued` where it has to wait, `start` when it is taken up, then `thinking` for each model call and `responding`
+/// for the first words of each answer, and one `end` or `interrupted`. Between two `start` of an agent lies exactly one of these two.
+///
+/// | mode of an input while another is answered | what becomes of it |
+/// | --- | --- |
+/// | `queue` | waits; `queued` tells its place, from 1, among those that wait so |
+/// | `steer` | joins with the next model call, without an event of its own |
+/// | `interrupt` | what is under way is stopped, and it begins when that has ended |
+///
+/// What it derives here the agent derives for itself (`crates/agent/src/course/inputs.rs`). The two are told apart on purpose: this one
+/// works where no agent is, as in a reader of facts; where they could drift apart, the log decides.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ConversationReceptor {
     agents: BTreeMap<AgentStateId, Talk>,
@@ -39,14 +51,17 @@ struct Talk {
 /// Something that a person said, and the run that it opens if it opens one.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct Input {
+    /// By which front ends know it.
     message_id: MessageId,
     run_id: RunId,
+    /// As it was said, or last revised.
     mode: InputMode,
 }
 
 /// What is being answered.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct Active {
+    /// The run that answers it: [`RunId::of_input`] of the input that opened it.
     run_id: RunId,
     /// Whether words came in the stream that is open.
     responding: bool,
@@ -213,6 +228,7 @@ impl Talk {
     }
 
     /// A model call takes up the input that its run answers, and with it all that was meant to join.
+    /// A call for a run that nobody here knows of, such as one that an agent opened for what came from the background, takes nothing up.
     fn ask_model(&mut self, run_id: &RunId, action: Option<&ActionId>, out: &mut Vec<RuntimeEvent>) {
         let is_active = self
             .active
@@ -244,6 +260,7 @@ impl Talk {
     }
 
     /// What is under way goes on, or ends.
+    /// Facts of other runs are no concern of it; those that name no run are of the whole session.
     fn advance(&mut self, fact: &Envelope<EnvironmentEvent>, out: &mut Vec<RuntimeEvent>) {
         use EnvironmentEvent as E;
         let joined_by_more = self.waiting.iter().any(|input| input.mode != InputMode::Queue);
@@ -309,6 +326,7 @@ impl Active {
     }
 
     /// Whether an error only says that the model call has ended that was to be stopped anyway.
+    /// Then `interrupted` follows, and that is the end.
     fn was_stopped_before(&self, error: &Envelope<EnvironmentEvent>) -> bool {
         self.stopping && error.cause.is_some() && error.cause == self.model_call
     }

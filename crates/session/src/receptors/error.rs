@@ -6,6 +6,10 @@ use serde::{Deserialize, Serialize};
 use super::Receptor;
 
 /// Emits `error`.
+///
+/// `error` of a log ends what it is about; `recoverable` says whether trying again may help. `attempt_failed` ends nothing: its event is
+/// recoverable and says, in milliseconds, when the next attempt is made and when the last one gives up; `None` in both for any
+/// other error. It remembers nothing.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ErrorReceptor {}
 

@@ -9,6 +9,17 @@ use serde::{Deserialize, Serialize};
 use super::Receptor;
 
 /// Emits `session_created`, `session_resumed`, `session_updated`, `session_forked`, `session_deleted`.
+///
+/// | fact | event |
+/// | --- | --- |
+/// | `session_opened` | `session_created`, with the model and the workspace |
+/// | `writer_attached` of an epoch above 1 | `session_resumed`, with what the program before had left running |
+/// | `session_titled`, `wheel_changed`, `access_changed`, `context_condensed` | `session_updated`, with what changed |
+/// | `config_changed` | `session_updated`, with the name of the field alone: the whole configuration is in `SessionState` |
+/// | `session_forked` | `session_forked`, in the log of the copy |
+/// | `session_closed` | `session_deleted` |
+///
+/// It remembers nothing.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SessionReceptor {}
 
@@ -63,6 +74,8 @@ fn updated(change: SessionChange) -> RuntimeEvent {
 }
 
 /// The part of the configuration that a change touches, by its field's name.
+/// Names are part of the protocol: front ends ask for the state again where one of them concerns what they show. What decides about calls is
+/// one name, `rules`, whoever set it.
 fn part_of(change: &ConfigChange) -> &'static str {
     match change {
         ConfigChange::Model(_) => "model",

@@ -1,5 +1,8 @@
 //! StreamReceptor: a model's answer as it arrives, and what the model will read about its calls. Starts and stops pair up
 //! whatever dies: a message that never ended is stopped by whatever shows that it cannot go on.
+//!
+//! What an answer comes to is told while it comes and before anybody knows whether it will be whole: deltas are told as they
+//! are, and a front end takes them back where `message_stop` says `broken` or `interrupted`. The whole answer comes from the bridge.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,6 +16,19 @@ use serde::{Deserialize, Serialize};
 use super::Receptor;
 
 /// Emits `message_start`, `text_delta`, `thinking_delta`, `tool_call`, `tool_result`, `message_stop`, `interrupted`.
+///
+/// | fact | events |
+/// | --- | --- |
+/// | `stream_start` | `message_stop` (`broken`) of one that is open, then `message_start` |
+/// | `text_chunk`, `thinking_chunk` | `text_delta`, `thinking_delta`; of an agent that only sorts inputs both are thoughts |
+/// | `tool_call` | `tool_call`, when its arguments are whole |
+/// | `usage`, `model_fell_back` | nothing; which model answers by now, where a message is open |
+/// | `stream_end` | `message_stop`, with the last usage that was reported |
+/// | `tool_result` | `tool_result`, for the first answer of a call that was asked for |
+/// | `interrupted` | `message_stop` where one is open, then `interrupted` |
+/// | `error` | `message_stop` (`broken`) where one is open |
+///
+/// Between two `message_start` of an agent there is exactly one `message_stop`. Facts without an agent mean nothing here.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct StreamReceptor {
     agents: BTreeMap<AgentStateId, Memory>,
@@ -24,6 +40,7 @@ pub struct StreamReceptor {
 /// What is open in the stream of one agent.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 struct Memory {
+    /// The answer that comes in: begun and not stopped.
     message: Option<OpenMessage>,
     /// Calls without an answer: only the first answer is one that the model reads.
     calls: BTreeSet<ToolCallId>,
@@ -31,7 +48,9 @@ struct Memory {
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct OpenMessage {
+    /// As the stream gave it.
     message_id: MessageId,
+    /// As it was last reported: a report is the sum so far, not a share.
     usage: Usage,
     /// The calls in it so far.
     calls: Vec<ToolCallId>,
@@ -104,12 +123,14 @@ impl StreamReceptor {
         }
     }
 
+    /// What is open with this agent; nothing where it has said nothing yet.
     fn of(&mut self, agent: &AgentStateId) -> &mut Memory {
         self.agents.entry(agent.clone()).or_default()
     }
 }
 
 impl Memory {
+    /// An answer begins: the first attempt, or another one after the last broke off.
     fn start(&mut self, start: &StreamStart, out: &mut Vec<RuntimeEvent>) {
         // The program died in mid-stream and the model is asked again.
         self.stop(StopReason::Broken, out);
@@ -145,6 +166,7 @@ impl Memory {
         );
     }
 
+    /// A call has its result. A second result, and one of a call that nobody asked for, is what no model reads (invariant 8).
     fn answer(&mut self, result: &ToolResult, out: &mut Vec<RuntimeEvent>) {
         if self.calls.remove(&result.tool_call_id) {
             let (tool_call_id, is_error) = (result.tool_call_id.clone(), result.is_error);
@@ -159,6 +181,7 @@ impl Memory {
         }
     }
 
+    /// The answer that comes in ends, however it does. Says nothing where none is open, so that it may be called wherever one cannot go on.
     fn stop(&mut self, stop_reason: StopReason, out: &mut Vec<RuntimeEvent>) {
         let Some(message) = self.message.take() else {
             return;

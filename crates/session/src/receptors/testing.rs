@@ -1,5 +1,8 @@
 //! What the table tests of the receptors share: facts by short names, and one `check` that feeds a table to a receptor.
 //! Fact number N of a table has `seq` N and happens N seconds after the epoch.
+//!
+//! Compiled for tests alone. A new event of a receptor has to come up in [`a_long_session`]: by it, three tests hold all receptors
+//! together (one emitter for each event, the same memory whether heard or noted, taken up again between any two facts).
 
 use std::sync::Arc;
 
@@ -38,6 +41,7 @@ pub(super) fn envelope(index: usize, event: EnvironmentEvent) -> Envelope<Enviro
     )
 }
 
+/// A ReAct agent `main` with one tool, `finish`, which ends the run.
 pub(super) fn config() -> AgentConfig {
     let finish = ToolSpec {
         name: "finish".into(),
@@ -91,6 +95,7 @@ pub(super) fn session_opened() -> EnvironmentEvent {
     .into()
 }
 
+/// A person says "hi".
 pub(super) fn user(id: &str, mode: InputMode) -> EnvironmentEvent {
     UserMessage {
         message_id: id.into(),
@@ -102,6 +107,7 @@ pub(super) fn user(id: &str, mode: InputMode) -> EnvironmentEvent {
     .into()
 }
 
+/// The model is asked: what takes an input up.
 pub(super) fn model_asked() -> EnvironmentEvent {
     ActionStarted {
         kind: ActionKind::CallModel,
@@ -161,6 +167,7 @@ pub(super) fn tool_result(id: &str, text: &str) -> EnvironmentEvent {
     .into()
 }
 
+/// A call that ended otherwise than well.
 pub(super) fn tool_failure(id: &str, status: ToolStatus, text: &str) -> EnvironmentEvent {
     ToolResult {
         tool_call_id: id.into(),

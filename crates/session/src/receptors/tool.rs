@@ -23,6 +23,20 @@ const SHOWN_CHARS: usize = 480;
 const HEAD_CHARS: usize = 160;
 
 /// Emits `tool_planned`, `tool_executing`, `tool_output`, `tool_completed`, `tool_failed`, `job_finished`, `command_finished`.
+///
+/// A call goes one way, and each step is told once:
+///
+/// | fact | event | from then on |
+/// | --- | --- | --- |
+/// | `tool_call_start`, or `tool_call` without one | `tool_planned` | its arguments stream in |
+/// | `tool_call` | – | it is asked for: a person may have to decide |
+/// | `action_started` of it | `tool_executing`, with the arguments | it runs |
+/// | `tool_output_chunk` | `tool_output` | |
+/// | `tool_result` | `tool_completed`, or `tool_failed` with how | it is forgotten |
+///
+/// A call that is denied, refused or answered by the agent itself goes from asked to its result. One of an answer that broke off is
+/// forgotten without an end, because nobody answers it. Durations are milliseconds from `action_started` to the result, by the
+/// times of the facts; of `delegate`, from the call; 0 where nothing ran.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ToolReceptor {
     agents: BTreeMap<AgentStateId, Calls>,
@@ -31,6 +45,7 @@ pub struct ToolReceptor {
 /// The calls of one agent that have no result yet.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 struct Calls {
+    /// By the id that the model gave; ids are an agent's own, so that two agents may use one.
     open: BTreeMap<ToolCallId, OpenCall>,
     /// Those that came in the stream that is open.
     in_stream: Vec<ToolCallId>,
@@ -38,6 +53,7 @@ struct Calls {
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct OpenCall {
+    /// The tool's, as the call says it.
     name: String,
     step: Step,
 }
@@ -99,6 +115,7 @@ fn finished(ran: &CommandRan) -> CommandFinished {
 }
 
 impl Calls {
+    /// What concerns only calls that are open. An agent without any is not even entered in the map.
     fn go_on(&mut self, fact: &Envelope<EnvironmentEvent>, out: &mut Vec<RuntimeEvent>) {
         use EnvironmentEvent as E;
         match &fact.event {
@@ -116,6 +133,7 @@ impl Calls {
         self.plan(&start.tool_call_id, &start.name, out);
     }
 
+    /// The arguments are whole. The name that counts is the one that stands with them.
     fn ask(&mut self, call: &ToolCall, at: Timestamp, out: &mut Vec<RuntimeEvent>) {
         let planned = self.plan(&call.tool_call_id, &call.name, out);
         if planned.step == Step::Announced {
@@ -140,6 +158,7 @@ impl Calls {
         }
     }
 
+    /// The call with this id, announced where it was not known.
     fn plan(&mut self, id: &ToolCallId, name: &str, out: &mut Vec<RuntimeEvent>) -> &mut OpenCall {
         self.open.entry(id.clone()).or_insert_with(|| {
             let planned = ToolPlanned {
@@ -155,6 +174,7 @@ impl Calls {
         })
     }
 
+    /// The tool begins: the fact stands in the log before anybody acts.
     fn run(&mut self, started: &ActionStarted, at: Timestamp, out: &mut Vec<RuntimeEvent>) {
         let (ActionKind::CallTool, Some(id)) = (started.kind, &started.tool_call_id) else {
             return;
@@ -224,6 +244,7 @@ impl Calls {
 }
 
 /// How a call failed; `None` where it did not.
+/// A result that is marked as an error and says nothing else has failed; any status but success counts, whatever the mark says.
 fn failure_of(result: &ToolResult) -> Option<ToolStatus> {
     match (result.is_error, result.status) {
         (false, ToolStatus::Success) => None,
@@ -232,6 +253,7 @@ fn failure_of(result: &ToolResult) -> Option<ToolStatus> {
     }
 }
 
+/// The words of a failure as they are shown: whole up to [`SHOWN_CHARS`] characters, else both ends with `…` between them.
 fn in_short(content: &[ContentPart]) -> String {
     let text: String = content.iter().filter_map(ContentPart::as_text).collect();
     let Some(too_many) = text.chars().count().checked_sub(SHOWN_CHARS + 1) else {

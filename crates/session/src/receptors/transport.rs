@@ -1,4 +1,8 @@
 //! TransportReceptor: connections to the outside come and go, and show that they live.
+//!
+//! Nobody puts these facts on record yet, because no environment of a session keeps a connection open between calls
+//! (note 034); the connection of a mirror belongs to no session's log. An environment that keeps one open says `connected` and
+//! `disconnected` through its sink, and what it means is here.
 
 use agentx_types::{
     ConnectionEstablished, ConnectionLost, Envelope, EnvironmentEvent, Heartbeat, Reconnecting, RuntimeEvent,
@@ -9,6 +13,14 @@ use serde::{Deserialize, Serialize};
 use super::Receptor;
 
 /// Emits `connection_established`, `connection_lost`, `reconnecting`, `heartbeat`.
+///
+/// | fact | events |
+/// | --- | --- |
+/// | `connected` | `connection_established` |
+/// | `disconnected` | `connection_lost`; with `retry_in_ms`, then `reconnecting` in so many milliseconds |
+/// | `timer_fired` of the heartbeat | `heartbeat` |
+///
+/// It remembers nothing: a connection that is lost twice is said to be lost twice. Facts count whether or not they name an agent.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct TransportReceptor {}
 

@@ -25,6 +25,12 @@ pub fn run<T>(future: impl Future<Output = T>) -> T {
         .block_on(future)
 }
 
+/// Runs a test of what every log promises on a database, and on the log in memory.
+pub fn on_both(test: impl AsyncFn(&dyn SessionLog)) {
+    run(test(&*SqliteLog::open_in_memory().unwrap()));
+    run(test(&agentx_runtime::MemoryLog::new()));
+}
+
 /// A database in a directory of its own.
 pub struct Home {
     pub directory: tempfile::TempDir,
@@ -166,12 +172,12 @@ pub fn message(seq: u64, id: &str, role: Role, text: &str) -> Projection {
 }
 
 /// A session, made and attached.
-pub async fn begin(log: &SqliteLog) -> Writer {
+pub async fn begin(log: &dyn SessionLog) -> Writer {
     log.create(new_log("ses_1")).await.unwrap();
     log.attach(&session()).await.unwrap()
 }
 
-pub async fn append_each(log: &SqliteLog, writer: &Writer, facts: &[Fact]) {
+pub async fn append_each(log: &dyn SessionLog, writer: &Writer, facts: &[Fact]) {
     for fact in facts {
         log.append(writer, batch(vec![fact.clone()])).await.unwrap();
     }
@@ -179,7 +185,7 @@ pub async fn append_each(log: &SqliteLog, writer: &Writer, facts: &[Fact]) {
 
 /// All facts, as they are read, which are the same as those that are lent: from the first, and from one in the middle on up to
 /// some later one.
-pub async fn all(log: &SqliteLog, id: &str) -> Vec<Fact> {
+pub async fn all(log: &dyn SessionLog, id: &str) -> Vec<Fact> {
     let read = log.read(&SessionId::new(id), 0, usize::MAX).await.unwrap();
     let (lent, end) = lent(log, id, 0..=u64::MAX, usize::MAX).await;
     end.unwrap();
@@ -236,7 +242,7 @@ fn words_of(event: &EnvironmentEvent) -> Option<&str> {
 
 /// At most so many facts after the first and up to the last of `range`, as they are lent, and how that ended.
 pub async fn lent(
-    log: &SqliteLog,
+    log: &dyn SessionLog,
     id: &str,
     range: RangeInclusive<u64>,
     most: usize,
@@ -258,7 +264,7 @@ pub async fn lent(
     (lent, end)
 }
 
-pub async fn assert_good(log: &SqliteLog, id: &str) {
+pub async fn assert_good(log: &dyn SessionLog, id: &str) {
     let report = log.verify(&SessionId::new(id)).await.unwrap();
     assert_eq!(report.problems, Vec::<String>::new(), "{report:?}");
     assert_eq!(report.good_events, report.last_seq);

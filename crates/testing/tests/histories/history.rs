@@ -148,8 +148,7 @@ impl History {
                     .collect();
                 eprintln!("{seq} {line}");
             }
-            let mut derived = Derived::default();
-            self.fold.apply(&fact, &mut derived);
+            let mut derived = self.fold.apply(&fact);
             self.count(&fact.event, &derived);
             for draft in derived.actions.iter().rev().filter_map(consequence) {
                 queue.push_front(draft);

@@ -10,9 +10,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::Path;
 
+use agentx_history::{Beyond, FileTrail, Image, SessionHistory};
 use agentx_runtime::{
-    Beyond, BlobStore, Doubt, FileTrail, Image, PlannedFile, Record, RestorePlan, RestoreReport, RestoreWish,
-    RuntimeError, SessionHistory, WhatHappens,
+    BlobStore, Doubt, PlannedFile, Record, RestorePlan, RestoreReport, RestoreWish, RuntimeError, WhatHappens,
 };
 use agentx_types::{
     BlobId, FileFailed, FileImage, FileReplaced, FilesRestored, FilesRestoring, SessionId, Timestamp,

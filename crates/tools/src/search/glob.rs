@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
 use agentx_runtime::{ToolContext, ToolOutcome};
@@ -150,6 +150,7 @@ fn list(
         ignored,
         file_type: None,
         threads: options.threads,
+        left_out: Arc::default(),
     };
     let by_time = input.sort == Some(Sort::Modified);
     let withheld = Withheld::of(scope, &walk.root);
@@ -162,6 +163,7 @@ fn list(
     let (first, matched, ended) = find(&walk, &wanted, stop)?;
     let (mut text, listed) = render(scope, &first.keys, matched, options);
     text.push_str(&withheld.note());
+    text.push_str(&walk.left_out.note(&walk.root));
     Ok(ended.outcome(text, json!({ "matched": matched, "shown": listed })))
 }
 

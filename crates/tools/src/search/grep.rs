@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use agentx_runtime::{ToolContext, ToolOutcome};
 use agentx_types::Access;
@@ -64,6 +64,7 @@ impl GrepInput {
             ignored,
             file_type: self.file_type.clone(),
             threads,
+            left_out: Arc::default(),
         }
     }
 
@@ -180,6 +181,7 @@ fn search(
     let (hits, ended) = search.run(|| input.searcher(options.heap_bytes))?;
     let (mut text, listed) = describe(scope, search.wanted, options, &hits);
     text.push_str(&search.withheld.note());
+    text.push_str(&walk.left_out.note(&walk.root));
     let details = json!({
         "matches": hits.matches,
         "files": hits.matched_files,

@@ -3,6 +3,7 @@
 mod glob;
 mod grep;
 mod hits;
+mod ignore_files;
 mod turns;
 mod walk;
 mod withheld;

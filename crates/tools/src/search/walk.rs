@@ -2,15 +2,17 @@
 //! leave the place where it began.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use agentx_runtime::ToolOutcome;
 use agentx_types::ToolStatus;
 use globset::{GlobBuilder, GlobMatcher};
 use ignore::types::TypesBuilder;
-use ignore::{WalkBuilder, WalkParallel, WalkState};
+use ignore::{DirEntry, WalkBuilder, WalkParallel, WalkState};
 use serde_json::Value;
 
+use super::ignore_files::{self, LeftOut};
 use crate::work::Stop;
 use crate::workspace::Scope;
 use crate::{ToolFailure, nearest};
@@ -21,16 +23,28 @@ pub(crate) struct Walk {
     pub(crate) ignored: bool,
     pub(crate) file_type: Option<String>,
     pub(crate) threads: usize,
+    /// What the walk left out.
+    pub(crate) left_out: Arc<LeftOut>,
 }
 
 impl Walk {
     pub(crate) fn parallel(&self) -> Result<WalkParallel, ToolFailure> {
+        if !self.ignored {
+            ignore_files::check(&self.root)?;
+        }
+        let (left_out, ignored) = (Arc::clone(&self.left_out), self.ignored);
+        let may_enter = move |entry: &DirEntry| {
+            let is_directory = entry.file_type().is_some_and(|kind| kind.is_dir());
+            ignored || !is_directory || left_out.may_enter(entry.path())
+        };
         let mut builder = WalkBuilder::new(&self.root);
         builder
             .hidden(false)
             .require_git(false)
             .threads(self.threads)
-            .filter_entry(|entry| entry.depth() == 0 || entry.file_name() != ".git");
+            .filter_entry(move |entry| {
+                entry.depth() == 0 || (entry.file_name() != ".git" && may_enter(entry))
+            });
         if self.ignored {
             builder
                 .ignore(false)

@@ -562,6 +562,7 @@ pub(crate) fn envelopes() -> Vec<Envelope<EnvironmentEvent>> {
         run_id: Some(RunId::of_input(12)),
         cause: Some(ActionId::following(12, 0)),
         event: event.clone(),
+        newer: None,
     };
     let small = Draft::new(Source::User, None, event).into_envelope("ses_1".into(), 1, Timestamp(0));
     vec![full, small]

@@ -35,14 +35,14 @@ words! {
     ToolStatus { Success, Failed, Invalid, Denied, Refused, TimedOut, Interrupted, Unknown }
     OutputChannel { Stdout, Stderr, Progress }
     ActionKind {
-        CallModel, Condense, CallTool, AnswerCall, StartTimer, Cancel, DecideInnerCall, Report, SpawnAgent, SendInput, InterruptAgent, CloseAgent,
+        CallModel, Condense, CallTool, AnswerCall, StartTimer, Cancel, DecideInnerCall, Report, SpawnAgent, SendInput, InterruptAgent, CloseAgent, Unknown,
     }
-    Timer { RunLimit, Heartbeat }
-    AgentKind { React, Match }
+    Timer { RunLimit, Heartbeat, Unknown }
+    AgentKind { React, Match, Unknown }
     ApprovalMode { Ask, Auto, Deny }
     RuleEffect { Allow, Ask, Deny }
     VarKind { String, Int, Float, Bool }
-    Api { Anthropic, OpenaiChat, Scripted }
+    Api { Anthropic, OpenaiChat, Scripted, Unknown }
     InputMedium { Image, Audio, File }
     Access { Internal, Read, Change, Run, Network }
     RunStatus {

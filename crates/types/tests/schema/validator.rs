@@ -106,6 +106,9 @@ fn simple(keyword: &str, says: &Value, value: &Value) -> bool {
         "maximum" => value
             .as_f64()
             .is_none_or(|number| number <= says.as_f64().unwrap()),
+        "maxItems" => value
+            .as_array()
+            .is_none_or(|items| items.len() as u64 <= says.as_u64().unwrap()),
         "maxLength" => value
             .as_str()
             .is_none_or(|text| text.chars().count() as u64 <= says.as_u64().unwrap()),

@@ -159,11 +159,20 @@ fn it_names_the_model_that_answers_and_counts_down_to_the_next_attempt() {
         retry_in_ms: Some(30_000),
         gives_up_in_ms: None,
     };
-    progress.event(&failed.into(), false, at(1));
-    assert_eq!(
-        says(&progress, 11),
-        format!("{asked} failed, asked again in 20s · /retry")
-    );
+    for (wait, left) in [
+        (86_400_000, "23h 59m"),
+        (200_000, "3m 10s"),
+        (30_000, "20s"),
+        (15_000, "5s"),
+    ] {
+        let mut failed = failed.clone();
+        failed.retry_in_ms = Some(wait);
+        progress.event(&failed.into(), false, at(1));
+        assert_eq!(
+            says(&progress, 11),
+            format!("{asked} failed, asked again in {left} · /retry")
+        );
+    }
     let begins = |model: &str| MessageStart {
         message_id: MessageId::new("msg_2"),
         model: model.into(),

@@ -110,11 +110,12 @@ pub(crate) fn edit(global: &Global, workspace: bool, console: &mut Console) -> R
             what: error.to_string(),
         }
     };
-    let before = match std::fs::read_to_string(&file) {
-        Ok(text) => text,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => BEGINNING.to_owned(),
+    let said = match std::fs::read_to_string(&file) {
+        Ok(text) => Some(text),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
         Err(error) => return Err(failed(&file)(error)),
     };
+    let before = said.as_deref().unwrap_or(BEGINNING);
     // Beside the file, so that what it names by relative paths is found from the copy too.
     let copy = file.with_extension(format!("{}.edit.yaml", std::process::id()));
     if let Some(folder) = copy.parent() {
@@ -125,7 +126,7 @@ pub(crate) fn edit(global: &Global, workspace: bool, console: &mut Console) -> R
     let made = std::fs::File::create_new(&copy);
     made.and_then(|mut copy| copy.write_all(before.as_bytes()))
         .map_err(failed(&copy))?;
-    let kept = keep(global, workspace, &editor, &copy, &before, console);
+    let kept = keep(global, workspace, &editor, &copy, said.as_deref(), console);
     match kept {
         Ok(words) => {
             let _ = std::fs::remove_file(&copy);
@@ -142,13 +143,13 @@ pub(crate) fn edit(global: &Global, workspace: bool, console: &mut Console) -> R
     }
 }
 
-/// Edits the copy until it is right or the person gives up.
+/// Edits the copy until it is right or the person gives up; `said` is what the file said before.
 fn keep(
     global: &Global,
     workspace: bool,
     editor: &str,
     copy: &Path,
-    before: &str,
+    said: Option<&str>,
     console: &mut Console,
 ) -> Result<&'static str, CliError> {
     loop {
@@ -157,11 +158,11 @@ fn keep(
             path: copy.display().to_string(),
             what: error.to_string(),
         })?;
-        if text == before {
+        if text == said.unwrap_or(BEGINNING) {
             return Ok("stays as it is");
         }
         let (request, file) = request(global, workspace)?;
-        match config::replace(request, &file, &text) {
+        match config::replace(request, &file, said, &text) {
             Ok(loaded) => {
                 console.say(&start::notes(&loaded));
                 return Ok("is changed");

@@ -200,14 +200,7 @@ fn why_not(given: &str) -> String {
 }
 
 fn answer(id: &ToolCallId, decision: ApprovalDecision, note: Option<String>) -> ApprovalInput {
-    ApprovalInput {
-        tool_call_id: id.clone(),
-        decision,
-        note,
-        rule: None,
-        by: None,
-        limited: false,
-    }
+    ApprovalInput::new(id.clone(), decision).note(note)
 }
 
 /// Where nobody can be asked, the log says so from the start: no question is put, and no decision of a person is

@@ -51,10 +51,7 @@ pub(super) async fn run(
             )
         });
     };
-    let input = UserInput {
-        content: prompt,
-        ..UserInput::default()
-    };
+    let input = UserInput::new(prompt);
     Ok(RunId::of_input(session.send(input).await?))
 }
 

@@ -12,9 +12,10 @@ use crate::compose::Place;
 use crate::console::Console;
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::failure::exit_of;
+use crate::failure::{CUT_OFF, EMPTY, exit_of};
 use crate::render::clean::clean;
 use crate::render::result::RunResult;
+use crate::render::written_call::{WRITTEN_CALL, is_written_call};
 
 /// What the agent says of a call that it would have asked about; in sessions of earlier programs in the first words.
 const NOBODY: [&str; 2] = [
@@ -38,7 +39,12 @@ pub(crate) struct Ending {
     allow: Option<String>,
     /// Calls that have no result yet, and the command that allows each.
     called: Vec<(ToolCallId, String)>,
+    /// Whether a call did what it was to do.
+    worked: bool,
+    /// What the last message says.
     partial: String,
+    /// Why it ended, where nothing follows it.
+    ended: Option<StopReason>,
     finished: bool,
     cut_off: bool,
     /// What the runs before it came to.
@@ -62,7 +68,9 @@ impl Ending {
             refused: 0,
             allow: None,
             called: Vec::new(),
+            worked: false,
             partial: String::new(),
+            ended: None,
             finished: false,
             cut_off: false,
             before: None,
@@ -109,7 +117,12 @@ impl Ending {
                 let allow = command_that_allows(&call.name, &call.input);
                 self.called.push((call.tool_call_id.clone(), allow));
             }
-            RuntimeEvent::MessageStop(stop) => self.result.stop_reason = Some(stop.stop_reason),
+            RuntimeEvent::MessageStop(stop) => {
+                self.result.stop_reason = Some(stop.stop_reason);
+                self.ended = self.result.stop_reason;
+            }
+            RuntimeEvent::ToolCompleted(_) => self.worked = true,
+            RuntimeEvent::RunStatusChanged(_) => self.ended = None,
             RuntimeEvent::ErrorRaised(error) if error.retry_in_ms.is_none() => {
                 self.last_error = Some((error.code.clone(), error.message.clone()));
             }
@@ -174,7 +187,7 @@ impl Ending {
             }
             // What went on behind it was stopped.
             (Some(RunStatus::Completed), Some(exit)) if self.cut_off => stopped(exit),
-            (Some(RunStatus::Completed), _) => return None,
+            (Some(RunStatus::Completed), _) => return self.lack(),
             (Some(RunStatus::TimedOut), _) => error(
                 Exit::Limit,
                 self.code("limit"),
@@ -193,6 +206,25 @@ impl Ending {
                 "the session ended before the run did",
             ),
         })
+    }
+
+    /// Returns an error if a completed run has no usable answer: it was cut off, or is empty although no call worked.
+    fn lack(&self) -> Option<CliError> {
+        // A model may have nothing to add after its calls did the work.
+        let is_empty = self.partial.trim().is_empty() && !self.worked;
+        match self.ended? {
+            StopReason::MaxTokens => Some(error(
+                exit_of(CUT_OFF),
+                CUT_OFF,
+                "the answer is cut off: it reached its longest length",
+            )),
+            StopReason::EndTurn | StopReason::StopSequence | StopReason::Other if is_empty => Some(error(
+                exit_of(EMPTY),
+                EMPTY,
+                "the model ended its turn without a word",
+            )),
+            _ => None,
+        }
     }
 
     fn code<'a>(&'a self, otherwise: &'a str) -> &'a str {
@@ -263,22 +295,18 @@ pub(super) async fn leave(
 /// How long a server may take to stop the run.
 const STOPPING: std::time::Duration = std::time::Duration::from_secs(2);
 
+/// Says that the answer is a call that nobody has read, with what to do.
+pub(super) fn note_written_call(result: &RunResult, console: &mut Console) {
+    if result.status == Some(RunStatus::Completed) && is_written_call(&result.text) {
+        console.say(&format!("note: {WRITTEN_CALL}\n"));
+    }
+}
+
 /// Prints the answer. One that broke off or was declined is none: it is said beside it.
 pub(super) fn print(result: &RunResult, quiet: bool, console: &mut Console) -> Result<(), CliError> {
-    let lacks = match result.stop_reason {
-        _ if !quiet || result.status != Some(RunStatus::Completed) => None,
-        Some(StopReason::MaxTokens) => Some("the answer is cut off: it reached its longest length"),
-        Some(StopReason::Other) => {
-            Some("the answer ended for a reason that AgentX does not know, and may not be whole")
-        }
-        _ => result
-            .text
-            .trim()
-            .is_empty()
-            .then_some("the model answered without a word"),
-    };
-    if let Some(lacks) = lacks {
-        console.say(&format!("note: {lacks}\n"));
+    let is_unknown = result.stop_reason == Some(StopReason::Other) && result.error.is_none();
+    if quiet && is_unknown && result.status == Some(RunStatus::Completed) {
+        console.say("note: the answer ended for a reason that AgentX does not know, and may not be whole\n");
     }
     if result.text.is_empty() {
         return Ok(());

@@ -132,6 +132,7 @@ pub(crate) async fn with_session(
     {
         result.fill_cost(&before, &state);
     }
+    ending::note_written_call(&result, console);
     if args.output_format == OutputFormat::Text && Words::of(args, console) == Words::AtTheEnd {
         ending::print(&result, args.quiet, console)?;
     }

@@ -3,8 +3,9 @@
 use std::io::{ErrorKind, Read as _, Write as _};
 use std::path::Path;
 
-use agentx::runtime::transcript::{html, markdown, transcript};
-use agentx::runtime::{Runtime, RuntimeError, SessionExport, export as document};
+use agentx::history::transcript::{html, markdown, transcript};
+use agentx::history::{export as document, portable};
+use agentx::runtime::{Runtime, RuntimeError};
 use serde_json::json;
 
 use crate::args::{ExportArgs, ExportFormat, ImportArgs};
@@ -31,7 +32,7 @@ pub(crate) async fn export(
             for blob in &document.missing_blobs {
                 console.say(&format!("note: {blob} is not there any more and is left out\n"));
             }
-            document.to_json().map_err(std::io::Error::from)?
+            portable::to_json(&document).map_err(std::io::Error::from)?
         }
     };
     match &args.output {
@@ -86,7 +87,7 @@ pub(crate) async fn import(
     console: &mut Console,
 ) -> Result<(), CliError> {
     let text = read(&args.file)?;
-    let document = SessionExport::from_json(&text)
+    let document = portable::from_json(&text)
         .map_err(|what| CliError::usage(format!("{}: {what}", args.file.display()), AGAIN))?;
     let lost = document.missing_blobs.len();
     let report = match place.runtime().import(document).await {

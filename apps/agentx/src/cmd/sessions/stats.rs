@@ -1,6 +1,7 @@
 //! `agentx sessions stats`: what sessions came to.
 
-use agentx::runtime::{Runtime, SessionInfo, SessionQuery, SessionStats, UsageBy, UsageQuery, stats_of};
+use agentx::history::{SessionStats, stats_of};
+use agentx::runtime::{Runtime, SessionInfo, SessionQuery, UsageBy, UsageQuery};
 use agentx::types::SessionId;
 
 use crate::args::StatsArgs;

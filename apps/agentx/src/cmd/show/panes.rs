@@ -1,8 +1,8 @@
 //! What is shown of one step: the event whole, how the session stood after it, and what the model would be given then. As lines
 //! for a screen, and as a value for programs.
 
+use agentx::history::transcript::time_of;
 use agentx::runtime::SessionFold;
-use agentx::runtime::transcript::time_of;
 use agentx::types::{ContentPart, Envelope, EnvironmentEvent, Message, Role, Vocabulary as _};
 use agentx_terminal::{Line, Style, Theme};
 use serde_json::{Value, json};
@@ -77,7 +77,7 @@ fn event(fact: &Envelope<EnvironmentEvent>, theme: &Theme) -> Vec<Line> {
     about.extend(fact.cause.as_ref().map(|id| ("answers", id.to_string())));
     lines.extend(about.iter().map(|(name, value)| named(name, value, theme)));
     lines.push(Line::default());
-    let payload: Value = serde_json::from_slice(&fact.event.payload_json()).unwrap_or_default();
+    let payload: Value = serde_json::from_slice(&fact.payload_json()).unwrap_or_default();
     let payload = serde_json::to_string_pretty(&payload).unwrap_or_default();
     lines.extend(payload.lines().map(|line| {
         let mut line = Line::new(&visible(line), theme.faint);

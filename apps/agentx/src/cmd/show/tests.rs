@@ -4,13 +4,16 @@
 
 use std::sync::Arc;
 
-use agentx::runtime::{Derived, SessionFold};
+use agentx::runtime::SessionFold;
 use agentx::types::{
     AgentConfig, AgentStateId, ContentPart, Draft, EnvironmentEvent, InputMode, MessageId, OwnerId,
     SessionId, SessionOpened, SessionTitled, Source, TextChunk, Timestamp, UserMessage,
 };
 use agentx_terminal::{Row, Theme};
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+
+#[path = "../../../../../crates/types/tests/golden/newer_words.rs"]
+mod newer_words;
 
 use super::panes::{self, Pane};
 use super::stepper::{Step, Stepper};
@@ -67,7 +70,7 @@ fn timeline(count: u64) -> Timeline {
 fn folded(facts: &[Fact]) -> SessionFold {
     let mut fold = SessionFold::new(SessionId::new("ses_1"));
     for fact in facts {
-        fold.apply(fact, &mut Derived::state_only());
+        fold.advance(fact);
     }
     fold
 }
@@ -188,4 +191,24 @@ fn programs_get_a_step_whole() {
     assert_eq!(value["event"]["event"], "user_message");
     assert_eq!(value["context"]["system"], "You are a fixture.");
     assert!(value["state"]["last_seq"] == 30 && value["context"]["messages"].is_array());
+}
+
+/// What a newer version wrote is shown as it came, in every pane.
+#[test]
+fn facts_with_new_words_are_shown() {
+    let opened = facts(1).remove(0);
+    let mut fold = SessionFold::new(SessionId::new("ses_1"));
+    fold.apply(&opened);
+    for (new, seq) in newer_words::newer("environment.jsonl").into_iter().zip(2..) {
+        let frame = serde_json::json!({
+            "seq": seq, "at": seq, "source": "system", "session_id": "ses_1", "agent_state_id": "agt_1",
+            "event": new.event["event"], "payload": new.event["payload"],
+        });
+        let fact: agentx::types::Envelope<EnvironmentEvent> = serde_json::from_value(frame.clone()).unwrap();
+        fold.apply(&fact);
+        for pane in Pane::ALL {
+            assert!(!panes::lines(pane, &fact, &fold, &Theme::plain()).is_empty());
+        }
+        assert_eq!(panes::value(&fact, &fold)["event"], frame);
+    }
 }

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use agentx::runtime::{Delivery, Derived, Runtime, RuntimeError, SessionFold, View};
+use agentx::runtime::{Delivery, Runtime, RuntimeError, SessionFold, View};
 use agentx::types::{Envelope, EnvironmentEvent, SessionId};
 
 /// A fact.
@@ -80,9 +80,8 @@ impl Timeline {
             self.current = (0, SessionFold::new(self.session.clone()));
         }
         let (seen, fold) = &mut self.current;
-        let mut derived = Derived::state_only();
         while *seen < wanted {
-            fold.apply(&self.facts[*seen], &mut derived);
+            fold.advance(&self.facts[*seen]);
             *seen += 1;
             if seen.is_multiple_of(STRIDE) {
                 self.kept.entry(*seen).or_insert_with(|| fold.clone());

@@ -1,9 +1,10 @@
 //! How a call came to nothing, in words, and what a run has cost.
 
-use agentx::types::{ToolFailed, ToolStatus, Usage};
+use agentx::types::{ToolFailed, ToolStatus, TurnResponse, Usage};
 
 use super::super::clean::visible;
 use super::super::units;
+use super::super::written_call::{WRITTEN_CALL, is_written_call};
 use super::Transcript;
 
 /// How the reason begins of a call that was stopped before it began.
@@ -40,6 +41,16 @@ impl Transcript {
             false => "",
         };
         format!("{word}: {}{remedy}", visible(error.trim_matches(['[', ']'])))
+    }
+
+    /// The whole answer is there. A run says at its end what is wrong with it.
+    pub(super) fn answered(&mut self, turn: &TurnResponse) {
+        if !self.silent_end && is_written_call(&turn.text) {
+            self.warn_of_answer(WRITTEN_CALL);
+        }
+        if self.costs {
+            self.turn = Some(turn.clone());
+        }
     }
 
     /// What a run has cost.

@@ -1,4 +1,7 @@
 //! What an input means, asked of the fast path and then of a model; the answer is read while it comes.
+//!
+//! Each input is asked about alone: the machine keeps no conversation, so that what was said before changes nothing about what a rule
+//! means. Several attempts may come under one action; what one that broke off came to is forgotten.
 
 use std::sync::Arc;
 
@@ -16,11 +19,14 @@ use crate::matching::{AnswerParser, FastPath, Finding, Intent, prompt};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Matching {
     message: Arc<Message>,
+    /// It has read what came so far of the answer.
     parser: AnswerParser,
+    /// In the order of the answer.
     found: Vec<Finding>,
 }
 
 /// What follows from the rules.
+/// Made once and kept while the configuration stays; it is not written down with the agent, because it follows from it.
 #[derive(Clone, Debug)]
 pub(super) struct Prepared {
     fast: FastPath,
@@ -47,6 +53,7 @@ impl MatchAgent {
         self.prepared().fast.find(&text)
     }
 
+    /// Has a model say what an input means, unless a limit forbids it.
     pub(super) fn ask_model(&mut self, message: Arc<Message>, step: &mut Step<'_>) {
         if let Some(cause) = self.course.used_up(&self.config.limits, step) {
             return self.begin_stop(cause, step);
@@ -107,7 +114,7 @@ impl MatchAgent {
             EnvironmentEvent::ThinkingChunk(chunk) => &chunk.text,
             _ => return,
         };
-        if !step.out.state_only {
+        if step.is_heard() {
             step.stream(StreamOutput::ThinkingDelta { text: text.clone() });
         }
     }
@@ -168,6 +175,7 @@ impl MatchAgent {
         self.settle(step);
     }
 
+    /// What was found counts, also of an answer that was cut off; one that was cut off before it named anything ends the run.
     fn take_answer(&mut self, matching: Matching, reason: StopReason, step: &mut Step<'_>) {
         let intents = intents(matching.found);
         let why = match reason {

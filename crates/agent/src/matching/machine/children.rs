@@ -1,4 +1,7 @@
 //! The children: what they are given, and what they come to.
+//!
+//! There is one for each route at most. It is made when it is first needed, and stays, so that it knows what was said to it before; what it
+//! says the person reads as it comes. One that says that it is gone is made anew for the next task.
 
 use agentx_types::{
     ActionBody, AgentConfig, AgentKind, AgentOutput, AgentStateId, CloseAgent, ContentPart, InputMode,
@@ -74,13 +77,13 @@ impl MatchAgent {
         self.children.iter().any(|child| child.place == place)
     }
 
+    /// The child of this place; it is made where there is none.
     fn child_for(&mut self, place: Place, step: &mut Step<'_>) -> Option<AgentStateId> {
         if let Some(child) = self.children.iter().find(|child| child.place == place) {
             return Some(child.id.clone());
         }
         let config: AgentConfig = made_by(&self.config, place.config(self.config.routing.as_deref()?)?);
-        let id = AgentStateId::with_suffix(format_args!("{}_{}", step.seq, step.out.acted()));
-        step.out.census.count();
+        let id = AgentStateId::with_suffix(format_args!("{}_{}", step.seq, step.next_action()));
         self.children.push(Child {
             id: id.clone(),
             place,
@@ -96,11 +99,12 @@ impl MatchAgent {
         Some(id)
     }
 
+    /// Sends a child the person's own words, and beside them what they were matched to.
     fn send(&mut self, to: &AgentStateId, task: &Task, mode: InputMode, step: &mut Step<'_>) {
         let Some(child) = self.child(to) else {
             return;
         };
-        let message_id = MessageId::with_suffix(format_args!("routed_{}_{}", step.seq, step.out.acted()));
+        let message_id = MessageId::with_suffix(format_args!("routed_{}_{}", step.seq, step.next_action()));
         child.unheard.push(Sent {
             message_id: message_id.clone(),
             task: task.clone(),
@@ -133,12 +137,13 @@ impl MatchAgent {
         self.act(ActionBody::CloseAgent(close), step);
     }
 
+    /// Wants something done in the run under way.
     fn act(&self, body: ActionBody, step: &mut Step<'_>) {
         step.act_in(self.course.run_id(), body);
     }
 
     /// A child of this agent says something.
-    pub(super) fn hear_child(&mut self, id: &AgentStateId, output: &AgentOutput, step: &mut Step<'_>) {
+    pub(crate) fn hear_child(&mut self, id: &AgentStateId, output: &AgentOutput, step: &mut Step<'_>) {
         match output {
             AgentOutput::State(StateOutput::Spent { usage, cost, .. }) => {
                 self.course.share(*usage, *cost, step)
@@ -169,12 +174,16 @@ impl MatchAgent {
             AgentOutput::State(StateOutput::Closed { .. }) => self.child_gone(id, step),
             _ => {}
         }
+        if let Some(run) = self.course.active() {
+            run.seen_at = step.at;
+        }
     }
 
     fn child(&mut self, id: &AgentStateId) -> Option<&mut Child> {
         self.children.iter_mut().find(|child| child.id == *id)
     }
 
+    /// Whether this is the child that does something now.
     fn is_at_work(&self, id: &AgentStateId) -> bool {
         self.at_work.as_ref().is_some_and(|work| work.child == *id)
     }

@@ -15,12 +15,11 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use agentx_types::{
-    AgentConfig, AgentOutput, AgentStateId, ConfigChange, Envelope, EnvironmentEvent, IntentRule, Message,
-    MessageOutput, NanoUsd, RunStatus, StateOutput, Usage, UserMessage,
+    AgentConfig, AgentStateId, ConfigChange, Envelope, EnvironmentEvent, IntentRule, Message, MessageOutput,
+    NanoUsd, RunStatus, StateOutput, Usage, UserMessage,
 };
 use serde::{Deserialize, Serialize};
 
-use crate::Transition;
 use crate::cache::Cache;
 use crate::course::{Course, Input, InputQueue, Run, Step, StopCause, Taken};
 use ask::{Matching, Prepared};
@@ -101,56 +100,38 @@ impl MatchAgent {
         )
     }
 
-    /// Takes the next fact and adds what follows to `into`.
-    pub fn step_into(&mut self, fact: &Envelope<EnvironmentEvent>, into: &mut Transition) {
+    /// Takes the next fact, in the step that it makes this agent take.
+    pub(crate) fn take(&mut self, fact: &Envelope<EnvironmentEvent>, step: &mut Step<'_>) {
         use EnvironmentEvent as E;
-        let id = self.id.clone();
-        let mut step = Step::new(&id, fact, into);
         match &fact.event {
-            E::UserMessage(message) => self.on_user_message(message, &mut step),
+            E::UserMessage(message) => self.on_user_message(message, step),
             E::InputRevised(revised) => {
                 let taken = self.course.revise(revised);
-                self.follow_input(taken, &mut step);
+                self.follow_input(taken, step);
             }
             E::InterruptRequested(_) | E::Interrupted(_) | E::TimerFired(_) | E::AgentClosed(_) => {
                 let max = self.config.limits.max_wall_ms;
-                let follows = self.course.hear_of_a_stop(fact, max, &mut step);
-                self.follow(follows, &mut step);
+                let follows = self.course.hear_of_a_stop(fact, max, step);
+                self.follow(follows, step);
             }
             E::StreamStart(_)
             | E::TextChunk(_)
             | E::ThinkingChunk(_)
             | E::PartEnd(_)
             | E::UsageReport(_)
-            | E::ModelFellBack(_) => self.on_stream(fact, &mut step),
-            E::StreamEnd(end) => self.on_stream_end(fact, end, &mut step),
-            E::WriterAttached(_) => self.on_writer_attached(&mut step),
-            E::SessionForked(forked) => self.on_forked(forked.hold, &mut step),
+            | E::ModelFellBack(_) => self.on_stream(fact, step),
+            E::StreamEnd(end) => self.on_stream_end(fact, end, step),
+            E::WriterAttached(_) => self.on_writer_attached(step),
+            E::SessionForked(forked) => self.on_forked(forked.hold, step),
             E::ConfigChanged(changed) => {
                 self.course
-                    .change(Arc::make_mut(&mut self.config), &changed.change, &mut step)
+                    .change(Arc::make_mut(&mut self.config), &changed.change, step)
             }
-            E::ErrorOccurred(error) => self.on_error(fact, error, &mut step),
+            E::ErrorOccurred(error) => self.on_error(fact, error, step),
             // It has no tools, and keeps no conversation.
             _ => {}
         }
         self.course.note_time(fact);
-    }
-
-    /// A child of this agent says something; adds what follows to `into`.
-    pub fn on_child(
-        &mut self,
-        child: &AgentStateId,
-        output: &AgentOutput,
-        fact: &Envelope<EnvironmentEvent>,
-        into: &mut Transition,
-    ) {
-        let id = self.id.clone();
-        let mut step = Step::new(&id, fact, into);
-        self.hear_child(child, output, &mut step);
-        if let Some(run) = self.course.active() {
-            run.seen_at = fact.at;
-        }
     }
 
     /// The limits of an agent above change.

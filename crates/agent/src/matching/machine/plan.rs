@@ -1,4 +1,7 @@
 //! What intents come to: tasks for children, in order.
+//!
+//! Tasks are done one after the other. An input that means the same rule as the
+//! child that is at work is for that child; one that means another rule stops it, and what was planned goes with it.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -45,6 +48,7 @@ pub(super) struct Task {
 }
 
 /// Whom the person speaks with.
+/// What no rule fits goes there: "a bit louder" after a song was played.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Active {
     pub(super) place: Place,
@@ -56,6 +60,7 @@ const NOBODY: &str = "No rule fits this, and there is no agent for what no rule 
 
 impl MatchAgent {
     /// An input means these intents.
+    /// The caller has to settle the run.
     pub(super) fn mean(&mut self, message: &Arc<Message>, intents: Vec<Intent>, step: &mut Step<'_>) {
         let tasks = self.tasks(message, intents);
         let Some(first) = tasks.front() else {
@@ -141,6 +146,7 @@ impl MatchAgent {
         }
     }
 
+    /// Says in the machine's own name that nobody is there: the one answer of its own that a person reads.
     fn tell_nobody(&mut self, step: &mut Step<'_>) {
         let message = Message {
             message_id: MessageId::with_suffix(format_args!("nobody_{}", step.seq)),
@@ -160,6 +166,9 @@ impl MatchAgent {
     }
 
     /// Goes on: with inputs that wait to be matched, with what is to be done, or to the end.
+    ///
+    /// May be called after any change. It returns when something is under way (a model call, a child, a report) or nothing is left to do; each
+    /// round of the loop uses up an input, a task or the run, so it ends.
     pub(super) fn settle(&mut self, step: &mut Step<'_>) {
         loop {
             let Some(run) = self.course.active() else {
@@ -197,7 +206,7 @@ impl MatchAgent {
 
     /// Hands a task to its child, unless a limit forbids it, or that there is one more agent.
     fn begin(&mut self, task: Task, step: &mut Step<'_>) {
-        let full = step.out.census.full().filter(|_| !self.has_child(task.place));
+        let full = step.census().full().filter(|_| !self.has_child(task.place));
         let full = full.map(|why| StopCause::error(RunStatus::Failed, "too_many_agents", &why));
         match self.course.used_up(&self.config.limits, step).or(full) {
             Some(cause) => self.begin_stop(cause, step),

@@ -1,4 +1,6 @@
 //! How runs end before their answer: interrupts, limits, errors. Whatever is at work is stopped first.
+//!
+//! What was planned is given up. A child that is at work says itself how it ended; only then the stop is put on record.
 
 use agentx_types::{ActionBody, Cancel, Envelope, EnvironmentEvent, ErrorOccurred, RunStatus};
 

@@ -1,0 +1,72 @@
+//! What the approval mode makes of a call that a person would be asked about.
+
+use agentx_types::{AgentConfig, ApprovalMode, Rule, RuleEffect};
+
+use super::{Judgement, allowed, asked, denied, describe};
+use crate::subject::Subject;
+
+/// Asks a person, where the mode lets one be asked.
+pub(super) fn asked_by_mode(
+    config: &AgentConfig,
+    subject: &Subject<'_>,
+    mode: ApprovalMode,
+    why: &str,
+    rules: Vec<usize>,
+) -> Judgement {
+    match mode {
+        ApprovalMode::Ask => asked(subject, why.to_owned(), rules),
+        ApprovalMode::Auto => denied(
+            format!("{why}, and in the approval mode `auto` nobody is asked"),
+            rules,
+        ),
+        ApprovalMode::Deny => denied(format!("{why}, {}", nobody_asked(config)), rules),
+    }
+}
+
+/// What the mode `auto` does with a call that no rule allows or denies: it lets it run, unless a rule asks about it or it opens a file that
+/// may hold secrets. Before version 7 of the rules, neither was asked about.
+pub(super) fn unasked(
+    config: &AgentConfig,
+    subject: &Subject<'_>,
+    rules: &[Rule],
+    asking: Option<(String, Vec<usize>)>,
+) -> Judgement {
+    if let Some(denied) = hidden_from_denying(config, subject, rules) {
+        return denied;
+    }
+    let secret = || {
+        subject
+            .secret()
+            .map(|_| (subject.default_reason("your"), Vec::new()))
+    };
+    match asking.or_else(secret) {
+        Some((reason, made_by)) if config.rules_version >= 7 => asked(subject, reason, made_by),
+        _ => allowed(true, "the approval mode is `auto`".into(), Vec::new()),
+    }
+}
+
+/// Why a call that a person would be asked about is refused.
+pub(super) fn nobody_asked(config: &AgentConfig) -> &'static str {
+    match config.rules_version {
+        0..6 => "and nobody is there to be asked",
+        _ => "and in the approval mode `deny` nobody is asked",
+    }
+}
+
+/// Refuses, where nobody is asked, what a rule that denies may be about: a rule holds for what cannot be read, too.
+fn hidden_from_denying(config: &AgentConfig, subject: &Subject<'_>, rules: &[Rule]) -> Option<Judgement> {
+    if config.rules_version < 6 {
+        return None;
+    }
+    let kept = rules
+        .iter()
+        .enumerate()
+        .filter(|(_, rule)| rule.effect != RuleEffect::Ask);
+    let (places, kept): (Vec<usize>, Vec<Rule>) = kept.map(|(place, rule)| (place, rule.clone())).unzip();
+    let (index, what) = subject.hidden_from(&kept)?;
+    let reason = format!(
+        "{what} cannot be known, the rule {} may be about it, and in the approval mode `auto` nobody is asked",
+        describe(&kept[index])
+    );
+    Some(denied(reason, vec![places[index]]))
+}

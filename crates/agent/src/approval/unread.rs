@@ -1,0 +1,50 @@
+//! What is decided about a command line that has too much in it to be held against the rules.
+
+use agentx_types::{AgentConfig, ApprovalMode, Rule, RuleEffect};
+
+use super::unasked::asked_by_mode;
+use super::{Judgement, allowed, asked, by, denied, describe};
+use crate::subject::Subject;
+use crate::subject::unread::TOO_MUCH;
+
+/// A rule that denies all that the tool does denies it. Where any other rule may deny or ask about a part of it, a person is asked, and
+/// it is refused where nobody is. Else what allows the whole line, or the mode, decides.
+pub(super) fn judge(
+    config: &AgentConfig,
+    subject: &Subject<'_>,
+    rules: &[Rule],
+    mode: ApprovalMode,
+) -> Judgement {
+    let outside = subject.is_outside();
+    let about = subject.rule_about_unread(rules);
+    if let Some(index) = subject.whole_denied_by(rules) {
+        return denied(
+            format!("the rule {} denies it", describe(&rules[index])),
+            vec![index],
+        );
+    }
+    if let Some(why) = subject.always_asked() {
+        return asked_by_mode(config, subject, mode, why, Vec::new());
+    }
+    if let Some(index) = about {
+        let why = format!(
+            "{TOO_MUCH} (the rule {} may be about it)",
+            describe(&rules[index])
+        );
+        // As with any rule that asks, a person is there to be asked in the mode `auto` as well.
+        return match (rules[index].effect, mode) {
+            (RuleEffect::Ask, ApprovalMode::Auto) => asked(subject, why, vec![index]),
+            _ => asked_by_mode(config, subject, mode, &why, vec![index]),
+        };
+    }
+    if let Some(index) = subject.whole_allowed_by(rules) {
+        return allowed(outside, by(rules, &[index]), vec![index]);
+    }
+    match mode {
+        ApprovalMode::Auto if subject.secret().is_none() => {
+            allowed(true, "the approval mode is `auto`".into(), Vec::new())
+        }
+        ApprovalMode::Auto => asked(subject, subject.default_reason("your"), Vec::new()),
+        _ => asked_by_mode(config, subject, mode, TOO_MUCH, Vec::new()),
+    }
+}

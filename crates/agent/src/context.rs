@@ -1,0 +1,81 @@
+//! What an agent is given with a step beside the fact, and what it gives back. Whoever steps the agents of a session makes the
+//! one and reads the other: nothing of a [`Transition`] is filled in before the step, and nothing is added to it afterwards.
+
+use std::collections::BTreeMap;
+use std::ops::AddAssign;
+use std::sync::Arc;
+
+use agentx_types::{Action, ActionBody, AgentOutput, Kept, RecordedEffects, TakenIds, ToolCallId};
+
+use crate::above::{Above, Census};
+
+/// What an agent has to know of its session to take a step. All of it follows from the facts so far, so that it is the same in each
+/// replay; it is borrowed, and an agent keeps none of it. The default is that of an agent that is alone, outside of a session.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Context<'a> {
+    /// Who reads the outputs.
+    pub heard_by: HeardBy,
+    /// Ids that models gave in this session: no answer may use one again.
+    pub taken: Option<&'a Arc<TakenIds>>,
+    /// The recorded steps of running calls, by call.
+    pub recorded: Option<&'a BTreeMap<ToolCallId, Arc<RecordedEffects>>>,
+    /// What scripts keep with this agent; `None` where they keep nothing.
+    pub kept: Option<&'a Arc<Kept>>,
+    /// How many agents this one lies in: 0 for the one that people talk to.
+    pub depth: u32,
+    /// The limits that the agents above leave to this one; `None` if there is no parent, or if the fact cannot lead to a model call.
+    pub above: Option<&'a Above>,
+    /// How many agents the session has, as the fact finds it.
+    pub census: Census,
+    /// The number of actions that agents have requested so far for the same fact; new ids continue from it.
+    pub before: Acted,
+}
+
+/// Who reads the outputs of a step. The state of the agent changes in the same way for each; outputs that nobody reads are not made, which
+/// saves most of the work of a fold over a long log.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum HeardBy {
+    /// Subscribers and effectors: everything is said.
+    #[default]
+    Everybody,
+    /// Only the agent that made this one: the Stream layer and all actions are left out.
+    Above,
+    /// Nobody: nothing is said. The state alone is wanted.
+    Nobody,
+}
+
+/// What follows from one fact.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Transition {
+    /// The agent's outputs.
+    pub outputs: Vec<AgentOutput>,
+    /// The actions that the agent requests.
+    pub actions: Vec<Action>,
+    /// The number of actions, counted even if the actions themselves are left out.
+    pub acted: Acted,
+}
+
+/// How much is wanted.
+/// It is counted also where actions are left out, because ids follow from it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Acted {
+    /// How many actions.
+    pub actions: usize,
+    /// How many of them make another agent.
+    pub agents: u32,
+}
+
+impl Acted {
+    /// One more action is wanted.
+    pub(crate) fn count(&mut self, body: &ActionBody) {
+        self.actions += 1;
+        self.agents += u32::from(matches!(body, ActionBody::SpawnAgent(_)));
+    }
+}
+
+impl AddAssign for Acted {
+    fn add_assign(&mut self, more: Self) {
+        self.actions += more.actions;
+        self.agents = self.agents.saturating_add(more.agents);
+    }
+}

@@ -1,0 +1,136 @@
+//! How deep a configuration may nest: the log reads JSON back up to a depth of 128, and what it cannot read back is not to be written.
+
+use std::io::{self, Write};
+
+use agentx_types::AgentConfig;
+use serde::Serialize;
+
+/// How many levels of agents a configuration may have: the agent itself, those that it may make, those that they may make.
+pub const MOST_LEVELS: usize = 8;
+/// How deep a configuration may nest as JSON, with all that is in it, such as the schemas of tools.
+pub const MOST_DEPTH: usize = 64;
+
+/// Whether a configuration nests no deeper than may be kept.
+///
+/// # Errors
+/// What is too deep, and how deep it may be.
+pub fn check_depth(config: &AgentConfig) -> Result<(), String> {
+    let mut waiting = vec![(config, 1)];
+    while let Some((agent, level)) = waiting.pop() {
+        if level > MOST_LEVELS {
+            return Err(format!(
+                "the configuration nests agents in more than {MOST_LEVELS} levels (`agents` in `agents`, and in `routing`): let one agent make the others"
+            ));
+        }
+        waiting.extend(below(agent).map(|agent| (agent, level + 1)));
+    }
+    match is_deeper(config, MOST_DEPTH) {
+        true => Err(format!(
+            "the configuration nests deeper than {MOST_DEPTH} levels of JSON: make schemas of tools, or agents in agents, flatter"
+        )),
+        false => Ok(()),
+    }
+}
+
+/// The agents that an agent may make or send inputs to.
+fn below(agent: &AgentConfig) -> impl Iterator<Item = &AgentConfig> {
+    let routed = agent.routing.iter().flat_map(|routing| {
+        let routes = routing.routes.iter().map(|route| &route.agent);
+        routes.chain(routing.default.as_deref())
+    });
+    agent.agents.iter().chain(routed)
+}
+
+/// Whether `value` nests deeper than `most` as JSON.
+fn is_deeper(value: &impl Serialize, most: usize) -> bool {
+    let measure = Measure {
+        most,
+        depth: 0,
+        in_text: false,
+        is_escaped: false,
+    };
+    serde_json::to_writer(measure, value).is_err()
+}
+
+/// Measures how deep the JSON nests that is written to it; what is too deep is an error.
+struct Measure {
+    most: usize,
+    depth: usize,
+    in_text: bool,
+    is_escaped: bool,
+}
+
+impl Measure {
+    fn take(&mut self, byte: u8) {
+        match (self.in_text, byte) {
+            (true, _) if self.is_escaped => self.is_escaped = false,
+            (true, b'\\') => self.is_escaped = true,
+            (_, b'"') => self.in_text = !self.in_text,
+            (false, b'{' | b'[') => self.depth += 1,
+            (false, b'}' | b']') => self.depth = self.depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+}
+
+impl Write for Measure {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        for byte in bytes {
+            self.take(*byte);
+            if self.depth > self.most {
+                return Err(io::Error::other("too deep"));
+            }
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::fixtures;
+
+    fn nested(levels: usize) -> AgentConfig {
+        let mut config = fixtures::config();
+        for _ in 1..levels {
+            let mut outer = fixtures::config();
+            outer.agents = vec![config];
+            config = outer;
+        }
+        config
+    }
+
+    fn with_schema(depth: usize) -> AgentConfig {
+        let deep = (1..depth).fold(json!({}), |inner, _| json!({ "a\\\"[": inner }));
+        let mut config = fixtures::config();
+        let mut tools = config.tools.to_vec();
+        tools[0].input_schema = deep;
+        config.tools = tools.into();
+        config
+    }
+
+    #[test]
+    fn agents_nest_in_eight_levels_and_json_in_sixty_four() {
+        assert_eq!(check_depth(&nested(MOST_LEVELS)), Ok(()));
+        let refused = check_depth(&nested(MOST_LEVELS + 1)).unwrap_err();
+        assert!(refused.contains("8 levels"), "{refused}");
+        // The configuration, its tools, and the tool are levels, too.
+        assert_eq!(check_depth(&with_schema(MOST_DEPTH - 3)), Ok(()));
+        let refused = check_depth(&with_schema(MOST_DEPTH - 2)).unwrap_err();
+        assert!(refused.contains("64 levels"), "{refused}");
+    }
+
+    #[test]
+    fn what_is_let_through_can_be_read_back() {
+        for config in [nested(MOST_LEVELS), with_schema(MOST_DEPTH - 3)] {
+            let kept = json!({"facts": [{"event": {"session_opened": {"config": config}}}]}).to_string();
+            assert!(serde_json::from_str::<Value>(&kept).is_ok());
+        }
+    }
+}

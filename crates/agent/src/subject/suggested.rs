@@ -1,0 +1,66 @@
+//! The rule that is kept when a person says "always" to a call.
+//!
+//! It is shown with the question, so it says what was seen and not more (note 030): the folder of a file, the command with its
+//! subcommand, the host; word for word where a secret, a variable or what Git runs is in it. It holds in this workspace alone.
+
+use agentx_types::{Access, Rule, RuleEffect};
+
+use super::Subject;
+use crate::command::like;
+use crate::kept;
+use crate::of_file::name_in_rules;
+use crate::pattern::literal;
+use crate::stars::names_all_variables;
+
+impl Subject<'_> {
+    /// The rule that "always" keeps.
+    pub(crate) fn suggested(&self) -> Rule {
+        if self.version == 0 {
+            return self.suggested_before();
+        }
+        let path = self.path.as_ref().map(|path| match self.tool.access {
+            Access::Change if !self.is_outside() && self.secret().is_none() && !self.changes_what_runs() => {
+                kept::folder_as(self.workspace, path, self.version)
+            }
+            _ => literal(kept::inside(self.workspace, path)),
+        });
+        let argument = match (self.runs_commands(), self.tool.access) {
+            (true, _) if self.secret().is_some() || self.has_variables() || self.git_runs().is_some() => {
+                Some(literal(&self.argument))
+            }
+            (true, _) => Some(kept::command(&self.argument)),
+            (false, Access::Internal | Access::Read) => None,
+            (false, _) if path.is_some() => None,
+            (false, _) if self.only_host().is_some() => self.only_host().map(|host| format!("to {host}")),
+            (false, _) => Some(literal(&self.argument)),
+        };
+        Rule {
+            effect: RuleEffect::Allow,
+            tool: name_in_rules(self.tool),
+            argument,
+            path,
+            workspace: Some(self.workspace.to_owned()),
+        }
+    }
+
+    /// Whether a shell puts something into the command line that nobody saw.
+    fn has_variables(&self) -> bool {
+        self.version >= 3 && !names_all_variables("", &self.argument)
+    }
+
+    /// As in logs from before rules had versions.
+    fn suggested_before(&self) -> Rule {
+        let path = match &self.path {
+            Some(path) if self.is_outside() => Some(literal(path)),
+            Some(_) => Some("**".to_owned()),
+            None => None,
+        };
+        Rule {
+            effect: RuleEffect::Allow,
+            tool: self.tool.name.clone(),
+            argument: self.runs_commands().then(|| like(&self.argument)),
+            path,
+            workspace: None,
+        }
+    }
+}

@@ -1,0 +1,49 @@
+//! An environment that speaks by itself: a sensor whose words begin a run of the agent.
+
+use agentx::bus::{Failed, Reactor, Work};
+use agentx::runtime::SystemBus;
+use agentx::types::{ContentPart, InputMode, RuntimeEvent};
+use agentx::{AgentError, Delivery, View};
+
+/// Says once that it rains.
+struct RainSensor;
+
+impl Reactor<SystemBus> for RainSensor {
+    fn name(&self) -> &str {
+        "rain sensor"
+    }
+
+    async fn start(&mut self, bus: SystemBus) -> Result<Work, Failed> {
+        let ingress = bus
+            .ingress("rain-sensor")
+            .ok_or(Failed("the name is no name".into()))?;
+        Ok(Work::new(async move {
+            for session in ingress.sessions() {
+                let words = vec![ContentPart::text("It begins to rain.")];
+                let said = ingress.say(&session, words, InputMode::Queue).await;
+                said.map_err(|error| Failed(error.to_string()))?;
+            }
+            Ok(())
+        }))
+    }
+}
+
+#[tokio::main]
+async fn main() -> Result<(), AgentError> {
+    let agent = agentx::agent("You look after a house.")
+        .scripted(["I close the windows."])
+        .start()
+        .await?;
+    agent.attach(RainSensor).await?;
+    // Nobody asked, so what the agent says is heard in its session.
+    let mut events = agent.session().subscribe(0, View::Runtime).await?;
+    while let Some(delivery) = events.next().await {
+        if let Delivery::Runtime(event) = delivery
+            && let RuntimeEvent::TurnResponse(turn) = &event.event
+        {
+            println!("{}", turn.text);
+            break;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,70 @@
+//! Agents with a person's configuration, where it was asked for.
+
+use std::path::Path;
+
+use agentx_config::{Places, ProviderKey, Request, Settings, load};
+use agentx_node_runtime::NodeParts;
+
+use crate::AgentError;
+use crate::builder::Definition;
+use crate::door::Models;
+use crate::setup::{Made, PROGRAM, Place};
+
+impl Place {
+    /// The settings that were asked for.
+    pub(crate) fn settings(&self) -> Result<Option<Settings>, AgentError> {
+        if let Some(settings) = &self.settings {
+            return Ok(Some((**settings).clone()));
+        }
+        if !self.user_config {
+            return Ok(None);
+        }
+        let here = self.workspace.as_deref().unwrap_or(Path::new("."));
+        let lookup = |name: &str| std::env::var(name).ok();
+        let places = Places::find(here, &lookup)?;
+        let request = Request {
+            places,
+            lookup: &lookup,
+            flags: Vec::new(),
+        };
+        Ok(Some(load(request)?.settings))
+    }
+}
+
+/// A runtime as the settings say, where the description does not say otherwise.
+pub(crate) fn assemble(
+    definition: Definition,
+    place: &Place,
+    mut settings: Settings,
+) -> Result<Made, AgentError> {
+    let usual = settings.model_or_default().value;
+    let mut models = Models::new(settings.catalog.clone());
+    definition.open(&mut models, Some(&usual))?;
+    settings.catalog = models.catalog.clone();
+    for provider in &mut settings.providers {
+        if let Some(key) = models.keys.get(&provider.name) {
+            provider.key = ProviderKey::Literal(key.clone());
+            settings.keys.push(provider.key.clone());
+        }
+        if let Some(address) = models.moved.get(&provider.name) {
+            provider.base_url.clone_from(address);
+            provider.base_url_given = true;
+        }
+    }
+    let mut parts = match (&place.log, &place.data_dir) {
+        (None, Some(directory)) => {
+            settings.data_dir = std::path::absolute(directory).map_err(AgentError::Place)?;
+            NodeParts::from_settings(&settings, PROGRAM)?
+        }
+        (log, _) => {
+            let log = log
+                .clone()
+                .unwrap_or_else(|| std::sync::Arc::new(agentx_runtime::MemoryLog::new()));
+            NodeParts::on_log(&settings, PROGRAM, log)
+        }
+    };
+    parts.models = models.own_offers().into_iter().chain(parts.models).collect();
+    parts.network = models.beside(parts.network);
+    let base = Box::new(move |model| settings.agent(model, Vec::new()));
+    Made::new(definition, models, (Some(usual), base), parts)
+}

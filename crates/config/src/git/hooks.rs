@@ -1,0 +1,92 @@
+//! The hooks of a repository. Git runs the files in its folder of hooks that have the name of one, and no others: what an editor or a merge
+//! left beside them is not asked about, unless a hook may run it.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use super::{MAX_BYTES, is_absent, readable};
+use crate::trust::digest;
+
+/// The most hooks that are looked at.
+pub(super) const MAX_HOOKS: usize = 200;
+
+/// Ends of names that no hook has: samples of Git, and what editors, merges and patches leave behind.
+const LEFT_BEHIND: &[&str] = &[
+    ".bak", ".old", ".orig", ".rej", ".sample", ".save", ".swn", ".swo", ".swp", ".tmp", "~", BUFFER,
+];
+
+/// Stands for what Emacs leaves behind: `#pre-commit#`, `.#pre-commit`.
+const BUFFER: &str = "#";
+
+/// The hooks of a folder.
+#[derive(Default)]
+pub(super) struct Hooks {
+    /// Their names, each with a hash of what is in it.
+    pub(super) found: Vec<(String, String)>,
+    /// Whether there are more than were looked at.
+    pub(super) has_more: bool,
+}
+
+/// Reads the hooks in a folder. A folder that does not exist has none.
+///
+/// # Errors
+/// Where it cannot be read.
+pub(super) fn of(folder: &Path) -> Result<Hooks, ()> {
+    let files = match std::fs::read_dir(folder) {
+        Ok(files) => files,
+        Err(error) if is_absent(&error) => return Ok(Hooks::default()),
+        Err(_) => return Err(()),
+    };
+    let files = files.flatten().map(|file| file.path());
+    let (left, mut hooks): (Vec<PathBuf>, Vec<PathBuf>) = files
+        .filter(|file| !file.is_dir())
+        .partition(|file| kind_of(&name_of(file)).is_some());
+    let mut has_more = hooks.len() > MAX_HOOKS;
+    hooks.truncate(MAX_HOOKS);
+    let (mut found, mut named) = (Vec::new(), BTreeSet::<&str>::new());
+    for hook in &hooks {
+        let bytes = bytes_of(hook);
+        let text = bytes.as_deref().map(String::from_utf8_lossy).unwrap_or_default();
+        named.extend(LEFT_BEHIND.iter().copied().filter(|kind| names_kind(&text, kind)));
+        found.push((name_of(hook), hash_of(bytes.as_deref())));
+    }
+    let mut run = left
+        .iter()
+        .filter(|file| kind_of(&name_of(file)).is_some_and(|kind| named.contains(kind)));
+    for file in run.by_ref().take(MAX_HOOKS) {
+        found.push((name_of(file), hash_of(bytes_of(file).as_deref())));
+    }
+    has_more |= run.next().is_some();
+    Ok(Hooks { found, has_more })
+}
+
+fn bytes_of(file: &Path) -> Option<Vec<u8>> {
+    readable(file, MAX_BYTES).ok().flatten()
+}
+
+fn hash_of(bytes: Option<&[u8]>) -> String {
+    bytes.map_or_else(|| "unread".to_owned(), digest)
+}
+
+fn name_of(file: &Path) -> String {
+    let name = file.file_name().unwrap_or_default();
+    name.to_string_lossy().into_owned()
+}
+
+/// Which kind of file that no hook is has this name.
+fn kind_of(name: &str) -> Option<&'static str> {
+    let is_of = |kind: &str| match kind {
+        BUFFER => (name.starts_with('#') && name.ends_with('#')) || name.starts_with(".#"),
+        end => name.ends_with(end),
+    };
+    LEFT_BEHIND.iter().find(|kind| is_of(kind)).copied()
+}
+
+/// Whether a hook may run files of a kind that lie beside it: it names their end (`"$0.orig"`). `~/` is a home directory.
+fn names_kind(hook: &str, kind: &str) -> bool {
+    match kind {
+        BUFFER => hook.contains("/#") || hook.contains("/.#"),
+        "~" => hook.split('~').skip(1).any(|rest| !rest.starts_with('/')),
+        end => hook.contains(end),
+    }
+}

@@ -1,0 +1,235 @@
+//! Which settings of a repository matter: those by which Git, or a program that keeps its settings in Git's files, runs something, shows a
+//! file, or sends a request or what one signs in with to another place than the address that a person sees.
+//!
+//! Git's own settings are those of <https://git-scm.com/docs/git-config>; those of Git LFS are in its
+//! `docs/man/git-lfs-config.adoc`. Settings that Git reads from a person's files alone (`trace2.*`, `safe.*`) are left out.
+
+use super::settings::{Setting, UNREADABLE};
+use crate::trust::digest;
+
+/// Last names of settings that hold a command, whatever stands in front of them.
+const COMMANDS: &[&str] = &[
+    "askpass",
+    "authorsprog",
+    "clean",
+    "difffilter",
+    "driver",
+    "editor",
+    "external",
+    "gitproxy",
+    "helper",
+    "hookspath",
+    "layout",
+    "process",
+    "program",
+    "receivepack",
+    "smtpserver",
+    "smudge",
+    "templatedir",
+    "textconv",
+    "tunnel",
+    "uploadpack",
+    "vcs",
+    "virtualfilesystem",
+];
+
+/// Ends of last names of settings that hold a command, or what is put on the line of one.
+const COMMAND_ENDS: &[&str] = &["cmd", "command", "hook", "options"];
+
+/// Commands of Git for which an alias may stand without a word about it.
+const HARMLESS_ALIASES: &[&str] = &["status", "log", "diff", "show"];
+
+/// Sections whose `path` is that of a program.
+const TOOLS: &[&str] = &["browser", "difftool", "guitool", "man", "mergetool"];
+
+/// Sections that say where requests go, how a server is trusted, or who signs in, each with the last names that do none of it.
+const SENDING: &[(&str, &[&str])] = &[
+    ("credential", &["usehttppath", "username"]),
+    ("git-p4", &[]),
+    ("gvfs", &[]),
+    (
+        "http",
+        &[
+            "lowspeedlimit",
+            "lowspeedtime",
+            "maxrequests",
+            "minsessions",
+            "noepsv",
+            "postbuffer",
+            "useragent",
+            "version",
+        ],
+    ),
+    ("imap", &[]),
+    ("instaweb", &[]),
+    (
+        "lfs",
+        &[
+            "access",
+            "allowincompletepush",
+            "concurrenttransfers",
+            "fetchexclude",
+            "fetchinclude",
+            "locksverify",
+            "repositoryformatversion",
+            "skipdownloaderrors",
+        ],
+    ),
+    ("protocol", &["version"]),
+    ("sendemail", &[]),
+    ("url", &[]),
+];
+
+/// Last names within `remote.*` that send elsewhere than its `url` says, or fetch what is missing while any command works.
+const REMOTES: &[&str] = &[
+    "lfspushurl",
+    "lfsurl",
+    "promisor",
+    "proxy",
+    "proxyauthmethod",
+    "pushurl",
+];
+
+/// Last names that may hold the name of a remote, or an address in its place.
+const NAME_OF_REMOTE: &[&str] = &["pushdefault", "pushremote", "remote"];
+
+/// Last names whose value is what one signs in with.
+const SECRETS: &[&str] = &["extraheader", "pass", "password", "smtppass", "token"];
+
+/// Stands where a password or token is left out.
+const LEFT_OUT: &str = "***";
+/// Letters of a hash that stand for what is left out.
+const LETTERS: usize = 16;
+
+/// Whether Git runs something, shows a file or sends something elsewhere because of this setting.
+pub(super) fn matters(setting: &Setting) -> bool {
+    let (name, value) = (setting.name.as_str(), setting.value.as_str());
+    let (section, last) = (setting.section(), setting.last());
+    name == UNREADABLE
+        || runs(setting)
+        || names_file(setting)
+        || setting.is_include()
+        || is_sending(section, last)
+        || (section == "remote" && REMOTES.contains(&last))
+        || (matches!(section, "branch" | "remote") && NAME_OF_REMOTE.contains(&last) && is_address(value))
+        || (section == "svn-remote" && matches!(last, "commiturl" | "pushurl"))
+        || last.ends_with("uri")
+        // What is missing in such a repository is fetched by any command, and a server may say from where.
+        || matches!(
+            name,
+            "extensions.partialclone" | "help.htmlpath" | "promisor.acceptfromserver"
+        )
+}
+
+/// Whether a setting holds a command, or words that become a part of one.
+fn runs(setting: &Setting) -> bool {
+    let (section, last) = (setting.section(), setting.last());
+    let value = setting.value.as_str();
+    COMMANDS.contains(&last)
+        || COMMAND_ENDS.iter().any(|end| last.ends_with(end))
+        || (TOOLS.contains(&section) && last == "path")
+        // The name of a tool is that of a script that Git reads, so a path leads to another one.
+        || (matches!(last, "tool" | "guitool") && value.contains('/'))
+        || (section == "submodule" && value.starts_with('!'))
+        // An alias may have options that run something, or stand for a command that changes or sends what its name does not say.
+        || (section == "alias" && !HARMLESS_ALIASES.contains(&value))
+        || setting.name.contains("ext::")
+        || (matches!(section, "remote" | "submodule" | "svn-remote") && uses_helper(value))
+}
+
+fn is_sending(section: &str, last: &str) -> bool {
+    SENDING
+        .iter()
+        .any(|(sending, harmless)| *sending == section && !harmless.contains(&last))
+}
+
+/// Whether a setting names a file of which commands of Git show parts, in what they print or complain about.
+fn names_file(setting: &Setting) -> bool {
+    let last = setting.last();
+    setting.name == "commit.template" || last == "skiplist" || last.ends_with("file")
+}
+
+/// Whether this is where something lies, and not the name of a remote.
+fn is_address(value: &str) -> bool {
+    value.contains([':', '/'])
+}
+
+/// Whether an address names a program that knows how to fetch it: `ext::sh`.
+fn uses_helper(address: &str) -> bool {
+    let scheme = address.split_once("::").map(|(scheme, _)| scheme);
+    scheme.is_some_and(|scheme| !scheme.is_empty() && scheme.chars().all(|c| c.is_ascii_alphanumeric()))
+}
+
+/// Whether a setting holds what one signs in with: `https://me:token@host/x`, `http.extraHeader`.
+pub(super) fn holds_password(setting: &Setting) -> bool {
+    is_secret(setting) || without_passwords(setting).is_some()
+}
+
+/// The name and the value of a setting as they may be shown and kept. What one signs in with is a hash in the value, so that another one
+/// is another text, and left out of the name.
+pub(super) fn shown(setting: &Setting) -> (String, String) {
+    let (name, value) =
+        without_passwords(setting).unwrap_or_else(|| (setting.name.clone(), setting.value.clone()));
+    if is_secret(setting) {
+        return (name, format!("{LEFT_OUT} ({})", hash(&setting.value)));
+    }
+    match name == setting.name && value == setting.value {
+        true => (name, value),
+        false => {
+            let whole = format!("{}={}", setting.name, setting.value);
+            (name, format!("{value} ({LEFT_OUT}: {})", hash(&whole)))
+        }
+    }
+}
+
+fn is_secret(setting: &Setting) -> bool {
+    SECRETS.contains(&setting.last())
+}
+
+fn hash(text: &str) -> String {
+    let mut hash = digest(text.as_bytes());
+    hash.truncate(LETTERS);
+    hash
+}
+
+/// The name and the value without what stands before the `@` of an address; `None` where there is none.
+fn without_passwords(setting: &Setting) -> Option<(String, String)> {
+    let name = without_sign_in(&setting.name);
+    let value = match setting.value.contains("://") || !setting.last().ends_with("proxy") {
+        true => without_sign_in(&setting.value),
+        // A proxy needs no scheme.
+        false => setting
+            .value
+            .rsplit_once('@')
+            .map(|(_, host)| format!("{LEFT_OUT}@{host}")),
+    };
+    if name.is_none() && value.is_none() {
+        return None;
+    }
+    Some((
+        name.unwrap_or_else(|| setting.name.clone()),
+        value.unwrap_or_else(|| setting.value.clone()),
+    ))
+}
+
+/// A text without what stands before the `@` of its addresses; `None` where there is none. The name of a person at a server of SSH is no
+/// secret.
+fn without_sign_in(text: &str) -> Option<String> {
+    let mut pieces = text.split("://");
+    let mut before = pieces.next()?;
+    let (mut shown, mut is_changed) = (before.to_owned(), false);
+    for piece in pieces {
+        let end = piece.find('/').unwrap_or(piece.len());
+        let (place, rest) = piece.split_at(end);
+        shown.push_str("://");
+        match place.rsplit_once('@') {
+            Some((_, host)) if !before.ends_with("ssh") => {
+                shown.push_str(&format!("{LEFT_OUT}@{host}{rest}"));
+                is_changed = true;
+            }
+            _ => shown.push_str(piece),
+        }
+        before = piece;
+    }
+    is_changed.then_some(shown)
+}

@@ -1,0 +1,249 @@
+//! A session as one document: its facts and the blobs that they were made with. It can be read by any program, kept beside the
+//! work that it is about, and taken in elsewhere as the same session.
+//!
+//! Nothing of a document is believed when it is taken in: it has to be whole, in order and of one session, each blob has to
+//! have the hash by which it is called, and what is stored in the end is checked again.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use agentx_runtime::{
+    Batch, Delivery, EXPORT_VERSION, ExportedBlob, LogError, NewLog, Runtime, RuntimeError, SessionExport,
+    SessionLog, VerifyReport, View, blobs_of,
+};
+use agentx_session::{DerivedDigest, Projection, SessionFold};
+use agentx_types::{Envelope, EnvironmentEvent, OwnerId, SessionId};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde::Deserialize;
+
+use crate::plain::plain_json;
+
+/// What the field `format` of a document says.
+const FORMAT: &str = "agentx-session";
+
+/// A document as JSON: the head, then a line for each event.
+///
+/// # Errors
+/// None that a document can cause which came from a log.
+pub fn to_json(document: &SessionExport) -> Result<String, serde_json::Error> {
+    let mut text = serde_json::to_string_pretty(&head(document))?;
+    // The head ends with the empty list of events.
+    let end = text.rfind("[]").unwrap_or(text.len());
+    text.truncate(end);
+    text.push('[');
+    for (index, event) in document.events.iter().enumerate() {
+        text.push_str(if index == 0 { "\n" } else { ",\n" });
+        text.push_str(&serde_json::to_string(event)?);
+    }
+    text.push_str("\n]}\n");
+    // It may be looked at in a terminal; a reader gets the same values.
+    Ok(plain_json(&text).into_owned())
+}
+
+/// Reads a document.
+///
+/// # Errors
+/// What is wrong with it, in words.
+pub fn from_json(text: &str) -> Result<SessionExport, String> {
+    #[derive(Deserialize)]
+    struct Head {
+        format: String,
+        version: u32,
+    }
+    let head: Head =
+        serde_json::from_str(text).map_err(|error| format!("no session that was exported: {error}"))?;
+    if head.format != FORMAT {
+        return Err(format!(
+            "no session that was exported: its format is `{}`",
+            head.format
+        ));
+    }
+    if head.version > EXPORT_VERSION {
+        return Err(format!(
+            "it was exported by a newer version: format {}, this version reads {EXPORT_VERSION}",
+            head.version
+        ));
+    }
+    serde_json::from_str(text).map_err(|error| format!("it is damaged: {error}"))
+}
+
+/// Everything of a document but the events.
+fn head(document: &SessionExport) -> SessionExport {
+    SessionExport {
+        format: document.format.clone(),
+        session_id: document.session_id.clone(),
+        title: document.title.clone(),
+        workspace: document.workspace.clone(),
+        parent: document.parent.clone(),
+        hash: document.hash.clone(),
+        blobs: document.blobs.clone(),
+        missing_blobs: document.missing_blobs.clone(),
+        events: Vec::new(),
+        ..*document
+    }
+}
+
+/// What is wrong with a document, if anything is.
+fn mistake(document: &SessionExport) -> Option<String> {
+    if document.events.is_empty() {
+        return Some("it has no events".into());
+    }
+    for (fact, seq) in document.events.iter().zip(1..) {
+        if fact.seq != seq {
+            return Some(format!(
+                "event {seq} is missing: {} stands in its place",
+                fact.seq
+            ));
+        }
+        if fact.session_id != document.session_id {
+            return Some(format!("event {seq} is of another session, {}", fact.session_id));
+        }
+    }
+    match hash_of(&document.events) {
+        hash if hash == document.hash => None,
+        _ => Some("its events are not what was exported: their hash is another one".into()),
+    }
+}
+
+fn hash_of(events: &[Envelope<EnvironmentEvent>]) -> String {
+    let mut hasher = blake3::Hasher::new();
+    let mut line = Vec::new();
+    for event in events {
+        line.clear();
+        // Facts are plain data with string keys; writing them to memory has no way to fail.
+        let _ = serde_json::to_writer(&mut line, event);
+        line.push(b'\n');
+        hasher.update(&line);
+    }
+    hasher.finalize().to_hex().to_string()
+}
+
+/// A session as one document, from wherever it is.
+///
+/// # Errors
+/// Where it cannot be read.
+pub async fn export(runtime: &dyn Runtime, session: &SessionId) -> Result<SessionExport, RuntimeError> {
+    let info = runtime.info(session).await?;
+    let mut facts = runtime.watch(session, 0, View::Environment, false).await?;
+    let (mut events, mut named) = (Vec::new(), BTreeSet::new());
+    while let Some(delivery) = facts.next().await {
+        match delivery {
+            Delivery::Environment(fact) => {
+                named.append(&mut blobs_of(&fact.event));
+                events.push(Arc::unwrap_or_clone(fact));
+            }
+            Delivery::CaughtUp(_) => break,
+            Delivery::CutOff(why) => return Err(RuntimeError::Refused(why)),
+            Delivery::Runtime(_) => {}
+        }
+    }
+    let (mut blobs, mut missing_blobs) = (Vec::new(), Vec::new());
+    for id in named {
+        match runtime.blob(session, &id).await {
+            Ok(bytes) => blobs.push(ExportedBlob {
+                data: STANDARD.encode(bytes),
+                id,
+            }),
+            Err(RuntimeError::Log(LogError::NoBlob(_))) => missing_blobs.push(id),
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(SessionExport {
+        format: FORMAT.into(),
+        version: EXPORT_VERSION,
+        session_id: info.session_id,
+        title: info.title,
+        workspace: info.workspace,
+        created_at: info.created_at,
+        parent: info.parent,
+        hash: hash_of(&events),
+        blobs,
+        missing_blobs,
+        events,
+    })
+}
+
+/// Takes a document into a log, as a session of `owner`. All of it is there afterwards, or nothing.
+///
+/// Who may see it is not taken over: that is for whoever has it now to say.
+///
+/// # Errors
+/// Where the id is taken, the document is not what was exported, or the log cannot be written.
+pub async fn import(
+    log: &dyn SessionLog,
+    owner: &OwnerId,
+    export: SessionExport,
+) -> Result<VerifyReport, RuntimeError> {
+    let id = export.session_id.clone();
+    let refused = |what: String| RuntimeError::Refused(format!("{id} is not taken in: {what}"));
+    if let Some(mistake) = mistake(&export) {
+        return Err(refused(mistake));
+    }
+    make(log, owner, &export).await?;
+    let taken = take(log, export).await;
+    let whole = match taken {
+        Ok(()) => log.verify(&id).await.map_err(RuntimeError::Log),
+        Err(error) => Err(error),
+    };
+    match whole {
+        Ok(report) if report.problems.is_empty() => Ok(report),
+        failed => {
+            // What did not come in whole is not to be found here.
+            log.delete(&id).await?;
+            log.collect_garbage().await?;
+            Err(match failed {
+                Ok(report) => refused(report.problems.join("; ")),
+                Err(error) => error,
+            })
+        }
+    }
+}
+
+/// Makes the session; one that was begun under this id and never had an event is no obstacle.
+async fn make(log: &dyn SessionLog, owner: &OwnerId, export: &SessionExport) -> Result<(), RuntimeError> {
+    let new = NewLog {
+        session_id: export.session_id.clone(),
+        owner: owner.clone(),
+        at: export.created_at,
+        workspace: export.workspace.clone(),
+        // What it was forked from need not be here: the document has what it shares.
+        parent: None,
+    };
+    match log.create(new).await {
+        Err(LogError::Exists(id)) => match log.info(&id).await {
+            Ok(info) if info.last_seq == 0 && info.parent.is_none() && info.owner == *owner => Ok(()),
+            _ => Err(LogError::Exists(id).into()),
+        },
+        made => Ok(made?),
+    }
+}
+
+/// Appends all facts in one batch.
+async fn take(log: &dyn SessionLog, export: SessionExport) -> Result<(), RuntimeError> {
+    for blob in &export.blobs {
+        let bytes = STANDARD
+            .decode(&blob.data)
+            .map_err(|error| RuntimeError::Refused(format!("the blob {} is damaged: {error}", blob.id)))?;
+        if log.put_blob(bytes).await? != blob.id {
+            let what = format!("the blob {} has other bytes than it is called by", blob.id);
+            return Err(RuntimeError::Refused(what));
+        }
+    }
+    let mut fold = SessionFold::new(export.session_id.clone());
+    let mut digest = DerivedDigest::default();
+    let mut projections = Vec::new();
+    for fact in &export.events {
+        let mut derived = fold.apply(fact);
+        digest.add(fact, &derived);
+        projections.append(&mut derived.projections);
+    }
+    projections.retain(|projection| !matches!(projection, Projection::Role { .. }));
+    let writer = log.attach(&export.session_id).await?;
+    let batch = Batch {
+        facts: export.events.into_iter().map(Arc::new).collect(),
+        derived: digest.value(),
+        projections,
+    };
+    Ok(log.append(&writer, batch).await?)
+}

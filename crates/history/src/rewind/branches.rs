@@ -1,0 +1,278 @@
+//! Two branches of one session beside each other: where they part, what was said on each since, and how the files differ that
+//! each left.
+
+use std::collections::BTreeSet;
+
+use agentx_runtime::{Delivery, LogError, Runtime, RuntimeError, View};
+use agentx_types::{AgentStateId, ContentPart, Envelope, EnvironmentEvent, SessionId};
+use serde::Serialize;
+
+use super::history::SessionHistory;
+use super::trail::Image;
+
+/// The longest line of forks that is followed.
+const MOST_FORKS: usize = 1_000;
+
+/// Something that was said on a branch.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Turn {
+    /// By a person.
+    Input {
+        /// The event.
+        seq: u64,
+        /// Its texts.
+        texts: Vec<String>,
+    },
+    /// By the model.
+    Answer {
+        /// The event that ends it.
+        seq: u64,
+        /// Its words.
+        text: String,
+        /// How many tools it called.
+        calls: usize,
+    },
+}
+
+/// One of the two.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct BranchSide {
+    /// Which session.
+    pub session_id: SessionId,
+    /// Its last event.
+    pub last_seq: u64,
+    /// What was said since they parted.
+    pub turns: Vec<Turn>,
+}
+
+/// A file that one of them changed since they parted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BranchFile {
+    /// Where it is.
+    pub path: String,
+    /// The same, relative to the workspace where it lies inside.
+    pub shown: String,
+    /// Whether each changed it.
+    pub changed: [bool; 2],
+    /// What each left there: `None` where that is not known, else the bytes, or `None` where there is no file.
+    pub left: [Option<Option<Vec<u8>>>; 2],
+}
+
+/// Two branches.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Branches {
+    /// The last event that both have.
+    pub part_after: u64,
+    /// The two.
+    pub sides: [BranchSide; 2],
+    /// The files that differ, or may.
+    pub files: Vec<BranchFile>,
+}
+
+/// Compares two sessions that have a beginning in common.
+///
+/// # Errors
+/// Where they have none, or one of them cannot be read.
+pub async fn branches_of(
+    runtime: &dyn Runtime,
+    one: &SessionId,
+    other: &SessionId,
+) -> Result<Branches, RuntimeError> {
+    let part_after = parting(runtime, one, other).await?;
+    let first = read(runtime, one, part_after).await?;
+    let second = read(runtime, other, part_after).await?;
+    let paths: BTreeSet<&String> = [&first, &second]
+        .iter()
+        .flat_map(|read| read.history.files().iter())
+        .filter(|(_, trail)| trail.is_touched_since(part_after + 1))
+        .map(|(path, _)| path)
+        .collect();
+    let mut files = Vec::new();
+    for path in paths {
+        let changed = [&first, &second].map(|read| read.changed(path, part_after));
+        let ends = [
+            first.end(path, &second, part_after),
+            second.end(path, &first, part_after),
+        ];
+        if ends[0] == ends[1] && ends[0] != Image::Unknown {
+            continue;
+        }
+        let [left, right] = &ends;
+        let left = [
+            bytes(runtime, [one, other], left).await?,
+            bytes(runtime, [other, one], right).await?,
+        ];
+        files.push(BranchFile {
+            shown: first.history.show(path).to_owned(),
+            path: path.clone(),
+            changed,
+            left,
+        });
+    }
+    Ok(Branches {
+        part_after,
+        sides: [first.side, second.side],
+        files,
+    })
+}
+
+/// A branch as it was read.
+struct Read {
+    history: SessionHistory,
+    side: BranchSide,
+}
+
+impl Read {
+    fn changed(&self, path: &str, part_after: u64) -> bool {
+        let trail = self.history.files().get(path);
+        trail.is_some_and(|trail| trail.is_touched_since(part_after + 1))
+    }
+
+    /// The events by which files were put back to where the branches part, and by which that was taken back: what this branch
+    /// came to is what was there before them.
+    fn ways_back(&self, part_after: u64) -> BTreeSet<u64> {
+        let mut ways = BTreeSet::new();
+        for restoring in self.history.restorings() {
+            if restoring.to_seq == part_after + 1 || ways.contains(&restoring.to_seq) {
+                ways.insert(restoring.seq);
+            }
+        }
+        ways
+    }
+
+    /// What this branch left at a path. Where it never touched the file, what the other one found there first.
+    fn end(&self, path: &str, other: &Self, part_after: u64) -> Image {
+        let own = self.history.files().get(path);
+        let theirs = other.history.files().get(path);
+        match (own, theirs) {
+            (Some(trail), _) => trail.end_without(&self.ways_back(part_after)).clone(),
+            (None, Some(trail)) => trail.before(part_after + 1).clone(),
+            (None, None) => Image::Unknown,
+        }
+    }
+}
+
+/// The bytes of an image: `None` where it is not known. Either of the sessions may be the one that has the blob.
+async fn bytes(
+    runtime: &dyn Runtime,
+    sessions: [&SessionId; 2],
+    image: &Image,
+) -> Result<Option<Option<Vec<u8>>>, RuntimeError> {
+    let image = match image {
+        Image::Absent => return Ok(Some(None)),
+        Image::Unknown => return Ok(None),
+        Image::File(image) => image,
+    };
+    for session in sessions {
+        match runtime.blob(session, &image.blob).await {
+            Err(RuntimeError::Log(LogError::NoBlob(_))) => {}
+            found => return found.map(|bytes| Some(Some(bytes))),
+        }
+    }
+    Ok(None)
+}
+
+/// The last event that both sessions have.
+async fn parting(runtime: &dyn Runtime, one: &SessionId, other: &SessionId) -> Result<u64, RuntimeError> {
+    let ancestors = ancestors(runtime, one).await?;
+    let others = self::ancestors(runtime, other).await?;
+    let common = ancestors.iter().find_map(|(session, own)| {
+        let shared = others.iter().find(|(known, _)| known == session);
+        shared.map(|(_, theirs)| (*own).min(*theirs))
+    });
+    common.ok_or_else(|| {
+        RuntimeError::Refused(format!(
+            "{one} and {other} are no branches of one session: neither was forked from the other, nor both from a third"
+        ))
+    })
+}
+
+/// The session and those that it was forked from, each with the last of its events that the session has.
+async fn ancestors(
+    runtime: &dyn Runtime,
+    session: &SessionId,
+) -> Result<Vec<(SessionId, u64)>, RuntimeError> {
+    let info = runtime.info(session).await?;
+    let mut line = vec![(session.clone(), info.last_seq)];
+    let mut parent = info.parent;
+    while let Some((session, at_seq)) = parent.take() {
+        let shared = line.last().map_or(at_seq, |(_, shared)| at_seq.min(*shared));
+        line.push((session.clone(), shared));
+        if line.len() > MOST_FORKS {
+            break;
+        }
+        // A parent that was deleted, or that somebody else owns, ends the line.
+        parent = match runtime.info(&session).await {
+            Ok(info) => info.parent,
+            Err(RuntimeError::Log(LogError::NotFound(_))) => None,
+            Err(error) => return Err(error),
+        };
+    }
+    Ok(line)
+}
+
+async fn read(runtime: &dyn Runtime, session: &SessionId, part_after: u64) -> Result<Read, RuntimeError> {
+    let mut history = SessionHistory::default();
+    let mut talk = Talk::default();
+    let mut events = runtime.watch(session, 0, View::Environment, false).await?;
+    while let Some(delivery) = events.next().await {
+        match delivery {
+            Delivery::Environment(fact) => {
+                history.take(&fact);
+                talk.take(&fact, part_after);
+            }
+            Delivery::CaughtUp(_) => break,
+            Delivery::CutOff(why) => return Err(RuntimeError::Refused(why)),
+            Delivery::Runtime(_) => {}
+        }
+    }
+    let side = BranchSide {
+        session_id: session.clone(),
+        last_seq: history.last_seq(),
+        turns: talk.turns,
+    };
+    Ok(Read { history, side })
+}
+
+/// What was said.
+#[derive(Default)]
+struct Talk {
+    root: Option<AgentStateId>,
+    text: String,
+    calls: usize,
+    turns: Vec<Turn>,
+}
+
+impl Talk {
+    fn take(&mut self, fact: &Envelope<EnvironmentEvent>, part_after: u64) {
+        use EnvironmentEvent as E;
+        if let E::SessionOpened(_) = &fact.event {
+            self.root.clone_from(&fact.agent_state_id);
+        }
+        if fact.seq <= part_after || fact.agent_state_id.is_some() && fact.agent_state_id != self.root {
+            return;
+        }
+        match &fact.event {
+            E::UserMessage(message) => {
+                let texts = message.content.iter().filter_map(ContentPart::as_text);
+                self.turns.push(Turn::Input {
+                    seq: fact.seq,
+                    texts: texts.map(str::to_owned).collect(),
+                });
+            }
+            E::StreamStart(_) => {
+                self.text.clear();
+                self.calls = 0;
+            }
+            E::TextChunk(chunk) => self.text.push_str(&chunk.text),
+            E::ToolCall(_) => self.calls += 1,
+            E::StreamEnd(_) => self.turns.push(Turn::Answer {
+                seq: fact.seq,
+                text: std::mem::take(&mut self.text),
+                calls: std::mem::take(&mut self.calls),
+            }),
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,395 @@
+//! The fold of a session for going back: what was said, which files were changed, and what else was done that nothing undoes.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use agentx_runtime::{Delivery, LogError, Runtime, RuntimeError, View};
+use agentx_types::{
+    Access, ActionKind, AgentConfig, AgentStateId, ConfigChange, ContentPart, EffectEnded, Envelope,
+    EnvironmentEvent, FileFailed, FileImage, FilesRestoring, MessageId, SessionId, Source, Timestamp,
+    ToolCallId, ToolResult, ToolStatus,
+};
+use serde::Serialize;
+use serde_json::Value;
+
+use super::trail::{FileChange, FileTrail, Image, change_of};
+
+/// The tools whose outcome tells what they made of which file. Names of tools are unique, so no other one can say so.
+const CHANGERS: [&str; 2] = ["write", "edit"];
+
+/// Something that a person said.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PastInput {
+    /// Counts them, from 1.
+    pub number: usize,
+    /// The event.
+    pub seq: u64,
+    /// The message.
+    pub message_id: MessageId,
+    /// When.
+    pub at: Timestamp,
+    /// Its texts.
+    pub texts: Vec<String>,
+    /// Whether the agent was at work when it was said. To go back to before it leaves of that answer what had come by then.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub amid: bool,
+}
+
+/// Files that were put back.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Restoring {
+    /// The event.
+    pub seq: u64,
+    /// When.
+    pub at: Timestamp,
+    /// They were to be as before this event.
+    pub to_seq: u64,
+    /// Which.
+    pub files: Vec<String>,
+}
+
+/// Something that was done and that going back does not undo.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Beyond {
+    /// The event that tells of its end.
+    pub seq: u64,
+    /// Which tool.
+    pub tool: String,
+    /// What it was called with.
+    pub input: Value,
+    /// When it began.
+    pub from: Timestamp,
+    /// When it ended.
+    pub until: Timestamp,
+}
+
+/// What going back to before an event would leave behind.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Undone {
+    /// Inputs, that one included.
+    pub inputs: usize,
+    /// Messages of people and of the model.
+    pub messages: usize,
+    /// Files that were changed.
+    pub files: Vec<String>,
+    /// What cannot be undone.
+    pub beyond: usize,
+}
+
+/// A call that runs.
+struct Running {
+    name: String,
+    input: Value,
+    from: Timestamp,
+}
+
+/// What a session did, as far as going back is about it.
+#[derive(Default)]
+pub struct SessionHistory {
+    workspace: String,
+    root: Option<AgentStateId>,
+    access: BTreeMap<String, Access>,
+    inputs: Vec<PastInput>,
+    messages: Vec<u64>,
+    restorings: Vec<Restoring>,
+    beyond: Vec<Beyond>,
+    files: BTreeMap<String, FileTrail>,
+    running: BTreeMap<ToolCallId, Running>,
+    /// Whether the model of the root is asked.
+    asks: bool,
+    last_seq: u64,
+}
+
+impl SessionHistory {
+    /// Takes the next fact.
+    pub fn take(&mut self, fact: &Envelope<EnvironmentEvent>) {
+        use EnvironmentEvent as E;
+        self.last_seq = fact.seq;
+        if self.is_of_root(fact) {
+            self.asks = match &fact.event {
+                E::ActionStarted(started) => self.asks || started.kind == ActionKind::CallModel,
+                E::StreamStart(_) => true,
+                E::StreamEnd(_) | E::Interrupted(_) | E::ErrorOccurred(_) => false,
+                _ => self.asks,
+            };
+        }
+        match &fact.event {
+            E::SessionOpened(opened) => {
+                self.root.clone_from(&fact.agent_state_id);
+                self.workspace.clone_from(&opened.config.workspace);
+                self.meet(&opened.config);
+            }
+            E::AgentSpawned(spawned) => self.meet(&spawned.config),
+            E::ConfigChanged(changed) => {
+                if let ConfigChange::Tools(tools) = &changed.change {
+                    self.access
+                        .extend(tools.iter().map(|tool| (tool.name.clone(), tool.access)));
+                }
+            }
+            E::UserMessage(message) if self.is_of_root(fact) => {
+                self.messages.push(fact.seq);
+                if fact.source == Source::User {
+                    let texts = message.content.iter().filter_map(ContentPart::as_text);
+                    self.inputs.push(PastInput {
+                        number: self.inputs.len() + 1,
+                        seq: fact.seq,
+                        message_id: message.message_id.clone(),
+                        at: fact.at,
+                        texts: texts.map(str::to_owned).collect(),
+                        amid: self.is_at_work(),
+                    });
+                }
+            }
+            // What was taken back before it was looked at was not said.
+            E::InputRevised(revised) if revised.mode.is_none() => self.taken_back(&revised.message_id),
+            E::StreamEnd(_) if self.is_of_root(fact) => self.messages.push(fact.seq),
+            E::ToolCall(call) => {
+                let running = Running {
+                    name: call.name.clone(),
+                    input: call.input.clone(),
+                    from: fact.at,
+                };
+                self.running.insert(call.tool_call_id.clone(), running);
+            }
+            E::ActionStarted(started) => {
+                let id = started.tool_call_id.as_ref();
+                if let Some(running) = id.and_then(|id| self.running.get_mut(id)) {
+                    running.from = fact.at;
+                }
+            }
+            E::ToolResult(result) => self.ended(result, fact),
+            E::EffectEnded(ended) => self.stepped(ended, fact),
+            E::FilesRestoring(restoring) => self.restoring(restoring, fact),
+            E::FilesRestored(restored) => self.restored(restored.restoring, &restored.failed),
+            _ => {}
+        }
+    }
+
+    /// Whether a model answers or a call is not answered yet.
+    fn is_at_work(&self) -> bool {
+        self.asks || !self.running.is_empty()
+    }
+
+    fn taken_back(&mut self, message: &MessageId) {
+        let Some(at) = self.inputs.iter().position(|input| input.message_id == *message) else {
+            return;
+        };
+        let taken = self.inputs.remove(at);
+        self.messages.retain(|seq| *seq != taken.seq);
+        for (index, input) in self.inputs.iter_mut().enumerate() {
+            input.number = index + 1;
+        }
+    }
+
+    fn is_of_root(&self, fact: &Envelope<EnvironmentEvent>) -> bool {
+        fact.agent_state_id.is_none() || fact.agent_state_id == self.root
+    }
+
+    fn meet(&mut self, config: &AgentConfig) {
+        let known = config.tools.iter().map(|tool| (tool.name.clone(), tool.access));
+        self.access.extend(known);
+    }
+
+    fn ended(&mut self, result: &ToolResult, fact: &Envelope<EnvironmentEvent>) {
+        let Some(call) = self.running.remove(&result.tool_call_id) else {
+            return;
+        };
+        if CHANGERS.contains(&call.name.as_str()) {
+            if let Some(details) = &result.details {
+                self.changed(details, &call.name, fact);
+            }
+            return;
+        }
+        let was_run = !matches!(
+            result.status,
+            ToolStatus::Denied | ToolStatus::Refused | ToolStatus::Invalid
+        );
+        let harmless = matches!(self.access.get(&call.name), Some(Access::Internal | Access::Read));
+        if was_run && !harmless {
+            self.beyond.push(Beyond {
+                seq: fact.seq,
+                tool: call.name,
+                input: call.input,
+                from: call.from,
+                until: fact.at,
+            });
+        }
+    }
+
+    /// A step of a script's call, which may have called one of the tools that change files.
+    fn stepped(&mut self, ended: &EffectEnded, fact: &Envelope<EnvironmentEvent>) {
+        let Some(details) = ended.details.as_deref() else {
+            return;
+        };
+        let tool = details.get("tool").and_then(Value::as_str).unwrap_or_default();
+        if CHANGERS.contains(&tool) {
+            self.changed(details, tool, fact);
+        }
+    }
+
+    fn changed(&mut self, details: &Value, tool: &str, fact: &Envelope<EnvironmentEvent>) {
+        if let Some((path, change)) = change_of(details, tool, fact) {
+            self.files.entry(path).or_default().changes.push(change);
+        }
+    }
+
+    fn restoring(&mut self, restoring: &FilesRestoring, fact: &Envelope<EnvironmentEvent>) {
+        let image = |image: &Option<FileImage>| image.clone().map_or(Image::Absent, Image::File);
+        for file in &restoring.files {
+            let change = FileChange {
+                seq: fact.seq,
+                at: fact.at,
+                by: "rewind".into(),
+                before: image(&file.was),
+                after: image(&file.becomes),
+                settled: false,
+                // A file that comes back brings those with it that the session made for it.
+                made: match (&file.was, &file.becomes) {
+                    (None, Some(_)) => self.made_for(&file.path),
+                    _ => Vec::new(),
+                },
+            };
+            self.files
+                .entry(file.path.clone())
+                .or_default()
+                .changes
+                .push(change);
+        }
+        self.restorings.push(Restoring {
+            seq: fact.seq,
+            at: fact.at,
+            to_seq: restoring.to_seq,
+            files: restoring.files.iter().map(|file| file.path.clone()).collect(),
+        });
+    }
+
+    fn made_for(&self, path: &str) -> Vec<String> {
+        let changes = self.files.get(path).into_iter().flat_map(FileTrail::changes);
+        let made: BTreeSet<&String> = changes.flat_map(|change| &change.made).collect();
+        made.into_iter().cloned().collect()
+    }
+
+    /// The directories that the session made at this event or later, to have a place for a file.
+    pub fn made_since(&self, seq: u64) -> BTreeSet<&str> {
+        let changes = self.files.values().flat_map(FileTrail::changes);
+        let since = changes.filter(|change| change.seq >= seq);
+        since
+            .flat_map(|change| &change.made)
+            .map(String::as_str)
+            .collect()
+    }
+
+    fn restored(&mut self, seq: u64, failed: &[FileFailed]) {
+        let failed: BTreeSet<&str> = failed.iter().map(|file| file.path.as_str()).collect();
+        for (path, trail) in &mut self.files {
+            let Some(change) = trail.changes.iter_mut().rev().find(|change| change.seq == seq) else {
+                continue;
+            };
+            change.settled = true;
+            if failed.contains(path.as_str()) {
+                change.after = change.before.clone();
+            }
+        }
+        if let Some(restoring) = self.restorings.iter_mut().find(|restoring| restoring.seq == seq) {
+            restoring.files.retain(|path| !failed.contains(path.as_str()));
+        }
+        self.restorings.retain(|restoring| !restoring.files.is_empty());
+    }
+
+    /// Where the session works.
+    pub fn workspace(&self) -> &str {
+        &self.workspace
+    }
+
+    /// What the person said, in order.
+    pub fn inputs(&self) -> &[PastInput] {
+        &self.inputs
+    }
+
+    /// The input with this number.
+    pub fn input(&self, number: usize) -> Option<&PastInput> {
+        number.checked_sub(1).and_then(|index| self.inputs.get(index))
+    }
+
+    /// When files were put back, in order.
+    pub fn restorings(&self) -> &[Restoring] {
+        &self.restorings
+    }
+
+    /// The files that were changed, by their paths.
+    pub fn files(&self) -> &BTreeMap<String, FileTrail> {
+        &self.files
+    }
+
+    /// The `seq` of the last fact.
+    pub fn last_seq(&self) -> u64 {
+        self.last_seq
+    }
+
+    /// What was done at this event or later that going back does not undo.
+    pub fn beyond(&self, seq: u64) -> impl Iterator<Item = &Beyond> {
+        self.beyond.iter().filter(move |done| done.seq >= seq)
+    }
+
+    /// What going back to before this event would leave behind.
+    pub fn undone(&self, seq: u64) -> Undone {
+        let touched = self.files.iter().filter(|(_, trail)| trail.is_touched_since(seq));
+        Undone {
+            inputs: self.inputs.iter().filter(|input| input.seq >= seq).count(),
+            messages: self.messages.iter().filter(|message| **message >= seq).count(),
+            files: touched.map(|(path, _)| path.clone()).collect(),
+            beyond: self.beyond(seq).count(),
+        }
+    }
+
+    /// A path as people write it: relative to the workspace where it lies inside.
+    pub fn show<'a>(&self, path: &'a str) -> &'a str {
+        let inside = path.strip_prefix(self.workspace.trim_end_matches('/'));
+        inside.and_then(|rest| rest.strip_prefix('/')).unwrap_or(path)
+    }
+}
+
+/// Reads what a session did. The same for a session here and one of a server.
+///
+/// # Errors
+/// Where it cannot be read.
+pub async fn history_of(runtime: &dyn Runtime, session: &SessionId) -> Result<SessionHistory, RuntimeError> {
+    let mut history = SessionHistory::default();
+    let mut events = runtime.watch(session, 0, View::Environment, false).await?;
+    while let Some(delivery) = events.next().await {
+        match delivery {
+            Delivery::Environment(fact) => history.take(&fact),
+            Delivery::CaughtUp(_) => break,
+            Delivery::CutOff(why) => return Err(RuntimeError::Refused(why)),
+            Delivery::Runtime(_) => {}
+        }
+    }
+    Ok(history)
+}
+
+/// The latest time that files were put back, in this session or, where it was made to go back, in the one that it was forked
+/// from; and in which of them that is on record.
+///
+/// # Errors
+/// Where the session cannot be read.
+pub async fn latest_restoring(
+    runtime: &dyn Runtime,
+    session: &SessionId,
+) -> Result<Option<(SessionId, Restoring)>, RuntimeError> {
+    let parent = runtime.info(session).await?.parent;
+    let shared = parent.as_ref().map_or(0, |(_, at_seq)| *at_seq);
+    let own = history_of(runtime, session).await?;
+    let last = own.restorings().last().filter(|last| last.seq > shared);
+    if let Some(last) = last {
+        return Ok(Some((session.clone(), last.clone())));
+    }
+    let Some((parent, _)) = parent else {
+        return Ok(None);
+    };
+    // A parent that was deleted tells nothing any more.
+    let history = match history_of(runtime, &parent).await {
+        Err(RuntimeError::Log(LogError::NotFound(_))) => return Ok(None),
+        history => history?,
+    };
+    let last = history.restorings().last().cloned();
+    Ok(last.map(|last| (parent, last)))
+}

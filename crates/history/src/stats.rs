@@ -1,0 +1,117 @@
+//! What a session came to, counted from its facts: how much happened in it, what it cost, which tools it used and how often they
+//! failed. The same for a session here and one of a server.
+
+use std::collections::BTreeMap;
+
+use agentx_runtime::{Delivery, Runtime, RuntimeError, SessionInfo, StoredSize, View};
+use agentx_types::{EnvironmentEvent, NanoUsd, ToolCallId, ToolStatus, Usage};
+use serde::{Deserialize, Serialize};
+
+/// What a session came to, or several together.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct SessionStats {
+    /// How many sessions these are.
+    pub sessions: u64,
+    /// Their events.
+    pub events: u64,
+    /// Their messages.
+    pub messages: u64,
+    /// Answers of models that were begun, attempts that broke off included.
+    pub model_calls: u64,
+    /// Tokens of all model calls.
+    pub usage: Usage,
+    /// Money of all model calls.
+    pub cost: NanoUsd,
+    /// What is stored of them, where that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stored: Option<StoredSize>,
+    /// Tools that were called, the most called first.
+    pub tools: Vec<ToolCount>,
+}
+
+/// How often a tool was called, and how that ended.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ToolCount {
+    /// Which.
+    pub name: String,
+    /// Calls that have a result.
+    pub calls: u64,
+    /// Those of them that failed.
+    pub failures: u64,
+    /// Those that were not allowed.
+    pub refused: u64,
+}
+
+/// Counts these sessions together. What a fork shares with its parent counts with the parent, unless the fork is asked for alone.
+///
+/// # Errors
+/// Where a session cannot be read.
+pub async fn stats_of(runtime: &dyn Runtime, sessions: &[SessionInfo]) -> Result<SessionStats, RuntimeError> {
+    let mut stats = SessionStats::default();
+    let mut tools = BTreeMap::new();
+    let alone = sessions.len() == 1;
+    for info in sessions {
+        let shared = match &info.parent {
+            Some((_, at_seq)) if !alone => *at_seq,
+            _ => 0,
+        };
+        stats.sessions += 1;
+        stats.events += info.last_seq.saturating_sub(shared);
+        stats.messages += info.messages;
+        stats.usage += info.usage;
+        stats.cost += info.cost;
+        count(runtime, info, shared, &mut stats, &mut tools).await?;
+    }
+    stats.tools = tools.into_values().collect();
+    stats
+        .tools
+        .sort_by(|one: &ToolCount, other| (other.calls, &one.name).cmp(&(one.calls, &other.name)));
+    Ok(stats)
+}
+
+async fn count(
+    runtime: &dyn Runtime,
+    info: &SessionInfo,
+    shared: u64,
+    stats: &mut SessionStats,
+    tools: &mut BTreeMap<String, ToolCount>,
+) -> Result<(), RuntimeError> {
+    let mut events = runtime
+        .watch(&info.session_id, 0, View::Environment, false)
+        .await?;
+    let mut names: BTreeMap<ToolCallId, String> = BTreeMap::new();
+    while let Some(delivery) = events.next().await {
+        let fact = match delivery {
+            Delivery::Environment(fact) => fact,
+            Delivery::CaughtUp(_) => break,
+            Delivery::CutOff(why) => return Err(RuntimeError::Refused(why)),
+            Delivery::Runtime(_) => continue,
+        };
+        let is_own = u64::from(fact.seq > shared);
+        match &fact.event {
+            EnvironmentEvent::StreamStart(_) => stats.model_calls += is_own,
+            EnvironmentEvent::ToolCall(call) => {
+                names.insert(call.tool_call_id.clone(), call.name.clone());
+            }
+            EnvironmentEvent::ToolResult(result) if is_own == 1 => {
+                // A call inside another one's has no name of its own on record.
+                let Some(name) = names.get(&result.tool_call_id) else {
+                    continue;
+                };
+                let tool = tools.entry(name.clone()).or_insert_with(|| ToolCount {
+                    name: name.clone(),
+                    calls: 0,
+                    failures: 0,
+                    refused: 0,
+                });
+                tool.calls += 1;
+                match result.status {
+                    ToolStatus::Denied | ToolStatus::Refused => tool.refused += 1,
+                    _ => tool.failures += u64::from(result.is_error),
+                }
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}

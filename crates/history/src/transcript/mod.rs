@@ -1,0 +1,230 @@
+//! A session as people read it away from any program: what was said, what was done, when. [`markdown`] and [`html`] write it
+//! down.
+
+mod html;
+mod markdown;
+mod page;
+
+use std::collections::BTreeMap;
+
+use agentx_runtime::{Delivery, LogError, Runtime, RuntimeError, View};
+use agentx_types::{
+    AgentStateId, BlobId, ContentPart, MediaSource, Message, RuntimeEvent, SessionId, Timestamp, ToolCallId,
+    Usage,
+};
+
+pub use html::html;
+pub use markdown::markdown;
+
+/// Pictures that have more bytes are only named.
+const MOST_PICTURE_BYTES: u64 = 8 << 20;
+/// The longest name of an agent.
+const LONGEST_NAME: usize = 64;
+/// Pictures that a page shows: none of these can hold a script.
+const PICTURES: [&str; 4] = ["image/png", "image/jpeg", "image/gif", "image/webp"];
+
+/// What was said in a session, in order.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Transcript {
+    /// Which session.
+    pub session_id: Option<SessionId>,
+    /// Its title.
+    pub title: String,
+    /// The directory that its agent works in.
+    pub workspace: String,
+    /// The model that is asked.
+    pub model: String,
+    /// For a fork: of which session, and the last event that both have.
+    pub parent: Option<(SessionId, u64)>,
+    /// Tokens of all its model calls.
+    pub usage: Usage,
+    /// Money of all its model calls, in dollars.
+    pub cost_usd: f64,
+    /// The messages.
+    pub entries: Vec<Entry>,
+    /// Pictures that were shown, by blob.
+    pub pictures: BTreeMap<BlobId, Vec<u8>>,
+    /// What calls changed of files, as unified diffs.
+    pub diffs: BTreeMap<ToolCallId, String>,
+}
+
+/// A message in a transcript.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Entry {
+    /// The event that completed it.
+    pub seq: u64,
+    /// When.
+    pub at: Timestamp,
+    /// What the agent is called, where it is not the one that people talk to.
+    pub agent: Option<String>,
+    /// What was said.
+    pub message: Message,
+    /// Whether it broke off.
+    pub partial: bool,
+}
+
+/// Reads a session as people do.
+///
+/// # Errors
+/// Where it cannot be read.
+pub async fn transcript(runtime: &dyn Runtime, session: &SessionId) -> Result<Transcript, RuntimeError> {
+    let info = runtime.info(session).await?;
+    let mut transcript = Transcript {
+        session_id: Some(info.session_id),
+        title: info.title,
+        workspace: info.workspace,
+        model: info.model,
+        parent: info.parent,
+        usage: info.usage,
+        cost_usd: info.cost.as_usd(),
+        ..Transcript::default()
+    };
+    let mut events = runtime.watch(session, 0, View::Runtime, false).await?;
+    let (mut root, mut names) = (None, BTreeMap::new());
+    while let Some(delivery) = events.next().await {
+        let envelope = match delivery {
+            Delivery::Runtime(envelope) => envelope,
+            Delivery::CaughtUp(_) => break,
+            Delivery::CutOff(why) => return Err(RuntimeError::Refused(why)),
+            Delivery::Environment(_) => continue,
+        };
+        let (message, partial) = match &envelope.event {
+            RuntimeEvent::AgentStarted(started) => {
+                names.extend(
+                    envelope
+                        .agent_state_id
+                        .clone()
+                        .map(|id| (id, plain(&started.name))),
+                );
+                continue;
+            }
+            RuntimeEvent::ToolCompleted(done) => {
+                let diff = done
+                    .details
+                    .as_ref()
+                    .and_then(|details| details.get("diff")?.as_str());
+                if let Some(diff) = diff.filter(|diff| !diff.is_empty()) {
+                    transcript
+                        .diffs
+                        .insert(done.tool_call_id.clone(), diff.to_owned());
+                }
+                continue;
+            }
+            RuntimeEvent::UserMessageAdded(added) => (&added.message, false),
+            RuntimeEvent::AssistantMessageAdded(added) => (&added.message, added.partial),
+            RuntimeEvent::ToolResultMessageAdded(added) => (&added.message, false),
+            _ => continue,
+        };
+        // The first that is spoken to is the one that people talk to.
+        let root: &Option<AgentStateId> = root.get_or_insert_with(|| envelope.agent_state_id.clone());
+        transcript.entries.push(Entry {
+            seq: envelope.seq,
+            at: envelope.at,
+            agent: envelope
+                .agent_state_id
+                .as_ref()
+                .filter(|agent| root.as_ref() != Some(*agent))
+                .map(|agent| names.get(agent).cloned().unwrap_or_else(|| agent.to_string())),
+            message: message.clone(),
+            partial,
+        });
+    }
+    add_pictures(runtime, session, &mut transcript).await?;
+    Ok(transcript)
+}
+
+/// A name on one line: a script may call its agents anything.
+fn plain(name: &str) -> String {
+    name.chars()
+        .filter(|sign| !sign.is_control())
+        .take(LONGEST_NAME)
+        .collect()
+}
+
+async fn add_pictures(
+    runtime: &dyn Runtime,
+    session: &SessionId,
+    transcript: &mut Transcript,
+) -> Result<(), RuntimeError> {
+    let mut named = Vec::new();
+    for entry in &transcript.entries {
+        pictures_of(&entry.message.content, &mut named);
+    }
+    for id in named {
+        if transcript.pictures.contains_key(&id) {
+            continue;
+        }
+        match runtime.blob(session, &id).await {
+            Ok(bytes) if bytes.len() as u64 <= MOST_PICTURE_BYTES => {
+                transcript.pictures.insert(id, bytes);
+            }
+            Ok(_) | Err(RuntimeError::Log(LogError::NoBlob(_))) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+fn pictures_of(content: &[ContentPart], named: &mut Vec<BlobId>) {
+    for part in content {
+        match part {
+            ContentPart::Image(media) if PICTURES.contains(&media.media_type.as_str()) => {
+                if let MediaSource::Blob(blob) = &media.source {
+                    named.push(blob.clone());
+                }
+            }
+            ContentPart::ToolResult(result) => pictures_of(&result.content, named),
+            _ => {}
+        }
+    }
+}
+
+/// A point in time as `2026-11-21 16:30:12`, UTC.
+pub fn time_of(at: Timestamp) -> String {
+    let seconds = at.0.div_euclid(1_000_000);
+    let (days, second) = (seconds.div_euclid(86_400), seconds.rem_euclid(86_400));
+    let (year, month, day) = date_of(days);
+    format!(
+        "{year:04}-{month:02}-{day:02} {:02}:{:02}:{:02}",
+        second / 3_600,
+        second / 60 % 60,
+        second % 60
+    )
+}
+
+/// Year, month and day of a day since 1970-01-01. Years are counted from March, so that leap days come last.
+fn date_of(days: i64) -> (i64, i64, i64) {
+    let shifted = days + 719_468;
+    let era = shifted.div_euclid(146_097);
+    let of_era = shifted.rem_euclid(146_097);
+    let year_of_era = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
+    let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let from_march = (5 * of_year + 2) / 153;
+    let day = of_year - (153 * from_march + 2) / 5 + 1;
+    let month = if from_march < 10 {
+        from_march + 3
+    } else {
+        from_march - 9
+    };
+    (year_of_era + era * 400 + i64::from(month <= 2), month, day)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_those_of_the_calendar() {
+        for (seconds, date) in [
+            (0, "1970-01-01 00:00:00"),
+            (951_782_399, "2000-02-28 23:59:59"),
+            (951_782_400, "2000-02-29 00:00:00"),
+            (951_868_800, "2000-03-01 00:00:00"),
+            (1_795_178_175, "2026-11-20 12:36:15"),
+            (4_107_542_400, "2100-03-01 00:00:00"),
+            (-1, "1969-12-31 23:59:59"),
+        ] {
+            assert_eq!(time_of(Timestamp(seconds * 1_000_000)), date);
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! What a rule would have done: the calls of a session's log, each decided as it was and as it would have been with one more
+//! rule. Rules, modes and calls are all in the log, so this is a fold of it and nothing else.
+
+use agentx_agent::Agent;
+use agentx_agent::approval::{Judgement, judge};
+use agentx_agent::arguments;
+use agentx_runtime::{Decided, Delivery, Runtime, RuntimeError, View};
+use agentx_session::SessionFold;
+use agentx_types::{AgentConfig, ApprovalDecision, Envelope, EnvironmentEvent, Rule, SessionId, ToolCallId};
+use serde::Serialize;
+use serde_json::Value;
+
+/// The most calls of a session that are kept; the others are counted.
+const MOST_CHANGES: usize = 1_000;
+
+/// A call that another rule would have decided otherwise.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ChangedCall {
+    /// The event.
+    pub seq: u64,
+    /// Which call.
+    pub tool_call_id: ToolCallId,
+    /// Which tool.
+    pub name: String,
+    /// Its arguments.
+    pub input: Value,
+    /// What was decided by the rules of its time.
+    pub was: Decided,
+    /// Which of them, or which default.
+    pub was_by: String,
+    /// What a person answered, where one was asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub answered: Option<ApprovalDecision>,
+    /// What would have been decided.
+    pub would_be: Decided,
+    /// By which rule.
+    pub would_be_by: String,
+}
+
+/// What came of it in one session.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct TrialReport {
+    /// Which session.
+    pub session_id: SessionId,
+    /// How many calls it has.
+    pub calls: u64,
+    /// How many of them would have been decided otherwise.
+    pub changed: u64,
+    /// The first of those.
+    pub changes: Vec<ChangedCall>,
+}
+
+/// A rule on trial in one session.
+pub struct RuleTrial {
+    rule: Rule,
+    fold: SessionFold,
+    report: TrialReport,
+}
+
+impl RuleTrial {
+    /// Before the first fact.
+    pub fn new(rule: Rule, session_id: SessionId) -> Self {
+        Self {
+            rule,
+            fold: SessionFold::new(session_id.clone()),
+            report: TrialReport {
+                session_id,
+                calls: 0,
+                changed: 0,
+                changes: Vec::new(),
+            },
+        }
+    }
+
+    /// Takes the next fact.
+    pub fn take(&mut self, fact: &Envelope<EnvironmentEvent>) {
+        match &fact.event {
+            EnvironmentEvent::ToolCall(call) => {
+                let agent = fact.agent_state_id.as_ref().and_then(|id| self.fold.agent(id));
+                let config = agent.map(Agent::config).cloned();
+                if let Some(config) = config {
+                    self.call(fact.seq, &call.tool_call_id, &call.name, &call.input, &config);
+                }
+            }
+            EnvironmentEvent::Approval(approval) => {
+                let of_it = |change: &&mut ChangedCall| change.tool_call_id == approval.tool_call_id;
+                if let Some(change) = self.report.changes.iter_mut().rev().find(of_it) {
+                    change.answered = Some(approval.decision);
+                }
+            }
+            _ => {}
+        }
+        self.fold.advance(fact);
+    }
+
+    fn call(&mut self, seq: u64, id: &ToolCallId, name: &str, input: &Value, config: &AgentConfig) {
+        self.report.calls += 1;
+        let Some(tool) = config.tools.iter().find(|tool| tool.name == name) else {
+            return;
+        };
+        if arguments::unfit(tool, input).is_some() {
+            // It was answered before anybody decided about it.
+            return;
+        }
+        let was = judge(config, tool, input);
+        let mut other = config.clone();
+        other.rules.push(self.rule.clone());
+        let would_be = judge(&other, tool, input);
+        let word = |judgement: &Judgement| Decided::from(&judgement.verdict);
+        if word(&was) == word(&would_be) {
+            return;
+        }
+        self.report.changed += 1;
+        if self.report.changes.len() < MOST_CHANGES {
+            self.report.changes.push(ChangedCall {
+                seq,
+                tool_call_id: id.clone(),
+                name: name.to_owned(),
+                input: input.clone(),
+                was: word(&was),
+                was_by: was.reason,
+                answered: None,
+                would_be: word(&would_be),
+                would_be_by: would_be.reason,
+            });
+        }
+    }
+
+    /// What came of it so far.
+    pub fn report(self) -> TrialReport {
+        self.report
+    }
+}
+
+/// Puts a rule on trial in one session of a runtime.
+///
+/// # Errors
+/// Where the session cannot be read.
+pub async fn try_rule(
+    runtime: &dyn Runtime,
+    session: &SessionId,
+    rule: &Rule,
+) -> Result<TrialReport, RuntimeError> {
+    let mut trial = RuleTrial::new(rule.clone(), session.clone());
+    let mut events = runtime.watch(session, 0, View::Environment, false).await?;
+    while let Some(delivery) = events.next().await {
+        match delivery {
+            Delivery::Environment(fact) => trial.take(&fact),
+            Delivery::CaughtUp(_) => break,
+            Delivery::CutOff(why) => return Err(RuntimeError::Refused(why)),
+            Delivery::Runtime(_) => {}
+        }
+    }
+    Ok(trial.report())
+}

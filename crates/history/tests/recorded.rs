@@ -1,0 +1,209 @@
+//! Sessions that earlier versions of the program wrote down: what is derived from them stays the same to the byte, and the program
+//! goes on with them. `recorded/README.md` says how they were made.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+#![allow(clippy::disallowed_methods, reason = "tests read files")]
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use agentx_history::portable::{from_json, import, to_json};
+use agentx_runtime::{
+    Actions, BoxFuture, Delivery, DerivedDigest, DriverParts, Effector, EventSink, OpenRequest, Session,
+    SessionExport, SessionFold, SessionIds, UserInput, View, open_session,
+};
+use agentx_testing::{Answer, MemoryLog, ScriptedModel, SimulatedClock, fixture};
+use agentx_types::{
+    Action, ActionBody, ActionKind, ContentPart, EnvironmentEvent, OwnerId, RULES_VERSION, RunStatus,
+    RuntimeEvent, SessionId, ToolResult, ToolStatus,
+};
+use tokio_util::sync::CancellationToken;
+
+/// Folders of sessions, with the `rules_version` of the program that wrote them.
+const FOLDERS: [(&str, u32); 5] = [("v4", 4), ("v6", 6), ("v7", 7), ("v8", 8), ("v9", 9)];
+
+fn folder(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/recorded")
+        .join(name)
+}
+
+/// The sessions of a folder by their names, sorted.
+fn sessions(name: &str) -> BTreeMap<String, SessionExport> {
+    let files = std::fs::read_dir(folder(name)).unwrap();
+    let paths = files.map(|file| file.unwrap().path());
+    let documents = paths.filter(|path| path.extension().is_some_and(|end| end == "json"));
+    let read = documents.map(|path| {
+        let text = std::fs::read_to_string(&path).unwrap();
+        let session = from_json(&text).unwrap_or_else(|why| panic!("{path:?}: {why}"));
+        (path.file_stem().unwrap().to_string_lossy().into_owned(), session)
+    });
+    read.collect()
+}
+
+/// The beginnings of the digests of what is derived, one for each writer, with the rules of that version.
+fn digests(session: &SessionExport, rules_version: u32) -> String {
+    let mut fold = SessionFold::new(session.session_id.clone());
+    let mut digest = DerivedDigest::default();
+    let mut line = String::new();
+    let mut add = |digest: &DerivedDigest| {
+        let value = digest.value();
+        line.push(' ');
+        value[..8]
+            .iter()
+            .for_each(|byte| write!(line, "{byte:02x}").unwrap());
+    };
+    for fact in &session.events {
+        let mut fact = fact.clone();
+        match &mut fact.event {
+            EnvironmentEvent::SessionOpened(opened) => opened.config.rules_version = rules_version,
+            EnvironmentEvent::WriterAttached(_) | EnvironmentEvent::SessionForked(_) => add(&digest),
+            _ => {}
+        }
+        let derived = fold.apply(&fact);
+        digest.add(&fact, &derived);
+    }
+    add(&digest);
+    line
+}
+
+#[test]
+fn recorded_sessions_derive_what_they_did() {
+    for (name, written_by) in FOLDERS {
+        let path = folder(name).join("digests.txt");
+        let known = std::fs::read_to_string(&path).unwrap_or_default();
+        let mut lines: Vec<String> = known.lines().map(str::to_owned).collect();
+        for (session, recorded) in sessions(name) {
+            for version in 0..=written_by {
+                let begins = format!("{session} {version}");
+                let now = begins.clone() + &digests(&recorded, version);
+                match lines.iter().find(|line| line.starts_with(&format!("{begins} "))) {
+                    Some(line) => assert_eq!(now, *line, "{name}/{session}.json derives something else now"),
+                    None => lines.push(now),
+                }
+            }
+        }
+        let all = lines.join("\n") + "\n";
+        if std::env::var_os("UPDATE_GOLDEN").is_some() {
+            std::fs::write(&path, &all).unwrap();
+        } else {
+            assert_eq!(known, all, "{name}: sessions without a digest, see README.md");
+        }
+    }
+}
+
+/// The two ways to fold lead to the same state after each fact, and from there to the same meaning of the next one.
+#[test]
+fn both_ways_to_fold_agree_after_each_fact_of_a_recorded_session() {
+    for (name, _) in FOLDERS {
+        for (session, recorded) in sessions(name) {
+            let mut whole = SessionFold::new(recorded.session_id.clone());
+            let mut state = whole.clone();
+            for fact in &recorded.events {
+                let at = format!("{name}/{session}.json, event {}", fact.seq);
+                assert_eq!(state.clone().apply(fact), whole.apply(fact), "{at}");
+                state.advance(fact);
+                assert_eq!(state, whole, "after {at}");
+            }
+        }
+    }
+}
+
+#[test]
+fn recorded_sessions_are_read_with_all_that_they_have() {
+    for (name, written_by) in FOLDERS {
+        for (session, recorded) in sessions(name) {
+            for fact in &recorded.events {
+                let unknown = matches!(fact.event, EnvironmentEvent::Unknown(_));
+                assert!(!unknown, "{name}/{session}.json: event {} is unknown", fact.seq);
+            }
+            let again = from_json(&to_json(&recorded).unwrap()).unwrap();
+            assert_eq!(again, recorded, "{name}/{session}.json");
+            let EnvironmentEvent::SessionOpened(opened) = &recorded.events[0].event else {
+                panic!("{name}/{session}.json does not begin")
+            };
+            assert_eq!(opened.config.rules_version, written_by, "{name}/{session}.json");
+            assert!(written_by <= RULES_VERSION);
+        }
+    }
+}
+
+/// Answers every call of a tool.
+struct Done;
+
+impl Effector for Done {
+    fn perform(
+        &self,
+        action: Arc<Action>,
+        events: EventSink,
+        _: CancellationToken,
+    ) -> BoxFuture<'static, ()> {
+        Box::pin(async move {
+            let ActionBody::CallTool(call) = &action.body else {
+                return;
+            };
+            let said = ToolResult {
+                tool_call_id: call.tool_call_id.clone(),
+                result: vec![ContentPart::text("done")],
+                is_error: false,
+                status: ToolStatus::Success,
+                details: None,
+            };
+            events.emit(said).await;
+        })
+    }
+}
+
+/// Opens a session in a log that has it, with a model that answers whatever it is asked.
+async fn resumed(log: &MemoryLog, id: &SessionId) -> Arc<dyn Session> {
+    let model = ScriptedModel::new((0..20).map(|_| Answer::text("Going on.")));
+    let actions = Actions::new()
+        .with(ActionKind::CallModel, Arc::new(model))
+        .with(ActionKind::CallTool, Arc::new(Done));
+    let parts = DriverParts {
+        tools: fixture::tools().into(),
+        program: "test".into(),
+        ..DriverParts::new(
+            Arc::new(log.clone()),
+            actions,
+            Arc::new(SimulatedClock::default()),
+        )
+    };
+    let ids = SessionIds {
+        session_id: id.clone(),
+        agent_state_id: fixture::agent_state_id(),
+        owner: OwnerId::new("own_test"),
+    };
+    open_session(parts, ids, OpenRequest::Resume(id.clone(), Vec::new()))
+        .await
+        .unwrap()
+}
+
+#[tokio::test]
+async fn recorded_sessions_go_on() {
+    for (name, _) in FOLDERS {
+        for (file, mut recorded) in sessions(name) {
+            // A log in memory calls blobs by other names; nobody reads them here.
+            recorded.blobs.clear();
+            let (log, id) = (MemoryLog::new(), recorded.session_id.clone());
+            import(&log, &OwnerId::new("own_test"), recorded).await.unwrap();
+            let session = resumed(&log, &id).await;
+            let said = UserInput::text("Go on.");
+            let seq = session.send(said).await.unwrap();
+            let mut events = session.subscribe(seq, View::Runtime).await.unwrap();
+            let finished = loop {
+                match events.next().await {
+                    Some(Delivery::Runtime(event)) => {
+                        if let RuntimeEvent::RunFinished(finished) = &event.event {
+                            break finished.status;
+                        }
+                    }
+                    Some(_) => {}
+                    None => panic!("{name}/{file}.json: the session ended first"),
+                }
+            };
+            assert_eq!(finished, RunStatus::Completed, "{name}/{file}.json");
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! The models of a vendor as a reactor: attached to a runtime that acts, with a key of their own, and detached again, while sessions run.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use agentx_bus::{Failed, Reactor, Work};
+use agentx_llm::{Catalog, Secret};
+use agentx_runtime::{Environment, SystemBus};
+use agentx_types::ModelSpec;
+use tokio_util::sync::CancellationToken;
+
+use super::{Endpoint, ModelEffector, ModelParts, PricesOf};
+use crate::WireOptionsOf;
+
+/// The message for a missing key.
+const KEY_HINT: &str = "give the environment its key when it is made";
+
+/// Anthropic's models: it answers the calls of agents whose model's provider is `anthropic`, and has their conversations condensed, for as
+/// long as it is attached.
+///
+/// ```no_run
+/// # async fn attach(runtime: agentx_node_runtime::NodeRuntime, key: String) -> Result<(), agentx_bus::Failed> {
+/// use agentx_bus::Restart;
+/// use agentx_node_runtime::model::ClaudeEnvironment;
+///
+/// let claude = runtime.attach(ClaudeEnvironment::new(key), Restart::Never).await?;
+/// // With another key from here on; what was begun with the first one ends with it.
+/// # let another_key = String::new();
+/// runtime.attach(ClaudeEnvironment::new(another_key), Restart::Never).await?;
+/// runtime.detach(claude, std::time::Duration::from_secs(60)).await;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug)]
+pub struct ClaudeEnvironment(Vendor);
+
+/// OpenAI's models, by Chat Completions, or those of a server that speaks the same: it answers the calls of agents whose model's provider is
+/// `openai`, and has their conversations condensed, for as long as it is attached.
+#[derive(Debug)]
+pub struct OpenAiEnvironment(Vendor);
+
+impl ClaudeEnvironment {
+    /// One with this key.
+    pub fn new(api_key: impl Into<String>) -> Self {
+        Self(Vendor::new("claude", "anthropic", api_key.into()))
+    }
+
+    /// The same at another address, as that of a gateway.
+    #[must_use]
+    pub fn at(self, base_url: impl Into<String>) -> Self {
+        Self(self.0.at(base_url.into()))
+    }
+}
+
+impl OpenAiEnvironment {
+    /// One with this key.
+    pub fn new(api_key: impl Into<String>) -> Self {
+        Self(Vendor::new("openai", "openai", api_key.into()))
+    }
+
+    /// The same at another address, where a server speaks OpenAI's protocol: `http://localhost:8080/v1`.
+    #[must_use]
+    pub fn at(self, base_url: impl Into<String>) -> Self {
+        Self(self.0.at(base_url.into()))
+    }
+}
+
+impl Reactor<SystemBus> for ClaudeEnvironment {
+    fn name(&self) -> &str {
+        self.kind()
+    }
+
+    async fn start(&mut self, bus: SystemBus) -> Result<Work, Failed> {
+        self.0.start(&bus)
+    }
+
+    async fn stop(&mut self) {
+        self.0.stop.cancel();
+    }
+}
+
+impl Environment for ClaudeEnvironment {
+    fn kind(&self) -> &str {
+        self.0.kind
+    }
+}
+
+impl Reactor<SystemBus> for OpenAiEnvironment {
+    fn name(&self) -> &str {
+        self.kind()
+    }
+
+    async fn start(&mut self, bus: SystemBus) -> Result<Work, Failed> {
+        self.0.start(&bus)
+    }
+
+    async fn stop(&mut self) {
+        self.0.stop.cancel();
+    }
+}
+
+impl Environment for OpenAiEnvironment {
+    fn kind(&self) -> &str {
+        self.0.kind
+    }
+}
+
+/// Shared parts of the vendor environments.
+#[derive(Debug)]
+struct Vendor {
+    kind: &'static str,
+    /// As the catalog names it.
+    provider: &'static str,
+    api_key: Secret,
+    base_url: Option<String>,
+    stop: CancellationToken,
+}
+
+impl Vendor {
+    fn new(kind: &'static str, provider: &'static str, api_key: String) -> Self {
+        Self {
+            kind,
+            provider,
+            api_key: Secret::new(api_key),
+            base_url: None,
+            stop: CancellationToken::new(),
+        }
+    }
+
+    fn at(self, base_url: String) -> Self {
+        Self {
+            base_url: Some(base_url),
+            ..self
+        }
+    }
+
+    fn start(&self, bus: &SystemBus) -> Result<Work, Failed> {
+        let models = Arc::new(self.models(bus)?);
+        Ok(bus.serve_models(self.provider, models).until(self.stop.clone()))
+    }
+
+    fn models(&self, bus: &SystemBus) -> Result<ModelEffector, Failed> {
+        let catalog = Catalog::builtin();
+        let catalog = match &self.base_url {
+            Some(url) => catalog
+                .with_base_url(self.provider, url)
+                .map_err(|error| Failed(error.to_string()))?,
+            None => catalog,
+        };
+        let unknown = || Failed(format!("no provider {} is known", self.provider));
+        let entry = catalog.provider(self.provider).ok_or_else(unknown)?;
+        let endpoint = Endpoint::new(entry, self.base_url.as_deref(), Some(self.api_key.clone()));
+        let endpoint = endpoint.saying_of_its_key(KEY_HINT);
+        let endpoints = BTreeMap::from([(self.provider.to_owned(), endpoint)]);
+        let catalog = Arc::new(catalog);
+        let priced = catalog.clone();
+        let prices: PricesOf = Arc::new(move |provider: &str, model: &str| {
+            let mut specs = priced.models().iter().map(|entry| &entry.spec);
+            let spec = specs.find(|spec| spec.provider == provider && spec.id == model);
+            spec.map(|spec| spec.prices)
+        });
+        let wire_options: WireOptionsOf = Arc::new(move |model: &ModelSpec| catalog.wire_options(model));
+        Ok(ModelEffector::new(ModelParts {
+            prices,
+            ..ModelParts::new(endpoints, wire_options, bus.blobs())
+        }))
+    }
+}

@@ -1,0 +1,31 @@
+//! Putting files back is the built-in tools' affair; a runtime that is built without them says so.
+
+use std::sync::Arc;
+
+use agentx_runtime::{RestorePlan, RestoreReport, RestoreWish, RuntimeError, Session};
+use agentx_types::SessionId;
+
+use crate::node::NodeRuntime;
+
+impl NodeRuntime {
+    pub(crate) async fn plan_files(&self, session: &SessionId, _: u64) -> Result<RestorePlan, RuntimeError> {
+        self.owned(session).await?;
+        Err(without_tools())
+    }
+
+    pub(crate) async fn restore_files(
+        &self,
+        session: &SessionId,
+        _: Option<Arc<dyn Session>>,
+        _: &RestoreWish,
+    ) -> Result<RestoreReport, RuntimeError> {
+        self.owned(session).await?;
+        Err(without_tools())
+    }
+}
+
+fn without_tools() -> RuntimeError {
+    RuntimeError::Refused(
+        "files are not put back here: this program is built without the feature `tools` of agentx".into(),
+    )
+}

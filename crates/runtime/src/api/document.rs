@@ -1,0 +1,47 @@
+//! A session as one document, as it is handed from one runtime to another.
+
+use agentx_types::{BlobId, Envelope, EnvironmentEvent, SessionId, Timestamp};
+use serde::{Deserialize, Serialize};
+
+/// The version of documents that is written here.
+pub const EXPORT_VERSION: u32 = 1;
+
+/// A session as one document.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct SessionExport {
+    /// `agentx-session`.
+    pub format: String,
+    /// [`EXPORT_VERSION`].
+    pub version: u32,
+    /// Which session.
+    pub session_id: SessionId,
+    /// Its title.
+    pub title: String,
+    /// The directory that its agent works in.
+    pub workspace: String,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// For a fork: of which session, and the last event that both have. The document has those events too.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent: Option<(SessionId, u64)>,
+    /// BLAKE3 over the events, each as one line of JSON.
+    pub hash: String,
+    /// The blobs that events were made with.
+    pub blobs: Vec<ExportedBlob>,
+    /// Those of them that are not there any more.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub missing_blobs: Vec<BlobId>,
+    /// All facts, in order.
+    pub events: Vec<Envelope<EnvironmentEvent>>,
+}
+
+/// A blob in a document.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ExportedBlob {
+    /// What it is called: its hash.
+    pub id: BlobId,
+    /// Its bytes, in base64.
+    pub data: String,
+}

@@ -1,0 +1,111 @@
+//! Lists of reactors: one entry for each attached reactor, and one for each responder of the runtime itself.
+
+use agentx_bus::{ReactorStatus, ResponderInfo};
+use serde::{Deserialize, Serialize};
+
+/// A reactor in a list.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
+pub struct ReactorInfo {
+    /// Its name.
+    pub name: String,
+    /// How it stands.
+    pub state: ReactorState,
+    /// How often it was started again after it had failed.
+    pub restarts: u64,
+    /// How it failed the last time, where it did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_error: Option<String>,
+    /// The requests that it serves; empty if it only listens.
+    pub serves: Vec<ServedInfo>,
+}
+
+/// How a reactor stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum ReactorState {
+    /// It is a part of the runtime: it was never attached and never leaves.
+    BuiltIn,
+    /// It was attached, and works.
+    Works,
+    /// It failed, and is not started again.
+    Failed,
+}
+
+/// One served selector in a list.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
+pub struct ServedInfo {
+    /// The name of who serves it, as errors have it.
+    pub name: String,
+    /// Which requests it gets, where nobody serves them more specifically.
+    pub on: Vec<Selector>,
+    /// How many it works on at most.
+    pub capacity: u64,
+    /// How many it works on.
+    pub in_flight: u64,
+    /// How many wait for it.
+    pub waiting: u64,
+    /// How many it has settled.
+    pub settled: u64,
+    /// How many it has dropped, as by a panic: how they ended is `unknown`.
+    pub lost: u64,
+}
+
+/// Requests by their topic and their key.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
+pub struct Selector {
+    /// The dotted topic, as `tools.requests`.
+    pub topic: String,
+    /// The name of what is wanted: of a tool, `provider/model`; a `*` stands for any.
+    pub key: String,
+}
+
+impl ReactorInfo {
+    /// The runtime's own responders.
+    pub fn built_in(served: ResponderInfo) -> Self {
+        Self {
+            name: served.name.clone(),
+            state: ReactorState::BuiltIn,
+            restarts: 0,
+            last_error: None,
+            serves: vec![served.into()],
+        }
+    }
+
+    /// A reactor that was attached, with what it serves now.
+    pub fn attached(status: ReactorStatus, serves: Vec<ResponderInfo>) -> Self {
+        let state = match status.works {
+            true => ReactorState::Works,
+            false => ReactorState::Failed,
+        };
+        Self {
+            name: status.name,
+            state,
+            restarts: status.restarts,
+            last_error: status.last_error,
+            serves: serves.into_iter().map(ServedInfo::from).collect(),
+        }
+    }
+}
+
+impl From<ResponderInfo> for ServedInfo {
+    fn from(info: ResponderInfo) -> Self {
+        let selector = |(topic, key)| Selector { topic, key };
+        Self {
+            name: info.name,
+            on: info.serves.into_iter().map(selector).collect(),
+            capacity: info.capacity as u64,
+            in_flight: info.claimed as u64,
+            waiting: info.waiting as u64,
+            settled: info.settled,
+            lost: info.lost,
+        }
+    }
+}

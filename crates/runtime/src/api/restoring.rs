@@ -1,0 +1,133 @@
+//! What is asked of whoever has the files, and what it answers.
+
+use agentx_types::{BlobId, FileFailed, SessionId, Timestamp};
+use serde::{Deserialize, Serialize};
+
+/// What putting files back to how they were before an event would do.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct RestorePlan {
+    /// Which session.
+    pub session_id: SessionId,
+    /// The event.
+    pub to_seq: u64,
+    /// The files that the session changed since, and that are not as they were then.
+    pub files: Vec<PlannedFile>,
+}
+
+/// What would happen to a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum WhatHappens {
+    /// It goes: there was none.
+    Removed,
+    /// It comes back: there is none.
+    BroughtBack,
+    /// It changes.
+    Changed,
+}
+
+/// Why a person has to be asked about a file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Doubt {
+    /// It is not what the session left: somebody else changed it since.
+    ChangedSince {
+        /// When, as the file says; absent where it is gone.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        at: Option<Timestamp>,
+        /// The call of this session that ran at that time, if one did.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        during: Option<String>,
+    },
+    /// Somebody else changed it between two changes of the session, and that goes too.
+    ChangedBetween {
+        /// The event that found it changed.
+        seq: u64,
+    },
+    /// The session does not tell what it left.
+    NotKnown,
+    /// It lies outside of the workspace.
+    Outside,
+}
+
+/// A file that would be put back.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct PlannedFile {
+    /// Where it is: absolute, without links.
+    pub path: String,
+    /// The same, relative to the workspace where it lies inside.
+    pub shown: String,
+    /// What would happen to it.
+    pub happens: WhatHappens,
+    /// What is in it now, by its hash; absent where there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seen: Option<BlobId>,
+    /// Why a person has to be asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub doubt: Option<Doubt>,
+    /// Why it cannot be put back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub blocked: Option<String>,
+    /// Lines that would come.
+    pub added: usize,
+    /// Lines that would go.
+    pub removed: usize,
+    /// From what is there to what would be: a unified diff, empty for what is no text.
+    pub diff: String,
+}
+
+/// Which files to put back.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct RestoreWish {
+    /// To how they were before this event.
+    pub to_seq: u64,
+    /// These.
+    pub files: Vec<RestoreFile>,
+}
+
+/// A file to put back, as it was seen.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct RestoreFile {
+    /// Where it is.
+    pub path: String,
+    /// What was in it when the person decided; if it is something else now, it stays.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seen: Option<BlobId>,
+}
+
+/// What came of it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct RestoreReport {
+    /// The event that tells of it, by which it can be taken back; absent where nothing was touched.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seq: Option<u64>,
+    /// What is as it was.
+    pub restored: Vec<String>,
+    /// Directories that went too: the session had made them for files that went, and they were empty.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub directories: Vec<String>,
+    /// What is not.
+    pub failed: Vec<FileFailed>,
+}
+
+impl RestoreWish {
+    /// Everything of a plan that nobody has to be asked about, and of the rest what `also` says.
+    pub fn of(plan: &RestorePlan, mut also: impl FnMut(&PlannedFile) -> bool) -> Self {
+        let wanted = |file: &&PlannedFile| file.blocked.is_none() && (file.doubt.is_none() || also(file));
+        let files = plan.files.iter().filter(wanted).map(|file| RestoreFile {
+            path: file.path.clone(),
+            seen: file.seen.clone(),
+        });
+        Self {
+            to_seq: plan.to_seq,
+            files: files.collect(),
+        }
+    }
+}

@@ -1,0 +1,188 @@
+//! A session as front ends have it, and one agent of it as seen from inside.
+
+use std::future::ready;
+
+use agentx_agent::Backlog;
+use agentx_bus::{Filter, Queue, Subscription as Heard};
+use agentx_session::{SessionState, View};
+use agentx_types::{AgentStateId, ConfigChange, InputMode, MessageId, SessionId};
+
+use super::{ApprovalInput, ContextWish, RuntimeError, Subscription, UserInput};
+use crate::future::BoxFuture;
+use crate::log_error::LogError;
+use crate::system_events::{AgentEvent, AgentEventBus};
+use agentx_session::Note;
+
+/// How much of what an agent says waits for a listener; then the oldest is left out, and counted.
+const HEARD: usize = 4_096;
+
+/// A session that this runtime writes.
+pub trait Session: Send + Sync {
+    /// Its id.
+    fn id(&self) -> &SessionId;
+
+    /// How it stands now.
+    fn state(&self) -> BoxFuture<'_, Result<SessionState, RuntimeError>>;
+
+    /// Says something to the agent. Returns the `seq` of the input once it is committed.
+    ///
+    /// # Errors
+    /// Where it could not be committed.
+    fn send(&self, input: UserInput) -> BoxFuture<'_, Result<u64, RuntimeError>>;
+
+    /// The `seq` of this input, if it came before by its key. A session that is not written here cannot tell.
+    ///
+    /// # Errors
+    /// `key_reused` where another input came with its key, and where the session cannot go on.
+    fn sent_before<'a>(&'a self, input: &'a UserInput) -> BoxFuture<'a, Result<Option<u64>, RuntimeError>> {
+        let _ = input;
+        Box::pin(ready(Ok(None)))
+    }
+
+    /// How much waits for the agent, and whether an input would wait too. A session that is not written here cannot tell.
+    ///
+    /// # Errors
+    /// Where the session cannot go on.
+    fn backlog(&self) -> BoxFuture<'_, Result<(Backlog, bool), RuntimeError>> {
+        Box::pin(ready(Ok(Default::default())))
+    }
+
+    /// Takes back an input that waits, or has it looked at at another time than it was sent for.
+    ///
+    /// # Errors
+    /// Where it waits no more, or the wish could not be committed.
+    fn revise(&self, input: MessageId, mode: Option<InputMode>) -> BoxFuture<'_, Result<u64, RuntimeError>>;
+
+    /// Condenses the conversation, takes a summary out again, or has an input stay.
+    ///
+    /// # Errors
+    /// Where there is nothing to take out, or the wish could not be committed.
+    fn context(&self, wish: ContextWish) -> BoxFuture<'_, Result<u64, RuntimeError>> {
+        let _ = wish;
+        Box::pin(ready(Err(RuntimeError::not_offered(
+            "does not condense conversations",
+        ))))
+    }
+
+    /// Stops what runs; the session goes on.
+    ///
+    /// # Errors
+    /// Where it could not be committed.
+    fn interrupt(&self, reason: Option<String>) -> BoxFuture<'_, Result<u64, RuntimeError>>;
+
+    /// Tries again at once what pauses between two attempts: an overloaded model, a server that is not there. After a run that ended
+    /// without an answer, begins one that asks again what is there. Does nothing where there is neither. Returns the `seq` of the wish,
+    /// or of the input that begins the run.
+    ///
+    /// # Errors
+    /// Where the wish could not be committed.
+    fn retry(&self) -> BoxFuture<'_, Result<u64, RuntimeError>> {
+        Box::pin(ready(Err(RuntimeError::not_offered(
+            "does not try again on request",
+        ))))
+    }
+
+    /// Stops what runs, and lets nothing begin that waits: for whoever is about to leave. In a session of a server others may
+    /// wait for theirs, so there it is the same as [`Session::interrupt`].
+    ///
+    /// # Errors
+    /// Where it could not be committed.
+    fn halt(&self, reason: Option<String>) -> BoxFuture<'_, Result<u64, RuntimeError>> {
+        self.interrupt(reason)
+    }
+
+    /// Decides about a tool call.
+    ///
+    /// # Errors
+    /// Where no decision is awaited for this call.
+    fn approve(&self, decision: ApprovalInput) -> BoxFuture<'_, Result<u64, RuntimeError>>;
+
+    /// Changes the agent's configuration from here on.
+    ///
+    /// # Errors
+    /// Where it could not be committed.
+    fn change(&self, change: ConfigChange) -> BoxFuture<'_, Result<u64, RuntimeError>>;
+
+    /// Puts on record who drives, or who may do what, from here on.
+    ///
+    /// # Errors
+    /// Where it could not be committed.
+    fn note(&self, note: Note) -> BoxFuture<'_, Result<u64, RuntimeError>>;
+
+    /// Gives the session a title.
+    ///
+    /// # Errors
+    /// Where it could not be committed.
+    fn rename(&self, title: String) -> BoxFuture<'_, Result<u64, RuntimeError>>;
+
+    /// Everything after `after_seq`, then what happens, without a gap or a double.
+    fn subscribe(&self, after_seq: u64, view: View) -> BoxFuture<'_, Result<Subscription, RuntimeError>>;
+
+    /// Stops what runs, commits what is under way and gives the session back. It can be opened again. Inputs that wait begin nothing:
+    /// they are held back until somebody says something or revises one of them.
+    ///
+    /// If the log accepts no more facts, running work is still stopped, but this is not recorded, and the next process that opens the
+    /// session resumes it. [`Session::failure`] then returns the error.
+    fn close(&self) -> BoxFuture<'_, ()>;
+
+    /// Why the log took nothing more of this session, which ended it; `None` while it is open, where it was closed in order, and
+    /// where it runs elsewhere.
+    fn failure(&self) -> Option<LogError> {
+        None
+    }
+
+    /// Where its agents are heard inside their own boundaries; `None` where it runs elsewhere. [`agent`](AgentView)
+    /// is the way to one of them.
+    fn agent_bus(&self) -> Option<AgentEventBus> {
+        None
+    }
+
+    /// Gives the session back as it stands, as a death of this process would; a question that was asked stays asked.
+    fn suspend(&self) -> BoxFuture<'_, ()> {
+        self.close()
+    }
+}
+
+impl dyn Session {
+    /// One agent of the session, by itself.
+    pub fn agent(&self, agent: &AgentStateId) -> AgentView {
+        AgentView {
+            bus: self.agent_bus(),
+            session: self.id().clone(),
+            agent: agent.clone(),
+        }
+    }
+}
+
+/// One agent of a session, as what is inside its boundary sees it.
+#[derive(Clone, Debug)]
+pub struct AgentView {
+    bus: Option<AgentEventBus>,
+    session: SessionId,
+    agent: AgentStateId,
+}
+
+impl AgentView {
+    /// What the agent says inside its own boundary from now on: the Stream, State, Message and Turn layers, each with the `seq` of the fact
+    /// that it follows from. It is heard after that fact is committed. Whoever falls behind by more than 4,096 is told how many were
+    /// left out; all of them can be derived again from the log.
+    ///
+    /// # Errors
+    /// Where the session runs elsewhere (a mirror has its facts and derives the same), and where its runtime is gone.
+    pub fn events(&self) -> Result<Heard<AgentEvent>, RuntimeError> {
+        let elsewhere =
+            "does not tell what an agent says inside its own boundary: that is heard where it runs";
+        let bus = self
+            .bus
+            .as_ref()
+            .ok_or_else(|| RuntimeError::not_offered(elsewhere))?;
+        let filter = Filter::all()
+            .session(self.session.as_str())
+            .agent_state(self.agent.as_str());
+        let heard = bus.subscribe("inside an agent", filter, Queue::lag(HEARD));
+        heard.map_err(|closed| RuntimeError::Gone {
+            session: self.session.clone(),
+            why: closed.to_string(),
+        })
+    }
+}

@@ -1,0 +1,72 @@
+//! Commands to an open session, and the status of its task.
+
+use agentx_agent::Backlog;
+use agentx_session::SessionState;
+use agentx_types::{
+    Approval, CondenseRequested, EnvironmentEvent, InputPinned, InputRevised, InterruptRequested,
+    SystemCommand,
+};
+use tokio::sync::oneshot;
+
+use crate::api::{RuntimeError, UserInput};
+use crate::log_error::LogError;
+
+/// The system command by which a person wants the next attempt at what failed at once.
+pub(crate) const RETRY: &str = "retry";
+
+/// How many inputs may wait in a session before an environment is refused.
+pub(crate) const MOST_WAITING: usize = 64;
+
+/// How a session stands as a task.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum DriverStatus {
+    /// It takes events.
+    Open,
+    /// It was closed; all that it published is committed.
+    Closed,
+    /// It cannot go on.
+    Failed(LogError),
+}
+
+/// A command from a front end to a session.
+pub(crate) enum Command {
+    /// Put this on record.
+    Record { wish: Box<Wish>, reply: Reply<u64> },
+    /// Say how it stands.
+    State { reply: Reply<SessionState> },
+    /// Say which input came with this key.
+    Known { key: String, reply: Reply<Option<u64>> },
+    /// Say how much waits, and whether an input would wait too.
+    Backlog { reply: Reply<(Backlog, bool)> },
+    /// Say what is committed.
+    Head { reply: Reply<u64> },
+    /// Stop what runs, and end.
+    Close { reply: oneshot::Sender<()> },
+    /// End, and leave running work to the next process that opens the session.
+    Suspend { reply: oneshot::Sender<()> },
+}
+
+pub(crate) type Reply<T> = oneshot::Sender<Result<T, RuntimeError>>;
+
+/// A fact that a front end wants to record.
+#[derive(Debug)]
+pub(crate) enum Wish {
+    /// Somebody says something. An input with the same key that came before is the answer.
+    Say(UserInput),
+    /// An environment says something by itself.
+    Tell(UserInput),
+    /// Stop running work, or retry it at once. Nothing is recorded if nothing runs.
+    Interrupt(InterruptRequested),
+    Retry(SystemCommand),
+    /// A decision about a call that waits for one.
+    Approve(Approval),
+    /// Another mode for an input that waits, or none.
+    Revise(InputRevised),
+    /// Changes of a conversation.
+    Condense(CondenseRequested),
+    Pin(InputPinned),
+    /// The latest summary is taken out again.
+    Restore,
+    /// Record this event unchanged.
+    Record(EnvironmentEvent),
+}

@@ -1,0 +1,114 @@
+//! Environments: parts of the world that are attached to a runtime. The usual ones bring tools, or the models of a provider.
+//!
+//! Each serves from `start` until `stop`. When it is stopped it takes nothing new and ends what it has; when its work is dropped, that is
+//! lost (note 034).
+
+use std::sync::Arc;
+
+use agentx_bus::{Failed, Reactor, Work};
+use tokio_util::sync::CancellationToken;
+
+use crate::effect::Effector;
+use crate::serving::Serving;
+use crate::system_bus::SystemBus;
+use crate::tool::Tool;
+
+/// A part of the world that agents act on, and that answers in EnvironmentEvents: a reactor that serves what can be done to it.
+///
+/// What other designs call `send` is a request that it serves, with the whole conversation; what they call `interrupt` is the
+/// cancellation of that request. [`ModelEnvironment`](ModelEnvironment) is the usual one for a model.
+pub trait Environment: Reactor<SystemBus> {
+    /// What kind of environment it is, as `claude`, `scripted` or `weather`.
+    fn kind(&self) -> &str;
+}
+
+/// Brings tools, for as long as it is attached.
+pub struct ToolEnvironment {
+    kind: String,
+    tools: Vec<Arc<dyn Tool>>,
+    stop: CancellationToken,
+}
+
+impl ToolEnvironment {
+    /// One of this kind with these tools.
+    /// `kind` is its name in lists, too. Without any tool it does not start. Of two tools with one name the later one is served.
+    pub fn new(kind: impl Into<String>, tools: impl IntoIterator<Item = Arc<dyn Tool>>) -> Self {
+        Self {
+            kind: kind.into(),
+            tools: tools.into_iter().collect(),
+            stop: CancellationToken::new(),
+        }
+    }
+}
+
+impl Reactor<SystemBus> for ToolEnvironment {
+    fn name(&self) -> &str {
+        &self.kind
+    }
+
+    async fn start(&mut self, bus: SystemBus) -> Result<Work, Failed> {
+        let served = self.tools.iter().map(|tool| bus.serve_tool(tool.clone()));
+        let Some(serving) = served.reduce(Serving::and) else {
+            return Err(Failed("it has no tools".into()));
+        };
+        Ok(serving.until(self.stop.clone()))
+    }
+
+    async fn stop(&mut self) {
+        self.stop.cancel();
+    }
+}
+
+impl Environment for ToolEnvironment {
+    fn kind(&self) -> &str {
+        &self.kind
+    }
+}
+
+/// Brings the models of a provider, for as long as it is attached: it answers the calls of agents whose model has that provider, and has
+/// their conversations condensed.
+pub struct ModelEnvironment {
+    kind: String,
+    provider: String,
+    models: Arc<dyn Effector>,
+    stop: CancellationToken,
+}
+
+impl ModelEnvironment {
+    /// One of this kind, where `models` performs the calls of models whose provider is `provider`.
+    /// It is preferred to whoever serves all models, because its key says more.
+    pub fn new(kind: impl Into<String>, provider: impl Into<String>, models: Arc<dyn Effector>) -> Self {
+        Self {
+            kind: kind.into(),
+            provider: provider.into(),
+            models,
+            stop: CancellationToken::new(),
+        }
+    }
+
+    /// The provider whose models it has, and who performs their calls.
+    pub fn into_parts(self) -> (String, Arc<dyn Effector>) {
+        (self.provider, self.models)
+    }
+}
+
+impl Reactor<SystemBus> for ModelEnvironment {
+    fn name(&self) -> &str {
+        &self.kind
+    }
+
+    async fn start(&mut self, bus: SystemBus) -> Result<Work, Failed> {
+        let serving = bus.serve_models(&self.provider, self.models.clone());
+        Ok(serving.until(self.stop.clone()))
+    }
+
+    async fn stop(&mut self) {
+        self.stop.cancel();
+    }
+}
+
+impl Environment for ModelEnvironment {
+    fn kind(&self) -> &str {
+        &self.kind
+    }
+}

@@ -1,0 +1,276 @@
+//! Following a session: replay and live as one stream, without a gap or a double. [`Reading`] says what is to be done, a [`Follower`]
+//! does it with whatever the session is followed by: an [`EventSource`]. A reader that is too slow loses nothing but time: the
+//! source cuts it off, and it goes on from the log, by `seq`.
+
+mod on_bus;
+mod pages;
+mod subscribed;
+
+use std::collections::VecDeque;
+use std::future::{Future, ready};
+use std::sync::Arc;
+
+use agentx_session::{Began, Brings, Delivery, Fact, Heard, Position, Reading, Step, View, Wanted};
+use agentx_types::SessionId;
+use tokio::sync::{mpsc, watch};
+
+use crate::api::{RuntimeError, Subscription};
+use crate::commands::Command;
+use crate::commands::DriverStatus;
+use crate::log::SessionLog;
+use crate::system_events::SystemEvents;
+use agentx_session::SessionFold;
+
+use on_bus::Driver;
+pub(crate) use on_bus::OnBus;
+pub(crate) use pages::Pages;
+use pages::Polled;
+pub use subscribed::{StreamSource, Subscribed};
+pub(crate) use subscribed::{watched, written};
+
+/// How many deliveries may wait for the reader of a subscription; then its follower waits, and is cut off by its source.
+const READER_CAPACITY: usize = 1024;
+/// How many deliveries are handed on at once.
+const AT_ONCE: usize = 256;
+/// How many events the bus keeps for a follower before it cuts it off.
+const BUS_CAPACITY: usize = 8192;
+
+/// What a session is followed by. All of these can be dropped while they wait: they are asked again then.
+pub trait EventSource: Send {
+    /// Begins to bring what comes, or begins again after a cut, so that nothing after [`Reading::known`] is missing.
+    fn begin(&mut self, reading: &Reading) -> impl Future<Output = Result<Began, FollowError>> + Send;
+
+    /// Reads what was there before. Whoever brings that by itself is not asked.
+    fn read(&mut self, _wanted: Wanted) -> impl Future<Output = Result<Past, FollowError>> + Send {
+        ready(Ok(Past::Facts(Vec::new())))
+    }
+
+    /// Waits for what comes, and adds it to `heard`. `false`: the session has ended.
+    fn hear(
+        &mut self,
+        reading: &Reading,
+        heard: &mut VecDeque<Heard>,
+    ) -> impl Future<Output = Result<bool, FollowError>> + Send;
+
+    /// Adds what has come by now to `heard`, without waiting.
+    fn hear_now(&mut self, _reading: &Reading, _heard: &mut VecDeque<Heard>) {}
+}
+
+/// What was there before.
+#[derive(Debug)]
+pub enum Past {
+    /// How the session stood.
+    Fold(Box<SessionFold>),
+    /// Facts, in order; none where there are no more.
+    Facts(Vec<Fact>),
+}
+
+/// Why a session cannot be followed on.
+#[derive(Debug, thiserror::Error)]
+pub enum FollowError {
+    /// Its events cannot be read.
+    #[error(transparent)]
+    Runtime(#[from] RuntimeError),
+    /// It was cut off again before anything new came, or some of it did not come.
+    #[error("{0}")]
+    CutOff(String),
+}
+
+impl From<FollowError> for RuntimeError {
+    fn from(error: FollowError) -> Self {
+        match error {
+            FollowError::Runtime(error) => error,
+            FollowError::CutOff(why) => Self::Refused(why),
+        }
+    }
+}
+
+/// Follows a session: each event after the place where it begins, once and in order, until the session ends.
+pub struct Follower<S> {
+    reading: Reading,
+    source: S,
+    /// Events from the source that are not processed yet.
+    heard: VecDeque<Heard>,
+}
+
+impl<S: EventSource> Follower<S> {
+    /// Follows what `reading` is of.
+    pub fn new(reading: Reading, source: S) -> Self {
+        Self {
+            reading,
+            source,
+            heard: VecDeque::new(),
+        }
+    }
+
+    /// Begins, if it has not begun: from here on, the session is known to be there.
+    ///
+    /// # Errors
+    /// Where it cannot be followed.
+    pub async fn begin(&mut self) -> Result<(), FollowError> {
+        if self.reading.is_cut() {
+            let began = self.source.begin(&self.reading).await?;
+            self.heard.clear();
+            self.reading.begins(began);
+        }
+        Ok(())
+    }
+
+    /// The next delivery; `None` at the end. It can be dropped while it waits.
+    ///
+    /// # Errors
+    /// Where the session cannot be followed on. One that cannot be reached may be asked again.
+    pub async fn next(&mut self) -> Result<Option<Delivery>, FollowError> {
+        loop {
+            match self.step() {
+                Step::Deliver(delivery) => return Ok(Some(delivery)),
+                Step::Begin => self.begin().await?,
+                Step::Read(wanted) => match self.source.read(wanted).await? {
+                    Past::Fold(fold) => self.reading.folded(fold),
+                    Past::Facts(facts) => self.reading.page(facts),
+                },
+                Step::Hear => {
+                    if !self.source.hear(&self.reading, &mut self.heard).await? {
+                        return Ok(None);
+                    }
+                }
+                Step::End => return Ok(None),
+                Step::Missing(gap) => return Err(FollowError::CutOff(gap.to_string())),
+            }
+        }
+    }
+
+    /// The next delivery that is ready without waiting. Deliveries that have to be read from the log are not ready.
+    pub fn ready(&mut self) -> Option<Delivery> {
+        loop {
+            match self.step() {
+                Step::Deliver(delivery) => return Some(delivery),
+                Step::Hear => self.source.hear_now(&self.reading, &mut self.heard),
+                Step::Begin | Step::Read(_) | Step::End | Step::Missing(_) => return None,
+            }
+            if self.heard.is_empty() {
+                return None;
+            }
+        }
+    }
+
+    /// Adds the next deliveries to `out`: at least one, at most `limit`. `false` at the end.
+    ///
+    /// # Errors
+    /// As [`Follower::next`].
+    pub async fn next_many(&mut self, out: &mut Vec<Delivery>, limit: usize) -> Result<bool, FollowError> {
+        let Some(first) = self.next().await? else {
+            return Ok(false);
+        };
+        out.push(first);
+        while out.len() < limit
+            && let Some(delivery) = self.ready()
+        {
+            out.push(delivery);
+        }
+        Ok(true)
+    }
+
+    /// Everything up to here was delivered.
+    pub fn position(&self) -> Position {
+        self.reading.position()
+    }
+
+    /// What is to be done next that takes more than what the source brought.
+    fn step(&mut self) -> Step {
+        loop {
+            let step = self.reading.step();
+            if !matches!(step, Step::Hear) {
+                return step;
+            }
+            let Some(heard) = self.heard.pop_front() else {
+                return step;
+            };
+            self.reading.hear(heard);
+        }
+    }
+}
+
+impl<S: EventSource + 'static> Follower<S> {
+    /// As a subscription: what it delivers waits there, within bounds.
+    pub fn subscription(self) -> (Subscription, impl Future<Output = ()> + Send) {
+        let (out, deliveries) = mpsc::channel(READER_CAPACITY);
+        (Subscription { deliveries }, self.deliver(out))
+    }
+
+    /// Delivers until the session ends or nobody reads any more.
+    async fn deliver(mut self, out: mpsc::Sender<Delivery>) {
+        let mut batch = Vec::new();
+        let mut goes_on = true;
+        while goes_on {
+            let more = tokio::select! {
+                biased;
+                more = self.next_many(&mut batch, AT_ONCE) => more,
+                () = out.closed() => return,
+            };
+            goes_on = more.unwrap_or_else(|error| {
+                batch.push(Delivery::CutOff(error.to_string()));
+                false
+            });
+            let Ok(places) = out.reserve_many(batch.len()).await else {
+                return;
+            };
+            for (place, delivery) in places.zip(batch.drain(..)) {
+                place.send(delivery);
+            }
+        }
+    }
+}
+
+/// What a follower of a session of this process needs.
+#[derive(Clone)]
+pub(crate) struct Live {
+    pub(crate) session: SessionId,
+    pub(crate) log: Arc<dyn SessionLog>,
+    pub(crate) bus: SystemEvents,
+    pub(crate) commands: mpsc::Sender<Command>,
+    pub(crate) status: watch::Receiver<DriverStatus>,
+    /// How the session stood some time before it was opened: followers that want only what is later begin here.
+    pub(crate) remembered: Option<Arc<SessionFold>>,
+}
+
+/// Follows a session of this process from after `after_seq`.
+pub(crate) fn live(live: Live, after_seq: u64, view: View) -> Subscription {
+    let reading = Reading::new(view, Brings::Meaning, Position::after(after_seq));
+    let pages = Pages {
+        session: live.session,
+        log: live.log,
+        remembered: live.remembered,
+    };
+    let driver = Driver {
+        commands: live.commands,
+        status: live.status,
+    };
+    spawned(Follower::new(reading, OnBus::of_session(pages, live.bus, driver)))
+}
+
+/// Reads a session that any process writes, starting after `after_seq`. With `follow`, it keeps reading as facts are added.
+pub fn watch_log(
+    log: Arc<dyn SessionLog>,
+    session: SessionId,
+    after_seq: u64,
+    view: View,
+    follow: bool,
+) -> Subscription {
+    let mut reading = Reading::new(view, Brings::Facts, Position::after(after_seq));
+    if !follow {
+        reading = reading.to_the_end();
+    }
+    let pages = Pages {
+        session,
+        log,
+        remembered: None,
+    };
+    spawned(Follower::new(reading, Polled(pages)))
+}
+
+fn spawned<S: EventSource + 'static>(follower: Follower<S>) -> Subscription {
+    let (subscription, deliver) = follower.subscription();
+    tokio::spawn(deliver);
+    subscription
+}

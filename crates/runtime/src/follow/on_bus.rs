@@ -1,0 +1,198 @@
+//! A session of this process: what is committed comes by the bus, with what it means, which was derived where it was committed.
+//!
+//! It subscribes first and asks for the head of the log afterwards: what is committed in between comes twice and is passed over, instead of not at
+//! all. One that is cut off by the bus, because it was slow, begins again in the same way.
+
+use std::collections::VecDeque;
+
+use agentx_bus::{Delivery as BusDelivery, Ended, Filter, Queue};
+use agentx_session::{Began, Heard, Reading, View, Wanted};
+use tokio::sync::{mpsc, oneshot, watch};
+
+use super::{BUS_CAPACITY, EventSource, FollowError, Pages, Past};
+use crate::api::RuntimeError;
+use crate::commands::Command;
+use crate::commands::DriverStatus;
+use crate::system_events::{SystemEvent, SystemEvents};
+
+/// How many events are taken from the bus at once.
+const AT_ONCE: usize = 256;
+
+type FromBus = agentx_bus::Subscription<SystemEvent>;
+
+/// A session as it comes by the bus.
+pub(crate) struct OnBus {
+    pages: Pages,
+    bus: SystemEvents,
+    /// Under which name, what, and how much of it waits.
+    wish: (&'static str, Filter, usize),
+    /// `None` before the first, and after a cut.
+    subscription: Option<FromBus>,
+    /// Whether it begins with what comes next, whatever was there.
+    from_now: bool,
+    /// Who writes the session, where its end is to be heard.
+    driver: Option<Driver>,
+    taken: Vec<BusDelivery<SystemEvent>>,
+}
+
+/// Who writes a session.
+pub(super) struct Driver {
+    pub(super) commands: mpsc::Sender<Command>,
+    pub(super) status: watch::Receiver<DriverStatus>,
+}
+
+impl OnBus {
+    /// All of a session, until whoever writes it ends.
+    pub(super) fn of_session(pages: Pages, bus: SystemEvents, driver: Driver) -> Self {
+        let filter = Filter::all().session(pages.session.as_str());
+        Self {
+            pages,
+            bus,
+            wish: ("follower", filter, BUS_CAPACITY),
+            subscription: None,
+            from_now: false,
+            driver: Some(driver),
+            taken: Vec::new(),
+        }
+    }
+
+    /// What `filter` lets through. What is published after this returns is heard. `None` where the bus is closed.
+    pub(crate) fn filtered(
+        pages: Pages,
+        bus: SystemEvents,
+        wish: (&'static str, Filter, usize),
+        from_now: bool,
+    ) -> Option<Self> {
+        let mut source = Self {
+            pages,
+            bus,
+            wish,
+            subscription: None,
+            from_now,
+            driver: None,
+            taken: Vec::new(),
+        };
+        source.subscription = Some(source.subscribe()?);
+        Some(source)
+    }
+
+    /// A new subscription; `None` where the bus is closed.
+    fn subscribe(&self) -> Option<FromBus> {
+        let (name, filter, capacity) = &self.wish;
+        let queue = Queue::cut_off(*capacity);
+        self.bus.subscribe(name, filter.clone(), queue).ok()
+    }
+
+    /// The last fact that is committed, by who writes it, else by the log.
+    async fn head(&self) -> Result<u64, FollowError> {
+        let committed = match &self.driver {
+            Some(driver) => driver.head().await,
+            None => None,
+        };
+        match committed {
+            Some(head) => Ok(head),
+            None => self.pages.head().await,
+        }
+    }
+
+    /// Has what the bus brought heard.
+    fn hand_on(&mut self, reading: &Reading, heard: &mut VecDeque<Heard>) {
+        let events = self.taken.drain(..).filter_map(BusDelivery::into_event);
+        heard.extend(events.filter_map(|event| as_heard(&event, reading.view())));
+    }
+}
+
+impl EventSource for OnBus {
+    async fn begin(&mut self, _: &Reading) -> Result<Began, FollowError> {
+        // Registered before the head is asked for: what is committed after it comes by the bus.
+        if self.subscription.is_none() {
+            self.subscription = self.subscribe();
+        }
+        if std::mem::take(&mut self.from_now) || self.subscription.is_none() {
+            return Ok(Began::Stream {
+                head: None,
+                fold: None,
+            });
+        }
+        Ok(Began::Log(self.head().await?))
+    }
+
+    async fn read(&mut self, wanted: Wanted) -> Result<Past, FollowError> {
+        self.pages.read(wanted).await
+    }
+
+    async fn hear(&mut self, reading: &Reading, heard: &mut VecDeque<Heard>) -> Result<bool, FollowError> {
+        let Some(bus) = &mut self.subscription else {
+            return Ok(false);
+        };
+        let (taken, status) = (
+            &mut self.taken,
+            self.driver.as_mut().map(|driver| &mut driver.status),
+        );
+        let received = tokio::select! {
+            biased;
+            received = bus.recv_many(taken, AT_ONCE) => received,
+            ended = ended(status) => {
+                // All that was published is in the queue by now.
+                while let Ok(Some(delivery)) = bus.try_recv() {
+                    taken.push(delivery);
+                }
+                if taken.is_empty() {
+                    return ended;
+                }
+                Ok(taken.len())
+            }
+        };
+        self.hand_on(reading, heard);
+        match received {
+            Ok(_) => Ok(true),
+            Err(Ended::CutOff { .. }) => {
+                self.subscription = None;
+                heard.push_back(Heard::Cut);
+                Ok(true)
+            }
+            Err(Ended::BusClosed | Ended::Stopped) => Ok(false),
+        }
+    }
+
+    fn hear_now(&mut self, reading: &Reading, heard: &mut VecDeque<Heard>) {
+        let Some(bus) = &mut self.subscription else { return };
+        while self.taken.len() < AT_ONCE
+            && let Ok(Some(delivery)) = bus.try_recv()
+        {
+            self.taken.push(delivery);
+        }
+        self.hand_on(reading, heard);
+    }
+}
+
+fn as_heard(event: &SystemEvent, view: View) -> Option<Heard> {
+    match event {
+        SystemEvent::Environment(fact) => Some(Heard::Fact(fact.clone())),
+        SystemEvent::Runtime(event) if view == View::Runtime => Some(Heard::Meaning(event.clone())),
+        _ => None,
+    }
+}
+
+impl Driver {
+    async fn head(&self) -> Option<u64> {
+        let (reply, answer) = oneshot::channel();
+        self.commands.send(Command::Head { reply }).await.ok()?;
+        answer.await.ok()?.ok()
+    }
+}
+
+/// Waits until the session is closed or cannot go on; for ever, where that is not to be heard.
+async fn ended(status: Option<&mut watch::Receiver<DriverStatus>>) -> Result<bool, FollowError> {
+    let Some(status) = status else {
+        return std::future::pending().await;
+    };
+    match status
+        .wait_for(|status| *status != DriverStatus::Open)
+        .await
+        .as_deref()
+    {
+        Ok(DriverStatus::Failed(why)) => Err(RuntimeError::from(why.clone()).into()),
+        _ => Ok(false),
+    }
+}

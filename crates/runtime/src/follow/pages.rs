@@ -1,0 +1,77 @@
+//! What was there before, from the log, and a log that another process writes, which is looked at again and again.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Duration;
+
+use agentx_session::{Began, Heard, Reading, Wanted};
+use agentx_types::SessionId;
+
+use super::{EventSource, FollowError, Past};
+use crate::api::RuntimeError;
+use crate::folding::fold_on;
+use crate::log::SessionLog;
+use agentx_session::SessionFold;
+
+/// Facts are read in pages of so many.
+const PAGE: usize = 1024;
+/// How often a session of another process is looked at.
+const POLL: Duration = Duration::from_millis(100);
+
+/// A session in its log.
+#[derive(Clone)]
+pub(crate) struct Pages {
+    pub(crate) session: SessionId,
+    pub(crate) log: Arc<dyn SessionLog>,
+    /// A fold to begin with, where it is not later than what is wanted.
+    pub(crate) remembered: Option<Arc<SessionFold>>,
+}
+
+impl Pages {
+    /// The last fact that is there.
+    pub(crate) async fn head(&self) -> Result<u64, FollowError> {
+        let info = self.log.info(&self.session).await;
+        Ok(info.map_err(RuntimeError::from)?.last_seq)
+    }
+
+    /// What a reading wants of the past: a fold, from the remembered one or the beginning on, or a page of facts.
+    pub(crate) async fn read(&self, wanted: Wanted) -> Result<Past, FollowError> {
+        let upto = match wanted {
+            Wanted::Fold(upto) => upto,
+            Wanted::Facts(after) => {
+                let facts = self.log.read(&self.session, after, PAGE).await;
+                return Ok(Past::Facts(facts.map_err(RuntimeError::from)?));
+            }
+        };
+        let remembered = self.remembered.as_deref().filter(|fold| fold.last_seq() <= upto);
+        let fold = remembered.map_or_else(|| SessionFold::new(self.session.clone()), SessionFold::clone);
+        if fold.last_seq() == upto {
+            return Ok(Past::Fold(Box::new(fold)));
+        }
+        let fold = fold_on(self.log.as_ref(), fold, upto).await?;
+        Ok(Past::Fold(Box::new(fold)))
+    }
+}
+
+/// A session that any process may write.
+/// It never ends by itself: nobody can know whether another process goes on with it.
+pub(super) struct Polled(pub(super) Pages);
+
+impl EventSource for Polled {
+    async fn begin(&mut self, _: &Reading) -> Result<Began, FollowError> {
+        Ok(Began::Log(self.0.head().await?))
+    }
+
+    async fn read(&mut self, wanted: Wanted) -> Result<Past, FollowError> {
+        self.0.read(wanted).await
+    }
+
+    async fn hear(&mut self, reading: &Reading, heard: &mut VecDeque<Heard>) -> Result<bool, FollowError> {
+        tokio::time::sleep(POLL).await;
+        let head = self.0.head().await?;
+        if head > reading.position().whole() {
+            heard.push_back(Heard::Log(head));
+        }
+        Ok(true)
+    }
+}

@@ -1,0 +1,142 @@
+//! A session by a subscription, wherever it comes from: one that is cut off is made again, from where the reader is.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use agentx_session::{Began, Brings, Delivery, Heard, Position, Reading, View};
+use agentx_types::SessionId;
+
+use super::{EventSource, FollowError, Follower};
+use crate::api::{Runtime, RuntimeError, Session, Subscription};
+use crate::future::BoxFuture;
+
+/// How many deliveries are taken at once.
+const AT_ONCE: usize = 256;
+
+/// Where the events of a session come from, as often as somebody has to read them again.
+pub trait StreamSource: Send + Sync {
+    /// The events after `after_seq`, then what happens.
+    ///
+    /// # Errors
+    /// Where the session cannot be read.
+    fn subscribe(&self, after_seq: u64) -> BoxFuture<'_, Result<Subscription, RuntimeError>>;
+}
+
+struct Written(Arc<dyn Session>, View);
+
+/// A session that is open here.
+pub(crate) fn written(session: Arc<dyn Session>, view: View) -> Arc<dyn StreamSource> {
+    Arc::new(Written(session, view))
+}
+
+impl StreamSource for Written {
+    fn subscribe(&self, after_seq: u64) -> BoxFuture<'_, Result<Subscription, RuntimeError>> {
+        self.0.subscribe(after_seq, self.1)
+    }
+}
+
+struct Watched(Arc<dyn Runtime>, SessionId, View);
+
+/// A session that is only looked at.
+pub(crate) fn watched(runtime: Arc<dyn Runtime>, session: SessionId, view: View) -> Arc<dyn StreamSource> {
+    Arc::new(Watched(runtime, session, view))
+}
+
+impl StreamSource for Watched {
+    fn subscribe(&self, after_seq: u64) -> BoxFuture<'_, Result<Subscription, RuntimeError>> {
+        self.0.watch(&self.1, after_seq, self.2, true)
+    }
+}
+
+/// A session by subscriptions, one after another.
+pub struct Subscribed {
+    source: Arc<dyn StreamSource>,
+    /// `None` before the first, and after a cut.
+    subscription: Option<Subscription>,
+    /// Why the last one was cut off.
+    cut_off: Option<String>,
+    /// Where the reader was when the last one was made, if that was after a cut.
+    resumed_at: Option<Position>,
+    taken: Vec<Delivery>,
+}
+
+impl Subscribed {
+    /// One whose subscriptions are made by `source`.
+    pub fn to(source: Arc<dyn StreamSource>) -> Self {
+        Self {
+            source,
+            subscription: None,
+            cut_off: None,
+            resumed_at: None,
+            taken: Vec::new(),
+        }
+    }
+
+    /// A session that is open here.
+    pub fn to_session(session: Arc<dyn Session>, view: View) -> Self {
+        Self::to(written(session, view))
+    }
+
+    /// A session that is only looked at.
+    pub fn to_watched(runtime: Arc<dyn Runtime>, session: SessionId, view: View) -> Self {
+        Self::to(watched(runtime, session, view))
+    }
+
+    /// Follows it in the view that it is of, from after a place.
+    pub fn follow(self, view: View, after: Position) -> Follower<Self> {
+        Follower::new(Reading::new(view, Brings::Meaning, after), self)
+    }
+
+    /// Has what came heard.
+    fn hand_on(&mut self, heard: &mut VecDeque<Heard>) {
+        for delivery in self.taken.drain(..) {
+            heard.push_back(match delivery {
+                Delivery::Environment(fact) => Heard::Fact(fact),
+                Delivery::Runtime(event) => Heard::Meaning(event),
+                Delivery::CaughtUp(head) => Heard::CaughtUp(head),
+                Delivery::CutOff(why) => {
+                    self.subscription = None;
+                    self.cut_off = Some(why);
+                    Heard::Cut
+                }
+            });
+        }
+    }
+}
+
+impl EventSource for Subscribed {
+    async fn begin(&mut self, reading: &Reading) -> Result<Began, FollowError> {
+        let position = reading.position();
+        if let (Some(why), true) = (&self.cut_off, self.resumed_at == Some(position)) {
+            return Err(FollowError::CutOff(why.clone()));
+        }
+        self.subscription = Some(self.source.subscribe(reading.known()).await?);
+        if self.cut_off.take().is_some() {
+            self.resumed_at = Some(position);
+        }
+        Ok(Began::Stream {
+            head: None,
+            fold: None,
+        })
+    }
+
+    async fn hear(&mut self, _: &Reading, heard: &mut VecDeque<Heard>) -> Result<bool, FollowError> {
+        let Some(subscription) = &mut self.subscription else {
+            heard.push_back(Heard::Cut);
+            return Ok(true);
+        };
+        let count = subscription.deliveries.recv_many(&mut self.taken, AT_ONCE).await;
+        self.hand_on(heard);
+        Ok(count > 0)
+    }
+
+    fn hear_now(&mut self, _: &Reading, heard: &mut VecDeque<Heard>) {
+        while self.taken.len() < AT_ONCE
+            && let Some(subscription) = &mut self.subscription
+            && let Ok(delivery) = subscription.deliveries.try_recv()
+        {
+            self.taken.push(delivery);
+        }
+        self.hand_on(heard);
+    }
+}

@@ -1,0 +1,99 @@
+//! The way into open sessions for an environment that speaks by itself: a sensor, a webhook, a clock on the wall.
+//!
+//! What it says is an input that begins a run, as a person's is. It is on record as the environment's, and the model reads it as words
+//! of somebody else than the owner. It can say nothing else: results of calls come by their requests alone.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use agentx_types::{ContentPart, InputMode, OwnerId, SessionId};
+use tokio::sync::{mpsc, oneshot};
+
+use crate::api::{RuntimeError, UserInput};
+use crate::commands::{Command, Wish};
+
+/// The longest name of an environment.
+const LONGEST_NAME: usize = 40;
+
+/// The sessions that are open in this process. Clones are the same.
+/// They are not kept open by it: a driver takes its session out when it ends.
+#[derive(Clone, Default)]
+pub struct OpenSessions(Arc<Mutex<BTreeMap<SessionId, mpsc::WeakSender<Command>>>>);
+
+impl OpenSessions {
+    pub(crate) fn add(&self, session: &SessionId, commands: &mpsc::Sender<Command>) {
+        self.lock().insert(session.clone(), commands.downgrade());
+    }
+
+    pub(crate) fn remove(&self, session: &SessionId) {
+        self.lock().remove(session);
+    }
+
+    fn commands(&self, session: &SessionId) -> Option<mpsc::Sender<Command>> {
+        self.lock().get(session)?.upgrade()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<SessionId, mpsc::WeakSender<Command>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl fmt::Debug for OpenSessions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_set().entries(self.lock().keys()).finish()
+    }
+}
+
+/// Says things in open sessions in the name of an environment, from [`SystemBus::ingress`](crate::SystemBus::ingress).
+#[derive(Clone, Debug)]
+pub struct Ingress {
+    name: OwnerId,
+    sessions: OpenSessions,
+}
+
+impl Ingress {
+    /// `None` where this is no name: 1 to 40 letters, digits, `-` and `_` of ASCII.
+    pub(crate) fn new(name: &str, sessions: OpenSessions) -> Option<Self> {
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c);
+        let fits = (1..=LONGEST_NAME).contains(&name.len()) && name.chars().all(is_plain);
+        fits.then(|| Self {
+            name: OwnerId::new(format!("env_{name}")),
+            sessions,
+        })
+    }
+
+    /// The sessions that are open in this process now.
+    pub fn sessions(&self) -> Vec<SessionId> {
+        self.sessions.lock().keys().cloned().collect()
+    }
+
+    /// Says something in a session: it begins a run, or waits for its turn as `mode` says. Returns the `seq` of the input when it is
+    /// committed.
+    ///
+    /// # Errors
+    /// Where the session is not open in this process, 64 inputs wait in it already, or it takes nothing more.
+    pub async fn say(
+        &self,
+        session: &SessionId,
+        content: Vec<ContentPart>,
+        mode: InputMode,
+    ) -> Result<u64, RuntimeError> {
+        let gone = |why: &str| RuntimeError::Gone {
+            session: session.clone(),
+            why: why.to_owned(),
+        };
+        let commands = self.sessions.commands(session);
+        let commands = commands.ok_or_else(|| gone("it is not open in this process"))?;
+        let input = UserInput::new(content).mode(mode).by(Some(self.name.clone()));
+        let (reply, answer) = oneshot::channel();
+        let wish = Box::new(Wish::Tell(input));
+        let sent = commands.send(Command::Record { wish, reply }).await;
+        // The handle must not keep the session open while the answer is awaited.
+        drop(commands);
+        match (sent, answer.await) {
+            (Ok(()), Ok(answer)) => answer,
+            _ => Err(gone("it was closed")),
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! What a session log tells of its sessions: lists, places where words were found, and what a check came to.
+
+use agentx_types::{NanoUsd, OwnerId, Role, RunStatus, SessionId, Timestamp, Usage};
+use serde::{Deserialize, Serialize};
+
+/// What lists show of a session.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct SessionInfo {
+    /// Its id.
+    pub session_id: SessionId,
+    /// Whose it is.
+    pub owner: OwnerId,
+    /// What people see in lists; empty until something was said.
+    pub title: String,
+    /// The directory that its agent works in.
+    pub workspace: String,
+    /// The model that is asked.
+    pub model: String,
+    /// Where its last run stands; `None` before the first.
+    pub status: Option<RunStatus>,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// When its last event was committed.
+    pub updated_at: Timestamp,
+    /// The `seq` of its last event.
+    pub last_seq: u64,
+    /// How many messages its conversations have.
+    pub messages: u64,
+    /// Tokens of all its model calls.
+    pub usage: Usage,
+    /// Money of all its model calls.
+    pub cost: NanoUsd,
+    /// For a fork: which session, and the last event that both have.
+    pub parent: Option<(SessionId, u64)>,
+    /// The process that writes it now.
+    pub writer: Option<WriterInfo>,
+}
+
+/// The process that writes a session.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct WriterInfo {
+    /// Its process id.
+    pub process: u32,
+    /// Counts the writers of this session.
+    pub epoch: u64,
+}
+
+/// Which sessions to list.
+#[derive(Clone, Debug)]
+pub struct SessionQuery {
+    /// Whose.
+    pub owner: OwnerId,
+    /// Only those of this directory.
+    pub workspace: Option<String>,
+    /// At most so many.
+    pub limit: usize,
+    /// Only those whose last event is older than this.
+    pub before: Option<Timestamp>,
+}
+
+/// A place where searched words were found.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct SearchHit {
+    /// In which session.
+    pub session_id: SessionId,
+    /// At which event.
+    pub seq: u64,
+    /// Who spoke.
+    pub role: Role,
+    /// The words around it.
+    pub snippet: String,
+}
+
+/// What a check of a session found.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct VerifyReport {
+    /// Which session.
+    pub session_id: SessionId,
+    /// How many events are good, from the first on.
+    pub good_events: u64,
+    /// The `seq` of the last event that is stored.
+    pub last_seq: u64,
+    /// The hash at the end, in hexadecimal.
+    pub head: String,
+    /// What is wrong, in words; empty where all is well.
+    pub problems: Vec<String>,
+}

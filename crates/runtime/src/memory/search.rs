@@ -1,0 +1,88 @@
+//! Search in a log in memory: it looks through all messages. Words are found by their beginnings, in any case; a run of Chinese,
+//! Japanese or Korean is found wherever it stands.
+//!
+//! It takes time in proportion to all that was said; a session log on disk has an index for that.
+
+use std::collections::BTreeSet;
+
+use super::stored::{Message, Stored};
+use crate::listed::SearchHit;
+
+/// How many characters are shown on each side of a hit.
+const AROUND: usize = 60;
+
+/// Messages that have all the words, the latest first. One that several copies of a session have is found once.
+/// Words are separated by whatever is neither a letter nor a digit; without any word nothing is found.
+pub(super) fn find<'a>(
+    sessions: impl Iterator<Item = &'a Stored>,
+    words: &str,
+    limit: usize,
+) -> Vec<SearchHit> {
+    let words: Vec<String> = words
+        .split(is_between)
+        .filter(|word| !word.is_empty())
+        .map(folded)
+        .collect();
+    if words.is_empty() {
+        return Vec::new();
+    }
+    let all = sessions.flat_map(|stored| stored.own_messages().map(move |message| (stored, message)));
+    let mut found: Vec<(&Stored, &Message, usize)> = all
+        .filter_map(|(stored, message)| Some((stored, message, place_of(&message.text, &words)?)))
+        .collect();
+    found.sort_by_key(|(stored, message, _)| {
+        let at = stored.fact(message.seq).map(|fact| fact.at);
+        std::cmp::Reverse((at, message.seq))
+    });
+    let mut seen = BTreeSet::new();
+    found.retain(|(_, message, _)| seen.insert((&message.agent, message.seq, &message.text)));
+    let hits = found.into_iter().take(limit);
+    hits.map(|(stored, message, at)| SearchHit {
+        session_id: stored.id().clone(),
+        seq: message.seq,
+        role: message.role,
+        snippet: around(&message.text, at),
+    })
+    .collect()
+}
+
+/// Where the first of the words stands, in characters, if all of them do.
+fn place_of(text: &str, words: &[String]) -> Option<usize> {
+    let text: Vec<char> = text.chars().map(fold).collect();
+    let places = words.iter().map(|word| {
+        let word: Vec<char> = word.chars().collect();
+        let mut windows = text.windows(word.len());
+        let here = |(at, window): (usize, &[char])| {
+            let begins = at == 0 || is_between(text[at - 1]) || is_unspaced(word[0]);
+            (begins && window == word).then_some(at)
+        };
+        windows.by_ref().enumerate().find_map(here)
+    });
+    places.collect::<Option<Vec<_>>>()?.into_iter().min()
+}
+
+/// What stands on both sides of a place, on one line.
+fn around(text: &str, at: usize) -> String {
+    let from = at.saturating_sub(AROUND);
+    let shown: String = text.chars().skip(from).take(at - from + AROUND).collect();
+    shown.replace(['\n', '\r'], " ").trim().to_owned()
+}
+
+/// Whether words end here.
+fn is_between(letter: char) -> bool {
+    !letter.is_alphanumeric()
+}
+
+fn folded(word: &str) -> String {
+    word.chars().map(fold).collect()
+}
+
+/// A letter for a letter, so that places stay the same.
+fn fold(letter: char) -> char {
+    letter.to_lowercase().next().unwrap_or(letter)
+}
+
+/// Whether a script is written without spaces.
+fn is_unspaced(letter: char) -> bool {
+    matches!(letter, '\u{2e80}'..='\u{a4cf}' | '\u{ac00}'..='\u{d7ff}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}')
+}

@@ -1,0 +1,89 @@
+//! What was spent in a log in memory, added up by session, by model or by cause. It has no calendar, so not by day.
+//!
+//! Sessions stand with the latest spending first; models and causes with the most money first, then the most tokens.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use agentx_types::{NanoUsd, Timestamp, Usage};
+
+use super::stored::{Spent, Stored};
+use crate::api::{Since, SpendCause, UsageBy, UsageQuery, UsageRow};
+use crate::log_error::LogError;
+
+/// Adds up what these sessions spent, as the query asks. Whose they are the caller has looked at.
+///
+/// # Errors
+/// Where days are asked about.
+pub(super) fn add_up<'a>(
+    sessions: impl Iterator<Item = &'a Stored>,
+    query: &UsageQuery,
+) -> Result<Vec<UsageRow>, LogError> {
+    let since = match &query.since {
+        None => None,
+        Some(Since::At(at)) => Some(*at),
+        Some(Since::Day(_)) => return Err(without_calendar()),
+    };
+    if query.by == UsageBy::Day {
+        return Err(without_calendar());
+    }
+    let mut rows: BTreeMap<String, (UsageRow, Option<Timestamp>)> = BTreeMap::new();
+    let asked = sessions.filter(|stored| query.session.as_ref().is_none_or(|only| only == stored.id()));
+    for stored in asked {
+        for (seq, spent) in stored.spent() {
+            let fact = stored.fact(*seq);
+            let at = fact.map(|fact| fact.at);
+            if since.is_some_and(|since| at.is_none_or(|at| at < since)) {
+                continue;
+            }
+            let key = match query.by {
+                UsageBy::Session | UsageBy::Day => stored.id().to_string(),
+                UsageBy::Model => spent.model.clone(),
+                UsageBy::Cause => {
+                    let cause = fact.map_or(SpendCause::Answer, |fact| SpendCause::of(&fact.event));
+                    cause.words().to_owned()
+                }
+            };
+            let titled = query.by == UsageBy::Session;
+            let (row, last) = rows
+                .entry(key.clone())
+                .or_insert_with(|| (row(key, titled.then(|| stored.title().to_owned())), None));
+            add(row, spent);
+            *last = at.max(*last);
+        }
+    }
+    let mut rows: Vec<_> = rows.into_values().collect();
+    rows.sort_by(|(one, one_last), (other, other_last)| match query.by {
+        UsageBy::Session | UsageBy::Day => (other_last, &one.key).cmp(&(one_last, &other.key)),
+        UsageBy::Model | UsageBy::Cause => {
+            let weight = |row: &UsageRow| (row.cost, row.usage.context_tokens());
+            (weight(other), &one.key).cmp(&(weight(one), &other.key))
+        }
+    });
+    Ok(rows.into_iter().map(|(row, _)| row).collect())
+}
+
+/// A row in which nothing was spent yet.
+fn row(key: String, title: Option<String>) -> UsageRow {
+    UsageRow {
+        key,
+        title,
+        calls: 0,
+        usage: Usage::default(),
+        cost: NanoUsd::default(),
+        unpriced_models: BTreeSet::new(),
+    }
+}
+
+/// Counts a model call in. A model that used tokens and cost nothing has no price that is known.
+fn add(row: &mut UsageRow, spent: &Spent) {
+    row.calls += 1;
+    if spent.cost.0 == 0 && spent.usage != Usage::default() {
+        row.unpriced_models.insert(spent.model.clone());
+    }
+    row.usage += spent.usage;
+    row.cost += spent.cost;
+}
+
+fn without_calendar() -> LogError {
+    LogError::without("a calendar: ask by session, model or cause, or keep sessions on disk")
+}

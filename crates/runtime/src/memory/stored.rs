@@ -1,0 +1,394 @@
+//! One session of a log in memory: its facts, and what lists show of it.
+//!
+//! It keeps the promises of [`SessionLog`](crate::SessionLog) for one session; the lock is that of the whole log.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use agentx_session::{Digest, Projection};
+use agentx_types::{
+    AgentStateId, BlobId, Envelope, MessageId, NanoUsd, OwnerId, Role, RunStatus, SessionId, SessionRole,
+    Usage,
+};
+
+use crate::listed::{SessionInfo, VerifyReport, WriterInfo};
+use crate::log::{Batch, NewLog, Writer};
+use crate::log_error::LogError;
+use crate::titles::title_from;
+use agentx_session::Fact;
+
+/// How the id of a blob begins, and how many hexadecimal digits follow.
+const BLOB: (&[u8], usize) = (b"b3_", 64);
+
+/// A session.
+#[derive(Clone)]
+pub(super) struct Stored {
+    info: SessionInfo,
+    /// What it shares with its parent, under the id that it was written with.
+    /// A copy of the facts' handles: the parent may be deleted.
+    shared: Arc<[Fact]>,
+    own: Vec<Fact>,
+    /// Of each batch, by the `seq` of its last fact.
+    digests: Vec<(u64, Digest)>,
+    messages: Vec<Message>,
+    /// By the event that says so.
+    spent: BTreeMap<u64, Spent>,
+    roles: BTreeMap<OwnerId, SessionRole>,
+    /// Counts the writers, from 1.
+    epoch: u64,
+    /// Held once more by whoever writes it.
+    held: Arc<()>,
+}
+
+/// A message that joined a conversation.
+#[derive(Clone)]
+pub(super) struct Message {
+    pub(super) seq: u64,
+    id: MessageId,
+    pub(super) agent: AgentStateId,
+    pub(super) role: Role,
+    pub(super) text: String,
+    /// Whether it came by the events that are shared with the parent.
+    shared: bool,
+}
+
+/// A model call that was paid for.
+#[derive(Clone)]
+pub(super) struct Spent {
+    pub(super) model: String,
+    pub(super) usage: Usage,
+    pub(super) cost: NanoUsd,
+}
+
+impl Stored {
+    pub(super) fn new(new: &NewLog) -> Self {
+        let info = SessionInfo {
+            session_id: new.session_id.clone(),
+            owner: new.owner.clone(),
+            title: String::new(),
+            workspace: new.workspace.clone(),
+            model: String::new(),
+            status: None,
+            created_at: new.at,
+            updated_at: new.at,
+            last_seq: 0,
+            messages: 0,
+            usage: Usage::default(),
+            cost: NanoUsd::default(),
+            parent: new.parent.clone(),
+            writer: None,
+        };
+        Self {
+            info,
+            shared: Arc::default(),
+            own: Vec::new(),
+            digests: Vec::new(),
+            messages: Vec::new(),
+            spent: BTreeMap::new(),
+            roles: BTreeMap::new(),
+            epoch: 0,
+            held: Arc::default(),
+        }
+    }
+
+    /// Another session that begins with this one up to the event `at_seq`.
+    /// It has the messages of those events and none of the roles, and what was spent stays with the parent.
+    ///
+    /// # Errors
+    /// Where this one has no such event.
+    pub(super) fn fork(&self, new: &NewLog, at_seq: u64) -> Result<Self, LogError> {
+        if at_seq > self.info.last_seq {
+            return Err(wrong(format!(
+                "session {} ends at event {}: no fork at {at_seq}",
+                self.id(),
+                self.info.last_seq
+            )));
+        }
+        let mut fork = Self::new(new);
+        let facts = self.shared.iter().chain(&self.own);
+        fork.shared = facts.take_while(|fact| fact.seq <= at_seq).cloned().collect();
+        let messages = self.messages.iter().filter(|message| message.seq <= at_seq);
+        fork.messages = messages
+            .map(|message| Message {
+                shared: true,
+                ..message.clone()
+            })
+            .collect();
+        fork.info.last_seq = at_seq;
+        fork.info.messages = fork.messages.len() as u64;
+        fork.info.model.clone_from(&self.info.model);
+        if !fork.messages.is_empty() {
+            fork.info.title.clone_from(&self.info.title);
+        }
+        Ok(fork)
+    }
+
+    pub(super) fn id(&self) -> &SessionId {
+        &self.info.session_id
+    }
+
+    pub(super) fn owner(&self) -> &OwnerId {
+        &self.info.owner
+    }
+
+    pub(super) fn info(&self) -> SessionInfo {
+        SessionInfo {
+            writer: self.is_written().then(|| WriterInfo {
+                process: std::process::id(),
+                epoch: self.epoch,
+            }),
+            ..self.info.clone()
+        }
+    }
+
+    pub(super) fn title(&self) -> &str {
+        &self.info.title
+    }
+
+    pub(super) fn is_under_way(&self) -> bool {
+        self.info.status.is_some_and(|status| !status.is_final())
+    }
+
+    pub(super) fn role_of(&self, person: &OwnerId) -> Option<SessionRole> {
+        self.roles.get(person).copied()
+    }
+
+    /// The messages that its own events completed.
+    pub(super) fn own_messages(&self) -> impl Iterator<Item = &Message> {
+        self.messages.iter().filter(|message| !message.shared)
+    }
+
+    pub(super) fn spent(&self) -> &BTreeMap<u64, Spent> {
+        &self.spent
+    }
+
+    /// One of its own facts.
+    pub(super) fn fact(&self, seq: u64) -> Option<&Fact> {
+        let at = self.own.binary_search_by_key(&seq, |fact| fact.seq).ok()?;
+        self.own.get(at)
+    }
+
+    /// Whether a [`Writer`] is alive.
+    fn is_written(&self) -> bool {
+        Arc::strong_count(&self.held) > 1
+    }
+
+    pub(super) fn forget_writer(&mut self) {
+        self.held = Arc::default();
+    }
+
+    /// # Errors
+    /// Where somebody writes it.
+    pub(super) fn is_free(&self) -> Result<(), LogError> {
+        match self.is_written() {
+            true => Err(LogError::Busy {
+                session: self.id().clone(),
+                process: std::process::id(),
+            }),
+            false => Ok(()),
+        }
+    }
+
+    /// A new writer, with the next epoch.
+    ///
+    /// # Errors
+    /// Where somebody writes it.
+    pub(super) fn attach(&mut self) -> Result<Writer, LogError> {
+        self.is_free()?;
+        self.epoch += 1;
+        Ok(Writer {
+            session_id: self.id().clone(),
+            epoch: self.epoch,
+            last_seq: self.info.last_seq,
+            guard: Box::new(self.held.clone()),
+        })
+    }
+
+    /// Takes a batch in, or nothing of it.
+    ///
+    /// # Errors
+    /// Where another writer has come since, or the facts are not the next ones of this session.
+    pub(super) fn append(&mut self, writer: &Writer, batch: Batch) -> Result<(), LogError> {
+        if writer.epoch != self.epoch {
+            return Err(LogError::Fenced {
+                session: self.id().clone(),
+                epoch: writer.epoch,
+            });
+        }
+        self.check_order(&batch.facts)?;
+        if let Some(last) = batch.facts.last() {
+            self.info.last_seq = last.seq;
+            self.info.updated_at = last.at;
+            self.digests.push((last.seq, batch.derived));
+        }
+        self.own.extend(batch.facts);
+        batch
+            .projections
+            .into_iter()
+            .for_each(|projection| self.project(projection));
+        Ok(())
+    }
+
+    /// Whether these are the next facts: numbers without a gap, of this session, and no derived event among them.
+    fn check_order(&self, facts: &[Fact]) -> Result<(), LogError> {
+        for (expected, fact) in (self.info.last_seq + 1..).zip(facts) {
+            if fact.seq != expected {
+                return Err(wrong(format!(
+                    "event {} cannot be appended to session {}: the next is {expected}",
+                    fact.seq,
+                    self.id()
+                )));
+            }
+            if fact.session_id != *self.id() || fact.index.is_some() {
+                return Err(wrong(format!(
+                    "event {expected} is not a fact of session {}",
+                    self.id()
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    /// Changes a read model. The same change again changes nothing.
+    fn project(&mut self, projection: Projection) {
+        match projection {
+            Projection::Title(title) => self.info.title = title,
+            Projection::Model(model) => self.info.model = model,
+            Projection::Status(status) => self.set_status(status),
+            Projection::Message {
+                seq,
+                message_id,
+                agent_state_id,
+                role,
+                text,
+            } => self.keep(Message {
+                seq,
+                id: message_id,
+                agent: agent_state_id,
+                role,
+                text,
+                shared: false,
+            }),
+            Projection::Spent {
+                seq,
+                model,
+                usage,
+                cost,
+                ..
+            } => self.spend(seq, Spent { model, usage, cost }),
+            Projection::Role { person, role } => match role {
+                Some(role) => drop(self.roles.insert(person, role)),
+                None => drop(self.roles.remove(&person)),
+            },
+            Projection::Unshared => self.roles.clear(),
+        }
+    }
+
+    fn set_status(&mut self, status: RunStatus) {
+        self.info.status = Some(status);
+    }
+
+    /// Keeps a message; in the place of that which has its id, where the session has one of its own.
+    fn keep(&mut self, message: Message) {
+        if message.role == Role::User && self.info.title.is_empty() {
+            self.info.title = title_from(&message.text);
+        }
+        let mut own = self.messages.iter_mut().filter(|known| !known.shared);
+        match own.find(|known| known.id == message.id) {
+            Some(known) => *known = message,
+            None => {
+                self.messages.push(message);
+                self.info.messages += 1;
+            }
+        }
+    }
+
+    /// Counts a call, once.
+    fn spend(&mut self, seq: u64, spent: Spent) {
+        if self.spent.contains_key(&seq) {
+            return;
+        }
+        self.info.usage += spent.usage;
+        self.info.cost += spent.cost;
+        self.spent.insert(seq, spent);
+    }
+
+    /// Its facts after `after_seq`, as its own.
+    pub(super) fn after(&self, after_seq: u64) -> Vec<Fact> {
+        self.page(after_seq, usize::MAX)
+    }
+
+    /// The same, at most so many.
+    pub(super) fn page(&self, after_seq: u64, limit: usize) -> Vec<Fact> {
+        let shared = self.shared.iter().skip_while(|fact| fact.seq <= after_seq);
+        let shared = shared.map(|fact| {
+            Arc::new(Envelope {
+                session_id: self.id().clone(),
+                ..Envelope::clone(fact)
+            })
+        });
+        let from = self.own.partition_point(|fact| fact.seq <= after_seq);
+        shared
+            .chain(self.own[from..].iter().cloned())
+            .take(limit)
+            .collect()
+    }
+
+    pub(super) fn digests(&self) -> Vec<(u64, Digest)> {
+        self.digests.clone()
+    }
+
+    /// The first event that names a blob.
+    pub(super) fn names(&self, blob: &BlobId) -> Option<u64> {
+        let mut facts = self.shared.iter().chain(&self.own);
+        let names = |fact: &&Fact| blobs_named(fact).contains(blob);
+        facts.find(names).map(|fact| fact.seq)
+    }
+
+    /// The blobs that its own events name.
+    pub(super) fn blobs(&self) -> BTreeSet<BlobId> {
+        self.own.iter().flat_map(blobs_named).collect()
+    }
+
+    /// The blobs that its events name, those that it shares too.
+    pub(super) fn all_blobs(&self) -> BTreeSet<BlobId> {
+        let facts = self.shared.iter().chain(&self.own);
+        facts.flat_map(blobs_named).collect()
+    }
+
+    /// How long its own facts are, as JSON.
+    pub(super) fn bytes(&self) -> u64 {
+        let lengths = self.own.iter().map(|fact| fact.payload_json().len());
+        lengths.sum::<usize>() as u64
+    }
+
+    /// What is in memory is as it was written.
+    pub(super) fn report(&self) -> VerifyReport {
+        VerifyReport {
+            session_id: self.id().clone(),
+            good_events: self.info.last_seq,
+            last_seq: self.info.last_seq,
+            head: String::new(),
+            problems: Vec::new(),
+        }
+    }
+}
+
+fn wrong(what: String) -> LogError {
+    LogError::Store {
+        path: "the session log in memory".into(),
+        what,
+    }
+}
+
+/// The ids of blobs in what an event says; text that reads like one counts.
+fn blobs_named(fact: &Fact) -> Vec<BlobId> {
+    let payload = fact.payload_json();
+    let (begins, digits) = BLOB;
+    let whole = begins.len() + digits;
+    let ids = payload.windows(whole).filter(|window| {
+        let (kind, hash) = window.split_at(begins.len());
+        kind == begins && hash.iter().all(u8::is_ascii_hexdigit)
+    });
+    ids.map(|id| BlobId::new(String::from_utf8_lossy(id))).collect()
+}

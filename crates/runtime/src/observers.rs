@@ -1,0 +1,159 @@
+//! Reactors that only listen: one that writes a line for each event, and one that counts what runs come to.
+//!
+//! Both lose events rather than hold anybody up: one that is [`BEHIND`] passes over the oldest. So the figures of a very busy runtime may
+//! be too low; bills are made from the log, not from them.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use agentx_bus::{Delivery, Filter, Listener, Queue, Reactor, Routed as _};
+use agentx_types::{RunStatus, RuntimeEvent};
+
+use crate::system_bus::SystemBus;
+use crate::system_events::SystemEvent;
+
+/// Events that a listener may be behind; then the oldest are passed over.
+const BEHIND: usize = 4_096;
+
+/// Whether the lines of [`event_logger`] are written at all: `tracing` wants this module's at the level `debug`.
+pub fn logs_events() -> bool {
+    tracing::enabled!(tracing::Level::DEBUG)
+}
+
+/// Writes one line for each event at the level `debug`: what it is and where it belongs. What was said and done in it is left out, so no
+/// secret gets into a log.
+pub fn event_logger() -> impl Reactor<SystemBus> {
+    Listener::new(
+        "event logger",
+        Filter::all(),
+        Queue::lag(BEHIND),
+        |_: SystemBus, delivery| async move {
+            match delivery {
+                Delivery::Event(event) => write(&event),
+                Delivery::Lagged(missed) => tracing::debug!(missed, "events were passed over"),
+            }
+        },
+    )
+}
+
+/// One line: what it is and where it belongs, as fields.
+fn write(event: &SystemEvent) {
+    let seq = match event {
+        SystemEvent::Environment(fact) => Some(fact.seq),
+        SystemEvent::Runtime(event) => Some(event.seq),
+        SystemEvent::Action(..) => None,
+    };
+    tracing::debug!(
+        event = event.event_type(),
+        topic = event.topic(),
+        session = event.session(),
+        agent = event.agent_state(),
+        run = event.run(),
+        seq,
+        "event"
+    );
+}
+
+/// What the runs of a runtime came to since it began, counted by [`run_counter`].
+/// Figures of a process: they begin at 0 with it, and sessions that are resumed do not count again what they had.
+#[derive(Debug, Default)]
+pub struct RunCounts {
+    /// Runs that ended with an answer.
+    completed: AtomicU64,
+    /// Runs that ended otherwise: stopped, failed, or at a limit.
+    unfinished: AtomicU64,
+    tool_calls: AtomicU64,
+    failed_tool_calls: AtomicU64,
+    model_calls: AtomicU64,
+    input_tokens: AtomicU64,
+    output_tokens: AtomicU64,
+}
+
+impl RunCounts {
+    /// Each figure: its name, what it means, and how much it is. All only go up.
+    pub fn figures(&self) -> [(&'static str, &'static str, u64); 7] {
+        let now = |count: &AtomicU64| count.load(Ordering::Relaxed);
+        [
+            (
+                "runs_completed_total",
+                "Runs that ended with an answer.",
+                now(&self.completed),
+            ),
+            (
+                "runs_unfinished_total",
+                "Runs that were stopped, failed, or ended at a limit.",
+                now(&self.unfinished),
+            ),
+            (
+                "model_calls_total",
+                "Calls of models in runs that have ended.",
+                now(&self.model_calls),
+            ),
+            (
+                "input_tokens_total",
+                "Tokens that models read in runs that have ended.",
+                now(&self.input_tokens),
+            ),
+            (
+                "output_tokens_total",
+                "Tokens that models wrote in runs that have ended.",
+                now(&self.output_tokens),
+            ),
+            (
+                "tool_calls_total",
+                "Calls of tools that worked.",
+                now(&self.tool_calls),
+            ),
+            (
+                "tool_calls_failed_total",
+                "Calls of tools that failed, were refused or were stopped.",
+                now(&self.failed_tool_calls),
+            ),
+        ]
+    }
+
+    /// Counts an event in. Tokens and calls of models come with `turn_response`, which has the sum of a run.
+    fn count(&self, event: &RuntimeEvent) {
+        let add = |count: &AtomicU64, more: u64| {
+            count.fetch_add(more, Ordering::Relaxed);
+        };
+        match event {
+            RuntimeEvent::RunFinished(finished) if finished.status == RunStatus::Completed => {
+                add(&self.completed, 1);
+            }
+            RuntimeEvent::RunFinished(_) => add(&self.unfinished, 1),
+            RuntimeEvent::TurnResponse(turn) => {
+                add(&self.model_calls, turn.model_calls.into());
+                add(&self.input_tokens, turn.usage.input_tokens);
+                add(&self.output_tokens, turn.usage.output_tokens);
+            }
+            RuntimeEvent::ToolCompleted(_) => add(&self.tool_calls, 1),
+            RuntimeEvent::ToolFailed(_) => add(&self.failed_tool_calls, 1),
+            _ => {}
+        }
+    }
+}
+
+/// Counts into `counts` what the runs of a runtime come to.
+/// It is to be attached once: each one that is counts again.
+pub fn run_counter(counts: Arc<RunCounts>) -> impl Reactor<SystemBus> {
+    let counted = ["run_finished", "turn_response", "tool_completed", "tool_failed"];
+    let filter = counted
+        .iter()
+        .fold(Filter::all(), |filter, name| filter.event_type(name));
+    Listener::new(
+        "run counter",
+        filter,
+        Queue::lag(BEHIND),
+        move |_: SystemBus, delivery| {
+            let counts = counts.clone();
+            async move {
+                if let Some(event) = delivery.into_event()
+                    && let SystemEvent::Runtime(event) = event.as_ref()
+                {
+                    counts.count(&event.event);
+                }
+            }
+        },
+    )
+}

@@ -1,0 +1,277 @@
+//! Opening a session: a new log, or the fold of one that exists, and the writer that goes on with it.
+//!
+//! What differs between this program and the one that wrote last is put on record before anything is done: tools, rules, guard, settings of a
+//! server, the approval mode, in this order, then what the person who opens it changes, and last `writer_attached`, by which agents settle
+//! what is open. All of it is one commit.
+
+use std::sync::Arc;
+
+use agentx_types::{
+    AgentConfig, AgentStateId, ApprovalMode, ConfigChange, ConfigChanged, Draft, EnvironmentEvent, Guard,
+    LeftRunning, OwnerId, RULES_VERSION, ServerRules, SessionForked, SessionId, SessionOpened, Source,
+    ToolSpec, WriterAttached,
+};
+
+use crate::api::{OpenRequest, RuntimeError};
+use crate::driver::{DriverParts, drive};
+use crate::folding::{Kept, fold_and_keep, may_go_on, share};
+use crate::follow::Live;
+use crate::log::{NewLog, Writer};
+use crate::log_error::LogError;
+use crate::offers::{ToolOffers, changed_tools};
+use crate::session::LocalSession;
+use agentx_session::SessionFold;
+
+/// A session that is opened remembers how it stood about so many facts before its end, for followers that show the end of it.
+const LOOK_BACK: u64 = 4096;
+
+/// What a new session is called; ids are minted by the shell.
+#[derive(Clone, Debug)]
+pub struct SessionIds {
+    /// The session.
+    pub session_id: SessionId,
+    /// Its first agent.
+    pub agent_state_id: AgentStateId,
+    /// Whose it is.
+    pub owner: OwnerId,
+}
+
+/// Opens a session to write it. `ids` are used for a new one; of one that exists the log has them.
+///
+/// # Errors
+/// Where the log refuses: another writer, no such session, a newer format, a full disk; where a newer version wrote what this one would have to know.
+pub async fn open_session(
+    parts: DriverParts,
+    ids: SessionIds,
+    request: OpenRequest,
+) -> Result<Arc<LocalSession>, RuntimeError> {
+    // Before the session is given its tools, so that none is missed that comes meanwhile.
+    let offers = parts.tools.changes();
+    let Opened {
+        writer,
+        fold,
+        remembered,
+        mut first,
+        ended,
+    } = match request {
+        OpenRequest::New(config) => create(&parts, &ids, config).await?,
+        OpenRequest::Resume(session, changes) => load(&parts, &session, changes).await?,
+    };
+    let attached = WriterAttached {
+        epoch: writer.epoch,
+        program: parts.program.clone(),
+        process: std::process::id(),
+        ended,
+        serves: parts.serves,
+    };
+    first.push(Draft::new(Source::System, None, attached));
+    let session = writer.session_id.clone();
+    let (log, bus, agents) = (parts.log.clone(), parts.bus.read_only(), parts.agents.read_only());
+    let (commands, status) = drive(parts, (writer, fold), offers, first).await?;
+    let live = Live {
+        session,
+        log,
+        bus,
+        commands,
+        status,
+        remembered: remembered.map(Arc::new),
+    };
+    Ok(Arc::new(LocalSession::new(live, agents)))
+}
+
+/// A session as it stands when its writer has it.
+struct Opened {
+    writer: Writer,
+    fold: SessionFold,
+    /// How it stood some time before its end.
+    remembered: Option<SessionFold>,
+    /// What is put on record first.
+    first: Vec<Draft<EnvironmentEvent>>,
+    /// Commands that the previous process left running and this one ended.
+    ended: Vec<LeftRunning>,
+}
+
+/// A new session. What is written is checked so that it can be read back: agents lie in each other only so deep.
+async fn create(
+    parts: &DriverParts,
+    ids: &SessionIds,
+    mut config: Box<AgentConfig>,
+) -> Result<Opened, RuntimeError> {
+    let new = NewLog {
+        session_id: ids.session_id.clone(),
+        owner: ids.owner.clone(),
+        at: parts.clock.now(),
+        workspace: config.workspace.clone(),
+        parent: None,
+    };
+    share(&mut config.tools, &parts.tools.now());
+    if config.all_tools {
+        config.tools = with_attached(&config.tools, &parts.tools);
+    }
+    if let Some(guard) = &parts.guard {
+        agentx_agent::keep_from(&mut config, Some(guard));
+    }
+    agentx_agent::bind_by(&mut config, parts.server_rules.as_ref());
+    // What could not be read back is not written.
+    agentx_agent::check_depth(&config).map_err(RuntimeError::Refused)?;
+    parts.log.create(new).await?;
+    let writer = parts.log.attach(&ids.session_id).await?;
+    let opened = SessionOpened {
+        owner: ids.owner.clone(),
+        config,
+        program: parts.program.clone(),
+    };
+    let draft = Draft::new(Source::System, Some(ids.agent_state_id.clone()), opened);
+    Ok(Opened {
+        writer,
+        fold: SessionFold::new(ids.session_id.clone()),
+        remembered: None,
+        first: vec![draft],
+        ended: Vec::new(),
+    })
+}
+
+/// A session that exists. Refused, with the lock given back, where a newer version wrote it, where nothing was ever said in it, and where a call
+/// would have to go on with a tool that is not here.
+async fn load(
+    parts: &DriverParts,
+    session: &SessionId,
+    changes: Vec<ConfigChange>,
+) -> Result<Opened, RuntimeError> {
+    let writer = parts.log.attach(session).await?;
+    let kept = Kept {
+        remember: writer.last_seq.saturating_sub(LOOK_BACK),
+        tools: parts.tools.now(),
+    };
+    let fold = SessionFold::new(session.clone());
+    let (fold, remembered) = fold_and_keep(parts.log.as_ref(), fold, u64::MAX, kept).await?;
+    may_go_on(&fold)?;
+    if fold.root().is_none() {
+        // Its process died before the first event: nothing was ever said in it.
+        return Err(LogError::NotFound(session.to_string()).into());
+    }
+    if let Some(tool) = cut_off_without_tool(&fold, &parts.tools.now()) {
+        let workspace = fold.root_agent().map(|agent| agent.config().workspace.clone());
+        return Err(RuntimeError::Refused(format!(
+            "{session} stopped during a call of {tool}, and this program has no such tool; nothing is lost: resume the session in {}",
+            workspace.as_deref().unwrap_or("its workspace")
+        )));
+    }
+    let mut ended = end_left_running(parts, &fold, session).await;
+    let mut drafts = Vec::new();
+    let parent = parts.log.info(session).await?.parent;
+    if let Some((parent, at_seq)) = parent.filter(|(parent, _)| fold.forked_from() != Some(parent)) {
+        // The jobs are those of the original, and may run there.
+        ended.retain(|left| left.processes > 0);
+        drafts.push(Draft::new(
+            Source::System,
+            None,
+            SessionForked {
+                parent,
+                at_seq,
+                hold: true,
+            },
+        ));
+    }
+    let root = fold.root().cloned();
+    let tools = changed_tools(&fold, &parts.tools.now()).map(ConfigChange::Tools);
+    let rules = older_rules(&fold).then_some(ConfigChange::RulesVersion(RULES_VERSION));
+    let guard = other_guard(&fold, parts.guard.as_ref());
+    let server = other_server_rules(&fold, parts.server_rules.as_ref());
+    let approval = asks_again(&fold, parts.approval, &changes);
+    drafts.extend(
+        [tools, rules, guard, server, approval]
+            .into_iter()
+            .flatten()
+            .map(|change| Draft::new(Source::System, root.clone(), ConfigChanged { change })),
+    );
+    if let Some(standing) = &parts.standing {
+        drafts.extend(standing.changes(parts.log.as_ref(), &writer, &fold).await?);
+    }
+    drafts.extend(
+        changes
+            .into_iter()
+            .filter_map(|change| but_for_what_was_learned(&fold, change))
+            .map(|change| Draft::new(Source::User, root.clone(), ConfigChanged { change })),
+    );
+    Ok(Opened {
+        writer,
+        fold,
+        remembered,
+        first: drafts,
+        ended,
+    })
+}
+
+/// The tools with those of reactors that they lack: one may have been attached since they were looked up.
+fn with_attached(tools: &Arc<[ToolSpec]>, offers: &ToolOffers) -> Arc<[ToolSpec]> {
+    let mut attached = offers.attached();
+    attached.retain(|new| !tools.iter().any(|known| known.name == new.name));
+    match attached.is_empty() {
+        true => tools.clone(),
+        false => tools.iter().cloned().chain(attached).collect(),
+    }
+}
+
+/// The change without what it would make the session forget: how large a model's window is was learned from its server. `None` where
+/// nothing is left to change.
+fn but_for_what_was_learned(fold: &SessionFold, change: ConfigChange) -> Option<ConfigChange> {
+    let agent = fold.root_agent().and_then(|agent| agent.react());
+    let (ConfigChange::Model(model), Some(agent)) = (&change, agent) else {
+        return Some(change);
+    };
+    let learned = agent.as_learned((**model).clone());
+    if learned == **model {
+        return Some(change);
+    }
+    (learned != agent.config().model).then(|| ConfigChange::Model(Box::new(learned)))
+}
+
+/// The process before may have been killed, and what it had started runs on: it is ended before anything goes on.
+async fn end_left_running(parts: &DriverParts, fold: &SessionFold, session: &SessionId) -> Vec<LeftRunning> {
+    let open = fold.calls_under_way();
+    let mut ended = parts.actions.session_taken_over(session, &open).await;
+    // What of it survived a kill is named by its processes; else all ended with the program.
+    if ended.iter().all(|left| left.tool_call_id.is_some()) {
+        ended.extend(fold.background_jobs());
+    }
+    ended
+}
+
+/// Whether the session still reads rules as an older program did.
+fn older_rules(fold: &SessionFold) -> bool {
+    fold.root_agent()
+        .is_some_and(|agent| agent.config().rules_version < RULES_VERSION)
+}
+
+/// What this program keeps calls from, where the session does not know it yet.
+fn other_guard(fold: &SessionFold, own: Option<&Arc<Guard>>) -> Option<ConfigChange> {
+    let kept = fold.root_agent()?.config().guard.as_ref();
+    (own.is_some() && kept != own).then(|| ConfigChange::Guard(own.cloned()))
+}
+
+/// What binds the session's calls from now on, where it is not what bound them before.
+fn other_server_rules(fold: &SessionFold, own: Option<&Arc<ServerRules>>) -> Option<ConfigChange> {
+    let kept = fold.root_agent()?.config().server_rules.as_ref();
+    (kept != own).then(|| ConfigChange::ServerRules(own.cloned()))
+}
+
+/// The mode of this program, where the session asks nobody and nobody says now that it should.
+fn asks_again(
+    fold: &SessionFold,
+    own: Option<ApprovalMode>,
+    changes: &[ConfigChange],
+) -> Option<ConfigChange> {
+    let is_said = changes
+        .iter()
+        .any(|change| matches!(change, ConfigChange::Approval(_)));
+    let asks_nobody = fold.root_agent()?.config().approval == ApprovalMode::Auto;
+    let own = own.filter(|own| *own != ApprovalMode::Auto && asks_nobody && !is_said);
+    own.map(ConfigChange::Approval)
+}
+
+/// A tool that this program lacks, and a call of which goes on where it was cut off: without the tool what it did would be lost.
+fn cut_off_without_tool<'a>(fold: &'a SessionFold, offered: &[ToolSpec]) -> Option<&'a str> {
+    let is_here = |name: &str| offered.iter().any(|tool| tool.name == name);
+    fold.tools_with_steps().find(|tool| !is_here(tool))
+}

@@ -1,0 +1,128 @@
+//! What a reactor serves, for as long as it serves it.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use agentx_bus::{Grace, ResponderId, Work};
+use agentx_types::ToolSpec;
+use tokio_util::sync::CancellationToken;
+
+use crate::actions::Actions;
+use crate::offers::ToolOffers;
+
+/// Which responders one reactor has attached, for lists. Clones are the same.
+#[derive(Clone, Debug, Default)]
+pub struct ServedBy(Arc<Mutex<BTreeSet<ResponderId>>>);
+
+impl ServedBy {
+    /// Whether the reactor has attached this one.
+    pub fn has(&self, responder: ResponderId) -> bool {
+        self.lock().contains(&responder)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeSet<ResponderId>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// That actions are served. Dropping it detaches the responder at once: nothing new reaches it, what waits goes to others, and what it
+/// works on is lost, so that the outcome is `unknown`. [`Serving::finish`] lets it end what it has.
+#[must_use = "nothing is served any more when this is dropped"]
+pub struct Serving {
+    actions: Actions,
+    responders: Vec<ResponderId>,
+    by: ServedBy,
+    /// Where tools are taken back when nobody serves them any more.
+    offers: Option<ToolOffers>,
+}
+
+impl Serving {
+    pub(crate) fn new(actions: &Actions, responder: ResponderId, by: &ServedBy) -> Self {
+        by.lock().insert(responder);
+        Self {
+            actions: actions.clone(),
+            responders: vec![responder],
+            by: by.clone(),
+            offers: None,
+        }
+    }
+
+    /// The same, which offers a tool for as long as it is served.
+    pub(crate) fn offering(mut self, offers: &ToolOffers, spec: ToolSpec) -> Self {
+        for responder in &self.responders {
+            offers.add(*responder, spec.clone());
+        }
+        self.offers = Some(offers.clone());
+        self
+    }
+
+    /// Both as one.
+    pub fn and(mut self, mut other: Self) -> Self {
+        self.responders.append(&mut other.responders);
+        self.offers = self.offers.take().or_else(|| other.offers.take());
+        self
+    }
+
+    /// Serves until `stop` fires, then lets what was taken end: the work of a reactor that only serves.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    ///
+    /// use agentx_bus::{Failed, Reactor, Work};
+    /// use agentx_runtime::{SystemBus, Tool};
+    /// use tokio_util::sync::CancellationToken;
+    ///
+    /// struct Weather { tool: Arc<dyn Tool>, stop: CancellationToken }
+    ///
+    /// impl Reactor<SystemBus> for Weather {
+    ///     fn name(&self) -> &str { "weather" }
+    ///
+    ///     async fn start(&mut self, bus: SystemBus) -> Result<Work, Failed> {
+    ///         Ok(bus.serve_tool(self.tool.clone()).until(self.stop.clone()))
+    ///     }
+    ///
+    ///     async fn stop(&mut self) { self.stop.cancel(); }
+    /// }
+    /// ```
+    pub fn until(self, stop: CancellationToken) -> Work {
+        Work::new(async move {
+            stop.cancelled().await;
+            self.finish().await;
+            Ok(())
+        })
+    }
+
+    /// Takes nothing new, and completes when what was taken has ended. Dropping the future on the way ends it as dropping this does.
+    pub async fn finish(self) {
+        self.withdraw();
+        for responder in &self.responders {
+            self.actions.finish(*responder).await;
+        }
+    }
+
+    /// Its tools are offered no more. May be called again.
+    fn withdraw(&self) {
+        if let Some(offers) = &self.offers {
+            self.responders
+                .iter()
+                .for_each(|responder| offers.remove(*responder));
+        }
+    }
+}
+
+impl Drop for Serving {
+    fn drop(&mut self) {
+        self.withdraw();
+        for responder in &self.responders {
+            self.actions.detach(*responder, Grace::Now);
+            self.by.lock().remove(responder);
+        }
+    }
+}
+
+impl fmt::Debug for Serving {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Serving").field(&self.responders).finish()
+    }
+}

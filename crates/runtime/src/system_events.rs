@@ -1,0 +1,132 @@
+//! The events of a runtime's bus, and the outputs of agents.
+//!
+//! Both carry what is committed. The right to publish is the `Bus` in [`DriverParts`](crate::DriverParts), which only sessions use; everybody
+//! else is given a bus that can be listened to (invariant 2).
+
+use std::sync::Arc;
+
+use agentx_bus::{ReadOnlyBus, Routed};
+use agentx_types::{
+    Action, ActionKind, AgentOutput, AgentStateId, Envelope, EnvironmentEvent, RuntimeEvent, SessionId,
+    Vocabulary as _, topic,
+};
+
+/// What is published of a runtime, for whoever only listens. Only what is committed is ever published.
+pub type SystemEvents = ReadOnlyBus<SystemEvent>;
+
+/// What one agent says inside its own boundary.
+pub type AgentEventBus = ReadOnlyBus<AgentEvent>;
+
+/// What is published on a [`SystemBus`](crate::SystemBus).
+#[derive(Clone, Debug)]
+pub enum SystemEvent {
+    /// A committed fact.
+    Environment(Arc<Envelope<EnvironmentEvent>>),
+    /// What a fact means.
+    Runtime(Arc<Envelope<RuntimeEvent>>),
+    /// What an agent wants done, before it is performed. For whoever looks on: to perform it is for the one responder that gets it as a
+    /// request.
+    Action(SessionId, Arc<Action>),
+}
+
+impl Routed for SystemEvent {
+    fn event_type(&self) -> &str {
+        match self {
+            Self::Environment(fact) => fact.event.tag(),
+            Self::Runtime(event) => event.event.tag(),
+            Self::Action(_, action) => match action.body.kind() {
+                ActionKind::CallModel => "call_model",
+                ActionKind::Condense => "condense",
+                ActionKind::CallTool => "call_tool",
+                ActionKind::AnswerCall => "answer_call",
+                ActionKind::StartTimer => "start_timer",
+                ActionKind::Cancel => "cancel",
+                ActionKind::DecideInnerCall => "decide_inner_call",
+                ActionKind::Report => "report",
+                ActionKind::SpawnAgent => "spawn_agent",
+                ActionKind::SendInput => "send_input",
+                ActionKind::InterruptAgent => "interrupt_agent",
+                ActionKind::CloseAgent => "close_agent",
+                ActionKind::Unknown => "unknown",
+            },
+        }
+    }
+
+    fn topic(&self) -> &str {
+        match self {
+            Self::Environment(fact) => topic::of_environment(&fact.event),
+            Self::Runtime(event) => topic::of_runtime(&event.event),
+            Self::Action(_, action) => topic::of_action(action.body.kind()),
+        }
+    }
+
+    fn session(&self) -> Option<&str> {
+        match self {
+            Self::Environment(fact) => Some(fact.session_id.as_str()),
+            Self::Runtime(event) => Some(event.session_id.as_str()),
+            Self::Action(session, _) => Some(session.as_str()),
+        }
+    }
+
+    fn agent_state(&self) -> Option<&str> {
+        match self {
+            Self::Environment(fact) => fact.agent_state_id.as_ref().map(AgentStateId::as_str),
+            Self::Runtime(event) => event.agent_state_id.as_ref().map(AgentStateId::as_str),
+            Self::Action(_, action) => Some(action.agent_state_id.as_str()),
+        }
+    }
+
+    fn run(&self) -> Option<&str> {
+        let run = match self {
+            Self::Environment(fact) => fact.run_id.as_ref(),
+            Self::Runtime(event) => event.run_id.as_ref(),
+            Self::Action(_, action) => action.run_id.as_ref(),
+        };
+        run.map(agentx_types::RunId::as_str)
+    }
+}
+
+/// What is published on an [`AgentEventBus`].
+#[derive(Clone, Debug)]
+pub struct AgentEvent {
+    /// In which session.
+    pub session_id: SessionId,
+    /// Which agent says it.
+    pub agent_state_id: AgentStateId,
+    /// The fact that it follows from.
+    pub seq: u64,
+    /// What it says.
+    pub output: AgentOutput,
+}
+
+impl Routed for AgentEvent {
+    fn event_type(&self) -> &str {
+        match self.output {
+            AgentOutput::Stream(_) => "stream",
+            AgentOutput::State(_) => "state",
+            AgentOutput::Message(_) => "message",
+            AgentOutput::Turn(_) => "turn",
+        }
+    }
+
+    fn topic(&self) -> &str {
+        match self.output {
+            AgentOutput::Stream(_) => "agent.stream",
+            AgentOutput::State(_) => "agent.state",
+            AgentOutput::Message(_) => "agent.message",
+            AgentOutput::Turn(_) => "agent.turn",
+        }
+    }
+
+    fn session(&self) -> Option<&str> {
+        Some(self.session_id.as_str())
+    }
+
+    fn agent_state(&self) -> Option<&str> {
+        Some(self.agent_state_id.as_str())
+    }
+
+    fn run(&self) -> Option<&str> {
+        None
+    }
+}

@@ -1,0 +1,38 @@
+//! What a session is called whose first message is its title, in every log.
+
+use std::borrow::Cow;
+
+/// How long a title is that is taken from the first message.
+const TITLE_CHARS: usize = 60;
+
+/// The first line of a message that says something, cut to the length of a title.
+///
+/// ```
+/// assert_eq!(agentx_runtime::title_from("\n  Fix the tests\nand more"), "Fix the tests");
+/// ```
+pub fn title_from(text: &str) -> String {
+    let line = text
+        .lines()
+        .map(str::trim)
+        .find(|line| !line.is_empty())
+        .unwrap_or_default();
+    let line = &*as_typed(line);
+    if line.chars().nth(TITLE_CHARS).is_none() {
+        return line.to_owned();
+    }
+    let cut = line.char_indices().nth(TITLE_CHARS - 1);
+    let cut = cut.map_or(line, |(end, _)| &line[..end]);
+    format!("{}…", cut.trim_end())
+}
+
+/// The first line of a message: a command that a person ran themselves as they typed it, which the message holds between tags.
+fn as_typed(line: &str) -> Cow<'_, str> {
+    let ran = line
+        .starts_with("<ran_by_")
+        .then(|| line.split_once(" command=\""))
+        .flatten();
+    match ran {
+        Some((_, command)) => format!("!{}", command.strip_suffix("\">").unwrap_or(command)).into(),
+        None => line.into(),
+    }
+}

@@ -1,0 +1,355 @@
+//! Reactors that are attached to a runtime while a session is open: the session is told of their tools by facts, between two runs.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use agentx_bus::{Delivery as BusDelivery, Failed, Filter, Queue, Reactor, Reactors, Restart, Work};
+use agentx_runtime::{
+    Actions, BoxFuture, Delivery, DriverParts, ModelEnvironment, OpenRequest, RunCounts, Session, SessionIds,
+    SystemBus, SystemEvent, Tool, ToolContext, ToolEnvironment, ToolOutcome, UserInput, View, open_session,
+    run_counter,
+};
+use agentx_testing::{Answer, Gate, MemoryLog, ScriptedModel, SimulatedClock, fixture};
+use agentx_types::{
+    Access, ActionKind, AgentConfig, ConfigChange, ContentPart, EnvironmentEvent, RunStatus, RuntimeEvent,
+    SessionId, Source, ToolSpec, ToolStatus,
+};
+use serde_json::{Value, json};
+
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// Says what the weather is like, when its gate is open.
+#[derive(Clone)]
+struct Weather(Gate);
+
+impl Weather {
+    fn at_once() -> Arc<dyn Tool> {
+        let gate = Gate::closed();
+        gate.open();
+        Arc::new(Self(gate))
+    }
+}
+
+impl Tool for Weather {
+    fn spec(&self) -> ToolSpec {
+        fixture::tool("weather", "city", Access::Read)
+    }
+
+    fn call(&self, _: Value, _: ToolContext) -> BoxFuture<'static, ToolOutcome> {
+        let gate = self.0.clone();
+        Box::pin(async move {
+            gate.pass().await;
+            ToolOutcome::success("sunny")
+        })
+    }
+}
+
+/// A runtime with one open session that has all tools.
+pub(crate) struct World {
+    pub(crate) log: MemoryLog,
+    pub(crate) parts: DriverParts,
+    reactors: Reactors<SystemBus>,
+    pub(crate) model: ScriptedModel,
+    pub(crate) session: Arc<dyn Session>,
+}
+
+impl World {
+    pub(crate) async fn new(answers: impl IntoIterator<Item = Answer>) -> Self {
+        let (log, model) = (MemoryLog::new(), ScriptedModel::new(answers));
+        let actions = Actions::new().with(ActionKind::CallModel, Arc::new(model.clone()));
+        let clock = Arc::new(SimulatedClock::default());
+        let parts = DriverParts {
+            tools: fixture::tools().into(),
+            ..DriverParts::new(Arc::new(log.clone()), actions, clock)
+        };
+        let reactors = Reactors::new(SystemBus::of(&parts), |_report| {});
+        let ids = SessionIds {
+            session_id: fixture::session_id(),
+            agent_state_id: fixture::agent_state_id(),
+            owner: "own_test".into(),
+        };
+        let config = AgentConfig {
+            all_tools: true,
+            ..fixture::config()
+        };
+        let session = open_session(parts.clone(), ids, OpenRequest::New(Box::new(config)))
+            .await
+            .unwrap();
+        Self {
+            log,
+            parts,
+            reactors,
+            model,
+            session,
+        }
+    }
+
+    async fn say(&self, text: &str) -> u64 {
+        let input = UserInput::text(text);
+        self.session.send(input).await.unwrap()
+    }
+
+    /// How the run after this event ended.
+    pub(crate) async fn finished(&self, after: u64) -> RunStatus {
+        let mut events = self.session.subscribe(after, View::Runtime).await.unwrap();
+        let ended = async {
+            while let Some(delivery) = events.next().await {
+                if let Delivery::Runtime(event) = delivery
+                    && let RuntimeEvent::RunFinished(finished) = &event.event
+                {
+                    return finished.status;
+                }
+            }
+            panic!("the session ended first");
+        };
+        tokio::time::timeout(PATIENCE, ended).await.unwrap()
+    }
+
+    /// Waits for the fact that the session has other tools, which comes after this event. Returns its `seq` and whether it has the weather.
+    async fn told(&self, after: u64) -> (u64, bool) {
+        let mut facts = self.session.subscribe(after, View::Environment).await.unwrap();
+        let told = async {
+            while let Some(delivery) = facts.next().await {
+                if let Delivery::Environment(fact) = delivery
+                    && let EnvironmentEvent::ConfigChanged(changed) = &fact.event
+                    && let ConfigChange::Tools(tools) = &changed.change
+                {
+                    assert_eq!(fact.source, Source::System);
+                    return (fact.seq, tools.iter().any(|tool| tool.name == "weather"));
+                }
+            }
+            panic!("the session ended first");
+        };
+        tokio::time::timeout(PATIENCE, told).await.unwrap()
+    }
+
+    fn results(&self) -> Vec<(ToolStatus, String)> {
+        let facts = self.log.facts(self.session.id());
+        let results = facts.iter().filter_map(|fact| match &fact.event {
+            EnvironmentEvent::ToolResult(result) => Some((
+                result.status,
+                result.result.iter().filter_map(ContentPart::as_text).collect(),
+            )),
+            _ => None,
+        });
+        results.collect()
+    }
+
+    /// The names of the tools in each request to the model.
+    fn offered(&self) -> Vec<Vec<String>> {
+        let requests = self.model.requests();
+        let names = |tools: &[ToolSpec]| tools.iter().map(|tool| tool.name.clone()).collect();
+        requests.iter().map(|request| names(&request.tools)).collect()
+    }
+}
+
+fn weather_call(id: &str) -> Answer {
+    Answer::call(id, "weather", json!({"city": "Paris"}))
+}
+
+#[tokio::test]
+async fn a_tool_that_is_attached_is_told_offered_and_called_and_goes_away_again() {
+    let answers = [
+        weather_call("call_1"),
+        Answer::text("sunny"),
+        weather_call("call_2"),
+        Answer::text("gone"),
+    ];
+    let mut world = World::new(answers).await;
+    let weather = ToolEnvironment::new("weather", [Weather::at_once()]);
+    let id = world.reactors.start(weather, Restart::Never).await.unwrap();
+    let asked = world.say("how is the weather?").await;
+    let (told, has_it) = world.told(0).await;
+    assert!(
+        has_it && told < asked,
+        "what is attached before something is said is there for it"
+    );
+    assert_eq!(world.finished(asked).await, RunStatus::Completed);
+    assert_eq!(world.offered()[0].last().unwrap(), "weather");
+
+    assert!(world.reactors.stop(id, PATIENCE).await);
+    assert!(!world.told(told).await.1);
+    let asked = world.say("and now?").await;
+    assert_eq!(world.finished(asked).await, RunStatus::Completed);
+    assert!(!world.offered()[2].contains(&"weather".to_owned()));
+    let results = world.results();
+    assert_eq!(results[0], (ToolStatus::Success, "sunny".to_owned()));
+    assert_eq!(results[1].0, ToolStatus::Invalid, "{results:?}");
+}
+
+#[tokio::test]
+async fn the_tools_change_between_two_runs_and_not_in_the_middle_of_one() {
+    let gate = Gate::closed();
+    let answers = [Answer::text("slow").then_stall(&gate), Answer::text("next")];
+    let mut world = World::new(answers).await;
+    let first = world.say("take your time").await;
+    gate.reached().await;
+    let weather = ToolEnvironment::new("weather", [Weather::at_once()]);
+    world.reactors.start(weather, Restart::Never).await.unwrap();
+    gate.open();
+    assert_eq!(world.finished(first).await, RunStatus::Completed);
+    let (told, has_it) = world.told(first).await;
+    let end = |fact: &EnvironmentEvent| matches!(fact, EnvironmentEvent::StreamEnd(_));
+    let facts = world.log.facts(world.session.id());
+    let ended = facts.iter().find(|fact| end(&fact.event)).unwrap().seq;
+    assert!(
+        has_it && told > ended,
+        "{told} comes after the answer's end, {ended}"
+    );
+    let next = world.say("again").await;
+    assert_eq!(world.finished(next).await, RunStatus::Completed);
+    let offered = world.offered();
+    assert_eq!(
+        (offered[0].len() + 1, offered[1].last().unwrap().as_str()),
+        (offered[1].len(), "weather")
+    );
+}
+
+#[tokio::test]
+async fn a_reactor_that_is_detached_ends_what_it_has_and_leaves_unknown_what_takes_too_long() {
+    for (patience, expected) in [
+        (PATIENCE, ToolStatus::Success),
+        (Duration::ZERO, ToolStatus::Unknown),
+    ] {
+        let mut world = World::new([weather_call("call_1"), Answer::text("done")]).await;
+        let gate = Gate::closed();
+        let tool: Arc<dyn Tool> = Arc::new(Weather(gate.clone()));
+        let id = world
+            .reactors
+            .start(ToolEnvironment::new("weather", [tool]), Restart::Never)
+            .await
+            .unwrap();
+        world.told(0).await;
+        let asked = world.say("how is the weather?").await;
+        gate.reached().await;
+        let waits = patience > Duration::ZERO;
+        let open = async {
+            if waits {
+                gate.open();
+            }
+        };
+        tokio::join!(world.reactors.stop(id, patience), open);
+        assert_eq!(world.finished(asked).await, RunStatus::Completed);
+        assert_eq!(world.results()[0].0, expected);
+    }
+}
+
+#[tokio::test]
+async fn a_model_can_be_replaced_while_a_session_is_open() {
+    let mut world = World::new([Answer::text("the first one")]).await;
+    let own = ScriptedModel::new([Answer::text("mine")]);
+    let environment = ModelEnvironment::new("mine", "test", Arc::new(own.clone()));
+    world.reactors.start(environment, Restart::Never).await.unwrap();
+    let asked = world.say("who are you?").await;
+    assert_eq!(world.finished(asked).await, RunStatus::Completed);
+    assert_eq!((own.requests().len(), world.model.requests().len()), (1, 0));
+}
+
+/// Hears what is committed, and tells of each fact whether the log had it.
+struct Watcher {
+    log: MemoryLog,
+    heard: tokio::sync::mpsc::UnboundedSender<bool>,
+}
+
+impl Reactor<SystemBus> for Watcher {
+    fn name(&self) -> &str {
+        "watcher"
+    }
+
+    async fn start(&mut self, bus: SystemBus) -> Result<Work, Failed> {
+        let mut events = bus.subscribe("watcher", Filter::all(), Queue::lag(64))?;
+        let (log, heard) = (self.log.clone(), self.heard.clone());
+        Ok(Work::new(async move {
+            while let Ok(delivery) = events.recv().await {
+                if let BusDelivery::Event(event) = delivery
+                    && let SystemEvent::Environment(fact) = event.as_ref()
+                {
+                    let is_there = log
+                        .facts(&fact.session_id)
+                        .iter()
+                        .any(|known| known.seq == fact.seq);
+                    // The test is over where nobody listens.
+                    let _ = heard.send(is_there);
+                }
+            }
+            Ok(())
+        }))
+    }
+}
+
+#[tokio::test]
+async fn a_reactor_hears_what_is_committed() {
+    let mut world = World::new([Answer::text("hello")]).await;
+    let (heard, mut said) = tokio::sync::mpsc::unbounded_channel();
+    let watcher = Watcher {
+        log: world.log.clone(),
+        heard,
+    };
+    world.reactors.start(watcher, Restart::Never).await.unwrap();
+    let asked = world.say("hello").await;
+    assert_eq!(world.finished(asked).await, RunStatus::Completed);
+    assert_eq!(said.recv().await, Some(true));
+    let tools: Vec<Arc<dyn Tool>> = Vec::new();
+    let failed = world
+        .reactors
+        .start(ToolEnvironment::new("empty", tools), Restart::Never);
+    let failed = failed.await.unwrap_err();
+    assert_eq!(
+        failed.to_string(),
+        "cannot start `empty`: it failed: it has no tools"
+    );
+}
+
+#[tokio::test]
+async fn what_runs_come_to_is_counted() {
+    let answers = [weather_call("call_1"), Answer::text("no such tool")];
+    let mut world = World::new(answers).await;
+    let counts = Arc::new(RunCounts::default());
+    let counter = world
+        .reactors
+        .start(run_counter(counts.clone()), Restart::Never)
+        .await
+        .unwrap();
+    let asked = world.say("how is the weather?").await;
+    assert_eq!(world.finished(asked).await, RunStatus::Completed);
+    // It counts what it has heard before it ends.
+    world.reactors.stop(counter, PATIENCE).await;
+    let figures = counts.figures().map(|(name, _, value)| (name, value));
+    let expected = [
+        ("runs_completed_total", 1),
+        ("runs_unfinished_total", 0),
+        ("model_calls_total", 2),
+        ("input_tokens_total", 20),
+        ("output_tokens_total", 10),
+        ("tool_calls_total", 0),
+        ("tool_calls_failed_total", 1),
+    ];
+    assert_eq!(figures, expected);
+}
+
+#[tokio::test]
+async fn a_session_that_is_opened_later_has_the_tools_that_were_attached_before() {
+    let mut world = World::new([]).await;
+    let weather = ToolEnvironment::new("weather", [Weather::at_once()]);
+    world.reactors.start(weather, Restart::Never).await.unwrap();
+    let ids = SessionIds {
+        session_id: SessionId::new("ses_later"),
+        agent_state_id: fixture::agent_state_id(),
+        owner: "own_test".into(),
+    };
+    for all_tools in [true, false] {
+        let ids = SessionIds {
+            session_id: SessionId::new(format!("ses_{all_tools}")),
+            ..ids.clone()
+        };
+        let config = AgentConfig {
+            all_tools,
+            ..fixture::config()
+        };
+        let opened = open_session(world.parts.clone(), ids, OpenRequest::New(Box::new(config)));
+        let state = opened.await.unwrap().state().await.unwrap();
+        let has_it = state.config.tools.iter().any(|tool| tool.name == "weather");
+        assert_eq!(has_it, all_tools);
+    }
+}

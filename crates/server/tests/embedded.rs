@@ -1,0 +1,83 @@
+//! A server inside a program: opened in one call, with routes of the program beside its own.
+#![allow(missing_docs, clippy::unwrap_used, clippy::panic, reason = "tests")]
+
+use std::sync::Arc;
+
+use agentx_config::Settings;
+use agentx_node_runtime::NodeRuntime;
+use agentx_server::axum::{Router, routing::get};
+use agentx_server::{Server, ServerError, open, reload_when_changed};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+
+use crate::support::{options, settings};
+
+async fn opened(settings: &Settings) -> Result<Server, ServerError> {
+    let runtime = Arc::new(NodeRuntime::from_settings(settings, "embedded-test").unwrap());
+    open(runtime, settings, options()).await
+}
+
+/// The first line of the answer, and the last.
+async fn asked(server: &str, host: &str, path: &str) -> (String, String) {
+    let address = server.strip_prefix("http://").unwrap();
+    let mut stream = tokio::net::TcpStream::connect(address).await.unwrap();
+    let request = format!("GET {path} HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\n\r\n");
+    stream.write_all(request.as_bytes()).await.unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).await.unwrap();
+    let line = |line: Option<&str>| line.unwrap_or_default().to_owned();
+    (line(answer.lines().next()), line(answer.lines().last()))
+}
+
+#[tokio::test]
+async fn routes_of_the_program_are_at_the_same_address_and_for_the_same_hosts() {
+    let data = tempfile::tempdir().unwrap();
+    let hello = Router::new().route("/hello", get(|| async { "Come in." }));
+    let server = opened(&settings(data.path())).await.unwrap().with_routes(hello);
+    let url = server.url().to_owned();
+    let running = tokio::spawn(server.run(std::future::pending()));
+    let host = url.strip_prefix("http://").unwrap();
+    let (status, body) = asked(&url, host, "/hello").await;
+    assert_eq!((status.as_str(), body.as_str()), ("HTTP/1.1 200 OK", "Come in."));
+    let (status, _) = asked(&url, host, "/v1/health").await;
+    assert_eq!(status, "HTTP/1.1 200 OK");
+    let (status, body) = asked(&url, "elsewhere.example", "/hello").await;
+    assert!(
+        !status.contains("200") && !body.contains("Come in"),
+        "{status} {body}"
+    );
+    running.abort();
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_directory_that_others_may_write_to_serves_nobody() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let data = tempfile::tempdir().unwrap();
+    let settings = settings(data.path());
+    std::fs::set_permissions(data.path(), std::fs::Permissions::from_mode(0o777)).unwrap();
+    let Err(refused) = opened(&settings).await else {
+        panic!("others may put their own keys there")
+    };
+    assert!(matches!(refused, ServerError::Keys(_)), "{refused}");
+}
+
+#[test]
+fn settings_are_read_again_when_their_file_has_changed_and_stands_still() {
+    let data = tempfile::tempdir().unwrap();
+    let file = data.path().join("config.yaml");
+    std::fs::write(&file, "a").unwrap();
+    let reload = reload_when_changed(vec![file.clone()], || Err("it has mistakes".to_owned()));
+    assert!(reload().is_none(), "nothing has changed");
+    std::fs::write(&file, "longer").unwrap();
+    assert!(reload().is_none(), "it may still be written");
+    assert_eq!(
+        reload().map(|read| read.err()),
+        Some(Some("it has mistakes".to_owned()))
+    );
+    assert!(reload().is_none(), "it was read");
+    std::fs::remove_file(&file).unwrap();
+    assert!(
+        reload().is_none() && reload().is_some(),
+        "that a file is gone is a change"
+    );
+}

@@ -1,0 +1,386 @@
+//! How large what people send may be, and that what is refused is neither kept nor said back at length.
+
+use agentx_config::{Quotas, Settings};
+use agentx_runtime::Runtime as _;
+use agentx_types::RULES_VERSION;
+use axum::http::{Method, StatusCode};
+use base64::Engine as _;
+use serde_json::{Value, json};
+
+use crate::http_api::desk::{Desk, Reply, wide};
+
+async fn desk(change: impl FnOnce(&mut Quotas)) -> Desk {
+    Desk::set(wide(), |settings: &mut Settings| change(&mut settings.quotas)).await
+}
+
+impl Desk {
+    async fn send(&self, token: &str, session: &str, route: &str, body: &Value) -> Reply {
+        let path = format!("/v1/sessions/{session}/{route}");
+        self.post(&path, body).by(token).send().await
+    }
+
+    async fn changes(&self, token: &str, session: &str, change: Value) -> Reply {
+        self.send(token, session, "changes", &json!({ "change": change }))
+            .await
+    }
+
+    /// A session of somebody in which a call waits, so that all that is said from now on waits.
+    async fn busy(&self, token: &str) -> String {
+        let session = self.session(token).await;
+        let begun = json!({"content": "run touch file"});
+        self.send(token, &session, "messages", &begun).await.ok();
+        session
+    }
+
+    /// From now on the sessions of each member take as much as they may.
+    async fn fill(&self) {
+        let mut settings = Settings::clone(&self.state.settings());
+        settings.quotas.bytes = Some(1);
+        self.state.renew(&settings).await;
+    }
+
+    async fn head(&self, session: &str) -> u64 {
+        let path = format!("/v1/sessions/{session}");
+        let info = self.get(&path).by(&self.operator).send().await.ok().json();
+        info["last_seq"].as_u64().unwrap()
+    }
+}
+
+fn answered(answer: &Reply, status: u16, code: &str) -> String {
+    let got = (answer.status.as_u16(), answer.code());
+    assert_eq!(got, (status, code.to_owned()), "{}", answer.json());
+    answer.json()["detail"].as_str().unwrap().to_owned()
+}
+
+fn deny(pattern: &str) -> Value {
+    json!({"rule_added": {"effect": "deny", "tool": "bash", "argument": pattern}})
+}
+
+#[tokio::test]
+async fn a_message_weighs_its_parts_and_all_their_texts() {
+    let desk = desk(|quotas| quotas.queued_bytes = 10_000).await;
+    let file = |kind: &str, name: &str| json!({"type": "file", "media_type": kind, "name": name, "source": {"url": "https://example.com/a"}});
+    let long = "x".repeat(10_000);
+    let empty = json!({"type": "text", "text": ""});
+    for content in [
+        json!(vec![empty; 40]),
+        json!([file("a/b", &long)]),
+        json!([file(&long, "a")]),
+    ] {
+        let session = desk.busy(&desk.ann).await;
+        let body = json!({ "content": content });
+        desk.send(&desk.ann, &session, "messages", &body).await.ok();
+        let more = desk
+            .send(&desk.ann, &session, "messages", &json!({"content": "more"}))
+            .await;
+        let said = answered(&more, 429, "queue_full");
+        assert!(said.contains("quotas.queued_bytes"), "{said}");
+    }
+}
+
+#[tokio::test]
+async fn a_message_has_so_many_parts_and_none_of_a_provider() {
+    let desk = Desk::new().await;
+    let session = desk.session(&desk.ann).await;
+    let empty = json!({"type": "text", "text": ""});
+    let body = json!({"content": vec![empty; 1001]});
+    let answer = desk.send(&desk.ann, &session, "messages", &body).await;
+    let said = answered(&answer, 422, "bad_json");
+    assert!(said.contains("at most 1000 parts"), "{said}");
+    let data = json!({"api": "anthropic", "data": {"x": 1}});
+    for part in [
+        json!({"type": "text", "text": "hi", "provider": data}),
+        json!({"type": "opaque", "provider": data}),
+    ] {
+        let body = json!({"content": [part]});
+        let answer = desk
+            .send(
+                &desk.operator,
+                &desk.session(&desk.operator).await,
+                "messages",
+                &body,
+            )
+            .await;
+        let said = answered(&answer, 400, "bad_request");
+        assert!(said.contains("no data of a provider"), "{said}");
+    }
+}
+
+#[tokio::test]
+async fn what_is_refused_has_stored_no_files() {
+    let desk = Desk::new().await;
+    let session = desk.session(&desk.ann).await;
+    let picture = |fill: u8| {
+        let bytes = base64::engine::general_purpose::STANDARD.encode(vec![fill; 3 << 20]);
+        json!({"type": "file", "media_type": "text/plain", "source": {"base64": bytes}})
+    };
+    let message = |content: Value, key: &str| json!({"content": content, "idempotency_key": key});
+    desk.send(&desk.ann, &session, "messages", &message(json!("hello"), "K"))
+        .await
+        .ok();
+    desk.share(&desk.ann, &session, &desk.bob_id, json!("drive"))
+        .await;
+    let before = desk.database().await;
+    let reused = message(json!([picture(1)]), "K");
+    let answer = desk.send(&desk.ann, &session, "messages", &reused).await;
+    answered(&answer, 422, "key_reused");
+    // Ann drives.
+    let words = message(json!([picture(2)]), "B");
+    let answer = desk.send(&desk.bob, &session, "messages", &words).await;
+    answered(&answer, 403, "denied");
+    let after = desk.database().await;
+    assert!(after < before + (3 << 20), "{before} to {after}");
+    desk.send(
+        &desk.ann,
+        &session,
+        "messages",
+        &message(json!([picture(3)]), "A"),
+    )
+    .await
+    .ok();
+    let kept = desk.database().await;
+    assert!(
+        kept > after + (2 << 20),
+        "what is taken is stored: {after} to {kept}"
+    );
+}
+
+impl Desk {
+    /// Bytes of all that is stored.
+    async fn database(&self) -> u64 {
+        let stored = self.state.runtime().stored(None).await.unwrap();
+        stored.unwrap().database.unwrap()
+    }
+}
+
+#[tokio::test]
+async fn a_change_makes_a_configuration_no_larger_than_the_server_takes() {
+    let desk = desk(|quotas| quotas.config_bytes = 200_000).await;
+    let own = desk.session(&desk.operator).await;
+    desk.share(&desk.operator, &own, &desk.bob_id, json!("drive"))
+        .await;
+    let hers = desk.session(&desk.ann).await;
+    let long = "x".repeat(250_000);
+    let many: Vec<Value> = (0..5000)
+        .map(|number| json!({"effect": "deny", "tool": "bash", "argument": format!("rm {number}*")}))
+        .collect();
+    for (token, session) in [(&desk.ann, &hers), (&desk.bob, &own)] {
+        for change in [deny(&long), json!({"rules": many})] {
+            let head = desk.head(session).await;
+            let answer = desk.changes(token, session, change).await;
+            let said = answered(&answer, 413, "too_large");
+            assert!(said.contains("quotas.config_bytes"), "{said}");
+            let wheel = u64::from(head == 1 || desk.head(session).await > head);
+            assert!(desk.head(session).await <= head + wheel);
+        }
+        desk.changes(token, session, deny("rm *")).await.ok();
+    }
+    let body = json!({"agent": "react", "system_prompt": long});
+    let made = desk.post("/v1/sessions", &body).by(&desk.ann).send().await;
+    answered(&made, 413, "too_large");
+}
+
+/// Whose quota is used up makes a session stricter all the same, and adds nothing else for good.
+#[tokio::test]
+async fn what_is_written_for_good_counts_for_the_owner_and_a_stricter_rule_is_possible() {
+    let desk = desk(|quotas| quotas.bytes = None).await;
+    let session = desk.session(&desk.ann).await;
+    let first = json!({"content": "hello"});
+    let said = desk
+        .send(&desk.ann, &session, "messages", &first)
+        .await
+        .ok()
+        .json();
+    desk.until_finished(&session, said["seq"].as_u64().unwrap()).await;
+    desk.share(&desk.ann, &session, &desk.bob_id, json!("watch"))
+        .await;
+    desk.fill().await;
+    let head = desk.head(&session).await;
+    let title = json!({"title": "another"});
+    let path = format!("/v1/sessions/{session}");
+    let renamed = desk
+        .ask(Method::PATCH, &path)
+        .json(&title)
+        .by(&desk.ann)
+        .send()
+        .await;
+    let long = deny(&"x".repeat(300_000));
+    let role = |person: &str, role: Value| json!({"person": person, "role": role});
+    for answer in [
+        renamed,
+        desk.send(&desk.ann, &session, "roles", &role(&desk.vera_id, json!("watch")))
+            .await,
+        desk.send(&desk.ann, &session, "roles", &role(&desk.vera_id, Value::Null))
+            .await,
+        desk.changes(&desk.ann, &session, json!({"params": {}})).await,
+        desk.changes(&desk.ann, &session, json!({"rules": []})).await,
+        desk.changes(&desk.ann, &session, long).await,
+    ] {
+        let said = answered(&answer, 507, "quota_storage");
+        assert!(said.contains("quotas.bytes"), "{said}");
+    }
+    assert_eq!(desk.head(&session).await, head, "nothing of it is on record");
+    desk.changes(&desk.ann, &session, deny("rm *")).await.ok();
+    desk.changes(&desk.ann, &session, json!({"approval": "deny"}))
+        .await
+        .ok();
+    desk.send(&desk.ann, &session, "roles", &role(&desk.bob_id, Value::Null))
+        .await
+        .ok();
+    for again in [
+        deny("rm *"),
+        json!({"approval": "deny"}),
+        json!({"approval": "ask"}),
+    ] {
+        let answer = desk.changes(&desk.ann, &session, again).await;
+        answered(&answer, 507, "quota_storage");
+    }
+}
+
+#[tokio::test]
+async fn rules_of_a_newer_program_and_long_names_are_refused() {
+    let desk = Desk::new().await;
+    let session = desk.session(&desk.operator).await;
+    let change = json!({"rules_version": RULES_VERSION + 1});
+    let answer = desk.changes(&desk.operator, &session, change).await;
+    let said = answered(&answer, 400, "bad_request");
+    assert!(said.contains(&format!("up to version {RULES_VERSION}")), "{said}");
+    let change = json!({ "rules_version": RULES_VERSION });
+    desk.changes(&desk.operator, &session, change).await.ok();
+    let mut newer = desk.agent().await;
+    newer["rules_version"] = json!(u32::MAX);
+    let mut named = desk.agent().await;
+    named["name"] = json!("x".repeat(201));
+    let mut child = desk.agent().await;
+    child["agents"] = json!([named]);
+    for config in [newer, named, child] {
+        for token in [&desk.ann, &desk.operator] {
+            let body = json!({ "config": config });
+            let made = desk.post("/v1/sessions", &body).by(token).send().await;
+            answered(&made, 400, "bad_request");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_refusal_repeats_little_of_what_was_sent() {
+    let desk = Desk::new().await;
+    let session = desk.session(&desk.operator).await;
+    let long = "x".repeat(100_000);
+    let call = json!({"tool_call_id": long, "decision": "deny"});
+    let pin = json!({"wish": {"pin": {"message_id": long, "pinned": true}}});
+    for (route, body) in [
+        ("approvals", call),
+        ("revisions", json!({ "message_id": long })),
+        ("context", pin),
+        (
+            "changes",
+            json!({"change": {"model": {"id": long, "provider": "x", "api": "scripted", "context_window": 1, "max_output_tokens": 1}}}),
+        ),
+        ("messages", json!({"content": "hi", "mode": long})),
+        ("messages", json!({"content": [{"type": long}]})),
+    ] {
+        let answer = desk.send(&desk.operator, &session, route, &body).await;
+        assert!(answer.status.is_client_error(), "{route}: {}", answer.json());
+        assert!(
+            answer.body.len() < 10_000,
+            "{route} says {} bytes",
+            answer.body.len()
+        );
+    }
+    let agent = json!({ "agent": long });
+    let model = json!({"agent": "react", "model": long});
+    for body in [agent, model] {
+        let made = desk.post("/v1/sessions", &body).by(&desk.ann).send().await;
+        answered(&made, 400, "bad_request");
+    }
+    let path = format!("/v1/sessions/{}", "s".repeat(201));
+    let answer = desk.get(&path).by(&desk.operator).send().await;
+    answered(&answer, 404, "no_session");
+    for name in ["agents", "media"] {
+        let path = format!("/v1/sessions/{session}/events?{name}={}", "x".repeat(201));
+        let answer = desk.get(&path).by(&desk.operator).send().await;
+        answered(&answer, 400, "bad_request");
+    }
+    let made_up = json!({"wish": {"pin": {"message_id": "msg_made_up", "pinned": true}}});
+    let head = desk.head(&session).await;
+    let answer = desk.send(&desk.operator, &session, "context", &made_up).await;
+    answered(&answer, 409, "refused");
+    assert!(
+        desk.head(&session).await <= head + 1,
+        "the wheel alone is on record"
+    );
+}
+
+#[tokio::test]
+async fn where_as_many_wait_as_may_a_message_that_interrupts_is_taken() {
+    let desk = desk(|quotas| (quotas.queued, quotas.queued_bytes) = (2, 3000)).await;
+    let session = desk.busy(&desk.ann).await;
+    let say = async |words: &str, mode: &str| {
+        let body = json!({"content": words, "mode": mode});
+        desk.send(&desk.ann, &session, "messages", &body).await
+    };
+    say("one", "queue").await.ok();
+    say("two", "queue").await.ok();
+    let full = say("three", "queue").await;
+    let said = answered(&full, 429, "queue_full");
+    assert!(
+        said.contains("an interrupt stops what runs all the same"),
+        "{said}"
+    );
+    let taken = say("hello", "interrupt").await;
+    assert_eq!(taken.status, StatusCode::OK, "{}", taken.json());
+}
+
+/// The time of the client does not count when a message is compared with the one before.
+#[tokio::test]
+async fn a_message_that_is_sent_again_may_say_another_time() {
+    let desk = Desk::new().await;
+    let session = desk.session(&desk.ann).await;
+    let file = json!({"type": "file", "media_type": "text/plain", "source": {"base64": "aGVsbG8="}});
+    let send = async |words: &str, time: Option<&str>| {
+        let text = json!({"type": "text", "text": words});
+        let mut body = json!({"content": [text, file], "idempotency_key": "K"});
+        if let Some(time) = time {
+            body["client_timestamp_utc"] = json!(time);
+        }
+        desk.send(&desk.ann, &session, "messages", &body).await
+    };
+    let first = send("hello", Some("2026-11-21T10:00:00Z")).await.ok().json();
+    desk.until_finished(&session, first["seq"].as_u64().unwrap())
+        .await;
+    for time in [Some("2026-11-21T10:00:07Z"), None] {
+        assert_eq!(send("hello", time).await.ok().json(), first);
+    }
+    let other = send("bye", Some("2026-11-21T10:00:00Z")).await;
+    answered(&other, 422, "key_reused");
+}
+
+/// A large answer is held until it is sent, one of each person; others go on.
+#[tokio::test]
+async fn one_large_state_of_a_person_is_held_at_a_time() {
+    let desk = Desk::new().await;
+    let session = desk.busy(&desk.ann).await;
+    let long = json!({"content": "x".repeat(2 << 20)});
+    desk.send(&desk.ann, &session, "messages", &long).await.ok();
+    desk.share(&desk.ann, &session, &desk.bob_id, json!("watch"))
+        .await;
+    let path = format!("/v1/sessions/{session}/state");
+    let read = |token: &str| desk.get(&path).by(token);
+    let first = read(&desk.ann).open().await;
+    assert_eq!(first.status(), StatusCode::OK);
+    let mut second = Box::pin(read(&desk.ann).open());
+    let his = async {
+        for _ in 0..20 {
+            let state = read(&desk.bob).send().await.ok();
+            assert!(state.body.len() > 2 << 20);
+        }
+    };
+    tokio::select! {
+        biased;
+        _ = &mut second => panic!("two large answers of one person are held"),
+        () = his => {}
+    }
+    drop(first);
+    assert_eq!(second.await.status(), StatusCode::OK);
+}

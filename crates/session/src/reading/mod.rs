@@ -1,0 +1,357 @@
+//! Following a session without any I/O: the log, then what happens, each event once and in order. Every follower runs this: of a session
+//! of this process, of another one's log, of a server, an ear of a script, a stream of an agent.
+
+mod position;
+mod source;
+mod view;
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use agentx_types::{Envelope, RuntimeEvent};
+
+use crate::SessionFold;
+
+pub use position::Position;
+pub use source::{Began, Brings, Gap, Heard, Step, Wanted};
+pub use view::{Delivery, Fact, View};
+
+/// A session as one reader sees it: the log, then what happens.
+///
+/// It keeps a place, passes over what was seen, folds facts to their meaning where nobody else has done so, goes back to the log
+/// after a cut, and says once that it has caught up. It does no I/O. Its methods are of three kinds:
+///
+/// - [`step`](Self::step) says what is to be done next. It is asked until it wants something from outside.
+/// - [`begins`](Self::begins), [`page`](Self::page), [`folded`](Self::folded) and [`hear`](Self::hear) give it that, and
+///   nothing that it did not ask for. What is given twice, or comes again after a cut, is passed over.
+///   Where a fact is missing all the same, the source is broken, and the next step says so.
+/// - [`position`](Self::position), [`known`](Self::known) and [`fold`](Self::fold) say where it stands.
+///
+/// So each event after the place where it began is delivered once and in order, wherever the source is cut and whatever it
+/// brings again, and [`Delivery::CaughtUp`] comes once, after the last event that was there when the source began. One that is
+/// begun at [`position`](Self::position) instead goes on with the very next event.
+///
+/// ```
+/// use agentx_session::{Began, Brings, Delivery, Fact, Position, Reading, SessionFold, Step, View, Wanted};
+///
+/// /// What a log says that nobody writes.
+/// fn read(log: &[Fact], after: u64, view: View) -> Vec<Delivery> {
+///     let mut reading = Reading::new(view, Brings::Facts, Position::after(after)).to_the_end();
+///     let mut read = Vec::new();
+///     loop {
+///         match reading.step() {
+///             Step::Deliver(delivery) => read.push(delivery),
+///             Step::Begin => reading.begins(Began::Log(log.len() as u64)),
+///             Step::Read(Wanted::Fold(_)) => reading.folded(Box::new(SessionFold::new("ses_1".into()))),
+///             Step::Read(Wanted::Facts(after)) => {
+///                 let after = log.iter().filter(|fact| fact.seq > after);
+///                 reading.page(after.cloned().collect())
+///             }
+///             Step::Hear | Step::End | Step::Missing(_) => return read,
+///         }
+///     }
+/// }
+/// assert_eq!(read(&[], 0, View::Runtime).len(), 1, "it has caught up");
+/// ```
+pub struct Reading {
+    view: View,
+    brings: Brings,
+    stage: Stage,
+    caught_up: CaughtUp,
+    /// Whether more is wanted than what was there when it began.
+    goes_on: bool,
+    /// Everything up to here was taken in.
+    taken: Position,
+    /// Everything up to here was handed on, where something is ready.
+    given: Position,
+    /// How the session stands, where what facts mean is derived here.
+    fold: Option<Box<SessionFold>>,
+    /// What the log said and was not looked at yet.
+    page: std::vec::IntoIter<Fact>,
+    ready: VecDeque<Delivery>,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Stage {
+    /// Something may be missing: the source begins, or begins again.
+    Cut,
+    /// Read up to this fact.
+    Log(u64),
+    /// The source brings what comes. Whether it is in step with what is known.
+    Live { in_step: bool },
+    /// The source is broken.
+    Broken(Gap),
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum CaughtUp {
+    Unknown,
+    /// With this fact.
+    At(u64),
+    Said,
+}
+
+impl Reading {
+    /// A session in one view, from after a place, from a source that brings this while it is live.
+    pub fn new(view: View, brings: Brings, after: Position) -> Self {
+        Self {
+            view,
+            brings,
+            stage: Stage::Cut,
+            caught_up: CaughtUp::Unknown,
+            goes_on: true,
+            taken: after,
+            given: after,
+            fold: None,
+            page: Vec::new().into_iter(),
+            ready: VecDeque::new(),
+        }
+    }
+
+    /// The same, ending where it has caught up.
+    #[must_use]
+    pub fn to_the_end(mut self) -> Self {
+        self.goes_on = false;
+        self
+    }
+
+    /// What is to be done next.
+    pub fn step(&mut self) -> Step {
+        loop {
+            if let Some(delivery) = self.ready.pop_front() {
+                self.given = position(&delivery).unwrap_or(self.given);
+                return Step::Deliver(delivery);
+            }
+            if self.look_at_page() {
+                continue;
+            }
+            if let CaughtUp::At(head) = self.caught_up
+                && self.taken.whole() >= head
+            {
+                self.caught_up = CaughtUp::Said;
+                return Step::Deliver(Delivery::CaughtUp(head));
+            }
+            if self.caught_up == CaughtUp::Said && !self.goes_on {
+                return Step::End;
+            }
+            match self.stage {
+                Stage::Cut => return Step::Begin,
+                Stage::Log(head) if self.taken.whole() < head => return Step::Read(self.wanted()),
+                Stage::Log(_) => self.go_live(),
+                Stage::Live { .. } if self.derives() && self.fold.is_none() => {
+                    return Step::Read(self.wanted());
+                }
+                Stage::Live { .. } => return Step::Hear,
+                Stage::Broken(gap) => return Step::Missing(gap),
+            }
+        }
+    }
+
+    /// The source has begun, or has begun again.
+    pub fn begins(&mut self, began: Began) {
+        let (stage, head, fold) = match began {
+            Began::Log(head) => (Stage::Log(head), Some(head), None),
+            Began::Stream { head, fold } => (Stage::Live { in_step: false }, head, fold),
+        };
+        self.stage = stage;
+        if let (Some(head), CaughtUp::Unknown) = (head, self.caught_up) {
+            self.caught_up = CaughtUp::At(head);
+        }
+        if let Some(fold) = fold {
+            self.folded(fold);
+        }
+    }
+
+    /// What the log has after the fact that was asked for, in order; nothing where it has no more.
+    pub fn page(&mut self, facts: Vec<Fact>) {
+        let Stage::Log(head) = self.stage else { return };
+        let before = self.known();
+        let mut known = before;
+        for fact in facts.iter().filter(|fact| fact.seq <= head) {
+            match follows(known, fact) {
+                Ok(seq) => known = seq.max(known),
+                Err(gap) => {
+                    self.stage = Stage::Broken(gap);
+                    return;
+                }
+            }
+        }
+        if known == before {
+            // There is less in it than it said.
+            if let CaughtUp::At(_) = self.caught_up {
+                self.caught_up = CaughtUp::At(self.taken.whole());
+            }
+            self.go_live();
+        }
+        self.page = facts.into_iter();
+    }
+
+    /// How the session stood, as it was asked for.
+    pub fn folded(&mut self, fold: Box<SessionFold>) {
+        let wanted = self.taken.whole();
+        let is_of_use = self.fold.is_none() || fold.last_seq() > self.known();
+        if fold.last_seq() > wanted {
+            let (first, last) = (wanted + 1, fold.last_seq());
+            self.stage = Stage::Broken(Gap { first, last });
+        } else if self.derives() && is_of_use {
+            self.fold = Some(fold);
+        }
+    }
+
+    /// What the source brings.
+    pub fn hear(&mut self, heard: Heard) {
+        match heard {
+            Heard::Fact(fact) => self.fact(&fact),
+            Heard::Meaning(event) => {
+                let is_wanted = self.view == View::Runtime && self.brings == Brings::Meaning;
+                if is_wanted && self.taken.moves_to(Position::of(&event)) {
+                    self.ready.push_back(Delivery::Runtime(event));
+                }
+            }
+            Heard::Log(head) => self.stage = Stage::Log(head),
+            Heard::CaughtUp(head) => {
+                if self.caught_up != CaughtUp::Said {
+                    self.caught_up = CaughtUp::Said;
+                    self.ready.push_back(Delivery::CaughtUp(head));
+                }
+            }
+            Heard::Cut => {
+                self.stage = Stage::Cut;
+                self.page = Vec::new().into_iter();
+            }
+        }
+    }
+
+    /// Everything up to here was handed on, or is not wanted.
+    pub fn position(&self) -> Position {
+        if self.ready.is_empty() {
+            self.taken
+        } else {
+            self.given
+        }
+    }
+
+    /// The last fact that needs to be brought no more: with those after it, everything wanted can be delivered.
+    pub fn known(&self) -> u64 {
+        if self.derives() {
+            self.fold.as_ref().map_or(0, |fold| fold.last_seq())
+        } else {
+            self.taken.whole()
+        }
+    }
+
+    /// How the session stands, where what facts mean is derived here at the moment.
+    pub fn fold(&self) -> Option<&SessionFold> {
+        self.fold.as_deref()
+    }
+
+    /// The view that it has of the session.
+    pub fn view(&self) -> View {
+        self.view
+    }
+
+    /// Whether the source is to begin, or to begin again.
+    pub fn is_cut(&self) -> bool {
+        self.stage == Stage::Cut
+    }
+
+    /// Whether facts are folded to what they mean: always, or while the log is read.
+    fn derives(&self) -> bool {
+        let is_live = !matches!(self.stage, Stage::Log(_));
+        self.view == View::Runtime && !(self.brings == Brings::Meaning && is_live)
+    }
+
+    fn wanted(&self) -> Wanted {
+        if self.derives() && self.fold.is_none() {
+            Wanted::Fold(self.taken.whole())
+        } else {
+            Wanted::Facts(self.known())
+        }
+    }
+
+    fn go_live(&mut self) {
+        self.stage = Stage::Live { in_step: true };
+        if self.brings == Brings::Meaning {
+            // What comes is not folded here, so how it stood is soon of no use.
+            self.fold = None;
+        }
+    }
+
+    /// Looks at the next fact of the page. Whether there was one.
+    fn look_at_page(&mut self) -> bool {
+        let Stage::Log(head) = self.stage else {
+            return false;
+        };
+        // What came after the end is the source's to bring.
+        let Some(fact) = self.page.next().filter(|fact| fact.seq <= head) else {
+            self.page = Vec::new().into_iter();
+            return false;
+        };
+        if fact.seq > self.known() {
+            self.look_at(&fact);
+        }
+        true
+    }
+
+    fn fact(&mut self, fact: &Fact) {
+        let Stage::Live { in_step } = self.stage else {
+            return;
+        };
+        if self.view == View::Runtime && self.brings == Brings::Meaning {
+            // A fact is published before what it means: here, the meaning of all before it has come.
+            self.taken.moves_to(Position::after(fact.seq.saturating_sub(1)));
+            return;
+        }
+        match follows(self.known(), fact) {
+            Ok(seq) if seq <= self.known() => {}
+            Ok(_) => {
+                self.stage = Stage::Live { in_step: true };
+                self.look_at(fact);
+            }
+            // It comes again, after those that were asked for.
+            Err(_) if !in_step => {}
+            Err(gap) => self.stage = Stage::Broken(gap),
+        }
+    }
+
+    /// Takes the fact after the last known one.
+    fn look_at(&mut self, fact: &Fact) {
+        let after = Position::after(fact.seq);
+        if self.view == View::Environment {
+            self.taken.moves_to(after);
+            self.ready.push_back(Delivery::Environment(fact.clone()));
+            return;
+        }
+        // It was asked for first.
+        let Some(fold) = &mut self.fold else { return };
+        if after <= self.taken {
+            return fold.advance(fact);
+        }
+        let derived = fold.apply(fact);
+        let is_new = |event: &Envelope<RuntimeEvent>| Position::of(event) > self.taken;
+        let events = derived.events.into_iter().filter(is_new);
+        self.ready
+            .extend(events.map(|event| Delivery::Runtime(Arc::new(event))));
+        self.taken.moves_to(after);
+    }
+}
+
+/// The `seq` of a fact that is known or follows what is known.
+fn follows(known: u64, fact: &Fact) -> Result<u64, Gap> {
+    let next = known + 1;
+    if fact.seq > next {
+        return Err(Gap {
+            first: next,
+            last: fact.seq - 1,
+        });
+    }
+    Ok(fact.seq)
+}
+
+fn position(delivery: &Delivery) -> Option<Position> {
+    match delivery {
+        Delivery::Environment(fact) => Some(Position::after(fact.seq)),
+        Delivery::Runtime(event) => Some(Position::of(event)),
+        Delivery::CaughtUp(_) | Delivery::CutOff(_) => None,
+    }
+}

@@ -1,0 +1,59 @@
+//! Where an event stands in its session. Everybody who follows a session keeps one of these, and passes over what is not after it.
+
+use agentx_types::Envelope;
+
+/// Where an event stands in its session: the `seq` of its fact, and its index among what follows from that fact.
+///
+/// ```
+/// use agentx_session::Position;
+///
+/// let within = Position { seq: 7, index: 1 };
+/// assert!(Position::after(6) < within && within < Position::after(7));
+/// assert_eq!((within.whole(), Position::after(7).whole()), (6, 7));
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Position {
+    /// The fact.
+    pub seq: u64,
+    /// Which of what follows from it.
+    pub index: u32,
+}
+
+impl Position {
+    /// After a fact and all that follows from it.
+    pub const fn after(seq: u64) -> Self {
+        Self { seq, index: u32::MAX }
+    }
+
+    /// The place of an event.
+    pub fn of<E>(event: &Envelope<E>) -> Self {
+        Self {
+            seq: event.seq,
+            index: event.index.unwrap_or(0),
+        }
+    }
+
+    /// The last fact that is known with all that follows from it, to whom everything up to here is known.
+    pub const fn whole(self) -> u64 {
+        if self.index == u32::MAX {
+            self.seq
+        } else {
+            self.seq.saturating_sub(1)
+        }
+    }
+
+    /// Moves on to `position`, if that is later. Whether it is: what stands there is new.
+    pub fn moves_to(&mut self, position: Self) -> bool {
+        let is_new = position > *self;
+        if is_new {
+            *self = position;
+        }
+        is_new
+    }
+}
+
+impl From<(u64, u32)> for Position {
+    fn from((seq, index): (u64, u32)) -> Self {
+        Self { seq, index }
+    }
+}

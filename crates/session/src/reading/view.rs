@@ -1,0 +1,35 @@
+//! What a reader of a session gets, in which view.
+
+use std::sync::Arc;
+
+use agentx_types::{Envelope, EnvironmentEvent, RuntimeEvent};
+use serde::{Deserialize, Serialize};
+
+/// A committed fact.
+/// Shared, because every reader of a process has the same one. It has no `index`.
+pub type Fact = Arc<Envelope<EnvironmentEvent>>;
+
+/// Which events a reader gets.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum View {
+    /// The facts.
+    Environment,
+    /// What they mean.
+    #[default]
+    Runtime,
+}
+
+/// What a reader gets.
+#[derive(Clone, Debug)]
+pub enum Delivery {
+    /// A fact.
+    Environment(Fact),
+    /// What it means.
+    Runtime(Arc<Envelope<RuntimeEvent>>),
+    /// All that was there when the subscription began has been delivered, up to this `seq`.
+    CaughtUp(u64),
+    /// The subscriber was too slow, or the session cannot go on; it can subscribe again from the last `seq` that it has.
+    CutOff(String),
+}

@@ -1,0 +1,126 @@
+//! The way of one fact through the agents of a session: what each is given with it, and what they say and want together.
+//!
+//! [`AgentTree::step`](crate::tree::AgentTree::step) makes one round for each fact and steps agents with it. A round is what must not outlive
+//! the fact: how many actions were wanted so far, what has to go up to the agents above, and who hears.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use agentx_agent::{Above, Acted, Agent, Census, Context, HeardBy, Transition};
+use agentx_types::{
+    Action, AgentOutput, AgentStateId, Envelope, EnvironmentEvent, MessageOutput, RunId, StateOutput,
+    TakenIds, TurnOutput,
+};
+
+use crate::flows::Flows;
+
+/// What an agent says, and where it stands.
+/// Where it stands is as after its step: a run that it opened by this fact is its run already.
+pub(crate) struct Heard<'a> {
+    pub(crate) agent: &'a AgentStateId,
+    pub(crate) run: Option<&'a RunId>,
+    pub(crate) output: AgentOutput,
+}
+
+/// What the session knows that its agents are given with a fact.
+/// As the session has it after its own part of the fact: steps that the fact records are in `flows`, ids that it gives are in `taken`.
+#[derive(Clone, Copy)]
+pub(crate) struct Given<'a> {
+    /// Ids that models gave.
+    pub(crate) taken: &'a Arc<TakenIds>,
+    /// What tools did and what they keep.
+    pub(crate) flows: &'a Flows,
+    /// Whether anybody hears what follows; else the state alone is wanted.
+    pub(crate) heard: bool,
+}
+
+/// The way of one fact through the agents.
+///
+/// The order is [`Agent`]'s contract: see there. `hear` is told each output once, in order.
+pub(crate) struct Round<'a, H> {
+    pub(crate) fact: &'a Envelope<EnvironmentEvent>,
+    given: Given<'a>,
+    /// As the fact finds it.
+    census: Census,
+    /// What was wanted in this round so far. The ids of actions count on from it.
+    acted: Acted,
+    /// The actions of all agents, in the order in which they were wanted; empty where nobody hears.
+    pub(crate) actions: Vec<Action>,
+    /// What children said that the agents above them have to hear.
+    pub(crate) upward: VecDeque<(AgentStateId, AgentOutput)>,
+    hear: H,
+}
+
+impl<'a, H: FnMut(Heard<'_>)> Round<'a, H> {
+    pub(crate) fn new(
+        fact: &'a Envelope<EnvironmentEvent>,
+        given: Given<'a>,
+        census: Census,
+        hear: H,
+    ) -> Self {
+        Self {
+            fact,
+            given,
+            census,
+            acted: Acted::default(),
+            actions: Vec::new(),
+            upward: VecDeque::new(),
+            hear,
+        }
+    }
+
+    /// What an agent is given now that is a child or not, lies so deep, and is left so much by those above.
+    ///
+    /// Made anew before each input, because `before` counts on. Where the state alone is wanted a child still speaks, to the agent above: what
+    /// that one does follows from it.
+    pub(crate) fn context<'b>(
+        &'b self,
+        agent: &AgentStateId,
+        (is_child, depth): (bool, u32),
+        above: Option<&'b Above>,
+    ) -> Context<'b> {
+        Context {
+            heard_by: match (self.given.heard, is_child) {
+                (true, _) => HeardBy::Everybody,
+                (false, true) => HeardBy::Above,
+                (false, false) => HeardBy::Nobody,
+            },
+            taken: Some(self.given.taken),
+            recorded: Some(self.given.flows.calls()),
+            kept: self.given.flows.kept(agent),
+            depth,
+            above,
+            census: self.census,
+            before: self.acted,
+        }
+    }
+
+    /// Takes what follows from the step of one agent.
+    /// What the agent above has to hear is put off until all agents have taken the fact.
+    pub(crate) fn take(&mut self, agent: &Agent, follows: Transition, is_child: bool) {
+        self.acted += follows.acted;
+        self.actions.extend(follows.actions);
+        for output in follows.outputs {
+            if is_child && goes_up(&output) {
+                self.upward.push_back((agent.id().clone(), output.clone()));
+            }
+            (self.hear)(Heard {
+                agent: agent.id(),
+                run: agent.run_id(),
+                output,
+            });
+        }
+    }
+}
+
+/// Whether the agent above has to hear it.
+/// Only what [`Agent::on_child`] makes something of: how its run ended, what it spent, that it is gone, its answer, and what it was told.
+fn goes_up(output: &AgentOutput) -> bool {
+    matches!(
+        output,
+        AgentOutput::State(
+            StateOutput::RunFinished { .. } | StateOutput::Spent { .. } | StateOutput::Closed { .. }
+        ) | AgentOutput::Turn(TurnOutput::Response { .. })
+            | AgentOutput::Message(MessageOutput::User { .. })
+    )
+}

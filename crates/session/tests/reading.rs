@@ -1,0 +1,438 @@
+//! The one follower: however its source is cut, laps over, repeats and comes too early, each event comes once and in order, and that it
+//! has caught up is said once, where it has.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use agentx_session::{
+    Began, Brings, Delivery, Fact, Gap, Heard, Position, Reading, SessionFold, Step, View, Wanted,
+};
+use agentx_testing::{LogBuilder, fixture};
+use proptest::prelude::*;
+
+/// Everything that is done in a test comes to an end before this.
+const STEPS: usize = 100_000;
+
+/// What happens in a session, and how far it has happened.
+struct World {
+    facts: Vec<Fact>,
+    /// Facts and what they mean, as they are published.
+    published: Vec<Heard>,
+    committed: usize,
+}
+
+impl World {
+    fn new() -> Self {
+        let log = LogBuilder::opened(fixture::config());
+        let log = log
+            .user("read it")
+            .calls("call_1", "read", serde_json::json!({ "path": "a" }));
+        let log = log.result("call_1", "text").answer("it says text").user("well");
+        let facts = log.answer("yes").user("go on").answer("no").build();
+        let mut fold = SessionFold::new(fixture::session_id());
+        let mut published = Vec::new();
+        for fact in &facts {
+            published.push(Heard::Fact(fact.clone()));
+            let derived = fold.apply(fact);
+            let events = derived.events.into_iter().map(Arc::new);
+            published.extend(events.map(Heard::Meaning));
+        }
+        Self {
+            facts,
+            published,
+            committed: 1,
+        }
+    }
+
+    fn len(&self) -> u64 {
+        self.facts.len() as u64
+    }
+
+    fn commit(&mut self, count: usize) {
+        self.committed = (self.committed + count).min(self.facts.len());
+    }
+
+    /// How the session stood after a fact.
+    fn fold(&self, seq: u64) -> Box<SessionFold> {
+        let mut fold = Box::new(SessionFold::new(fixture::session_id()));
+        for fact in self.facts.iter().filter(|fact| fact.seq <= seq) {
+            fold.advance(fact);
+        }
+        fold
+    }
+
+    /// What a reader has to be given that begins after `start`, up to the fact `end`.
+    fn expected(&self, view: View, start: Position, end: u64) -> Vec<(Position, String)> {
+        let all = self.published.iter().filter_map(|heard| match (view, heard) {
+            (View::Environment, Heard::Fact(fact)) => told(&Delivery::Environment(fact.clone())),
+            (View::Runtime, Heard::Meaning(event)) => told(&Delivery::Runtime(event.clone())),
+            _ => None,
+        });
+        all.filter(|(position, _)| *position > start && position.seq <= end)
+            .collect()
+    }
+}
+
+fn told(delivery: &Delivery) -> Option<(Position, String)> {
+    match delivery {
+        Delivery::Environment(fact) => {
+            let text = serde_json::to_string(&**fact).unwrap();
+            Some((Position::after(fact.seq), text))
+        }
+        Delivery::Runtime(event) => Some((Position::of(&**event), serde_json::to_string(&**event).unwrap())),
+        Delivery::CaughtUp(_) | Delivery::CutOff(_) => None,
+    }
+}
+
+/// What there is to follow.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Kind {
+    /// A log, and a bus of what is committed to it.
+    Bus,
+    /// A log that is looked at again and again.
+    Polled,
+    /// A server, which sends facts.
+    Server,
+    /// A subscription, which is made again where it is cut off.
+    Subscription,
+}
+
+impl Kind {
+    fn brings(self) -> Brings {
+        match self {
+            Self::Bus | Self::Subscription => Brings::Meaning,
+            Self::Polled | Self::Server => Brings::Facts,
+        }
+    }
+}
+
+/// Choices. When they are used up, nothing bad happens any more.
+struct Tape(std::vec::IntoIter<u8>);
+
+impl Tape {
+    /// A number below `below`; 0 at the end.
+    fn below(&mut self, below: usize) -> usize {
+        usize::from(self.0.next().unwrap_or(0)) % below.max(1)
+    }
+
+    /// Whether something happens that happens once in so many times.
+    fn once_in(&mut self, many: usize) -> bool {
+        self.below(many) == many - 1
+    }
+}
+
+/// The world outside of a reading, at its worst.
+struct Source {
+    kind: Kind,
+    world: World,
+    tape: Tape,
+    /// What it brings while it is live, up to where everything that happens later is added.
+    queue: VecDeque<Heard>,
+    /// How much of what is published is in the queue.
+    queued: usize,
+    /// How many of them come too early: they come again in order, and only then may anything come twice.
+    early: usize,
+    /// What it brought last.
+    last: Vec<Heard>,
+    /// Up to where it said last that the log goes, where it is looked at again and again.
+    known: u64,
+    /// Up to where it said that there was something when it began.
+    head: Option<u64>,
+}
+
+impl Source {
+    fn begin(&mut self, reading: &Reading) -> Began {
+        self.queue.clear();
+        self.last.clear();
+        self.early = 0;
+        let commits = self.tape.below(8);
+        let begun = self.published(self.world.committed);
+        self.world.commit(commits);
+        let head = self.world.committed as u64;
+        match self.kind {
+            Kind::Bus => {
+                // It may begin in the midst of what follows from a fact.
+                self.queued = begun - self.tape.below(begun + 1);
+                self.head.get_or_insert(head);
+                Began::Log(head)
+            }
+            Kind::Polled => {
+                self.known = head;
+                self.head.get_or_insert(head);
+                Began::Log(head)
+            }
+            Kind::Server => self.begin_server(reading, head),
+            Kind::Subscription => {
+                let known = usize::try_from(reading.known().min(head)).unwrap();
+                let known = known - self.tape.below(known + 1);
+                self.queued = self.published(self.world.committed);
+                self.queue
+                    .extend(self.published_in(self.published(known)..self.queued));
+                self.queue.push_back(Heard::CaughtUp(head));
+                Began::Stream {
+                    head: None,
+                    fold: None,
+                }
+            }
+        }
+    }
+
+    fn begin_server(&mut self, reading: &Reading, head: u64) -> Began {
+        let mut known = reading.known().min(head);
+        let start = reading.position().whole().min(head);
+        let knows = reading.view() == View::Runtime && start > known && self.tape.once_in(2);
+        let fold = knows.then(|| self.world.fold(start));
+        if knows {
+            known = start;
+        }
+        // What others asked for comes in between; then it comes in order, some of it again.
+        let (early, count) = (self.tape.below(self.world.committed), self.tape.below(6));
+        let early = early..(early + count).min(self.world.committed);
+        self.early = early.len();
+        self.queue.extend(self.facts_in(early));
+        let known = usize::try_from(known).unwrap();
+        let from = known - self.tape.below(known + 1);
+        self.queue.extend(self.facts_in(from..self.world.committed));
+        self.queued = self.published(self.world.committed);
+        self.head.get_or_insert(head);
+        Began::Stream {
+            head: Some(head),
+            fold,
+        }
+    }
+
+    fn facts_in(&self, range: std::ops::Range<usize>) -> Vec<Heard> {
+        let facts = self.world.facts.get(range).unwrap_or_default();
+        facts.iter().cloned().map(Heard::Fact).collect()
+    }
+
+    fn published_in(&self, range: std::ops::Range<usize>) -> Vec<Heard> {
+        self.world.published.get(range).unwrap_or_default().to_vec()
+    }
+
+    /// How much is published of the first so many facts.
+    fn published(&self, facts: usize) -> usize {
+        let published = self.world.published.iter().enumerate();
+        let mut begins = published.filter(|(_, heard)| matches!(heard, Heard::Fact(_)));
+        begins.nth(facts).map_or(self.world.published.len(), |(at, _)| at)
+    }
+
+    fn read(&mut self, wanted: Wanted, reading: &mut Reading) {
+        let after = match wanted {
+            Wanted::Fold(upto) => {
+                let before = self.tape.below(usize::try_from(upto).unwrap() + 1) as u64;
+                return reading.folded(self.world.fold(upto - before));
+            }
+            Wanted::Facts(after) => usize::try_from(after).unwrap(),
+        };
+        // The log may have more by now than it had.
+        let commits = self.tape.below(3);
+        self.world.commit(commits);
+        let upto = (after + 1 + self.tape.below(4)).min(self.world.committed);
+        let again = after - self.tape.below(after.min(3) + 1);
+        reading.page(self.world.facts.get(again..upto).unwrap().to_vec());
+    }
+
+    /// What it brings next; `None` where nothing more happens.
+    fn hear(&mut self) -> Option<Heard> {
+        if self.kind == Kind::Polled {
+            let commits = self.tape.below(8).max(1);
+            self.world.commit(commits);
+            let head = self.world.committed as u64;
+            return (std::mem::replace(&mut self.known, head) < head).then_some(Heard::Log(head));
+        }
+        if self.tape.once_in(16) {
+            self.queue.clear();
+            return Some(Heard::Cut);
+        }
+        if self.tape.once_in(8) {
+            // It goes back, and brings the last few again.
+            let again = self.tape.below(self.last.len() + 1);
+            for heard in self.last.drain(self.last.len() - again..).rev() {
+                self.queue.push_front(heard);
+            }
+        }
+        while self.queue.is_empty() {
+            let is_all = self.world.committed == self.world.facts.len();
+            let commits = self.tape.below(4).max(1);
+            self.world.commit(commits);
+            let new = self.queued..self.published(self.world.committed);
+            self.queued = new.end;
+            let is_wanted = |heard: &Heard| self.kind != Kind::Server || matches!(heard, Heard::Fact(_));
+            self.queue = self.published_in(new).into_iter().filter(is_wanted).collect();
+            if is_all {
+                break;
+            }
+        }
+        let heard = self.queue.pop_front()?;
+        match self.early.checked_sub(1) {
+            Some(early) => self.early = early,
+            None => self.last.push(heard.clone()),
+        }
+        if let (Heard::CaughtUp(head), None) = (&heard, self.head) {
+            self.head = Some(*head);
+        }
+        Some(heard)
+    }
+}
+
+/// A reader, and all that it was given.
+struct Reader {
+    view: View,
+    start: Position,
+    to_the_end: bool,
+    given: Vec<(Position, String)>,
+    caught_up: Option<u64>,
+}
+
+impl Reader {
+    fn reading(&self, kind: Kind, after: Position) -> Reading {
+        let reading = Reading::new(self.view, kind.brings(), after);
+        if self.to_the_end {
+            reading.to_the_end()
+        } else {
+            reading
+        }
+    }
+
+    fn take(&mut self, delivery: &Delivery, source: &Source) {
+        if let Delivery::CaughtUp(head) = delivery {
+            assert_eq!(self.caught_up.replace(*head), None, "said twice");
+            assert_eq!(Some(*head), source.head, "what was there when it began");
+            let expected = source.world.expected(self.view, self.start, *head);
+            assert_eq!(self.given.len(), expected.len(), "up to {head}");
+        }
+        self.given.extend(told(delivery));
+    }
+}
+
+/// Follows a session to its end, and compares.
+fn check(kind: Kind, mut reader: Reader, choices: Vec<u8>) {
+    let mut source = Source {
+        kind,
+        world: World::new(),
+        tape: Tape(choices.into_iter()),
+        queue: VecDeque::new(),
+        queued: 0,
+        early: 0,
+        last: Vec::new(),
+        known: 0,
+        head: None,
+    };
+    let mut reading = reader.reading(kind, reader.start);
+    for step in 0.. {
+        assert!(step < STEPS, "it goes round in circles");
+        match reading.step() {
+            Step::Deliver(delivery) => {
+                reader.take(&delivery, &source);
+                if source.tape.once_in(24) {
+                    // A reader that restarts at its position continues with the next event.
+                    reading = reader.reading(kind, reading.position());
+                    (source.head, reader.caught_up) = (None, None);
+                }
+            }
+            Step::Begin => {
+                let began = source.begin(&reading);
+                reading.begins(began);
+            }
+            Step::Read(wanted) => source.read(wanted, &mut reading),
+            Step::Hear => match source.hear() {
+                Some(heard) => reading.hear(heard),
+                None => break,
+            },
+            Step::End => break,
+            Step::Missing(gap) => panic!("{gap}"),
+        }
+    }
+    let Some(head) = reader.caught_up else {
+        panic!("it has not caught up");
+    };
+    let end = if reader.to_the_end {
+        head
+    } else {
+        source.world.len()
+    };
+    let expected = source.world.expected(reader.view, reader.start, end);
+    assert_eq!(reader.given, expected);
+}
+
+fn kind() -> impl Strategy<Value = Kind> {
+    prop_oneof![
+        Just(Kind::Bus),
+        Just(Kind::Polled),
+        Just(Kind::Server),
+        Just(Kind::Subscription)
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(1_000))]
+    #[test]
+    fn each_event_comes_once_and_in_order_whatever_is_cut_or_comes_again(
+        kind in kind(),
+        in_runtime in any::<bool>(),
+        start in (0..36u64, prop_oneof![3 => Just(u32::MAX), 1 => 0..3u32]),
+        to_the_end in proptest::bool::weighted(0.2),
+        choices in proptest::collection::vec(any::<u8>(), 0..400),
+    ) {
+        let view = if in_runtime { View::Runtime } else { View::Environment };
+        // A fact has no parts.
+        let start = if in_runtime { Position::from(start) } else { Position::after(start.0) };
+        let reader = Reader { view, start, to_the_end, given: Vec::new(), caught_up: None };
+        check(kind, reader, choices);
+    }
+}
+
+#[test]
+fn a_fact_that_is_missing_is_named() {
+    let world = World::new();
+    let is_named = |mut reading: Reading| {
+        let Step::Missing(gap) = reading.step() else {
+            panic!("nothing is missing");
+        };
+        assert_eq!(gap, Gap { first: 3, last: 4 });
+        assert_eq!(gap.to_string(), "the events 3 to 4 did not come");
+    };
+    let new = |view| Reading::new(view, Brings::Facts, Position::after(2));
+    let mut reading = new(View::Environment);
+    reading.begins(Began::Log(6));
+    reading.page(world.facts[4..].to_vec());
+    is_named(reading);
+
+    let mut reading = new(View::Environment);
+    reading.begins(Began::Log(2));
+    assert!(matches!(reading.step(), Step::Deliver(Delivery::CaughtUp(2))));
+    assert!(matches!(reading.step(), Step::Hear));
+    reading.hear(Heard::Fact(world.facts[4].clone()));
+    is_named(reading);
+
+    let mut reading = new(View::Runtime);
+    reading.begins(Began::Log(6));
+    assert!(matches!(reading.step(), Step::Read(Wanted::Fold(2))));
+    reading.folded(world.fold(4));
+    is_named(reading);
+}
+
+#[test]
+fn a_log_that_has_less_than_it_says_is_read_to_its_end() {
+    for view in [View::Environment, View::Runtime] {
+        let world = World::new();
+        let mut reading = Reading::new(view, Brings::Facts, Position::after(0)).to_the_end();
+        reading.begins(Began::Log(world.len() + 5));
+        let mut caught_up = None;
+        loop {
+            match reading.step() {
+                Step::Deliver(Delivery::CaughtUp(seq)) => caught_up = Some(seq),
+                Step::Deliver(_) => {}
+                Step::Read(Wanted::Fold(upto)) => reading.folded(world.fold(upto)),
+                Step::Read(Wanted::Facts(after)) => {
+                    let page = world.facts.iter().filter(|fact| fact.seq > after);
+                    reading.page(page.cloned().collect());
+                }
+                Step::Begin | Step::Hear | Step::End | Step::Missing(_) => break,
+            }
+        }
+        assert_eq!(caught_up, Some(world.len()), "{view:?}");
+    }
+}

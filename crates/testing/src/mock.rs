@@ -1,0 +1,245 @@
+//! A model whose answers are in a file: what the program `agentx-mock` puts behind a socket, for tests in any language.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::vendors::{Anthropic, Chat, Dialect, ModelAnswer, Part, Refusal};
+use crate::{HttpRequest, Reply};
+
+/// The model of Anthropic that unknown names stand for.
+const ORDINARY: &str = "claude-opus-4-6";
+
+/// The answers of a mock, from a file of [JSON lines](MockAnswers::parse).
+#[derive(Clone, Debug, Default)]
+pub struct MockAnswers(Vec<Line>);
+
+/// One answer.
+#[derive(Clone, Debug)]
+struct Line {
+    /// It answers a message that has this in it.
+    when: Option<String>,
+    answer: ModelAnswer,
+}
+
+impl MockAnswers {
+    /// Reads answers, one a line: words as a JSON string, or an object with `text`, `thinking` and `calls` (`name`, `input`). Empty lines
+    /// and those that begin with `#` say nothing.
+    ///
+    /// A line with `when` answers each message that has these words in it; the first such line counts. The others answer in turn: the
+    /// third one answers a conversation with two answers in it. So a request that comes twice, as after a crash, is answered twice the same.
+    ///
+    /// ```
+    /// use agentx_testing::MockAnswers;
+    ///
+    /// let two = "\"Hello.\"\n{\"when\": \"weather\", \"calls\": [{\"name\": \"weather\", \"input\": {\"city\": \"Rome\"}}]}";
+    /// assert!(MockAnswers::parse(two).is_ok());
+    /// assert_eq!(MockAnswers::parse("\n{}").unwrap_err(), "line 2 says nothing: give `text`, `thinking` or `calls`");
+    /// ```
+    ///
+    /// # Errors
+    /// The first line that is no answer, and why.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let lines = text.lines().enumerate();
+        let said = lines.filter(|(_, line)| !line.trim().is_empty() && !line.starts_with('#'));
+        let parsed = said.map(|(at, line)| {
+            let value = serde_json::from_str(line);
+            let value: Value = value.map_err(|error| format!("line {} is no JSON: {error}", at + 1))?;
+            Line::of(&value).map_err(|what| format!("line {} {what}", at + 1))
+        });
+        parsed.collect::<Result<_, _>>().map(Self)
+    }
+
+    /// The answer to a request; an error says what is missing.
+    fn to(&self, body: &Value) -> Result<ModelAnswer, String> {
+        let messages = body["messages"].as_array().map_or(&[][..], Vec::as_slice);
+        let mut last = String::new();
+        if let Some(message) = messages.last() {
+            words_of(&message["content"], &mut last);
+        }
+        let turn = messages
+            .iter()
+            .filter(|message| message["role"] == "assistant")
+            .count();
+        if self.0.is_empty() {
+            return Ok(ModelAnswer::text(&last));
+        }
+        let is_meant = |line: &&Line| {
+            line.when
+                .as_ref()
+                .is_some_and(|when| last.contains(when.as_str()))
+        };
+        let mut in_turn = self.0.iter().filter(|line| line.when.is_none());
+        let found = self.0.iter().find(is_meant).or_else(|| in_turn.nth(turn));
+        let line = found.ok_or_else(|| {
+            format!(
+                "the mock has no answer to a conversation with {turn} answers whose last message is: {last}"
+            )
+        })?;
+        Ok(line.answer.clone().with_calls_of(turn))
+    }
+}
+
+impl Line {
+    fn of(value: &Value) -> Result<Self, String> {
+        if let Some(text) = value.as_str() {
+            return Ok(Self {
+                when: None,
+                answer: ModelAnswer::text(text),
+            });
+        }
+        let fields = value.as_object().ok_or("is neither words nor an object")?;
+        let known = ["when", "text", "thinking", "calls"];
+        if let Some(other) = fields.keys().find(|name| !known.contains(&name.as_str())) {
+            return Err(format!(
+                "has `{other}`; there are `when`, `text`, `thinking` and `calls`"
+            ));
+        }
+        let words = |name: &str| match &value[name] {
+            Value::Null => Ok(None),
+            Value::String(words) => Ok(Some(words.clone())),
+            _ => Err(format!("has a `{name}` that is no string")),
+        };
+        let mut parts = Vec::new();
+        parts.extend(words("thinking")?.map(Part::Thinking));
+        parts.extend(words("text")?.map(Part::Text));
+        for call in value["calls"].as_array().unwrap_or(&Vec::new()) {
+            let name = call["name"].as_str().ok_or("has a call without a `name`")?;
+            parts.push(Part::Call {
+                id: String::new(),
+                name: name.to_owned(),
+                input: call.get("input").cloned().unwrap_or_else(|| json!({})),
+            });
+        }
+        if parts.is_empty() {
+            return Err("says nothing: give `text`, `thinking` or `calls`".to_owned());
+        }
+        Ok(Self {
+            when: words("when")?,
+            answer: ModelAnswer { parts, stop: None },
+        })
+    }
+}
+
+impl ModelAnswer {
+    /// The same, where each call has an id that follows from its place in the conversation.
+    fn with_calls_of(mut self, turn: usize) -> Self {
+        for (place, part) in self.parts.iter_mut().enumerate() {
+            if let Part::Call { id, .. } = part {
+                *id = format!("call_{turn}_{place}");
+            }
+        }
+        self
+    }
+}
+
+/// All words of a message, whichever parts they are in.
+fn words_of(content: &Value, words: &mut String) {
+    match content {
+        Value::String(text) => {
+            words.push_str(text);
+            words.push('\n');
+        }
+        Value::Array(parts) => parts.iter().for_each(|part| words_of(part, words)),
+        Value::Object(part) => ["text", "content"]
+            .iter()
+            .filter_map(|name| part.get(*name))
+            .for_each(|inner| words_of(inner, words)),
+        _ => {}
+    }
+}
+
+/// A model server: it speaks the protocols of Anthropic (`/v1/messages`) and OpenAI (`/v1/chat/completions`), refuses what the vendors
+/// refuse, and answers from a file.
+#[derive(Debug)]
+pub struct Mock {
+    answers: MockAnswers,
+    anthropic: Mutex<Anthropic>,
+    chat: Mutex<Chat>,
+    delay: Duration,
+    /// Statuses of the requests that come next.
+    fails: Mutex<std::vec::IntoIter<u16>>,
+}
+
+impl Mock {
+    /// A server with these answers; without any it says what it is told.
+    pub fn new(answers: MockAnswers, dialect: Dialect) -> Self {
+        Self {
+            answers,
+            anthropic: Mutex::new(Anthropic::new().knowing_all_as(ORDINARY)),
+            chat: Mutex::new(Chat::new(dialect)),
+            delay: Duration::ZERO,
+            fails: Mutex::new(Vec::new().into_iter()),
+        }
+    }
+
+    /// The same, which says nothing for so long before each answer.
+    #[must_use]
+    pub fn delayed(mut self, delay: Duration) -> Self {
+        self.delay = delay;
+        self
+    }
+
+    /// The same, where the first requests for an answer fail with these statuses, in order.
+    #[must_use]
+    pub fn failing(mut self, statuses: Vec<u16>) -> Self {
+        self.fails = Mutex::new(statuses.into_iter());
+        self
+    }
+
+    /// What it says to a request, and a few words about that for whoever watches.
+    pub fn answer(&self, request: &HttpRequest) -> (Reply, String) {
+        let path = request.path.split('?').next().unwrap_or_default();
+        let answered = match path {
+            _ if path.ends_with("/models") => {
+                let models = json!({ "object": "list", "data": [{ "id": "mock", "object": "model" }] });
+                return (Reply::json(200, &models), "its models".to_owned());
+            }
+            _ if path.ends_with("/messages") || path.ends_with("/chat/completions") => {
+                match locked(&self.fails).next() {
+                    Some(status) => Err(failure(
+                        status,
+                        &format!("the mock fails with {status}, as it was told"),
+                    )),
+                    None => self.stream(path, request),
+                }
+            }
+            _ => Err(failure(
+                404,
+                "the mock has /v1/messages, /v1/chat/completions and /v1/models",
+            )),
+        };
+        match answered {
+            Ok(stream) => (
+                Reply::stream().waiting(self.delay).then(stream),
+                "an answer".to_owned(),
+            ),
+            Err((status, body, why)) => (Reply::json(status, &body), format!("{status}: {why}")),
+        }
+    }
+
+    /// The answer as the vendor streams it.
+    fn stream(&self, path: &str, request: &HttpRequest) -> Result<String, (u16, Value, String)> {
+        let refused = |refusal: Refusal| (refusal.status, refusal.body, refusal.message);
+        let answer = || self.answers.to(&request.json()).map_err(|why| failure(400, &why));
+        if path.ends_with("/messages") {
+            let beta = request.header("anthropic-beta").unwrap_or_default();
+            let accepted = locked(&self.anthropic).check(&request.body, beta);
+            return Ok(accepted.map_err(refused)?.stream(&answer()?));
+        }
+        let accepted = locked(&self.chat).check(&request.body);
+        Ok(accepted.map_err(refused)?.stream(&answer()?))
+    }
+}
+
+/// A failure in a form that both protocols know.
+fn failure(status: u16, message: &str) -> (u16, Value, String) {
+    let error = json!({ "type": "api_error", "message": message });
+    let body = json!({ "type": "error", "error": error });
+    (status, body, message.to_owned())
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,69 @@
+//! What a person says, as clients send it: a text, or content parts, read one by one so that no more are held than a message may have.
+
+use std::fmt;
+
+use serde::Deserializer;
+use serde::de::{Error, SeqAccess, Visitor};
+
+use crate::ContentPart;
+
+/// How many parts a message of a person may have.
+pub const MOST_PARTS: usize = 1000;
+
+/// Reads what is said: a text, or content parts.
+///
+/// # Errors
+/// Where it is neither, or has more than [`MOST_PARTS`].
+pub fn text_or_parts<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<ContentPart>, D::Error> {
+    deserializer.deserialize_any(Said)
+}
+
+struct Said;
+
+impl<'de> Visitor<'de> for Said {
+    type Value = Vec<ContentPart>;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("a text, or an array of content parts")
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<Self::Value, E> {
+        Ok(vec![ContentPart::text(text)])
+    }
+
+    fn visit_string<E: Error>(self, text: String) -> Result<Self::Value, E> {
+        Ok(vec![ContentPart::text(text)])
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut sequence: A) -> Result<Self::Value, A::Error> {
+        let mut parts = Vec::new();
+        while let Some(part) = sequence.next_element()? {
+            if parts.len() == MOST_PARTS {
+                return Err(A::Error::custom(format_args!(
+                    "a message has at most {MOST_PARTS} parts: join texts, or send several messages"
+                )));
+            }
+            parts.push(part);
+        }
+        Ok(parts)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+
+    use super::*;
+
+    #[test]
+    fn a_message_has_so_many_parts_and_no_more() {
+        let parts = |count: usize| {
+            let part = r#"{"type":"text","text":""}"#;
+            let text = format!("[{}]", vec![part; count].join(","));
+            text_or_parts(&mut serde_json::Deserializer::from_str(&text))
+        };
+        assert_eq!(parts(MOST_PARTS).unwrap().len(), MOST_PARTS);
+        let refused = parts(MOST_PARTS + 1).unwrap_err().to_string();
+        assert!(refused.contains("at most 1000 parts"), "{refused}");
+    }
+}
