@@ -2,15 +2,16 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use agentx_types::{FolderId, FolderNow};
-use rusqlite::{Connection, OptionalExtension as _, TransactionBehavior, params};
+use rusqlite::{Connection, ErrorCode, OptionalExtension as _, TransactionBehavior, params};
 
 use crate::tools::DATABASE;
 
 /// How long another process may hold the database.
 const BUSY: Duration = Duration::from_secs(5);
+const BETWEEN_ATTEMPTS: Duration = Duration::from_millis(2);
 
 /// `places` says under which name what a folder keeps is found.
 const SCHEMA: &str = "CREATE TABLE IF NOT EXISTS kv (
@@ -40,9 +41,24 @@ pub(crate) fn open_in_memory() -> rusqlite::Result<Connection> {
 
 fn prepared(database: Connection) -> rusqlite::Result<Connection> {
     database.busy_timeout(BUSY)?;
-    database.pragma_update(None, "journal_mode", "wal")?;
+    write_ahead(&database)?;
     database.execute_batch(SCHEMA)?;
     Ok(database)
+}
+
+/// Turns the write-ahead log on. Where several processes do this at the same time, SQLite answers "locked" at once, whatever its timeout is.
+fn write_ahead(database: &Connection) -> rusqlite::Result<()> {
+    let end = Instant::now() + BUSY;
+    loop {
+        match database.pragma_update(None, "journal_mode", "wal") {
+            Err(error)
+                if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) && Instant::now() < end =>
+            {
+                std::thread::sleep(BETWEEN_ATTEMPTS);
+            }
+            done => return done,
+        }
+    }
 }
 
 /// Makes the database where it is missing, and takes the rights of others away from it and from what SQLite keeps beside it. Where that

@@ -5,10 +5,11 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use agentx_runtime::LogError;
 use rusqlite::config::DbConfig;
-use rusqlite::{Connection, OpenFlags, TransactionBehavior};
+use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
 
 use crate::error::{Fault, Place};
 use crate::options::{Durability, Options};
@@ -17,6 +18,8 @@ use crate::options::{Durability, Options};
 pub const FORMAT: u32 = 1;
 /// "AgtX", kept in `PRAGMA application_id`.
 pub(crate) const APPLICATION_ID: u32 = 0x4167_7458;
+/// The time between two attempts to turn the write-ahead log on.
+const BETWEEN_ATTEMPTS: Duration = Duration::from_millis(2);
 const SCHEMA: &str = include_str!("schema.sql");
 
 /// Where the database is.
@@ -125,11 +128,27 @@ fn add_later_tables(connection: &Connection, place: &Place) {
     }
 }
 
+/// Turns the write-ahead log on. SQLite does not wait for `busy_timeout` here where several processes do this at the same time: it answers
+/// "locked" at once, so that none of them waits for another for ever.
+fn write_ahead(connection: &Connection, patience: Duration) -> Result<(), Fault> {
+    let end = Instant::now() + patience;
+    loop {
+        match connection.pragma_update_and_check(None, "journal_mode", "WAL", |_| Ok(())) {
+            Err(error)
+                if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) && Instant::now() < end =>
+            {
+                std::thread::sleep(BETWEEN_ATTEMPTS);
+            }
+            done => return Ok(done?),
+        }
+    }
+}
+
 /// Makes the schema. There is nothing yet that could be lost, so this does not wait for the disk.
 fn create(connection: &mut Connection, options: &Options, place: &Place) -> Result<u32, Fault> {
     connection.pragma_update(None, "synchronous", "OFF")?;
     connection.execute_batch("PRAGMA auto_vacuum = INCREMENTAL;")?;
-    connection.pragma_update_and_check(None, "journal_mode", "WAL", |_| Ok(()))?;
+    write_ahead(connection, options.busy_timeout)?;
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     // Another process may have made the schema since the header was read.
     let (format, application) = header(&transaction)?;

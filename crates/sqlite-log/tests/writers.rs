@@ -285,3 +285,19 @@ fn durability_against_loss_of_power_is_a_setting() {
         assert_good(&*log, "ses_1").await;
     });
 }
+
+#[test]
+fn a_database_that_several_make_at_the_same_time_is_opened_by_all_of_them() {
+    for _ in 0..40 {
+        let home = Home::new();
+        let start = std::sync::Barrier::new(8);
+        std::thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| {
+                    start.wait();
+                    SqliteLog::open(home.path(), Options::default()).unwrap();
+                });
+            }
+        });
+    }
+}
