@@ -211,12 +211,11 @@ fn the_readme_shows_what_the_program_does() {
     holds("README.md");
 }
 
-/// The chat that the README shows up to where it is killed: the same is typed, line by line, and what was on the screen has
-/// to come again.
+/// docs/CHAT.md shows a chat up to the kill. The test types the same lines and expects the same screen.
 #[test]
-fn the_readme_shows_a_chat_as_it_is() {
+fn the_chat_page_shows_a_chat_as_it_is() {
     const QUESTION: &str = "allow? ";
-    let blocks = blocks(&read("README.md"));
+    let blocks = blocks(&read("docs/CHAT.md"));
     let chat = blocks
         .iter()
         .find(|block| block.text.starts_with("$ agentx\n"))
@@ -249,7 +248,7 @@ fn the_readme_shows_a_chat_as_it_is() {
         .collect();
     none(
         &missing,
-        &format!("lines of the README's chat that are not in\n{}", outcome.text),
+        &format!("lines of the chat in docs/CHAT.md that are not in\n{}", outcome.text),
     );
 }
 
