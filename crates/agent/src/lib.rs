@@ -1,8 +1,22 @@
-//! The pure agent machines.
+//! The pure agent machines: what an agent makes of each fact of its session.
 //!
-//! An [`Agent`] is a Mealy machine: [`Agent::step`] takes the next committed fact and says what follows: outputs for its
-//! own bus, and actions for effectors. It never fails, never blocks, reads no clock and rolls no dice; the same facts give the
-//! same agent, byte for byte, and it can be written down and read back between any two steps. Its contract stands on [`Agent`].
+//! An [`Agent`] is a Mealy machine: [`Agent::step`] takes the next committed fact and says what follows:
+//! outputs for its own bus, and actions for effectors. It never fails, never blocks, reads no clock and rolls
+//! no dice; the same facts give the same agent, byte for byte, and it can be written down and read back
+//! between any two steps. Its contract stands on [`Agent`].
+//!
+//! | fact in | state that changes | actions out |
+//! | --- | --- | --- |
+//! | `user_message` | a run is opened | `call_model`, `start_timer` |
+//! | `stream_start` … `stream_end` | the answer is put together | `call_tool` or `answer_call` for each call, or a question |
+//! | `approval` | the call is released or denied | `call_tool` or `answer_call` |
+//! | `tool_result`, the last one of a round | the results join the conversation | `call_model`, or the run ends |
+//! | `interrupt_requested` | the run is being stopped | `cancel` for all that runs, then `report` |
+//! | `writer_attached` | what another process left open is settled | the calls that may be made again |
+//!
+//! Where to read: `course` for what a run is, `react` for the machine that most agents have, `conversation`
+//! for what a model is sent, [`approval`] and [`reading`] for what a call may do, [`matching`] for the agent
+//! that sorts inputs by rules.
 //!
 //! ```
 //! use agentx_agent::{Agent, Context, fixtures};
@@ -110,14 +124,14 @@ pub use secret_files::secret_files;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Agent {
-    /// Think, call tools, continue, end.
+    /// Think, call tools, continue, end: it has a conversation with a model.
     React(Box<ReactAgent>),
-    /// Sort inputs by rules, and give them to other agents.
+    /// Sort inputs by rules, and give them to other agents. It has no conversation and no tools of its own.
     Match(Box<MatchAgent>),
 }
 
 impl Agent {
-    /// An agent with this configuration that has seen nothing yet.
+    /// An agent with this configuration that has seen nothing yet. `kind` decides which machine it is.
     pub fn new(id: AgentStateId, config: AgentConfig) -> Self {
         match config.kind {
             // What a machine of a newer version did is read as that of most agents; nobody goes on with it.
@@ -127,6 +141,9 @@ impl Agent {
     }
 
     /// Takes the next fact and says what follows.
+    ///
+    /// A fact that does not concern the agent gives an empty [`Transition`]; none is an error. `context` is
+    /// what the session says about the moment, and must not be older than the fact.
     pub fn step(&mut self, fact: &Envelope<EnvironmentEvent>, context: &Context<'_>) -> Transition {
         self.stepping(fact, context, |agent, step| match agent {
             Self::React(agent) => agent.take(fact, step),
@@ -134,7 +151,8 @@ impl Agent {
         })
     }
 
-    /// The rules of the session's server are other ones from here on.
+    /// Gives the agent other rules of the session's server from here on. Nothing follows in the same step:
+    /// questions that are open stay open, and are decided about anew when the next writer takes over.
     pub fn bind_by(&mut self, server: Option<&Arc<ServerRules>>) {
         match self {
             Self::React(agent) => agent.bind_by(server),
@@ -142,8 +160,10 @@ impl Agent {
         }
     }
 
-    /// The limits of an agent above this one change from `before` to `after`, as it follows from `fact`: what was the same for both
-    /// stays the same.
+    /// The limits of an agent above this one change from `before` to `after`, as it follows from `fact`.
+    ///
+    /// Each limit that was equal for both stays equal; one that this agent has for itself stays. Nothing
+    /// follows where nothing changes.
     pub fn on_limits_above(
         &mut self,
         (before, after): (Limits, Limits),
@@ -156,7 +176,10 @@ impl Agent {
         self.on_change_above(follows, fact, context)
     }
 
-    /// The mode of an agent above this one changes: this one is as strict from now on.
+    /// The mode of an agent above this one changes: this one is at least as strict from now on.
+    ///
+    /// A mode that becomes freer above changes nothing here. Before version 6 of the rules a mode was not
+    /// handed down.
     pub fn on_approval_above(
         &mut self,
         mode: ApprovalMode,
@@ -170,9 +193,13 @@ impl Agent {
         self.on_change_above(follows, fact, context)
     }
 
-    /// What holds for the agents below it changes for an agent above, which is `maker` after that change: rules that deny or ask and the
-    /// guard hold here too, and so does the server of a provider that a person names again. A rule that is taken away above stays here,
-    /// because this agent may have it from its own file.
+    /// The configuration of an agent above changes by `change`, and is `maker` after that: applies what holds
+    /// for the agents below it too.
+    ///
+    /// Rules that deny or ask are added, the guard and the version of the rules are taken over, and a model
+    /// of the same provider moves to the server that a person named. A rule that is taken away above stays
+    /// here, because this agent may have it from its own file. Every other change is the agent's own above,
+    /// and nothing follows.
     pub fn on_rules_above(
         &mut self,
         maker: &AgentConfig,
@@ -202,7 +229,9 @@ impl Agent {
         self.on_change_above(follows, fact, context)
     }
 
-    /// A child of this agent says something, as it follows from `fact`.
+    /// The agent below named `child` says something, as it follows from `fact`: what it spent, what it
+    /// answered, or that its run has ended. An output of an agent that this one did not make counts at most
+    /// as money.
     pub fn on_child(
         &mut self,
         child: &AgentStateId,
@@ -216,6 +245,7 @@ impl Agent {
         })
     }
 
+    /// Takes a change that comes from above as the agent takes one of its own.
     fn on_change_above(
         &mut self,
         follows: Option<ConfigChange>,
@@ -231,6 +261,8 @@ impl Agent {
         })
     }
 
+    /// Opens a step for `fact`, lets `take` fill it, and hands out what follows. Every way into a machine
+    /// goes through here.
     fn stepping(
         &mut self,
         fact: &Envelope<EnvironmentEvent>,
@@ -243,7 +275,7 @@ impl Agent {
         step.end()
     }
 
-    /// Its id.
+    /// The id of this agent in its session.
     pub fn id(&self) -> &AgentStateId {
         match self {
             Self::React(agent) => agent.id(),
@@ -251,7 +283,7 @@ impl Agent {
         }
     }
 
-    /// Its configuration as it is now.
+    /// The configuration as it is now, all changes applied.
     pub fn config(&self) -> &Arc<AgentConfig> {
         match self {
             Self::React(agent) => agent.config(),
@@ -259,7 +291,8 @@ impl Agent {
         }
     }
 
-    /// The run that is under way, or the last one.
+    /// The run that is under way, or the last one; `None` before the first. Its status says which of both it
+    /// is.
     pub fn run(&self) -> Option<&Run> {
         match self {
             Self::React(agent) => agent.run(),
@@ -272,17 +305,18 @@ impl Agent {
         self.run().map(|run| &run.id)
     }
 
-    /// Inputs that wait, in order.
+    /// Inputs that wait, in the order in which they will be taken up: first those that join the run under
+    /// way.
     pub fn waiting(&self) -> impl Iterator<Item = &Input> {
         self.inputs().iter()
     }
 
-    /// How much waits, notes for the next model call included.
+    /// How much waits, notes for the next model call included: a runtime bounds it.
     pub fn backlog(&self) -> Backlog {
         self.inputs().backlog()
     }
 
-    /// How many of those join the run under way; they are the first.
+    /// How many of those in [`waiting`](Self::waiting) join the run under way; they are the first.
     pub fn joining(&self) -> usize {
         self.inputs().joining()
     }
@@ -299,7 +333,8 @@ impl Agent {
         }
     }
 
-    /// Its calls of tools that are not answered yet, in order.
+    /// Calls of tools whose round is not over, in the order in which the model asked; empty for an agent that
+    /// calls none.
     pub fn calls(&self) -> &[LedgerEntry] {
         match self {
             Self::React(agent) => agent.ledger().entries(),
@@ -317,7 +352,8 @@ impl Agent {
         own.chain(inner.filter_map(|inner| Some((&inner.call, inner.question()?))))
     }
 
-    /// Tokens and money of all model calls, those of its children too, and how many tokens the last one filled the window with.
+    /// Tokens and money (in nano-dollars) of all model calls, those of its children too, and how many tokens
+    /// the last call filled the window with.
     pub fn totals(&self) -> (Usage, NanoUsd, u64) {
         match self {
             Self::React(agent) => agent.totals(),
@@ -325,7 +361,7 @@ impl Agent {
         }
     }
 
-    /// The summary that it waits for.
+    /// The action of the summary that the agent waits for, if it waits for one.
     pub fn condensing(&self) -> Option<&ActionId> {
         self.react().and_then(ReactAgent::condensing)
     }
@@ -335,7 +371,7 @@ impl Agent {
         self.react().map(ReactAgent::condensed).unwrap_or_default()
     }
 
-    /// The ReAct machine inside, where it is one.
+    /// The ReAct machine inside; `None` for an agent of another kind.
     pub fn react(&self) -> Option<&ReactAgent> {
         match self {
             Self::React(agent) => Some(agent),

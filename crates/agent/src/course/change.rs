@@ -1,7 +1,21 @@
 //! Changes of an agent's configuration while its session goes on.
 //!
-//! Each is a fact (`config_changed`), so what held when something was decided can be read out of the log. Rules that deny or
-//! ask, the guard and a stricter mode go down to the agents below; what allows more is not handed on. A limit goes down where it was the same.
+//! Each change is a fact (`config_changed`), so the log tells which configuration held when something was
+//! decided. [`apply`] puts a change into a configuration; `Course::change` also adjusts the run that is under
+//! way. The other functions here answer one question: what does a change, or the making of an agent, mean for
+//! the agents below?
+//!
+//! | what changes | agents below, already made | agents that are only configured |
+//! | --- | --- | --- |
+//! | limits | each limit that was equal stays equal | the same rule |
+//! | rules that deny or ask | added | added when they are made (`hold_to`) |
+//! | the guard, the rules of the server | replaced | replaced |
+//! | the approval mode | follows where the new one is stricter | the same rule, when they are made |
+//! | what allows more | is not handed on | is not handed on |
+//! | the server of a provider | follows, for models of that provider | the same rule |
+//!
+//! Invariant: neither the making of an agent nor a change above it lets an agent do more than its own file
+//! allows. Configurations lie in each other only so deep (`check_depth`), so that the recursion here ends.
 
 use std::sync::Arc;
 
@@ -11,6 +25,9 @@ use super::{Course, Step};
 
 impl Course {
     /// Puts a change into effect, also for the run that is under way.
+    ///
+    /// The timer of the wall time is the only part of a run that has to be told: a lower limit needs an
+    /// earlier timer. Every other value is read from the configuration when it is next needed.
     pub(crate) fn change(&mut self, config: &mut AgentConfig, change: &ConfigChange, step: &mut Step<'_>) {
         let before = config.limits.max_wall_ms;
         apply(config, change);
@@ -20,7 +37,11 @@ impl Course {
     }
 }
 
-/// The limits of an agent below one whose limits change from `before` to `after`: what was the same for both stays the same.
+/// The limits of an agent below one whose limits change from `before` to `after`.
+///
+/// Each of the four limits is looked at by itself: where the agent below had the value `before`, it gets the
+/// value `after`; where it had a value of its own, it keeps that. So a file that gives a child a limit of its
+/// own is not overruled when a person raises the limit of the parent.
 pub(crate) fn followed(own: Limits, before: Limits, after: Limits) -> Limits {
     fn follow<T: PartialEq>(own: T, before: &T, after: T) -> T {
         if own == *before { after } else { own }
@@ -33,7 +54,8 @@ pub(crate) fn followed(own: Limits, before: Limits, after: Limits) -> Limits {
     }
 }
 
-/// The agents that one with this configuration may make.
+/// The configurations of the agents that one with this configuration may make: those in `agents`, the routes
+/// of a Match agent, and its default route. Only the next level; callers recurse.
 fn below(config: &mut AgentConfig) -> impl Iterator<Item = &mut AgentConfig> {
     let routed = config.routing.as_deref_mut().map(|routing| {
         let routes = routing.routes.iter_mut().map(|route| &mut route.agent);
@@ -42,7 +64,8 @@ fn below(config: &mut AgentConfig) -> impl Iterator<Item = &mut AgentConfig> {
     config.agents.iter_mut().chain(routed.into_iter().flatten())
 }
 
-/// Agents that are not made yet have the limits that those above have. They lie in each other only so deep.
+/// Changes the limits of an agent that is not made yet, and of all below it, as [`followed`] does for one
+/// that is at work.
 fn pass_on(config: &mut AgentConfig, before: Limits, after: Limits) {
     config.limits = followed(config.limits, before, after);
     for child in below(config) {
@@ -51,6 +74,8 @@ fn pass_on(config: &mut AgentConfig, before: Limits, after: Limits) {
 }
 
 /// Gives an agent and the agents that it may make the same version of the rules.
+/// A session never mixes versions: the version is that of the session, and it decides how its log is read
+/// again.
 fn read_rules_as(config: &mut AgentConfig, version: u32) {
     config.rules_version = version;
     for child in below(config) {
@@ -58,8 +83,11 @@ fn read_rules_as(config: &mut AgentConfig, version: u32) {
     }
 }
 
-/// Gives an agent and the agents that it may make the same guard.
-/// The guard comes from the program's settings: files that are refused or asked about, and what Git would run.
+/// Gives an agent and the agents that it may make the same guard, or takes the guard away where `guard` is
+/// `None`.
+///
+/// The guard comes from the program's settings: files that are refused or asked about, and what Git would
+/// run. It replaces what was there, because settings hold for the whole session.
 pub fn keep_from(config: &mut AgentConfig, guard: Option<&Arc<Guard>>) {
     config.guard = guard.cloned();
     for child in below(config) {
@@ -67,7 +95,11 @@ pub fn keep_from(config: &mut AgentConfig, guard: Option<&Arc<Guard>>) {
     }
 }
 
-/// Gives an agent and the agents that it may make the same rules of a server.
+/// Gives an agent and the agents that it may make the same rules of a server, or none where `server` is
+/// `None`.
+///
+/// A server binds the sessions that it serves: what its rules deny or ask about, nobody in the session can
+/// allow.
 pub fn bind_by(config: &mut AgentConfig, server: Option<&Arc<ServerRules>>) {
     config.server_rules = server.cloned();
     for child in below(config) {
@@ -75,7 +107,8 @@ pub fn bind_by(config: &mut AgentConfig, server: Option<&Arc<ServerRules>>) {
     }
 }
 
-/// Adds the rules that deny or ask and are not there yet.
+/// Adds the rules of the maker that deny or ask and are not there yet, behind those that are there. Rules
+/// that allow are left out: an agent that is made may do what its own file allows, and no more.
 pub(crate) fn add_strict(rules: &mut Vec<Rule>, of_maker: &[Rule]) {
     for rule in of_maker.iter().filter(|rule| rule.effect != RuleEffect::Allow) {
         if !rules.contains(rule) {
@@ -109,7 +142,9 @@ pub(crate) fn made_by(maker: &AgentConfig, config: &AgentConfig) -> AgentConfig 
     config
 }
 
-/// A person names a model, and with it the server that they mean: whatever else is asked of its provider is asked there too.
+/// Moves every model of the named provider to the server that a person named with `named`: the agent's own,
+/// that of its summaries, and those of the agents that it may make. A person who names a model means its
+/// server for all that is asked of the same provider.
 fn ask_at(config: &mut AgentConfig, named: &ModelSpec) {
     let summaries = config
         .condensing
@@ -128,7 +163,11 @@ fn ask_at(config: &mut AgentConfig, named: &ModelSpec) {
     }
 }
 
-/// Puts a change into effect.
+/// Puts a change into effect in a configuration; what a run has to do about it is in `Course::change`.
+///
+/// `limits` reaches the agents that are not made yet (see `followed`), `model` moves the other models of its
+/// provider to the same server, and the version of the rules, the guard and the rules of the server replace
+/// those of all agents below. Every other change touches this configuration alone.
 pub fn apply(config: &mut AgentConfig, change: &ConfigChange) {
     match change.clone() {
         ConfigChange::Model(model) => {

@@ -7,6 +7,11 @@
 //! | `interrupt` | opens a run | the run is stopped; the next run begins with it |
 //!
 //! Nothing that a person said is lost: a steering input that no model call came for opens the next run.
+//!
+//! The machine calls `Course::take` for each `user_message` and `Course::revise` for each `input_revised`;
+//! both answer with a `Taken`, which the machine carries out. A queue can be in two special states: *held*,
+//! while the session is closed and nobody spoke since, and *closed*, once the agent is gone. An input that
+//! comes in a held queue sets the others free; an input that comes in a closed queue waits for ever.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -19,44 +24,46 @@ use serde::{Deserialize, Serialize};
 
 use super::{Course, Step};
 
-/// An input of a person.
+/// An input that waits, or opens a run: what a person said, or what an agent in the background came to.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Input {
-    /// The run that it opens, if it opens one.
+    /// The run that it opens, if it opens one. It follows from `seq`, so that the id is known before the run
+    /// begins.
     pub run_id: RunId,
     /// The `seq` at which it came.
     pub seq: u64,
-    /// What was said.
+    /// What was said, as the conversation will have it.
     pub message: Arc<Message>,
-    /// Whether it is what an agent in the background came to: a run that it opens goes on for the one before.
+    /// Whether an agent in the background ended with this. A run that it opens goes on for the one before,
+    /// and so counts what that one spent against its own limits: else agents could prolong a run for ever.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub goes_on: bool,
 }
 
-/// How much waits for an agent. Media in the blob store count as their names.
+/// How much waits for an agent. A runtime reads it to bound what a session may queue up. Media in the blob
+/// store count as the length of their names, because only those are held in memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Backlog {
     /// Inputs, and notes for the next model call.
     pub messages: usize,
-    /// Bytes of them together: their texts, and something for each part.
+    /// Bytes of them together: their texts, and 256 for each part, so that many empty parts count too.
     pub bytes: usize,
 }
 
-/// What becomes of an input.
-/// Told to the machine, which does it.
+/// What becomes of an input. The course decides it, and the machine does it.
 pub(crate) enum Taken {
-    /// It opens a run.
+    /// It opens a run at once.
     Opens(Input),
-    /// It waits for its own.
+    /// It waits for a run of its own.
     Waits,
-    /// It joins the run under way.
+    /// It joins the run under way before that run's next model call.
     Joins,
-    /// It joins the run after the one under way, which it interrupts.
+    /// It interrupts the run under way, and opens the next one.
     Interrupts,
 }
 
 impl Input {
-    /// One that comes now.
+    /// An input that comes with the fact of this step.
     pub(crate) fn new(message: Message, step: &Step<'_>) -> Self {
         Self {
             run_id: RunId::of_input(step.seq),
@@ -66,7 +73,8 @@ impl Input {
         }
     }
 
-    /// The same of an agent in the background.
+    /// An input that an agent in the background has come to: it is marked so that the run it opens goes on
+    /// for the one before.
     pub(crate) fn from_background(message: Message, step: &Step<'_>) -> Self {
         Self {
             goes_on: true,
@@ -76,7 +84,12 @@ impl Input {
 }
 
 impl Course {
-    /// A person says something.
+    /// A person says something: says what becomes of it, by its mode and by whether a run is under way (the
+    /// table above).
+    ///
+    /// Where nothing runs, the input opens a run. One exception keeps the order: a `queue` input goes behind
+    /// those that were held back, and the first of these opens the run instead. Says `input_queued` with the
+    /// place in the queue where it waits.
     pub(crate) fn take(&mut self, said: &UserMessage, step: &mut Step<'_>) -> Taken {
         let message = Message {
             message_id: said.message_id.clone(),
@@ -108,8 +121,11 @@ impl Course {
         }
     }
 
-    /// A person makes something else of an input that waits. `None` where it waits no more, or is taken back. One that was held
-    /// back and is wanted at once opens a run, and sets the others free.
+    /// A person makes something else of an input that waits: another mode, or nothing at all (`mode` is
+    /// empty: it is taken back).
+    ///
+    /// `None` where the input does not wait any more, or is taken back. One that was held back and is wanted
+    /// at once opens a run, and sets the others free. An input that goes back into the queue goes to its end.
     pub(crate) fn revise(&mut self, revised: &InputRevised) -> Option<Taken> {
         let input = self.inputs.remove(&revised.message_id)?;
         let mode = revised.mode?;
@@ -127,12 +143,13 @@ impl Course {
         })
     }
 
+    /// Lines the input up for the run under way, and hands `taken` on.
     fn join(&mut self, input: Input, taken: Taken) -> Taken {
         self.inputs.steer(input);
         taken
     }
 
-    /// Whether an input opens a run at once.
+    /// Whether an input opens a run at once: no run is under way, and the agent is not gone.
     pub(crate) fn is_free(&mut self) -> bool {
         self.active().is_none() && self.inputs.closed().is_none()
     }
@@ -161,41 +178,46 @@ fn bytes_of(part: &ContentPart) -> usize {
     PART_BYTES + texts
 }
 
-/// How many bytes data of a provider have as JSON.
+/// Bytes of a provider's data as JSON; 0 where they cannot be written.
 fn written(provider: &ProviderData) -> usize {
     serde_json::to_vec(provider).map_or(0, |json| json.len())
 }
 
-/// Inputs that wait.
+/// The inputs of one agent that wait, and whether they may open runs.
+///
+/// Order of being taken up: `steering` first, then `waiting`. `kept` opens nothing: the next model call takes
+/// it along.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct InputQueue {
-    /// Those that open a run each, in order.
+    /// Inputs that open a run each, in the order in which they came.
     waiting: VecDeque<Input>,
-    /// Those that join the run under way before its next model call.
+    /// Inputs that join the run under way before its next model call. Where no such call comes, they open the
+    /// next run.
     steering: Vec<Input>,
-    /// What the next model call is to know, and opens no run.
+    /// Notes that the next model call is to know, and that open no run: commands that ended in the
+    /// background, answers of agents that were stopped.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     kept: Vec<Arc<Message>>,
-    /// Why no run will be opened any more.
+    /// Why no run is opened any more: the agent is gone. The first reason stays.
     closed: Option<String>,
-    /// Whether none of those that wait opens a run before a person says something: the session was being closed.
+    /// Whether what waits opens no run until a person says something, because the session was being closed.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     held: bool,
 }
 
 impl InputQueue {
-    /// Lines an input up; returns how many wait.
+    /// Lines an input up at the end; returns how many wait now, so that is its place, counted from 1.
     pub(crate) fn queue(&mut self, input: Input) -> u32 {
         self.waiting.push_back(input);
         u32::try_from(self.waiting.len()).unwrap_or(u32::MAX)
     }
 
-    /// Keeps an input for the next model call, whichever run makes it.
+    /// Keeps an input for the next model call of any run.
     pub(crate) fn steer(&mut self, input: Input) {
         self.steering.push(input);
     }
 
-    /// Keeps a message until the model is asked for something else.
+    /// Keeps a note for the next model call of any run; it opens no run itself.
     pub(crate) fn keep(&mut self, message: Arc<Message>) {
         self.kept.push(message);
     }
@@ -205,7 +227,7 @@ impl InputQueue {
         std::mem::take(&mut self.kept)
     }
 
-    /// Takes an input out, wherever it waits.
+    /// Takes an input out wherever it waits. `None` where it was taken up already.
     fn remove(&mut self, id: &MessageId) -> Option<Input> {
         let is_it = |input: &Input| input.message.message_id == *id;
         if let Some(at) = self.steering.iter().position(is_it) {
@@ -230,13 +252,16 @@ impl InputQueue {
         std::mem::take(&mut self.steering)
     }
 
-    /// The next input that joins the run under way.
+    /// The next input that joins the run under way. The Match machine takes these one at a time, because it
+    /// sorts each by itself.
     pub(crate) fn next_steering(&mut self) -> Option<Input> {
         (!self.steering.is_empty()).then(|| self.steering.remove(0))
     }
 
-    /// The next input that opens a run; `None` while they are held back. Steering inputs that no model call came for come first:
-    /// a person's words are never lost, and the first of them takes the others along.
+    /// The next input that opens a run; `None` while inputs are held back, or where none waits.
+    ///
+    /// Steering inputs come first, where the run that they were to join ended before its next model call: a
+    /// person's words are never lost. The run that the first of them opens takes the others along.
     pub(crate) fn next(&mut self) -> Option<Input> {
         if self.held {
             return None;
@@ -247,7 +272,8 @@ impl InputQueue {
         self.waiting.pop_front()
     }
 
-    /// None of those that wait opens a run until a person says something.
+    /// Holds back what waits until a person says something: a session that is being closed begins nothing
+    /// new.
     pub(crate) fn hold(&mut self) {
         self.held = true;
     }
@@ -257,7 +283,7 @@ impl InputQueue {
         self.held
     }
 
-    /// No run is opened any more. `false` where that was so before.
+    /// Opens no run from here on. `false` where that was so before; the reason of then stays.
     pub(crate) fn close(&mut self, reason: &str) -> bool {
         let news = self.closed.is_none();
         self.closed.get_or_insert_with(|| reason.to_owned());
@@ -269,7 +295,7 @@ impl InputQueue {
         self.closed.as_deref()
     }
 
-    /// How much waits: inputs, and what is kept for the next model call.
+    /// How much waits: inputs, and notes for the next model call.
     pub(crate) fn backlog(&self) -> Backlog {
         let inputs = self.iter().map(|input| &input.message);
         let mut backlog = Backlog::default();

@@ -1,6 +1,19 @@
-//! The course of an agent's runs, whichever machine it is: inputs that wait, the run under way, what it says of itself, and what
-//! it costs. A machine has one of these, and decides what a run does; each part of it has its own step in the files beside this
-//! one: [`inputs`], [`stops`], [`spending`], [`wall_time`] and [`change`] for what comes while it runs.
+//! The course of an agent's runs, whichever machine it is: inputs that wait, the run under way, what it says
+//! of itself, and what it costs.
+//!
+//! Both machines ([`ReactAgent`](crate::ReactAgent) and [`MatchAgent`](crate::MatchAgent)) own one `Course`.
+//! A machine decides what a run does; the course keeps what is the same for every machine. Each part has its
+//! own file beside this one: [`inputs`] for what waits, [`stops`] for interrupts and errors, [`spending`] for
+//! the bill, [`wall_time`] for the timer, and [`change`] for a configuration that changes while a run goes
+//! on.
+//!
+//! ```text
+//! input ──▶ InputQueue ──open──▶ Run ──ask──▶ awaiting_llm ──answer──▶ … ──finish──▶ final status
+//!                                 └───── stop: Due ──report──▶ Asked ──on record──▶ Made ────┘
+//! ```
+//!
+//! Invariants: at most one run is under way; a run ends exactly once (`run_finished`); its status is final
+//! from then on; and a fact that answers another action than the pending one changes nothing.
 
 mod change;
 mod inputs;
@@ -27,21 +40,23 @@ pub(crate) use spending::Totals;
 pub(crate) use stops::Follows;
 
 /// The runs of one agent.
-/// One is under way at most. The last one stays until the next begins: it is what `state` shows, and what children spend late counts with it.
+///
+/// At most one is under way. The last one stays until the next begins: `state` shows it, and what children
+/// spend late counts against its limits.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Course {
-    /// What waits.
+    /// Inputs that wait, and whether they may open runs.
     pub(crate) inputs: InputQueue,
     /// The run that is under way, or the last one.
     pub(crate) run: Option<Run>,
-    /// What all runs have cost.
+    /// What all runs have cost together, and how full the window was last.
     pub(crate) totals: Totals,
-    /// The answer that comes.
+    /// Puts the pieces of a streamed answer together; open between `stream_start` and `stream_end`.
     pub(crate) assembler: Assembler,
 }
 
 impl Course {
-    /// The run that is under way.
+    /// The run that is under way; `None` before the first one and between two.
     pub(crate) fn active(&mut self) -> Option<&mut Run> {
         self.run.as_mut().filter(|run| !run.status.is_final())
     }
@@ -51,12 +66,12 @@ impl Course {
         self.run.as_ref().map(|run| run.id.clone())
     }
 
-    /// Whether the run is being stopped.
+    /// Whether a stop was decided for the run. It stays so until the run has ended.
     pub(crate) fn is_stopping(&self) -> bool {
         self.run.as_ref().is_some_and(|run| run.pending.stop.is_some())
     }
 
-    /// Whether a limit ends the run, or has ended the last one.
+    /// Whether a limit ends the run, or has ended the last one: its status is, or is to be, `timed_out`.
     pub(crate) fn is_at_a_limit(&self) -> bool {
         let timed_out = |run: &Run| {
             let stop = run.pending.stop.as_ref();
@@ -65,14 +80,19 @@ impl Course {
         self.run.as_ref().is_some_and(timed_out)
     }
 
-    /// Whether the fact answers the model call that is under way.
-    /// `cause` is the fact's. A fact without one answers nothing.
+    /// Whether the fact with this `cause` answers the model call that is under way.
+    ///
+    /// A fact without a cause answers nothing, and so does one that names a call that was given up: its
+    /// tokens came too late.
     pub(crate) fn answers_model_call(&self, cause: Option<&ActionId>) -> bool {
         cause.is_some() && self.run.as_ref().and_then(|run| run.pending.model_call.as_ref()) == cause
     }
 
-    /// Notes when somebody was last there to go on with the run. Changes and forks say nothing about that: a program that takes
-    /// over puts them on record before it says so.
+    /// Notes when somebody was last there to go on with the run; the time after that is not counted
+    /// (`Run::away_ms`).
+    ///
+    /// Changes of the configuration and forks are left out: a program that takes over commits them before
+    /// `writer_attached`, and so they do not show that the program before it was still alive.
     pub(crate) fn note_time(&mut self, fact: &Envelope<EnvironmentEvent>) {
         let before_a_writer = matches!(
             fact.event,
@@ -83,8 +103,11 @@ impl Course {
         }
     }
 
-    /// Opens a run with its timer; what is said in it is for the machine.
-    /// No run may be under way. Returns the message of the input.
+    /// Opens a run with its timer, and returns the message of the input; the machine decides what follows.
+    ///
+    /// No run may be under way. Says `run_started`, and the request of the turn where anybody listens.
+    /// `max_wall_ms` is the limit of the run in milliseconds; without one there is no timer. An input of an
+    /// agent in the background makes the new run go on for the last one.
     pub(crate) fn open(
         &mut self,
         input: Input,
@@ -112,6 +135,7 @@ impl Course {
     }
 
     /// Says where the run stands, if that is news. A run that has ended keeps its status.
+    /// Each status is said once: nothing is said where the run has it already.
     pub(crate) fn set_status(&mut self, status: RunStatus, step: &mut Step<'_>) {
         let Some(run) = self.active().filter(|run| run.status != status) else {
             return;
@@ -124,8 +148,12 @@ impl Course {
         });
     }
 
-    /// Asks a model for what `request` says, if anybody wants to know; the answer comes as a stream.
-    /// `model` is paid for, at its prices of now. Does nothing where no run is under way.
+    /// Asks a model for what `request` says; the answer comes as a stream whose facts have the action's id as
+    /// their `cause`.
+    ///
+    /// `request` is only called where somebody hears of the action: a replay need not build requests. `model`
+    /// is paid, at its prices of now, also where another one is chosen meanwhile. Does nothing where no run
+    /// is under way.
     pub(crate) fn ask(
         &mut self,
         model: &ModelSpec,
@@ -142,7 +170,8 @@ impl Course {
         self.set_status(RunStatus::AwaitingLlm, step);
     }
 
-    /// A stream has ended: says so. `false` where it is not the answer that is awaited.
+    /// Says that a stream has ended. `false` where it is not the answer that is awaited: then the caller
+    /// passes the fact over.
     pub(crate) fn stream_ended(
         &self,
         fact: &Envelope<EnvironmentEvent>,
@@ -158,8 +187,10 @@ impl Course {
         true
     }
 
-    /// Ends the run that is under way. `false` where there is none.
-    /// `turn_response` is said before `run_finished`, with the bill; `reason` is for people, where there is something to say.
+    /// Ends the run that is under way, and cancels its timer. `false` where no run is.
+    ///
+    /// Says the turn's response with the bill, then `run_finished`. `reason` is for people, where there is
+    /// something to say. The machine begins what comes next.
     pub(crate) fn finish(&mut self, status: RunStatus, reason: Option<String>, step: &mut Step<'_>) -> bool {
         let Some(run) = self.active() else { return false };
         if let Some(timer) = run.pending.timer.take() {

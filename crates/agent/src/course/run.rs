@@ -1,4 +1,9 @@
-//! What a run knows about itself, and the step that is being taken.
+//! What a run knows about itself ([`Run`]), and the step that is being taken (`Step`).
+//!
+//! A `Run` is state: it lives from an input to its last answer and is written down with its agent. A `Step`
+//! lives for one fact: the machines hand it down through all their functions, which put into it what follows,
+//! and read from it what the session says (`Context`). Ids of actions are made here alone: `act_` + the `seq`
+//! of the fact + the place among the actions of that fact. So a replay gives each action the id that it had.
 
 use std::sync::Arc;
 
@@ -13,83 +18,86 @@ use crate::above::Census;
 use crate::context::{Context, HeardBy, Transition};
 use crate::limits::{Reached, Spent};
 
-/// One input of the user until its last answer.
-/// It may answer several inputs: those that joined it.
+/// One input of the user until its last answer. It may answer several inputs: those that joined it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Run {
     /// Its id.
     pub id: RunId,
-    /// The input that it answers.
+    /// The input that opened it.
     pub input_id: MessageId,
-    /// Where it stands.
+    /// Where it stands; final once it has ended.
     pub status: RunStatus,
-    /// How often the model was answered with tool results.
+    /// How many rounds were counted: answers with tool results, and pauses of the model. Compared with
+    /// `max_iterations`.
     pub iterations: u32,
-    /// When it began.
+    /// When the fact came that opened it.
     pub started_at: Timestamp,
     /// When the last fact came that a living program committed for it.
     pub seen_at: Timestamp,
     /// Milliseconds in which no program was there to go on with it: they count against no limit.
     pub away_ms: u64,
-    /// What it has cost.
+    /// What it has cost, its tools and the agents that it made included.
     pub bill: Bill,
-    /// What counts against its limits beside that: what runs spent that it goes on for, and what agents in the background spend
-    /// when it is over.
+    /// What counts against its limits and is on no bill of its own: what the runs before it spent that it
+    /// goes on for, and what agents in the background spend once it is over.
     #[serde(default, skip_serializing_if = "Bill::is_nothing")]
     pub beside: Bill,
     /// What it waits for and how it is to end.
     pub pending: Pending,
-    /// The last words of the model.
+    /// The last words of the model, which the turn's response repeats; empty where it said none.
     pub last_text: String,
 }
 
 /// What a run has cost.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Bill {
-    /// Tokens of all its model calls.
+    /// Tokens of all its model calls, as the providers counted them or, where they did not, as estimated.
     pub usage: Usage,
-    /// Money of all its model calls.
+    /// Money of all its model calls, in nano-dollars.
     pub cost: NanoUsd,
     /// How many model calls it made.
     pub model_calls: u32,
 }
 
 impl Bill {
+    /// Whether nothing was spent: then it is left out of what is written down.
     fn is_nothing(&self) -> bool {
         *self == Self::default()
     }
 }
 
-/// What a run waits for beside its tools, and how it is to end.
+/// What a run waits for beside its tools, and how it is to end. Reset when the run ends.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Pending {
-    /// The model call that is under way.
+    /// The model call that is under way. Facts with another `cause` do not concern the run.
     pub model_call: Option<ActionId>,
-    /// The model that was asked; it is paid at its own prices also where another is chosen meanwhile.
+    /// The model that was asked. It is paid at its own prices, also where another one is chosen meanwhile.
     pub model: Option<ModelSpec>,
-    /// What a stream that broke off came to; kept unless another attempt begins.
+    /// What a stream that broke off came to. It joins the conversation unless another attempt begins.
     pub partial: Option<Message>,
-    /// The timer of the wall time limit.
+    /// The timer of the wall time limit, where there is such a limit.
     pub timer: Option<ActionId>,
     /// Why it is being stopped, if it is.
     pub stop: Option<StopCause>,
     /// Whether a tool that ends the run has succeeded.
     pub quit: bool,
-    /// The limit of iterations that the model was warned of.
+    /// The limit of iterations that the model was warned of, so that it is told once for each limit.
     pub warned_of: Option<u32>,
-    /// Which part of the last request its provider refuses for its form.
+    /// Which part of the last request its provider refuses for its form; taken out when the call has ended
+    /// and is repaired.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refused: Option<RequestPart>,
-    /// Where that is the longest answer: how many tokens it may have, if the provider says so.
+    /// Where `refused` is the longest answer: how many tokens the provider allows, if it says so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub longest_answer: Option<u64>,
-    /// Where that is how tools are described: which of them, by name.
+    /// Where `refused` is how tools are described: the names of those tools.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub refused_tools: Vec<String>,
-    /// The event with which begins what the model declined: it is left out of what is sent from the end of the run on.
+    /// The event that begins what the model declined to answer. From the end of the run on it is left out of
+    /// what is sent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub declined: Option<u64>,
-    /// How many answers in a row were paused, the last one among them.
+    /// How many answers in a row were paused, the last one among them. Any other answer sets it back to 0.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub pauses: u32,
 }
@@ -99,33 +107,34 @@ fn is_zero(number: &u32) -> bool {
     *number == 0
 }
 
-/// Why a run is being stopped.
+/// Why a run is being stopped. The first cause counts: later ones change nothing.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StopCause {
-    /// How the run will end.
+    /// How the run will end: `interrupted`, `failed` or `timed_out`.
     pub status: RunStatus,
-    /// Stable, for programs; empty for an interrupt.
+    /// Stable, for programs, such as `time_limit`; empty for an interrupt.
     pub code: String,
-    /// For people.
+    /// For people, and for the model in the results of calls that were not run.
     pub message: String,
-    /// Whether it is on record.
+    /// How far it has come that the log says so.
     pub record: Record,
 }
 
-/// How far it has come that the log says why a run is being stopped.
+/// How far it has come that the log says why a run is being stopped. A run ends only once its reason is on
+/// record, so that a log that is read again ends it in the same way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Record {
-    /// A report is due once nothing is open any more.
+    /// The reason is known to the agent alone: a report is due once nothing is open any more.
     Due,
-    /// The report was asked for.
+    /// The report was asked for as an action. Where the process dies now, the next one asks again.
     Asked,
-    /// The log says it.
+    /// The log says it; the run may end.
     Made,
 }
 
 impl StopCause {
-    /// It is stopped from outside.
+    /// A stop from outside: a person, an agent above, or the end of the agent.
     pub(crate) fn interrupt(reason: &str) -> Self {
         Self {
             status: RunStatus::Interrupted,
@@ -135,7 +144,7 @@ impl StopCause {
         }
     }
 
-    /// It cannot go on.
+    /// A stop because the run cannot go on. `code` is for programs, `message` for people.
     pub(crate) fn error(status: RunStatus, code: &str, message: &str) -> Self {
         Self {
             status,
@@ -145,12 +154,12 @@ impl StopCause {
         }
     }
 
-    /// A limit forbids that it goes on.
+    /// A stop because a limit forbids that the run goes on; it ends as `timed_out`, whichever limit it is.
     pub(crate) fn limit(limit: &Reached) -> Self {
         Self::error(RunStatus::TimedOut, limit.code, &limit.message)
     }
 
-    /// The same, where the log says so already.
+    /// This cause where a fact of the log has said it already: no report is needed.
     pub(crate) fn on_record(mut self) -> Self {
         self.record = Record::Made;
         self
@@ -180,12 +189,12 @@ impl Run {
         at.millis_since(self.started_at).saturating_sub(self.away_ms)
     }
 
-    /// Another program goes on with it: nobody did between the last fact and now.
+    /// Another program goes on with the run: the time between the last fact and now counts as away.
     pub(super) fn come_back(&mut self, at: Timestamp) {
         self.away_ms = self.away_ms.saturating_add(at.millis_since(self.seen_at));
     }
 
-    /// What counts against its limits.
+    /// What counts against its limits: its own bill and what stands beside it.
     pub(crate) fn spent(&self) -> Spent {
         let mut spent = Spent {
             iterations: self.iterations,
@@ -197,7 +206,8 @@ impl Run {
         spent
     }
 
-    /// It goes on for the one before: what that has used up counts for both.
+    /// Takes over what the run before has used up of tokens and money. Iterations begin again, because the
+    /// new run has an input of its own.
     pub(super) fn goes_on_for(&mut self, before: &Self) {
         let Spent { usage, cost, .. } = before.spent();
         self.beside = Bill {
@@ -209,13 +219,24 @@ impl Run {
 }
 
 /// The step that is being taken: where it stands in the session, and what follows from it so far.
+///
+/// | method | what it adds | is left out where |
+/// | --- | --- | --- |
+/// | `act`, `act_in`, `ask` | an action, with its id | nobody but agents listens; the id is given all the same |
+/// | `stream` | a piece of an answer | nobody but agents listens |
+/// | `state`, `message`, `turn` | something that agents above may need | nobody listens |
 pub(crate) struct Step<'a> {
+    /// The agent that takes it.
     pub(crate) agent: &'a AgentStateId,
+    /// The `seq` of the fact.
     pub(crate) seq: u64,
+    /// The time of the fact: there is no other clock.
     pub(crate) at: Timestamp,
+    /// What the session says about the moment.
     pub(crate) context: &'a Context<'a>,
     /// What the agent spends in this step, before those above have heard of it.
     spent: Spent,
+    /// What follows so far; [`Step::end`] hands it out.
     follows: Transition,
 }
 
@@ -236,27 +257,28 @@ impl<'a> Step<'a> {
         }
     }
 
-    /// The step is taken.
+    /// Hands out what follows from the fact.
     pub(crate) fn end(self) -> Transition {
         self.follows
     }
 
-    /// Whether anybody but agents hears what follows.
+    /// Whether anybody but agents hears what follows: then actions are built whole and pieces of streams are
+    /// said.
     pub(crate) fn is_heard(&self) -> bool {
         self.context.heard_by == HeardBy::Everybody
     }
 
-    /// Whether anybody at all hears what the agent says.
+    /// Whether anybody at all hears what the agent says. Nobody does where a fold only moves the state on.
     pub(crate) fn speaks(&self) -> bool {
         self.context.heard_by != HeardBy::Nobody
     }
 
-    /// The place of the next action among all that answer the same fact.
+    /// The place of the next action among all that answer the same fact, counted from 0 over all agents.
     pub(crate) fn next_action(&self) -> usize {
         self.context.before.actions + self.follows.acted.actions
     }
 
-    /// How many agents the session has, with those that are wanted by now.
+    /// How many agents the session has, with those that this fact has already made the agents want.
     pub(crate) fn census(&self) -> Census {
         let wanted = self
             .context
@@ -266,13 +288,15 @@ impl<'a> Step<'a> {
         self.context.census.with(wanted)
     }
 
-    /// The agent spends something.
+    /// Notes that the agent spends something: limits above are compared with what the session knew before the
+    /// fact and this.
     pub(crate) fn spend(&mut self, usage: Usage, cost: NanoUsd) {
         self.spent.usage += usage;
         self.spent.cost += cost;
     }
 
-    /// Why no model may be asked any more, if a limit of an agent above forbids it.
+    /// Why no model may be asked any more, if a limit of an agent above forbids it. `None` also where nobody
+    /// is above.
     pub(crate) fn used_up_above(&self) -> Option<StopCause> {
         self.context.above?.used_up(&self.spent)
     }
@@ -282,18 +306,20 @@ impl<'a> Step<'a> {
         self.context.above?.stops(&self.spent)
     }
 
-    /// What a call did already, as far as the log has it, and what the calls did that it made.
+    /// The steps of a call that the log has, and those of the calls that it made: a script that is run again
+    /// does not repeat them.
     pub(crate) fn recorded(&self, call: &ToolCallId) -> Arc<RecordedEffects> {
         let all = self.context.recorded;
         all.map(|all| RecordedEffects::of(call, all)).unwrap_or_default()
     }
 
-    /// Wants `body` done.
+    /// Wants `body` done for the run `run_id`; returns the id of the action, which the answer will name as
+    /// its cause.
     pub(crate) fn act(&mut self, run_id: &RunId, body: ActionBody) -> ActionId {
         self.act_in(Some(run_id.clone()), body)
     }
 
-    /// Wants `body` done, in that run.
+    /// Wants `body` done. `run_id` is empty where no run stands behind it, as for a summary between two runs.
     pub(crate) fn act_in(&mut self, run_id: Option<RunId>, body: ActionBody) -> ActionId {
         let action_id = ActionId::following(self.seq, self.next_action());
         self.follows.acted.count(&body);
@@ -303,7 +329,8 @@ impl<'a> Step<'a> {
         action_id
     }
 
-    /// Wants a model asked for what `request` says; the request is made where somebody hears of it.
+    /// Wants a model asked for what `request` says. The request may be large, so it is only made where
+    /// somebody hears of it.
     pub(crate) fn ask(&mut self, run_id: &RunId, request: impl FnOnce() -> ModelRequest) -> ActionId {
         let action_id = ActionId::following(self.seq, self.next_action());
         self.follows.acted.actions += 1;
@@ -330,20 +357,24 @@ impl<'a> Step<'a> {
         });
     }
 
+    /// Says a piece of an answer that is under way. Agents do not listen to pieces, and a replay says none.
     pub(crate) fn stream(&mut self, output: StreamOutput) {
         if self.is_heard() {
             self.follows.outputs.push(AgentOutput::Stream(output));
         }
     }
 
+    /// Says how the agent or its run stands.
     pub(crate) fn state(&mut self, output: StateOutput) {
         self.say(AgentOutput::State(output));
     }
 
+    /// Says that a message is whole and in the conversation.
     pub(crate) fn message(&mut self, output: MessageOutput) {
         self.say(AgentOutput::Message(output));
     }
 
+    /// Says the request or the response of a whole turn, as people and agents above read it.
     pub(crate) fn turn(&mut self, output: TurnOutput) {
         self.say(AgentOutput::Turn(output));
     }

@@ -1,25 +1,34 @@
-//! What model calls cost: the run's, and the agent's.
+//! What model calls cost: the run's bill, and the agent's totals.
 //!
-//! Each call is paid once, where its usage is known: at the end of a stream, or when an attempt is set aside. Prices are those of
-//! the model that was asked, in nano-dollars for each token; a model without prices costs nothing.
+//! Each call is paid once, where its usage is known: at the end of a stream, or when an attempt is set aside.
+//! Prices are those of the model that was asked, in nano-dollars for each token; a model without prices costs
+//! nothing.
+//!
+//! What an agent below spends is said by that agent (`spent`) and shared by the one above, level by level: so
+//! the totals of an agent contain all that was spent below it, and a limit holds for an agent together with
+//! its children.
 
 use agentx_types::{EffectBill, ModelFellBack, ModelSpec, NanoUsd, StateOutput, Usage};
 use serde::{Deserialize, Serialize};
 
 use super::{Course, Step};
 
-/// What all runs have cost.
-/// Of this agent and of all below it.
+/// What all runs of this agent have cost, and those of all agents below it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Totals {
+    /// Tokens of all model calls.
     pub(crate) usage: Usage,
+    /// Money of all model calls, in nano-dollars.
     pub(crate) cost: NanoUsd,
+    /// How many tokens the agent's last own call filled the window with; changed by summaries too.
     pub(crate) context_tokens: u64,
 }
 
 impl Course {
-    /// A model call of this agent's own has cost `usage`, at the prices of the model that was asked (`otherwise` where that is
-    /// not known). `false` where it cost nothing.
+    /// Pays a model call of this agent's own: `usage` at the prices of the model that was asked, or of
+    /// `otherwise` where no run knows it.
+    ///
+    /// `false` where the call cost nothing; then nothing is said.
     pub(crate) fn pay(&mut self, usage: Usage, otherwise: &ModelSpec, step: &mut Step<'_>) -> bool {
         if usage == Usage::default() {
             return false;
@@ -34,7 +43,8 @@ impl Course {
         true
     }
 
-    /// The provider lets another model go on with the answer: that one is paid.
+    /// The provider lets another model go on with the answer: from here on the call is paid as that one.
+    /// Prices stay where the fact names none.
     pub(crate) fn fell_back(&mut self, fallback: &ModelFellBack) {
         let asked = self.run.as_mut().and_then(|run| run.pending.model.as_mut());
         let Some(model) = asked else { return };
@@ -44,7 +54,8 @@ impl Course {
         }
     }
 
-    /// A tool of this agent has asked a model.
+    /// Pays a model that was asked on behalf of this agent: by a tool, or by the condenser for a summary. The
+    /// bill states the cost, so no price is looked up.
     pub(crate) fn pay_for_tool(&mut self, bill: &EffectBill, step: &mut Step<'_>) {
         self.share(bill.usage, bill.cost, step);
         step.state(StateOutput::Spent {
@@ -57,8 +68,11 @@ impl Course {
         }
     }
 
-    /// What was spent for this agent counts as its own: its tools' and its children's too. What children spend when its run is
-    /// over is on no bill, but counts against the limits of that run.
+    /// Counts what was spent for this agent as its own: its calls, its tools' and its children's.
+    ///
+    /// While a run is under way it goes on that run's bill. What children spend once the run is over is on no
+    /// bill (the bill was said already), and counts against the limits of that run and of one that goes on
+    /// for it.
     pub(crate) fn share(&mut self, usage: Usage, cost: NanoUsd, step: &mut Step<'_>) {
         self.totals.usage += usage;
         self.totals.cost += cost;

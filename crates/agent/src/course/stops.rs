@@ -1,5 +1,17 @@
-//! How runs end before their answer, as far as that is the same for every machine: what an interrupt, an error or a timer means
-//! for the run under way, and how its end comes to be on record. What has to be stopped is for the machine.
+//! How runs end before their answer, as far as that is the same for every machine.
+//!
+//! This file decides what an interrupt, an error or a timer means for the run under way ([`Follows`]), and
+//! how its end comes to be on record. What has to be cancelled is for the machine: `react/stop.rs` and
+//! `matching/machine/stop.rs`.
+//!
+//! | fact | run under way | what follows |
+//! | --- | --- | --- |
+//! | `interrupt_requested` | any | `Stop`; the machine passes over a second one |
+//! | `interrupted` | being interrupted | `GoOn`: the report is there |
+//! | `interrupted` | not being stopped | `Stop`, already on record |
+//! | `timer_fired` of the run, time used up | yes | `Stop` with `time_limit` |
+//! | `agent_closed` of this agent | yes / no | `Stop` / `Leave` |
+//! | an error of its model call, or one that names it | being stopped / not | `GoOn` / `Stop`, already on record |
 
 use agentx_types::{
     ActionBody, Envelope, EnvironmentEvent, ErrorOccurred, Limits, Report, RunStatus, Source, Timestamp,
@@ -9,21 +21,26 @@ use crate::limits;
 
 use super::{Course, Record, Run, Step, StopCause};
 
-/// What follows for the machine from something that stops runs.
-/// A course decides whether and why, a machine knows what runs.
+/// What follows for the machine from something that stops runs. The course decides whether and why; the
+/// machine knows what runs.
 pub(crate) enum Follows {
-    /// The current run is not affected, or no run is active.
+    /// No run is under way, or the fact does not concern it.
     Nothing,
-    /// The run continues: the fact that it waited for is on record.
+    /// The run goes on to its end: the fact that it waited for is on record.
     GoOn,
-    /// The run is to be stopped.
+    /// The run is to be stopped, for this cause.
     Stop(StopCause),
-    /// The agent is gone, and has no run that would have to end first.
+    /// The agent is gone, for this reason, and has no run that would have to end first.
     Leave(String),
 }
 
 impl Course {
-    /// What follows from a fact that stops runs: an interrupt, a timer, the end of the agent.
+    /// What follows from an interrupt, a timer, or the end of the agent. `max_wall_ms` is the limit of a run
+    /// in milliseconds.
+    ///
+    /// An interrupt with `hold` also holds back what waits, because the session is being closed. Where an
+    /// agent above interrupts this one for a limit that both share, the run ends as `timed_out` with that
+    /// limit, and not as interrupted.
     pub(crate) fn hear_of_a_stop(
         &mut self,
         fact: &Envelope<EnvironmentEvent>,
@@ -52,8 +69,8 @@ impl Course {
         }
     }
 
-    /// The log says that a run was interrupted: the report that was asked for, or somebody else's word, which then needs no
-    /// other.
+    /// The log says that a run was interrupted. That is the report that this agent asked for, or somebody
+    /// else's word, which then needs no other. A fact that names another run means nothing.
     fn interrupted(&mut self, fact: &Envelope<EnvironmentEvent>, reason: &str) -> Follows {
         let is_of = |run: &&mut Run| fact.run_id.as_ref().is_none_or(|id| *id == run.id);
         let Some(run) = self.active().filter(is_of) else {
@@ -69,7 +86,11 @@ impl Course {
         }
     }
 
-    /// An error ends the run that it belongs to: the one whose model call failed, or the one that it names.
+    /// An error ends the run that it belongs to: the one whose model call failed (`from_model`), or the one
+    /// that the fact names.
+    ///
+    /// Where the run is being stopped already, an error is the report that was asked for, and the first cause
+    /// stays.
     pub(crate) fn failed(
         &mut self,
         fact: &Envelope<EnvironmentEvent>,
@@ -94,7 +115,8 @@ impl Course {
         }
     }
 
-    /// The agent is gone: what runs is stopped, and nothing begins any more.
+    /// The agent is gone: nothing begins any more, and what runs is stopped. A second `agent_closed` means
+    /// nothing.
     fn close(&mut self, reason: &str) -> Follows {
         if !self.inputs.close(reason) {
             Follows::Nothing
@@ -105,21 +127,25 @@ impl Course {
         }
     }
 
-    /// Why the run cannot ask a model again, if a limit forbids it: its own, or one of an agent above.
+    /// Why the run cannot ask a model again, if a limit forbids it: its own first, then that of an agent
+    /// above. `None` where it may.
     pub(crate) fn used_up(&mut self, limits: &Limits, step: &Step<'_>) -> Option<StopCause> {
         let own = limits::used_up(limits, &self.active()?.spent(), None);
         own.map(|limit| StopCause::limit(&limit))
             .or_else(|| step.used_up_above())
     }
 
-    /// Whether a run that goes on for the last one could ask no model.
+    /// Whether a run that goes on for the last one could ask no model, because that one has used up the
+    /// limits.
     pub(crate) fn is_used_up(&self, limits: &Limits, step: &Step<'_>) -> bool {
         let spent = self.run.as_ref().map(Run::spent).unwrap_or_default();
         limits::used_up(limits, &spent, None).is_some() || step.used_up_above().is_some()
     }
 
-    /// The session goes on as a fork, without what its parent had under way: the run ends as interrupted. Whether a model call
-    /// was under way; `None` where no run was.
+    /// The session goes on as a fork, without what its parent had under way: the run ends as interrupted.
+    ///
+    /// Returns whether a model call was under way; `None` where no run was. `hold` also holds back what
+    /// waits.
     pub(crate) fn forked(&mut self, hold: bool) -> Option<bool> {
         if hold {
             self.inputs.hold();
@@ -129,7 +155,8 @@ impl Course {
         Some(run.pending.model_call.is_some())
     }
 
-    /// Nothing is open any more: the stop is reported. Once that is on record: how the run ends.
+    /// Goes on with a stop once nothing is open any more: asks for the report where it is due, waits where it
+    /// was asked for, and returns how the run ends once it is on record.
     pub(crate) fn end_stopped(
         &mut self,
         cause: StopCause,
@@ -160,7 +187,7 @@ impl Course {
 }
 
 impl Run {
-    /// Another process takes over: nobody went on with the run between the last fact and now, and a report that the old one was
+    /// Another process takes over: the time until now counts as away, and a report that the old process was
     /// asked for is due again.
     pub(crate) fn taken_over(&mut self, at: Timestamp) {
         self.come_back(at);

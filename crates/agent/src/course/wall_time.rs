@@ -1,13 +1,16 @@
-//! How long a run may take: a timer that is part of it, whichever machine runs it. Time in which no program was there counts
-//! against no limit.
+//! How long a run may take: a timer that is part of the run, whichever machine runs it.
+//!
+//! A timer is an action (`start_timer`), and `timer_fired` answers it. The agent has no clock: it compares
+//! the time of the fact with the time at which the run began, less the time in which no program was there
+//! (`Run::used_ms`). So a timer that fires early, because the limit was raised or a program was away, only
+//! starts the next one. All times are milliseconds.
 
 use agentx_types::{ActionBody, ActionId, Cancel, RunStatus, StartTimer, Timer};
 
 use super::{Run, Step, StopCause};
 
 impl Run {
-    /// Starts the timer for what is left of the limit, if there is one.
-    /// The timer is an action: `timer_fired` with its id answers it. Milliseconds.
+    /// Starts the timer for what is left of the limit. Without a limit there is no timer.
     pub(super) fn start_timer(&mut self, max_ms: Option<u64>, step: &mut Step<'_>) {
         self.pending.timer = max_ms.map(|max| {
             let timer = StartTimer {
@@ -18,7 +21,8 @@ impl Run {
         });
     }
 
-    /// The process that ran the timer is gone, and a run that is being stopped needs no other.
+    /// Starts a new timer after another process took over: the one that ran the old timer is gone. A run that
+    /// is being stopped needs none.
     pub(crate) fn take_up_timer(&mut self, max_ms: Option<u64>, step: &mut Step<'_>) {
         self.pending.timer = None;
         if self.pending.stop.is_none() {
@@ -26,7 +30,10 @@ impl Run {
         }
     }
 
-    /// A timer is due that `action` started. Why the run has to stop, where it was the run's and its time is used up.
+    /// The timer that `action` started is due. Returns why the run has to stop, where that was its timer and
+    /// its time is used up.
+    ///
+    /// A timer of an earlier run, or one that was replaced, means nothing.
     pub(super) fn timer_fired(
         &mut self,
         action: Option<&ActionId>,
@@ -47,8 +54,10 @@ impl Run {
         Some(StopCause::error(RunStatus::TimedOut, "time_limit", &message))
     }
 
-    /// A limit that is new or lower than before needs a timer that is due earlier; for a higher one, the old timer starts the
-    /// next when it is due.
+    /// The limit changes from `before` to `max_ms` while the run is under way.
+    ///
+    /// A limit that is new or lower needs a timer that is due earlier. A higher one needs nothing: the old
+    /// timer starts the next when it is due. A limit that was taken away lets the timer fire for nothing.
     pub(super) fn wall_time_changed(
         &mut self,
         before: Option<u64>,
