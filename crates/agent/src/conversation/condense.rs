@@ -1,8 +1,20 @@
-//! Summaries in the place of what was said. What they stand for stays here, so that each can be taken out again, the latest
-//! first: then the conversation is as if it had never been there.
+//! Summaries in the place of what was said.
 //!
-//! *Unit*: a message, or an answer with calls and all of their results. Summaries stand for whole units only, and never for one in which a
-//! call is open. Summaries may stand for summaries; they come out again in the opposite order, like a stack.
+//! What they stand for stays here, so that each can be taken out again, the latest first: then the
+//! conversation is as if it had never been condensed, to the byte (invariant 17).
+//!
+//! *Unit*: a message, or an answer with calls and all of their results. Summaries stand for whole units only,
+//! and never for one in which a call is open. Summaries may stand for summaries; they come out again in the
+//! opposite order, like a stack.
+//!
+//! ```text
+//! before:  goal  a  b  c  pin  d │ tail          part(): all but goal, pin and the tail
+//! after:   goal  pin  summary    │ tail          condense(): what stays stands before the summary
+//! again:   goal  a  b  c  pin  d │ tail          restore()
+//! ```
+//!
+//! `due` and `worth_it` decide when, `part` decides what, `condense` and `restore` do it. The machine that
+//! calls them is in `react/condense.rs`.
 
 use std::sync::Arc;
 
@@ -13,54 +25,61 @@ use serde::{Deserialize, Serialize};
 
 use super::{Conversation, Entry, estimate_message};
 
-/// A summary, and what it stands for.
+/// A summary, and all that is needed to take it out again.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Condensed {
-    /// The event that says so.
+    /// The event that says so: `context_condensed`.
     seq: u64,
-    /// Of the message that stands for them.
+    /// The id of the message that stands for them.
     id: MessageId,
+    /// The events that were asked to be condensed, with figures.
     range: ContextRange,
+    /// The words of the summary alone, without what is written around it.
     summary: Arc<str>,
-    /// Where the entries stood.
+    /// The index of the first entry that it replaced.
     start: usize,
-    /// How many of them stay before the summary.
+    /// How many of them stay, before the summary.
     kept: usize,
-    /// All of them, as they were.
+    /// All entries between the first and the last, as they were.
     entries: Vec<Entry>,
-    /// The window before and after.
+    /// Where the window began before and after.
     window: (usize, usize),
+    /// What the window had moved past and was sent all the same, before.
     stays: Vec<(Arc<Message>, u64)>,
 }
 
-/// A part of the conversation that a summary could stand for.
+/// A part of the conversation that a summary could stand for; becomes the action `condense`.
 #[derive(Clone, Debug)]
 pub(crate) struct Part {
+    /// From the first to the last event, with messages and tokens.
     pub(crate) range: ContextRange,
-    /// Messages in it that stay.
+    /// Messages in the range that stay word for word.
     pub(crate) kept: Vec<MessageId>,
     /// What the summary is made of.
     pub(crate) said: Vec<(u64, Arc<Message>)>,
 }
 
-/// Which units a summary stands for.
-/// Whole units between the entries `start` and `end`, which is the one after the last. Units that stay lie there, too.
+/// Which units a summary stands for: whole units between the entries `start` and `end`, which is the one
+/// after the last. Units that stay lie between them, too.
 struct Cover {
+    /// First entry and the one after the last, of each unit.
     units: Vec<(usize, usize)>,
     start: usize,
     end: usize,
 }
 
 impl Condensed {
-    /// What it stands for, without the summaries that it stands for.
+    /// The messages that it stands for, without the summaries among them.
     pub(super) fn originals(&self) -> impl Iterator<Item = &Entry> {
         self.entries.iter().filter(|entry| !entry.summary)
     }
 }
 
 impl Conversation {
-    /// What is to be condensed before the next request, if anything: once the window is full, and unless that was of little
-    /// use and not much has come since.
+    /// What is to be condensed before the next request, if anything.
+    ///
+    /// `None` while the window is emptier than `at_percent` says (0 turns it off), and where the last summary
+    /// was of little use and less than a tenth of the window has come since.
     pub(crate) fn due(&mut self, config: &AgentConfig, input: &MessageId) -> Option<Part> {
         let condensing = config.condensing.as_deref()?;
         let window = config.model.context_window;
@@ -86,7 +105,7 @@ impl Conversation {
         self.corrected(size) <= self.room(config)
     }
 
-    /// What can be condensed so that at least a tenth of what is sent may become free.
+    /// What can be condensed, if at least a tenth of what is sent may become free by it.
     pub(crate) fn worth_it(&mut self, config: &AgentConfig, input: Option<&MessageId>) -> Option<Part> {
         let tail = config.condensing.as_deref()?.tail;
         let size = self.size(config);
@@ -94,8 +113,11 @@ impl Conversation {
         (part.range.tokens.saturating_mul(10) >= size).then_some(part)
     }
 
-    /// Everything but the latest exchanges and what has to stay: the first input, that of the run under way, and those that a
-    /// person wants to stay.
+    /// Everything but the latest exchanges and what has to stay: the first input, that of the run under way,
+    /// and those that a person wants to stay.
+    ///
+    /// `tail` is how many of the latest units stay; they may take a quarter of the window. `None` where no
+    /// whole unit is left, or where only a summary would be summarised.
     pub(crate) fn part(&self, config: &AgentConfig, tail: u32, input: Option<&MessageId>) -> Option<Part> {
         let units = self.units(0);
         let tail = self.tail(&units, tail, config.model.context_window / 4);
@@ -134,8 +156,8 @@ impl Conversation {
         Some(Part { range, kept, said })
     }
 
-    /// How many of the latest units stay: as many as are wanted and fit into `most` tokens, but two, and so that the range
-    /// before them ends with an event of its own.
+    /// How many of the latest units stay: `wanted` of them as far as they fit into `most` tokens, but two in
+    /// any case, and so many that the range before them ends with an event of its own.
     fn tail(&self, units: &[(usize, usize)], wanted: u32, most: u64) -> usize {
         let wanted = usize::try_from(wanted).unwrap_or(usize::MAX);
         let mut tokens = 0u64;
@@ -156,15 +178,18 @@ impl Conversation {
         tail
     }
 
+    /// The earliest event of these units.
     fn begin_of(&self, units: &[(usize, usize)]) -> Option<u64> {
         units.iter().map(|unit| self.entries[unit.0].seq).min()
     }
 
+    /// The latest event of these units.
     fn end_of(&self, units: &[(usize, usize)]) -> Option<u64> {
         units.iter().map(|unit| self.entries[unit.1 - 1].seq).max()
     }
 
     /// The units of a range of events that a summary can stand for: whole exchanges, without what stays.
+    /// `None` where there is none.
     fn cover(&self, from_seq: u64, to_seq: u64, kept: &[MessageId]) -> Option<Cover> {
         let covered = |unit: &(usize, usize)| {
             let first = &self.entries[unit.0];
@@ -189,8 +214,11 @@ impl Conversation {
         entries.map(count).sum()
     }
 
-    /// Puts a summary where the messages that a range of events completed were; whole exchanges only, and none that is open.
-    /// What stays stands before it. Returns what it stands for; `None` where that is nothing.
+    /// Puts a summary where the messages of a range of events were; whole exchanges only, and none that is
+    /// open. What stays stands before it.
+    ///
+    /// Returns what it stands for; `None` where that is nothing. `decisions` are written below the summary.
+    /// The window begins after the range as before, or at the start where it began within.
     pub(crate) fn condense(
         &mut self,
         seq: u64,
@@ -251,8 +279,8 @@ impl Conversation {
         Some(range)
     }
 
-    /// Takes a summary out again, and those on top of it: what they stood for is as it was. Returns what has come back;
-    /// `None` where there is no such summary.
+    /// Takes a summary out again, and those on top of it: what they stood for is as it was. Returns the range
+    /// that has come back; `None` where there is no such summary.
     pub(crate) fn restore(&mut self, from_seq: u64, to_seq: u64) -> Option<ContextRange> {
         let is_it =
             |condensed: &Condensed| (condensed.range.from_seq, condensed.range.to_seq) == (from_seq, to_seq);
@@ -277,6 +305,7 @@ impl Conversation {
         restored
     }
 
+    /// Drops everything that is counted or cached by the places of entries.
     fn changed(&mut self) {
         self.counted = None;
         self.window_tokens.clear();
@@ -285,15 +314,14 @@ impl Conversation {
         self.fixed.clear();
     }
 
-    /// It is of no use to condense until notably more was said.
+    /// Notes that it is of no use to condense until notably more was said.
     pub(crate) fn rest(&mut self) {
         self.rests = true;
         self.grown = 0;
     }
 
-    /// What a summary has made free says whether another one is of use: not where that was less than a tenth, or where the
-    /// window is full all the same.
-    /// window is full all the same.
+    /// Looks at what a summary has made free: another one is of no use where that was less than a tenth, or
+    /// where the window is full all the same.
     pub(crate) fn weigh(&mut self, range: &ContextRange, config: &AgentConfig) {
         let freed = range.tokens.saturating_sub(range.summary_tokens);
         let before = self.size(config).saturating_add(freed);
@@ -307,7 +335,8 @@ impl Conversation {
         }
     }
 
-    /// A person wants an input to stay, or no longer.
+    /// Notes that a person wants an input to stay (`keep`), or no longer. Ids that are not here may come
+    /// later.
     pub(crate) fn keep_input(&mut self, message_id: &MessageId, keep: bool) {
         if keep {
             self.kept_inputs.insert(message_id.clone());
@@ -321,7 +350,7 @@ impl Conversation {
         !self.condensed.is_empty()
     }
 
-    /// The summaries, the latest last.
+    /// The summaries with their ranges and words, the latest last.
     pub(crate) fn condensed(&self) -> Vec<CondensedRange> {
         let shown = |condensed: &Condensed| CondensedRange {
             seq: condensed.seq,
@@ -331,7 +360,8 @@ impl Conversation {
         self.condensed.iter().map(shown).collect()
     }
 
-    /// What summaries stand for, in order.
+    /// All messages that summaries stand for, with their events, in the order of these: `recall` searches
+    /// them.
     pub(crate) fn originals(&self) -> Vec<(u64, &Message)> {
         let all = self.condensed.iter().flat_map(Condensed::originals);
         let mut all: Vec<(u64, &Message)> = all.map(|entry| (entry.seq, &*entry.message)).collect();
@@ -340,12 +370,12 @@ impl Conversation {
     }
 }
 
-/// Whether a person said it.
+/// Whether a person or a note said it; a summary also has the role of a user, and is none.
 pub(super) fn is_input(entry: &Entry) -> bool {
     entry.message.role == Role::User && !entry.summary
 }
 
-/// What the model reads.
+/// The message that the model reads in the place of the range.
 fn text_of(fact: &ContextCondensed, messages: u64, decisions: &[String]) -> String {
     let mut text = format!(
         "[Events {} to {} of this session are condensed: this summary stands for {messages} messages. `recall` finds what was said there, word for word.]\n\n{}",

@@ -24,24 +24,28 @@ const CACHE_BLOCK: u64 = 256;
 const GROWN: u64 = 100;
 /// A smaller number is not taken for a window.
 const LEAST: u64 = 1_500;
-/// The same number for a larger request is proof.
+/// So many signs are proof. A count that is the same for a larger request is two signs at once.
 const PROOF: u8 = 2;
 
-/// What a server counted in requests each of which held all of the one before.
-/// Forgotten wherever something but an addition happens to the conversation.
+/// What a server counted in requests each of which held all of the one before. Forgotten wherever something
+/// but an addition happens to the conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Counts {
     /// The most tokens that it counted.
     most: u64,
-    /// The last request, estimated.
+    /// The size of the last request, estimated.
     asked: u64,
-    /// What speaks for it that it cuts, up to [`PROOF`].
+    /// How many signs there are that it cuts, up to [`PROOF`]: half or more of what it counted before is one,
+    /// the same number two.
     signs: u8,
 }
 
 impl Conversation {
-    /// Looks at what the provider counted in the last request, before anything else is learned from it. Returns how many tokens fit, once
-    /// it is sure that the server cut the rest.
+    /// Looks at what the provider counted in the last request, before anything else is learned from it.
+    ///
+    /// Returns how many tokens fit, once it is sure that the server cut the rest: the signs are proof, the
+    /// number is no smaller than 1,500, it is less than nine tenths of the assumed window, and what was
+    /// surely sent is a quarter more.
     pub(super) fn notice_cut(&mut self, counted: u64, config: &AgentConfig) -> Option<u64> {
         if config.rules_version < SINCE_RULES || config.model.api != Api::OpenaiChat {
             return None;
@@ -98,7 +102,8 @@ impl Conversation {
         Some(window)
     }
 
-    /// The last request, estimated without what a server may leave out itself (earlier reasoning) or count in its own way (pictures).
+    /// The size of the last request, without what a server may leave out itself (earlier reasoning) or count
+    /// in its own way (pictures).
     fn surely_sent(&self) -> u64 {
         let sent = self.entries[..self.asked_entries.min(self.entries.len())].iter();
         let parts = sent
@@ -109,7 +114,7 @@ impl Conversation {
     }
 }
 
-/// What of a part need not be counted by whoever reads it whole.
+/// Tokens of a part that a server need not count even if it reads everything.
 fn estimate_left_out(part: &ContentPart) -> u64 {
     match part {
         ContentPart::Text(_) | ContentPart::ToolCall(_) => 0,

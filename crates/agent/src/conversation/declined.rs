@@ -4,6 +4,9 @@
 //!
 //! Words of a person are removed. Calls that were run are not, or the model would run them again: their results are rephrased, so that they
 //! say that the calls were run, and no more.
+//!
+//! A refusal calls `unanswered` while the run is under way, and `leave_out_from` at its end; between them the
+//! request may be asked again in another form.
 
 use std::sync::Arc;
 
@@ -22,8 +25,10 @@ const NOT_DONE: &str = "[This call failed, was cut off, or was not run. It may o
      Its result is left out, because the answer to it was declined.]";
 
 impl Conversation {
-    /// The event with which begins what is to be removed if the request under way is declined: what no model had answered before it. `None`
-    /// where nothing of the run that answers `input` is in the conversation.
+    /// The event that begins what is to be removed if the request under way is declined: all that no model
+    /// had answered before it.
+    ///
+    /// `None` where nothing of the run that answers `input` is in the conversation.
     pub(crate) fn unanswered(&self, input: &MessageId, config: &AgentConfig) -> Option<u64> {
         let begins = self
             .entries
@@ -46,8 +51,10 @@ impl Conversation {
         self.entries.get(first).map(Entry::seq)
     }
 
-    /// Takes out everything from that event on. A message that a person said meanwhile is of the same event as the results of the calls
-    /// before it: those stay with their calls.
+    /// Takes out everything from the event `seq` on, but what stands before the window.
+    ///
+    /// A message that a person said meanwhile is of the same event as the results of the calls before it:
+    /// those stay with their calls.
     pub(crate) fn leave_out_from(&mut self, seq: u64, config: &AgentConfig) {
         let is_after = |entry: &Entry| entry.seq >= seq && entry.message.role != Role::Tool;
         let first = self.entries.iter().position(is_after);
@@ -67,7 +74,8 @@ impl Conversation {
         self.call_ids.clear();
     }
 
-    /// The results that the conversation ends with say whether their calls were run, and no more.
+    /// Replaces the results that the conversation ends with by words that say whether their calls were run,
+    /// and no more.
     fn rephrase_last_results(&mut self) {
         let results = self.entries[self.window_start..].iter_mut().rev();
         for entry in results.take_while(|entry| entry.message.role == Role::Tool) {
@@ -77,6 +85,7 @@ impl Conversation {
     }
 }
 
+/// The message with each of its results rephrased.
 fn rephrased(message: &Message) -> Arc<Message> {
     let mut message = message.clone();
     for part in &mut message.content {

@@ -59,8 +59,8 @@ pub(super) fn estimate_tool(tool: &ToolSpec) -> u64 {
     estimate_text(&tool.description) + estimate_text(&tool.input_schema.to_string())
 }
 
-/// How many tokens of a request fit beside the longest answer.
-/// The answer has at most half of the window.
+/// How many tokens of a request fit beside the longest answer, which gets at most half of the window.
+/// Sessions of version 8 of the rules and later use `Conversation::room`, which looks at the tools too.
 pub(super) fn room(config: &AgentConfig) -> u64 {
     let window = config.model.context_window;
     let answer = config

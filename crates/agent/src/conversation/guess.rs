@@ -1,6 +1,14 @@
-//! A window that was only guessed: a refusal named no size, so what was refused is taken for too much. The guess holds once a model has
-//! answered what was made shorter for it. A run that ends before that takes it back: its cause was something else, such as a proxy that
-//! refuses every request, and a conversation must not be forgotten for that.
+//! A window that was only guessed.
+//!
+//! A refusal that names no size makes the conversation shorter than what was refused. That guess holds once a
+//! model has answered what was made shorter for it. A run that ends before that takes it back: its cause was
+//! something else, such as a proxy that refuses every request, and a conversation must not be forgotten for
+//! that.
+//!
+//! ```text
+//! refused, no size ──▶ remember_before_guess ──▶ shorter ─┬─ answered ──▶ was_taken: the guess stays
+//!                                                         └─ run ends ──▶ take_guess_back: all as before
+//! ```
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,27 +21,36 @@ use super::{Conversation, Entry};
 
 /// The rules of agents of this version and later take guesses back.
 const SINCE_RULES: u32 = 6;
-/// A refusal of fewer tokens for their bytes, about 32 kB, is not one of a full window: the smallest limits known of proxies and servers
-/// are 100 kB (<https://expressjs.com/en/api.html#express.json>) and 1 MB (<https://nginx.org/en/docs/http/ngx_http_core_module.html#client_max_body_size>).
+/// A refusal of fewer tokens for their bytes, about 32 kB, is not one of a full window.
+///
+/// The smallest limits known of proxies and servers are 100 kB
+/// (<https://expressjs.com/en/api.html#express.json>) and 1 MB
+/// (<https://nginx.org/en/docs/http/ngx_http_core_module.html#client_max_body_size>).
 const SMALL_TOKENS: u64 = 8_192;
 
-/// What was sent, and what was assumed of the model, before a guess.
+/// What was sent, and what was assumed of the model, before a guess: each field is the value that its
+/// namesake had then.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct BeforeGuess {
-    /// Of the model, in the configuration.
+    /// The window of the model in the configuration, in tokens.
     context_window: u64,
+    /// Its longest answer in the configuration, in tokens.
     max_output_tokens: u64,
+    /// Where the window began.
     window_start: usize,
+    /// What was sent although the window had moved past it.
     stays: Vec<(Arc<Message>, u64)>,
+    /// How long a result could be, if that was bounded.
     longest_result: Option<u64>,
+    /// The window before one was learned, if one was.
     assumed_window: Option<u64>,
+    /// By how much the provider counted more.
     extra_percent: u64,
     /// Up to where thinking was left out.
     thinking: u64,
-    /// How many summaries there were.
+    /// How many summaries there were: where one came meanwhile, indexes mean other messages.
     condensed: usize,
-    /// Results of tools, which may have been shortened, by their events.
-    /// By event, as they were before they were shortened.
+    /// Messages with results of tools, by their events, as they were before they were shortened.
     results: BTreeMap<u64, Arc<Message>>,
 }
 
@@ -59,8 +76,11 @@ impl Conversation {
         }));
     }
 
-    /// A run ends: takes back what was guessed in it and did not help. Returns the model with the window that it had, if it changes.
-    /// Once an answer has confirmed a guess, it stays: [`was_taken`](Conversation::was_taken) drops the saved window.
+    /// Takes back what was guessed in the run that ends and did not help. Returns the model with the window
+    /// that it had, if there was a guess.
+    ///
+    /// A guess that an answer has confirmed stays: [`was_taken`](Conversation::was_taken) has dropped what
+    /// was remembered.
     pub(crate) fn take_guess_back(&mut self, model: &ModelSpec) -> Option<ModelSpec> {
         let before = self.before_guess.take()?;
         let model = ModelSpec {
@@ -92,13 +112,14 @@ impl Conversation {
         Some(model)
     }
 
-    /// Whether the last request was so small that its bytes fit anywhere.
+    /// Whether the last request was so small (8,192 tokens, about 32 kB) that its bytes fit anywhere: then it
+    /// was refused for something else.
     pub(crate) fn asked_little(&self, config: &AgentConfig) -> bool {
         config.rules_version >= SINCE_RULES && self.corrected(self.asked_tokens) < SMALL_TOKENS
     }
 
-    /// Whether the conversation ends with something that no model has answered.
-    /// A summary at the end awaits nothing.
+    /// Whether the conversation ends with something that no model has answered. A summary at the end awaits
+    /// nothing.
     pub(crate) fn awaits_answer(&self) -> bool {
         let last = self.entries.last().filter(|entry| !entry.summary);
         last.is_some_and(|entry| entry.message.role != Role::Assistant)

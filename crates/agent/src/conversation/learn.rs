@@ -1,5 +1,15 @@
-//! Learns a model's real window from a server that refuses a conversation as too long. Many servers are started with a smaller window
-//! than their model has (llama.cpp's `-c`, Ollama's `num_ctx`, vLLM's `--max-model-len`), and the catalog does not know every model.
+//! Learns a model's real window from a server that refuses a conversation as too long.
+//!
+//! Many servers are started with a smaller window than their model has (llama.cpp's `-c`, Ollama's `num_ctx`,
+//! vLLM's `--max-model-len`), and the catalog does not know every model. Two numbers are learned: the window
+//! (it goes into the configuration, so that it is smaller for all), and `extra_percent`, by how much the
+//! provider counts more than the estimate.
+//!
+//! | the server says | what is learned |
+//! | --- | --- |
+//! | its window | that window, if it is less than nine tenths of the assumed one |
+//! | the size of the request | how it counts |
+//! | neither | a guess: less than what was refused, see `guess` |
 
 use std::sync::Arc;
 
@@ -17,9 +27,12 @@ const LEAST_WINDOW: u64 = 1_024;
 const TOO_LOW_PERCENT: u64 = 15;
 
 impl Conversation {
-    /// Learns from a refusal of the last request how much fits: what the server says, else less than the size that was refused. Returns
-    /// the window to assume from now on, if it is notably smaller than the assumed one. From then on a single tool result takes up at
-    /// most a quarter of it, because the latest exchanges are always sent and have to fit.
+    /// Learns from a refusal of the last request how much fits: what the server says, else less than the size
+    /// that was refused.
+    ///
+    /// Returns the window to assume from now on, if it is notably smaller than the assumed one (less than
+    /// nine tenths, and never under 1,024 tokens). From then on a single tool result takes up at most a
+    /// quarter of it, because the latest exchanges are always sent and have to fit.
     pub(crate) fn learn_window(&mut self, overflow: &Overflow, config: &AgentConfig) -> Option<u64> {
         if overflow.window.is_none() {
             self.remember_before_guess(config);
@@ -55,15 +68,18 @@ impl Conversation {
         window
     }
 
-    /// Results are shortened to what fits into this window, and what was assumed before is kept.
+    /// Bounds results by a quarter of this window, shortens those that are there, and keeps the window that
+    /// was assumed before.
     pub(super) fn assume_window(&mut self, window: u64, config: &AgentConfig) {
         self.longest_result = Some(window / 4);
         self.assumed_window.get_or_insert(config.model.context_window);
         self.shorten_all();
     }
 
-    /// Shortens tool results to a quarter of the window, which is as large as assumed, and the conversation does not fit all the same:
-    /// the latest exchanges are always sent. `false` where that was done before, or the session is older than this rule.
+    /// Shortens tool results to a quarter of the window, where that is as large as assumed and the
+    /// conversation does not fit all the same: the latest exchanges are always sent.
+    ///
+    /// `false` where that was done before, or the session is older than version 4 of the rules.
     pub(crate) fn shorten_results(&mut self, config: &AgentConfig) -> bool {
         let longest = Some(config.model.context_window / 4);
         if config.rules_version < 4 || self.longest_result == longest {
@@ -75,8 +91,11 @@ impl Conversation {
         true
     }
 
-    /// Asks for no longer answer than fits beside what is read: vLLM and others refuse a request whose longest answer does not. `false`
-    /// where no limit is sent, or too little is left; with `most`, where that is less than half of the answer that is wanted.
+    /// Asks for no longer answer than fits beside what is read: vLLM and others refuse a request whose
+    /// longest answer does not.
+    ///
+    /// `false` where no limit is sent, or too little is left; with `most`, where that is less than half of
+    /// the answer that is wanted.
     pub(crate) fn shorten_answer(&mut self, config: &AgentConfig, most: bool) -> bool {
         if config.rules_version >= SINCE_FITTING {
             // Each refusal has raised the estimate, so this ends.
@@ -97,7 +116,8 @@ impl Conversation {
         false
     }
 
-    /// Whether less would be sent now than what was refused, or could be.
+    /// Whether less would be sent now than what was refused, or could be: more than two units are in the
+    /// window.
     pub(crate) fn can_send_less(&mut self, config: &AgentConfig) -> bool {
         self.units(self.window_start).len() > 2 || self.size(config) < self.asked_tokens
     }
@@ -109,11 +129,12 @@ impl Conversation {
         self.before_guess = None;
     }
 
-    /// The window that was assumed before a smaller one was learned, if one was.
+    /// The window that was assumed before a smaller one was learned; `None` where none was learned.
     pub(crate) fn assumed_window(&self) -> Option<u64> {
         self.assumed_window
     }
 
+    /// Shortens every result that is longer than the bound, wherever it stands.
     fn shorten_all(&mut self) {
         for index in 0..self.entries.len() {
             let message = self.shortened(self.entries[index].message.clone());
@@ -123,7 +144,7 @@ impl Conversation {
         self.window_tokens.clear();
     }
 
-    /// The message with its tool results shortened to what fits.
+    /// The message with its tool results shortened to the bound, if there is one.
     pub(super) fn shortened(&self, message: Arc<Message>) -> Arc<Message> {
         match self.longest_result.filter(|_| message.role == Role::Tool) {
             Some(longest) => with_short_results(message, longest),

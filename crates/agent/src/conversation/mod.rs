@@ -84,10 +84,10 @@ pub(crate) struct Conversation {
     /// The window that was assumed before a smaller one was learned.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     assumed_window: Option<u64>,
-    /// The same and more, before a window was guessed that no answer has confirmed yet.
+    /// What held before a window was guessed that no answer has confirmed yet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     before_guess: Option<Box<BeforeGuess>>,
-    /// What the provider counted in the requests before, where that may show that it cuts them.
+    /// What the provider counted in earlier requests, where that may show that it cuts them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     counts: Option<Counts>,
     /// What summaries stand for, the latest last.
@@ -108,7 +108,7 @@ pub(crate) struct Conversation {
     /// What is left out of what is sent.
     #[serde(default, skip_serializing_if = "Repairs::is_nothing")]
     repairs: Repairs,
-    /// The same before a provider refused what was sent, until it has taken something.
+    /// What was left out before a provider refused the last request, until it has taken one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     before_repairs: Option<Repairs>,
     /// Tokens of the messages in the window, estimated, without what [`stays`].
@@ -223,8 +223,9 @@ impl Conversation {
         self.counted = Some((tokens, self.entries.len()));
     }
 
-    /// The next model call of the run that answers `input` is made now: moves the window on where it has become too small. `None`
-    /// where nothing was said yet that a run would answer.
+    /// Prepares the next model call of the run that answers `input`: moves the window on where it has become
+    /// too small. `input` is
+    /// `None` where nothing was said yet that a run would answer.
     pub(crate) fn settle(&mut self, config: &AgentConfig, input: Option<&MessageId>) {
         let fixed = self.fixed(config).tokens;
         let budget = self.budget(config);

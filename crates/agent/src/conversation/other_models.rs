@@ -1,5 +1,7 @@
 //! What holds for one model only. Another one is asked with what its predecessor refused: it may have eyes, or a template that knows tools.
 //! What a model refused of pictures is remembered, because whoever comes back to it would have it refuse them again.
+//!
+//! Both happen when `config_changed` names another model or provider (`another_model`).
 
 use agentx_types::{AgentConfig, ModelSpec};
 use serde::{Deserialize, Serialize};
@@ -14,25 +16,30 @@ const SINCE_CONFIRMED: u32 = 8;
 /// So many models are remembered, the latest.
 const MOST: usize = 8;
 
-/// The pictures that a model refused.
+/// The pictures that one model refused.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct MediaOf {
-    /// With the model's id, which of them.
+    /// Together with the model's id it says which model.
     provider: String,
     model: String,
-    /// As in [`Repairs`], while that model was asked.
+    /// The value of `Repairs::media` while that model was asked.
     media: u64,
+    /// The value of `Repairs::media_of` while that model was asked.
     media_of: Vec<u64>,
 }
 
 impl MediaOf {
+    /// Whether it is about this model, at this provider.
     fn is_of(&self, model: &ModelSpec) -> bool {
         (&self.provider, &self.model) == (&model.provider, &model.id)
     }
 }
 
 impl Conversation {
-    /// Another model is asked from now on.
+    /// Asks another model from now on: what one server alone refuses is sent again.
+    ///
+    /// From version 8 of the rules on, repairs that no answer has confirmed are dropped as well; from version
+    /// 7 on, what is left out of pictures is kept for each model by itself.
     pub(super) fn another_model(&mut self, before: &ModelSpec, config: &AgentConfig) {
         if config.rules_version >= SINCE_CONFIRMED {
             if let Some(confirmed) = self.before_repairs.take() {
@@ -52,7 +59,8 @@ impl Conversation {
 }
 
 impl Repairs {
-    /// What one server alone refuses is sent again. Thinking that was left out stays so, and pictures have a memory of their own.
+    /// Sends again what one server alone refuses. Thinking that was left out stays so, and pictures have a
+    /// memory of their own.
     fn another_model(&mut self) {
         self.roles = false;
         self.answer = None;
@@ -63,6 +71,8 @@ impl Repairs {
         }
     }
 
+    /// Remembers what this model refused of pictures, and sends all of them again. The oldest of more than
+    /// eight models is forgotten.
     fn keep_media_of(&mut self, model: &ModelSpec) {
         let (media, media_of) = (
             std::mem::take(&mut self.media),
@@ -83,6 +93,7 @@ impl Repairs {
         });
     }
 
+    /// Leaves out the pictures that this model is known to refuse.
     fn take_media_of(&mut self, model: &ModelSpec) {
         if let Some(at) = self.media_of_others.iter().position(|other| other.is_of(model)) {
             let other = self.media_of_others.remove(at);

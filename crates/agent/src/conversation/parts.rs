@@ -1,4 +1,9 @@
 //! The kinds of parts that a provider may refuse, and what is said in their place.
+//!
+//! `repair` decides which kind is left out up to which event; the predicates here say what belongs to a kind,
+//! and the functions behind them say what a model reads instead. Thinking and opaque blocks are dropped
+//! without a word; media and calls are told in brackets, because the conversation would make no sense without
+//! them.
 
 use agentx_types::{ContentPart, MediaPart, ThinkingPart, ToolResultPart};
 use serde_json::Value;
@@ -8,7 +13,7 @@ const SIGNS_THINKING: &str = "anthropic";
 /// Characters of a call's arguments where it is told in plain text.
 const INPUT_CHARS: usize = 2_000;
 
-/// Thinking that its provider signs, also where it has been redacted.
+/// Whether the part is thinking that its provider signs, also where it has been redacted.
 pub(super) fn is_signed_thinking(part: &ContentPart) -> bool {
     match part {
         ContentPart::Thinking(ThinkingPart { provider, .. }) => provider
@@ -21,14 +26,16 @@ pub(super) fn is_signed_thinking(part: &ContentPart) -> bool {
     }
 }
 
-/// A part of an answer of Anthropic's that is sent back as it came: new kinds come without notice
-/// (<https://platform.claude.com/docs/en/api/versioning>), and other servers of that API know only some of them.
+/// Whether the part is one of an answer of Anthropic's that is sent back as it came, and no thinking.
+///
+/// New kinds come without notice (<https://platform.claude.com/docs/en/api/versioning>), and other servers of
+/// that API know only some of them.
 pub(super) fn is_block(part: &ContentPart) -> bool {
     matches!(part, ContentPart::Opaque(part) if part.provider.api == SIGNS_THINKING)
         && !is_signed_thinking(part)
 }
 
-/// Whether a picture, a sound or a file is in it, also within the result of a tool.
+/// Whether a picture, a sound or a file is in the part, also within the result of a tool.
 pub(super) fn has_media(part: &ContentPart) -> bool {
     match part {
         ContentPart::Image(_) | ContentPart::Audio(_) | ContentPart::File(_) => true,
@@ -37,7 +44,7 @@ pub(super) fn has_media(part: &ContentPart) -> bool {
     }
 }
 
-/// A call or its result.
+/// Whether the part is a call or its result.
 pub(super) fn is_exchange(part: &ContentPart) -> bool {
     matches!(part, ContentPart::ToolCall(_) | ContentPart::ToolResult(_))
 }
@@ -56,6 +63,7 @@ pub(super) fn without_media(part: ContentPart) -> ContentPart {
     }
 }
 
+/// The words that stand for a picture, a sound or a file.
 fn named(media: &MediaPart) -> String {
     let MediaPart { media_type, name, .. } = media;
     match name {
@@ -84,6 +92,7 @@ pub(super) fn in_words(part: ContentPart) -> ContentPart {
     }
 }
 
+/// The arguments of a call as JSON, 2,000 characters of it at most.
 fn shown(input: &Value) -> String {
     let mut text = input.to_string();
     if let Some((end, _)) = text.char_indices().nth(INPUT_CHARS) {

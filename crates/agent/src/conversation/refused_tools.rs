@@ -1,6 +1,9 @@
-//! Tools that a provider refuses as they are described: a name or a parameter that is spelled as it does not allow, a schema that it does
-//! not know, more tools than it takes. It then refuses every request, whatever was asked. They are not on offer any more until somebody
-//! changes them or another model is asked.
+//! Tools that a provider refuses as they are described: a name or a parameter that is spelled as it does not
+//! allow, a schema that it does not know, more tools than it takes.
+//!
+//! Such a provider refuses every request, whatever was asked. So the tools that its words name are not on
+//! offer any more, until somebody changes them or another model is asked. The names are read from the message
+//! of the refusal when `attempt_failed` comes, and used when the call has ended.
 
 use agentx_types::{AgentConfig, ToolSpec};
 
@@ -11,7 +14,8 @@ use super::repair::Repairs;
 const MOST_AT_ONCE: usize = 16;
 
 impl Repairs {
-    /// A tool that is described in another way is on offer again.
+    /// Puts a tool on offer again that is described in another way now. A tool that is gone altogether counts
+    /// as changed.
     pub(super) fn tools_changed(&mut self, before: &[ToolSpec], now: &[ToolSpec]) {
         self.tools.retain(|name| {
             let find = |tools: &[ToolSpec]| tools.iter().find(|tool| tool.name == *name).cloned();
@@ -22,7 +26,9 @@ impl Repairs {
 }
 
 impl Conversation {
-    /// The tools that a refusal of the last request names, by place or by name.
+    /// The names of the tools that a refusal of the last request is about: those beyond the number that it
+    /// allows, else the one that it quotes, else the one at the place that it gives. Empty where none is
+    /// recognised.
     pub(crate) fn tools_named(&mut self, message: &str, config: &AgentConfig) -> Vec<String> {
         let tools = self.fixed(config).tools.clone();
         let name = |tool: &ToolSpec| tool.name.clone();
@@ -38,7 +44,8 @@ impl Conversation {
         by_name.or(by_place).map(name).into_iter().collect()
     }
 
-    /// These tools are not on offer any more. `false` where nothing changes, or too much has changed already since a model has answered.
+    /// Takes these tools off the offer. `false` where nothing changes, or where 16 were taken off since a
+    /// model has answered.
     pub(crate) fn leave_out_tools(&mut self, tools: &[String], config: &AgentConfig) -> bool {
         let before = self.before_repairs.get_or_insert_with(|| self.repairs.clone());
         let in_vain = self.repairs.tools.len().saturating_sub(before.tools.len());

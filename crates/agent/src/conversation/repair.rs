@@ -1,9 +1,14 @@
-//! What a provider would refuse, or has refused, is left out of what is sent, or said in plain words. The conversation itself
-//! stays as it was.
+//! What a provider would refuse, or has refused, is left out of what is sent, or said in plain words. The
+//! conversation itself stays as it was.
 //!
-//! Newer models refuse their own thinking once anything before it has changed: the instructions, the tools, an earlier message
-//! (platform.claude.com/docs/en/build-with-claude/preserved-thinking). So wherever the beginning of a request changes, all thinking
-//! up to there is left out for good; what is thought after that fits again.
+//! Newer models refuse their own thinking once anything before it has changed: the instructions, the tools,
+//! an earlier message (platform.claude.com/docs/en/build-with-claude/preserved-thinking). So wherever the
+//! beginning of a request changes, all thinking up to there is left out for good; what is thought after that
+//! fits again.
+//!
+//! A refusal that names a part has that part left out; one that names nothing has the parts tried in turn:
+//! thinking, blocks, extras, roles, media, calls. `before_repairs` keeps what held before the first of them
+//! until a model has answered (`was_taken`); where all are in vain, it is put back.
 
 use std::sync::Arc;
 
@@ -19,12 +24,13 @@ const SINCE_UNCHANGED: u32 = 7;
 /// From this version on, single settings and the parts of answers that only their provider reads are left out.
 const SINCE_SETTINGS: u32 = 8;
 
-/// The event up to which a part is left out of requests; 0 if nothing is left out.
+/// What is left out of requests. A number is the event up to which a part is left out; 0 if nothing is.
+///
 /// The conversation itself keeps everything: a front end shows it, and another model may be sent it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub(super) struct Repairs {
-    /// Thinking.
+    /// Thinking that its provider signs.
     pub(super) thinking: u64,
     /// Pictures and other media.
     pub(super) media: u64,
@@ -34,11 +40,12 @@ pub(super) struct Repairs {
     /// What other models of the session refused of pictures: see [`super::other_models`].
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) media_of_others: Vec<MediaOf>,
-    /// Calls and results as such.
+    /// Calls and results as such: they are told in plain words. [`ALL`] for a template that knows no role for
+    /// tools.
     pub(super) tool_calls: u64,
-    /// Whether settings are left out that a server may not know.
+    /// Whether settings are left out that a server of the same API may not know.
     pub(super) plain: bool,
-    /// Whether nobody but a person and the assistant speaks, in turns.
+    /// Whether only a person and the assistant speak, and in turns.
     pub(super) roles: bool,
     /// How many tokens an answer may have at most; 0 where the server is to decide.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -46,7 +53,7 @@ pub(super) struct Repairs {
     /// Parts of answers that only their provider reads.
     #[serde(skip_serializing_if = "is_zero")]
     pub(super) blocks: u64,
-    /// Single settings.
+    /// Single settings that are left out, in the order in which they were refused.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) without: Vec<RequestPart>,
     /// Tools that are not on offer, by name: see [`super::refused_tools`].
@@ -59,19 +66,22 @@ fn is_zero(number: &u64) -> bool {
     *number == 0
 }
 
-/// Up to the end, what is still to come included.
+/// Leaves out everything up to the end, what is still to come included.
 pub(super) const ALL: u64 = u64::MAX;
 
 impl Repairs {
+    /// Whether requests are sent whole.
     pub(super) fn is_nothing(&self) -> bool {
         *self == Self::default()
     }
 
+    /// Whether pictures and other media are left out of the message of this event.
     fn leaves_out_media(&self, seq: u64) -> bool {
         seq <= self.media || self.media_of.contains(&seq)
     }
 
-    /// A message as it is sent; `None` where nothing of it is left.
+    /// The message of the event `seq` as it is sent; `None` where nothing of it is left. It is cloned only
+    /// where something changes.
     pub(super) fn sent(&self, seq: u64, message: &Arc<Message>) -> Option<Arc<Message>> {
         let changes = |part: &ContentPart| {
             (seq <= self.thinking && is_signed_thinking(part))
@@ -109,8 +119,8 @@ impl Repairs {
 }
 
 impl Conversation {
-    /// Something before the thinking of the conversation has changed: none of it is sent any more, nor that of an answer which is
-    /// under way.
+    /// Notes that something before the thinking of the conversation has changed: none of it is sent any more,
+    /// nor that of an answer which is under way. Only agents whose configuration says `keeps_beginning` care.
     pub(crate) fn beginning_changed(&mut self, config: &AgentConfig) {
         let keeps = config
             .condensing
@@ -119,7 +129,8 @@ impl Conversation {
         self.begins_anew |= keeps;
     }
 
-    /// A model is asked now: all thinking so far is left out where what stands before it has changed, whatever is put back later.
+    /// Leaves out all thinking so far, where what stands before it has changed. Called when a model is asked;
+    /// it holds whatever is put back later.
     pub(super) fn begin_anew(&mut self, config: &AgentConfig) {
         if std::mem::take(&mut self.begins_anew) {
             self.repairs.thinking = self.latest();
@@ -202,8 +213,8 @@ impl Conversation {
         part
     }
 
-    /// Whether the request is to be sent once more as it was: it was refused without a word about why, for the first time since a model
-    /// has answered.
+    /// Whether the request is to be sent once more as it was: it was refused without a word about why, for
+    /// the first time since a model has answered (from version 7 of the rules on).
     fn asks_unchanged(&mut self, refused: RequestPart, config: &AgentConfig) -> bool {
         let is_first = refused == RequestPart::Unknown && self.before_repairs.is_none();
         let unchanged = is_first && config.rules_version >= SINCE_UNCHANGED;
@@ -213,13 +224,15 @@ impl Conversation {
         unchanged
     }
 
-    /// A model has answered: what was sent last is what it takes.
+    /// Notes that a model has answered: what was sent last is what it takes, so that repairs and guesses
+    /// stay.
     pub(crate) fn was_taken(&mut self) {
         self.before_repairs = None;
         self.before_guess = None;
     }
 
-    /// Sends a request as a provider takes it, that has refused another form.
+    /// This request in the form that the provider takes: for requests that are not made of the conversation,
+    /// such as those of summaries.
     pub(crate) fn repaired(&self, request: ModelRequest) -> ModelRequest {
         ModelRequest {
             plain: self.repairs.plain,
@@ -230,7 +243,8 @@ impl Conversation {
         }
     }
 
-    /// Settings of a call with the longest answer that the provider takes.
+    /// Settings of a call with the longest answer that the provider takes; without a number where it is to
+    /// decide itself.
     pub(super) fn limited(&self, params: &ModelParams) -> ModelParams {
         let max_output_tokens = match self.repairs.answer {
             None => params.max_output_tokens,
@@ -243,8 +257,8 @@ impl Conversation {
         }
     }
 
-    /// Whether the longest answer that was asked for can be made shorter, once until the provider has taken a request. Anthropic always
-    /// wants a number.
+    /// Whether the longest answer that was asked for can be made shorter: to `most` tokens, or to no number
+    /// at all. Once until the provider has taken a request; Anthropic always wants a number.
     fn can_shorten_answer(&self, most: Option<u64>, config: &AgentConfig) -> bool {
         let model = &config.model;
         let asked = self.limited(&config.params).max_output_tokens;
@@ -267,6 +281,7 @@ impl Conversation {
         self.has_media()
     }
 
+    /// Whether pictures or other media are sent.
     fn has_media(&self) -> bool {
         let repairs = &self.repairs;
         self.has_where(repairs.media, |seq, part| {
@@ -274,8 +289,8 @@ impl Conversation {
         })
     }
 
-    /// The event of the message with pictures or other media that came last, where one before it has some too: what was refused is
-    /// most likely what is new.
+    /// The event of the last message with pictures or other media, where one before it has some too: what was
+    /// refused is most likely what is new. From version 6 of the rules on.
     fn newest_media(&self, config: &AgentConfig) -> Option<u64> {
         let sent = |entry: &&Entry| {
             !self.repairs.leaves_out_media(entry.seq) && entry.message.content.iter().any(has_media)
@@ -286,6 +301,8 @@ impl Conversation {
         with_media.any(|seq| seq != newest).then_some(newest)
     }
 
+    /// Whether leaving out `part` would change the next request. Some parts are only tried where the refusal
+    /// names them, or where the API knows them.
     fn can_leave_out(&self, part: RequestPart, refused: RequestPart, config: &AgentConfig) -> bool {
         match part {
             RequestPart::Thinking => self.has(self.repairs.thinking, is_signed_thinking),
@@ -317,7 +334,8 @@ impl Conversation {
         self.has_where(from, |_, part| kind(part))
     }
 
-    /// The same of a part in the message of an event.
+    /// Whether a part for which `kind` holds is sent and newer than the event `from`; `kind` also sees the
+    /// event of its message. What stays before the window counts as older than everything.
     fn has_where(&self, from: u64, kind: impl Fn(u64, &ContentPart) -> bool) -> bool {
         let entries = self.entries[self.window_start..].iter();
         let later = entries
@@ -332,6 +350,7 @@ impl Conversation {
         all.any(|(seq, message)| message.content.iter().any(|part| kind(seq, part)))
     }
 
+    /// The latest event of the conversation.
     fn latest(&self) -> u64 {
         self.entries.iter().map(Entry::seq).max().unwrap_or_default()
     }

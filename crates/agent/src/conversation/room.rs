@@ -15,12 +15,15 @@ use super::estimate::room as beside_the_longest_answer;
 
 /// The rules of agents of this version and later count instructions and tools as the provider does, and ask for no longer answer than fits.
 pub(super) const SINCE_FITTING: u32 = 8;
-/// A shorter answer is none.
+/// No answer is asked for that may have fewer tokens than this: it would be none.
 pub(super) const LEAST_ANSWER: u64 = 256;
 
 impl Conversation {
-    /// Tokens of a request with all that is in the window, as the provider counts: what it counted last, and what has come
-    /// since. A provider that counts less than half of the estimate is not believed: there are servers that report anything.
+    /// Tokens of a request with all that is in the window, as the provider counts: what it counted last, and
+    /// the estimate of what has come since.
+    ///
+    /// A provider that counts less than half of the estimate is not believed: there are servers that report
+    /// anything.
     pub(crate) fn in_use(&mut self, config: &AgentConfig) -> u64 {
         let size = self.size(config);
         let estimated = self.corrected(size);
@@ -33,14 +36,16 @@ impl Conversation {
             .unwrap_or(estimated)
     }
 
-    /// An estimate as the provider would count it.
-    /// Never less than the estimate: a provider that counts less leaves room unused, which harms nobody.
+    /// An estimate as the provider would count it. Never less than the estimate: a provider that counts less
+    /// leaves room unused, which harms nobody.
     pub(super) fn corrected(&self, tokens: u64) -> u64 {
         tokens.saturating_mul(100 + self.extra_percent) / 100
     }
 
-    /// How many tokens of a request fit beside the answer, as the provider counts. The answer gets at most half of what instructions and
-    /// tools leave: in a small window nothing would be left for the conversation.
+    /// How many tokens of a request fit beside the answer, as the provider counts.
+    ///
+    /// The answer gets at most half of what instructions and tools leave: in a small window nothing would be
+    /// left for the conversation otherwise.
     pub(super) fn room(&mut self, config: &AgentConfig) -> u64 {
         let room = beside_the_longest_answer(config);
         if config.rules_version < SINCE_FITTING {
@@ -52,7 +57,8 @@ impl Conversation {
         window - (window - room).min(left / 2)
     }
 
-    /// How many tokens of it there are for messages, as the provider counts.
+    /// How many tokens of the room there are for messages, as the provider counts: without instructions and
+    /// tools.
     pub(super) fn budget(&mut self, config: &AgentConfig) -> u64 {
         let fixed = self.fixed(config).tokens;
         let fixed = match config.rules_version {
@@ -62,8 +68,10 @@ impl Conversation {
         self.room(config).saturating_sub(fixed)
     }
 
-    /// Settings of the next call, with no longer answer than fits beside what is read: vLLM (<https://github.com/vllm-project/vllm/issues/42474>)
-    /// and others refuse a request whose longest answer does not.
+    /// Settings of the next call, with no longer answer than fits beside what is read.
+    ///
+    /// vLLM (<https://github.com/vllm-project/vllm/issues/42474>) and others refuse a request whose longest
+    /// answer does not. At least 256 tokens are asked for.
     pub(super) fn fitting(&mut self, config: &AgentConfig) -> ModelParams {
         let mut params = self.limited(&config.params);
         if let Some(longest) = self.longest_answer(config) {
@@ -75,8 +83,8 @@ impl Conversation {
         params
     }
 
-    /// Whether a request with a shorter answer may fit, after the last one did not. `most`: only if at least half of the answer that is
-    /// wanted is left.
+    /// Whether a request with a shorter answer may fit, after the last one did not. With `most` only where at
+    /// least half of the answer that is wanted is left.
     pub(super) fn fits_with_a_shorter_answer(&mut self, config: &AgentConfig, most: bool) -> bool {
         let Some(longest) = self.longest_answer(config) else {
             return false;
@@ -85,7 +93,8 @@ impl Conversation {
         self.left_for_an_answer(config) >= least.max(LEAST_ANSWER)
     }
 
-    /// The longest answer that is asked for: the one that is wished for; Anthropic's API always wants a number.
+    /// The longest answer that is asked for, in tokens: the one that is wished for, within what the model
+    /// can; Anthropic's API always wants a number. `None` where none is asked for.
     fn longest_answer(&self, config: &AgentConfig) -> Option<u64> {
         let model = &config.model;
         if config.rules_version < SINCE_FITTING {
@@ -97,7 +106,8 @@ impl Conversation {
         Some(longest.min(model.max_output_tokens).min(model.context_window / 2))
     }
 
-    /// What the next request leaves of the window; two percent are for what the count may be wrong by.
+    /// Tokens that the next request leaves of the window. Two percent of what is read are kept for what the
+    /// count may be wrong by.
     fn left_for_an_answer(&mut self, config: &AgentConfig) -> u64 {
         let read = self.in_use(config);
         let window = config.model.context_window;

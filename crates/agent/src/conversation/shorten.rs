@@ -1,6 +1,11 @@
-//! Shortens results of tools before a request that would not fit into the window is sent. The latest exchange is always sent, so nothing
-//! else would make room for it: a server refuses the request, or drops its beginning without a word. An input that never fits is left
-//! out of later requests.
+//! Shortens results of tools before a request that would not fit into the window is sent.
+//!
+//! The latest exchange is always sent, so nothing else would make room for it: a server refuses the request,
+//! or drops its beginning without a word. `shorten_new_results` runs before a summary is thought of, and
+//! looks at the latest results; `shorten_what_is_left` runs after the window has moved, and looks at all. An
+//! input that never fits is left out of later requests.
+//!
+//! A result that is shortened keeps its beginning and its end. The log keeps all of it.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -11,15 +16,14 @@ use super::Conversation;
 use super::estimate::{estimate_message, estimate_part, estimate_text};
 use crate::summary::cut;
 
-/// The rules of agents of this version and later do so.
+/// The rules of agents of this version and later shorten results before a request.
 const SINCE_RULES: u32 = 5;
-/// No result is made shorter than this, in tokens.
-/// About 256 letters: enough to see what it was.
+/// No result is made shorter than this, in tokens: about 256 letters, enough to see what it was.
 const LEAST: u64 = 64;
 
 impl Conversation {
-    /// Where the next request would not fit, the results that came last get half of the room together; what is older may be
-    /// condensed.
+    /// Shortens the results that came last, where the next request would not fit: they get half of the room
+    /// together, and what is older may be condensed.
     pub(crate) fn shorten_new_results(&mut self, config: &AgentConfig) {
         let budget = self.budget(config);
         let in_window = self.tokens_in_window();
@@ -42,8 +46,8 @@ impl Conversation {
         }
     }
 
-    /// The window has moved on as far as it may. Where the request does not fit all the same, results of tools become shorter until it
-    /// does. `false` where nothing was changed.
+    /// Shortens results of tools until the request fits, after the window has moved on as far as it may.
+    /// `false` where nothing was changed.
     pub(super) fn shorten_what_is_left(&mut self, config: &AgentConfig) -> bool {
         let budget = self.budget(config);
         let in_window = self.tokens_in_window();
@@ -59,8 +63,11 @@ impl Conversation {
         self.shorten_together(window, room)
     }
 
-    /// Moves the window past an earlier input that is larger than `budget` by itself, where nothing else is left to leave out: its own
-    /// run failed, and each later one would. Returns whether there was one.
+    /// Moves the window past an earlier input that is larger than `budget` by itself, where nothing else is
+    /// left to leave out.
+    ///
+    /// The run of that input failed, and each later run would. The input of the run under way is never left
+    /// out. Returns whether there was one; from version 6 of the rules on.
     pub(super) fn leaves_out_what_never_fits(
         &mut self,
         budget: u64,
@@ -108,7 +115,8 @@ impl Conversation {
     }
 }
 
-/// The most that each of these may have so that all have `most` together: what short ones leave is for the longer ones.
+/// The most that each of these sizes may have so that all have `most` together: what short ones leave is for
+/// the longer ones. No bound where all fit.
 fn fair_share(mut sizes: Vec<u64>, most: u64) -> u64 {
     sizes.sort_unstable();
     let mut left = most;
@@ -142,7 +150,7 @@ pub(super) fn with_short_results(message: Arc<Message>, longest: u64) -> Arc<Mes
     Arc::new(message)
 }
 
-/// The beginning and the end of a text, in about so many tokens.
+/// Cuts a text to its beginning and its end, in about so many tokens.
 fn shorten(text: &mut String, tokens: u64) {
     let weight = estimate_text(text);
     if weight > tokens {

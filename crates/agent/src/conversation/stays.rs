@@ -1,5 +1,9 @@
-//! What is sent although the window has moved past it: what a model is asked to do must not slide out of what it reads, nor what
-//! was asked first, what a person wants to stay, and summaries of what went before.
+//! What is sent although the window has moved past it.
+//!
+//! What a model is asked to do must not slide out of what it reads, nor what was asked first, what a person
+//! wants to stay, and summaries of what went before. `settle` asks for the list whenever the window has
+//! moved; the messages are sent before the window, in their order. Agents without condensing keep the input
+//! of the run alone.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -10,16 +14,20 @@ use agentx_types::{AgentConfig, Message, MessageId, Role};
 use super::condense::is_input;
 use super::{Conversation, Entry};
 
-/// All of that may take so many percent of the budget; what is to be done now stays whatever it weighs.
+/// Percent of the budget that all of it may take; what is to be done now stays whatever it weighs.
 const STAY_PERCENT: u64 = 20;
 
-/// Why something stays, the weightiest reason first.
-/// Where there is not room for all, what comes later in this order goes first, and within one reason the older.
+/// Why something stays, the weightiest reason first. Where there is not room for all, what comes later in
+/// this order goes first, and within one reason the older.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Reason {
+    /// The input of the run under way.
     ToDo,
+    /// The first input of the conversation.
     Goal,
+    /// A person wants it to stay.
     Pinned,
+    /// It stands for what was said before.
     Summary,
 }
 
@@ -29,11 +37,14 @@ enum Reason {
 pub(super) struct Landmarks {
     /// Every message, by its id.
     by_id: BTreeSet<(MessageId, usize)>,
+    /// The first input, if one was said.
     goal: Option<usize>,
+    /// All summaries, in order.
     summaries: Vec<usize>,
 }
 
 impl Landmarks {
+    /// The landmarks of a whole conversation.
     fn of(entries: &[Entry]) -> Self {
         let mut landmarks = Self::default();
         let entries = entries.iter().enumerate();
@@ -41,7 +52,7 @@ impl Landmarks {
         landmarks
     }
 
-    /// A message has come to the conversation.
+    /// Notes that a message has come to the conversation, at the index `at`.
     pub(super) fn note(&mut self, at: usize, entry: &Entry) {
         self.by_id.insert((entry.message.message_id.clone(), at));
         if entry.summary {
@@ -59,7 +70,10 @@ impl Landmarks {
 }
 
 impl Conversation {
-    /// What stays of what the window has moved past, in order, with its tokens.
+    /// The messages that stay of what the window has moved past, in order, with their estimated tokens.
+    ///
+    /// `budget` is what all messages may take, `input` that of the run under way. A message with several
+    /// reasons has the weightiest.
     pub(super) fn staying(
         &mut self,
         config: &AgentConfig,

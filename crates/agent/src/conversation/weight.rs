@@ -1,7 +1,8 @@
 //! What fills the window of the model, told apart by what it is.
 //!
-//! For a person who wonders where their window goes (`agentx context`). Tokens are estimated, so the shares need not add up to `in_use`,
-//! which is what the provider counted as far as it did.
+//! For a person who wonders where their window goes (`agentx context`). It is made of what would be sent now,
+//! and changes nothing. Tokens are estimated, so that the shares need not add up to `in_use`, which is what
+//! the provider counted as far as it did.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,12 +11,13 @@ use agentx_types::{AgentConfig, ContentPart, MessageId, Role, WindowFill, Window
 use super::estimate::{estimate_part, estimate_text, estimate_tool};
 use super::{Conversation, Fixed};
 
-/// Pieces, tokens and bytes of each kind.
-/// In the order of the kinds, so that the same window gives the same bytes.
+/// Pieces, tokens and bytes of each kind, in the order of the kinds, so that the same window gives the same
+/// bytes.
 #[derive(Default)]
 struct Scales(BTreeMap<WindowKind, (u64, u64, u64)>);
 
 impl Scales {
+    /// Adds one piece of this kind.
     fn add(&mut self, kind: WindowKind, tokens: u64, bytes: usize) {
         let (count, sum, size) = self.0.entry(kind).or_default();
         *count += 1;
@@ -42,7 +44,7 @@ impl Scales {
     }
 }
 
-/// Bytes as UTF-8, of arguments and opaque data as JSON.
+/// Bytes of a part as UTF-8, of arguments and opaque data as JSON.
 fn bytes_of(part: &ContentPart) -> usize {
     match part {
         ContentPart::Text(part) => part.text.len(),
@@ -56,8 +58,10 @@ fn bytes_of(part: &ContentPart) -> usize {
 }
 
 impl Conversation {
-    /// What the window holds after the event `seq`. The window is as it was at the last call, or as [`Self::settle`] left it.
-    /// `left_out` counts messages before the window that are not sent; `answer` is what is kept free for the answer.
+    /// What the window holds after the event `seq`, as it was at the last call or as `settle` left it.
+    ///
+    /// `left_out` counts messages before the window that are not sent; `answer` is what is kept free for the
+    /// answer, in tokens.
     pub(crate) fn filled(&mut self, config: &AgentConfig, seq: u64) -> WindowFill {
         let mut scales = Scales::default();
         let Fixed { system, tools, .. } = self.fixed(config).clone();

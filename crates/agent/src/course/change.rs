@@ -117,8 +117,11 @@ pub(crate) fn add_strict(rules: &mut Vec<Rule>, of_maker: &[Rule]) {
     }
 }
 
-/// Holds an agent, and the agents that it may make, to what holds for the one that makes it: rules that deny or ask, the guard, the rules of
-/// the server, and the approval mode where that of the maker is stricter. What allows is not handed on.
+/// Holds an agent, and the agents that it may make, to what holds for the one that makes it.
+///
+/// Rules that deny or ask, the guard, the rules of the server, and the approval mode where that of the maker
+/// is stricter. What allows is not handed on, and a guard or a server that the maker does not have takes
+/// nothing away.
 pub fn hold_to(config: &mut AgentConfig, maker: &AgentConfig) {
     add_strict(&mut config.rules, &maker.rules);
     if maker.guard.is_some() {
@@ -133,7 +136,8 @@ pub fn hold_to(config: &mut AgentConfig, maker: &AgentConfig) {
     }
 }
 
-/// The configuration of an agent that `maker` makes itself.
+/// The configuration of an agent that `maker` makes itself: its own, held to what holds for the maker. Before
+/// version 6 of the rules an agent was only held to its own.
 pub(crate) fn made_by(maker: &AgentConfig, config: &AgentConfig) -> AgentConfig {
     let mut config = config.clone();
     if maker.rules_version >= 6 {

@@ -40,7 +40,7 @@ pub struct Input {
     pub goes_on: bool,
 }
 
-/// How much waits for an agent. A runtime reads it to bound what a session may queue up. Media in the blob
+/// How much waits for an agent. The runtime bounds what may be told to a session by it. Media in the blob
 /// store count as the length of their names, because only those are held in memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Backlog {

@@ -30,8 +30,10 @@ const PAUSES: u32 = 8;
 const SINCE_PAUSES_END: u32 = 9;
 
 impl ReactAgent {
-    /// `word` is the provider's own for the reason.
-    /// The answer is whole and paid for, and no model call is under way any more.
+    /// Takes up an answer that is whole and paid for, when no model call is under way any more.
+    ///
+    /// `reason` is why it ended, `word` the provider's own for that. The message joins the conversation
+    /// first, whatever follows: a call without the message that asked for it could not be sent back.
     pub(super) fn on_answer(
         &mut self,
         answer: Answer,
@@ -84,7 +86,8 @@ impl ReactAgent {
         }
     }
 
-    /// After an answer without calls.
+    /// Decides what follows from an answer without calls: another model call, or the end of the run.
+    /// `said_something` tells whether there was a message at all.
     fn go_on_or_end(
         &mut self,
         (reason, word): (StopReason, Option<&str>),
@@ -115,12 +118,13 @@ impl ReactAgent {
         }
     }
 
-    /// The run cannot go on. `code` is stable, for programs.
+    /// Stops the run because it cannot go on. `code` is stable, for programs.
     fn fail(&mut self, code: &str, message: &str, step: &mut Step<'_>) {
         self.begin_stop(StopCause::error(RunStatus::Failed, code, message), step);
     }
 
-    /// Another model call that no tool asked for: it counts as a round, so that it cannot go on for ever.
+    /// Asks the model to go on after a pause. No tool asked for this call, so that it counts as a round: else
+    /// it could go on for ever.
     fn go_on_after_pause(&mut self, step: &mut Step<'_>) {
         let limits = self.config.limits;
         let Some(run) = self.course.active() else { return };
@@ -136,13 +140,17 @@ impl ReactAgent {
         self.call_model(step);
     }
 
-    /// Another model call because a person said something more: no round of tools, so it is not counted as one.
+    /// Asks the model again because a person said something more. That is no round of tools, and not counted
+    /// as one.
     fn go_on_after_steering(&mut self, step: &mut Step<'_>) {
         self.call_model(step);
     }
 
-    /// Makes the calls of an answer fit to be sent back: each has an id of its own in the conversation (some servers name
-    /// every call `call_0`), and arguments that are an object.
+    /// Makes the calls of an answer fit to be sent back, in the message and in `calls` alike.
+    ///
+    /// Each call gets an id of its own in the conversation, because some servers name every call `call_0`: an
+    /// id that is empty or taken becomes `{id}_{seq}_{index}`. Arguments that are no object become an empty
+    /// object, and the call is marked as invalid, because providers accept objects only.
     fn tidy(&mut self, message: &mut Message, calls: &mut [RequestedCall], seq: u64) {
         let mut taken: Vec<ToolCallId> = Vec::new();
         let parts = message.content.iter_mut().filter_map(|part| match part {
@@ -175,8 +183,10 @@ impl ReactAgent {
         }
     }
 
-    /// Decides about each call, in the order in which the model asked. All of them run at once, if they may; where a limit is reached none
-    /// does, and all are answered, because a provider refuses a conversation with a call that has no result.
+    /// Decides about each call, in the order in which the model asked.
+    ///
+    /// All of them run at once, if they may. Where a limit is reached none does and all are answered, because
+    /// a provider refuses a conversation with a call that has no result.
     fn take_up(&mut self, calls: Vec<RequestedCall>, step: &mut Step<'_>) {
         let limits = self.config.limits;
         let Some(run) = self.course.active() else { return };
@@ -206,7 +216,8 @@ impl ReactAgent {
         self.course.set_status(RunStatus::Stopping, step);
     }
 
-    /// The model, or a filter of its provider, declined the request that is under way.
+    /// Notes where that begins which the model, or a filter of its provider, declined to answer. The first
+    /// refusal of a run counts. Before version 5 of the rules it stayed in the conversation.
     pub(super) fn note_declined(&mut self) {
         let Some(run) = self.course.active().filter(|run| run.pending.declined.is_none()) else {
             return;
@@ -220,7 +231,7 @@ impl ReactAgent {
         }
     }
 
-    /// What was declined is sent no more.
+    /// Takes what was declined out of the conversation: it would be declined again with each later request.
     pub(super) fn leave_out_declined(&mut self) {
         if let Some(run) = self.course.active()
             && let Some(seq) = run.pending.declined.take()
@@ -236,7 +247,7 @@ impl ReactAgent {
         }
     }
 
-    /// Answers a call that nothing was done for yet.
+    /// Adds a call to the ledger that is answered without being run. Does nothing where no run is under way.
     pub(super) fn answer_new(
         &mut self,
         call: RequestedCall,
@@ -251,9 +262,10 @@ impl ReactAgent {
         self.ledger.add(call, stage);
     }
 
-    /// Answers a call at once.
-    /// The answer is an action too, so that its fact has a cause and the ledger knows it for the call's one result. Nothing is added to the ledger
-    /// here.
+    /// Answers a call at once, and returns the stage that it is in then; nothing is added to the ledger here.
+    ///
+    /// The answer is an action too, so that its fact has a cause and the ledger knows it for the call's one
+    /// result.
     pub(super) fn answer_now(
         &self,
         call: &RequestedCall,
@@ -276,7 +288,8 @@ impl ReactAgent {
     }
 }
 
-/// What is said of an answer that ended with a word that is not known.
+/// What is said of an answer that ended with a word that is not known: at most 80 characters of the word are
+/// repeated.
 fn unknown_end(reason: StopReason, word: Option<&str>) -> Option<String> {
     const LONGEST: usize = 80;
     let word = word.filter(|_| reason == StopReason::Other)?;

@@ -132,7 +132,8 @@ impl ReactAgent {
         };
     }
 
-    /// A person decides. One about a call that does not wait (any more) means nothing: two people may decide at once.
+    /// A person decides. A decision about a call that does not wait (any more) means nothing: two people may
+    /// decide at once.
     pub(super) fn on_approval(&mut self, approval: &Approval, step: &mut Step<'_>) {
         if self.decides_inner(approval, step) {
             return;
@@ -179,8 +180,8 @@ impl ReactAgent {
         self.update_waiting_status(step);
     }
 
-    /// The rule, in words, that came after the question about a call and denies it: nobody allows what a rule denies. Before version 7 of
-    /// the rules it held from the next call on.
+    /// Why a rule that came after the question denies the call: nobody allows what a rule denies. Before
+    /// version 7 it held from the next call on.
     fn denied_meanwhile(&self, call: &RequestedCall) -> Option<String> {
         let tool = self.tool(&call.name).filter(|_| self.config.rules_version >= 7)?;
         let judgement = approval::judge(&self.config, tool, &call.input);

@@ -1,9 +1,18 @@
-//! When the conversation is condensed: before a model call that it is too full for, when a person wants it, and once after a
-//! model has said that its window is full. While a summary is awaited the run waits for it as for a model's answer. Whatever
-//! becomes of it the run goes on; a conversation that could not be condensed stays whole, and its window moves on.
+//! When the conversation is condensed: before a model call that it is too full for, when a person wants it,
+//! and once after a model has said that its window is full.
 //!
-//! One summary is under way at most. It is an action (`condense`) that the condenser of the runtime answers with one
-//! `context_condensed` or one `condensing_failed`; an answer to an action that is not awaited any more counts for nothing.
+//! While a summary is awaited, the run waits for it as for a model's answer. Whatever becomes of it the run
+//! goes on; a conversation that could not be condensed stays whole, and its window moves on. What a summary
+//! stands for is decided in `crate::conversation`, what it is made of in `crate::summary`.
+//!
+//! ```text
+//! call_model ── due ──▶ condense (action) ──▶ context_condensed ──▶ call_model
+//! condense_requested ──┘        └──────────▶ condensing_failed ──▶ call_model, and 8 rounds of rest
+//! ```
+//!
+//! Invariant: at most one summary is under way. It is an action (`condense`) that the condenser of the
+//! runtime answers with one `context_condensed` or one `condensing_failed`; an answer to an action that is
+//! not awaited any more counts for nothing.
 
 use agentx_types::{
     ActionBody, ActionId, Approval, ApprovalDecision, Cancel, Condense, CondensedRange, CondensingFailed,
@@ -22,7 +31,7 @@ use crate::{recall, summary};
 const TAIL_WHEN_WANTED: u32 = 2;
 /// How many decisions of persons a summary carries, the latest.
 const DECISIONS: usize = 40;
-/// Characters of each.
+/// Characters of each decision; what is longer ends with `…`.
 const DECISION_CHARS: usize = 300;
 
 /// The rules of agents of this version and later do not wait for summaries that the conversation fits without.
@@ -35,16 +44,19 @@ fn is_zero(number: &u32) -> bool {
     *number == 0
 }
 
-/// What is under way of it.
+/// What the machine knows about summaries: the one under way, the one that is wanted, and how the last one
+/// went.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Condenser {
     /// The summary that is awaited.
     pub(super) under_way: Option<UnderWay>,
-    /// A person wants it, and nothing could be asked yet.
+    /// A person's wish for a summary that could not be asked for yet, because a run is under way.
     wanted: Option<Wanted>,
-    /// It was done because a model said that its window is full, and none has answered since.
+    /// Whether the last summary was made because a model said that its window is full, and none has answered
+    /// since: a second one is not tried.
     pub(super) after_overflow: bool,
-    /// What the last model call that did not fit has taught, and whether that was a smaller window.
+    /// What the last model call that did not fit has taught: `Some(true)` where less can be sent now,
+    /// `Some(false)` where nothing was learned, `None` where no call failed so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) learned: Option<bool>,
     /// For how many more model calls no summary is asked for while the conversation fits: the last one failed.
@@ -53,21 +65,24 @@ pub(crate) struct Condenser {
     /// Whether the last summary came to nothing: its model is not waited for again until one has come.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     failed: bool,
-    /// What persons decided about calls: it holds whatever is condensed.
+    /// What persons decided about calls, with the `seq` of each: it holds whatever is condensed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     decisions: Vec<(u64, String)>,
 }
 
+/// The summary that is awaited, and why it was asked for.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct UnderWay {
     /// The action that brings it.
     action_id: ActionId,
+    /// What follows when it comes, or fails, hangs on this.
     why: Why,
 }
 
+/// A person's wish for a summary.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Wanted {
-    /// The person's instructions for the summary.
+    /// What the person wants the summary to dwell on, if they said so.
     instructions: Option<String>,
 }
 
@@ -79,12 +94,13 @@ pub(super) enum Why {
     Full,
     /// A person wants it.
     Wanted(Wanted),
-    /// A model said that the window is full; this ends the run where the summary comes to nothing.
+    /// A model said that the window is full; the run ends with this cause where the summary comes to nothing
+    /// and less cannot be sent.
     Overflow(StopCause),
 }
 
 impl ReactAgent {
-    /// The summary that is awaited.
+    /// The action that brings the summary which is awaited; `None` where none is.
     pub fn condensing(&self) -> Option<&ActionId> {
         self.condenser
             .under_way
@@ -92,12 +108,13 @@ impl ReactAgent {
             .map(|under_way| &under_way.action_id)
     }
 
-    /// What summaries stand for now, the latest last.
+    /// The summaries that are in the conversation now, with the events that each stands for, the latest last.
     pub fn condensed(&self) -> Vec<CondensedRange> {
         self.conversation.condensed()
     }
 
-    /// Whether the next model call has to wait for a summary; asks for one where that is due.
+    /// Whether the next model call has to wait for a summary; asks for one where that is due. Called by
+    /// `call_model` alone.
     pub(super) fn condenses_first(&mut self, step: &mut Step<'_>) -> bool {
         if self.condenser.under_way.is_some() || self.condense_as_wanted(step) {
             return true;
@@ -118,7 +135,8 @@ impl ReactAgent {
         }
     }
 
-    /// Whether a summary has failed in one of the last rounds, and the next request fits without one.
+    /// Whether a summary has failed in one of the last rounds, and the next request fits without one. Each
+    /// call counts as a round.
     fn rests_from_condensing(&mut self) -> bool {
         let rests = self.condenser.rounds_to_rest > 0 && self.conversation.fits(&self.config);
         if rests {
@@ -127,7 +145,10 @@ impl ReactAgent {
         rests
     }
 
-    /// Does what a person wants, if that still has to be done. `false` where nothing was asked.
+    /// Asks for the summary that a person wants, if one is wanted and none is under way. `false` where
+    /// nothing was asked.
+    ///
+    /// Where nothing can be condensed, that is said, and the wish is over.
     pub(super) fn condense_as_wanted(&mut self, step: &mut Step<'_>) -> bool {
         if self.condenser.under_way.is_some() {
             return false;
@@ -164,8 +185,10 @@ impl ReactAgent {
         }
     }
 
-    /// Asks for a summary of this part. `brief`, in the action, says that its model is not worth waiting for: the conversation fits
-    /// without a summary, or the last one came to nothing.
+    /// Asks for a summary of this part.
+    ///
+    /// `brief`, in the action, says that its model is not worth waiting for: the conversation fits without a
+    /// summary, or the last one came to nothing. A summary that a person wants is never brief.
     pub(super) fn ask_for_summary(&mut self, part: &Part, why: Why, step: &mut Step<'_>) {
         let instructions = match &why {
             Why::Wanted(wanted) => wanted.instructions.as_deref(),
@@ -189,7 +212,11 @@ impl ReactAgent {
         step.state(StateOutput::Context { change });
     }
 
-    /// A summary is there. One that answers an action that is not awaited any more comes too late.
+    /// Puts a summary into the conversation and pays for it. One that answers an action that is not awaited
+    /// any more comes too late; one without a cause was made elsewhere, and counts.
+    ///
+    /// The latest 40 decisions of persons in the range are written under it, word for word. A summary that
+    /// stands for nothing makes the conversation rest.
     pub(super) fn on_condensed(
         &mut self,
         fact: &Envelope<EnvironmentEvent>,
@@ -224,7 +251,10 @@ impl ReactAgent {
         }
     }
 
-    /// No summary: the conversation stays whole. It is not tried again until much has come to it.
+    /// Notes that no summary came: the conversation stays whole, and it is not tried again until much has
+    /// come to it.
+    ///
+    /// After an overflow the run may still go on with less (from version 6 of the rules on); else it ends.
     pub(super) fn on_condensing_failed(
         &mut self,
         fact: &Envelope<EnvironmentEvent>,
@@ -254,6 +284,8 @@ impl ReactAgent {
         }
     }
 
+    /// The summary that `fact` answers, which is awaited no longer; `None` where the fact answers another
+    /// action.
     fn take_under_way(&mut self, fact: &Envelope<EnvironmentEvent>) -> Option<UnderWay> {
         let cause = fact.cause.as_ref()?;
         self.condenser
@@ -261,7 +293,8 @@ impl ReactAgent {
             .take_if(|under_way| under_way.action_id == *cause)
     }
 
-    /// The run that waited goes on: to its end where it is being stopped or has used up what it may, else to the model.
+    /// Goes on with the run that waited: to its end where it is being stopped or has used up what it may,
+    /// else to the model.
     fn go_on_after_condensing(&mut self, step: &mut Step<'_>) {
         let Some(run) = self.course.active() else {
             // What is wanted by now was wanted while the summary was written.
@@ -274,7 +307,7 @@ impl ReactAgent {
         self.call_model(step);
     }
 
-    /// A summary is taken out again. One that is not there (any more) is passed over.
+    /// Takes a summary out again. One that is not there (any more) is passed over.
     pub(super) fn on_restored(&mut self, restored: &ContextRestored, step: &mut Step<'_>) {
         if let Some(range) = self.conversation.restore(restored.from_seq, restored.to_seq) {
             self.conversation.beginning_changed(&self.config);
@@ -285,12 +318,13 @@ impl ReactAgent {
         }
     }
 
-    /// How full the window is changes without a model call.
+    /// Notes how full the window is now: it changes without a model call.
     fn note_context(&mut self) {
         self.course.totals.context_tokens = self.conversation.in_use(&self.config);
     }
 
-    /// Whoever wrote the summary is gone: it is asked for again when it is next needed.
+    /// Another process takes over, and the one that wrote the summary is gone: it is asked for again when it
+    /// is next needed. What a person wished stays wished.
     pub(super) fn recover_condensing(&mut self) {
         match self.condenser.under_way.take().map(|under_way| under_way.why) {
             Some(Why::Wanted(wanted)) => self.condenser.wanted = Some(wanted),
@@ -299,7 +333,8 @@ impl ReactAgent {
         }
     }
 
-    /// A fork goes on without what its parent had under way.
+    /// Forgets the summary under way and the wish for one: a fork goes on without what its parent had under
+    /// way.
     pub(super) fn forget_condensing(&mut self) {
         self.condenser.under_way = None;
         self.condenser.wanted = None;
@@ -314,7 +349,8 @@ impl ReactAgent {
         }
     }
 
-    /// What a person decided about a call stays word for word whatever is condensed: refusals, words, and rules.
+    /// Notes what a person decided about a call, to stay word for word whatever is condensed: refusals,
+    /// words, and rules. A plain "once" is not noted.
     pub(super) fn note_decision(&mut self, call: &RequestedCall, approval: &Approval, step: &Step<'_>) {
         let decided = match approval.decision {
             ApprovalDecision::Deny => "refused",
@@ -334,12 +370,13 @@ impl ReactAgent {
         self.condenser.decisions.push((step.seq, line));
     }
 
-    /// `recall`, where the call is of that and it is on offer.
+    /// The tool `recall`, where `name` is that and it is on offer: only once something was condensed.
     pub(super) fn recall_tool(&self, name: &str) -> Option<ToolSpec> {
         recall::offered(&self.config, self.conversation.is_condensed()).filter(|tool| tool.name == name)
     }
 
-    /// A call of `recall`, where that is on offer.
+    /// Answers a call of `recall`, where that is on offer; `None` for any other call. An `Err` is what the
+    /// model is told about its arguments.
     pub(super) fn recall(
         &self,
         call: &RequestedCall,
@@ -351,6 +388,7 @@ impl ReactAgent {
     }
 }
 
+/// Says that a summary came to nothing, and why.
 fn failed(code: &str, message: &str, step: &mut Step<'_>) {
     let change = ContextChange::Failed {
         code: code.to_owned(),

@@ -1,6 +1,10 @@
-//! What the tools of this agent do step by step: what they spend is the agent's, what they emit is heard with the agent.
+//! What the tools of this agent do step by step: what they spend is the agent's, and what they emit is heard
+//! with the agent.
 //!
-//! The steps themselves are kept by the session's fold, not by the agent: a call is given them when it is run again.
+//! A step (*effect*) is something that a script does to the world: a request, a call of a tool, a question to
+//! a model. It has two facts, `effect_started` before it is done and `effect_ended` behind it. The steps
+//! themselves are kept by the session's fold, not by the agent: a call is given them when it is run again.
+//! Steps of a call that does not run (any more) are passed over.
 
 use agentx_types::{EffectEnded, EffectStarted, Envelope, EnvironmentEvent, StreamOutput};
 
@@ -8,8 +12,8 @@ use super::ReactAgent;
 use crate::course::Step;
 
 impl ReactAgent {
-    /// A tool that wants to ask a model where a limit forbids it is stopped, and the run with it. It asks when this is on record,
-    /// and by then it was told to stop.
+    /// Stops the run where a tool is about to ask a model and a limit forbids it. The tool asks once this
+    /// fact is on record, and by then it was told to stop.
     pub(super) fn on_effect_started(
         &mut self,
         fact: &Envelope<EnvironmentEvent>,
@@ -25,7 +29,8 @@ impl ReactAgent {
         }
     }
 
-    /// A step has ended: its bill counts for the run, and what it emits is a chunk of the agent's stream.
+    /// Takes the end of a step: the call that was asked about is over, its bill counts for the run, and what
+    /// it emits is a chunk of the agent's stream.
     pub(super) fn on_effect_ended(
         &mut self,
         fact: &Envelope<EnvironmentEvent>,

@@ -1,8 +1,17 @@
-//! Calls that tools make themselves, such as a script with `invoke`, and that a person may have to decide about. The tool waits
-//! meanwhile; what is decided is told it by an action. Such a call has no result of its own here: it is a step of the call of the tool.
+//! Calls that tools make themselves, such as a script with `invoke`, and that a person may have to decide
+//! about.
 //!
-//! Order: the tool commits `inner_call_asked`; the agent decides, or asks and decides later; the action `decide_inner_call` tells
-//! the tool; only then the step begins (`effect_started`). So a question is on record before anybody waits for it.
+//! The tool waits meanwhile, and an action tells it what was decided. Such a call has no result of its own
+//! here: it is a step of the call of the tool, and its id lies inside the id of that call.
+//!
+//! | order | who | what |
+//! | --- | --- | --- |
+//! | 1 | the tool | commits `inner_call_asked` |
+//! | 2 | the agent | decides by its rules, or asks a person and decides later |
+//! | 3 | the agent | tells the tool by the action `decide_inner_call` |
+//! | 4 | the tool | begins the step (`effect_started`), or gets the refusal |
+//!
+//! Invariant: a question is on record before anybody waits for it, and it is settled exactly once.
 
 use agentx_types::{
     ActionBody, Approval, ApprovalDecision, DecideInnerCall, Envelope, EnvironmentEvent, InnerCallAsked,
@@ -15,31 +24,32 @@ use crate::approval::{self, Question, Verdict};
 use crate::course::Step;
 use crate::ledger::CallStage;
 
-/// A call that a running tool wants to make.
-/// It stays until its step has ended, so that a tool that is run again after a crash is told the same.
+/// A call that a running tool wants to make. It stays until its step has ended, so that a tool that is run
+/// again after a crash is told the same.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct InnerCall {
-    /// Which.
+    /// The call with its id, the name of the tool and the arguments.
     pub call: RequestedCall,
-    /// How far it has come.
+    /// Whether it is decided.
     pub stage: InnerStage,
-    /// The tool that is to be called, as the asking tool knows it: it need not be one of the agent's.
+    /// The tool that is to be called, as the asking tool knows it: it need not be one of the agent's own.
     tool: ToolSpec,
-    /// Whether the file of the asking tool names it: see [`approval::judge_inner`].
+    /// Whether the file of the asking tool names the tool that is called: then its author vouches for it
+    /// (`approval::judge_inner`).
     named: bool,
 }
 
-/// How far it has come.
+/// Whether a call that a running tool wants to make is decided.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum InnerStage {
-    /// A person has to decide.
+    /// A person has to decide; the tool waits.
     Asked(Question),
-    /// It is decided.
+    /// It is decided, and the tool was told. Kept until the step has ended.
     Decided(InnerDecision),
 }
 
 impl InnerCall {
-    /// What a person is asked about it, where that is open.
+    /// What a person is asked about it; `None` once it is decided.
     pub fn question(&self) -> Option<&Question> {
         match &self.stage {
             InnerStage::Asked(question) => Some(question),
@@ -64,8 +74,12 @@ impl ReactAgent {
         &self.inner
     }
 
-    /// A running tool wants to make a call: it is allowed or refused at once, or a person is asked. One that was cut off by a crash and is
-    /// run again asks again: what was decided about the same call holds.
+    /// Decides about a call that a running tool wants to make: it is allowed or refused at once, or a person
+    /// is asked.
+    ///
+    /// A tool that was cut off by a crash and is run again asks again, and what was decided about the same
+    /// call holds. A call that has the same id and other arguments replaces the old one. Nothing is decided
+    /// where the tool does not run or the run is being stopped.
     pub(super) fn on_inner_call_asked(
         &mut self,
         fact: &Envelope<EnvironmentEvent>,
@@ -119,7 +133,10 @@ impl ReactAgent {
         self.update_waiting_status(step);
     }
 
-    /// A person decides. `false` where it is about no call of a running tool.
+    /// Takes a person's decision about such a call. `false` where it is about no call of a running tool.
+    ///
+    /// A person who may not speak for the operator of the server cannot allow what the server's rules ask
+    /// about: such a decision changes nothing.
     pub(super) fn decides_inner(&mut self, approval: &Approval, step: &mut Step<'_>) -> bool {
         let of_it = |inner: &&InnerCall| inner.call.tool_call_id == approval.tool_call_id;
         let Some(inner) = self.inner.iter().find(of_it).cloned() else {
@@ -155,7 +172,7 @@ impl ReactAgent {
         }
     }
 
-    /// Decides again about those that wait, after rules or the mode have changed.
+    /// Decides again about the calls that wait, after rules or the mode have changed.
     pub(super) fn reconsider_inner(&mut self, step: &mut Step<'_>) {
         let waiting: Vec<InnerCall> = self
             .inner
@@ -171,7 +188,7 @@ impl ReactAgent {
         }
     }
 
-    /// Whose decision each of them is, after the rules of the session's server have changed.
+    /// Notes anew whether each open question is one of the server's rules, after these have changed.
     pub(super) fn bind_inner(&mut self) {
         let config = self.config.clone();
         for inner in &mut self.inner {
@@ -191,7 +208,8 @@ impl ReactAgent {
         self.inner.retain(|inner| inner.call.tool_call_id != *id);
     }
 
-    /// Lets go of those whose tool does not run any more, or of all where the run is being stopped. What was open of them is settled.
+    /// Lets go of the calls whose tool does not run any more, or of all where the run is being stopped. Open
+    /// questions among them are said to be settled, as not allowed.
     pub(super) fn drop_inner(&mut self, all: bool, step: &mut Step<'_>) {
         let gone: Vec<InnerCall> = {
             let ledger = &self.ledger;
@@ -206,7 +224,7 @@ impl ReactAgent {
         }
     }
 
-    /// A question about such a call is over: that is said, and the tool is told.
+    /// Ends the question about such a call: says so, and tells the tool.
     fn settle_inner(&mut self, id: &ToolCallId, decision: InnerDecision, step: &mut Step<'_>) {
         let Some(inner) = self.inner.iter_mut().find(|inner| inner.call.tool_call_id == *id) else {
             return;
@@ -219,7 +237,8 @@ impl ReactAgent {
         self.tell(id, decision, step);
     }
 
-    /// Tells the tool that waits for it. After a crash it is told when it asks again.
+    /// Tells the waiting tool what was decided. A tool that does not run is told nothing: after a crash it
+    /// asks again.
     fn tell(&mut self, id: &ToolCallId, decision: InnerDecision, step: &mut Step<'_>) {
         let Some(action_id) = runs_of(&self.ledger, id) else {
             return;
@@ -234,6 +253,7 @@ impl ReactAgent {
     }
 }
 
+/// The decision that follows from a verdict of the rules. A question that cannot be asked is a refusal.
 fn decision_of(verdict: Verdict) -> InnerDecision {
     match verdict {
         Verdict::Allow { outside_workspace } => InnerDecision::Allowed { outside_workspace },

@@ -1,15 +1,32 @@
 //! ReAct: think, call tools, continue, end.
 //!
-//! Each kind of fact has its own step in the files beside this one: [`stream`] and [`answer`] for the model, [`calls`] for
-//! tools and approvals, [`condense`] for summaries, [`repair`] for requests that are refused, [`stop`] for interrupts, limits and errors, [`recover`] for what another process left open.
+//! Each kind of fact has its own step in the files beside this one:
 //!
-//! A run goes in rounds. `call_model` asks; the stream is put together by the assembler; [`answer`] takes the calls into the ledger, where
-//! each is run, asked about or answered; `settle` looks after each change whether anything is open, and when nothing is, it closes the round and calls
-//! the model again, or ends the run. So there are two places by which everything goes: `call_model` is the only one that asks the
-//! agent's model (limits are looked at there), and `settle` the only one that ends a round.
+//! | file | facts |
+//! | --- | --- |
+//! | [`stream`], [`answer`] | what the model says, and its whole answer |
+//! | [`calls`], [`inner`], [`effects`] | tools and approvals, calls that tools make, and their steps |
+//! | [`children`] | agents that this one made |
+//! | [`condense`], [`overflow`], [`repair`] | summaries, conversations that do not fit, requests that are refused |
+//! | [`stop`], [`recover`] | interrupts, limits and errors; what another process left open |
 //!
-//! What changes the behaviour of this machine hangs on `config.rules_version`, which is logged: an old session is replayed
-//! to the same bytes (`RULES_VERSION` in agentx-types). A constant `SINCE_…` names the version where that helps.
+//! A run goes in rounds. `call_model` asks; the stream is put together by the assembler; [`answer`] takes the
+//! calls into the ledger, where each is run, asked about or answered; `settle` looks after each change
+//! whether anything is open, and when nothing is, it closes the round and calls the model again, or ends the
+//! run.
+//!
+//! ```text
+//! start_run ─▶ call_model ─▶ stream ─▶ on_answer ─┬─ no calls ─────────▶ finish_run
+//!                  ▲                              └─ calls ─▶ ledger
+//!                  └──── settle ◀── close_round ◀── every call resolved ┘
+//! ```
+//!
+//! Invariant: everything goes by two places. `call_model` is the only one that asks the agent's model (limits
+//! are looked at there), and `settle` the only one that ends a round.
+//!
+//! What changes the behaviour of this machine hangs on `config.rules_version`, which is logged: an old
+//! session is replayed to the same bytes (`RULES_VERSION` in agentx-types). A constant `SINCE_…` names the
+//! version where that helps.
 
 mod answer;
 mod calls;
@@ -53,6 +70,7 @@ pub struct ReactAgent {
     conversation: Conversation,
     /// The calls of the answer that is being worked on; empty while a model is asked.
     ledger: ToolLedger,
+    /// Summaries: the one that is awaited or wanted.
     #[serde(default)]
     condenser: Condenser,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -107,12 +125,14 @@ impl ReactAgent {
         self.course.inputs.iter()
     }
 
-    /// The conversation so far.
+    /// The messages of the conversation so far, with summaries in the place of what they stand for. More than
+    /// a model is sent: see [`given`](Self::given).
     pub fn messages(&self) -> impl Iterator<Item = &Arc<Message>> {
         self.conversation.messages()
     }
 
-    /// Whether a message is in the conversation, also where a summary stands for it, or waits to come into it.
+    /// Whether a message is known: in the conversation, behind a summary, or among the inputs that wait. The
+    /// runtime asks before it commits that a person revises or pins one.
     pub fn knows(&self, message: &MessageId) -> bool {
         let here = self.messages().any(|known| known.message_id == *message);
         let waits = || self.waiting().any(|input| input.message.message_id == *message);
@@ -135,7 +155,8 @@ impl ReactAgent {
         conversation.filled(&self.config, seq)
     }
 
-    /// Tokens and money of all model calls, and how many tokens the last one filled the window with.
+    /// Tokens and money (nano-dollars) of all model calls, and how many tokens the last one filled the window
+    /// with.
     pub fn totals(&self) -> (Usage, NanoUsd, u64) {
         (
             self.course.totals.usage,
@@ -145,6 +166,9 @@ impl ReactAgent {
     }
 
     /// Takes the next fact, in the step that it makes this agent take.
+    ///
+    /// The match is exhaustive on purpose: a new kind of fact does not compile until somebody has said what
+    /// it means to an agent.
     pub(crate) fn take(&mut self, fact: &Envelope<EnvironmentEvent>, step: &mut Step<'_>) {
         use EnvironmentEvent as E;
         match &fact.event {
@@ -204,12 +228,13 @@ impl ReactAgent {
         self.course.note_time(fact);
     }
 
-    /// The limits of an agent above change.
+    /// Takes a change of the configuration that comes from an agent above.
     pub(crate) fn on_change_above(&mut self, change: &ConfigChange, step: &mut Step<'_>) {
         self.on_config_changed(change, step);
     }
 
-    /// A tool that is on offer. `recall`, which is on offer only after something was condensed, is none of these.
+    /// The tool of this name that is on offer. `recall`, which is on offer only after something was
+    /// condensed, is none of these.
     fn tool(&self, name: &str) -> Option<&ToolSpec> {
         self.config.tools.iter().find(|tool| tool.name == name)
     }
@@ -219,6 +244,7 @@ impl ReactAgent {
         self.follow_input(Some(taken), step);
     }
 
+    /// Does what the course decided about an input. `None`: it was taken back, or did not wait any more.
     fn follow_input(&mut self, taken: Option<Taken>, step: &mut Step<'_>) {
         match taken {
             Some(Taken::Opens(input)) => self.start_run(input, step),
@@ -227,7 +253,10 @@ impl ReactAgent {
         }
     }
 
-    /// An input opens a run: notes that were kept for the next model call come before it.
+    /// Opens a run with this input; notes that were kept for the next model call come before it.
+    ///
+    /// An empty input after a run that failed asks again for what is there, and adds no message (from version
+    /// 6 of the rules on).
     fn start_run(&mut self, input: Input, step: &mut Step<'_>) {
         let message = self.course.open(input, self.config.limits.max_wall_ms, step);
         for kept in self.course.inputs.take_kept() {
@@ -241,16 +270,17 @@ impl ReactAgent {
         self.call_model(step);
     }
 
-    /// An input joins the conversation.
+    /// Adds an input or a note to the conversation, and says so.
     fn say(&mut self, message: Arc<Message>, step: &mut Step<'_>) {
         self.conversation.push(step.seq, message.clone());
         step.message(MessageOutput::User { message });
     }
 
-    /// Asks the model again, unless a limit forbids it.
+    /// Asks the model again, unless a limit forbids it. No other function asks the agent's model.
     ///
-    /// Order matters: notes and steering inputs join first, so that what is sent is what is weighed; then results are shortened, a summary
-    /// may be wanted (then nothing is asked until it is there), and only then the window is settled and the request made.
+    /// Order matters: notes and steering inputs join first, so that what is sent is what is weighed; then
+    /// results are shortened, a summary may be wanted (then nothing is asked until it is there), and only
+    /// then the window is settled and the request made.
     fn call_model(&mut self, step: &mut Step<'_>) {
         if let Some(cause) = self.course.used_up(&self.config.limits, step) {
             return self.begin_stop(cause, step);
@@ -272,8 +302,11 @@ impl ReactAgent {
         self.course.ask(&self.config.model, request, step);
     }
 
-    /// Ends the run that is under way, if one is, and begins what comes next: the end of the agent, the next input, or a summary that a
-    /// person wants.
+    /// Ends the run that is under way, if one is, and begins what comes next: the end of the agent, the next
+    /// input, or a summary that a person wants.
+    ///
+    /// What was declined is left out and what was only guessed about the window is taken back first, so that
+    /// the next run begins with neither.
     fn finish_run(&mut self, status: RunStatus, reason: Option<String>, step: &mut Step<'_>) {
         self.leave_out_declined();
         self.take_guess_back();
@@ -292,8 +325,10 @@ impl ReactAgent {
         }
     }
 
-    /// Calls that wait for a decision go on waiting whatever changes, until another writer takes over: it is written before
-    /// that one, and must not start what it then finds started.
+    /// Takes a change of the configuration. What is counted and cached of requests is adjusted to it.
+    ///
+    /// Calls that wait for a decision go on waiting, whatever changes, until another writer takes over: the
+    /// change may be written before that one, and must not start what it then finds started.
     fn on_config_changed(&mut self, change: &ConfigChange, step: &mut Step<'_>) {
         let before = self.config.clone();
         self.course.change(Arc::make_mut(&mut self.config), change, step);

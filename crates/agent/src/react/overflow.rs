@@ -1,8 +1,16 @@
-//! What follows when a conversation does not fit into the model: the window is learned, less is sent, or the run ends.
+//! What follows when a conversation does not fit into the model: the window is learned, less is sent, or the
+//! run ends.
 //!
-//! It is noticed in three ways: the provider refuses a request and may say how large its window is (`attempt_failed` with `overflow`); it
-//! stops an answer because the window is full (`stop_reason` of the context window); or its counts show that it dropped the
-//! beginning ([`on_cut`](ReactAgent::on_cut)). Sizes are tokens as the provider counts them.
+//! It is noticed in three ways:
+//!
+//! | sign | where | what is learned |
+//! | --- | --- | --- |
+//! | the provider refuses a request (`overflow`) | `learn_of_overflow` | its window, if it says so; else that less fits |
+//! | it stops an answer because the window is full | `on_full_window` | what was read and written is all that fits |
+//! | its counts show that it dropped the beginning | `on_cut` | what it counted |
+//!
+//! Then what may help is tried, each thing once until a model has answered: a summary, fewer exchanges,
+//! shorter tool results. Sizes are tokens as the provider counts them.
 
 use std::sync::Arc;
 
@@ -16,8 +24,11 @@ use crate::course::{Step, StopCause};
 const SINCE_FULL_IS_KNOWN: u32 = 9;
 
 impl ReactAgent {
-    /// The window was full before the answer was whole: what was read and written is all that fits. Where half an answer
-    /// came, later requests are shorter; else this one is asked again.
+    /// The window was full before the answer was whole: what was read and written is all that fits.
+    ///
+    /// Where half an answer came, the run ends with it and later requests are shorter; else this one is asked
+    /// again with less. From version 6 of the rules on the window is learned from the count, if the provider
+    /// counted.
     pub(super) fn on_full_window(&mut self, said_something: bool, usage: Usage, step: &mut Step<'_>) {
         let message = "the context window of the model is full";
         let cause = StopCause::error(RunStatus::Failed, "context_window", message);
@@ -49,7 +60,8 @@ impl ReactAgent {
         }
     }
 
-    /// A summary may help after an overflow, once. `false` where none is asked for.
+    /// Asks for a summary after an overflow, once until a model has answered. `false` where none is asked
+    /// for: the run is being stopped, calls are open, or a summary would make too little free.
     pub(super) fn condenses_after_overflow(&mut self, cause: &StopCause, step: &mut Step<'_>) -> bool {
         let Some(run) = self.course.active() else {
             return false;
@@ -71,7 +83,8 @@ impl ReactAgent {
         true
     }
 
-    /// What the server counted shows that it cut the beginning of the last request.
+    /// The count of the server shows that it cut the beginning of the last request: assumes the window that
+    /// it counted, and says so.
     pub(super) fn on_cut(&mut self, window: u64, step: &mut Step<'_>) {
         let assumed = self.config.model.context_window;
         self.assume_window(window);
@@ -79,16 +92,18 @@ impl ReactAgent {
         step.state(StateOutput::Context { change });
     }
 
-    /// The server says that the conversation does not fit into the model. If its window is smaller than assumed, the configuration gets
-    /// the smaller one until somebody chooses a model again, and condensing is tried again even if it was tried before.
-    /// An attempt that failed calls it before it is known whether another one follows; what was learned is used when the call has ended.
+    /// Learns from a server that says that the conversation does not fit into the model.
+    ///
+    /// If the window is smaller than assumed, the configuration gets the smaller one until somebody chooses a
+    /// model again, and condensing is tried again even if it was tried before. An attempt that failed calls
+    /// this before it is known whether another one follows; what was learned is used when the call has ended.
     pub(super) fn learn_of_overflow(&mut self, overflow: &Overflow) {
         let window = self.conversation.learn_window(overflow, &self.config);
         let learned = window.map(|window| self.assume_window(window)).is_some();
         self.condenser.learned = Some(learned || self.conversation.shorten_results(&self.config));
     }
 
-    /// From here on the model has a window of so many tokens, and its longest answer is at most half of it.
+    /// Takes the model's window for so many tokens from here on. Its longest answer is at most half of that.
     fn assume_window(&mut self, window: u64) {
         self.conversation.beginning_changed(&self.config);
         let model = &mut Arc::make_mut(&mut self.config).model;
@@ -97,8 +112,11 @@ impl ReactAgent {
         self.condenser.after_overflow = false;
     }
 
-    /// This model with the window that was learned of it, where it is the one that is asked and nobody has said since that its window
-    /// is another: whoever names the model again when a session is opened does not mean to forget what its server said.
+    /// This model with the window that was learned of it, where it is the one that is asked and nobody has
+    /// said since that its window is another.
+    ///
+    /// A program that opens a session names the model again, with the window of its catalog: it does not mean
+    /// to forget what the server said.
     pub fn as_learned(&self, mut model: ModelSpec) -> ModelSpec {
         let known = &self.config.model;
         let is_same = (&model.id, &model.provider, model.api) == (&known.id, &known.provider, known.api);
@@ -109,7 +127,8 @@ impl ReactAgent {
         model
     }
 
-    /// The model said that its window is full: goes on with less, if that may help. Returns `false` if the run has to end with `cause`.
+    /// Goes on with less after an overflow, if that may help: with a summary, or with a smaller window that
+    /// was learned. `false` if the run has to end with `cause`.
     pub(super) fn goes_on_after_overflow(&mut self, cause: &StopCause, step: &mut Step<'_>) -> bool {
         let learned = self.condenser.learned.take();
         if learned.is_none() {
@@ -118,7 +137,8 @@ impl ReactAgent {
         self.condenses_after_overflow(cause, step) || (learned == Some(true) && self.sends_less(step))
     }
 
-    /// A smaller window was learned and a summary would not help: sends fewer exchanges and shorter tool results.
+    /// Asks again with fewer exchanges and shorter tool results, after a smaller window was learned and where
+    /// a summary would not help. `false` where nothing shorter can be sent.
     pub(super) fn sends_less(&mut self, step: &mut Step<'_>) -> bool {
         let stops = self.course.active().is_none_or(|run| run.pending.stop.is_some());
         if stops || !self.ledger.is_empty() || !self.conversation.can_send_less(&self.config) {
@@ -133,7 +153,8 @@ impl ReactAgent {
         true
     }
 
-    /// A model has answered: what it read did fit.
+    /// Notes that a model has answered, so that what it read did fit: a summary may be tried again after the
+    /// next overflow.
     pub(super) fn note_that_it_fits(&mut self) {
         self.condenser.after_overflow = false;
     }

@@ -25,15 +25,16 @@ use crate::course::Step;
 use crate::ledger::CallStage;
 use crate::others;
 
-/// What the model is told about a call that was cut off.
+/// What the model is told about a call that was cut off. It must not repeat blindly what may have had its
+/// effect.
 const OUTCOME_UNKNOWN: &str = "This call was cut off while it was running, because the program that ran it stopped. It may or may not have had its effect: look before you repeat it.";
 
 /// What the model of a copy is told about a call that was running where the copy was made.
 const RUNS_IN_THE_ORIGINAL: &str = "This call was running in the session that this one is a copy of. It may or may not have had its effect, and it may still be running there: look before you repeat it.";
 
 impl ReactAgent {
-    /// A fork goes on from here without what its parent had under way: the run ends as interrupted once a writer has
-    /// settled its calls.
+    /// A fork goes on from here without what its parent had under way: the run ends as interrupted once a
+    /// writer has settled its calls. `hold` keeps what waits back until a person says something.
     pub(super) fn on_forked(&mut self, hold: bool, step: &mut Step<'_>) {
         self.forget_condensing();
         let Some(asked_model) = self.course.forked(hold) else {
@@ -49,7 +50,9 @@ impl ReactAgent {
         self.course.set_status(RunStatus::Stopping, step);
     }
 
-    /// Calls that may have had their effect run in the original, or did. They are answered once a writer is there.
+    /// Answers as unknown the calls that had started and may not be repeated: they run in the original, or
+    /// did. The answers are committed once a writer is there. Before version 8 of the rules such a call was
+    /// answered as if it had been cut off here.
     fn leave_calls_to_the_original(&mut self) {
         for index in 0..self.ledger.entries().len() {
             let entry = &self.ledger.entries()[index];
@@ -73,8 +76,11 @@ impl ReactAgent {
         }
     }
 
-    /// Another process takes over: whatever the old one had under way has ended without a word. A model call is made again, a
-    /// call that never began or may be repeated is run again, any other is answered as unknown.
+    /// Another process takes over: whatever the old one had under way has ended without a word. See the table
+    /// above for what becomes of each.
+    ///
+    /// `ended` is what the new process found still running of the old one, and has ended. Rules may have
+    /// changed with the new process, so open questions are decided about anew.
     pub(super) fn on_writer_attached(&mut self, ended: &[LeftRunning], step: &mut Step<'_>) {
         let max = self.config.limits.max_wall_ms;
         self.recover_condensing();
@@ -109,7 +115,8 @@ impl ReactAgent {
         }
     }
 
-    /// The model is told with its next call which of its commands in the background are gone.
+    /// Has the model told, with its next call, which of its commands in the background are gone. Those that
+    /// belong to a call are told with the call's result.
     fn note_jobs(&mut self, ended: &[LeftRunning], step: &mut Step<'_>) {
         let jobs: Vec<String> = ended
             .iter()
@@ -126,7 +133,7 @@ impl ReactAgent {
         self.note_for_model(text, step);
     }
 
-    /// A command in the background has ended by itself.
+    /// Has the model told that a command in the background has ended by itself, and how.
     pub(super) fn on_job_ended(&mut self, ended: &JobEnded, step: &mut Step<'_>) {
         let JobEnded { job, command, how } = ended;
         self.note_for_model(
@@ -135,7 +142,8 @@ impl ReactAgent {
         );
     }
 
-    /// A person ran a command of their own.
+    /// Has the model told what a person ran on their own, and what came of it. The command of another person
+    /// than the session's owner is marked with that person's name.
     pub(super) fn on_command_ran(&mut self, ran: &CommandRan, step: &mut Step<'_>) {
         let CommandRan {
             command,
@@ -152,7 +160,7 @@ impl ReactAgent {
         self.note_for_model(text, step);
     }
 
-    /// Has the model read this with its next call; it begins no run.
+    /// Keeps a note that the model reads with its next call; it begins no run.
     fn note_for_model(&mut self, text: String, step: &mut Step<'_>) {
         let message = Message {
             message_id: MessageId::with_suffix(format_args!("ended_{}", step.seq)),

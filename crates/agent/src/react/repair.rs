@@ -1,8 +1,11 @@
-//! A request that a provider refuses for its form is made plainer, and asked again: without what the refusal names, else part by
-//! part. What was refused is on record with the attempt that failed; what follows from it is worked out from that.
+//! Asks again, in a plainer form, after a provider has refused a request for its form.
 //!
-//! Which part of a request a provider refuses is read out of its words where they are known (`crates/llm`); what each form leaves out is
-//! in [`crate::conversation`]. A repair is told (`context_changed`), asks once more, and is taken back where all was in vain.
+//! What a refusal names is left out; where it names nothing, part by part is. Which part a provider refuses
+//! is read out of its words where they are known (`crates/llm`), and stands in `attempt_failed`; what each
+//! form leaves out is in `crate::conversation`. A replay works the repairs out again from those facts.
+//!
+//! Invariant: a repair is told (`context_changed`), asks exactly once more, and is taken back where all was
+//! in vain. Each form is tried once between two answers, so the attempts end.
 
 use std::sync::Arc;
 
@@ -12,8 +15,11 @@ use super::ReactAgent;
 use crate::course::Step;
 
 impl ReactAgent {
-    /// Whether a request has too many bytes that has nothing but text left: the same text in another form is as long, so it has to
-    /// become less, as where the window is full. Proxies take a megabyte or so: where a small request is refused, less would be refused too.
+    /// Whether a request was refused for its bytes and has nothing but text left.
+    ///
+    /// The same text in another form is as long, so it has to become less, as where the window is full.
+    /// Proxies take a megabyte or so: a small request that is refused would be refused with less too, and is
+    /// none of these. From version 5 of the rules on the window is guessed from it.
     pub(super) fn is_too_large_as_text(&mut self, error: &ErrorOccurred) -> bool {
         let is_it =
             error.code == "too_large" && self.config.rules_version >= 2 && !self.conversation.sends_media();
@@ -30,16 +36,17 @@ impl ReactAgent {
         is_it
     }
 
-    /// A run ends: a window that was guessed in it, and that no answer has confirmed, is forgotten.
+    /// Forgets a window that was guessed in the run that ends, and that no answer has confirmed.
     pub(super) fn take_guess_back(&mut self) {
         if let Some(model) = self.conversation.take_guess_back(&self.config.model) {
             Arc::make_mut(&mut self.config).model = model;
         }
     }
 
-    /// The model call has ended with an error: asks again where its form was refused and can be changed. `false` where the run has
-    /// to end.
-    /// Each form is tried once between two answers, so this ends.
+    /// Asks again after a model call has ended with an error, where its form was refused and can be changed.
+    /// `false` where the run has to end.
+    ///
+    /// Nothing is asked while the run is being stopped, a summary is awaited or calls are open.
     pub(super) fn asks_in_another_form(&mut self, step: &mut Step<'_>) -> bool {
         let Some(run) = self.course.active() else {
             return false;
@@ -64,7 +71,8 @@ impl ReactAgent {
         true
     }
 
-    /// The conversation and the longest answer do not fit together, and most of that answer would fit: asks for it at once.
+    /// Asks at once for a shorter answer, where the conversation and the longest answer do not fit together
+    /// and at least half of that answer would. Nothing is shortened for it; from version 8 of the rules on.
     pub(super) fn asks_within_what_is_left(&mut self, step: &mut Step<'_>) -> bool {
         let goes_on = self.config.rules_version >= 8 && self.asks_for_a_shorter_answer(true, step);
         if goes_on {
@@ -73,8 +81,11 @@ impl ReactAgent {
         goes_on
     }
 
-    /// The conversation and the longest answer do not fit together, and the conversation cannot become shorter: asks for a shorter answer.
-    /// `most` as in [`crate::conversation::Conversation::shorten_answer`].
+    /// Asks for a shorter answer, where the conversation and the longest one do not fit together and the
+    /// conversation cannot become shorter.
+    ///
+    /// With `most` only where at least half of the answer that is wanted is left: see `shorten_answer` in
+    /// `crate::conversation`.
     pub(super) fn asks_for_a_shorter_answer(&mut self, most: bool, step: &mut Step<'_>) -> bool {
         let stops = self.course.active().is_none_or(|run| run.pending.stop.is_some());
         if stops || self.condensing().is_some() || !self.ledger.is_empty() {
@@ -89,8 +100,8 @@ impl ReactAgent {
         goes_on
     }
 
-    /// Asks again without the tools that were refused as they are described.
-    /// They stay off until they are described otherwise or another model is asked.
+    /// Asks again without the tools that were refused as they are described. They stay off until they are
+    /// described otherwise or another model is asked.
     fn asks_without_tools(&mut self, tools: &[String], step: &mut Step<'_>) -> bool {
         let goes_on = self.conversation.leave_out_tools(tools, &self.config);
         if goes_on {

@@ -23,8 +23,10 @@ const NOT_RUN: &str = "Not run: the run was stopped before anybody allowed this 
 const BY_PARENT: &str = "the agent that made it was stopped";
 
 impl ReactAgent {
-    /// An attempt of the model call under way failed. Notes what its server refused; and where another attempt is to follow, looks
-    /// whether the run may still pay for it: an answer that broke off is paid for like a whole one.
+    /// Takes a failed attempt of the model call under way: notes what its server refused.
+    ///
+    /// Where another attempt is to follow, looks whether the run may still pay for it: an answer that broke
+    /// off is paid for like a whole one (from version 5 of the rules on).
     pub(super) fn on_attempt_failed(
         &mut self,
         fact: &Envelope<EnvironmentEvent>,
@@ -54,10 +56,11 @@ impl ReactAgent {
         }
     }
 
-    /// An error of the model call that was under way ends its answer too.
+    /// Takes an error. One of the model call that was under way ends its answer too; any other ends the run
+    /// that it names.
     ///
-    /// Before it ends the run, what may help is tried, once each: a shorter answer within what is left of the window, a summary, less of the
-    /// conversation, another form of the request.
+    /// Before an error of the model ends the run, what may help is tried, once each: a shorter answer within
+    /// what is left of the window, a summary, less of the conversation, another form of the request.
     pub(super) fn on_error(
         &mut self,
         fact: &Envelope<EnvironmentEvent>,
@@ -98,15 +101,18 @@ impl ReactAgent {
         }
     }
 
-    /// It is gone, and with it those in the background.
-    /// Called once no run is under way.
+    /// Ends the agent, and with it those in the background. Called once no run is under way.
     pub(super) fn leave(&mut self, reason: String, step: &mut Step<'_>) {
         self.close_children(&reason, step);
         step.state(StateOutput::Closed { reason });
     }
 
-    /// Stops what runs, agents in the background too. The first cause counts.
-    /// Where no run is under way, agents in the background and a summary are stopped all the same.
+    /// Stops what runs, agents in the background too. The first cause counts: a run that is being stopped is
+    /// not stopped again.
+    ///
+    /// Calls that wait for a person are answered as interrupted; calls that run, the model call and the
+    /// summary are cancelled, and say themselves how they ended. Where no run is under way, agents in the
+    /// background and a summary are stopped all the same.
     pub(super) fn begin_stop(&mut self, cause: StopCause, step: &mut Step<'_>) {
         if self.course.active().is_none() {
             self.interrupt_children(BY_PARENT, step);
@@ -147,8 +153,9 @@ impl ReactAgent {
     }
 
     /// Goes on when nothing is open any more: to the report of a stop, to the end, or to the next model call.
-    /// May be called after any change; it does nothing while something is open. A model that is asked, a summary that is awaited, and a call
-    /// without a result are open.
+    ///
+    /// May be called after any change; it does nothing while something is open: a model that is asked, a
+    /// summary that is awaited, or a call without a result.
     pub(super) fn settle(&mut self, step: &mut Step<'_>) {
         let Some(run) = self.course.active() else { return };
         if run.pending.model_call.is_some() || self.condensing().is_some() || !self.ledger.is_settled() {

@@ -1,9 +1,17 @@
 //! What the model says, as it says it.
 //!
-//! A model call has one action and perhaps several streams: an attempt that breaks off (`stream_end` with `broken`) is followed by another
-//! `stream_start` under the same action, by an `error`, or by a new writer. What an attempt came to is set aside (`pending.partial`)
-//! until one of these says whether it counts; tokens are paid for in any case. Facts that answer another action than the one
-//! that is under way are passed over.
+//! A model call has one action and perhaps several streams: an attempt that breaks off (`stream_end` with
+//! `broken`) is followed by another `stream_start` under the same action, by an `error`, or by a new writer.
+//! What an attempt came to is set aside (`pending.partial`) until one of these says whether it counts; tokens
+//! are paid for in any case.
+//!
+//! ```text
+//! stream_start ─ pieces ─ stream_end(broken) ─┬─ stream_start …      the partial is dropped
+//!                                             └─ error, new writer   the partial is kept as it is
+//! stream_start ─ pieces ─ stream_end(reason) ─── on_answer
+//! ```
+//!
+//! Facts that answer another action than the one that is under way are passed over.
 
 use std::sync::Arc;
 
@@ -15,7 +23,8 @@ use super::ReactAgent;
 use crate::course::{Step, StopCause};
 
 impl ReactAgent {
-    /// A piece of the answer. The assembler takes it whether or not anybody hears; what is said of it is for whoever looks on.
+    /// Takes a piece of the answer. The assembler takes it whether or not anybody hears; what is said of it
+    /// is for those who look on.
     pub(super) fn on_stream(&mut self, fact: &Envelope<EnvironmentEvent>, step: &mut Step<'_>) {
         if !self.course.answers_model_call(fact.cause.as_ref()) {
             return;
@@ -68,7 +77,7 @@ impl ReactAgent {
         }
     }
 
-    /// The stream has ended; whether the answer has, its reason says.
+    /// Takes the end of a stream. Its reason says whether the answer has ended too, or only this attempt.
     pub(super) fn on_stream_end(
         &mut self,
         fact: &Envelope<EnvironmentEvent>,
@@ -99,7 +108,8 @@ impl ReactAgent {
         }
     }
 
-    /// Sets aside what the open stream has come to, until another attempt begins.
+    /// Sets aside what the open stream has come to, until another attempt begins, and pays for it.
+    ///
     /// An attempt that came to nothing leaves what an earlier one came to.
     pub(super) fn set_aside(&mut self, step: &mut Step<'_>) {
         let answer = self.course.assembler.finish_partial();
@@ -111,8 +121,9 @@ impl ReactAgent {
         }
     }
 
-    /// The model call that is under way will have no answer: what it came to is kept.
-    /// It stands in the conversation as a partial answer, without its calls: nobody would answer them.
+    /// Ends the model call that is under way without an answer, and keeps what it came to.
+    ///
+    /// That stands in the conversation as a partial answer, without its calls: nobody would answer them.
     pub(super) fn cut_off(&mut self, step: &mut Step<'_>) {
         self.set_aside(step);
         let Some(run) = self.course.active() else { return };
@@ -122,7 +133,7 @@ impl ReactAgent {
         }
     }
 
-    /// An answer joins the conversation. `partial`: it broke off, and more will not come.
+    /// Adds an answer to the conversation, and says so. `partial`: it broke off, and more will not come.
     pub(super) fn add_answer(&mut self, message: Message, partial: bool, step: &mut Step<'_>) {
         let message = Arc::new(message);
         if let Some(run) = self.course.active() {
@@ -132,7 +143,8 @@ impl ReactAgent {
         step.message(MessageOutput::Assistant { message, partial });
     }
 
-    /// Counts what a stream has cost, and learns by it how the provider counts.
+    /// Pays for a stream, and learns by its count how the provider counts. A count that is itself estimated
+    /// teaches nothing.
     fn pay(&mut self, usage: Usage, step: &mut Step<'_>) {
         // What is estimated itself tells nothing about estimates.
         if self.course.pay(usage, &self.config.model, step)
