@@ -1,9 +1,17 @@
-//! What the agents above one leave to it. What a child spends is its parents' too, so it asks no model where the budget of one of
-//! them is used up; and a session has room for so many agents.
+//! What the agents above one leave to it.
 //!
-//! Whoever steps the agents of a session says this with each step ([`Context::above`](crate::Context),
-//! [`Context::census`](crate::Context)): it follows from the agents themselves, so it is the same in every replay, and a limit
-//! that is raised counts at once.
+//! What a child spends is its parents' too, so it asks no model where the budget of one of them is used up;
+//! and a session has room for so many agents. The session's fold, which steps the agents, says this with each
+//! step ([`Context::above`](crate::Context), [`Context::census`](crate::Context)): it follows from the agents
+//! themselves, so it is the same in every replay, and a limit that is raised counts at once.
+//!
+//! ```text
+//! main          max_tokens 100,000, spent 90,000 ─┐  Above of the grandchild: two budgets, the nearest first;
+//! └ child       max_cost $1, spent $0.20          ├─ used_up names the first limit that is reached,
+//!   └ grandchild  asks a model                    ┘  and the agent whose limit it is
+//! ```
+//!
+//! Invariant: no model is asked where a limit of any agent above is reached (invariant 18).
 
 use std::sync::Arc;
 
@@ -15,23 +23,30 @@ use crate::limits::{self, Spent};
 
 /// The budgets that an agent shares, the nearest first.
 ///
-/// Only limits of tokens and money are shared; rounds and time are each agent's own. An agent above that has no run, or none of these limits,
-/// leaves what it has.
+/// Only limits of tokens and money are shared; rounds and time are each agent's own. An agent above that has
+/// no run, or none of these limits, bounds nothing.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Above {
+    /// Agents above that have a run and a limit of tokens or money.
     budgets: Vec<Budget>,
     /// Why an agent above is being stopped, where a limit is the reason.
     stopped: Option<StopCause>,
 }
 
+/// What an agent above may spend, and what it has.
 #[derive(Clone, Debug, PartialEq)]
 struct Budget {
+    /// Its configuration, of which the limits and the name are read.
     of: Arc<AgentConfig>,
+    /// What its run has spent before this fact.
     spent: Spent,
 }
 
 impl Above {
-    /// Counts in the next agent above.
+    /// Counts in the next agent above; call it for the parent first, then for its parent.
+    ///
+    /// An agent without a run, or without a limit of tokens or money, adds no budget. Where one is being
+    /// stopped for a limit, that is remembered: the nearest such agent counts.
     pub fn add(&mut self, agent: &Agent) {
         let Some(run) = agent.run() else { return };
         let config = agent.config();
@@ -50,8 +65,10 @@ impl Above {
         }
     }
 
-    /// Why no model may be asked any more, if a limit above forbids it. Those above have not heard yet of what the agent has
-    /// `spent` in the step that it takes.
+    /// Why no model may be asked any more, if a limit above forbids it.
+    ///
+    /// Those above have not heard yet of what the agent has `spent` in the step that it takes, so it is
+    /// added.
     pub(crate) fn used_up(&self, spent: &Spent) -> Option<StopCause> {
         let reached = |budget: &Budget| {
             let mut with_this_step = budget.spent;
@@ -74,14 +91,14 @@ impl Above {
 /// How many agents a session has, beside the one that people talk to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Census {
-    /// That are there now.
+    /// Agents that are there now.
     pub alive: u32,
-    /// That were made since a person last said something.
+    /// Agents that were made since a person last said something.
     pub made: u32,
 }
 
 impl Census {
-    /// The same with so many more.
+    /// This census with `wanted` agents more, which the fact has made agents want.
     #[must_use]
     pub(crate) fn with(self, wanted: u32) -> Self {
         Self {
@@ -90,7 +107,8 @@ impl Census {
         }
     }
 
-    /// Why no other may be made, and what to do; `None` where there is room.
+    /// Why no other agent may be made, and what to do; `None` where there is room. Two bounds count: how many
+    /// there are at once, and how many were made without a word of a person.
     pub fn full(&self) -> Option<String> {
         if self.alive >= MAX_AGENTS_AT_ONCE {
             return Some(format!(

@@ -1,9 +1,10 @@
-//! Who decides about a tool call. Rules are in the log, and so are calls: an old log can be asked what another rule would have done.
+//! Who decides about a tool call. Rules are in the log, and so are calls: an old log can be asked what
+//! another rule would have done.
 //!
-//! The order of a judgement: the program's own files (never), `deny`, what is asked each time, `ask` and what may hide from a rule, `allow`, the
-//! defaults, and last the approval mode. It looks at text alone (note 007): where a path leads the tool finds out, and asks
-//! [`refused_where_it_leads`]. Everything is a function of the logged configuration and the call, at the version of the rules that the
-//! session keeps to.
+//! The order of a judgement: the program's own files (never), `deny`, what is asked each time, `ask` and what
+//! may hide from a rule, `allow`, the defaults, and last the approval mode. It looks at text alone (note
+//! 007): where a path leads the tool finds out, and asks [`refused_where_it_leads`]. Everything is a function
+//! of the logged configuration and the call, at the version of the rules that the session keeps to.
 
 mod unasked;
 mod unread;
@@ -25,7 +26,7 @@ use unasked::{asked_by_mode, nobody_asked, unasked};
 pub enum Verdict {
     /// Do it.
     Allow {
-        /// Also where it touches what lies outside the workspace.
+        /// Whether it may also touch what lies outside the workspace.
         outside_workspace: bool,
     },
     /// Ask a person.
@@ -37,7 +38,7 @@ pub enum Verdict {
     },
 }
 
-/// What a person is asked.
+/// What a person is asked, and what an answer of "always" would keep.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Question {
     /// Which rule or default asks.
@@ -121,7 +122,9 @@ pub fn decide(config: &AgentConfig, tool: &ToolSpec, input: &Value) -> Verdict {
     judge(config, tool, input).verdict
 }
 
-/// The same, and what made it so.
+/// Decides about a call as [`decide`] does, and says which rules and which words made the verdict.
+///
+/// In the session of a member, a question that the server's rules ask is marked for the operator.
 pub fn judge(config: &AgentConfig, tool: &ToolSpec, input: &Value) -> Judgement {
     let mut judged = judge_by(config, &rules_of(config), mode_of(config), tool, input);
     if let Verdict::Ask(question) = &mut judged.verdict {
@@ -136,6 +139,8 @@ pub fn judge(config: &AgentConfig, tool: &ToolSpec, input: &Value) -> Judgement 
     judged
 }
 
+/// Decides by these rules and this mode alone, in the order that stands at the top of this file. The first
+/// that has a say decides.
 fn judge_by(
     config: &AgentConfig,
     rules: &[Rule],
@@ -208,6 +213,7 @@ fn is_read_only(config: &AgentConfig, tool: &ToolSpec, rule: &Rule) -> bool {
     config.rules_version >= 6 && is_read_only && is_whole && tool.access > Access::Read
 }
 
+/// A question, with the rule that "always" would keep.
 fn asked(subject: &Subject<'_>, reason: String, rules: Vec<usize>) -> Judgement {
     Judgement {
         verdict: Verdict::Ask(Question {
@@ -243,6 +249,7 @@ fn denied(reason: String, rules: Vec<usize>) -> Judgement {
     }
 }
 
+/// The words for rules that allow a call together.
 fn by(rules: &[Rule], which: &[usize]) -> String {
     let words: Vec<String> = which.iter().map(|index| describe(&rules[*index])).collect();
     match words.len() {
@@ -271,9 +278,10 @@ pub fn suggested(config: &AgentConfig, tool: &ToolSpec, input: &Value) -> Rule {
     Subject::of_agent(config, tool, input).suggested()
 }
 
-/// Why a call may not be done where its path leads through a link to `real`, which is absolute and normal: a rule that
-/// has no say about the path as it is written has one about the place. Only whoever acts can see where a path leads, so it asks
-/// this before it does anything.
+/// Why a call may not be done where its path leads through a link to `real`, which is absolute and normal: a
+/// rule that has no say about the path as it is written has one about the place.
+///
+/// Only the tool that acts can see where a path leads, so it asks this before it does anything.
 pub fn refused_where_it_leads(
     config: &AgentConfig,
     tool: &ToolSpec,
@@ -302,10 +310,12 @@ pub fn refused_where_it_leads(
         .then(|| format!("it leads to {real}, and {}", judged.reason))
 }
 
-/// Whether a tool may make this call of `tool`, such as a script with `invoke`. The rules count as they do for a model's call: what they
-/// deny is refused, and a person is asked where they ask. Where no rule says anything, whoever allowed the tool that calls allowed the tools
-/// that its file names (`named`): it is not asked about again. That does not hold for files that programs run by themselves, and for a tool
-/// that took the name of another one. A refusal says what helps.
+/// Whether a tool may make this call of `tool`, such as a script with `invoke`. A refusal says what helps.
+///
+/// The rules count as they do for a model's call: what they deny is refused, and a person is asked where they
+/// ask. Where no rule says anything, a person who allowed the tool that calls has allowed the tools that its
+/// file names (`named`): it is not asked about again. That does not hold for files that programs run by
+/// themselves, and for a tool that took the name of another one.
 pub fn judge_inner(config: &AgentConfig, tool: &ToolSpec, input: &Value, named: bool) -> Verdict {
     let Judgement {
         verdict,

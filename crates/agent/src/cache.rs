@@ -1,7 +1,11 @@
-//! Values that follow from the rest of a state: kept for speed, never written down, and no part of what makes two states
-//! equal.
+//! Values that follow from the rest of a state: kept for speed, never written down, and no part of what makes
+//! two states equal.
+//!
+//! A state with a `Cache` in it stays deterministic: whether the value is there changes what a step costs,
+//! and never what it says. `serde` skips such fields, so that a state that is read back begins with empty
+//! ones. Every change of what a value follows from has to `update` or `clear` it.
 
-/// A value that can be worked out again.
+/// A value that can be worked out again; `None` until somebody asks for it.
 #[derive(Clone, Debug)]
 pub(crate) struct Cache<T>(Option<T>);
 
@@ -11,14 +15,15 @@ impl<T> Cache<T> {
         self.0.get_or_insert_with(work_out)
     }
 
-    /// Changes the value where it is known.
+    /// Changes the value where it is known, so that it need not be worked out anew; does nothing where it is
+    /// not.
     pub(crate) fn update(&mut self, change: impl FnOnce(&mut T)) {
         if let Some(value) = &mut self.0 {
             change(value);
         }
     }
 
-    /// What it follows from has changed.
+    /// Forgets the value, because what it follows from has changed.
     pub(crate) fn clear(&mut self) {
         self.0 = None;
     }
@@ -30,6 +35,7 @@ impl<T> Default for Cache<T> {
     }
 }
 
+/// Two caches are always equal: they say nothing about the state.
 impl<T> PartialEq for Cache<T> {
     fn eq(&self, _: &Self) -> bool {
         true

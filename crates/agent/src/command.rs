@@ -1,12 +1,23 @@
-//! Taking a command line apart, far enough to say whether a rule covers all of it. What cannot be taken apart with
-//! certainty is covered by no `allow` rule but one that names it whole.
+//! Takes a command line apart, far enough to say whether a rule covers all of it.
+//!
+//! `allow` rules are held against this reading, which is the narrow one of two: it splits a line only where
+//! that is certain, and what cannot be taken apart with certainty is covered by no `allow` rule but one that
+//! names it whole. The wide reading, for rules that deny or ask, is [`crate::reading`] (note 021).
+//!
+//! | line | commands | certain |
+//! | --- | --- | --- |
+//! | `git status && ls` | `git status`, `ls` | yes |
+//! | `ls > /dev/null` | `ls > /dev/null` | yes: it writes nowhere |
+//! | `ls > out` | `ls > out` | no: it writes a file |
+//! | `echo $(date)` | the pieces | no: something else runs |
 
 use crate::pattern::literal;
 
 /// What stands between words and at the ends of a line. Other white space is part of a word to a shell.
 pub(crate) const BLANKS: &[char] = &[' ', '\t', '\n', '\r'];
 
-/// A command line without what is blank at its ends. A carriage return belongs to a word; before version 7 of the rules it was blank.
+/// A command line without what is blank at its ends. From version 7 of the rules on a carriage return is no
+/// blank: to a shell it belongs to a word.
 pub(crate) fn trimmed(line: &str, version: u32) -> &str {
     match version {
         7.. => line.trim_matches([' ', '\t', '\n']),
@@ -68,7 +79,7 @@ pub fn take_apart(line: &str) -> CommandLine {
     }
 }
 
-/// What has been taken apart so far.
+/// What has been taken apart so far. `command` is the one that is being read.
 #[derive(Default)]
 struct Taken {
     commands: Vec<String>,
@@ -84,7 +95,8 @@ struct Taken {
 }
 
 impl Taken {
-    /// A command ends here.
+    /// Ends the command that is being read. `certain` is false where something may run that the pieces do not
+    /// say.
     fn split(&mut self, certain: bool) {
         self.uncertain |= !certain;
         self.at_border = true;
@@ -98,7 +110,8 @@ impl Taken {
         }
     }
 
-    /// The same at the `|` that `rest` begins with, which may be the first or second half of `||`.
+    /// Ends the command at the `|` that `rest` begins with, which may be the first or second half of `||`:
+    /// only a single `|` feeds the next command.
     fn split_at_pipe(&mut self, rest: &str) {
         let is_second = self.at_pipe_of_two;
         self.split(true);
@@ -106,6 +119,8 @@ impl Taken {
         self.is_fed = !is_second && !self.at_pipe_of_two;
     }
 
+    /// Adds a piece to the command that is being read: blanks outside of quotes become one, and the border
+    /// itself is left out.
     fn push(&mut self, piece: &str, unquoted: bool) {
         if std::mem::take(&mut self.at_border) {
             return;
@@ -118,7 +133,8 @@ impl Taken {
     }
 }
 
-/// How long a redirection is that writes nowhere: to another descriptor or to `/dev/null`; 0 where it may write a file.
+/// The length of a redirection that writes nowhere, to another descriptor or to `/dev/null`; 0 where it may
+/// write a file.
 fn harmless_redirection(rest: &str) -> usize {
     let arrows = rest.bytes().take(3).take_while(|byte| *byte == b'>').count();
     let target = &rest[arrows..];
@@ -146,7 +162,7 @@ const NEVER_WIDENED: &[&str] = &[
     "flock", "trap", "alias", "fd", "install", "truncate", "shred", "unlink", "pwsh", "bunx", "uvx", "pipx",
 ];
 
-/// Subcommands after which it would be too wide too: what they do is not easily taken back.
+/// Subcommands after which a rule for "the like" would be too wide: what they do is not easily taken back.
 const NEVER_WIDENED_SUB: &[&str] = &[
     "push", "reset", "clean", "rm", "rebase", "restore", "checkout", "publish", "delete", "exec", "apply",
 ];
@@ -205,6 +221,7 @@ fn basename(program: &str) -> &str {
     program.rsplit('/').next().unwrap_or(program)
 }
 
+/// Whether a word has nothing in it that a shell or a pattern reads as more than letters.
 fn is_plain(word: &str) -> bool {
     word.chars()
         .all(|c| c.is_ascii_alphanumeric() || "-_./".contains(c))

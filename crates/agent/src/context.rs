@@ -1,5 +1,13 @@
-//! What an agent is given with a step beside the fact, and what it gives back. Whoever steps the agents of a session makes the
-//! one and reads the other: nothing of a [`Transition`] is filled in before the step, and nothing is added to it afterwards.
+//! What an agent is given with a step beside the fact, and what it gives back.
+//!
+//! The session's fold makes the [`Context`] and reads the [`Transition`]: nothing of a `Transition` is filled
+//! in before the step, and nothing is added to it afterwards.
+//!
+//! ```text
+//! fact + Context ──▶ Agent::step ──▶ Transition { outputs, actions, acted }
+//!           ▲                                                      │
+//!           └── before: sum of what agents acted for this fact ◀───┘
+//! ```
 
 use std::collections::BTreeMap;
 use std::ops::AddAssign;
@@ -55,8 +63,7 @@ pub struct Transition {
     pub acted: Acted,
 }
 
-/// How much is wanted.
-/// It is counted also where actions are left out, because ids follow from it.
+/// How much is wanted. It is counted also where actions are left out, because ids follow from it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Acted {
     /// How many actions.
@@ -66,7 +73,7 @@ pub struct Acted {
 }
 
 impl Acted {
-    /// One more action is wanted.
+    /// Counts one more action.
     pub(crate) fn count(&mut self, body: &ActionBody) {
         self.actions += 1;
         self.agents += u32::from(matches!(body, ActionBody::SpawnAgent(_)));

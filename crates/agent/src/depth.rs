@@ -1,4 +1,9 @@
-//! How deep a configuration may nest: the log reads JSON back up to a depth of 128, and what it cannot read back is not to be written.
+//! How deep a configuration may nest.
+//!
+//! The log reads JSON back up to a depth of 128, and what it cannot read back is not to be written. A
+//! configuration lies inside an event, and the configurations of agents inside that of the agent that may
+//! make them; so both the levels of agents and the JSON are bounded, well below 128. Checked before a session
+//! is opened or an agent is made.
 
 use std::io::{self, Write};
 
@@ -32,7 +37,7 @@ pub fn check_depth(config: &AgentConfig) -> Result<(), String> {
     }
 }
 
-/// The agents that an agent may make or send inputs to.
+/// The agents that an agent may make, or gives inputs to by its routes.
 fn below(agent: &AgentConfig) -> impl Iterator<Item = &AgentConfig> {
     let routed = agent.routing.iter().flat_map(|routing| {
         let routes = routing.routes.iter().map(|route| &route.agent);
@@ -41,7 +46,7 @@ fn below(agent: &AgentConfig) -> impl Iterator<Item = &AgentConfig> {
     agent.agents.iter().chain(routed)
 }
 
-/// Whether `value` nests deeper than `most` as JSON.
+/// Whether `value` nests deeper than `most` as JSON. Nothing is kept of what is written.
 fn is_deeper(value: &impl Serialize, most: usize) -> bool {
     let measure = Measure {
         most,
@@ -52,15 +57,21 @@ fn is_deeper(value: &impl Serialize, most: usize) -> bool {
     serde_json::to_writer(measure, value).is_err()
 }
 
-/// Measures how deep the JSON nests that is written to it; what is too deep is an error.
+/// Measures how deep the JSON nests that is written to it; JSON that is too deep is an error, so that writing
+/// ends there.
 struct Measure {
+    /// The depth that is allowed.
     most: usize,
+    /// How many brackets are open.
     depth: usize,
+    /// Whether the next byte is inside a text, where brackets count for nothing.
     in_text: bool,
+    /// Whether the byte before was a backslash in a text.
     is_escaped: bool,
 }
 
 impl Measure {
+    /// Takes the next byte of JSON.
     fn take(&mut self, byte: u8) {
         match (self.in_text, byte) {
             (true, _) if self.is_escaped => self.is_escaped = false,

@@ -54,6 +54,7 @@ pub fn config() -> AgentConfig {
     }
 }
 
+/// A tool with one argument, `path`, that takes any arguments beside it.
 fn tool(name: &str, access: Access, idempotent: bool) -> ToolSpec {
     ToolSpec {
         name: name.into(),
@@ -69,6 +70,7 @@ fn tool(name: &str, access: Access, idempotent: bool) -> ToolSpec {
     }
 }
 
+/// A tool that ends the run when it succeeds.
 fn finish() -> ToolSpec {
     ToolSpec {
         path_argument: None,

@@ -1,15 +1,20 @@
-//! How grave a command line is: for the words of a question, and for what the stars of a rule stand for (`graver`).
+//! How grave a command line is: for the words of a question, and for what the stars of a rule stand for
+//! (`graver`).
+//!
+//! A grade forbids nothing. It is worked out from lists of the beginnings of commands, held against all that
+//! the line may run, so `sudo rm` and `cd x && rm` are found like `rm`. A command that is on no list is the
+//! least grave.
 
 use crate::reading::read;
 
 /// What a command line does at worst, as far as its words say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Grade {
-    /// It runs a program.
+    /// It runs a program, and is on no list.
     Runs,
-    /// It reaches other machines.
+    /// It reaches other machines: it may send something, or bring something here.
     Network,
-    /// It deletes or overwrites.
+    /// It deletes or overwrites what cannot be had back.
     Destroys,
 }
 

@@ -1,5 +1,16 @@
-//! What the stars of a rule about command lines do not stand for: words that make a command graver than the rule says. `git *` allows
-//! `git log`, and neither `git push --force` nor `git -c core.pager=…`, which are asked about unless the rule names them.
+//! What the stars of a rule about command lines do not stand for: words that make a command graver than the
+//! rule says.
+//!
+//! `git *` allows `git log`, and neither `git push --force` nor `git -c core.pager=…`, which are asked about
+//! unless the rule names them. So both a pattern (before its first star) and a command are turned into grave
+//! words, and each grave word of the command has to be one of the pattern's:
+//!
+//! | pattern | command | grave words of the command | covered |
+//! | --- | --- | --- | --- |
+//! | `git *` | `git log` | none | yes |
+//! | `git *` | `git push -f` | `git push`, `git push -f` | no |
+//! | `git push *` | `git push origin` | `git push` | yes |
+//! | `git push *` | `git push -f` | `git push`, `git push -f` | no: `-f` is not named |
 //!
 //! What is allowed follows from these lists, so a change of them needs a new version of the rules
 //! ([`agentx_types::RULES_VERSION`]).
@@ -63,10 +74,11 @@ const OPTIONS: &[(&str, &str, &[&str])] = &[
     ("diff", "", &["--output", "--ext-diff"]),
 ];
 
-/// The same from version 6 of the rules on: with these, `git status` shows what is in the files.
+/// Options that count from version 6 of the rules on: with these, `git status` shows what is in the files.
 const OPTIONS_OF_SIX: &[(&str, &str, &[&str])] = &[("status", "v", &["--v"])];
 
-/// The same from version 9 of the rules on: what an unfinished operation in the repository names is run.
+/// Options that count from version 9 of the rules on: what an unfinished operation in the repository names is
+/// run.
 const OPTIONS_OF_NINE: &[(&str, &str, &[&str])] = &[
     ("rebase", "", &["--continue", "--skip"]),
     ("am", "r", &["--continue", "--resolved", "--skip", "--retry"]),
@@ -78,6 +90,7 @@ const OPTIONS_OF_NINE: &[(&str, &str, &[&str])] = &[
 /// The rules of agents of this version and later have a star over Git stand for these subcommands alone. Others ask for passwords, print
 /// them, run programs, or are programs or names of somebody's own.
 const SINCE_KNOWN: u32 = 9;
+/// Subcommands of Git itself that a star stands for, unless an option makes one of them graver.
 #[rustfmt::skip]
 const KNOWN: &[&str] = &[
     "add", "am", "annotate", "apply", "archive", "bisect", "blame", "branch", "bundle", "cat-file", "check-attr",
@@ -133,8 +146,8 @@ pub(crate) fn unnamed(pattern: &str, command: &str, version: u32) -> Option<Stri
         .find(|word| !named.contains(word))
 }
 
-/// What is grave about a command, as it is read: beginnings, and options with their subcommand.
-/// In words that are the same for a pattern and for a command, so that the two can be compared.
+/// The grave words of a command, as it is read: beginnings, and options with their subcommand. They are the
+/// same for a pattern and for a command, so that the two can be compared.
 fn grave(line: &str, version: u32) -> Vec<String> {
     let mut found = Vec::new();
     for command in read_as(line, version).commands {
@@ -151,7 +164,8 @@ fn grave(line: &str, version: u32) -> Vec<String> {
     found
 }
 
-/// The grave options of a command of Git.
+/// The grave options of a command of Git: those in front of the subcommand, those behind it, and a refspec of
+/// `push` that forces or deletes.
 fn of_git(command: &str, version: u32) -> Vec<String> {
     let mut words = command.split(' ').filter(|word| !word.is_empty());
     if words.next() != Some("git") {
@@ -191,8 +205,9 @@ fn of_git(command: &str, version: u32) -> Vec<String> {
     found
 }
 
-/// The subcommand of a command of Git that no star stands for, as it would be written in a pattern. What is quoted is held against the
-/// list without its quotes, as another form of the command.
+/// The subcommand of a command of Git that no star stands for, as it would be written in a pattern.
+///
+/// What is quoted is held against the list without its quotes, as another form of the command.
 fn unknown_to_git(command: &str) -> Option<String> {
     let mut words = command.split(' ').filter(|word| !word.is_empty());
     let program = words.next()?;
@@ -214,8 +229,7 @@ fn unknown_to_git(command: &str) -> Option<String> {
     (!is_known).then(|| format!("git {subcommand}"))
 }
 
-/// Whether any part of a command line is Git.
-/// Also behind `env`, `sudo` and the like, as it is read.
+/// Whether any part of a command line is Git, also behind `env`, `sudo` and the like.
 pub(crate) fn runs_git(command: &str, version: u32) -> bool {
     let commands = read_as(command, version).commands;
     commands

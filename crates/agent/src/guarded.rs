@@ -1,5 +1,12 @@
-//! Files that programs run, or read to know what to run, without anybody naming them: who may write `.git/config` has the next
-//! `git status` run anything. No pattern covers a change of one, only a rule that names the file itself.
+//! Files that programs run, or read to know what to run, without anybody naming them.
+//!
+//! An agent that may write `.git/config` has the next `git status` run anything, and one that may write
+//! `AGENTS.md` tells the next agent what to do. So no pattern covers a change of such a file, only a rule
+//! that names the file itself. Reading them is not restricted here; files with secrets are in
+//! [`crate::secrets`].
+//!
+//! Names are compared in lower case, anywhere in a path. Each list belongs to a version of the rules: a
+//! session that keeps to an earlier version does not see what later ones added.
 
 use agentx_types::RULES_VERSION;
 
@@ -25,7 +32,7 @@ const FOLDERS: &[&str] = &[
     ".gnupg",
 ];
 
-/// Files, in any folder.
+/// Files of any folder that shells, editors and build tools run or read by themselves.
 const FILES: &[&str] = &[
     ".bashrc",
     ".bash_profile",
@@ -68,7 +75,7 @@ const FILES: &[&str] = &[
     ".tmux.conf",
 ];
 
-/// The same from version 7 of the rules on.
+/// Folders that are guarded from version 7 of the rules on.
 const FOLDERS_SINCE_7: &[&str] = &[
     ".zed",
     ".fleet",
@@ -97,6 +104,7 @@ const FOLDERS_SINCE_7: &[&str] = &[
     ".ipython",
     ".config",
 ];
+/// Files that are guarded from version 7 of the rules on.
 const FILES_SINCE_7: &[&str] = &[
     ".devcontainer.json",
     "lefthook.yaml",
@@ -162,15 +170,17 @@ const INSTRUCTIONS: &[&str] = &[
     ".goosehints",
 ];
 
-/// The same from version 7 of the rules on.
+/// Files of instructions that count from version 7 of the rules on, beside names that end with
+/// `.instructions.md`.
 const INSTRUCTIONS_SINCE_7: &[&str] = &["agent.md", "qwen.md", "crush.md", "warp.md", ".rules"];
 
-/// Whether a path leads to a file that agents take for instructions.
+/// Whether a path leads to a file that agents take for instructions, by the latest version of the rules.
 pub fn is_instructions(path: &str) -> bool {
     is_instructions_as(path, RULES_VERSION)
 }
 
-/// The same by rules of this version; none are before version 3.
+/// Whether a path leads to a file that agents take for instructions, by rules of this version; none does
+/// before version 3.
 pub(crate) fn is_instructions_as(path: &str, version: u32) -> bool {
     let file = path.rsplit('/').next().unwrap_or_default().to_lowercase();
     let file = file.as_str();
@@ -190,7 +200,7 @@ pub fn is_guarded(path: &str) -> bool {
     is_guarded_as(path, RULES_VERSION)
 }
 
-/// The same by rules of this version; none are before version 1.
+/// Whether a normal path is guarded by rules of this version; none is before version 1.
 pub(crate) fn is_guarded_as(path: &str, version: u32) -> bool {
     if version == 0 {
         return false;

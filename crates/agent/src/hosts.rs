@@ -1,20 +1,28 @@
-//! Hosts that a tool reaches, in rules and in the question to a person. A rule names one in place of arguments: `deny *: to evil.example`.
+//! Hosts that a tool reaches, in rules and in the question to a person.
+//!
+//! A rule names one in place of arguments: `deny *: to evil.example`. What a tool may reach stands in its
+//! file (`ToolReach`) and is known before any call; a host with a `*` in it is left open by the file. A rule
+//! that denies or asks counts if it may be meant (`may_reach`), one that allows only if it names everything
+//! (`reaches_only`). From version 3 of the rules on.
 
 use agentx_types::ToolReach;
 
 use crate::pattern::fits;
 use crate::subject::Subject;
 
-/// What the argument of a rule begins with that is about hosts. Arguments of a call are JSON, so none is mistaken for it.
+/// The beginning of a rule's argument that is about hosts. Arguments of a call are JSON, so none is mistaken
+/// for it.
 const TO: &str = "to ";
 
 impl Subject<'_> {
+    /// What the tool's file lets it reach; `None` for a tool that runs command lines, and before version 3 of
+    /// the rules.
     pub(crate) fn reach(&self) -> Option<&ToolReach> {
         let reach = self.tool.reach.as_deref();
         reach.filter(|_| self.version >= 3 && self.tool.command_argument.is_none())
     }
 
-    /// What its file lets it reach, in words; `None` where that is nothing.
+    /// What the tool's file lets it reach, in words; `None` where that is nothing.
     pub(crate) fn told(&self) -> Option<String> {
         self.reach().and_then(told)
     }
@@ -30,7 +38,7 @@ impl Subject<'_> {
         reach.hosts.iter().any(may)
     }
 
-    /// Whether the pattern names all that the tool may reach.
+    /// Whether the pattern names all that the tool may reach: every host, and no other tools.
     pub(crate) fn reaches_only(&self, pattern: &str) -> bool {
         let Some((wanted, reach)) = pattern.strip_prefix(TO).zip(self.reach()) else {
             return false;
@@ -50,7 +58,8 @@ impl Subject<'_> {
     }
 }
 
-/// Why a tool is asked about that reaches this; `None` where it reaches nothing.
+/// What such a reach means, in the words of a question: hosts, variables, tools, and a name that is taken.
+/// `None` where it reaches nothing.
 pub(crate) fn told(reach: &ToolReach) -> Option<String> {
     let open = |host: &String| match host.as_str() {
         "*" => "any host".to_owned(),

@@ -74,7 +74,8 @@ pub fn folder(workspace: &str, path: &str) -> String {
     folder_as(workspace, path, RULES_VERSION)
 }
 
-/// The same by rules of this version.
+/// The pattern that [`folder`] gives, by rules of this version: it says which files are guarded, and those
+/// are kept alone.
 pub(crate) fn folder_as(workspace: &str, path: &str, version: u32) -> String {
     let inside = inside(workspace, path);
     match inside.rsplit_once('/') {
@@ -85,7 +86,7 @@ pub(crate) fn folder_as(workspace: &str, path: &str, version: u32) -> String {
     }
 }
 
-/// The path as a rule of this workspace names it.
+/// The path as a rule of this workspace names it: relative where it lies inside, else as it is.
 pub(crate) fn inside<'p>(workspace: &str, path: &'p str) -> &'p str {
     path.strip_prefix(workspace.trim_end_matches('/'))
         .and_then(|rest| rest.strip_prefix('/'))

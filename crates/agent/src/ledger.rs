@@ -1,8 +1,12 @@
-//! The tool ledger: every call of the answer that is being worked on, and how far each has come. Each call gets exactly
-//! one result, in whatever order results come, and only from the action that performs it; any other is passed over.
+//! The tool ledger: every call of the answer that is being worked on, and how far each has come.
 //!
-//! Providers refuse a conversation in which a call has no result, or two; so the ledger is empty only between rounds, and is emptied at
-//! once. Ids of calls are the model's; those that it gives twice are made unlike before they come here.
+//! The ReAct machine adds the calls of an answer in their order, moves each on as facts come, and takes all
+//! of them out when the last one has its result. Ids of calls are the model's; those that it gives twice are
+//! made unlike before they come here.
+//!
+//! Invariant: each call gets exactly one result, in whatever order results come, and only from the action
+//! that performs it; any other is passed over (invariant 8). Providers refuse a conversation in which a call
+//! has no result, or two; so the ledger is empty only between rounds, and is emptied at once.
 
 use agentx_types::{ActionId, AgentStateId, ContentPart, RequestedCall, ToolCallId, ToolResult, ToolStatus};
 use serde::{Deserialize, Serialize};
@@ -24,20 +28,20 @@ pub enum CallStage {
     AwaitingApproval(Question),
     /// It was handed to the tool.
     Running {
-        /// By this action.
+        /// The action that hands it over; the result names it as its cause.
         action_id: ActionId,
-        /// Whether the action is on record as begun.
+        /// Whether the action is on record as begun. From then on a crash leaves the outcome unknown.
         started: bool,
         /// Whether it may touch what lies outside the workspace.
         outside_workspace: bool,
     },
     /// It is answered without running anything.
     Answering {
-        /// By this action.
+        /// The action that brings the answer.
         action_id: ActionId,
-        /// Why.
+        /// Why nothing is run: refused, denied, invalid, interrupted, or answered by the machine itself.
         status: ToolStatus,
-        /// With this text.
+        /// The text of the answer, so that it can be said again after a crash.
         text: String,
     },
     /// An agent that was made for it works on it.
@@ -51,9 +55,9 @@ pub enum CallStage {
     Resolved {
         /// What the model reads.
         content: Vec<ContentPart>,
-        /// How it ended.
+        /// How it ended, for programs.
         status: ToolStatus,
-        /// Whether as a failure.
+        /// Whether the provider is told that it failed.
         is_error: bool,
     },
 }
@@ -106,7 +110,7 @@ pub struct ToolLedger {
 }
 
 impl ToolLedger {
-    /// Adds a call.
+    /// Adds a call behind those that are there.
     pub fn add(&mut self, call: RequestedCall, stage: CallStage) {
         self.entries.push(LedgerEntry { call, stage });
     }
@@ -126,8 +130,7 @@ impl ToolLedger {
         self.entries.is_empty()
     }
 
-    /// Whether every call has its result.
-    /// So has an empty ledger.
+    /// Whether every call has its result. An empty ledger is settled.
     pub fn is_settled(&self) -> bool {
         self.entries
             .iter()
@@ -141,7 +144,7 @@ impl ToolLedger {
             .any(|entry| matches!(entry.stage, CallStage::AwaitingApproval(_)))
     }
 
-    /// Records that the action of a call has begun. The call, where this is news.
+    /// Records that the action of a call has begun. Returns the call, where this is news.
     pub fn mark_started(&mut self, action: &ActionId) -> Option<&ToolCallId> {
         self.entries.iter_mut().find_map(|entry| match &mut entry.stage {
             CallStage::Running {
@@ -161,8 +164,10 @@ impl ToolLedger {
             .any(|entry| matches!(&entry.stage, CallStage::Running { action_id, .. } if action_id == action))
     }
 
-    /// Gives a call the result that `action` came to. `false` where that is not the action by which the call is open: the
-    /// call is unknown, waits for a decision, has its result already, or the result is of an earlier call of the same name.
+    /// Gives a call the result that `action` came to.
+    ///
+    /// `false` where that is not the action by which the call is open: the call is unknown, waits for a
+    /// decision, has its result already, or the result is of an earlier call with the same id.
     pub fn resolve(&mut self, action: &ActionId, result: &ToolResult) -> bool {
         let answered = |entry: &&mut LedgerEntry| {
             entry.stage.action_id() == Some(action) && entry.call.tool_call_id == result.tool_call_id
@@ -178,8 +183,7 @@ impl ToolLedger {
         true
     }
 
-    /// Takes all calls out.
-    /// Taken when the round closes.
+    /// Takes all calls out, when the round closes.
     pub fn take(&mut self) -> Vec<LedgerEntry> {
         std::mem::take(&mut self.entries)
     }

@@ -5,8 +5,7 @@
 
 use agentx_types::{Limits, NanoUsd, Usage};
 
-/// What a run has used up so far.
-/// What agents below it and its tools spent is in it.
+/// What a run has used up so far. What agents below it and its tools spent is in it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Spent {
     /// How often the model was answered with tool results.
@@ -27,6 +26,7 @@ pub(crate) struct Reached {
 }
 
 /// The limit that forbids another round of tools, if one does.
+///
 /// Rounds come first: of two limits that are reached, that is the one that is named.
 pub(crate) fn reached(limits: &Limits, spent: &Spent) -> Option<Reached> {
     if let Some(max) = limits.max_iterations
@@ -41,8 +41,10 @@ pub(crate) fn reached(limits: &Limits, spent: &Spent) -> Option<Reached> {
     used_up(limits, spent, None)
 }
 
-/// The limit that forbids another model call, whether tools are used or not. `whose` names the agent whose limits they are,
-/// where that is not the one that is told.
+/// The limit that forbids another model call, whether tools are used or not.
+///
+/// Tokens are those that a provider counts for the context (`context_tokens`), of all calls together. `whose`
+/// names the agent whose limits they are, where that is not the one that is told.
 pub(crate) fn used_up(limits: &Limits, spent: &Spent, whose: Option<&str>) -> Option<Reached> {
     let run = whose.map_or_else(|| "one run".to_owned(), |name| format!("one run of agent {name}"));
     let tokens = spent.usage.context_tokens();
@@ -71,8 +73,9 @@ pub(crate) fn used_up(limits: &Limits, spent: &Spent, whose: Option<&str>) -> Op
     None
 }
 
-/// How many rounds are left when the model has to be told that the end is near, if it has to be: three before it, or earlier
-/// than that for small limits, and never when nothing is left.
+/// How many rounds are left when the model has to be told that the end is near, if it has to be.
+///
+/// That is from three rounds before the end on, or half of a limit under six, and never when nothing is left.
 pub(crate) fn near_end(limits: &Limits, iterations: u32) -> Option<u32> {
     let max = limits.max_iterations?;
     let left = max.checked_sub(iterations)?;

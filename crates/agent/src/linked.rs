@@ -1,5 +1,9 @@
-//! Command lines whose words are links. The pure machine judges a name as it is written; only whoever runs the command can see where a
-//! name leads, and asks here what that changes.
+//! Command lines whose words are links.
+//!
+//! The pure machine judges a name as it is written. Only the tool that runs the command can see where a name
+//! leads; it takes the names of a line from [`LineNames`], follows them on the disk, and asks
+//! [`refused_in_line`] for each that leads elsewhere. So a link cannot make a rule that somebody wrote about
+//! a file mean nothing.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +17,8 @@ use crate::reading::{Meeting, read};
 use crate::secrets::{Guarded, guarded};
 use crate::walks::{Walk, walk_of};
 
-/// So many names in a piece of code are looked at.
+/// So many names in a piece of code are looked at; code that is written to a program's input has no more that
+/// matter.
 const MOST_NAMES: usize = 1024;
 
 /// The files that a command line may name.
@@ -21,14 +26,15 @@ const MOST_NAMES: usize = 1024;
 pub struct LineNames {
     /// Names that are known to the letter, as they are written.
     pub paths: Vec<String>,
-    /// Names with globs and variables in them.
+    /// Names with globs and variables in them, as [`crate::reading`] notes them.
     globs: Vec<String>,
     /// How its programs come upon files below the folders that it names; `None` where they leave links as they are.
     pub walk: Option<Walk>,
 }
 
 impl LineNames {
-    /// Of a command line.
+    /// The names in a command line, those in pieces of code that it gives to interpreters included, without
+    /// doubles.
     pub fn of(line: &str) -> Self {
         let mut reading = read(line);
         let in_code = reading.texts.iter().flat_map(|text| names_in(text));
@@ -69,16 +75,23 @@ impl LineNames {
     }
 }
 
-/// What may be names of files in a piece of code.
+/// What may be names of files in a piece of code: runs of letters, digits and `-_.+/~`.
 fn names_in(code: &str) -> impl Iterator<Item = String> {
     let separates = |c: char| !(c.is_alphanumeric() || "-_.+/~".contains(c));
     let names = code.split(separates).filter(|name| !name.is_empty());
     names.take(MOST_NAMES).map(str::to_owned)
 }
 
-/// Why a command may not run in which `word` leads to `real` through a link, although the rules let it, or a person did: they judged the
-/// name, and `real` is a file of the program itself, one that may hold secrets, one that a rule denies, or lies outside of the
-/// workspace where somebody is asked about that, unless it `may_leave`, as the program `.venv/bin/python` does. `real` is absolute and normal.
+/// Why a command may not run in which `word` leads to `real` through a link, although the rules let it, or a
+/// person did. `None` where it may.
+///
+/// They judged the name. It is refused where `real`, which is absolute and normal,
+///
+/// - is a file of the program itself,
+/// - may hold secrets, and the name did not look so,
+/// - is denied by a rule, or
+/// - lies outside of the workspace where somebody is asked about that, unless it `may_leave`, as the program
+///   `.venv/bin/python` does.
 pub fn refused_in_line(
     config: &AgentConfig,
     tool: &ToolSpec,

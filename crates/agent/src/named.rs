@@ -1,11 +1,17 @@
-//! Whether a pattern of a rule is about a path as it is written in a call or a command line. Where a home directory is cannot be known;
-//! that `~/x`, `$HOME/x` and `/home/me/x` lie in one can.
+//! Whether a pattern of a rule is about a path as it is written in a call or a command line.
+//!
+//! A home directory cannot be known here; that `~/x`, `$HOME/x` and `/home/me/x` lie in one can. So paths
+//! below a home are compared as `/~/…`, whoever's home it is, and a pattern that begins with `~` fits all of
+//! them. A rule about `~/.ssh` cannot be passed by by writing the path in another way.
+//!
+//! Three questions are answered: for a path that is known to the letter ([`is_named_by`]), for a name with
+//! globs or variables ([`glob_meets`]), and for one that leads to what is guarded ([`glob_holds`]).
 
 use crate::pattern::{fits_path, literal, normalize};
 use crate::reading::{ANYTHING, Meeting, meeting};
 
-/// A path below a home directory as `/~/REST` (another person's too: whose home it is does not matter). Homes are known by how they
-/// are written.
+/// A path below a home directory as `/~/REST`; `None` for any other. Homes are known by how they are written,
+/// and another person's counts too: whose home it is does not matter.
 pub(crate) fn below_home(path: &str) -> Option<String> {
     let below = |start: &str| path.strip_prefix(start).map(|rest| format!("/~{rest}"));
     let of_person = |start: &str| {
@@ -19,8 +25,8 @@ pub(crate) fn below_home(path: &str) -> Option<String> {
         .or_else(|| ["/home/", "/Users/"].into_iter().find_map(of_person))
 }
 
-/// Whether `pattern` is about `path` as it stands in a call or a command line.
-/// A relative path of the call begins at `workspace`, one of the pattern at `base`.
+/// Whether `pattern` is about `path` as it stands in a call or a command line. A relative path of the call
+/// begins at `workspace`, one of the pattern at `base`.
 pub(crate) fn is_named_by(pattern: &str, path: &str, workspace: &str, base: &str) -> bool {
     let written = below_home(path);
     if pattern.starts_with('~') {
@@ -35,15 +41,17 @@ pub(crate) fn is_named_by(pattern: &str, path: &str, workspace: &str, base: &str
     fits_path(pattern, &absolute, base)
 }
 
-/// The same for a name with globs or expansions in it, as [`crate::reading`] notes them.
+/// How surely `pattern` is about a name with globs or expansions in it, as [`crate::reading`] notes them: the
+/// surest of all ways to read the name.
 pub(crate) fn glob_meets(pattern: &str, name: &str, workspace: &str, base: &str) -> Meeting {
     let ways = ways_to_hold(pattern, name, workspace, base);
     let met = ways.iter().map(|(pattern, name)| meeting(pattern, name));
     met.max().unwrap_or(Meeting::Never)
 }
 
-/// Whether such a name is one of the paths of `pattern` as `holds` says; where it begins with a variable, it may begin at the root as
-/// well, which counts only if the rest names it.
+/// Whether a name with globs is one of the paths of `pattern`, as `holds` says.
+///
+/// Where it begins with a variable, it may begin at the root as well, which counts only if the rest names it.
 pub(crate) fn glob_holds(
     pattern: &str,
     name: &str,

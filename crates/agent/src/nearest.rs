@@ -1,4 +1,8 @@
 //! The nearest of some names: for suggestions to people and models who misspelt one.
+//!
+//! A suggestion that is wrong costs a model another wrong call. So a name is near only if a third of its
+//! letters at most are other ones, if one lies in the other (`file_path`, `path`), or if one shortens the
+//! other (`cmd`, `command`).
 
 /// The candidate that `name` most likely means, if one is near enough.
 ///
@@ -29,7 +33,9 @@ pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) ->
 /// Letters that are looked at: a name that a model made up can have any length.
 const LONGEST: usize = 64;
 
-/// How far two names are apart; `None` where one cannot have been meant by the other.
+/// How far two names are apart, the less the nearer; `None` where one cannot have been meant by the other.
+///
+/// Names that contain one another count as 3 apart at most, those that shorten one another as 4 at least.
 fn distance(a: &[char], b: &[char]) -> Option<usize> {
     let (short, long) = if a.len() <= b.len() { (a, b) } else { (b, a) };
     let edits = edits(a, b);
@@ -45,6 +51,8 @@ fn distance(a: &[char], b: &[char]) -> Option<usize> {
     is_subsequence(short, long).then_some(edits.max(4))
 }
 
+/// Whether the letters of `short` stand in `long` in their order, and both begin with the same: at least
+/// three letters.
 fn is_subsequence(short: &[char], long: &[char]) -> bool {
     let mut rest = long.iter();
     short.len() >= 3

@@ -1,5 +1,14 @@
-//! Short options as sets: `rm -fr x`, `rm -r -f x` and `rm x -rf` are what a rule about `rm -rf *` means. Long options by their beginning:
-//! `git reset --har` is what a rule about `git reset --hard` means. For rules that deny or ask, never to allow more.
+//! Options in rules that deny or ask, in whatever way they are written.
+//!
+//! Short options are taken as sets: `rm -fr x`, `rm -r -f x` and `rm x -rf` are what a rule about `rm -rf *`
+//! means. Long options are known by their beginning: `git reset --har` is what a rule about
+//! `git reset --hard` means. Used only where a rule restricts, never to allow more.
+//!
+//! | rule | command | taken apart as | fits |
+//! | --- | --- | --- | --- |
+//! | `rm -rf *` | `rm -r x --force` | letters `r`, `f`; words `rm x` | yes |
+//! | `rm -rf *` | `rm -r x` | letters `r`; words `rm x` | no |
+//! | `git reset --hard*` | `git reset --har` | in full: `git reset --hard` | yes |
 
 use std::borrow::Cow;
 
@@ -18,16 +27,18 @@ const SAME: &[(&str, &[(&str, char)])] = &[
     ("cp", &[("--recursive", 'r'), ("--force", 'f')]),
 ];
 
-/// A command without its short options, and their letters.
+/// A command without its short options, and their letters. Options of [`SAME`] count by their letter.
 struct Apart {
+    /// The command without its options.
     words: String,
+    /// Letters of its options, as they come.
     letters: Vec<char>,
 }
 
 /// The rules of agents of this version and later know long options by their beginning, as the programs do.
 pub(crate) const SINCE_SHORTENED: u32 = 9;
 
-/// Long options that are the beginning of other ones, and are meant when they are written.
+/// Long options that are the beginning of other ones, and that are meant themselves when they are written.
 const WHOLE: &[&str] = &[
     "--all",
     "--cached",
@@ -78,14 +89,15 @@ pub(crate) fn is_beginning_of(word: &str, option: &str) -> bool {
         && !WHOLE.contains(&name)
 }
 
-/// Whether a command has all the short options of `pattern`, in whatever order and grouping, or its long ones by their beginning, and
-/// fits it otherwise. False for a pattern without options.
+/// Whether a command has all the short options of `pattern`, in whatever order and grouping, or its long ones
+/// by their beginning, and fits it otherwise. `false` for a pattern without options.
 pub(crate) fn fits_by_options(pattern: &str, command: &str, version: u32) -> bool {
     let has = |letters: &[char], wanted: &char| letters.contains(wanted);
     fits_by(pattern, command, has, fits, version)
 }
 
-/// The same for a command that is not known to the letter: what is not known may be options.
+/// Whether a command that is not known to the letter may have the options of `pattern` and fit it otherwise:
+/// what is not known may be options.
 pub(crate) fn may_fit_by_options(pattern: &str, open: &str, version: u32) -> bool {
     let known = |letters: &[char], wanted: &char| letters.contains(wanted) || open.contains(ANYTHING);
     fits_by(pattern, open, known, may_fit, version)
@@ -114,7 +126,8 @@ fn fits_by(
     wanted.letters.iter().all(|letter| has(&command.letters, letter)) && fits(&wanted.words, &command.words)
 }
 
-/// A command whose shortened long options are those of the pattern in full. What stands behind `--` are no options.
+/// The command with its shortened long options written in full, as far as the pattern has them. Words behind
+/// `--` are no options.
 fn in_full<'c>(pattern: &str, command: &'c str) -> Cow<'c, str> {
     let long = pattern
         .split(' ')
@@ -141,6 +154,7 @@ fn in_full<'c>(pattern: &str, command: &'c str) -> Cow<'c, str> {
     Cow::Owned(words.join(" ") + rest)
 }
 
+/// Takes a command apart into its words and the letters of its options. `-R` of `rm` counts as `-r`.
 fn apart(command: &str, version: u32) -> Apart {
     let shortest = if version >= SINCE_SHORTENED { 3 } else { 4 };
     let program = command.split([' ', ANYTHING]).next().unwrap_or_default();

@@ -1,4 +1,7 @@
 //! Words of people who do not own the session, as a model reads them: it must not take them for the owner's.
+//!
+//! A message with `by` is put between tags that name the person; the conversation itself keeps it as it came.
+//! Such words may not hold the tags themselves, or somebody could close them early and speak as the owner.
 
 use std::sync::Arc;
 
@@ -6,7 +9,9 @@ use agentx_types::{CommandRan, ContentPart, Message, OwnerId, Role};
 
 /// Tags that say whose words these are. Nobody's words may hold them where others are marked by them.
 const TAGS: [&str; 3] = [SAID, RAN, "ran_by_the_person"];
+/// The tag around what another person said.
 const SAID: &str = "said_by_another_person";
+/// The tag around a command that another person ran.
 const RAN: &str = "ran_by_another_person";
 /// The longest id that is shown.
 const LONGEST_ID: usize = 68;
@@ -29,7 +34,7 @@ pub(crate) fn marked(message: Arc<Message>) -> Arc<Message> {
     })
 }
 
-/// What a model reads of a command that another person than the owner ran, as they report it.
+/// The text that a model reads of a command that another person than the owner ran, as they report it.
 pub(crate) fn ran(person: &OwnerId, ran: &CommandRan) -> String {
     let CommandRan {
         command, output, how, ..
@@ -49,6 +54,7 @@ pub(crate) fn id(person: &OwnerId) -> String {
         .collect()
 }
 
+/// The part without the tags, where it is text.
 fn without_tags(part: &ContentPart) -> ContentPart {
     match part {
         ContentPart::Text(part) => ContentPart::text(plain(&part.text)),
@@ -56,6 +62,7 @@ fn without_tags(part: &ContentPart) -> ContentPart {
     }
 }
 
+/// The text with blanks in the place of the tags' underscores, so that it holds none of them.
 fn plain(text: &str) -> String {
     let without = |text: String, tag: &&str| text.replace(tag, &tag.replace('_', " "));
     TAGS.iter().fold(text.to_owned(), without)

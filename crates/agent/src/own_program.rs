@@ -1,18 +1,30 @@
-//! Commands by which this program changes its own settings, or starts without anybody being asked. No tool opens the settings as files; a
-//! command is another way to them, so a person is asked each time, whatever rules say.
+//! Commands by which this program changes its own settings, or starts without anybody being asked.
+//!
+//! No tool opens the settings as files; a command is another way to them, so a person is asked each time,
+//! whatever rules say. `Subject::always_asked` calls [`why_asked`] for every tool that runs command lines,
+//! from version 5 of the rules on.
+//!
+//! | version | what is asked about |
+//! | --- | --- |
+//! | 5 | commands that change settings, and starts that ask nobody |
+//! | 6 and later | every command of this program but those that only show something |
 
 use crate::reading::{ANYTHING, Reading};
 
+/// The name of the program; a path before it does not matter.
 const NAME: &str = "agentx";
 
-/// Subcommands that change what a person decided: what has to stand behind what.
+/// Subcommands that change what a person decided: the group, and which verbs of it.
 const CHANGES: &[(&str, &[&str])] = &[
     ("config", &["set", "unset", "trust", "edit"]),
     ("approvals", &["add", "remove"]),
 ];
 
-/// Commands that only show what a file or a person says: what has to stand in front. All others change something, run something, show
-/// what was said in sessions or keys, and are asked about from version 6 of the rules on.
+/// Commands that only show what a file or a person says: the group, and which verbs of it, all where none is
+/// named.
+///
+/// All others change something, run something, or show what was said in sessions or keys, and are asked about
+/// from version 6 of the rules on.
 const SHOWS: &[(&str, &[&str])] = &[
     ("help", &[]),
     ("completions", &[]),
@@ -24,18 +36,19 @@ const SHOWS: &[(&str, &[&str])] = &[
     ("identity", &["show", "list"]),
 ];
 
-/// What else may stand in a command that only shows.
+/// Options that may stand in a command that only shows.
 const PLAIN_OPTIONS: &[&str] = &["--help", "-h", "--json", "--quiet", "-q", "--no-color"];
 
-/// Commands of which a text that another program may run is not to have any.
+/// Commands that a text which another program may run is not to hold.
 const RUNS: &[&str] = &["chat", "run", "serve", "sessions", "tools run", "identity export"];
 
-/// Why a command line is asked about each time; `None` where it does not run this program so.
+/// Why a command line is asked about each time; `None` where it does not run this program in such a way.
 pub(crate) fn why_asked(line: &str, reading: &Reading, version: u32) -> Option<&'static str> {
     before(line, reading).or_else(|| (version >= 6).then(|| of_any_other(line, reading)).flatten())
 }
 
-/// From version 6 of the rules on: everything but what only shows.
+/// The reason of version 6 and later: everything is asked about but what only shows. A variable of the
+/// program that is set in front counts as a change.
 fn of_any_other(line: &str, reading: &Reading) -> Option<&'static str> {
     const OTHERS: &str = "it runs AgentX, or opens its sessions or keys, which no tool does without a person; no rule allows it";
     let is_other = |command: &String| {
@@ -83,13 +96,14 @@ fn only_shows(arguments: &[&str]) -> bool {
         })
 }
 
+/// Whether this group of commands, with this verb, only shows something.
 fn shows(group: &str, verb: Option<&str>) -> bool {
     SHOWS.iter().any(|(name, verbs)| {
         *name == group && (verbs.is_empty() || verb.is_some_and(|verb| verbs.contains(&verb)))
     })
 }
 
-/// Before version 6 of the rules: what changes settings, and what says that nobody is to be asked.
+/// The reason of version 5: what changes settings, and what says that nobody is to be asked.
 fn before(line: &str, reading: &Reading) -> Option<&'static str> {
     const SETTINGS: &str =
         "it changes the settings of AgentX, which no tool does without a person; no rule allows it";
@@ -118,12 +132,14 @@ fn before(line: &str, reading: &Reading) -> Option<&'static str> {
     }
 }
 
-/// By any path, and with what stands for an unknown word right behind it.
+/// Whether a word is this program, by any path, and with what stands for an unknown word right behind it.
 fn is_own(word: &str) -> bool {
     let name = word.rsplit('/').next().unwrap_or_default();
     name.trim_end_matches(ANYTHING) == NAME
 }
 
+/// Whether these arguments may change settings: a group and one of its verbs, where an unknown word may be
+/// either.
 fn changes(words: &[&str]) -> bool {
     let unknown = |word: &str| word.contains(ANYTHING);
     CHANGES.iter().any(|(group, verbs)| {
@@ -136,6 +152,7 @@ fn changes(words: &[&str]) -> bool {
     })
 }
 
+/// Whether these arguments have the program ask nobody.
 fn asks_nobody(words: &[&str]) -> bool {
     words
         .iter()

@@ -1,5 +1,14 @@
-//! Patterns of approval rules: words with `*`, and paths with `*` and `**`; `\*` stands for a star itself. All of it is
-//! text: nothing is looked up.
+//! Patterns of approval rules.
+//!
+//! | in a pattern | of command lines and names | of paths |
+//! | --- | --- | --- |
+//! | `*` | any run of characters | any run of characters but `/` |
+//! | `**` | the same as `*` | any number of segments |
+//! | `\*` | a star itself | a star itself |
+//! | a blank and `*` at the end | also nothing at all | – |
+//!
+//! All of it is text: nothing is looked up, and whether a path exists or leads elsewhere does not matter
+//! here.
 
 /// Whether `text` fits `pattern`, where `*` stands for any run of characters. A pattern that ends in ` *` also fits
 /// without the blank: `git status *` fits `git status`.
@@ -106,7 +115,8 @@ fn glob(pattern: &[u8], text: &[u8]) -> bool {
     pattern[p..].iter().all(|byte| *byte == b'*')
 }
 
-/// Segment by segment: `**` stands for any number of segments.
+/// Matches segment by segment, where `**` stands for any number of segments. Like [`glob`], it has one point
+/// to fall back to.
 fn path_glob(pattern: &[u8], path: &[u8]) -> bool {
     let pattern: Vec<&[u8]> = pattern.split(|byte| *byte == b'/').collect();
     let path: Vec<&[u8]> = path.split(|byte| *byte == b'/').collect();

@@ -11,7 +11,9 @@ use crate::secrets::{Watch, guarded, names_secret};
 /// The rules that ask about, or deny, what a search may come upon.
 #[derive(Clone, Debug)]
 pub struct PlaceRules {
+    /// Rules that deny, or ask and have not been answered.
     rules: Vec<Rule>,
+    /// The workspace of the agent, absolute.
     workspace: String,
     /// Files with secrets, and the program's own.
     watch: Watch,
@@ -20,9 +22,11 @@ pub struct PlaceRules {
 }
 
 impl PlaceRules {
-    /// Those about files that a search of `tool` below `root` shows: its own, and those about reading (the tool `read`). A rule that
-    /// asked about `root` itself has been answered. Files that may hold secrets, and the
-    /// program's own, are kept from every search that does not begin at one of them. `None` where there are none.
+    /// The rules about files that a search of `tool` below `root` shows: its own, and those about reading
+    /// (the tool `read`). `None` where there are none.
+    ///
+    /// A rule that asked about `root` itself has been answered. Files that may hold secrets, and the
+    /// program's own, are kept from every search that does not begin at one of them.
     pub fn of(config: &AgentConfig, tool: &str, root: &str) -> Option<Self> {
         let all = rules_of(config);
         let is_open = |rule: &Rule| match rule.effect {
@@ -80,6 +84,7 @@ impl PlaceRules {
     }
 }
 
+/// Whether the path pattern of the rule is about this path.
 fn covers(rule: &Rule, path: &str, workspace: &str) -> bool {
     let base = rule.workspace.as_deref().unwrap_or(workspace);
     let pattern = rule.path.as_deref();

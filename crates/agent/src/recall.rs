@@ -1,8 +1,15 @@
-//! `recall`: what was said in a part of the conversation that is condensed. The machine has it still, so it answers by itself,
-//! and only of its own conversation.
+//! `recall`: what was said in a part of the conversation that is condensed. The machine has it still, so it
+//! answers by itself, and only of its own conversation.
 //!
-//! No effector knows the tool, and its answer is a `tool_result` like any other. Words are compared in lower case; numbers are those of events, as
-//! summaries name them.
+//! No effector knows the tool, and its answer is a `tool_result` like any other. Words are compared in lower
+//! case; numbers are those of events, as summaries name them.
+//!
+//! | arguments | answer |
+//! | --- | --- |
+//! | `words` | 12 places at most, 400 characters of each, those with most of the words first |
+//! | `from`, and perhaps `to` | what these events said in full, 12,000 characters at once |
+//! | `offset` beside `from` | the next page |
+//! | anything else | an error that says what is missing |
 
 use agentx_types::{Access, AgentConfig, ContentPart, Message, Role, ToolSpec};
 use serde_json::{Value, json};
@@ -13,16 +20,17 @@ use crate::others;
 pub const RECALL: &str = "recall";
 /// How many places a search shows.
 const PLACES: usize = 12;
-/// Characters of each, around the words.
+/// Characters of each place, a quarter of them before the words.
 const AROUND: usize = 400;
 /// Characters that are read at once.
 const PAGE: usize = 12_000;
 
 /// The tool, where it is on offer and where the agent has no other of this name.
 ///
-/// It is on offer from the start, beside other tools: what a request begins with must not change, because caches and what models
-/// thought hang on it. An agent without tools is offered it once something is condensed, because there are models that take none;
-/// so is every agent in sessions that began before.
+/// It is on offer from the start, beside other tools: the beginning of a request must not change, because
+/// caches and what models thought hang on it. An agent without tools is offered it once something is
+/// condensed, because there are models that take none; so is every agent in sessions that began before that
+/// rule.
 pub(crate) fn offered(config: &AgentConfig, condensed: bool) -> Option<ToolSpec> {
     let keeps = config
         .condensing
@@ -60,7 +68,7 @@ fn tool() -> ToolSpec {
     }
 }
 
-/// What the agent is told. An `Err` says what is wrong with the arguments.
+/// Answers a call from the messages that summaries stand for. An `Err` says what is wrong with the arguments.
 pub(crate) fn answer(originals: &[(u64, &Message)], input: &Value) -> Result<String, String> {
     let number = |key: &str| match input.get(key) {
         None | Some(Value::Null) => Ok(None),
@@ -84,7 +92,7 @@ pub(crate) fn answer(originals: &[(u64, &Message)], input: &Value) -> Result<Str
     }
 }
 
-/// The places with the most of the words, the latest first among equals.
+/// Shows the places with the most of the words, the latest first among equals.
 fn search(originals: &[(u64, &Message)], wanted: &str) -> String {
     let wanted: Vec<Vec<char>> = wanted.split_whitespace().map(folded).collect();
     let mut found: Vec<(usize, u64, String)> = Vec::new();
@@ -112,7 +120,7 @@ fn search(originals: &[(u64, &Message)], wanted: &str) -> String {
     out
 }
 
-/// What these events said, from a place in it on, as much as fits.
+/// Shows what these events said, from a place in it on, as much as fits on a page.
 fn read(originals: &[(u64, &Message)], (from, to): (u64, u64), offset: u64) -> String {
     let in_range = originals.iter().filter(|(seq, _)| (from..=to).contains(seq));
     let pieces: Vec<String> = in_range
@@ -144,7 +152,7 @@ fn read(originals: &[(u64, &Message)], (from, to): (u64, u64), offset: u64) -> S
     }
 }
 
-/// A message in words: who, and all that they said.
+/// A message in words: who, and all that they said. Thoughts are left out.
 fn text_of(message: &Message) -> String {
     let mut out = match (message.role, &message.by) {
         (Role::User, Some(person)) => format!("another person ({}):", others::id(person)),
@@ -187,7 +195,7 @@ fn position(text: &[char], word: &[char]) -> Option<usize> {
     text.windows(word.len().max(1)).position(|window| window == word)
 }
 
-/// What stands around a place, on one line.
+/// The text around a place, on one line, with `…` where it is cut.
 fn excerpt(text: &str, place: usize) -> String {
     let begin = place.saturating_sub(AROUND / 4);
     let shown: String = text.chars().skip(begin).take(AROUND).collect();

@@ -3,6 +3,9 @@
 //! The list is wide on purpose: being asked about a file too many costs a key press, and a rule of the person ends it. It covers what
 //! others keep from agents by default (<https://block.github.io/goose/docs/guides/using-gooseignore>), and where the tools of the
 //! vendors document that they keep credentials.
+//!
+//! The patterns are data of the configuration (`Guard`), so a session keeps to the list that it began with,
+//! and a person can add to it. [`crate::secrets`] holds paths against them.
 
 use agentx_types::Guard;
 
@@ -128,8 +131,9 @@ const EXCEPT: &[&str] = &[
     ".ssh/known_hosts",
 ];
 
-/// Files with secrets alone. `homes` are the ways in which a path below the person's home directory may be written; `~` stands for
-/// any.
+/// The guard of files with secrets alone, without the program's own files.
+///
+/// `homes` are the ways in which a path below the person's home directory may be written; `~` stands for any.
 ///
 /// ```
 /// use agentx_agent::secrets::{Guarded, guarded};

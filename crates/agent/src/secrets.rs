@@ -1,5 +1,12 @@
-//! Files that no call opens by default: those that may hold secrets, and the program's own. Which ones is data of the configuration
-//! ([`Guard`]), because only whoever reads the environment knows where a home directory is.
+//! Files that no call opens by default: those that may hold secrets, and the program's own.
+//!
+//! Which ones is data of the configuration ([`Guard`]), because only a program that reads the environment
+//! knows where a home directory is. A file of the program itself is refused whatever rules say. A file that
+//! may hold secrets is opened by a rule that names it, or by a person who is asked.
+//!
+//! Paths are compared in lower case and in every way in which a home may be written. A call is looked at in
+//! three ways: the path that it names, the names in its command line, and, for a tool that says of no
+//! argument that it is a path, all texts in its arguments.
 
 use agentx_types::{Access, Guard, Rule, ToolSpec};
 
@@ -82,7 +89,7 @@ pub(crate) fn line_names_secret(guard: &Guard, pattern: &str, workspace: &str) -
     paths.iter().any(|path| names_secret(guard, path, workspace))
 }
 
-/// Whether a rule opens files with secrets to this tool, for whoever reads rules of others.
+/// Whether a rule opens files with secrets to this tool: for a program that shows a person which rules do.
 pub fn opens_secrets(guard: &Guard, rule: &Rule, workspace: &str) -> bool {
     let base = rule.workspace.as_deref().unwrap_or(workspace);
     let by_path = rule
@@ -99,18 +106,22 @@ pub fn opens_secrets(guard: &Guard, rule: &Rule, workspace: &str) -> bool {
 /// The rules of agents of this version and later count bare stars, where they can lead to what is guarded.
 const SINCE_BARE_STARS: u32 = 9;
 
-/// A guard that is asked about many files: patterns that name no folder are tried on the file's name alone, and those that lie elsewhere
-/// are left out.
+/// A guard that is asked about many files, as in a search: patterns that name no folder are tried on the
+/// file's name alone, and those that lie elsewhere are left out.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Watch {
+    /// Patterns of a file's name, in any folder.
     names: Vec<String>,
+    /// Names of folders of which everything is guarded.
     folders: Vec<String>,
+    /// Patterns of whole paths that may meet what lies below the root.
     places: Vec<String>,
+    /// Patterns of paths that only look like those of secrets.
     except: Vec<String>,
 }
 
 impl Watch {
-    /// Over what lies below `root`, which is absolute and normal.
+    /// The watch over what lies below `root`, which is absolute and normal.
     pub(crate) fn over(guard: &Guard, root: &str) -> Self {
         let root = root.to_lowercase();
         let mut watch = Self::default();
@@ -156,7 +167,8 @@ fn may_meet(pattern: &str, root: &str) -> bool {
     fixed.starts_with(&root) || root.starts_with(fixed)
 }
 
-/// The first path of a call that is guarded, or a glob that may stand for one. Own files count most.
+/// The first path of a call that is guarded, or a glob that may stand for one, with why it is. The program's
+/// own files come before secrets.
 pub(crate) fn first_guarded<'p>(
     guard: &Guard,
     paths: impl Iterator<Item = &'p str> + Clone,
@@ -178,8 +190,10 @@ pub(crate) fn first_guarded<'p>(
     found(Guarded::Own).or_else(|| found(Guarded::Secret))
 }
 
-/// The same as [`guarded`] for a name with globs or expansions in it. The program's own files are met by stars alone; what is nothing but
-/// stars names no other file in particular.
+/// Why a name with globs or expansions in it is guarded, as [`guarded`] says it of a path.
+///
+/// The program's own files are met by stars alone; a name that is nothing but stars names no other file in
+/// particular.
 fn glob_is_guarded(guard: &Guard, name: &str, workspace: &str, version: u32) -> Option<Guarded> {
     let below_home = below_home(name).map(|name| name.trim_start_matches('/').to_lowercase());
     let names = [Some(name.to_lowercase()), below_home];
@@ -226,10 +240,12 @@ pub(crate) fn texts_of(tool: &ToolSpec, input: &serde_json::Value) -> Vec<String
     texts
 }
 
-/// Texts that are longer than any path, or more of them than a call has paths, are not looked at.
+/// Texts that are longer than any path are not looked at, in bytes.
 const LONGEST: usize = 4096;
+/// No more texts of a call are looked at than this.
 const MOST: usize = 1000;
 
+/// Gathers the texts in the arguments, however deep they lie.
 fn collect(value: &serde_json::Value, texts: &mut Vec<String>) {
     use serde_json::Value;
     match value {

@@ -1,12 +1,26 @@
-//! What the stars of a rule about command lines do not stand for: places elsewhere, and variables whose value nobody saw.
+//! What the stars of a rule about command lines do not stand for: places elsewhere, and variables whose value
+//! nobody saw.
+//!
+//! `Subject::covers_command` asks these questions of a pattern that fits a command, beside those of `graver`.
+//! Each of them can only keep a rule from covering: where one says no, a person is asked.
+//!
+//! | pattern | command | covered |
+//! | --- | --- | --- |
+//! | `rm build/*` | `rm build/a` | yes |
+//! | `rm build/*` | `rm build/a src` | no: `src` is another place |
+//! | `rm build/*` | `rm build/../src` | no: it climbs out |
+//! | `echo *` | `echo $TOKEN` | no: nobody saw the value |
+//! | `echo $HOME *` | `echo $HOME x` | yes: the pattern names it |
 
-/// Whether each variable of a shell in the command is one of the pattern's: what it holds was not seen, so no star stands for it.
+/// Whether each variable of a shell in the command is one of the pattern's: its value was not seen, so no
+/// star stands for it.
 pub(crate) fn names_all_variables(pattern: &str, command: &str) -> bool {
     let named = variables(pattern);
     variables(command).iter().all(|name| named.contains(name))
 }
 
-/// Names of what a shell expands in a line; empty for those that are a sign.
+/// Names of what a shell expands in a line, outside of single quotes; empty for those that are a sign, such
+/// as `$?`.
 fn variables(line: &str) -> Vec<String> {
     let mut found = Vec::new();
     let mut quote = None;
@@ -30,8 +44,8 @@ fn variables(line: &str) -> Vec<String> {
     found
 }
 
-/// Where the stars of a pattern stand only for what lies below a folder, each word of the command is one of the pattern's or lies
-/// there: `rm build/*` does not allow `rm build/a src`.
+/// Whether each word of the command is one of the pattern's or lies in a folder that it names, where all
+/// stars of the pattern stand for what lies below a folder. `true` for patterns with other stars.
 pub(crate) fn names_all_places(pattern: &str, command: &str) -> bool {
     let plain = pattern.replace("\\*", "");
     let below_only = plain.contains("/*") && plain.replace("/**", "").replace("/*", "").find('*').is_none();
@@ -44,7 +58,8 @@ pub(crate) fn names_all_places(pattern: &str, command: &str) -> bool {
         })
 }
 
-/// A star right behind a `/` stands for what lies below: `rm build/*` does not allow `rm build/../src`.
+/// Whether no word of the command climbs out of a folder, where a star of the pattern stands right behind a
+/// `/`. A variable may hold anything, and so climbs.
 pub(crate) fn stays_below(pattern: &str, command: &str) -> bool {
     let starred = pattern.contains("/*");
     let climbs = |word: &str| {

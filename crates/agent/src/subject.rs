@@ -30,10 +30,11 @@ use crate::reading::{Meeting, Reading, read_as};
 use crate::secrets::{self, Guarded};
 use crate::stars::{names_all_places, names_all_variables, stays_below};
 
-/// What a call touches.
-/// Made for one judgement; the command line is read once, when a rule first asks for it.
+/// What a call touches. It is made for one judgement; the command line is read once, when something first
+/// asks for it.
 pub(crate) struct Subject<'a> {
     pub(crate) tool: &'a ToolSpec,
+    /// The workspace of the agent, absolute and normal.
     workspace: &'a str,
     /// How rules are read.
     pub(crate) version: u32,
@@ -45,13 +46,14 @@ pub(crate) struct Subject<'a> {
     reading: OnceCell<Reading>,
     /// What is guarded of what it names, and why.
     guarded: Option<(Guarded, String)>,
+    /// The files that are guarded, where a configuration says so.
     guard: Option<&'a Guard>,
     /// In the session of a member: the directory that they work in.
     member_directory: Option<&'a str>,
 }
 
 impl<'a> Subject<'a> {
-    /// `version` as in [`agentx_types::RULES_VERSION`].
+    /// A call by itself, without what a configuration guards. `version` is that of the rules.
     pub(crate) fn of(workspace: &'a str, version: u32, tool: &'a ToolSpec, input: &Value) -> Self {
         let text = |name: &String| input.get(name).and_then(Value::as_str);
         // A tool that takes a path and is given none works on the workspace itself.
@@ -79,7 +81,8 @@ impl<'a> Subject<'a> {
         }
     }
 
-    /// The same for a call that an agent wants, whose configuration guards files.
+    /// A call that an agent wants: with the files that its configuration guards, and the directory of a
+    /// member.
     pub(crate) fn of_agent(config: &'a AgentConfig, tool: &'a ToolSpec, input: &Value) -> Self {
         let mut subject = Self::of(&config.workspace, config.rules_version, tool, input);
         subject.guard = config.guard.as_deref();
@@ -100,16 +103,17 @@ impl<'a> Subject<'a> {
         subject
     }
 
-    /// Which of the program's own files it names.
+    /// The first of the program's own files that it names.
     pub(crate) fn own_file(&self) -> Option<&str> {
         self.guarded_as(Guarded::Own)
     }
 
-    /// Which file that may hold secrets it names.
+    /// The first file that may hold secrets that it names.
     pub(crate) fn secret(&self) -> Option<&str> {
         self.guarded_as(Guarded::Secret)
     }
 
+    /// The file that it names, where it is guarded for this reason.
     fn guarded_as(&self, wanted: Guarded) -> Option<&str> {
         let (why, path) = self.guarded.as_ref()?;
         (*why == wanted).then_some(path)
@@ -310,8 +314,8 @@ impl<'a> Subject<'a> {
         (self.runs_commands() && runs_git(&self.argument, self.version)).then_some(named)
     }
 
-    /// Why it is allowed without any rule.
-    /// Reading in the workspace, and what touches nothing; never a file that may hold secrets.
+    /// Why it is allowed without any rule: reading in the workspace, and what touches nothing; never a file
+    /// that may hold secrets.
     pub(crate) fn allowed_by_default(&self) -> Option<&'static str> {
         match self.tool.access {
             _ if self.secret().is_some() => None,
@@ -323,7 +327,8 @@ impl<'a> Subject<'a> {
         }
     }
 
-    /// Why a call is not allowed that no rule is about. `whose` yes it needs: `your` where the person who reads it is asked, else `a`.
+    /// Why a call is not allowed that no rule is about. `whose` says whose yes it needs: `your` where the
+    /// person who reads it is asked, else `a`.
     pub(crate) fn default_reason(&self, whose: &str) -> String {
         if let Some(path) = self.secret() {
             let path = kept::inside(self.workspace, path);

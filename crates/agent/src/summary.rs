@@ -1,9 +1,12 @@
-//! What a model is asked for that is to write a summary: one message with what was said, shortened so that it fits, and what
-//! the summary must not lose. It is data for that model, not a conversation that it takes part in: so it goes to any model, needs
-//! no tool, and can neither go on with the work nor break off in an exchange.
+//! What a model is asked for that is to write a summary: one message with what was said, shortened so that it
+//! fits, and what the summary must not lose.
 //!
-//! The request of the same part and configuration is the same to the byte. The transcript is shortened, message by message, until it fits: five
-//! grades of how much of a text, of arguments and of a result is shown, and if the last is still too long, both ends of all of it.
+//! The transcript is data for that model, not a conversation that it takes part in: so it goes to any model,
+//! needs no tool, and can neither go on with the work nor break off in an exchange.
+//!
+//! The request of the same part and configuration is the same to the byte. The transcript is shortened,
+//! message by message, until it fits: five grades of how much of a text, of arguments and of a result is
+//! shown, and if the last is still too long, both ends of all of it.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -46,11 +49,14 @@ const SHOWN: [Shown; 5] = [
     },
 ];
 
-/// How many characters of each are shown.
+/// How many characters of each kind are shown.
 #[derive(Clone, Copy)]
 struct Shown {
+    /// Of what a person or the agent said.
     text: usize,
+    /// Of the arguments of a call.
     input: usize,
+    /// Of the result of a tool.
     result: usize,
 }
 
@@ -71,8 +77,9 @@ where the transcript is shortened, do not guess. Where a part of it is a summary
 
 /// The request for a summary of a part of a conversation.
 ///
-/// It goes to the model that the configuration names for summaries, else to the agent's own. `instructions` are a person's words about
-/// what has to be in it. What is asked and the longest answer fit into that model's window, with half of the rest to spare.
+/// It goes to the model that the configuration names for summaries, else to the agent's own. `instructions`
+/// are a person's words about what has to be in it. The question and the longest answer fit into that model's
+/// window, with half of the rest to spare.
 pub(crate) fn request(config: &AgentConfig, part: &Part, instructions: Option<&str>) -> ModelRequest {
     let own = config
         .condensing
@@ -123,7 +130,8 @@ pub(crate) fn request(config: &AgentConfig, part: &Part, instructions: Option<&s
     }
 }
 
-/// What was said, as roomy as it fits into so many tokens; where it does not fit at all, the beginning and the end of it.
+/// The transcript of the part, as roomy as it fits into `room` tokens; where it does not fit at all, the
+/// beginning and the end of it.
 fn transcript(part: &Part, room: u64) -> String {
     let mut text = String::new();
     for shown in SHOWN {

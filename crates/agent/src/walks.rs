@@ -1,7 +1,11 @@
-//! Programs that come upon links by themselves, below a folder that a command line names: `zip -r`, `grep -R`, `cp -r`.
+//! Programs that come upon links by themselves, below a folder that a command line names: `zip -r`,
+//! `grep -R`, `cp -r`.
 //!
-//! Which ones follow links is said by their manuals: GNU coreutils (<https://www.gnu.org/software/coreutils/manual/html_node/cp-invocation.html>),
-//! tar (<https://www.gnu.org/software/tar/manual/html_node/dereference.html>), grep, findutils and diffutils, rsync, zip and scp.
+//! The tool that runs a command asks this to know which folders it has to look through for links before it
+//! lets the command run (`linked`). The manuals say which programs follow links: GNU coreutils
+//! (<https://www.gnu.org/software/coreutils/manual/html_node/cp-invocation.html>), tar
+//! (<https://www.gnu.org/software/tar/manual/html_node/dereference.html>), grep, findutils and diffutils,
+//! rsync, zip and scp.
 
 /// How a program walks through folders.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -13,12 +17,13 @@ pub struct Walk {
 }
 
 impl Walk {
+    /// A walk through all folders that reads what links lead to.
     const FOLLOWS: Self = Self {
         deep: true,
         follows: true,
     };
 
-    /// The one that does what either of both does.
+    /// A walk that does what either of both does.
     pub(crate) fn and(self, other: Self) -> Self {
         Self {
             deep: self.deep || other.deep,

@@ -1,11 +1,21 @@
 //! What the approval mode makes of a call that a person would be asked about.
+//!
+//! | mode | a rule asks | nothing allows it | it opens a file that may hold secrets |
+//! | --- | --- | --- | --- |
+//! | `ask` | asked | asked | asked |
+//! | `auto` (version 7 of the rules and later) | asked | done | asked |
+//! | `auto` (before) | done | done | done |
+//! | `deny` | refused | refused | refused |
+//!
+//! What is *always* asked (`always_asked`, such as a change of this program's settings) is refused in `auto`
+//! as in `deny`.
 
 use agentx_types::{AgentConfig, ApprovalMode, Rule, RuleEffect};
 
 use super::{Judgement, allowed, asked, denied, describe};
 use crate::subject::Subject;
 
-/// Asks a person, where the mode lets one be asked.
+/// Asks a person, where the mode lets one be asked; refuses the call with the same reason where it does not.
 pub(super) fn asked_by_mode(
     config: &AgentConfig,
     subject: &Subject<'_>,
@@ -23,8 +33,10 @@ pub(super) fn asked_by_mode(
     }
 }
 
-/// What the mode `auto` does with a call that no rule allows or denies: it lets it run, unless a rule asks about it or it opens a file that
-/// may hold secrets. Before version 7 of the rules, neither was asked about.
+/// Decides, in the mode `auto`, about a call that no rule allows or denies: lets it run, unless a rule asks
+/// about it or it opens a file that may hold secrets.
+///
+/// `asking` is the reason of the rule that asks. Before version 7 of the rules, neither was asked about.
 pub(super) fn unasked(
     config: &AgentConfig,
     subject: &Subject<'_>,
@@ -45,7 +57,7 @@ pub(super) fn unasked(
     }
 }
 
-/// Why a call that a person would be asked about is refused.
+/// The words for a refusal because nobody is asked, as the version of the rules says them.
 pub(super) fn nobody_asked(config: &AgentConfig) -> &'static str {
     match config.rules_version {
         0..6 => "and nobody is there to be asked",

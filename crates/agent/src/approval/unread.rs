@@ -1,4 +1,8 @@
 //! What is decided about a command line that has too much in it to be held against the rules.
+//!
+//! `approval::judge` comes here where `Subject::is_too_much_for` says so. Such a line is not taken apart, so
+//! each rule about a part of it counts as one that may be about it; the decision is the stricter of what
+//! could be.
 
 use agentx_types::{AgentConfig, ApprovalMode, Rule, RuleEffect};
 
@@ -7,8 +11,12 @@ use super::{Judgement, allowed, asked, by, denied, describe};
 use crate::subject::Subject;
 use crate::subject::unread::TOO_MUCH;
 
-/// A rule that denies all that the tool does denies it. Where any other rule may deny or ask about a part of it, a person is asked, and
-/// it is refused where nobody is. Else what allows the whole line, or the mode, decides.
+/// Decides about such a line, in this order:
+///
+/// 1. a rule that denies all that the tool does denies it;
+/// 2. where any other rule may deny or ask about a part of it, a person is asked, and it is refused where
+///    nobody is;
+/// 3. else a rule that allows the whole line, or the mode, decides.
 pub(super) fn judge(
     config: &AgentConfig,
     subject: &Subject<'_>,

@@ -1,7 +1,8 @@
 //! What a command line may do that cannot be known from it, and the rules that may be about it.
 //!
-//! `x=push; git $x` may be what a rule forbids. Where that is so the call is asked about, unless somebody allowed this very line. Without
-//! a rule that it may be about, nothing is asked because of that.
+//! `x=push; git $x` may be what a rule forbids. In such a case the call is asked about, unless somebody
+//! allowed this very line. Where no rule may be about it, nothing is asked because of that: most lines with a
+//! variable are harmless.
 
 use agentx_types::{Rule, RuleEffect};
 
@@ -11,15 +12,15 @@ use crate::options::may_fit_by_options;
 use crate::reading::{Meeting, may_fit};
 
 impl Subject<'_> {
-    /// Whether a word of the command line may become a path that fits.
+    /// Whether a word of the command line may become a path that fits the pattern.
     fn may_become(&self, pattern: &str, base: &str) -> bool {
         let reading = self.reading();
         let meets = |name: &String| glob_meets(pattern, name, self.workspace, base) != Meeting::Never;
         reading.unnamed || reading.globs.iter().any(meets)
     }
 
-    /// The rule that may be about what a command line hides, and what cannot be known of it, where only a rule that allows
-    /// everything allows it.
+    /// The first rule that denies or asks and may be about what a command line hides, with what cannot be
+    /// known of it. `None` where the line hides nothing from the rules, or a rule allows exactly this line.
     pub(crate) fn hidden_from(&self, rules: &[Rule]) -> Option<(usize, &'static str)> {
         let may_touch = |rule: &Rule| {
             rule.effect != RuleEffect::Allow

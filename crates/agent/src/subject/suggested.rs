@@ -1,7 +1,16 @@
 //! The rule that is kept when a person says "always" to a call.
 //!
-//! It is shown with the question, so it says what was seen and not more (note 030): the folder of a file, the command with its
-//! subcommand, the host; word for word where a secret, a variable or what Git runs is in it. It holds in this workspace alone.
+//! It is shown with the question, so it says what was seen and not more (note 030), and it holds in this
+//! workspace alone:
+//!
+//! | call | rule |
+//! | --- | --- |
+//! | changes a file of the workspace | the files right beside it |
+//! | changes a guarded file, one outside, or one with secrets | that file |
+//! | runs a command line | the command with any words where they do no harm, else word for word |
+//! | runs one with a secret, a variable or what Git runs | word for word |
+//! | reaches one host and nothing else | that host |
+//! | any other with arguments | these arguments |
 
 use agentx_types::{Access, Rule, RuleEffect};
 
@@ -48,7 +57,8 @@ impl Subject<'_> {
         self.version >= 3 && !names_all_variables("", &self.argument)
     }
 
-    /// As in logs from before rules had versions.
+    /// The rule that was suggested before rules had versions: wider, and for every workspace. Old logs are
+    /// read with it.
     fn suggested_before(&self) -> Rule {
         let path = match &self.path {
             Some(path) if self.is_outside() => Some(literal(path)),

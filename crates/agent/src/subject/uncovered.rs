@@ -1,7 +1,9 @@
-//! Why a rule that allows does not cover a call that it looks to be about, for the question: `git *` does not cover `git push`.
+//! Why a rule that allows does not cover a call that it looks to be about, for the question: `git *` does not
+//! cover `git push`.
 //!
-//! For words alone: nothing is decided here. It asks what [`Subject::allowed_by`] asks, in the same order, and names the first thing that
-//! is missing.
+//! For words alone: nothing is decided here. It asks what [`Subject::allowed_by`] asks, in the same order,
+//! and names the first thing that is missing. Without it a person who wrote a rule would be asked again and
+//! again and not see why.
 
 use agentx_types::{AgentConfig, ApprovalMode, RULES_VERSION, Rule, RuleEffect, ToolSpec};
 use serde_json::Value;
@@ -20,7 +22,8 @@ const NOT_APART: &str =
     "a line with $(…), `…`, a redirection or a bracket needs a rule that quotes the whole line";
 
 impl Subject<'_> {
-    /// Why a person is asked about a call that no rule allows: what the rule that comes nearest does not cover, else the default.
+    /// Why a person is asked about a call that no rule allows: the gap of the rule that comes nearest, else
+    /// the default. From version 7 of the rules on rules are looked at for this.
     pub(crate) fn why_not_allowed(&self, rules: &[Rule], mode: ApprovalMode) -> String {
         let whose = match mode {
             ApprovalMode::Ask if self.member_directory.is_none() => "your",
@@ -33,7 +36,8 @@ impl Subject<'_> {
         near.unwrap_or_else(|| self.default_reason(whose))
     }
 
-    /// The first command of the line that no rule covers, as a sentence, where a rule covers another one or looks as if it did.
+    /// The first command of the line that no rule covers, as a sentence, where a rule covers another one or
+    /// looks as if it did. `None` where nothing is near.
     fn uncovered(&self, rules: &[Rule]) -> Option<String> {
         if !self.runs_commands() {
             return None;
@@ -64,7 +68,7 @@ impl Subject<'_> {
         is_near.then(|| NOT_APART.to_owned())
     }
 
-    /// What keeps a pattern that fits a command from covering it.
+    /// The reason why a pattern that fits a command does not cover it; `None` where it does.
     fn gap(&self, pattern: &str, command: &str, is_fed: bool) -> Option<String> {
         if is_fed && is_exact(pattern) {
             return Some(format!("`{command}` reads what the command before it writes"));
@@ -90,8 +94,10 @@ impl Subject<'_> {
     }
 }
 
-/// Why a rule that allows would not let this call run, for a person who chose its pattern; `None` where nothing can be said.
-/// By the rules of this version, because the rule is to be kept from now on.
+/// Why a rule that allows would not let this call run, for a person who chose its pattern; `None` where
+/// nothing can be said.
+///
+/// It is judged by the latest version of the rules, because the rule is to be kept from now on.
 pub fn why_not_covered(rule: &Rule, config: &AgentConfig, tool: &ToolSpec, input: &Value) -> Option<String> {
     let subject = Subject::of(&config.workspace, RULES_VERSION, tool, input);
     if rule.effect != RuleEffect::Allow {

@@ -10,18 +10,18 @@ use super::Subject;
 
 /// The rules of agents of this version and later take no such line apart.
 const SINCE_BOUND: u32 = 9;
-/// Bytes of a line.
+/// Bytes of a line that is held against rules.
 const MOST_BYTES: usize = 64 * 1024;
-/// Ways in which commands of a line may be read: a plain command has two or three.
+/// Ways in which commands of a line may be read, together: a plain command has two or three.
 const MOST_FORMS: usize = 768;
-/// Commands of a line times rules.
+/// Ways to read commands times rules: as many comparisons are made at most.
 const MOST_WORK: usize = 1 << 22;
 
 /// What is said of such a line.
 pub(crate) const TOO_MUCH: &str = "the command line is too long, or has too many commands in it, to be held against the rules; several shorter ones can be";
 
 impl Subject<'_> {
-    /// Whether a command line is not held against that many rules.
+    /// Whether a command line has too much in it to be held against these rules, by any of the three bounds.
     pub(crate) fn is_too_much_for(&self, rules: &[Rule]) -> bool {
         if self.version < SINCE_BOUND || !self.runs_commands() {
             return false;
@@ -33,7 +33,7 @@ impl Subject<'_> {
             || forms.saturating_mul(rules.len()) > MOST_WORK
     }
 
-    /// The first rule that denies, else the first that asks, and is or may be about such a line.
+    /// The first rule that denies, else the first that asks, and that is or may be about such a line.
     pub(crate) fn rule_about_unread(&self, rules: &[Rule]) -> Option<usize> {
         let with = |effect: RuleEffect| {
             rules
