@@ -39,7 +39,7 @@ pub(super) fn judge(
             "{TOO_MUCH} (the rule {} may be about it)",
             describe(&rules[index])
         );
-        // As with any rule that asks, a person is there to be asked in the mode `auto` as well.
+        // A rule that asks is put to a person in the mode `auto` as well.
         return match (rules[index].effect, mode) {
             (RuleEffect::Ask, ApprovalMode::Auto) => asked(subject, why, vec![index]),
             _ => asked_by_mode(config, subject, mode, &why, vec![index]),

@@ -1,5 +1,15 @@
-//! The answer of a model, read while it comes: each line is an intent or words that name no rule. How the text is split into
-//! pieces makes no difference; how long a line is and how many there are is bounded.
+//! The answer of a model, read while it comes: each line is an intent, or words that name no rule.
+//!
+//! `matching/machine/ask.rs` feeds it the pieces of a stream. How the text is split into pieces makes no
+//! difference; how long a line is (4,096 bytes) and how many there are (32) is bounded, because a model may
+//! say anything.
+//!
+//! | line | finding |
+//! | --- | --- |
+//! | `play: title=Gymnopédie` | `Intent`, with notes for what its rule has no place for |
+//! | `I would say play` | `Words` |
+//! | blank, a dash, a code fence | none |
+//! | the 33rd | `TooMany`, and none after it |
 
 use agentx_types::IntentRule;
 use serde::{Deserialize, Serialize};
@@ -7,12 +17,13 @@ use serde::{Deserialize, Serialize};
 use super::intent::{Intent, Note};
 use super::line;
 
-/// Bytes of a line; what is beyond is gone.
+/// Bytes of a line that are read; the rest of the line is dropped, and the intent gets the note
+/// [`Note::Cut`].
 const MAX_LINE: usize = 4_096;
-/// Findings in one answer; what is beyond is counted as one.
+/// Findings in one answer; one more says that there are others.
 const MAX_FINDINGS: usize = 32;
 
-/// What a line of an answer is.
+/// What a line of an answer turned out to be.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Finding {
@@ -39,15 +50,16 @@ pub enum Finding {
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AnswerParser {
-    /// The line that has not ended.
+    /// The line that has not ended, without what is beyond the bound.
     line: String,
-    /// Whether it was longer than that.
+    /// Whether it is longer than the bound.
     cut: bool,
+    /// How many findings the answer has so far.
     found: usize,
 }
 
 impl AnswerParser {
-    /// Takes the next piece of the answer and adds what ends in it to `found`.
+    /// Takes the next piece of the answer, and adds the findings of the lines that end in it to `found`.
     pub fn feed(&mut self, rules: &[IntentRule], piece: &str, found: &mut Vec<Finding>) {
         let mut rest = piece;
         while let Some(end) = rest.find(['\n', '\r']) {
@@ -59,13 +71,13 @@ impl AnswerParser {
         self.take(rest);
     }
 
-    /// The answer has ended, and with it its last line. The parser is as new afterwards.
+    /// Ends the answer, and with it its last line. The parser is as new afterwards.
     pub fn finish(&mut self, rules: &[IntentRule], found: &mut Vec<Finding>) {
         self.end_line(rules, found);
         self.found = 0;
     }
 
-    /// Adds to the open line as far as there is room.
+    /// Adds to the open line as far as there is room; a character is never cut in two.
     fn take(&mut self, text: &str) {
         if self.cut {
             return;
@@ -81,6 +93,7 @@ impl AnswerParser {
         self.cut = true;
     }
 
+    /// Ends the open line, and adds what it is to `found`. Blank lines and fences of code are no findings.
     fn end_line(&mut self, rules: &[IntentRule], found: &mut Vec<Finding>) {
         let line = std::mem::take(&mut self.line);
         let cut = std::mem::take(&mut self.cut);

@@ -334,6 +334,7 @@ fn next(text: &str, from: usize, end: usize) -> Option<usize> {
     Some(from + text.get(from..end)?.chars().next()?.len_utf8())
 }
 
+/// The first place of `words` in `text[from..end]`, from and to.
 fn find(text: &str, from: usize, end: usize, words: &str) -> Option<(usize, usize)> {
     let at = from + text.get(from..end)?.find(words)?;
     Some((at, at + words.len()))

@@ -1,4 +1,8 @@
 //! What a person wants, as a rule names it.
+//!
+//! An `Intent` comes from the fast path or from a line of a model's answer, and is given to the agent that
+//! its rule is routed to. What a model says and the rule has no place for is not lost: it stands in the
+//! notes, which are shown with the answer and change nothing about what is done.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -10,11 +14,12 @@ use serde_json::Value;
 /// One thing that a person wants.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Intent {
-    /// The rule that fits.
+    /// The name of the rule that fits.
     pub rule: String,
-    /// What is filled in, by variable.
+    /// The values that are filled in, by the names of variables. A variable that the person says nothing
+    /// about is not in it.
     pub args: BTreeMap<String, Value>,
-    /// What was said beside that, and what did not come to a value of its kind.
+    /// What was said beside that, and which words are no value of their variable's kind.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<Note>,
 }
@@ -29,7 +34,13 @@ impl Intent {
         }
     }
 
-    /// The same with a variable filled in.
+    /// This intent with one variable more filled in; an earlier value of the same variable is replaced.
+    ///
+    /// ```
+    /// use agentx_agent::matching::Intent;
+    /// let intent = Intent::new("volume").with("pct", 50);
+    /// assert_eq!(intent.args["pct"], 50);
+    /// ```
     #[must_use]
     pub fn with(mut self, name: impl Into<String>, value: impl Into<Value>) -> Self {
         self.args.insert(name.into(), value.into());
@@ -43,28 +54,28 @@ impl Intent {
 pub enum Note {
     /// The rule has no such variable.
     UnknownKey {
-        /// Which.
+        /// Its name.
         key: String,
-        /// What it was to be.
+        /// The words that it was to have.
         value: String,
     },
     /// The variable is filled in already; what came first counts.
     Again {
-        /// Which.
+        /// The name of the variable.
         key: String,
-        /// What it was to be.
+        /// The words that came later.
         value: String,
     },
     /// The words are not of the variable's kind; they are kept as words.
     NotOfKind {
-        /// Which variable.
+        /// The name of the variable.
         key: String,
-        /// Of which kind.
+        /// The kind that it has.
         kind: VarKind,
     },
     /// Words before the first variable.
     Stray {
-        /// They.
+        /// These words.
         text: String,
     },
     /// The line was too long; what is beyond the bound is gone.

@@ -1,4 +1,16 @@
 //! One line of an answer: `rule: name=value, name=value`, in any of the ways in which models write that.
+//!
+//! Models put list marks and emphasis around lines, write commas and colons in full width, quote values or do
+//! not, and write a comma into a value without quoting it. All of that is read in one way:
+//!
+//! 1. marks around the line go, and what stands before the first colon names a rule, whatever its width and
+//!    case;
+//! 2. the rest is cut at commas outside of quotes;
+//! 3. a piece with `name=` begins a variable, and one without goes on with the value before it;
+//! 4. quotes around a whole value go, and `\"`, `\\`, `\n` and `\t` in it are read.
+//!
+//! Outputs of patterns and examples in rules are read in this way too, so that a rule can be written as a
+//! model answers.
 
 use agentx_types::IntentRule;
 use serde_json::Value;
@@ -7,16 +19,20 @@ use super::intent::{Intent, Note};
 use super::text::folded;
 use super::value::typed;
 
-/// A name and its words, as they stand in a line.
+/// A variable and its words, as they stand in a line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Pair {
+    /// The variable's own name where the rule has it, else the name as it is written.
     pub(crate) key: String,
+    /// The words, without quotes around them.
     pub(crate) words: String,
 }
 
 /// A line that names a rule.
 pub(crate) struct Line<'a> {
+    /// The rule that it names.
     pub(crate) rule: &'a IntentRule,
+    /// What it fills in, in order; a variable may come twice.
     pub(crate) pairs: Vec<Pair>,
     /// Words before the first pair.
     pub(crate) stray: String,
@@ -36,6 +52,9 @@ pub(crate) fn take_apart<'a>(rules: &'a [IntentRule], line: &str) -> Option<Line
 }
 
 /// The intent that a line states; `None` where it names no rule.
+///
+/// A variable with no words, or with its own label in brackets, is not filled in. Words that are no value of
+/// the variable's kind stay words, with a note.
 pub(crate) fn intent(rules: &[IntentRule], line: &str) -> Option<Intent> {
     let line = take_apart(rules, line)?;
     let mut intent = Intent::new(line.rule.name.clone());
@@ -86,7 +105,8 @@ pub(crate) fn unmarked(line: &str) -> &str {
     numbered.unwrap_or(line).trim_matches(MARKS)
 }
 
-/// The rule with this name, whatever its width, case and marks of emphasis.
+/// The rule with this name. A name that is exact counts first; then width, case and marks of emphasis do not
+/// matter.
 fn named<'a>(rules: &'a [IntentRule], name: &str) -> Option<&'a IntentRule> {
     const AROUND: &[char] = &['*', '`', '_', '"', '\'', '“', '”', ' ', '\t', '　'];
     let name = name.trim();
@@ -102,6 +122,7 @@ fn named<'a>(rules: &'a [IntentRule], name: &str) -> Option<&'a IntentRule> {
         })
 }
 
+/// Reads what stands behind the rule's name.
 fn with_args<'a>(rule: &'a IntentRule, args: &str) -> Line<'a> {
     let mut line = Line {
         rule,
@@ -142,6 +163,7 @@ fn is_blank_or_comma(c: char) -> bool {
     c.is_whitespace() || is_comma(c)
 }
 
+/// Whether the character separates pairs, in either width.
 fn is_comma(c: char) -> bool {
     matches!(c, ',' | '，')
 }
@@ -197,8 +219,8 @@ fn closing(open: char) -> Option<char> {
     }
 }
 
-/// Where the quotation that began before `from` has ended: behind the first `close` that only blanks separate from a comma or the
-/// end. `None` where it never ends; then its quote was a character as any other.
+/// The place behind the quotation that began before `from`: behind the first `close` that only blanks
+/// separate from a comma or the end. `None` where it never ends; then its quote was a character as any other.
 fn quoted_until(text: &str, mut from: usize, close: char) -> Option<usize> {
     loop {
         let c = text.get(from..)?.chars().next()?;
@@ -214,7 +236,7 @@ fn quoted_until(text: &str, mut from: usize, close: char) -> Option<usize> {
     }
 }
 
-/// What stands between quotes, where quotes stand around all of it.
+/// The words between quotes, where quotes stand around all of it; else the words as they are.
 fn unquoted(words: &str) -> String {
     let mut chars = words.chars();
     let close = chars.next().and_then(closing);

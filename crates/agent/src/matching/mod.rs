@@ -1,6 +1,16 @@
-//! Match: rules and what is wrong with them, the fast path that needs no model, the prompt that a model is asked with, the
-//! parser that reads its answer while it comes, and the machine that gives each intent to the agent that sees to it. All of it
-//! is pure, and bounded whatever a model or a file says.
+//! Match: an agent that sorts what a person says by rules, and gives it to other agents.
+//!
+//! | part | file |
+//! | --- | --- |
+//! | rules, and what is wrong with them | `rule.rs`, `template.rs` |
+//! | the fast path, which needs no model | `fast.rs`, with `text.rs`, `value.rs`, `narrower.rs` and `more.rs` |
+//! | the prompt that a model is asked with | `prompt.rs` |
+//! | the parser that reads its answer while it comes | `answer.rs`, `line.rs`, `intent.rs` |
+//! | the machine that gives each intent to the agent that sees to it | `machine/` |
+//!
+//! *Rule*: a name, variables, and how people say it. *Pattern*: the words of a rule with variables in
+//! brackets. *Intent*: a rule with its variables filled in. *Route*: the agent for some rules. All of it is
+//! pure, and bounded whatever a model or a file says.
 //!
 //! ```
 //! use agentx_agent::matching::{FastPath, Intent};

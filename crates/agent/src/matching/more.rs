@@ -1,15 +1,22 @@
-//! Where in the words of a variable something else may be asked for: `tell me a story about cats and play something by Satie` is
-//! no story about all that. What is found so is for a model; the words of a title that only look so cost a question, no mistake.
+//! Where in the words of a variable something else may be asked for.
+//!
+//! `tell me a story about cats and play something by Satie` is no story about all that. The fast path takes
+//! the words of a variable apart at each place where a request may begin, and looks whether a pattern fits
+//! from there on; if one does, a model has to decide. The words of a title that only look like a request cost
+//! a question, no mistake.
 
 use super::text::{is_punctuation, needs_no_blank};
 
-/// How many characters of words without blanks between them are no accident.
+/// So many characters of words without blanks between them are no accident.
 const NO_ACCIDENT: usize = 3;
 
-/// A place within a variable at which words begin, by what stands before it.
+/// What stands before a place at which words begin, within a variable: it says how likely a request begins
+/// there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Before {
+    /// A comma, a full stop and the like: any words may be a request.
     Punctuation,
+    /// A blank: several words may be a request, and a single one that needs no blanks.
     Blank,
     /// A character of a script that has no blanks between words.
     Nothing,
@@ -31,7 +38,7 @@ impl Before {
     }
 }
 
-/// The words that begin at each such place of `words` and go on to their end.
+/// The words that begin at each such place of `words` and go on to their end, from the second character on.
 pub(super) fn rests(words: &str) -> impl Iterator<Item = (Before, &str)> {
     let before = words.chars();
     let rests = words.char_indices().skip(1).zip(before);

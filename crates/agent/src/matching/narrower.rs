@@ -1,6 +1,9 @@
-//! Which of several ways to read an input counts without a model: one with words where another has a variable, and the same
-//! besides. Whoever wrote `play something by [artist]` beside `play [title] by [artist]` has said what `something` means. Nothing
-//! else is taken to be more exact: `play [title] by [artist]` is not so beside `play [title]`, for a title may hold a `by`.
+//! Which of several ways to read an input counts without a model.
+//!
+//! One with words where another has a variable, and the same besides, is narrower: an author who wrote
+//! `play something by [artist]` beside `play [title] by [artist]` has said what `something` means. Nothing
+//! else is taken to be more exact: `play [title] by [artist]` is not so beside `play [title]`, for a title
+//! may hold a `by`.
 
 use agentx_types::VarKind;
 
@@ -11,16 +14,19 @@ pub(super) type Spans = Vec<(usize, usize)>;
 
 /// One way to read an input.
 pub(super) struct Reading {
+    /// What the input would mean.
     pub(super) intent: Intent,
-    /// Where the variables stand.
+    /// The places of the variables in the compared text, from and to, in bytes.
     pub(super) spans: Spans,
-    /// What they are.
+    /// The kind of each variable.
     pub(super) kinds: Vec<VarKind>,
 }
 
 impl Reading {
-    /// Whether words stand where the other has a variable, and all else is the same: each variable of this one is one of the
-    /// other's, and those that the other has besides lie between them, in words.
+    /// Whether words stand where the other has a variable, and all else is the same.
+    ///
+    /// Each variable of this reading is one of the other's, and those that the other has besides lie between
+    /// them, in words.
     fn is_narrower(&self, other: &Self) -> bool {
         let own = |(span, kind): (&(usize, usize), &VarKind)| {
             let is_it = |(of, has): (&(usize, usize), &VarKind)| of == span && has == kind;
@@ -36,7 +42,8 @@ impl Reading {
     }
 }
 
-/// Which of these ways to read an input counts: what all of them say, or one that is narrower than all that say otherwise.
+/// The reading that counts: what all of them say, or one that is narrower than all that say otherwise. `None`
+/// where a model has to decide, or there is no reading.
 pub(super) fn decide(readings: Vec<Reading>) -> Option<Reading> {
     let wins = |one: &Reading| {
         let loses = |other: &Reading| other.intent == one.intent || one.is_narrower(other);

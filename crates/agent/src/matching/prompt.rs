@@ -1,5 +1,8 @@
-//! What a model is told that sorts an input: the task, and each rule with what there is to know, how people say it and examples.
-//! The same rules give the same bytes, so that a provider can cache them.
+//! What a model is told that sorts an input: the task, and each rule with what there is to know, how people
+//! say it and examples.
+//!
+//! It is a part of the system prompt, behind that of the agent. Equal rules give equal bytes, so that a
+//! provider can cache them; so nothing of an input stands in it.
 
 use std::fmt::Write;
 
@@ -39,6 +42,8 @@ pub fn prompt(rules: &[IntentRule]) -> String {
     out
 }
 
+/// Adds a rule under a heading: its variables, what there is to know, its patterns and its examples. A part
+/// that it does not have is left out.
 fn add_rule(rule: &IntentRule, out: &mut String) {
     add(out, format_args!("\n# {}\n", rule.name));
     if !rule.vars.is_empty() {
@@ -69,6 +74,7 @@ fn add_rule(rule: &IntentRule, out: &mut String) {
     }
 }
 
+/// Adds a variable: its name, its kind, and its label in words.
 fn add_var(var: &IntentVar, out: &mut String) {
     add(
         out,
@@ -76,7 +82,8 @@ fn add_var(var: &IntentVar, out: &mut String) {
     );
 }
 
-/// How people say it, with each variable by its label, and what the model is to write for that.
+/// Adds a pattern: how people say it, with each variable by its label, and what the model is to write for
+/// that.
 fn add_pattern(rule: &IntentRule, pattern: &IntentPattern, out: &mut String) {
     out.push_str("- ");
     for piece in pieces(rule, &pattern.input) {
@@ -97,7 +104,7 @@ fn add_pattern(rule: &IntentRule, pattern: &IntentPattern, out: &mut String) {
     out.push('\n');
 }
 
-/// An example with an input shows the answer to it; one without is a word of advice.
+/// Adds an example. One with an input shows the answer to it; one without is a word of advice.
 fn add_example(rule: &IntentRule, example: &IntentExample, out: &mut String) {
     add(out, format_args!("- {}\n", example.subject));
     let Some(input) = &example.input else { return };
@@ -110,11 +117,12 @@ fn add_example(rule: &IntentRule, example: &IntentExample, out: &mut String) {
     }
 }
 
+/// The output that a rule states, where it states one.
 fn written(output: Option<&str>) -> Option<&str> {
     output.map(str::trim).filter(|output| !output.is_empty())
 }
 
-/// Writing to a text cannot fail.
+/// Adds formatted words; writing to a text cannot fail.
 fn add(out: &mut String, words: std::fmt::Arguments<'_>) {
     let _ = out.write_fmt(words);
 }

@@ -1,4 +1,16 @@
-//! What can be wrong with rules. Whoever reads them from a file adds where in the file it is.
+//! What can be wrong with rules: names that an answer cannot hold, variables that are not declared, words
+//! that are empty.
+//!
+//! A reader of rule files calls [`mistakes`] and adds where in the file each one is. Rules with mistakes
+//! still work as far as they can; nothing here is needed to run them. All mistakes are told at once.
+//!
+//! | part | must not |
+//! | --- | --- |
+//! | name of a rule | be empty or taken, begin or end with a blank, hold `:`, `=`, a comma or a line break |
+//! | name of a variable | be empty or taken, hold blanks, brackets, quotes or those marks |
+//! | label of a variable | hold brackets or a line break |
+//! | pattern | be empty, hold a line break, name a variable that the rule has not |
+//! | example | be empty |
 
 use std::fmt;
 
@@ -6,18 +18,18 @@ use agentx_types::{IntentRule, IntentVar};
 
 use super::template::{Piece, pieces};
 
-/// Something that is wrong with a rule.
+/// Something that is wrong with a rule. Its `Display` counts rules and parts from 1.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RuleMistake {
-    /// Which rule, by its place.
+    /// The index of the rule, from 0.
     pub rule: usize,
-    /// What of it.
+    /// The part of it that is wrong.
     pub part: RulePart,
-    /// What is wrong, and what to do.
+    /// What is wrong, and what to do about it.
     pub reason: String,
 }
 
-/// A part of a rule, by its place in it.
+/// A part of a rule, by its index in it, from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RulePart {
     /// Its name.
@@ -60,12 +72,14 @@ pub fn mistakes(rules: &[IntentRule]) -> Vec<RuleMistake> {
     found
 }
 
+/// Checks one rule, and gathers what is wrong with it.
 struct Check<'a> {
     rule: usize,
     found: &'a mut Vec<RuleMistake>,
 }
 
 impl Check<'_> {
+    /// Adds a mistake.
     fn wrong(&mut self, part: RulePart, reason: impl Into<String>) {
         self.found.push(RuleMistake {
             rule: self.rule,
@@ -74,6 +88,7 @@ impl Check<'_> {
         });
     }
 
+    /// Checks the name; `before` are the rules before this one.
     fn name(&mut self, rule: &IntentRule, before: &[IntentRule]) {
         let name = rule.name.as_str();
         if name.trim().is_empty() {
@@ -93,6 +108,7 @@ impl Check<'_> {
         }
     }
 
+    /// Checks a variable; `before` are those of the rule before it.
     fn var(&mut self, index: usize, var: &IntentVar, before: &[IntentVar]) {
         let part = RulePart::Var(index);
         let name = var.name.as_str();
@@ -117,6 +133,7 @@ impl Check<'_> {
         }
     }
 
+    /// Checks the patterns: each has words, in one line, and no variable that is not declared.
     fn patterns(&mut self, rule: &IntentRule) {
         for (index, pattern) in rule.patterns.iter().enumerate() {
             let part = RulePart::Pattern(index);
@@ -135,6 +152,7 @@ impl Check<'_> {
         }
     }
 
+    /// Checks the examples: each has an input, or else a word of advice.
     fn examples(&mut self, rule: &IntentRule) {
         for (index, example) in rule.examples.iter().enumerate() {
             let part = RulePart::Example(index);
@@ -148,11 +166,12 @@ impl Check<'_> {
     }
 }
 
-/// What separates the parts of an answer's line.
+/// Whether the character separates the parts of an answer's line.
 fn is_mark(c: char) -> bool {
     ":：=＝,，\n\r".contains(c)
 }
 
+/// The words for a variable that is not declared, with those that are.
 fn undeclared(rule: &IntentRule, name: &str) -> String {
     let names: Vec<&str> = rule.vars.iter().map(|var| var.name.as_str()).collect();
     if names.is_empty() {

@@ -1,4 +1,13 @@
-//! The words of a pattern, taken apart at its variables.
+//! The words of a pattern, taken apart at its variables: `play [title] by [artist]`.
+//!
+//! The fast path makes templates of the pieces, the prompt shows them to a model, and `mistakes` finds
+//! variables that are not declared. All three read a pattern in this one way.
+//!
+//! | in brackets | piece |
+//! | --- | --- |
+//! | the name of a variable of the rule | `Var` |
+//! | another word that could be a name | `Undeclared`: a mistake |
+//! | anything else, such as `[a number of songs]` | `Hint`: only a model understands it |
 
 use agentx_types::IntentRule;
 
@@ -42,7 +51,8 @@ pub(crate) fn pieces<'a>(rule: &IntentRule, pattern: &'a str) -> Vec<Piece<'a>> 
     pieces
 }
 
-/// The next `[…]` from `from` on, past closing brackets that nothing opened.
+/// The next `[…]` from `from` on: the places of both brackets. Closing brackets that nothing opened are
+/// passed over.
 fn next_bracket(pattern: &str, mut from: usize) -> Option<(usize, usize)> {
     loop {
         let close = from + pattern.get(from..)?.find(']')?;
@@ -53,13 +63,15 @@ fn next_bracket(pattern: &str, mut from: usize) -> Option<(usize, usize)> {
     }
 }
 
-/// Whether a variable may be called so without being declared first: other words in brackets are hints.
+/// Whether a variable may be called so: a letter or `_`, then letters, digits and `_`, all ASCII. Other words
+/// in brackets are hints.
 pub(crate) fn is_name(name: &str) -> bool {
     name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
         && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
 }
 
-/// What a pattern means that does not say it: its rule, with the variables that stand in it, each by its label.
+/// The output of a pattern that states none: its rule, with the variables that stand in it, each by its
+/// label.
 pub(crate) fn usual_output(rule: &IntentRule, pattern: &str) -> String {
     let mut names: Vec<&str> = Vec::new();
     for piece in pieces(rule, pattern) {

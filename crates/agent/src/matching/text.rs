@@ -1,5 +1,14 @@
-//! Words as they are compared: of one width and one case, without punctuation around them, and without white space where a
-//! script has no borders between words.
+//! Words as they are compared: of one width and one case, without punctuation around them, and without white
+//! space where a script has no borders between words.
+//!
+//! | original | compared |
+//! | --- | --- |
+//! | `Play　ＡＢＣ！` | `play abc` |
+//! | `播放 小夜曲` | `播放小夜曲` |
+//! | `ﾌﾟﾚｲ` | `プレイ` |
+//!
+//! The fast path compares texts in this form, and cuts the values of variables out of the original: [`Plain`]
+//! knows where each character comes from. Punctuation within a text stays; only that around it goes.
 
 /// A text as it is compared, and where each of its characters comes from.
 pub(crate) struct Plain {
@@ -9,10 +18,14 @@ pub(crate) struct Plain {
     marks: Vec<Mark>,
 }
 
+/// The origin of one character of the compared text, in bytes.
 #[derive(Clone, Copy)]
 struct Mark {
+    /// Where it begins in the compared text.
     at: usize,
+    /// Where the original of it begins.
     start: usize,
+    /// Where the original of it ends.
     end: usize,
 }
 
@@ -47,7 +60,8 @@ impl Plain {
         plain
     }
 
-    /// What stands in the original for the bytes `from..to` of the text.
+    /// The part of the original that the bytes `from..to` of the compared text come from; empty where no
+    /// character lies there.
     pub(crate) fn original<'a>(&self, original: &'a str, from: usize, to: usize) -> &'a str {
         let first = self.marks.partition_point(|mark| mark.at < from);
         let last = self.marks.partition_point(|mark| mark.at < to);
@@ -85,7 +99,7 @@ fn fold(original: &str) -> Vec<(char, usize, usize)> {
     folded
 }
 
-/// The same text of one width and one case, all else as it is.
+/// A text of one width and one case, and with single blanks; punctuation around it stays.
 pub(crate) fn folded(original: &str) -> String {
     fold(original).into_iter().map(|(c, ..)| c).collect()
 }
@@ -125,6 +139,8 @@ fn voiced(kana: char, mark: char) -> Option<char> {
     char::from_u32(u32::from(kana) + by).filter(|_| has_both)
 }
 
+/// Whether the character is not seen and means nothing: joiners, marks of direction, variation selectors, a
+/// byte order mark.
 fn is_invisible(c: char) -> bool {
     matches!(
         c,
@@ -132,7 +148,7 @@ fn is_invisible(c: char) -> bool {
     )
 }
 
-/// What stands around words and means nothing for them.
+/// Whether the character stands around words and means nothing for them.
 pub(crate) fn is_punctuation(c: char) -> bool {
     ".,;:!?\"'`()[]{}~“”„‘’«»‹›《》〈〉「」『』【】〔〕·・…‥—～¿¡؟،؛।".contains(c)
 }

@@ -1,4 +1,14 @@
-//! What the words of a variable come to.
+//! The values that words of a variable come to, by its kind.
+//!
+//! | kind | words | value |
+//! | --- | --- | --- |
+//! | `string` | any | the words as they are |
+//! | `int` | digits, in any width | a number of 64 bits |
+//! | `float` | digits, a point, an exponent | a finite number |
+//! | `bool` | `true` `yes` `on` `1` `是` `真`, and their opposites | true or false |
+//!
+//! The fast path leaves an input whose words are no value of their kind to a model; the answer of a model
+//! keeps them as words.
 
 use agentx_types::VarKind;
 use serde_json::{Number, Value};
@@ -24,7 +34,8 @@ pub(crate) fn typed(kind: VarKind, words: &str) -> Option<Value> {
     }
 }
 
-/// A number in digits; names of numbers that are none, such as `nan`, are words.
+/// A number in digits. Names of numbers that are none, such as `nan`, are words, and so is a number that is
+/// not finite.
 fn float(words: &str) -> Option<Value> {
     let in_digits = words
         .chars()

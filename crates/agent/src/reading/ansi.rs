@@ -1,11 +1,12 @@
 //! Words in `$'…'`, which have escapes as in C.
 //!
-//! They are read because they spell commands: `$'\x72m'` is `rm`.
+//! They are read because they spell commands: `$'\x72m'` is `rm`, and `$'\162m'` is too. A part of the lexer,
+//! in a file of its own.
 
 use super::lex::Lexer;
 
 impl Lexer<'_> {
-    /// `$'…'`: escapes as in C.
+    /// Takes the rest of `$'…'` into the word, its escapes resolved. Without an end, the line is unclosed.
     pub(super) fn ansi_quoted(&mut self) {
         self.word();
         loop {
@@ -25,8 +26,9 @@ impl Lexer<'_> {
         }
     }
 
-    /// After the backslash: one character, up to two hexadecimal digits after `x`, four after `u`, eight after `U`, or three octal digits.
-    /// Any other character stands for itself.
+    /// The character after a backslash: up to two hexadecimal digits after `x`, four after `u`, eight after
+    /// `U`, or three octal digits. Any other character stands for itself. `None` where the digits make no
+    /// character.
     fn ansi_escape(&mut self) -> Option<char> {
         match self.next()? {
             'n' => Some('\n'),
@@ -45,6 +47,7 @@ impl Lexer<'_> {
         }
     }
 
+    /// The character whose number the next digits write; `None` where there is no such character.
     fn number(&mut self, radix: u32, most: usize) -> Option<char> {
         char::from_u32(u32::from_str_radix(self.digits(radix, most), radix).ok()?)
     }

@@ -1,8 +1,13 @@
-//! Programs that take what they read for data. Input may be commands, so a program may read it only if it is one of these: programs
-//! that run their input are too many to list. From version 7 of the rules on.
+//! Programs that take what they read for data.
 //!
-//! A name on these lists says that nothing is asked where a rule is about what could be fed to it, so whoever adds one
-//! has to be sure that it runs nothing by any option, or put it on a list by which its words are looked at.
+//! The input of a command may be commands, as in `curl … | sh`, so a program may read it only if it is one of
+//! these: programs that run their input are too many to list. `Reading::command` asks [`takes_data`] of each
+//! command that is given input; where the answer is no, the line hides something. From version 7 of the rules
+//! on.
+//!
+//! A name on these lists says that nothing is asked where a rule is about what could be fed to it. A name may
+//! be added only if the program runs nothing by any option, or if it is put on a list by which its words are
+//! looked at.
 
 use super::word::Word;
 use super::wrap::{basename, options_before_subcommand};
@@ -23,7 +28,7 @@ const DATA: &str = "done fi esac } ;; for case in select : true false read echo 
 /// Programs that run something only where their words say so: not where the words are input, too.
 const DATA_BY_WORDS: &str = "sort less more rg ag find fd fdfind curl xargs";
 
-/// Programs whose subcommands differ in this, and those that take input for data.
+/// Programs whose subcommands differ in this, and those subcommands that take input for data.
 const DATA_BY_SUBCOMMAND: &[(&str, &str)] = &[
     (
         "git",
@@ -50,7 +55,10 @@ fn lists(list: &str, name: &str) -> bool {
     list.split(' ').any(|known| known == name)
 }
 
-/// Whether a command takes its input for data. `given`: whether more words come from its input, as behind `xargs`.
+/// Whether a command takes its input for data.
+///
+/// `given`: whether more words come from its input, as behind `xargs`; then only programs count that run
+/// nothing by any word. A program by a path counts where the path is a directory of the system.
 pub(super) fn takes_data(words: &[Word], given: bool) -> bool {
     let Some((first, arguments)) = words.split_first() else {
         return true;
@@ -105,7 +113,8 @@ pub(super) fn lists_names(words: &[Word]) -> bool {
     }
 }
 
-/// A program in the words, none in files: `awk -f -` runs what it reads.
+/// Whether `awk` has its program in the words, none in files, and that program neither runs nor reads
+/// anything: `awk -f -` runs what it reads.
 fn awk_takes_data(arguments: &[Word]) -> bool {
     let mut words = arguments.iter().map(|word| word.text.as_str());
     let mut program = None;
@@ -127,7 +136,7 @@ fn awk_takes_data(arguments: &[Word]) -> bool {
     })
 }
 
-/// A script in the words that neither runs nor writes anything.
+/// Whether `sed` has its script in the words, and that script neither runs nor writes anything.
 fn sed_takes_data(arguments: &[Word]) -> bool {
     let from_file = |text: &str| match text.strip_prefix('-') {
         Some(long) if long.starts_with('-') => long.starts_with("-f"),
@@ -178,7 +187,8 @@ fn is_flags(script: &str, rest: &str) -> bool {
     matches!(end, ';' | '}' | '\n' | ' ') && border.is_some_and(|c| "/|,#:!@%~+".contains(c))
 }
 
-/// Only with short options, and none that names a program or a list of names: lists hold options, too.
+/// Whether `tar` has short options only, and none that names a program or a list of names: lists hold
+/// options, too.
 fn tar_takes_data(arguments: &[Word]) -> bool {
     let mut is_first = true;
     !arguments.iter().any(|word| {
@@ -201,7 +211,7 @@ fn reads_options(program: &str, arguments: &[Word]) -> bool {
     }
 }
 
-/// Programs that words of programs that otherwise run none name.
+/// Whether words of a program that otherwise runs none name a program to run.
 pub(super) fn names_a_program(words: &[Word]) -> bool {
     let Some((program, arguments)) = words.split_first() else {
         return false;

@@ -221,7 +221,7 @@ pub(super) fn asks_beside(words: &[Word]) -> bool {
     }
 }
 
-/// Of an interpreter, whatever version its name has: `python3.12`.
+/// Letters of options that take code, of an interpreter; whatever version its name has: `python3.12`.
 fn code_letters(program: &str) -> Option<&'static str> {
     let plain = program.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
     let found = INTERPRETERS.iter().find(|(name, _)| *name == plain);
@@ -272,6 +272,7 @@ fn reads_elsewhere(words: &[Word]) -> bool {
         || script_word(words).is_some_and(is_elsewhere)
 }
 
+/// The word that names the script of a shell or an interpreter.
 fn script_word(words: &[Word]) -> Option<&Word> {
     let name = script_of(words)?;
     words[1..].iter().find(|word| word.text == name)

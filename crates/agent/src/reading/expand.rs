@@ -1,20 +1,37 @@
 //! What a shell makes of a word with braces, brackets and globs: `.{env,x}` is two names, `.en?` may be many.
+//!
+//! It works on the *shape* of a word (`Word::shape`), in which unquoted characters with a meaning are control
+//! characters: so `'{'` in quotes is no brace. No line can write such characters itself; the lexer replaces
+//! them.
+//!
+//! | word | names |
+//! | --- | --- |
+//! | `a.{rs,md}` | `a.rs`, `a.md` |
+//! | `.en?` | `.en` and [`STAR`] |
+//! | `x{1..3}` | `x` and [`STAR`] |
+//! | `{a}` | `{a}`: one alternative is no brace |
+//! | `$X/a` | [`ANYTHING`] and `/a` |
+//!
+//! The work is bounded: 64 names, 12 braces; beyond, the rest of a name stands for anything.
 
 use super::word::ANYTHING;
 
 /// Stands for what `*`, `?` or `[…]` fits: any run of characters within a name.
 pub(crate) const STAR: char = '\u{1}';
-/// Unquoted characters with a meaning, in a word's shape.
+/// Unquoted `{` in a word's shape.
 pub(super) const BRACE: char = '\u{2}';
+/// Unquoted `}` in a word's shape.
 pub(super) const BRACE_END: char = '\u{3}';
+/// Unquoted `[` in a word's shape.
 pub(super) const BRACKET: char = '\u{4}';
+/// Unquoted `]` in a word's shape.
 pub(super) const BRACKET_END: char = '\u{5}';
-/// The last of them.
+/// Unquoted `,` in a word's shape; the last of the marks.
 pub(super) const COMMA: char = '\u{6}';
 
 /// So many names are made of one word; where there are more, the rest of each stands for anything.
 const MOST: usize = 64;
-/// So many braces of one word are opened.
+/// So many braces of one word are opened; the names behind a later one stand for anything.
 const MOST_BRACES: usize = 12;
 
 /// The names that a word may become. One that holds neither [`STAR`] nor [`ANYTHING`] is known to the letter.
@@ -42,7 +59,7 @@ pub(super) fn expand(shape: &str) -> Vec<String> {
     done
 }
 
-/// Brackets with an end become [`STAR`].
+/// The shape with [`STAR`] in place of each bracket expression that has an end.
 fn brackets(shape: &str) -> String {
     let mut text = String::with_capacity(shape.len());
     let mut rest = shape;
@@ -63,7 +80,7 @@ fn brackets(shape: &str) -> String {
     text + rest
 }
 
-/// The first brace with an end: what stands before it, in it and behind it.
+/// The first brace with an end: the text before it, in it and behind it.
 fn first_brace(shape: &str) -> Option<(&str, &str, &str)> {
     let mut starts = shape.match_indices(BRACE).take(MOST_BRACES);
     starts.find_map(|(start, _)| {
@@ -73,6 +90,7 @@ fn first_brace(shape: &str) -> Option<(&str, &str, &str)> {
     })
 }
 
+/// The place of the brace that closes the one before `inside`, in bytes; `None` where none does.
 fn end_of_brace(inside: &str) -> Option<usize> {
     let mut depth = 0_usize;
     for (at, c) in inside.char_indices() {
@@ -86,7 +104,7 @@ fn end_of_brace(inside: &str) -> Option<usize> {
     None
 }
 
-/// What stands between the commas that belong to this brace.
+/// The pieces between the commas that belong to this brace, and not to one within it.
 fn alternatives(inside: &str) -> Vec<&str> {
     let mut depth = 0_usize;
     let parts = inside.split(|c| {
@@ -100,7 +118,7 @@ fn alternatives(inside: &str) -> Vec<&str> {
     parts.collect()
 }
 
-/// Marks that turned out to have no meaning are what they were written as.
+/// The shape with marks that turned out to have no meaning as they were written.
 fn plain(shape: &str) -> String {
     let written = |c| match c {
         BRACE => '{',

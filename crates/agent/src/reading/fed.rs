@@ -1,4 +1,15 @@
-//! Which commands of a line are given input: by a pipe, a redirection, a here-document. A group hands its input on to all that is in it.
+//! Which commands of a line are given input: by a pipe, a redirection, a here-document. A group hands its
+//! input on to all that is in it.
+//!
+//! A command that is given input and may run it hides commands (`data`). So this errs to one side: where it
+//! is not looked at which command of a group reads, all of them do.
+//!
+//! | line | commands that are given input |
+//! | --- | --- |
+//! | `a \| b` | `b` |
+//! | `a \| { b; c; }` | `b` and `c` |
+//! | `a < x; b` | `a` |
+//! | `while read y; do b; done < x` | all of them |
 
 use super::data::lists_names;
 use super::lex::{Lexed, Lexer};
@@ -9,14 +20,16 @@ const GROUPS: &[&str] = &["{", "while", "until", "if", "for", "case", "select"];
 const GROUP_ENDS: &[&str] = &["}", "done", "fi", "esac"];
 
 /// Which commands of a line are given input.
-/// Each by its place in the line; `all` where which of them is not looked at.
 pub(super) struct Fed {
+    /// For each command, by its place in the line.
     each: Vec<bool>,
+    /// Whether all of them are: the line is given input itself, or a group is whose commands are not told
+    /// apart.
     all: bool,
 }
 
 impl Fed {
-    /// `all`: whether the whole line is given input.
+    /// Finds the commands that are given input. `all`: whether the whole line is.
     pub(super) fn of(lexed: &Lexed, all: bool) -> Self {
         let count = lexed.commands.len();
         let mut fed = Self {
@@ -53,7 +66,8 @@ impl Fed {
         self.all || self.each.get(at).copied().unwrap_or_default()
     }
 
-    /// Whether the command reads a pipe from one that lists names of files, and nothing else.
+    /// Whether the command reads a pipe from one that lists names of files, and nothing else: such input
+    /// names files that there are, and runs nothing by itself.
     pub(super) fn is_listed(&self, lexed: &Lexed, at: usize) -> bool {
         !self.all
             && lexed.piped.binary_search(&at).is_ok()
@@ -73,6 +87,7 @@ impl Fed {
     }
 }
 
+/// Whether the command at this place begins a group, which has one input.
 fn begins_group(lexed: &Lexed, at: usize) -> bool {
     let words = lexed.commands.get(at).map(Vec::as_slice).unwrap_or_default();
     lexed.opened.binary_search(&at).is_ok()
@@ -88,15 +103,18 @@ fn defines(lexed: &Lexed) -> bool {
     lexed.defines || first.any(|word| word.text == "function")
 }
 
-/// What runs within a command line.
+/// A text that runs, or may, within a command line.
 #[derive(Debug)]
 pub(crate) struct Inner {
+    /// The text between the parentheses, braces or backticks.
     pub(crate) text: String,
-    /// The place of the command that it stands in; none where it stands in a here-document.
+    /// The place of the command that it stands in; `usize::MAX` where it stands in a here-document.
     pub(crate) at: usize,
+    /// The kind of substitution.
     pub(crate) kind: InnerKind,
 }
 
+/// The kinds of substitution, by how their input is found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum InnerKind {
     /// `$(…)`, backticks, `<(…)`.
@@ -108,7 +126,8 @@ pub(crate) enum InnerKind {
 }
 
 impl Lexer<'_> {
-    /// What groups and commands read.
+    /// Notes, for each character outside of quotes, what groups and commands read: redirections of input,
+    /// parentheses that open, and those that define a function.
     pub(super) fn note_groups(&mut self, c: char) {
         let at = self.lexed.commands.len();
         match c {
@@ -127,6 +146,7 @@ impl Lexer<'_> {
         self.closed = c == ')' || (self.closed && (c == ' ' || c == '\t' || c.is_ascii_digit()));
     }
 
+    /// Notes a substitution in the command that is being read.
     pub(super) fn note_inner(&mut self, text: String, kind: InnerKind) {
         let at = self.lexed.commands.len();
         self.lexed.inner.push(Inner { text, at, kind });

@@ -1,21 +1,29 @@
 //! Whether a command that is not known to the letter may be one that a rule is about.
 //!
-//! Both sides have parts that stand for anything, so two patterns are compared. That takes the product of their lengths; beyond
-//! a bound the answer is yes, because what is asked for is whether it can be ruled out.
+//! Both sides have parts that stand for anything, so two patterns are compared: `git push *` and `git` with
+//! an unknown word behind it have texts in common. That takes the product of their lengths; beyond a bound
+//! the answer is yes, because what is asked for is whether it can be ruled out.
+//!
+//! The algorithm keeps one row of a table: row `i` says which beginnings of `open` may be the same text as
+//! the first `i` pieces of the pattern.
 
 use super::expand::STAR;
 use super::word::ANYTHING;
 
-/// A longer pair is taken to fit.
+/// Cells of the table, at most; a longer pair is taken to fit.
 const MOST_STEPS: usize = 1 << 20;
 
+/// A part of either side.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Piece {
+    /// Any run of characters, none included.
     Any,
+    /// This character.
     Is(char),
 }
 
-/// Whether some text fits `pattern` that `open` may become. In the pattern `*` stands for any run of characters, in `open` a NUL does.
+/// Whether some text fits `pattern` that `open` may become. In the pattern `*` stands for any run of
+/// characters, in `open` a NUL does. A pattern that ends with a blank and `*` also fits without them.
 pub(crate) fn may_fit(pattern: &str, open: &str) -> bool {
     let stem = pattern.strip_suffix(" *");
     meet(&of_pattern(pattern), &of_open(open))
@@ -27,7 +35,7 @@ pub(super) fn names_meet(pattern: &str, open: &str) -> bool {
     meet(&of_pattern(pattern), &of_open(open))
 }
 
-/// A rule's pattern: `\*` is a star that is meant.
+/// The pieces of a rule's pattern, in which `\*` is a star that is meant.
 fn of_pattern(pattern: &str) -> Vec<Piece> {
     let mut pieces = Vec::new();
     let mut chars = pattern.chars().peekable();
@@ -44,6 +52,7 @@ fn of_pattern(pattern: &str) -> Vec<Piece> {
     pieces
 }
 
+/// The pieces of a command or a name with marks.
 fn of_open(open: &str) -> Vec<Piece> {
     let piece = |c| match c {
         ANYTHING | STAR => Piece::Any,
@@ -91,7 +100,7 @@ fn meet(a: &[Piece], b: &[Piece]) -> bool {
     reached[b.len()]
 }
 
-/// What stands for anything may stand for nothing.
+/// Marks the places that are reached because a part that stands for anything may stand for nothing.
 fn skip(reached: &mut [bool], b: &[Piece]) {
     for (j, piece) in b.iter().enumerate() {
         if reached[j] && *piece == Piece::Any {

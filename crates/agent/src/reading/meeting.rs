@@ -1,10 +1,21 @@
 //! Whether a name with globs or expansions in it may be a path that a rule is about.
+//!
+//! A pattern of a rule and a name of a command line are compared folder by folder, where either may have
+//! parts that stand for more than one folder. How sure the answer is matters: a rule that denies counts for a
+//! name that is [`Named`](Meeting::Named), and one that is only `Perhaps` met asks.
+//!
+//! | pattern | name | meeting |
+//! | --- | --- | --- |
+//! | `/ws/.env` | `/ws/.en?` | `Named` |
+//! | `/ws/.env` | `/ws/$X` | `Perhaps` |
+//! | `/ws/.env` | `/ws/*` | `Never`: a glob at the beginning stands for no dot |
+//! | `/ws/.env` | `/ws/src/*` | `Never` |
 
 use super::expand::STAR;
 use super::may_fit::names_meet;
 use super::word::ANYTHING;
 
-/// Longer pairs are taken to meet.
+/// Folders of the pattern times those of the name, at most; longer pairs are taken to meet.
 const MOST_STEPS: usize = 1 << 16;
 
 /// How sure it is that a name is one of the paths of a pattern.
@@ -18,7 +29,8 @@ pub(crate) enum Meeting {
     Named,
 }
 
-/// How an absolute pattern of paths and an absolute, normal name meet. As in a shell, a glob at the beginning of a name stands for no dot.
+/// How surely an absolute pattern of paths and an absolute, normal name meet. As in a shell, a glob at the
+/// beginning of a name stands for no dot.
 pub(crate) fn meeting(pattern: &str, name: &str) -> Meeting {
     let (pattern, name) = (parts(pattern), parts(name));
     // What a variable holds may be a path of any length.
@@ -34,16 +46,18 @@ pub(crate) fn meeting(pattern: &str, name: &str) -> Meeting {
     }
 }
 
-/// Whether a glob may become one of the paths of a pattern, be it by its stars alone. `**` stands for any number of folders. A variable
-/// stands for one folder: of what it holds no more is known.
+/// Whether a glob may become one of the paths of a pattern, be it by its stars alone.
+///
+/// `**` stands for any number of folders. A variable stands for one folder: of what it holds no more is
+/// known. Used for files that are guarded more than others.
 pub(crate) fn reaches(pattern: &str, name: &str) -> bool {
     let (pattern, name) = (parts(pattern), parts(name));
     let perhaps = |_, pattern: &str, part: &str| may_be(pattern, part);
     is_too_long(&pattern, &name) || paths_meet(&pattern, &name, perhaps, spans_folders)
 }
 
-/// Whether a glob names one of the paths of a pattern behind folders that are nothing but stars: `*/*/credentials`. What the pattern says
-/// last has to be said by the name as well.
+/// Whether a glob names one of the paths of a pattern behind folders that are nothing but stars:
+/// `*/*/credentials`. The last part of the pattern has to be named as well.
 pub(crate) fn names_behind_stars(pattern: &str, name: &str) -> bool {
     let (pattern, name) = (parts(pattern), parts(name));
     let last = pattern.iter().rposition(|part| !is_all_stars(part));
@@ -62,6 +76,7 @@ fn is_too_long(pattern: &[&str], name: &[&str]) -> bool {
     pattern.len().saturating_mul(name.len()) > MOST_STEPS
 }
 
+/// Whether a part of a pattern is `*` or `**`, and so names nothing.
 fn is_all_stars(pattern: &str) -> bool {
     !pattern.is_empty() && pattern.bytes().all(|byte| byte == b'*')
 }
@@ -71,7 +86,11 @@ fn spans_folders(part: &str) -> bool {
     part.len() >= 2 && part.chars().all(|c| c == STAR)
 }
 
-/// Row by row: `reached[j]` says whether the part of the pattern so far and the first `j` folders of the name may be the same.
+/// Compares row by row: `reached[j]` says whether the part of the pattern so far and the first `j` folders of
+/// the name may be the same.
+///
+/// `meet` compares one folder of each, with the place of the pattern's; `spans` says which parts of the name
+/// stand for any number of folders.
 fn paths_meet(
     pattern: &[&str],
     name: &[&str],
@@ -98,27 +117,29 @@ fn paths_meet(
     reached[name.len()]
 }
 
-/// What spans any number of folders spans none, too.
+/// Marks the places that are reached because a part that spans any number of folders spans none, too.
 fn spread(reached: &mut [bool], name: &[&str], spans: impl Fn(&str) -> bool) {
     for (j, part) in name.iter().enumerate() {
         reached[j + 1] |= reached[j] && spans(part);
     }
 }
 
+/// Whether the character is a mark that stands for others.
 fn is_wild(c: char) -> bool {
     c == STAR || c == ANYTHING
 }
 
-/// A glob at the beginning of a name stands for no dot.
+/// Whether a part of a name may begin as the pattern does: a glob at the beginning stands for no dot.
 fn may_begin(pattern: &str, part: &str) -> bool {
     !(part.starts_with(STAR) && pattern.starts_with('.'))
 }
 
+/// Whether one folder of the name may be one that this part of the pattern fits.
 fn may_be(pattern: &str, part: &str) -> bool {
     may_begin(pattern, part) && names_meet(pattern, part)
 }
 
-/// Whether what is written of `part` is what the pattern says, and not its stars alone.
+/// Whether the letters of `part` are what the pattern says, and not its stars alone.
 fn named_by(pattern: &str, part: &str) -> bool {
     if !part.contains(is_wild) || pattern.bytes().all(|byte| byte == b'*') {
         return names_meet(pattern, part);

@@ -1,12 +1,17 @@
-//! Commands that a line mentions without running them as far as can be seen: in the words of a program that may run them, in settings, and
-//! programs that are copied to another name.
+//! Commands that a line mentions without running them as far as can be seen: in the words of a program that
+//! may run them, in settings, and programs that are copied to another name.
+//!
+//! `python -c 'os.system("git push")'` runs no `git push` that a shell could see, and
+//! `cp /usr/bin/git x; ./x push` runs none of that name. So texts in the line are searched for the words of a
+//! rule, in their order, whatever stands between them. A mention asks; it never denies. From version 5 of the
+//! rules on.
 
 use super::Reading;
 use super::may_fit::names_meet;
 use super::word::{ANYTHING, Word};
 use super::wrap::basename;
 
-/// Subcommands that do what another one is for.
+/// Subcommands that do the work of another one, and that one.
 const SAME: &[(&str, &str)] = &[
     ("git send-pack", "git push"),
     ("git http-push", "git push"),
@@ -38,7 +43,7 @@ const LOOK: &[&str] = &[
 ];
 
 impl Reading {
-    /// The command that a form of one stands for: `git-push` is `git push`, `git send-pack` is one too.
+    /// Adds the command that a form of one stands for: `git-push` is `git push`, and so is `git send-pack`.
     pub(super) fn note_other_names(&mut self, name: &str, arguments: &[Word]) {
         if let Some(subcommand) = name.strip_prefix("git-").filter(|rest| !rest.is_empty()) {
             self.push("git", &[&[Word::written(subcommand)], arguments].concat());
@@ -51,7 +56,7 @@ impl Reading {
         self.commands.extend(renamed);
     }
 
-    /// Programs that may get another name here.
+    /// Notes programs that may get another name here, and those whose place is looked up.
     pub(super) fn note_copies(&mut self, words: &[Word]) {
         let Some((program, arguments)) = words.split_first() else {
             return;
@@ -93,7 +98,8 @@ impl Reading {
         !fixed.is_empty() && self.texts.iter().any(|text| in_order(&fixed, text))
     }
 
-    /// The same, where the text is not itself a command that begins with the first word of the pattern.
+    /// Whether the command stands in the line as text where a program may run it, and that text does not
+    /// itself begin with the first word of the pattern.
     pub(crate) fn mentions_in_text_of_another(&self, pattern: &str) -> bool {
         let fixed: Vec<&str> = fixed_words(pattern).flat_map(tokens).collect();
         let of_another = |text: &&String| {
@@ -109,14 +115,14 @@ impl Reading {
     }
 }
 
-/// The words of a pattern before its first star.
+/// The words of a pattern before its first star: those that a mention must have.
 fn fixed_words(pattern: &str) -> impl Iterator<Item = &str> {
     pattern
         .split(' ')
         .take_while(|word| !word.is_empty() && !word.contains('*'))
 }
 
-/// The words of a text, whatever stands between them.
+/// The words of a text, whatever signs stand between them.
 fn tokens(text: &str) -> impl Iterator<Item = &str> {
     let between = |c: char| !(c.is_alphanumeric() || "-_.+".contains(c) || c == ANYTHING);
     text.split(between)
@@ -135,7 +141,8 @@ fn in_order(words: &[&str], text: &str) -> bool {
     found == words.len()
 }
 
-/// Settings among the words of a program that runs none of its words otherwise.
+/// Whether there are settings, among the words of a program that runs none of its words otherwise, that name
+/// a program to run.
 pub(super) fn sets_a_program(words: &[Word]) -> bool {
     let Some((program, arguments)) = words.split_first() else {
         return false;

@@ -1,14 +1,27 @@
-//! What a command line may run, for rules that ask or deny: the commands within it, however they are quoted, escaped, wrapped
-//! or handed to a shell. It finds more than runs. A determined writer can still hide a command, which only a sandbox
-//! prevents; where it is plain that something is hidden, that is said.
+//! What a command line may run, for rules that ask or deny: the commands within it, however they are quoted,
+//! escaped, wrapped or handed to a shell.
 //!
-//! The way of a line: `lex` makes words of it as bash does; `wrap` finds the command within a command (`sudo`, `env`, `sh -c`);
-//! `expand` makes names of braces and globs; `evident`, `data` and `fed` say what may run what it reads; `names` and
-//! `mentioned` collect files and texts. Every recursion and every list has a bound (`DEPTH`, `WRAPPERS`, `MOST_OPEN`); where one is
-//! reached, the line hides something, so that length is no way past a rule.
+//! It finds more than runs. A determined writer can still hide a command, which only a sandbox prevents;
+//! where it is plain that something is hidden, that is said (`hides`). The narrow reading, for rules that
+//! allow, is [`crate::command`] (note 021).
 //!
-//! What a version of the rules sees more is behind a flag of [`Reading`], named for what it looks at: `closer` (1), `names` (5), `feeds` (7),
-//! `expands_twice` (9).
+//! The way of a line:
+//!
+//! | step | file |
+//! | --- | --- |
+//! | makes words of it as bash does | `lex`, with `ansi`, `nesting` and `word` |
+//! | finds the command within a command (`sudo`, `env`, `sh -c`) | `wrap` |
+//! | says which commands are given input, and which may run it | `fed`, `data` |
+//! | says which take what they run from elsewhere | `evident` |
+//! | makes names of braces and globs, and collects files and texts | `expand`, `names`, `mentioned` |
+//! | reads what bash expands a second time | `subscripts`, `descriptors` |
+//! | compares names and commands with marks to patterns | `may_fit`, `meeting` |
+//!
+//! Every recursion and every list has a bound (`DEPTH`, `WRAPPERS`, `MOST_OPEN`); where one is reached, the
+//! line hides something, so that length is no way past a rule.
+//!
+//! What a version of the rules sees more is behind a flag of [`Reading`], named for what it looks at:
+//! `closer` (1), `names` (5), `feeds` (7), `expands_twice` (9).
 
 mod ansi;
 mod data;
@@ -55,16 +68,17 @@ pub struct Reading {
     pub commands: Vec<String>,
     /// What may be a path in it: arguments, values of options and assignments, targets of redirections.
     pub paths: Vec<String>,
-    /// Whether it runs something that cannot be known from it: a program that a variable names, a shell that reads a
-    /// pipe, a quote without an end.
+    /// Whether it runs something that cannot be known from it: a program that a variable names, a shell that
+    /// reads a pipe, a quote without an end, more than is followed.
     pub hides: bool,
     /// Commands that may run and are not known to the letter: with a NUL where a variable, a glob or a substitution stands for any
     /// text, and the words that a program may take as a command. From version 1 of the rules on.
     pub open: Vec<String>,
     /// Whether what version 1 of the rules looks at is looked at.
     closer: bool,
-    /// What is run from a file, and what is written: a file that the line itself writes is not known.
+    /// Files that are run as scripts: one that the line itself writes is not known.
     scripts: Vec<String>,
+    /// Files that the line may write.
     written: Vec<String>,
     /// What may be paths and is not known to the letter, with marks for [`meeting`]. From version 5 of the rules on, as all below.
     pub(crate) globs: Vec<String>,
@@ -81,22 +95,25 @@ pub struct Reading {
     /// Whether the line contains something that no `*` of an allow rule covers: a substitution in the subscript of a quoted word or in the
     /// target of `>&`, or a carriage return, which a shell does not treat as a blank.
     pub(crate) beyond_stars: bool,
-    /// Whether the command that is looked at is given input, whether it is given words, and whether what it is given are names of files.
+    /// Whether the command that is looked at is given input.
     fed: bool,
+    /// Whether the command that is looked at is given words by its input, as behind `xargs`.
     given: bool,
+    /// Whether those words are names of files that there are.
     listed: bool,
-    /// Where relative paths begin after a `cd`.
+    /// The folder in which relative paths begin after a `cd`.
     folder: Option<String>,
     /// Texts that programs may run, or read commands in.
     pub(crate) texts: Vec<String>,
-    /// Names of files that get another name, that are looked for, and whether any file gets one.
+    /// Names of programs that get another name.
     copied: Vec<String>,
+    /// Names of programs whose place is looked up.
     located: Vec<String>,
+    /// Whether any file gets another name.
     copies: bool,
 }
 
-/// Reads a command line.
-/// By the rules of this version.
+/// Reads a command line by the latest version of the rules.
 ///
 /// ```
 /// use agentx_agent::reading::read;

@@ -32,7 +32,8 @@ const OPEN_NOTHING: &[&str] = &[
 const FIND_NAMES: &[&str] = &["-name", "-iname", "-path", "-ipath", "-wholename", "-iwholename"];
 
 impl Reading {
-    /// What a command names.
+    /// Notes the files that a command names: in version 5 of the rules and later also those that its words
+    /// may become.
     pub(super) fn note_names(&mut self, words: &[Word]) {
         for (index, word) in words.iter().enumerate() {
             let text = word.text.as_str();
@@ -58,7 +59,7 @@ impl Reading {
         self.note_folder(words);
     }
 
-    /// Where a redirection leads.
+    /// Notes the target of a redirection.
     pub(super) fn note_target(&mut self, word: &Word) {
         self.note_path(&word.text);
         if self.names {
@@ -66,7 +67,7 @@ impl Reading {
         }
     }
 
-    /// What is written as a path, known to the letter.
+    /// Notes a path that is known to the letter, as it is written and below the folder of an earlier `cd`.
     fn note_path(&mut self, path: &str) {
         self.paths.push(path.to_owned());
         // The shell writes where it stands in place of `~+`.
@@ -81,7 +82,8 @@ impl Reading {
         }
     }
 
-    /// A name that a word becomes: a path, or a glob where a mark is in it. Beyond [`MOST_NAMES`] the line opens files that are not known.
+    /// Notes a name that a word becomes: a path, or a glob where a mark is in it. Beyond [`MOST_NAMES`] the
+    /// line opens files that are not known.
     fn note_name(&mut self, name: String) {
         if self.globs.len() + self.paths.len() > MOST_NAMES {
             self.unnamed = true;
@@ -93,11 +95,11 @@ impl Reading {
         }
     }
 
-    /// The names that a word becomes, and what stands in it behind `=`, `@`, `:` and the letter of an option.
+    /// Notes the names that a word becomes, and those in it behind `=`, `@`, `:` and the letter of an option.
     fn note_spellings(&mut self, word: &Word, opens_nothing: bool) {
         let mut names = word.names();
         if names.is_empty() {
-            // As it is written it was noted already.
+            // The word as it is written was noted already.
             let attached = word
                 .text
                 .strip_prefix('-')
@@ -127,7 +129,8 @@ impl Reading {
         }
     }
 
-    /// Patterns of names that a search is given as text, and searches whose findings go to another program.
+    /// Notes patterns of names that a search is given as text, and whether a search hands its findings to
+    /// another program.
     fn note_searches(&mut self, words: &[Word]) {
         let mut before = "";
         for word in words {
@@ -159,7 +162,7 @@ impl Reading {
         self.unnamed |= hands_on || words.iter().any(from_list) || (program == "tar" && has(&["-T"]));
     }
 
-    /// The folder that relative paths begin in from here on.
+    /// Notes the folder that relative paths begin in from here on, after `cd` or `pushd`.
     fn note_folder(&mut self, words: &[Word]) {
         let mut first = words.iter().take(3).enumerate();
         let Some((at, _)) = first.find(|(_, word)| matches!(word.text.as_str(), "cd" | "pushd")) else {
@@ -177,7 +180,7 @@ impl Reading {
         });
     }
 
-    /// What commands of a line are given by others, or by the line itself.
+    /// Notes names and texts that commands of a line are given by others, or by the line itself.
     pub(super) fn note_given(&mut self, lexed: &Lexed) {
         let mut input_is_read = (false, false);
         for (at, words) in lexed.commands.iter().enumerate() {
@@ -204,7 +207,7 @@ impl Reading {
         }
     }
 
-    /// What a program may take out of its words: code in another language, commands of its own.
+    /// Notes what a program may take out of its words: code in another language, commands of its own.
     pub(super) fn note_words_of(&mut self, words: &[Word]) {
         let program = words.first().map(|word| basename(&word.text)).unwrap_or_default();
         if is_wrapper(program) || is_shell(program) {
@@ -222,7 +225,7 @@ impl Reading {
         }
     }
 
-    /// What looks like a path in a text.
+    /// Notes what looks like a path in a text.
     fn note_mentioned(&mut self, text: &str) {
         let end = text.floor_char_boundary(LONGEST_TEXT);
         let between = |c: char| c.is_whitespace() || "'\"`()[]{}<>;,=|&!\\\0".contains(c);
@@ -241,11 +244,12 @@ fn joined(words: &[Word]) -> String {
     texts.join(" ")
 }
 
+/// Whether a name begins in the folder of the line, and not at the root, a home, a variable or an option.
 fn is_relative(path: &str) -> bool {
     !path.starts_with(['/', '~', '$', ANYTHING, '-'])
 }
 
-/// What stands behind the marks that programs write before a file's name: `file=@.env`, `HEAD:.env`.
+/// The parts of a word behind the marks that programs write before a file's name: `file=@.env`, `HEAD:.env`.
 fn behind_marks(word: &str) -> impl Iterator<Item = &str> {
     let behind = |mark: char| word.rsplit_once(mark).map(|(_, rest)| rest);
     ['=', '@', ':']

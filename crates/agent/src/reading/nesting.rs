@@ -1,9 +1,11 @@
-//! Where a substitution ends that has others and quotes in it.
+//! The end of a substitution that has others and quotes in it.
 //!
-//! `$(a "$(b ')')" c)` ends at its last parenthesis. One pass, with a stack of what is open: it takes time in proportion to the text.
+//! `$(a "$(b ')')" c)` ends at its last parenthesis. One pass, with a stack of what is open (parentheses and
+//! double quotes): it takes time in proportion to the text, so that deep nesting is no way to hold a server
+//! up.
 
-/// Where the parenthesis is that closes what was opened before `text`.
-/// As a place in bytes; `None` where it has no end.
+/// The place of the parenthesis that closes what was opened before `text`, in bytes; `None` where there is
+/// none.
 pub(super) fn end_of_substitution(text: &str) -> Option<usize> {
     let mut open = vec!['('];
     let mut chars = text.char_indices().peekable();

@@ -1,5 +1,8 @@
-//! Subscripts of arrays in quoted words. bash reads them as arithmetic where a builtin takes the word for a variable or for a number,
-//! and runs the substitutions in them: `test -v 'x[$(rm y)]'`.
+//! Subscripts of arrays in quoted words.
+//!
+//! bash reads them as arithmetic where a builtin takes the word for a variable or for a number, and runs the
+//! substitutions in them, although they stood in single quotes: `test -v 'x[$(rm y)]'` runs `rm y`. From
+//! version 7 of the rules on.
 
 use super::Reading;
 use super::lex::lex;
@@ -27,7 +30,8 @@ const EVALUATE: &[&str] = &[
 ];
 
 impl Reading {
-    /// Reads what runs in subscripts. A number may be a variable that holds one, so assignments count too.
+    /// Reads what runs in the subscripts of a command's words. A number may be a variable that holds one, so
+    /// assignments count too.
     pub(super) fn read_subscripts(&mut self, words: &[Word], depth: usize) {
         let Some(program) = words.first() else { return };
         let evaluates = EVALUATE.contains(&program.text.as_str());
@@ -40,7 +44,8 @@ impl Reading {
         }
     }
 
-    /// Reads what runs in a text that bash expands although it was quoted. No star of an allow rule covers the line then.
+    /// Reads the substitutions in a text that bash expands although it was quoted. No star of an allow rule
+    /// covers the line from here on.
     pub(super) fn read_substitutions(&mut self, text: &str, depth: usize) {
         self.beyond_stars = true;
         let Some(deeper) = depth.checked_sub(1) else {

@@ -1,30 +1,43 @@
 //! A word of a command line, as it is written and as what it may become when it runs.
+//!
+//! The lexer makes words character by character; each function here adds to all three forms of the word at
+//! once.
+//!
+//! | written | `text` | `open` | `shape` |
+//! | --- | --- | --- | --- |
+//! | `'a b'` | `a b` | `a b` | `a b` |
+//! | `a$X` | `a$X` | `a` and [`ANYTHING`] | `a` and [`ANYTHING`] |
+//! | `*.rs` | `*.rs` | [`ANYTHING`] and `.rs` | [`STAR`] and `.rs` |
+//! | `$HOME/x` | `$HOME/x` | [`ANYTHING`] and `/x` | `$HOME/x`: homes are known as they are written |
+//!
+//! Rules are held against `text` and `open`; `names` makes the files that it may name of `shape`.
 
 use super::expand::{BRACE, BRACE_END, BRACKET, BRACKET_END, COMMA, STAR};
 
 /// Stands in [`Word::open`] for any run of characters.
 pub(crate) const ANYTHING: char = '\0';
 
-/// A word.
+/// A word of a command.
 ///
-/// Of `a$X*`, `text` is `a$X*`, `open` is `a` with two marks, and it is dynamic. A word that is known to the letter has
-/// `open` equal to `text`.
+/// Of `a$X*`, `text` is `a$X*`, `open` is `a` with two marks, and it is dynamic. A word that is known to the
+/// letter has `open` equal to `text`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Word {
-    /// Without quotes and escapes; expansions stay as they are written.
+    /// The word without quotes and escapes; expansions stay as they are written.
     pub(crate) text: String,
-    /// The same, with [`ANYTHING`] in place of each expansion.
+    /// The word with [`ANYTHING`] in place of each expansion.
     pub(crate) open: String,
     /// Whether a variable, a substitution, a glob or braces make it another word when it runs.
     pub(crate) dynamic: bool,
-    /// Whether [`ANYTHING`] stands for the rest of it, too.
+    /// Whether [`ANYTHING`] stands for the rest of it, too: no more is added to `open`.
     loose: bool,
     /// The text with marks in place of unquoted globs, braces and expansions, for [`super::expand::expand`].
     pub(super) shape: String,
 }
 
 impl Word {
-    /// A character that stands for itself. One that reads like a mark of the shape is replaced there, so that no line can write marks itself.
+    /// Adds a character that stands for itself. One that reads like a mark of the shape is replaced there, so
+    /// that no line can write marks itself.
     pub(crate) fn push(&mut self, c: char) {
         self.push_as(
             c,
@@ -36,7 +49,8 @@ impl Word {
         );
     }
 
-    /// A character that stands for itself here, and has a meaning for a shell: `,`, `}` and `]` without quotes.
+    /// Adds a character that stands for itself here, and has a meaning for a shell: `,`, `}` and `]` without
+    /// quotes.
     pub(crate) fn push_unquoted(&mut self, c: char) {
         let mark = match c {
             ',' => COMMA,
@@ -47,6 +61,7 @@ impl Word {
         self.push_as(c, mark);
     }
 
+    /// Adds a character, with another one in the shape.
     fn push_as(&mut self, c: char, shape: char) {
         self.text.push(c);
         self.shape.push(shape);
@@ -55,12 +70,12 @@ impl Word {
         }
     }
 
-    /// Characters that stand for themselves.
+    /// Adds characters that stand for themselves.
     pub(crate) fn push_str(&mut self, text: &str) {
         text.chars().for_each(|c| self.push(c));
     }
 
-    /// `text` becomes something else when it runs.
+    /// Adds `text`, which becomes something else when it runs: a variable, a substitution, a glob.
     pub(crate) fn push_dynamic(&mut self, text: &str) {
         match text {
             // Homes are known by how they are written.
@@ -78,20 +93,23 @@ impl Word {
         self.dynamic = true;
     }
 
-    /// `text` and all that follows in the word becomes something else: what brackets say is not looked at.
+    /// Adds `text`, which becomes something else with all that follows in the word: what brackets say is not
+    /// looked at.
     pub(crate) fn push_loose(&mut self, text: &str) {
         self.push_dynamic(text);
         self.loose = true;
     }
 
-    /// It is what it says after all.
+    /// Takes the word for what it says after all, as `[` is a command and no pattern.
     pub(crate) fn settle(&mut self) {
         (self.dynamic, self.loose) = (false, false);
         self.open.clone_from(&self.text);
         self.shape.clone_from(&self.text);
     }
 
-    /// The words that braces, globs and expansions make of it, none where it has none of them, with [`STAR`] for what a glob stands for within a name and [`ANYTHING`] for expansions.
+    /// The words that braces, globs and expansions make of it; none where it has none of them.
+    ///
+    /// [`STAR`] stands for what a glob stands for within a name, and [`ANYTHING`] for expansions.
     pub(crate) fn names(&self) -> Vec<String> {
         match self.shape == self.text {
             true => Vec::new(),

@@ -1,10 +1,21 @@
-//! Commands that run another one: `sudo`, `env`, `xargs`, `sh -c`. What they take before it, and where it begins.
+//! Commands that run another one: `sudo`, `env`, `xargs`, `sh -c`. What they take before it, and where it
+//! begins.
 //!
-//! A wrapper that is missing here is a program like any other: its words are looked at by [`super::evident::words_that_may_run`].
+//! `Reading::command` calls [`runs`] and goes on with what it says, until a command runs nothing but itself.
+//! A wrapper that is missing here is a program like any other: its words are looked at by
+//! [`super::evident::words_that_may_run`].
 
 use super::word::Word;
 
 /// What a command runs besides itself.
+///
+/// | command | runs |
+/// | --- | --- |
+/// | `ls x` | `Nothing` |
+/// | `sudo -u me ls x` | `From` the word `ls` |
+/// | `find . -exec rm {} \;` | `Parts`: the words of `rm {}` |
+/// | `sh -c 'ls x'` | `Lines`: `ls x`, known |
+/// | `$X`, or `sh` alone | `Unknown` |
 pub(crate) enum Runs<'a> {
     /// Nothing that can be read here.
     Nothing,
@@ -18,17 +29,18 @@ pub(crate) enum Runs<'a> {
     Lines(Vec<(String, bool)>),
 }
 
-/// A command that runs the one behind it.
+/// A command that runs the one behind it, and how its own words are told from that one's.
 struct Wrapper {
     name: &'static str,
     /// Letters of options that take the next word.
     short: &'static str,
     /// Long options that take the next word.
     long: &'static [&'static str],
-    /// Words of its own before the other command.
+    /// How many words of its own stand before the other command, such as the time of `timeout`.
     own: usize,
 }
 
+/// One row of the list below.
 const fn wrapper(
     name: &'static str,
     short: &'static str,
@@ -43,6 +55,7 @@ const fn wrapper(
     }
 }
 
+/// The wrappers that are known.
 const WRAPPERS: &[Wrapper] = &[
     wrapper(
         "sudo",
@@ -86,8 +99,10 @@ const KEYWORDS: &[&str] = &[
     "!", "{", "if", "then", "elif", "else", "while", "until", "do", "coproc",
 ];
 
+/// Shells; what they are given to read is read here as `bash` would.
 const SHELLS: &[&str] = &["sh", "bash", "dash", "zsh", "ksh", "fish", "ash", "mksh"];
 
+/// Whether the program is a shell.
 pub(crate) fn is_shell(program: &str) -> bool {
     SHELLS.contains(&program)
 }
@@ -118,9 +133,8 @@ pub(crate) fn script_of(words: &[Word]) -> Option<String> {
     script.map(|word| word.text.clone())
 }
 
-/// What `words` run besides themselves.
-///
-/// `closer`: as from version 1 of the rules on.
+/// What `words` run besides themselves. `closer`: whether version 1 of the rules or a later one reads the
+/// line.
 pub(crate) fn runs(words: &[Word], closer: bool) -> Runs<'_> {
     let Some(first) = words.first() else {
         return Runs::Nothing;
@@ -156,7 +170,8 @@ pub(crate) fn runs(words: &[Word], closer: bool) -> Runs<'_> {
     }
 }
 
-/// Where the body of a function begins that has a brace in front of it, or none: `function f { git push; }`.
+/// The place at which the body of a function begins that has a brace in front of it, or none:
+/// `function f { git push; }`.
 fn body(words: &[Word], start: usize) -> usize {
     let braces = |at: &usize| words.get(*at).is_some_and(|word| word.text == "{");
     (start..start + 2).find(braces).map_or(start, |brace| brace + 1)
@@ -189,6 +204,7 @@ fn as_somebody(arguments: &[Word]) -> Runs<'_> {
     }
 }
 
+/// What a wrapper runs: the words behind its own, or for `ssh` and `watch` one line of them.
 fn wrapped<'a>(wrapper: &Wrapper, arguments: &'a [Word]) -> Runs<'a> {
     let start = wrapper.skip_options(arguments).saturating_add(wrapper.own);
     let rest = arguments.get(start..).unwrap_or_default();
@@ -201,7 +217,7 @@ fn wrapped<'a>(wrapper: &Wrapper, arguments: &'a [Word]) -> Runs<'a> {
 }
 
 impl Wrapper {
-    /// The first word that is no option and no option's value.
+    /// The place of the first word that is no option and no option's value.
     fn skip_options(&self, words: &[Word]) -> usize {
         let mut at = 0;
         while let Some(word) = words.get(at).map(|word| word.text.as_str()) {
@@ -221,7 +237,8 @@ impl Wrapper {
     }
 }
 
-/// What a shell runs: the text behind `-c`, what it reads where it has neither that nor a script, or a script, into which nobody looks.
+/// What a shell runs: the text behind `-c`, its input where it has neither that nor a script, or a script,
+/// into which nobody looks.
 fn shell(arguments: &[Word]) -> Runs<'_> {
     let mut at = 0;
     let mut reads_argument = false;
@@ -244,6 +261,7 @@ fn shell(arguments: &[Word]) -> Runs<'_> {
     Runs::Unknown
 }
 
+/// The commands behind options such as `-exec`, each up to its `;` or `+`.
 fn find<'a>(arguments: &'a [Word], options: &[&str]) -> Runs<'a> {
     let mut parts = Vec::new();
     let mut at = 0;
@@ -260,6 +278,7 @@ fn find<'a>(arguments: &'a [Word], options: &[&str]) -> Runs<'a> {
     Runs::Parts(parts)
 }
 
+/// The line behind an option.
 fn after_option<'a>(arguments: &'a [Word], option: &str) -> Runs<'a> {
     let at = arguments.iter().position(|word| word.text == option);
     match at.and_then(|at| arguments.get(at + 1)) {
@@ -268,7 +287,7 @@ fn after_option<'a>(arguments: &'a [Word], option: &str) -> Runs<'a> {
     }
 }
 
-/// `env -S 'rm -rf x' y`.
+/// The line that `env -S 'rm -rf x' y` runs.
 fn split_string(arguments: &[Word]) -> Option<(String, bool)> {
     let at = arguments
         .iter()
@@ -288,11 +307,13 @@ fn line(word: &Word) -> (String, bool) {
     (word.text.clone(), !word.dynamic)
 }
 
+/// The value of an assignment as a line, and whether it is known.
 fn value(word: &Word) -> Option<(String, bool)> {
     let (_, value) = word.text.split_once('=')?;
     Some((value.to_owned(), !word.dynamic))
 }
 
+/// The words as one line, and whether all of it is known.
 fn joined(words: &[Word]) -> (String, bool) {
     let text: Vec<&str> = words.iter().map(|word| word.text.as_str()).collect();
     (text.join(" "), words.iter().all(|word| !word.dynamic))
@@ -350,7 +371,8 @@ const GROUPS: &[(&str, &[&str])] = &[
     ("systemctl", &["-H", "--host", "-M", "--machine"]),
 ];
 
-/// How many words of options stand between a program and what it is told to do.
+/// How many words of options stand between a program and its subcommand; 0 where the program has none, or is
+/// not listed above.
 pub(crate) fn options_before_subcommand(words: &[Word]) -> usize {
     let Some((program, arguments)) = words.split_first() else {
         return 0;

@@ -15,25 +15,29 @@ use super::MatchAgent;
 use crate::course::{Step, StopCause};
 use crate::matching::{AnswerParser, FastPath, Finding, Intent, prompt};
 
-/// The input that a model is asked about, and its answer so far.
+/// The input that a model is asked about, and what has been read of its answer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Matching {
+    /// The person's input, as they said it.
     message: Arc<Message>,
-    /// It has read what came so far of the answer.
+    /// Reads the answer as it comes; it holds the line that has not ended.
     parser: AnswerParser,
-    /// In the order of the answer.
+    /// What was found so far, in the order of the answer.
     found: Vec<Finding>,
 }
 
-/// What follows from the rules.
-/// Made once and kept while the configuration stays; it is not written down with the agent, because it follows from it.
+/// What follows from the rules: made once, and kept while the configuration stays. It is not written down
+/// with the agent.
 #[derive(Clone, Debug)]
 pub(super) struct Prepared {
+    /// The patterns that need no model.
     fast: FastPath,
+    /// What a model is told about the rules.
     prompt: Arc<str>,
 }
 
 impl MatchAgent {
+    /// The prepared rules, made where they are not there yet.
     fn prepared(&mut self) -> &Prepared {
         let routing = self.config.routing.as_deref();
         let rules = routing.map_or(&[][..], |routing| &routing.rules);
@@ -43,7 +47,8 @@ impl MatchAgent {
         })
     }
 
-    /// What an input means that no model has to read; nothing where there is no rule at all.
+    /// The meaning of an input that no model has to read: none at all where there is no rule, else what the
+    /// fast path says. `None` where a model has to be asked, as about any input with a picture.
     pub(super) fn without_a_model(&mut self, message: &Message) -> Option<Vec<Intent>> {
         if self.rules().is_empty() {
             return Some(Vec::new());
@@ -66,7 +71,8 @@ impl MatchAgent {
         self.call_model(step);
     }
 
-    /// Asks a model about the input that is being matched.
+    /// Asks a model about the input that is being matched; again after a crash, too. The request holds that
+    /// input alone.
     pub(super) fn call_model(&mut self, step: &mut Step<'_>) {
         let Some(message) = self.matching.as_ref().map(|matching| matching.message.clone()) else {
             return;
@@ -88,7 +94,7 @@ impl MatchAgent {
         self.course.ask(&config.model, request, step);
     }
 
-    /// What the model says. It is no word to the person: it is thinking.
+    /// Takes a piece of what the model says. It is no word to the person, and so is said as thinking.
     pub(super) fn on_stream(&mut self, fact: &Envelope<EnvironmentEvent>, step: &mut Step<'_>) {
         if !self.course.answers_model_call(fact.cause.as_ref()) {
             return;
@@ -119,7 +125,7 @@ impl MatchAgent {
         }
     }
 
-    /// Reads a piece of the answer.
+    /// Reads a piece of the answer by the rules of now.
     fn read(&mut self, piece: &str) {
         let routing = self.config.routing.as_deref();
         let rules = routing.map_or(&[][..], |routing| &routing.rules);
@@ -128,6 +134,7 @@ impl MatchAgent {
         }
     }
 
+    /// Takes the end of a stream: of an attempt, or of the answer.
     pub(super) fn on_stream_end(
         &mut self,
         fact: &Envelope<EnvironmentEvent>,
@@ -149,6 +156,7 @@ impl MatchAgent {
         }
     }
 
+    /// Takes a whole answer: pays for it, shows it, and does what it means, unless the run is being stopped.
     fn on_answer(&mut self, reason: StopReason, step: &mut Step<'_>) {
         let answer = self.course.assembler.finish();
         self.course.pay(answer.usage, &self.config.model, step);
@@ -175,7 +183,8 @@ impl MatchAgent {
         self.settle(step);
     }
 
-    /// What was found counts, also of an answer that was cut off; one that was cut off before it named anything ends the run.
+    /// Does what an answer means. What was found counts, also in one that was cut off; one that was cut off
+    /// before it named anything ends the run.
     fn take_answer(&mut self, matching: Matching, reason: StopReason, step: &mut Step<'_>) {
         let intents = intents(matching.found);
         let why = match reason {
@@ -190,7 +199,8 @@ impl MatchAgent {
         self.begin_stop(StopCause::error(RunStatus::Failed, why.0, why.1), step);
     }
 
-    /// Forgets what the open stream has come to; another attempt begins, or an error follows.
+    /// Forgets what the open stream has come to, and pays for it; another attempt begins, or an error
+    /// follows.
     pub(super) fn set_aside(&mut self, step: &mut Step<'_>) {
         let answer = self.course.assembler.finish_partial();
         self.course.pay(answer.usage, &self.config.model, step);
@@ -200,7 +210,7 @@ impl MatchAgent {
         }
     }
 
-    /// The model call that is under way will have no answer.
+    /// Ends the model call that is under way without an answer.
     pub(super) fn cut_off(&mut self, step: &mut Step<'_>) {
         self.set_aside(step);
         self.matching = None;
@@ -210,7 +220,7 @@ impl MatchAgent {
     }
 }
 
-/// What a person wants, each thing once.
+/// The intents among the findings, each once: models repeat themselves.
 fn intents(found: Vec<Finding>) -> Vec<Intent> {
     let mut intents: Vec<Intent> = Vec::new();
     for finding in found {
@@ -242,6 +252,7 @@ fn shown(mut message: Message, found: &[Finding]) -> Message {
     message
 }
 
+/// The notes of all findings, as sentences.
 fn notes(found: &[Finding]) -> Vec<String> {
     let mut notes = Vec::new();
     for finding in found {

@@ -2,6 +2,16 @@
 //!
 //! There is one for each route at most. It is made when it is first needed, and stays, so that it knows what was said to it before; what it
 //! says the person reads as it comes. One that says that it is gone is made anew for the next task.
+//!
+//! ```text
+//! Task ──hand_over──▶ spawn_agent, send_input ──▶ the child's run ──▶ run_finished ──▶ child_ended ──▶ next task
+//!          │                                           ▲
+//!          └── forward (steer): the same rule again ───┘
+//! ```
+//!
+//! The machine knows three things of a child: what it was sent and has not taken up (`unheard`), whether it
+//! has a run (`runs`), and whether it is the one at work (`AtWork`). A child is done when its run has ended
+//! and it has heard everything.
 
 use agentx_types::{
     ActionBody, AgentConfig, AgentKind, AgentOutput, AgentStateId, CloseAgent, ContentPart, InputMode,
@@ -19,35 +29,42 @@ use crate::matching::Intent;
 /// An agent that this one made. It stays for the inputs to come.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Child {
+    /// Its id in the session.
     pub(super) id: AgentStateId,
+    /// The route that it is for.
     pub(super) place: Place,
-    /// Whether it matches by itself.
+    /// Whether it matches by rules of its own; then it is sent the words alone.
     pub(super) matches: bool,
-    /// What it was sent and has not taken up: it has a run to come, or goes on with the one it has.
+    /// Inputs that it was sent and has not taken up: a run is to come for them, or they join the one that it
+    /// has.
     pub(super) unheard: Vec<Sent>,
-    /// Whether it has a run.
+    /// Whether it has a run under way.
     pub(super) runs: bool,
 }
 
-/// What a child was sent.
+/// An input that a child was sent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Sent {
+    /// The message, by which the child says that it has it.
     message_id: MessageId,
+    /// The task, so that another child can be given it.
     task: Task,
 }
 
-/// The child that does something now.
+/// The child that does something now. There is at most one.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct AtWork {
+    /// Which child.
     pub(super) child: AgentStateId,
-    /// The rule by which.
+    /// The rule by which it was given its task; `None` for what no rule fits.
     pub(super) rule: Option<String>,
     /// Whether it was told to stop because something else was asked for.
     pub(super) leaving: bool,
 }
 
 impl MatchAgent {
-    /// Gives a task to its child, which is made where it is not there yet.
+    /// Gives a task to its child, which is made where it is not there yet. From here on the person speaks
+    /// with that child.
     pub(super) fn hand_over(&mut self, task: &Task, step: &mut Step<'_>) {
         let Some(child) = self.child_for(task.place, step) else {
             return;
@@ -65,7 +82,7 @@ impl MatchAgent {
         self.course.set_status(RunStatus::AwaitingTool, step);
     }
 
-    /// Gives the child that is at work something more.
+    /// Gives the child that is at work something more, which joins its run.
     pub(super) fn forward(&mut self, task: &Task, step: &mut Step<'_>) {
         if let Some(work) = &self.at_work {
             let child = work.child.clone();
@@ -73,11 +90,13 @@ impl MatchAgent {
         }
     }
 
+    /// Whether there is a child for this place.
     pub(super) fn has_child(&self, place: Place) -> bool {
         self.children.iter().any(|child| child.place == place)
     }
 
-    /// The child of this place; it is made where there is none.
+    /// The child of this place; it is made where there is none. `None` where the configuration has no agent
+    /// for the place any more.
     fn child_for(&mut self, place: Place, step: &mut Step<'_>) -> Option<AgentStateId> {
         if let Some(child) = self.children.iter().find(|child| child.place == place) {
             return Some(child.id.clone());
@@ -124,11 +143,13 @@ impl MatchAgent {
         self.act(ActionBody::SendInput(SendInput { to, message }), step);
     }
 
+    /// Has a child told to stop; it says itself when it has.
     pub(super) fn interrupt_child(&self, to: AgentStateId, reason: &str, step: &mut Step<'_>) {
         let reason = Some(reason.to_owned());
         self.act(ActionBody::InterruptAgent(InterruptAgent { to, reason }), step);
     }
 
+    /// Has a child ended for good.
     pub(super) fn close_child(&self, agent_state_id: AgentStateId, reason: &str, step: &mut Step<'_>) {
         let close = CloseAgent {
             agent_state_id,
@@ -142,7 +163,8 @@ impl MatchAgent {
         step.act_in(self.course.run_id(), body);
     }
 
-    /// A child of this agent says something.
+    /// Hears what a child says: what it spends is this agent's, its words are the run's, and the end of its
+    /// run ends its task.
     pub(crate) fn hear_child(&mut self, id: &AgentStateId, output: &AgentOutput, step: &mut Step<'_>) {
         match output {
             AgentOutput::State(StateOutput::Spent { usage, cost, .. }) => {
@@ -179,6 +201,7 @@ impl MatchAgent {
         }
     }
 
+    /// The child with this id, if it is one.
     fn child(&mut self, id: &AgentStateId) -> Option<&mut Child> {
         self.children.iter_mut().find(|child| child.id == *id)
     }
@@ -188,7 +211,8 @@ impl MatchAgent {
         self.at_work.as_ref().is_some_and(|work| work.child == *id)
     }
 
-    /// A run of the child that is at work has ended.
+    /// Takes the end of a run of the child that is at work. A child that was sent more meanwhile goes on, or
+    /// is stopped again.
     fn child_ended(
         &mut self,
         id: &AgentStateId,
@@ -213,7 +237,8 @@ impl MatchAgent {
         self.settle(step);
     }
 
-    /// How a task ended is how the run ends, where it ended badly; a person who stops a child stops all that was meant.
+    /// Notes how a task ended: where it ended badly, so does the run, and the first such end counts. A person
+    /// who stops a child stops all that was meant.
     fn note_outcome(&mut self, status: RunStatus, reason: Option<&str>) {
         let reason = reason.map(str::to_owned);
         match status {
@@ -232,7 +257,8 @@ impl MatchAgent {
         }
     }
 
-    /// A child is gone. What it was sent and never took up is for another one.
+    /// Lets go of a child that is gone. Inputs that it was sent and never took up become tasks again, and
+    /// another child is made for them.
     fn child_gone(&mut self, id: &AgentStateId, step: &mut Step<'_>) {
         let Some(index) = self.children.iter().position(|child| child.id == *id) else {
             return;
@@ -255,7 +281,7 @@ impl MatchAgent {
     }
 }
 
-/// What a child is told about an input beside its words.
+/// The text that a child is told about an input beside its words: the rule and what is filled in.
 fn meant(intent: &Intent, one_of_several: bool) -> String {
     let args = Value::Object(intent.args.clone().into_iter().collect());
     let only = if one_of_several {

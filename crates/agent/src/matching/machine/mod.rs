@@ -1,9 +1,20 @@
 //! Match: rules, intents, agents that do what was meant.
 //!
-//! An input opens a run, or joins the one under way. It is matched by the fast path or by a model; what it means becomes a plan:
-//! tasks for children, done one after the other. The machine says nothing itself: what a person reads is the children's. Each
-//! kind of fact has its own step in the files beside this one: [`ask`] for the model, [`plan`] for what an answer means,
-//! [`children`] for those who do it, [`stop`] for interrupts, limits and errors, [`recover`] for what another process left open.
+//! An input opens a run, or joins the one under way. It is matched by the fast path or by a model; what it
+//! means becomes a plan: tasks for children, done one after the other. The machine says nothing itself: what
+//! a person reads is the children's.
+//!
+//! ```text
+//! input ──▶ take_up ─┬─ fast path ──▶ mean ──▶ plan ──▶ hand_over ──▶ child's run ──▶ next task, or the end
+//!                    └─ ask_model ──▶ answer ──┘
+//! ```
+//!
+//! Each kind of fact has its own step in the files beside this one: [`ask`] for the model, [`plan`] for what
+//! an answer means, [`children`] for those who do it, [`stop`] for interrupts, limits and errors, [`recover`]
+//! for what another process left open.
+//!
+//! Invariants: one child is at work at most, one model call is under way at most, and never both about the
+//! same input. `settle` (in `plan`) alone begins tasks and ends runs, and may be called after any change.
 
 mod ask;
 mod children;
@@ -26,25 +37,31 @@ use ask::{Matching, Prepared};
 use children::{AtWork, Child};
 use plan::{Active, Task};
 
-/// The Match machine.
+/// The Match machine: it sorts inputs by the rules in `config.routing`, and gives each to the agent of a
+/// route.
+///
+/// Everything that it knows follows from the facts that it took. It is serialisable between any two of them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MatchAgent {
     id: AgentStateId,
     pub(crate) config: Arc<AgentConfig>,
+    /// Its runs, and the inputs that wait.
     course: Course,
-    /// The input that a model is asked about.
+    /// The input that a model is asked about, while one is.
     matching: Option<Matching>,
-    /// What is to be done, in order.
+    /// Tasks that are to be done, in order, behind the one at work.
     plan: VecDeque<Task>,
-    /// The child that does something now.
+    /// The child that does something now, and for which rule.
     at_work: Option<AtWork>,
-    /// Whom the person speaks with, also between runs.
+    /// The child that the person speaks with, also between runs: what no rule fits goes there.
     active: Option<Active>,
+    /// The children, one for each place at most.
     children: Vec<Child>,
-    /// How the run ends, where something in it went wrong.
+    /// How the run ends, where something in it went wrong or has to be said.
     outcome: Option<(RunStatus, Option<String>)>,
     /// Children whose work stayed behind in the session that this one was forked from.
     left_behind: Vec<AgentStateId>,
+    /// What follows from the rules; worked out again after a restart.
     #[serde(skip)]
     prepared: Cache<Prepared>,
 }
@@ -100,7 +117,8 @@ impl MatchAgent {
         )
     }
 
-    /// Takes the next fact, in the step that it makes this agent take.
+    /// Takes the next fact, in the step that it makes this agent take. It has no tools and keeps no
+    /// conversation, so most facts do not concern it.
     pub(crate) fn take(&mut self, fact: &Envelope<EnvironmentEvent>, step: &mut Step<'_>) {
         use EnvironmentEvent as E;
         match &fact.event {
@@ -134,11 +152,12 @@ impl MatchAgent {
         self.course.note_time(fact);
     }
 
-    /// The limits of an agent above change.
+    /// Takes a change of the configuration that comes from an agent above.
     pub(crate) fn on_change_above(&mut self, change: &ConfigChange, step: &mut Step<'_>) {
         self.course.change(Arc::make_mut(&mut self.config), change, step);
     }
 
+    /// The rules by which it sorts; none where it has no routing.
     fn rules(&self) -> &[IntentRule] {
         self.config
             .routing
@@ -151,6 +170,7 @@ impl MatchAgent {
         self.follow_input(Some(taken), step);
     }
 
+    /// Does what the course decided about an input. `None`: it was taken back, or did not wait any more.
     fn follow_input(&mut self, taken: Option<Taken>, step: &mut Step<'_>) {
         match taken {
             Some(Taken::Opens(input)) => {
@@ -163,14 +183,14 @@ impl MatchAgent {
         }
     }
 
-    /// Opens a run; whoever calls this settles it.
+    /// Opens a run with this input. The caller has to settle it.
     fn start_run(&mut self, input: Input, step: &mut Step<'_>) {
         let message = self.course.open(input, self.config.limits.max_wall_ms, step);
         self.outcome = None;
         self.take_up(message, step);
     }
 
-    /// An input joins the run: it is matched.
+    /// Takes an input into the run: it is matched by the fast path, or a model is asked about it.
     fn take_up(&mut self, message: Arc<Message>, step: &mut Step<'_>) {
         step.message(MessageOutput::User {
             message: message.clone(),
@@ -181,6 +201,7 @@ impl MatchAgent {
         }
     }
 
+    /// Ends the run that is under way, if one is, and the agent where it is gone.
     fn finish_run(&mut self, status: RunStatus, reason: Option<String>, step: &mut Step<'_>) {
         self.matching = None;
         if !self.course.finish(status, reason, step) {
@@ -192,7 +213,7 @@ impl MatchAgent {
         }
     }
 
-    /// It is gone, and so are its children.
+    /// Ends the agent, and its children with it.
     fn leave(&mut self, reason: String, step: &mut Step<'_>) {
         for child in std::mem::take(&mut self.children) {
             self.close_child(child.id, &reason, step);

@@ -1,7 +1,14 @@
 //! What intents come to: tasks for children, in order.
 //!
-//! Tasks are done one after the other. An input that means the same rule as the
-//! child that is at work is for that child; one that means another rule stops it, and what was planned goes with it.
+//! Tasks are done one after the other. What an input does depends on its first task and on the child that is
+//! at work:
+//!
+//! | the input means | a child is at work by that rule | by another rule | none is at work |
+//! | --- | --- | --- | --- |
+//! | a rule with a route | the child hears it, the rest is planned behind | the child is stopped, the plan is replaced | planned |
+//! | no rule | the child hears it | the child hears it | the child that was spoken with, else the default |
+//!
+//! Where nobody is there for an input, the machine says so itself.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -13,18 +20,18 @@ use super::MatchAgent;
 use crate::course::{Record, Step, StopCause};
 use crate::matching::Intent;
 
-/// Who does something.
+/// The route that a task is for. There is one child for each at most.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Place {
-    /// The agent of the route with this place.
+    /// The agent of the route at this index.
     Route(usize),
     /// The agent for what no rule fits.
     Default,
 }
 
 impl Place {
-    /// What the agent of this place is.
+    /// The configuration of the agent for this place; `None` where there is none (any more).
     pub(super) fn config(self, routing: &Routing) -> Option<&AgentConfig> {
         match self {
             Self::Route(index) => routing.routes.get(index).map(|route| &route.agent),
@@ -33,13 +40,14 @@ impl Place {
     }
 }
 
-/// Something to be done.
+/// Something to be done by a child.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Task {
+    /// The route that it is for.
     pub(super) place: Place,
-    /// The rule by which; `None` for what no rule fits.
+    /// The name of the rule; `None` for what no rule fits.
     pub(super) rule: Option<String>,
-    /// What is to be done, where a rule says it.
+    /// What is filled in, where a rule says it.
     pub(super) intent: Option<Intent>,
     /// Whether the input means other things too.
     pub(super) one_of_several: bool,
@@ -47,20 +55,23 @@ pub(super) struct Task {
     pub(super) message: Arc<Message>,
 }
 
-/// Whom the person speaks with.
-/// What no rule fits goes there: "a bit louder" after a song was played.
+/// The child that the person speaks with. What no rule fits goes there: "a bit louder" after a song was
+/// played.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Active {
+    /// The route of that child.
     pub(super) place: Place,
+    /// The rule by which it was last given something.
     pub(super) rule: Option<String>,
 }
 
-/// What a person is told whose words nobody is there for.
+/// What a person is told where no agent is there for their words.
 const NOBODY: &str = "No rule fits this, and there is no agent for what no rule fits.";
 
 impl MatchAgent {
-    /// An input means these intents.
-    /// The caller has to settle the run.
+    /// Makes tasks of what an input means, as the table above says. The caller has to settle the run.
+    ///
+    /// A child that leaves is told so once; what comes while it leaves only replaces the plan.
     pub(super) fn mean(&mut self, message: &Arc<Message>, intents: Vec<Intent>, step: &mut Step<'_>) {
         let tasks = self.tasks(message, intents);
         let Some(first) = tasks.front() else {
@@ -80,7 +91,7 @@ impl MatchAgent {
         }
     }
 
-    /// The same rule once more: the child that is at work hears it; what else was meant comes after.
+    /// Has the child that is at work hear the first task; the others come behind.
     fn go_on_with(&mut self, mut tasks: VecDeque<Task>, step: &mut Step<'_>) {
         if let Some(first) = tasks.pop_front() {
             self.forward(&first, step);
@@ -88,8 +99,10 @@ impl MatchAgent {
         self.plan.extend(tasks);
     }
 
-    /// The tasks that intents come to. Those whose rule has no route are for the default, if there is one; they count for
-    /// nothing where they are all.
+    /// The tasks that intents come to, in order.
+    ///
+    /// Those whose rule has no route are for the default, if there is one. Where no intent has a route there
+    /// are no tasks at all: the input is treated as one that no rule fits.
     fn tasks(&self, message: &Arc<Message>, intents: Vec<Intent>) -> VecDeque<Task> {
         let Some(routing) = self.config.routing.as_deref() else {
             return VecDeque::new();
@@ -115,7 +128,8 @@ impl MatchAgent {
         intents.into_iter().filter_map(task).collect()
     }
 
-    /// No rule fits an input: it is for whom the person speaks with, else for the default, else for nobody.
+    /// Gives an input that no rule fits to the child that the person speaks with, else to the default, else
+    /// says that nobody is there. A task that is still planned counts as the one spoken with.
     fn nothing_fits(&mut self, message: &Arc<Message>, step: &mut Step<'_>) {
         let has_default = self
             .config
@@ -204,7 +218,7 @@ impl MatchAgent {
         }
     }
 
-    /// Hands a task to its child, unless a limit forbids it, or that there is one more agent.
+    /// Hands a task to its child, unless a limit forbids it or the session has no room for one more agent.
     fn begin(&mut self, task: Task, step: &mut Step<'_>) {
         let full = step.census().full().filter(|_| !self.has_child(task.place));
         let full = full.map(|why| StopCause::error(RunStatus::Failed, "too_many_agents", &why));
@@ -215,7 +229,7 @@ impl MatchAgent {
     }
 }
 
-/// Adds what one more child said.
+/// Adds what one more child said, as a paragraph of its own.
 pub(super) fn add_text(text: &mut String, more: &str) {
     if !text.is_empty() && !more.is_empty() {
         text.push_str("\n\n");

@@ -1,5 +1,9 @@
-//! What another process left open. What was sent to a child is on record with the fact that it followed from, so a child either
-//! has it or was never sent it; it goes on by itself.
+//! What another process left open.
+//!
+//! An input that was sent to a child is on record with the fact that it followed from, so a child either has
+//! it or was never sent it; it goes on by itself. Only the model call of this machine is made again, and its
+//! half answer forgotten. In a fork, the child that was at work stays behind: its run belongs to the other
+//! session, so it is let go of and closed once a writer is there.
 
 use agentx_types::RunStatus;
 
@@ -7,8 +11,11 @@ use super::MatchAgent;
 use crate::course::Step;
 
 impl MatchAgent {
-    /// A fork goes on from here without what its parent had under way: the run ends as interrupted, and a child whose work
-    /// stayed behind is left with it. Its run ends first, where it has one; a fork may cut before it began.
+    /// A fork goes on from here without what its parent had under way: the plan is dropped, and the run ends
+    /// as interrupted.
+    ///
+    /// A child whose work stayed behind is left with it. Its run ends first, where it has one; a fork may cut
+    /// before it began.
     pub(super) fn on_forked(&mut self, hold: bool, step: &mut Step<'_>) {
         if let Some(mut work) = self.at_work.take() {
             work.leaving = true;
@@ -29,7 +36,7 @@ impl MatchAgent {
         self.course.set_status(RunStatus::Stopping, step);
     }
 
-    /// The model call that was under way is made again, unless a limit forbids it by now.
+    /// Makes the model call that was under way again, unless a limit forbids it by now.
     fn ask_again(&mut self, step: &mut Step<'_>) {
         self.set_aside(step);
         match self.course.used_up(&self.config.limits, step) {
@@ -41,7 +48,8 @@ impl MatchAgent {
         }
     }
 
-    /// Another process takes over: the model call that was under way is made again, a child goes on by itself.
+    /// Another process takes over: children that stayed behind are closed, the model call that was under way
+    /// is made again, and the timer starts anew. A child that is at work goes on by itself.
     pub(super) fn on_writer_attached(&mut self, step: &mut Step<'_>) {
         for child in std::mem::take(&mut self.left_behind) {
             self.close_child(child, "its work stayed behind in another session", step);

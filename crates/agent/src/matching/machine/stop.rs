@@ -1,6 +1,7 @@
-//! How runs end before their answer: interrupts, limits, errors. Whatever is at work is stopped first.
+//! How runs end before their answer: interrupts, limits, errors.
 //!
-//! What was planned is given up. A child that is at work says itself how it ended; only then the stop is put on record.
+//! The plan is given up, the model call is cancelled, and the child that is at work is interrupted. It says
+//! itself how it ended; only then the stop is put on record and the run ends (`settle`, in `plan`).
 
 use agentx_types::{ActionBody, Cancel, Envelope, EnvironmentEvent, ErrorOccurred, RunStatus};
 
@@ -8,7 +9,8 @@ use super::MatchAgent;
 use crate::course::{Follows, Record, Step, StopCause};
 
 impl MatchAgent {
-    /// An error of the model call that was under way ends its answer too.
+    /// Takes an error. One of the model call that was under way ends its answer too; nothing is repaired
+    /// here, because a request holds one input and the rules.
     pub(super) fn on_error(
         &mut self,
         fact: &Envelope<EnvironmentEvent>,
@@ -33,13 +35,14 @@ impl MatchAgent {
         }
     }
 
-    /// Stops what runs, and goes on where nothing does.
+    /// Stops what runs, and settles the run: it ends at once where nothing does.
     pub(super) fn stop(&mut self, cause: StopCause, step: &mut Step<'_>) {
         self.begin_stop(cause, step);
         self.settle(step);
     }
 
-    /// Stops what runs. The first cause counts. Whoever calls this settles the run.
+    /// Stops what runs. The first cause counts, and the plan is dropped in any case. The caller has to settle
+    /// the run.
     pub(super) fn begin_stop(&mut self, cause: StopCause, step: &mut Step<'_>) {
         self.plan.clear();
         let at_work = self.at_work().cloned();
