@@ -1,7 +1,14 @@
-//! Acting over the bus: a committed action is a request, and the one responder that serves it answers with facts.
+//! Acting over the bus: a committed action is a request, and the one responder that serves it answers with
+//! facts.
 //!
-//! The driver of a session hands each action in after its `action_started` is committed. Responders are attached and detached while sessions
-//! run; an [`Effector`] is the usual way to be one.
+//! The driver of a session hands each action in after its `action_started` is committed. Responders are
+//! attached and detached while sessions run; an [`Effector`] is the usual way to be one.
+//!
+//! ```text
+//! driver ── ActionRequest (topic, key) ──▶ Dispatcher ──▶ one responder ──▶ Effector::perform ──▶ EventSink ──▶ driver
+//!                                              │
+//!                                              └─ nobody serves it: the action has failed
+//! ```
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -24,8 +31,10 @@ const AT_ONCE: usize = 4_096;
 /// How many wait for it.
 const WAITING: usize = 65_536;
 
-/// An action on its way to the one who performs it.
-/// Its topic and key are how a responder is found: `tools.requests` and the tool's name, `llm.requests` and `provider/model`.
+/// An action on its way to the responder that performs it.
+///
+/// Its topic and key are how a responder is found: `tools.requests` and the tool's name, `llm.requests` and
+/// `provider/model`.
 #[derive(Debug)]
 pub struct ActionRequest {
     session: SessionId,
@@ -35,6 +44,7 @@ pub struct ActionRequest {
 }
 
 impl ActionRequest {
+    /// A request for an action; the key follows from its body.
     pub(crate) fn new(session: SessionId, action: Arc<Action>, events: EventSink) -> Self {
         let key = key_of(&action.body);
         Self {
@@ -91,7 +101,9 @@ struct Inner {
     effectors: Mutex<BTreeMap<ResponderId, Attached>>,
 }
 
+/// An effector that is attached.
 struct Attached {
+    /// The effector, which is told when sessions come and go.
     effector: Arc<dyn Effector>,
     /// What it performs.
     work: TaskTracker,
@@ -108,7 +120,8 @@ impl Actions {
         actions
     }
 
-    /// The same, where this effector performs all actions of a kind that nobody serves more specifically.
+    /// These actions, where `effector` also performs all actions of a kind that nobody serves more
+    /// specifically.
     #[must_use]
     pub fn with(self, kind: ActionKind, effector: Arc<dyn Effector>) -> Self {
         self.serve(kind, effector);
@@ -164,6 +177,10 @@ impl Actions {
         self.0.requests.responders()
     }
 
+    /// Hands a request to its responder, or lines it up for it.
+    ///
+    /// # Errors
+    /// Where nobody serves it, or too many wait.
     pub(crate) fn request(&self, request: ActionRequest) -> Result<Ticket<ActionRequest>, RequestError> {
         self.0.requests.request(request)
     }
@@ -188,12 +205,14 @@ impl Actions {
         ended
     }
 
+    /// Tells every effector that this process gives a session back.
     pub(crate) async fn session_closed(&self, session: &SessionId) {
         for effector in self.all() {
             effector.session_closed(session).await;
         }
     }
 
+    /// The effectors of now, so that none is called under the lock.
     fn all(&self) -> Vec<Arc<dyn Effector>> {
         let attached = self.effectors();
         attached.values().map(|known| known.effector.clone()).collect()
@@ -216,6 +235,7 @@ impl fmt::Debug for Actions {
     }
 }
 
+/// The name of the responder for all actions of a kind, as errors have it.
 fn kind_word(kind: ActionKind) -> &'static str {
     match kind {
         ActionKind::CallModel => "models",

@@ -57,11 +57,13 @@ pub fn blobs_of(event: &EnvironmentEvent) -> BTreeSet<BlobId> {
     found
 }
 
+/// Adds the blobs that the details of a tool's outcome name.
 fn add_named(details: Option<&Value>, found: &mut BTreeSet<BlobId>) {
     let named = |key: &&str| details?.get(key)?.as_str().map(BlobId::new);
     found.extend(DETAILS.iter().filter_map(named));
 }
 
+/// Adds the blobs of media among these parts, those within results of tools too.
 fn add(content: &[ContentPart], found: &mut BTreeSet<BlobId>) {
     for part in content {
         match part {
@@ -78,7 +80,9 @@ fn add(content: &[ContentPart], found: &mut BTreeSet<BlobId>) {
 
 /// The blobs of one session, for what works in it: anything may be kept, and only what the session has may be read.
 pub struct SessionBlobs {
+    /// The log whose store has the bytes.
     log: Arc<dyn SessionLog>,
+    /// The session that the blobs have to belong to.
     session: SessionId,
     /// What was kept by this very hand; no fact names it yet.
     kept: Mutex<BTreeSet<BlobId>>,

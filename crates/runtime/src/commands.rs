@@ -46,6 +46,7 @@ pub(crate) enum Command {
     Suspend { reply: oneshot::Sender<()> },
 }
 
+/// Where the answer to a command goes.
 pub(crate) type Reply<T> = oneshot::Sender<Result<T, RuntimeError>>;
 
 /// A fact that a front end wants to record.
@@ -57,6 +58,7 @@ pub(crate) enum Wish {
     Tell(UserInput),
     /// Stop running work, or retry it at once. Nothing is recorded if nothing runs.
     Interrupt(InterruptRequested),
+    /// Try again at once what pauses between two attempts.
     Retry(SystemCommand),
     /// A decision about a call that waits for one.
     Approve(Approval),
@@ -64,6 +66,7 @@ pub(crate) enum Wish {
     Revise(InputRevised),
     /// Changes of a conversation.
     Condense(CondenseRequested),
+    /// An input stays whatever is condensed, or no longer.
     Pin(InputPinned),
     /// The latest summary is taken out again.
     Restore,

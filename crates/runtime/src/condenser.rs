@@ -1,8 +1,18 @@
-//! The effector that has summaries written: it asks a model as any call is asked, and says what came of it as one fact. What
-//! the model writes word by word is nobody's answer, so it is not part of the session; what it cost is.
+//! The effector that has summaries written: it asks a model as any call is asked, and says what came of it as
+//! one fact.
 //!
-//! Where the conversation fits without the summary, or the last one failed, a model that is away is tried again once, shortly, and not
-//! waited for: the run goes on, and asks for one later.
+//! The words that the model writes one by one are nobody's answer, so they are not part of the session; what
+//! they cost is.
+//!
+//! | what happens | fact |
+//! | --- | --- |
+//! | a summary that is shorter than what it stands for | `context_condensed` |
+//! | it was cut off, twice | `condensing_failed`, `cut_off` |
+//! | it is as long as what it stands for | `condensing_failed`, `frees_nothing` |
+//! | the model declined, failed, was stopped, or wrote nothing | `condensing_failed`, with its code |
+//!
+//! Where the conversation fits without the summary, or the last one failed, a model that is away is tried
+//! again once, shortly, and not waited for: the run goes on, and asks for one later.
 
 use std::sync::Arc;
 
@@ -17,12 +27,13 @@ use crate::effect::{Effector, EventSink};
 use crate::future::BoxFuture;
 use crate::overheard::Overheard;
 
-/// What a summary weighs beside its words.
+/// Tokens that a summary weighs beside its words.
 const AROUND: u64 = 64;
 /// Tokens for what a model reasons before it writes one.
 const REASONING: u64 = 8_192;
 /// A summary that is not waited for is not asked for again after so many attempts, or a longer pause than this.
 const ATTEMPTS: u32 = 2;
+/// The longest pause between two attempts, in milliseconds, that such a summary waits for.
 const LONGEST_PAUSE_MS: u64 = 2_000;
 /// The code of a summary that reached its longest length.
 const CUT_OFF: &str = "cut_off";
@@ -36,11 +47,14 @@ pub struct Condenser {
 
 /// What a model came to.
 struct Answered {
+    /// The words of the summary, or a code and a message.
     outcome: Result<String, (String, String)>,
+    /// Tokens of all that was asked for it.
     usage: Usage,
 }
 
 impl Answered {
+    /// Whether it reached its longest length.
     fn is_cut_off(&self) -> bool {
         matches!(&self.outcome, Err((code, _)) if code == CUT_OFF)
     }
@@ -89,6 +103,7 @@ async fn ask(
     second
 }
 
+/// Asks the model once, with all attempts that this takes, and listens until it has said its last word.
 async fn ask_once(
     models: &Arc<dyn Effector>,
     action: &Action,
@@ -119,8 +134,10 @@ async fn ask_once(
     )))
 }
 
-/// How many tokens the answer may have at first and at most. How long the summary is to be stands in the request's words; models
-/// that reason unasked need room for that beside it, and what they do not use costs nothing. A quarter of the window is free.
+/// How many tokens the answer may have at first and at most.
+///
+/// The request says in words how long the summary is to be; models that reason unasked need room for that
+/// beside it, and what they do not use costs nothing. A quarter of the window is free.
 fn room(request: &ModelRequest) -> (u64, u64) {
     let length = request.params.max_output_tokens.unwrap_or_default();
     let model = &request.model;
@@ -128,6 +145,7 @@ fn room(request: &ModelRequest) -> (u64, u64) {
     ((length * 2).saturating_add(REASONING).min(most), most)
 }
 
+/// The request with so many tokens for the answer.
 fn with_room(condense: &Condense, room: u64) -> ModelRequest {
     let mut request = (*condense.request).clone();
     request.params.max_output_tokens = Some(room);
@@ -140,10 +158,12 @@ fn waits_long(failed: &AttemptFailed) -> bool {
     pause.is_some_and(|pause| pause > LONGEST_PAUSE_MS || failed.attempt >= ATTEMPTS)
 }
 
-/// What has been heard of a model.
+/// What has been heard of a model so far.
 #[derive(Default)]
 struct Listening {
+    /// The answer that comes in.
     assembler: Assembler,
+    /// Tokens of the attempts that have ended.
     usage: Usage,
 }
 
@@ -193,6 +213,7 @@ impl Listening {
         }
     }
 
+    /// The end of what was heard: the outcome, and all that was spent for it.
     fn came_to(&mut self, outcome: Result<String, (String, String)>) -> Answered {
         self.usage += self.assembler.finish_partial().usage;
         Answered {
@@ -202,8 +223,10 @@ impl Listening {
     }
 }
 
-/// The one fact that this comes to.
-/// A summary that is no shorter than what it stands for is refused here: it would free nothing. What was paid is told in any case.
+/// The one fact that a summary comes to.
+///
+/// A summary that is no shorter than what it stands for is refused here: it would free nothing. What was paid
+/// is told in any case.
 fn said(condense: &Condense, answered: Answered) -> EnvironmentEvent {
     let Answered { outcome, usage } = answered;
     let model = &condense.request.model;

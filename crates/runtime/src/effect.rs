@@ -76,13 +76,16 @@ pub struct Said {
 /// Whether an event is taken in is the sequencer's to say: after an action has been lost, nothing of it is.
 #[derive(Clone, Debug)]
 pub struct EventSink {
+    /// The sequencer's queue.
     queue: mpsc::Sender<Said>,
     session_id: Option<SessionId>,
     source: Source,
     agent_state_id: Option<AgentStateId>,
     run_id: Option<RunId>,
     cause: Option<ActionId>,
+    /// Where decisions about the calls of the action's tool come in.
     decisions: Decisions,
+    /// The configuration that the agent has now, where a driver tells it.
     config_now: ConfigNow,
     places: Option<Places>,
 }
@@ -103,21 +106,21 @@ impl EventSink {
         }
     }
 
-    /// The same sink, where what is decided about calls that the action's tool wants to make comes by `decisions`.
+    /// This sink, where `decisions` brings what is decided about calls that the action's tool wants to make.
     #[must_use]
     pub(crate) fn deciding_by(mut self, decisions: Decisions) -> Self {
         self.decisions = decisions;
         self
     }
 
-    /// The same sink, which also tells the configuration that the action's agent has now.
+    /// This sink, which also tells the configuration that the action's agent has now.
     #[must_use]
     pub(crate) fn with_config(mut self, config_now: ConfigNow) -> Self {
         self.config_now = config_now;
         self
     }
 
-    /// The same sink of an action that takes these places while it runs.
+    /// This sink, for an action that takes these places while it runs.
     #[must_use]
     pub(crate) fn taking(mut self, places: Places) -> Self {
         self.places = Some(places);
@@ -134,7 +137,7 @@ impl EventSink {
         self.config_now.get()
     }
 
-    /// The same sink, which also knows the session that its events go to.
+    /// This sink, which also knows the session that its events go to.
     #[must_use]
     pub fn in_session(mut self, session_id: SessionId) -> Self {
         self.session_id = Some(session_id);
@@ -161,7 +164,7 @@ impl EventSink {
         self.cause.as_ref()
     }
 
-    /// The same context, another source.
+    /// This sink, whose events come from another source.
     #[must_use]
     pub fn from_source(mut self, source: Source) -> Self {
         self.source = source;
@@ -178,8 +181,8 @@ impl EventSink {
         self.emit_at_once(events, false).await
     }
 
-    /// The same for pieces of something that goes on, where the next ones were waited for already: they are committed without
-    /// waiting for more.
+    /// Says that pieces of something that goes on happened, where the next ones were waited for already: they
+    /// are committed without waiting for more. Returns `false` when the session is gone.
     pub async fn emit_gathered(&self, events: Vec<EnvironmentEvent>) -> bool {
         self.emit_at_once(events, true).await
     }
@@ -202,8 +205,8 @@ impl EventSink {
         self.commit_draft(self.draft(event.into())).await?.ok()
     }
 
-    /// The same in two parts: returns when `event` has its place before all that is said later; the receiver is told its `seq`
-    /// when it is in the log.
+    /// Says that `event` happened, in two parts: returns when it has its place before all that is said later;
+    /// the receiver is told its `seq` when it is in the log. `None` when the session is gone.
     pub async fn commit_later(&self, event: impl Into<EnvironmentEvent>) -> Option<oneshot::Receiver<Taken>> {
         let (committed, done) = oneshot::channel();
         let said = Said {
@@ -215,7 +218,8 @@ impl EventSink {
         Some(done)
     }
 
-    /// The same for an event of another agent of the session, or from another source; the session may refuse it.
+    /// Says that an event of another agent of the session happened, or one from another source, and waits
+    /// until it is in the log. The session may refuse it; `None` when the session is gone.
     pub async fn commit_draft(&self, draft: Draft<EnvironmentEvent>) -> Option<Taken> {
         let (committed, done) = oneshot::channel();
         let said = Said {
@@ -235,6 +239,7 @@ impl EventSink {
         decided.await.ok()
     }
 
+    /// The event with the context of this sink.
     fn draft(&self, event: EnvironmentEvent) -> Draft<EnvironmentEvent> {
         Draft {
             source: self.source,

@@ -22,14 +22,17 @@ const LONGEST_NAME: usize = 40;
 pub struct OpenSessions(Arc<Mutex<BTreeMap<SessionId, mpsc::WeakSender<Command>>>>);
 
 impl OpenSessions {
+    /// Adds a session that is opened.
     pub(crate) fn add(&self, session: &SessionId, commands: &mpsc::Sender<Command>) {
         self.lock().insert(session.clone(), commands.downgrade());
     }
 
+    /// Takes a session out that has ended.
     pub(crate) fn remove(&self, session: &SessionId) {
         self.lock().remove(session);
     }
 
+    /// The way to a session that is open.
     fn commands(&self, session: &SessionId) -> Option<mpsc::Sender<Command>> {
         self.lock().get(session)?.upgrade()
     }

@@ -37,10 +37,12 @@ impl Decisions {
 pub(crate) struct ConfigNow(Arc<Mutex<Option<Arc<AgentConfig>>>>);
 
 impl ConfigNow {
+    /// Tells the configuration of now.
     pub(crate) fn set(&self, config: &Arc<AgentConfig>) {
         *lock(&self.0) = Some(Arc::clone(config));
     }
 
+    /// The configuration of now, where it was told.
     pub(crate) fn get(&self) -> Option<Arc<AgentConfig>> {
         lock(&self.0).clone()
     }
@@ -59,10 +61,14 @@ struct Shared {
     turn: tokio::sync::Mutex<()>,
 }
 
+/// How long was waited, where several waits may overlap.
 #[derive(Debug, Default)]
 struct Times {
+    /// How many waits are open.
     open: usize,
+    /// When the first of those began.
     since: Option<Instant>,
+    /// How long was waited before that.
     before: Duration,
 }
 

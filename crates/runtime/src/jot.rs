@@ -38,6 +38,7 @@ pub struct Jotter {
     state: Mutex<State>,
 }
 
+/// How the session stands for its writer.
 struct State {
     fold: SessionFold,
     digest: DerivedDigest,

@@ -24,14 +24,20 @@ use crate::listener::Listener;
 /// Outside of a session ([`Journal::discard`]) everything is allowed and nothing is kept.
 #[derive(Clone, Debug)]
 pub struct Journal {
+    /// Where facts of the call go; `None` outside of a session.
     events: Option<EventSink>,
     tool_call_id: ToolCallId,
+    /// The steps that the log has of the call, and of calls within it.
     recorded: Arc<RecordedEffects>,
+    /// The agent that calls.
     caller: Arc<Caller>,
     /// What scripts keep with the agent that calls, with what this call and the calls that it made changed.
     kept: Arc<Mutex<Arc<Kept>>>,
+    /// Ears to the other agents of the session.
     listener: Option<Listener>,
+    /// How deep this call stands in others, from 1.
     depth: u32,
+    /// How long the model's call has waited for people.
     pauses: Pauses,
 }
 
@@ -82,7 +88,7 @@ impl Journal {
         }
     }
 
-    /// The same, for a call of this agent.
+    /// This journal, for a call of the agent `caller`.
     #[must_use]
     pub fn of(mut self, caller: Arc<Caller>) -> Self {
         self.kept = Arc::new(Mutex::new(caller.kept.clone()));
@@ -90,7 +96,7 @@ impl Journal {
         self
     }
 
-    /// The same, with ears to the other agents of the session.
+    /// This journal, with ears to the other agents of the session.
     #[must_use]
     pub fn with_listener(mut self, listener: Listener) -> Self {
         self.listener = Some(listener);
@@ -130,7 +136,8 @@ impl Journal {
         }
     }
 
-    /// The same, for a call of `tool`, which the agent itself may not have: rules about places look for it among the agent's tools.
+    /// This journal, for a call of `tool`, which the agent itself may not have: rules about places look for
+    /// it among the agent's tools.
     #[must_use]
     pub fn calling(mut self, tool: &ToolSpec) -> Self {
         let Some(config) = self.caller.config.as_deref() else {
@@ -164,6 +171,7 @@ impl Journal {
         now.or_else(|| self.caller.config.clone())
     }
 
+    /// The agent that calls, with the configuration that it has now.
     fn caller_now(&self) -> Arc<Caller> {
         match self.config_now() {
             Some(config) => Arc::new(Caller {
@@ -258,8 +266,9 @@ impl Journal {
         }
     }
 
-    /// The same in two parts: returns when the beginning has its place before all that is said later; before
-    /// [`Begun::committed`] the step must not begin.
+    /// Begins a step that touches the world, in two parts: returns when the beginning has its place before
+    /// all that is said later. The step must not begin before [`Begun::committed`]. `None` where the session
+    /// is gone.
     pub async fn begin_later(&self, step: u64, kind: &str, input: Value) -> Option<Begun> {
         let started = EffectStarted {
             tool_call_id: self.tool_call_id.clone(),

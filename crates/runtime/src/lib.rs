@@ -1,12 +1,20 @@
 //! What every runtime shares.
 //!
-//! The traits ([`Environment`], [`Effector`], [`Tool`], [`SessionLog`], [`Runtime`]) and the one fold by which live, resume,
-//! replay, mirror and fork are the same thing.
+//! The traits ([`Environment`], [`Effector`], [`Tool`], [`SessionLog`], [`Runtime`]) and the one fold by
+//! which live, resume, replay, mirror and fork are the same thing.
 //!
-//! Its parts, in the order in which a fact comes by: [`LocalSession`] takes wishes of front ends; the driver ([`open_session`]) numbers,
-//! folds, commits and publishes; [`Actions`] hands on what agents want; an [`Effector`] performs it and says what
-//! happened through its [`EventSink`]; a [`Follower`] reads it all. [`SystemBus`] is what reactors are given of that.
-//! This crate has no database, no HTTP client and no tools. Other crates bring them behind the traits.
+//! Its parts, in the order in which a fact comes by:
+//!
+//! | part | does |
+//! | --- | --- |
+//! | [`LocalSession`] | takes wishes of front ends |
+//! | the driver ([`open_session`]) | numbers, folds, commits and publishes |
+//! | [`Actions`] | hands on what agents want |
+//! | an [`Effector`] | performs it, and says what happened through its [`EventSink`] |
+//! | a [`Follower`] | reads it all |
+//!
+//! [`SystemBus`] is what reactors are given of that. This crate has no database, no HTTP client and no tools.
+//! Other crates bring them behind the traits.
 
 mod actions;
 mod api;

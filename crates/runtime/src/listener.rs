@@ -49,6 +49,7 @@ impl Listener {
         self.hearing(agent, place.into(), false)
     }
 
+    /// Follows one agent from a place on.
     fn hearing(&self, agent: &AgentStateId, after: Position, from_now: bool) -> Option<Hearing> {
         let filter = Filter::all()
             .session(self.session.as_str())
@@ -115,7 +116,7 @@ impl Hearing {
         }
     }
 
-    /// The same without waiting.
+    /// The next event that the agent means, without waiting; `None` where none is there.
     pub fn ready(&mut self) -> Option<Arc<Envelope<RuntimeEvent>>> {
         loop {
             let delivery = self.follower.ready()?;
@@ -125,7 +126,7 @@ impl Hearing {
         }
     }
 
-    /// The log has what all agents mean.
+    /// The event of a delivery, where it is this agent's: the log has what all agents mean.
     fn wanted(&self, delivery: Delivery) -> Option<Arc<Envelope<RuntimeEvent>>> {
         match delivery {
             Delivery::Runtime(event) if event.agent_state_id.as_ref() == Some(&self.agent) => Some(event),

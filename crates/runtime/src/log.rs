@@ -96,13 +96,15 @@ pub trait SessionLog: BlobStore {
 
     // Each method from here on has a default.
 
-    /// Lends the facts after `after_seq` up to `upto` to `take`, one after the other, for as long as it wants more. It is called
-    /// where the log reads, and should be quick. A log may use the memory of a fact again for the next one; and it may lend pieces
-    /// of an answer that follow one another, and differ in text and time alone, as one: with all their text, and the `seq` and time
-    /// of the last of them. Whoever keeps nothing but a state cannot tell the difference.
+    /// Lends the facts after `after_seq` up to `upto` to `take`, one after the other, for as long as it wants
+    /// more. It is called where the log reads, and should be quick.
+    ///
+    /// A log may use the memory of a fact again for the next one; and it may lend pieces of an answer that
+    /// follow one another, and differ in text and time alone, as one: with all their text, and the `seq` and
+    /// time of the last of them. A reader that keeps nothing but a state cannot tell the difference.
     ///
     /// # Errors
-    /// As [`read`](Self::read); `take` has seen what came before.
+    /// Those of [`read`](Self::read); `take` has seen what came before.
     fn scan(
         &self,
         session: &SessionId,

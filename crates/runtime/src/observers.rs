@@ -62,10 +62,15 @@ pub struct RunCounts {
     completed: AtomicU64,
     /// Runs that ended otherwise: stopped, failed, or at a limit.
     unfinished: AtomicU64,
+    /// Calls of tools that worked.
     tool_calls: AtomicU64,
+    /// Calls of tools that failed, were refused or were stopped.
     failed_tool_calls: AtomicU64,
+    /// Calls of models in runs that have ended.
     model_calls: AtomicU64,
+    /// Tokens that models read in those runs.
     input_tokens: AtomicU64,
+    /// Tokens that models wrote in those runs.
     output_tokens: AtomicU64,
 }
 

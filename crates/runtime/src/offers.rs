@@ -49,14 +49,17 @@ impl ToolOffers {
         ToolChanges(self.0.subscribe())
     }
 
+    /// Offers the tool of a reactor from now on.
     pub(crate) fn add(&self, responder: ResponderId, spec: ToolSpec) {
         self.change(|attached| attached.push((responder, spec)));
     }
 
+    /// Takes the tools of a reactor off the offer.
     pub(crate) fn remove(&self, responder: ResponderId) {
         self.change(|attached| attached.retain(|(id, _)| *id != responder));
     }
 
+    /// Changes the tools of reactors, and tells it to the drivers.
     fn change(&self, change: impl FnOnce(&mut Vec<(ResponderId, ToolSpec)>)) {
         self.0.send_modify(|offered| {
             change(&mut offered.attached);
@@ -105,6 +108,7 @@ impl ToolChanges {
     }
 }
 
+/// Both lists as one, in which an attached tool takes the place of one that has its name.
 fn together(own: &[ToolSpec], attached: &[(ResponderId, ToolSpec)]) -> Arc<[ToolSpec]> {
     let mut all = own.to_vec();
     for (_, spec) in attached {

@@ -91,7 +91,8 @@ struct Opened {
     ended: Vec<LeftRunning>,
 }
 
-/// A new session. What is written is checked so that it can be read back: agents lie in each other only so deep.
+/// Makes a new session. The configuration is checked so that it can be read back: agents lie in each other
+/// only so deep.
 async fn create(
     parts: &DriverParts,
     ids: &SessionIds,
@@ -131,8 +132,10 @@ async fn create(
     })
 }
 
-/// A session that exists. Refused, with the lock given back, where a newer version wrote it, where nothing was ever said in it, and where a call
-/// would have to go on with a tool that is not here.
+/// Takes over a session that exists, and works out what is put on record first.
+///
+/// Refused, with the lock given back, where a newer version wrote it, where nothing was ever said in it, and
+/// where a call would have to go on with a tool that is not here.
 async fn load(
     parts: &DriverParts,
     session: &SessionId,

@@ -17,9 +17,13 @@ const AHEAD: usize = 64;
 
 /// An action that is performed while it is listened to. Dropping it drops the effector's work.
 pub struct Overheard {
+    /// The work of the effector, which goes on while it is listened to.
     performing: BoxFuture<'static, ()>,
+    /// Whether that work has ended.
     is_performed: bool,
+    /// What the effector says.
     queue: mpsc::Receiver<Said>,
+    /// The rest of what it said at once.
     heard: std::vec::IntoIter<Draft<EnvironmentEvent>>,
 }
 

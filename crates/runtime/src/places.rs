@@ -11,6 +11,7 @@ const USUAL: usize = 64;
 /// Places for tool calls; the calls that find none wait for their turn. Clones are the same places.
 #[derive(Clone, Debug)]
 pub struct Places {
+    /// All places.
     all: Arc<Semaphore>,
     /// How many of them some calls may have among them.
     part: Option<Arc<Semaphore>>,
@@ -38,7 +39,7 @@ impl Places {
         }
     }
 
-    /// The same places for calls that may have at most `count` of them at once, at least one.
+    /// These places, for calls that may have at most `count` of them at once, at least one.
     #[must_use]
     pub fn part(&self, count: usize) -> Self {
         Self {
@@ -66,6 +67,7 @@ impl Places {
     }
 }
 
+/// A semaphore with so many permits, within what a semaphore can have.
 fn semaphore(count: usize) -> Arc<Semaphore> {
     Arc::new(Semaphore::new(count.clamp(1, Semaphore::MAX_PERMITS)))
 }

@@ -21,9 +21,12 @@ pub(crate) struct BackgroundJobs {
     running: Vec<Running>,
 }
 
+/// A job that runs, as the session remembers it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct Running {
+    /// Its name in the session, such as `job_1`.
     job: String,
+    /// The beginning of the first line of its command, 60 letters at most.
     command: String,
 }
 
@@ -58,6 +61,7 @@ impl BackgroundJobs {
         }
     }
 
+    /// Remembers a job, unless it is known or too many are.
     fn began(&mut self, job: &str, command: &str) {
         if self.running.len() < MOST && !self.running.iter().any(|running| running.job == job) {
             let line = command.lines().next().unwrap_or_default();
@@ -68,6 +72,7 @@ impl BackgroundJobs {
         }
     }
 
+    /// Forgets a job.
     fn ended(&mut self, job: &str) {
         self.running.retain(|running| running.job != job);
     }

@@ -144,6 +144,7 @@ fn state_meaning(state: &StateOutput, out: &mut Vec<RuntimeEvent>) {
     }
 }
 
+/// The event that says that a question is over.
 fn settled(tool_call_id: ToolCallId, allowed: bool) -> RuntimeEvent {
     ApprovalSettled {
         tool_call_id,
@@ -193,6 +194,7 @@ fn message_meaning(output: &MessageOutput, out: &mut Vec<RuntimeEvent>) {
     }
 }
 
+/// The Turn layer: one event for each output.
 fn turn_meaning(turn: &TurnOutput) -> RuntimeEvent {
     match turn.clone() {
         TurnOutput::Request { run_id, text } => TurnRequest { run_id, text }.into(),
@@ -233,6 +235,7 @@ fn chunk(part: &ContentPart) -> Option<RuntimeEvent> {
     )
 }
 
+/// The id of a call among the parts of an answer.
 fn call_id(part: &ContentPart) -> Option<ToolCallId> {
     match part {
         ContentPart::ToolCall(call) => Some(call.tool_call_id.clone()),

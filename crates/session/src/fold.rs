@@ -74,8 +74,10 @@ pub struct SessionFold {
     /// What the calls that are under way did step by step.
     #[serde(default)]
     flows: Flows,
+    /// The tools that the session's own agent was given.
     #[serde(default)]
     tools: GivenTools,
+    /// Commands that go on in the background, by what is on record.
     #[serde(default)]
     jobs: BackgroundJobs,
     /// The first event by which nobody can go on with the session here.
@@ -321,6 +323,7 @@ impl SessionFold {
         })
     }
 
+    /// The calls of all agents that a person has to decide about.
     fn pending_approvals(&self) -> Vec<PendingApproval> {
         let questions = self.agents.iter().flat_map(Agent::questions);
         questions
@@ -328,6 +331,8 @@ impl SessionFold {
             .collect()
     }
 
+    /// Notes the tools that the session's own agent is given, and what the program that opened it has changed
+    /// about them.
     fn note_tools(&mut self, fact: &Envelope<EnvironmentEvent>) {
         use EnvironmentEvent as E;
         let concerns = matches!(

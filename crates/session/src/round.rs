@@ -1,7 +1,9 @@
-//! The way of one fact through the agents of a session: what each is given with it, and what they say and want together.
+//! The way of one fact through the agents of a session: what each is given with it, and what they say and
+//! want together.
 //!
-//! [`AgentTree::step`](crate::tree::AgentTree::step) makes one round for each fact and steps agents with it. A round is what must not outlive
-//! the fact: how many actions were wanted so far, what has to go up to the agents above, and who hears.
+//! [`AgentTree::step`](crate::tree::AgentTree::step) makes one round for each fact and steps agents with it.
+//! A round is what must not outlive the fact: how many actions were wanted so far, what has to go up to the
+//! agents above, and who hears.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -14,16 +16,21 @@ use agentx_types::{
 
 use crate::flows::Flows;
 
-/// What an agent says, and where it stands.
-/// Where it stands is as after its step: a run that it opened by this fact is its run already.
+/// What an agent says, and its place in the session after its step: a run that it opened by this fact is its
+/// run already.
 pub(crate) struct Heard<'a> {
+    /// Who says it.
     pub(crate) agent: &'a AgentStateId,
+    /// The run that it is said in; `None` before the agent's first.
     pub(crate) run: Option<&'a RunId>,
+    /// What is said.
     pub(crate) output: AgentOutput,
 }
 
 /// What the session knows that its agents are given with a fact.
-/// As the session has it after its own part of the fact: steps that the fact records are in `flows`, ids that it gives are in `taken`.
+///
+/// The session has taken its own part of the fact before: steps that the fact records are in `flows`, ids
+/// that it gives are in `taken`.
 #[derive(Clone, Copy)]
 pub(crate) struct Given<'a> {
     /// Ids that models gave.
@@ -40,7 +47,7 @@ pub(crate) struct Given<'a> {
 pub(crate) struct Round<'a, H> {
     pub(crate) fact: &'a Envelope<EnvironmentEvent>,
     given: Given<'a>,
-    /// As the fact finds it.
+    /// How many agents there are when the fact comes.
     census: Census,
     /// What was wanted in this round so far. The ids of actions count on from it.
     acted: Acted,
@@ -52,6 +59,7 @@ pub(crate) struct Round<'a, H> {
 }
 
 impl<'a, H: FnMut(Heard<'_>)> Round<'a, H> {
+    /// A round for one fact. `census` is how many agents there are when it comes.
     pub(crate) fn new(
         fact: &'a Envelope<EnvironmentEvent>,
         given: Given<'a>,
@@ -71,8 +79,8 @@ impl<'a, H: FnMut(Heard<'_>)> Round<'a, H> {
 
     /// What an agent is given now that is a child or not, lies so deep, and is left so much by those above.
     ///
-    /// Made anew before each input, because `before` counts on. Where the state alone is wanted a child still speaks, to the agent above: what
-    /// that one does follows from it.
+    /// Made anew before each input, because `before` counts on. Where the state alone is wanted a child still
+    /// speaks, to the agent above: that one acts on it.
     pub(crate) fn context<'b>(
         &'b self,
         agent: &AgentStateId,

@@ -39,6 +39,7 @@ pub enum Note {
 }
 
 impl Sharing {
+    /// Takes the next fact: who drives, who may do what, and who has spoken.
     pub(crate) fn note(&mut self, event: &EnvironmentEvent) {
         match event {
             EnvironmentEvent::WheelChanged(wheel) => {
@@ -57,7 +58,8 @@ impl Sharing {
         }
     }
 
-    /// What of it a copy has, too.
+    /// Keeps what a copy has too: who spoke. Nobody drives a copy, and nobody but the owner may do anything
+    /// in it.
     pub(crate) fn forked(&mut self) {
         let spoke = std::mem::take(&mut self.spoke);
         *self = Self {

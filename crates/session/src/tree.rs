@@ -114,7 +114,8 @@ impl AgentTree {
         std::iter::successors(self.parents.get(id), |id| self.parents.get(*id))
     }
 
-    /// The same for each that takes `fact`, in their order. Pieces of something that goes on ask for nothing.
+    /// What the agents above leave to each agent that takes `fact`, in their order; nothing for pieces of
+    /// something that goes on, which ask for nothing.
     fn aboves(&self, fact: &Envelope<EnvironmentEvent>) -> Vec<Above> {
         if self.parents.is_empty() || is_a_piece(&fact.event) {
             return Vec::new();

@@ -76,6 +76,7 @@ impl UiProjection {
         }
     }
 
+    /// The event that a simple client is shown for this one; `None` for most.
     fn shown(&mut self, event: &RuntimeEvent) -> Option<UiEvent> {
         use RuntimeEvent as R;
         Some(match event {
@@ -132,6 +133,7 @@ impl UiProjection {
     }
 }
 
+/// A piece of the assistant's words.
 fn text(chunk: &str, is_final: Option<bool>) -> UiEvent {
     UiTextChunk {
         chunk: chunk.to_owned(),
@@ -159,6 +161,7 @@ fn answer_of(answered: &ToolCallAnswered) -> String {
     text
 }
 
+/// An error as a simple client reads it, with its code and when the next attempt is made.
 fn went_wrong(error: &ErrorRaised) -> UiError {
     let mut details = json!({"code": error.code, "recoverable": error.recoverable});
     if let (Value::Object(details), Some(wait)) = (&mut details, error.retry_in_ms) {

@@ -48,7 +48,7 @@ pub trait Runtime: Send + Sync {
     /// Opens a new session with an agent that a file describes where the runtime is.
     ///
     /// # Errors
-    /// As [`Runtime::agent`] and [`Runtime::open`].
+    /// Those of [`Runtime::agent`] and of [`Runtime::open`].
     fn open_named(&self, agent: NamedAgent) -> BoxFuture<'_, Result<Arc<dyn Session>, RuntimeError>>;
 
     /// Follows a session without writing it, from after `after_seq`; it ends at the last event unless `follow` is set.

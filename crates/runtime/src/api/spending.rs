@@ -99,7 +99,7 @@ impl SpendCause {
         }
     }
 
-    /// As people read it.
+    /// The cause as people read it.
     pub fn words(self) -> &'static str {
         match self {
             Self::Answer => "answer",

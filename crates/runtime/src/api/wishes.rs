@@ -62,18 +62,18 @@ impl UserInput {
         }
     }
 
-    /// Words.
+    /// An input of words alone.
     pub fn text(text: impl Into<String>) -> Self {
         Self::new(vec![ContentPart::text(text)])
     }
 
-    /// The same, looked at at another time.
+    /// This input, looked at at another time.
     #[must_use]
     pub fn mode(self, mode: InputMode) -> Self {
         Self { mode, ..self }
     }
 
-    /// The same, by whose key a second one is known, where it has one.
+    /// This input with a key, where there is one: a second input with the same key is the same input.
     #[must_use]
     pub fn key(self, idempotency_key: Option<String>) -> Self {
         Self {
@@ -82,7 +82,7 @@ impl UserInput {
         }
     }
 
-    /// The same, said by somebody else than the owner of the session, where it is.
+    /// This input as somebody else than the owner of the session says it, where `by` names one.
     #[must_use]
     pub fn by(self, by: Option<OwnerId>) -> Self {
         Self { by, ..self }
@@ -143,25 +143,25 @@ impl ApprovalInput {
         }
     }
 
-    /// The same, with a word to the model, where there is one.
+    /// This decision with a word to the model, where there is one.
     #[must_use]
     pub fn note(self, note: Option<String>) -> Self {
         Self { note, ..self }
     }
 
-    /// The same, which keeps this rule in the place of the suggested one, where there is one.
+    /// This decision, which keeps `rule` in the place of the suggested one, where there is one.
     #[must_use]
     pub fn rule(self, rule: Option<Rule>) -> Self {
         Self { rule, ..self }
     }
 
-    /// The same, by somebody else, where it is.
+    /// This decision as another person made it, where `by` names one.
     #[must_use]
     pub fn by(self, by: Option<OwnerId>) -> Self {
         Self { by, ..self }
     }
 
-    /// The same, by somebody who may not speak for the operator of the server.
+    /// This decision by somebody who may not speak for the operator of the server, where `limited` is set.
     #[must_use]
     pub fn limited(self, limited: bool) -> Self {
         Self { limited, ..self }

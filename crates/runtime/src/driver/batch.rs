@@ -30,6 +30,7 @@ use tokio::time::Instant;
 pub(super) struct Item {
     /// What happened, without a number yet.
     draft: Draft<EnvironmentEvent>,
+    /// Who is told when it is committed, if anybody is.
     waits: Option<Waits>,
     /// Whether a responder says it, about an action that it has.
     of_responder: bool,
@@ -37,7 +38,7 @@ pub(super) struct Item {
     gathered: bool,
 }
 
-/// Who waits until a fact is in the log.
+/// Somebody who waits until a fact is in the log.
 enum Waits {
     /// A front end.
     FrontEnd(Reply<u64>),
@@ -46,6 +47,8 @@ enum Waits {
 }
 
 impl Waits {
+    /// Tells the one that waits how it went; it need not listen any more. An effector is told nothing where
+    /// the commit failed: its session ends.
     fn tell(self, committed: Result<u64, &LogError>) {
         // Who does not wait any more has lost nothing.
         match (self, committed) {
@@ -59,7 +62,7 @@ impl Waits {
 }
 
 impl Item {
-    /// What happened.
+    /// An item for a fact that nobody waits for.
     pub(super) fn fact(draft: Draft<EnvironmentEvent>) -> Self {
         Self {
             draft,
@@ -69,7 +72,7 @@ impl Item {
         }
     }
 
-    /// What a front end wants on record; it is told when it is.
+    /// An item for what a front end wants on record; it is told when it is.
     pub(super) fn wish(draft: Draft<EnvironmentEvent>, reply: Reply<u64>) -> Self {
         Self {
             waits: Some(Waits::FrontEnd(reply)),
@@ -77,7 +80,7 @@ impl Item {
         }
     }
 
-    /// What an effector said at once; it is told when the last of it is on record.
+    /// Items for what an effector said at once; it is told when the last of them is on record.
     pub(super) fn all(said: Said) -> Vec<Self> {
         let of_responder = |draft| Self {
             of_responder: true,
@@ -99,7 +102,9 @@ struct Turn {
     began: Option<Instant>,
     /// Whether what belongs to the last fact was waited for already.
     gathered: bool,
+    /// The facts, numbered and folded, in order.
     facts: Vec<Fact>,
+    /// What follows from all of them.
     derived: Derived,
     /// How many derived events each fact has.
     derived_counts: Vec<usize>,
@@ -190,8 +195,10 @@ impl Driver {
         }
     }
 
-    /// Numbers and folds one fact. What the agent wants at once (a start, an answer, a report, a child) goes to the front of `queue`, so that no other
-    /// fact comes between.
+    /// Numbers and folds one fact.
+    ///
+    /// What the agent wants at once (a start, an answer, a report, a child) goes to the front of `queue`, so
+    /// that no other fact comes between.
     fn fold_one(&mut self, mut item: Item, turn: &mut Turn, queue: &mut VecDeque<Item>) {
         if self.refuses(&mut item) {
             return;
@@ -227,7 +234,10 @@ impl Driver {
         turn.waiting.extend(item.waits.map(|waits| (waits, seq)));
     }
 
-    /// Commits the turn, then publishes, performs, and tells who waits, in this order.
+    /// Commits the turn, then publishes, performs, and tells those who wait, in this order.
+    ///
+    /// # Errors
+    /// Where the log takes nothing: then nothing was published or performed, and the session has to end.
     async fn finish(&mut self, turn: Turn) -> Result<(), LogError> {
         let Turn {
             began: _,

@@ -25,21 +25,28 @@ use agentx_session::SessionFold;
 /// How long tasks that were cancelled may take to end when the session does.
 const ABANDON_GRACE: Duration = Duration::from_secs(2);
 
+/// What a session has under way.
 pub(super) struct Effects {
+    /// The session whose actions these are.
     session_id: SessionId,
+    /// Where responders say what happens: the sequencer's queue.
     queue: mpsc::Sender<Said>,
-    /// One for each request: waits for its end.
+    /// One task for each request, which waits for its end.
     ends: JoinSet<(ActionId, End)>,
+    /// The actions that have not ended.
     running: BTreeMap<ActionId, Running>,
     /// Actions whose responder is gone: nothing that it says of them later is taken in.
     lost: BTreeSet<ActionId>,
 }
 
+/// An action that is under way, and the ways to its responder.
 struct Running {
     action: Arc<Action>,
     /// `None` where nobody took the request.
     request: Option<Canceller<ActionRequest>>,
+    /// Tells a tool what was decided about the calls that it wants to make.
     decisions: Decisions,
+    /// Tells a tool how its agent is configured by now.
     config_now: ConfigNow,
 }
 
@@ -64,8 +71,8 @@ impl Effects {
         }
     }
 
-    /// Hands an action in.
-    /// It is committed, and so is `action_started`. Never waits: what finds no place waits at the dispatcher.
+    /// Hands in an action that is committed, and whose `action_started` is. Never waits: an action that finds
+    /// no place waits at the dispatcher.
     pub(super) fn start(&mut self, parts: &DriverParts, action: Arc<Action>) {
         let (decisions, config_now) = (Decisions::default(), ConfigNow::default());
         let sink = EventSink::for_action(self.queue.clone(), &action)
@@ -117,8 +124,7 @@ impl Effects {
         }
     }
 
-    /// Asks an action to stop.
-    /// It says itself how it ended. Nothing happens where it has ended already.
+    /// Asks an action to stop; it says itself how it ended. Nothing happens where it has ended already.
     pub(super) fn cancel(&self, id: &ActionId) {
         if let Some(request) = self.running.get(id).and_then(|running| running.request.as_ref()) {
             request.cancel();
@@ -136,8 +142,9 @@ impl Effects {
         }
     }
 
-    /// Takes an ended action off the books.
-    /// One that was lost is remembered: what its responder says later is refused. `None` where it is not on the books.
+    /// Takes an ended action off the books; `None` where it is not on them.
+    ///
+    /// An action that was lost is remembered: what its responder says later is refused.
     pub(super) fn forget(&mut self, id: &ActionId, end: &End) -> Option<Arc<Action>> {
         if matches!(end, End::Request(bus::End::Lost)) {
             self.lost.insert(id.clone());
@@ -213,7 +220,7 @@ pub(super) fn outcome_of(action: &Action, end: &End) -> Option<Draft<Environment
     })
 }
 
-/// Stable, for programs.
+/// The code of an action without a last word: stable, for programs.
 fn code(end: &End) -> &'static str {
     match end {
         End::Request(bus::End::Settled | bus::End::Lost) => "no_answer",
@@ -223,7 +230,7 @@ fn code(end: &End) -> &'static str {
     }
 }
 
-/// How a call ended that its responder did not say a result of.
+/// The status of a call whose responder did not say a result.
 fn status(end: &End) -> ToolStatus {
     match end {
         // The tool came to its end and said nothing: that is a mistake of the tool.
@@ -245,7 +252,7 @@ fn why(end: &End, who: &str, what: &str) -> String {
     }
 }
 
-/// The same of a tool, for the model.
+/// The words for the model about a call of a tool whose responder did not say a result.
 fn of_tool(name: &str, end: &End) -> String {
     match end {
         End::Request(bus::End::Settled) => {

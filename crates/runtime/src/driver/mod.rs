@@ -1,9 +1,19 @@
 //! The driver of a session: its one sequencer and its controller.
 //!
-//! Everything that happens to a session goes through one task: events of effectors and wishes of people are given their
-//! `seq`, folded, committed together with what follows from them, published, and only then are actions performed. Whatever
-//! arrives while a commit is under way goes into the next one. When a commit fails nothing of it is published or performed,
-//! and the session ends: what a reader saw is always what a restart has.
+//! Everything that happens to a session goes through one task: events of effectors and wishes of people are
+//! given their `seq`, folded, committed together with what follows from them, published, and only then are
+//! actions performed. Events that arrive while a commit is under way go into the next one. When a commit
+//! fails nothing of it is published or performed, and the session ends: what a reader saw is always what a
+//! restart has.
+//!
+//! ```text
+//! wishes ───┐ commands            ┌─ fold ─ commit ─ publish ─ perform ─┐
+//!           ├──────────▶ wake ────┤  (batch.rs)                         ├─▶ wake …
+//! effectors ┘ inbound      ▲      └─────────────────────────────────────┘
+//!                          └── the end of an action, a change of the tools on offer
+//! ```
+//!
+//! A wish comes before an event where both wait: a person who stops a run does not wait for its output.
 
 mod batch;
 mod children;
@@ -88,7 +98,8 @@ pub struct DriverParts {
 }
 
 impl DriverParts {
-    /// What has to be said; everything else is as for a program without tools, guard and server.
+    /// Parts with a log, effectors and a clock; everything else is as for a program without tools, guard and
+    /// server.
     pub fn new(log: Arc<dyn SessionLog>, actions: Actions, clock: Arc<dyn Clock>) -> Self {
         Self {
             log,
@@ -109,7 +120,11 @@ impl DriverParts {
     }
 }
 
-/// Takes a session over: commits what is put on record first, and goes on in a task of its own. Gives the way in, and how it stands.
+/// Takes a session over: commits `first`, which is put on record before anything else, and goes on in a task
+/// of its own. Returns the way in, and how the task stands.
+///
+/// # Errors
+/// Where the log does not take `first`.
 pub(crate) async fn drive(
     parts: DriverParts,
     (writer, fold): (Writer, SessionFold),
@@ -139,26 +154,37 @@ pub(crate) async fn drive(
     Ok((commands_in, status_out))
 }
 
+/// The task of one open session.
 struct Driver {
+    /// What all sessions of the runtime share.
     parts: DriverParts,
+    /// The right to write the session; given back when the task ends.
     writer: Writer,
+    /// How the session stands, one turn ahead of the log at most.
     fold: SessionFold,
+    /// The digest of all that was derived since this writer came.
     digest: DerivedDigest,
+    /// The actions that are under way.
     effects: Effects,
+    /// What responders say.
     inbound: mpsc::Receiver<Said>,
+    /// What front ends want; closed when the last handle on the session is gone.
     commands: mpsc::Receiver<Command>,
+    /// How this task stands, for those who wait for its end.
     status: watch::Sender<DriverStatus>,
+    /// How the session's tools stand beside those on offer.
     offers: Offers,
 }
 
 /// How the tools of a session stand beside what is offered.
 struct Offers {
+    /// Tells when other tools are offered.
     changes: ToolChanges,
     /// Set where what is offered has changed since the session was told; the run that was under way then.
     stale: Option<Option<RunId>>,
 }
 
-/// What the loop woke up for.
+/// The reason for which the loop woke up.
 enum Wake {
     Inbound(Said),
     Command(Option<Command>),
@@ -192,6 +218,10 @@ impl Driver {
         }
     }
 
+    /// Takes what comes until the session is closed; returns who is to be told of that.
+    ///
+    /// # Errors
+    /// Where a commit failed: the session cannot go on.
     async fn work(&mut self) -> Result<Option<oneshot::Sender<()>>, LogError> {
         loop {
             self.tell_of_tools().await?;
@@ -220,6 +250,7 @@ impl Driver {
         }
     }
 
+    /// Waits for the next thing to do. Wishes come first, then what was said, then ends of actions.
     async fn wake(&mut self) -> Wake {
         tokio::select! {
             biased;
@@ -257,6 +288,7 @@ impl Driver {
         self.take_in(vec![Item::fact(draft)]).await
     }
 
+    /// Does what a front end wants, and answers it.
     async fn obey(&mut self, command: Command) -> Result<(), LogError> {
         match command {
             Command::Record { wish, reply } => match resolve(*wish, &self.fold) {

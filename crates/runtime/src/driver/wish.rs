@@ -91,6 +91,7 @@ fn fact(agent: Option<AgentStateId>, event: EnvironmentEvent) -> Resolved {
     Resolved::Fact(Box::new(Draft::new(Source::User, agent, event)))
 }
 
+/// A refusal in words for the person.
 fn refused<T>(why: String) -> Result<T, RuntimeError> {
     Err(RuntimeError::Refused(why))
 }

@@ -157,7 +157,7 @@ impl<S: EventSource> Follower<S> {
     /// Adds the next deliveries to `out`: at least one, at most `limit`. `false` at the end.
     ///
     /// # Errors
-    /// As [`Follower::next`].
+    /// Those of [`Follower::next`].
     pub async fn next_many(&mut self, out: &mut Vec<Delivery>, limit: usize) -> Result<bool, FollowError> {
         let Some(first) = self.next().await? else {
             return Ok(false);
@@ -192,7 +192,8 @@ impl<S: EventSource> Follower<S> {
 }
 
 impl<S: EventSource + 'static> Follower<S> {
-    /// As a subscription: what it delivers waits there, within bounds.
+    /// A subscription to what this follower delivers, which waits there, within bounds; and the future that
+    /// delivers it.
     pub fn subscription(self) -> (Subscription, impl Future<Output = ()> + Send) {
         let (out, deliveries) = mpsc::channel(READER_CAPACITY);
         (Subscription { deliveries }, self.deliver(out))
@@ -225,10 +226,15 @@ impl<S: EventSource + 'static> Follower<S> {
 /// What a follower of a session of this process needs.
 #[derive(Clone)]
 pub(crate) struct Live {
+    /// The session.
     pub(crate) session: SessionId,
+    /// Where its past is read.
     pub(crate) log: Arc<dyn SessionLog>,
+    /// Where its facts and their meaning are published.
     pub(crate) bus: SystemEvents,
+    /// The way to its driver, which knows what is committed.
     pub(crate) commands: mpsc::Sender<Command>,
+    /// How its driver stands: its end is the end of the stream.
     pub(crate) status: watch::Receiver<DriverStatus>,
     /// How the session stood some time before it was opened: followers that want only what is later begin here.
     pub(crate) remembered: Option<Arc<SessionFold>>,
@@ -269,6 +275,7 @@ pub fn watch_log(
     spawned(Follower::new(reading, Polled(pages)))
 }
 
+/// A subscription whose follower runs in a task of its own.
 fn spawned<S: EventSource + 'static>(follower: Follower<S>) -> Subscription {
     let (subscription, deliver) = follower.subscription();
     tokio::spawn(deliver);

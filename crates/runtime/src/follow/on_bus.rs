@@ -22,7 +22,9 @@ type FromBus = agentx_bus::Subscription<SystemEvent>;
 
 /// A session as it comes by the bus.
 pub(crate) struct OnBus {
+    /// The log, for what was there before.
     pages: Pages,
+    /// Where the session is published.
     bus: SystemEvents,
     /// Under which name, what, and how much of it waits.
     wish: (&'static str, Filter, usize),
@@ -32,10 +34,11 @@ pub(crate) struct OnBus {
     from_now: bool,
     /// Who writes the session, where its end is to be heard.
     driver: Option<Driver>,
+    /// What was taken from the bus and not handed on yet.
     taken: Vec<BusDelivery<SystemEvent>>,
 }
 
-/// Who writes a session.
+/// The driver of a session, as a follower needs it.
 pub(super) struct Driver {
     pub(super) commands: mpsc::Sender<Command>,
     pub(super) status: watch::Receiver<DriverStatus>,
@@ -166,6 +169,7 @@ impl EventSource for OnBus {
     }
 }
 
+/// The event as a reading hears it, where its view wants it.
 fn as_heard(event: &SystemEvent, view: View) -> Option<Heard> {
     match event {
         SystemEvent::Environment(fact) => Some(Heard::Fact(fact.clone())),
@@ -175,6 +179,7 @@ fn as_heard(event: &SystemEvent, view: View) -> Option<Heard> {
 }
 
 impl Driver {
+    /// The last fact that is committed; `None` where the driver has ended.
     async fn head(&self) -> Option<u64> {
         let (reply, answer) = oneshot::channel();
         self.commands.send(Command::Head { reply }).await.ok()?;

@@ -22,6 +22,7 @@ pub trait StreamSource: Send + Sync {
     fn subscribe(&self, after_seq: u64) -> BoxFuture<'_, Result<Subscription, RuntimeError>>;
 }
 
+/// A session that is open in this process, in one view.
 struct Written(Arc<dyn Session>, View);
 
 /// A session that is open here.
@@ -35,6 +36,7 @@ impl StreamSource for Written {
     }
 }
 
+/// A session that a runtime only looks at, in one view.
 struct Watched(Arc<dyn Runtime>, SessionId, View);
 
 /// A session that is only looked at.
@@ -57,6 +59,7 @@ pub struct Subscribed {
     cut_off: Option<String>,
     /// Where the reader was when the last one was made, if that was after a cut.
     resumed_at: Option<Position>,
+    /// What was taken from the subscription and not handed on yet.
     taken: Vec<Delivery>,
 }
 

@@ -40,16 +40,21 @@ pub struct MemoryLog {
     shared: Arc<Mutex<Shared>>,
 }
 
+/// All that the log has, behind one lock.
 #[derive(Clone, Default)]
 struct Shared {
+    /// The sessions that were not deleted.
     sessions: BTreeMap<SessionId, Stored>,
+    /// The bytes of all sessions, each once.
     blobs: BTreeMap<BlobId, Arc<[u8]>>,
-    /// Those that a session named which is deleted: they go if no other one does.
+    /// Blobs of sessions that were deleted: they go with the next collection, if no other session names them.
     left_behind: BTreeSet<BlobId>,
 }
 
+/// What the methods of a log return.
 type Answer<'a, T> = BoxFuture<'a, Result<T, LogError>>;
 
+/// An answer that is there at once.
 fn ready<'a, T: Send + 'a>(value: Result<T, LogError>) -> Answer<'a, T> {
     Box::pin(std::future::ready(value))
 }
@@ -78,11 +83,16 @@ impl MemoryLog {
         stored.map(|stored| stored.after(0)).unwrap_or_default()
     }
 
+    /// The whole log, for one operation.
     fn lock(&self) -> MutexGuard<'_, Shared> {
         // No change is left half done by a panic: each is one insertion, or follows all checks.
         self.shared.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Does something with one session.
+    ///
+    /// # Errors
+    /// Where there is no such session, or `then` fails.
     fn with<T>(
         &self,
         session: &SessionId,

@@ -84,6 +84,7 @@ fn add(row: &mut UsageRow, spent: &Spent) {
     row.cost += spent.cost;
 }
 
+/// The answer to a question about days.
 fn without_calendar() -> LogError {
     LogError::without("a calendar: ask by session, model or cause, or keep sessions on disk")
 }

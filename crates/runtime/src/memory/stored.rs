@@ -28,7 +28,7 @@ pub(super) struct Stored {
     /// A copy of the facts' handles: the parent may be deleted.
     shared: Arc<[Fact]>,
     own: Vec<Fact>,
-    /// Of each batch, by the `seq` of its last fact.
+    /// The digest of each batch, by the `seq` of its last fact.
     digests: Vec<(u64, Digest)>,
     messages: Vec<Message>,
     /// By the event that says so.
@@ -318,7 +318,7 @@ impl Stored {
         self.page(after_seq, usize::MAX)
     }
 
-    /// The same, at most so many.
+    /// Its facts after `after_seq`, as its own, `limit` of them at most.
     pub(super) fn page(&self, after_seq: u64, limit: usize) -> Vec<Fact> {
         let shared = self.shared.iter().skip_while(|fact| fact.seq <= after_seq);
         let shared = shared.map(|fact| {

@@ -71,6 +71,7 @@ pub struct Reading {
     ready: VecDeque<Delivery>,
 }
 
+/// Where a reading stands between its log and its source.
 #[derive(Clone, Copy, PartialEq)]
 enum Stage {
     /// Something may be missing: the source begins, or begins again.
@@ -83,11 +84,14 @@ enum Stage {
     Broken(Gap),
 }
 
+/// Whether it was said that the reader has caught up.
 #[derive(Clone, Copy, PartialEq)]
 enum CaughtUp {
+    /// It is not known yet with which fact it has.
     Unknown,
     /// With this fact.
     At(u64),
+    /// It was said; it is said once.
     Said,
 }
 
@@ -108,7 +112,7 @@ impl Reading {
         }
     }
 
-    /// The same, ending where it has caught up.
+    /// This reading, ending where it has caught up: what comes later is not wanted.
     #[must_use]
     pub fn to_the_end(mut self) -> Self {
         self.goes_on = false;
@@ -261,6 +265,8 @@ impl Reading {
         self.view == View::Runtime && !(self.brings == Brings::Meaning && is_live)
     }
 
+    /// The next thing to read of the log: how the session stood, where facts are folded here, then the facts
+    /// behind it.
     fn wanted(&self) -> Wanted {
         if self.derives() && self.fold.is_none() {
             Wanted::Fold(self.taken.whole())
@@ -269,6 +275,7 @@ impl Reading {
         }
     }
 
+    /// Goes on with what the source brings, once the log was read to its end.
     fn go_live(&mut self) {
         self.stage = Stage::Live { in_step: true };
         if self.brings == Brings::Meaning {
@@ -293,6 +300,8 @@ impl Reading {
         true
     }
 
+    /// Takes a fact that the source brings. One that leaves a gap breaks the reading, unless the source comes
+    /// again with what is missing.
     fn fact(&mut self, fact: &Fact) {
         let Stage::Live { in_step } = self.stage else {
             return;
@@ -348,6 +357,7 @@ fn follows(known: u64, fact: &Fact) -> Result<u64, Gap> {
     Ok(fact.seq)
 }
 
+/// The place of a delivery; `None` for those that are no events.
 fn position(delivery: &Delivery) -> Option<Position> {
     match delivery {
         Delivery::Environment(fact) => Some(Position::after(fact.seq)),

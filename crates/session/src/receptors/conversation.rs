@@ -54,7 +54,7 @@ struct Input {
     /// By which front ends know it.
     message_id: MessageId,
     run_id: RunId,
-    /// As it was said, or last revised.
+    /// The mode that it was said with, or last revised to.
     mode: InputMode,
 }
 
@@ -110,12 +110,14 @@ impl Receptor for ConversationReceptor {
 }
 
 impl ConversationReceptor {
+    /// Notes an agent and the tools that end its runs.
     fn meet(&mut self, agent: &AgentStateId, config: &AgentConfig) {
         self.agents.entry(agent.clone()).or_default().offer(&config.tools);
     }
 }
 
 impl Talk {
+    /// Takes a fact that is no input: a change of tools, a model call, or what concerns the answer under way.
     fn go_on(&mut self, fact: &Envelope<EnvironmentEvent>, out: &mut Vec<RuntimeEvent>) {
         match (&fact.event, &fact.run_id) {
             (EnvironmentEvent::ConfigChanged(changed), _) => {
@@ -142,6 +144,7 @@ impl Talk {
         }
     }
 
+    /// Notes which of these tools end a run when they succeed.
     fn offer(&mut self, tools: &[ToolSpec]) {
         self.quit_tools = tools
             .iter()
@@ -150,6 +153,8 @@ impl Talk {
             .collect();
     }
 
+    /// Takes an input: it is taken up at once where nothing is answered, else it waits, joins or interrupts,
+    /// by its mode.
     fn hear(&mut self, said: &UserMessage, run_id: RunId, out: &mut Vec<RuntimeEvent>) {
         let (message_id, mode) = (said.message_id.clone(), said.mode);
         let input = Input {
@@ -181,6 +186,7 @@ impl Talk {
         }
     }
 
+    /// Takes a change of an input that waits: another mode, or none, which takes it back.
     fn revise(&mut self, revised: &InputRevised, out: &mut Vec<RuntimeEvent>) {
         let InputRevised { message_id, mode } = revised.clone();
         let Some(at) = self
@@ -200,7 +206,7 @@ impl Talk {
         }
     }
 
-    /// What runs is stopped, and says so itself.
+    /// Marks what runs as being stopped; it says itself how it ended.
     fn stop(&mut self) {
         if let Some(active) = &mut self.active {
             active.stopping = true;
@@ -212,6 +218,7 @@ impl Talk {
         self.stop();
     }
 
+    /// Begins to answer an input.
     fn start(&mut self, input: Input, out: &mut Vec<RuntimeEvent>) {
         let Input {
             message_id, run_id, ..
@@ -312,6 +319,7 @@ impl Talk {
         }
     }
 
+    /// Ends what is being answered, and says how.
     fn end(&mut self, end: impl Into<RuntimeEvent>, out: &mut Vec<RuntimeEvent>) {
         self.active = None;
         out.push(end.into());
@@ -319,6 +327,7 @@ impl Talk {
 }
 
 impl Active {
+    /// Says, once for each stream, that words have come.
     fn respond(&mut self, out: &mut Vec<RuntimeEvent>) {
         if !std::mem::replace(&mut self.responding, true) {
             out.push(ConversationResponding {}.into());
@@ -331,6 +340,7 @@ impl Active {
         self.stopping && error.cause.is_some() && error.cause == self.model_call
     }
 
+    /// Begins a stream of the answer: calls of one before it, which broke off, are forgotten.
     fn begin_stream(&mut self) {
         self.responding = false;
         self.calls.clear();

@@ -48,9 +48,9 @@ struct Memory {
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct OpenMessage {
-    /// As the stream gave it.
+    /// The id that the stream gave it.
     message_id: MessageId,
-    /// As it was last reported: a report is the sum so far, not a share.
+    /// The usage that was last reported: a report is the sum so far, not a share.
     usage: Usage,
     /// The calls in it so far.
     calls: Vec<ToolCallId>,
