@@ -129,6 +129,7 @@ impl Data<'_> {
         self.0.get(key)?.as_u64()
     }
 
+    /// The session that the problem is about.
     fn session(&self) -> Option<SessionId> {
         self.text("session").map(SessionId::new)
     }

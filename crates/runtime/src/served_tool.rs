@@ -11,11 +11,14 @@ use crate::log::SessionLog;
 use crate::system_events::SystemEvents;
 use crate::tool::{Tool, ToolContext, ToolOutcome};
 
-/// Performs the calls of one tool.
-/// Attached for the key that is the tool's name, so it is asked for no other.
+/// Performs the calls of one tool. It is attached for the key that is the tool's name, so it is asked for no
+/// other.
 pub(crate) struct ServedTool {
+    /// The tool.
     tool: Arc<dyn Tool>,
+    /// The log of the session, for what the tool looks up and keeps.
     log: Arc<dyn SessionLog>,
+    /// What is published, for tools that wait for other agents.
     events: SystemEvents,
 }
 
@@ -62,8 +65,8 @@ pub async fn call_in_turn(tool: &dyn Tool, call: &CallTool, context: ToolContext
     outcome
 }
 
-/// The fact that a call ended so.
-/// Each call has exactly one: whoever performs it emits this last.
+/// The fact that a call ended with this outcome. Each call has exactly one: the effector that performs it
+/// emits this last.
 pub fn result_of(call: &CallTool, outcome: ToolOutcome) -> ToolResult {
     let is_error = outcome.is_error();
     let ToolOutcome {

@@ -48,7 +48,7 @@ impl Serving {
         }
     }
 
-    /// The same, which offers a tool for as long as it is served.
+    /// This serving, which offers a tool for as long as it is served.
     pub(crate) fn offering(mut self, offers: &ToolOffers, spec: ToolSpec) -> Self {
         for responder in &self.responders {
             offers.add(*responder, spec.clone());

@@ -24,19 +24,25 @@ use crate::sight::cannot_see;
 use crate::system_events::AgentEventBus;
 use agentx_session::{Note, SessionState, View};
 
-/// A session that this process writes.
-/// A handle: the session is closed when the last one and the last subscription on it are gone.
+/// A session that this process writes: a handle. The session is closed when the last handle and the last
+/// subscription on it are gone.
 pub struct LocalSession {
+    /// The ways to its driver, its log and its events.
     live: Live,
+    /// Where its agents are heard inside their own boundaries.
     agents: AgentEventBus,
 }
 
 impl LocalSession {
+    /// A handle on a session whose driver runs.
     pub(crate) fn new(live: Live, agents: AgentEventBus) -> Self {
         Self { live, agents }
     }
 
-    /// Asks the driver. Waits while 64 wishes wait before it; fails where the session is closed, or ends before it answers.
+    /// Asks the driver, and waits for its answer. Waits too while 64 wishes wait before it.
+    ///
+    /// # Errors
+    /// Where the session is closed, or ends before it answers.
     async fn ask<T>(&self, command: impl FnOnce(Reply<T>) -> Command) -> Result<T, RuntimeError> {
         let (reply, answer) = oneshot::channel();
         let sent = self.live.commands.send(command(reply)).await.is_ok();
@@ -85,7 +91,7 @@ impl LocalSession {
         Ok(content)
     }
 
-    /// What the model would refuse is not put on record: it would be sent with each later call.
+    /// Refuses pictures that the model could not see: on record they would be sent with each later call.
     async fn check_sight(&self, content: &[ContentPart]) -> Result<(), RuntimeError> {
         if !content.iter().any(|part| matches!(part, ContentPart::Image(_))) {
             return Ok(());
@@ -105,7 +111,11 @@ impl LocalSession {
         self.ask(|reply| Command::Known { key, reply }).await
     }
 
-    /// The input at `seq` has this content: a key stands for one message. Nothing is stored for that.
+    /// Checks that the input at `seq` has this content: a key stands for one message. Nothing is stored for
+    /// that.
+    ///
+    /// # Errors
+    /// `key_reused` where it has other content.
     async fn check_same(&self, seq: u64, content: &[ContentPart]) -> Result<(), RuntimeError> {
         let log = self.live.log.as_ref();
         let facts = log.read(&self.live.session, seq.saturating_sub(1), 1).await?;
@@ -124,7 +134,8 @@ impl LocalSession {
         })
     }
 
-    /// Only what the session has already can be referred to: a model would be shown it.
+    /// Checks that the session has this blob already: a message must not show a model what belongs to another
+    /// session.
     async fn check_blob(&self, blob: &BlobId) -> Result<(), RuntimeError> {
         if has_blob(self.live.log.as_ref(), &self.live.session, blob).await? {
             return Ok(());

@@ -25,12 +25,17 @@ use crate::tool::Tool;
 /// A reactor that serves keeps each [`Serving`] for as long as it works; dropping it detaches the responder.
 #[derive(Clone)]
 pub struct SystemBus {
+    /// Where committed facts and their meaning are published; to listen alone.
     events: SystemEvents,
+    /// Where responders are attached.
     actions: Actions,
+    /// The tools on offer, which attached tools join.
     tools: ToolOffers,
+    /// The log, for blobs and for what tools look up.
     log: Arc<dyn SessionLog>,
+    /// The sessions that environments may speak in.
     sessions: OpenSessions,
-    /// What whoever has this bus serves.
+    /// What the reactor that has this bus serves.
     served: ServedBy,
 }
 
@@ -47,7 +52,7 @@ impl SystemBus {
         }
     }
 
-    /// The same bus for one reactor more, and what that one serves from now on.
+    /// This bus for one reactor more, and the list of what that one serves from now on.
     pub fn for_reactor(&self) -> (Self, ServedBy) {
         let served = ServedBy::default();
         let bus = Self {

@@ -237,7 +237,7 @@ impl ToolOutcome {
         }
     }
 
-    /// The same, with something for people and programs.
+    /// This outcome, with something for people and programs that the model does not read.
     #[must_use]
     pub fn with_details(mut self, details: Value) -> Self {
         self.details = Some(details);

@@ -32,7 +32,7 @@ pub enum Phase {
 }
 
 impl Phase {
-    /// As it is written.
+    /// The phase as it is written; empty for an agent that does nothing.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Idle => "",

@@ -41,11 +41,16 @@ pub struct StreamFold {
 /// What is known of one agent.
 #[derive(Clone, Debug, Default)]
 struct Voice {
+    /// What people call it.
     name: Arc<str>,
+    /// The agent that made it.
     parent: Option<AgentStateId>,
+    /// Whether it sorts inputs and gives them to other agents.
     routes: bool,
     phase: Phase,
+    /// Where its last run stands.
     status: Option<RunStatus>,
+    /// Whether it is gone.
     closed: bool,
     /// The answer that comes in.
     message: Option<MessageId>,

@@ -17,20 +17,26 @@ use agentx_session::Position;
 /// One stream, between the multiplexer and its reader.
 /// The multiplexer pushes under its own lock and never waits; the reader takes when it likes, and is woken where the queue was empty.
 pub(super) struct Slot {
+    /// Which events the stream is of.
     pub(super) select: Select,
+    /// What happens where the reader is too slow.
     pub(super) policy: Policy,
+    /// Wakes the reader.
     pub(super) news: Notify,
     queue: Mutex<Queue>,
 }
 
 #[derive(Default)]
 struct Queue {
+    /// The events that wait for the reader, within the bound of the policy.
     waiting: VecDeque<Arc<StreamEvent>>,
     /// What is not after this is known to the reader.
     skip: Position,
     /// How many were dropped, as the reader wants only what is new.
     dropped: u64,
+    /// Where it was cut off, once it was.
     behind: Option<Box<Behind>>,
+    /// How it ended, once it did.
     ended: Option<StreamEnd>,
 }
 
@@ -38,7 +44,7 @@ struct Queue {
 pub(super) struct Behind {
     /// The event that did not fit.
     pub(super) first: Arc<StreamEvent>,
-    /// As it was after this event.
+    /// The fold after this event.
     pub(super) fold: StreamFold,
 }
 
@@ -138,10 +144,12 @@ impl Slot {
         count
     }
 
+    /// How many events were dropped because newer ones came.
     pub(super) fn dropped(&self) -> u64 {
         self.lock().dropped
     }
 
+    /// Whether nothing waits.
     pub(super) fn is_empty(&self) -> bool {
         self.lock().waiting.is_empty()
     }

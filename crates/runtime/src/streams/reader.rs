@@ -15,10 +15,13 @@ use agentx_session::{Delivery, Position};
 
 /// One stream of a session. Dropping it closes it.
 pub struct AgentStream {
+    /// What all streams of the session share.
     pub(super) shared: Arc<Shared>,
+    /// Where the multiplexer puts what this stream is of.
     pub(super) slot: Arc<Slot>,
     /// Where the reader is behind what is handed on.
     pub(super) behind: Option<Box<CatchUp>>,
+    /// How it ended, once the reader was told.
     pub(super) ended: Option<StreamEnd>,
 }
 
@@ -164,6 +167,7 @@ impl AgentStream {
         }
     }
 
+    /// Ends the stream, unless it has ended already.
     fn slot_end(&mut self, end: StreamEnd) {
         self.behind = None;
         self.slot.end(end);
