@@ -29,16 +29,16 @@ use crate::limits::{self, Spent};
 pub struct Above {
     /// Agents above that have a run and a limit of tokens or money.
     budgets: Vec<Budget>,
-    /// Why an agent above is being stopped, where a limit is the reason.
+    /// The reason for which an agent above is being stopped, where a limit is the reason.
     stopped: Option<StopCause>,
 }
 
-/// What an agent above may spend, and what it has.
+/// The limits of an agent above, beside its spending so far.
 #[derive(Clone, Debug, PartialEq)]
 struct Budget {
     /// Its configuration, of which the limits and the name are read.
     of: Arc<AgentConfig>,
-    /// What its run has spent before this fact.
+    /// The spending of its run before this fact.
     spent: Spent,
 }
 
@@ -65,7 +65,7 @@ impl Above {
         }
     }
 
-    /// Why no model may be asked any more, if a limit above forbids it.
+    /// The limit above that forbids another model call; `None` if none does.
     ///
     /// Those above have not heard yet of what the agent has `spent` in the step that it takes, so it is
     /// added.
@@ -88,7 +88,7 @@ impl Above {
     }
 }
 
-/// How many agents a session has, beside the one that people talk to.
+/// The number of agents in a session, beside the one that people talk to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Census {
     /// Agents that are there now.
@@ -107,8 +107,8 @@ impl Census {
         }
     }
 
-    /// Why no other agent may be made, and what to do; `None` where there is room. Two bounds count: how many
-    /// there are at once, and how many were made without a word of a person.
+    /// The reason for which no other agent may be made, with advice; `None` where there is room. Two bounds
+    /// count: how many there are at once, and how many were made without a word of a person.
     pub fn full(&self) -> Option<String> {
         if self.alive >= MAX_AGENTS_AT_ONCE {
             return Some(format!(

@@ -21,7 +21,7 @@ use crate::subject::Subject;
 pub use crate::subject::uncovered::why_not_covered;
 use unasked::{asked_by_mode, nobody_asked, unasked};
 
-/// What is to be done with a call.
+/// The decision about a call.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Verdict {
     /// Do it.
@@ -33,15 +33,15 @@ pub enum Verdict {
     Ask(Question),
     /// Refuse it.
     Deny {
-        /// Which rule or default says so.
+        /// The rule or default that says so.
         reason: String,
     },
 }
 
-/// What a person is asked, and what an answer of "always" would keep.
+/// The question to a person, and the rule that an answer of "always" would keep.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Question {
-    /// Which rule or default asks.
+    /// The rule or default that asks.
     pub reason: String,
     /// The rule that "the like" would keep.
     pub suggested: Rule,
@@ -53,11 +53,11 @@ pub struct Question {
 /// A verdict, and what made it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Judgement {
-    /// What is to be done.
+    /// The decision.
     pub verdict: Verdict,
-    /// Which rules made it, by their place in [`rules_of`]; none where a default or the mode did.
+    /// The rules that made it, by their place in [`rules_of`]; none where a default or the mode did.
     pub rules: Vec<usize>,
-    /// Which rule or default says so, in words.
+    /// The rule or default that says so, in words.
     pub reason: String,
 }
 
@@ -202,7 +202,7 @@ fn judge_by(
     asked(&subject, reason, made_by)
 }
 
-/// Why a folder that the person made read-only refuses a call, and what changes that.
+/// The reason for which a folder that the person made read-only refuses a call, and the way to change that.
 const READ_ONLY: &str =
     "this folder is read only, so nothing is changed or run here; `agentx config trust` changes that";
 
@@ -226,7 +226,8 @@ fn asked(subject: &Subject<'_>, reason: String, rules: Vec<usize>) -> Judgement 
     }
 }
 
-/// Why a person is asked about a call each time, so that no rule is kept of it; `None` where rules decide.
+/// The reason for which a person is asked about a call each time, and no rule is kept of it; `None` where
+/// rules decide.
 pub fn always_asked(config: &AgentConfig, tool: &ToolSpec, input: &Value) -> Option<&'static str> {
     Subject::of(&config.workspace, config.rules_version, tool, input).always_asked()
 }
@@ -278,8 +279,8 @@ pub fn suggested(config: &AgentConfig, tool: &ToolSpec, input: &Value) -> Rule {
     Subject::of_agent(config, tool, input).suggested()
 }
 
-/// Why a call may not be done where its path leads through a link to `real`, which is absolute and normal: a
-/// rule that has no say about the path as it is written has one about the place.
+/// The reason against a call whose path leads through a link to `real`, which is absolute and normal: a rule
+/// that has no say about the path as it is written has one about the place.
 ///
 /// Only the tool that acts can see where a path leads, so it asks this before it does anything.
 pub fn refused_where_it_leads(

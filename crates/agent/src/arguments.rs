@@ -11,7 +11,7 @@ use crate::nearest;
 /// So many mistakes of one call are told.
 const MOST: usize = 8;
 
-/// What the model is told of a call whose arguments are wrong, where the tool is one whose schema says all there is to them.
+/// The message to the model about a call whose arguments are wrong, where the tool is one whose schema says all there is to them.
 ///
 /// ```
 /// # use agentx_types::{Access, ToolSpec};
@@ -52,7 +52,7 @@ pub fn told(tool: &ToolSpec, problems: &[String]) -> String {
     )
 }
 
-/// What is wrong with arguments: all of it at once.
+/// The mistakes in the arguments, all of them at once.
 pub fn problems(schema: &Value, input: &Value) -> Vec<String> {
     let mut found = Vec::new();
     match input {
@@ -163,13 +163,13 @@ fn is_a(kind: &str, schema: &Value, value: &Value) -> bool {
     }
 }
 
-/// What `expected` says of a number, it has to be.
+/// Whether a number is at least the `minimum` that `expected` states.
 fn reaches_minimum(schema: &Value, value: &Value) -> bool {
     let minimum = schema.get("minimum").and_then(Value::as_f64);
     minimum.is_none_or(|minimum| value.as_f64().is_some_and(|number| number >= minimum))
 }
 
-/// What is too much or too little of a value that has the right type.
+/// The bound that a value of the right type breaks, in words.
 fn out_of_bounds(schema: &Value, value: &Value) -> Option<String> {
     let (size, what, least, most) = match value {
         Value::Number(number) => (number.as_f64()?, "", "minimum", "maximum"),
@@ -232,7 +232,7 @@ fn is_required(schema: &Value, name: &str) -> bool {
     list(schema, "required").is_some_and(|names| names.iter().any(|other| other == name))
 }
 
-/// What a schema asks for, in a few words.
+/// The type that a schema asks for, in a few words.
 fn expected(schema: &Value) -> String {
     if let Some(choices) = list(schema, "enum") {
         let choices: Vec<String> = choices.iter().map(Value::to_string).collect();
@@ -264,7 +264,7 @@ fn kind_in_words(kind: &str, schema: &Value) -> String {
     }
 }
 
-/// What came, in a few words: the model knows what it wrote, so the beginning is enough.
+/// The given value in a few words: the model knows what it wrote, so the beginning is enough.
 fn brief(value: &Value) -> String {
     match value {
         Value::Null => "null".into(),

@@ -13,7 +13,8 @@
 
 use crate::pattern::literal;
 
-/// What stands between words and at the ends of a line. Other white space is part of a word to a shell.
+/// Characters that separate words and are cut off at the ends of a line. Other white space is part of a word
+/// to a shell.
 pub(crate) const BLANKS: &[char] = &[' ', '\t', '\n', '\r'];
 
 /// A command line without what is blank at its ends. From version 7 of the rules on a carriage return is no
@@ -30,7 +31,7 @@ pub(crate) fn trimmed(line: &str, version: u32) -> &str {
 pub struct CommandLine {
     /// The single commands, in order, with one blank where a shell sees blanks.
     pub commands: Vec<String>,
-    /// Which of them, by their place, read what the one before writes.
+    /// The commands, by their place, that read the output of the one before.
     pub fed: Vec<usize>,
     /// Whether nothing else can run or be written than these say: no substitution, redirection into a file, grouping or
     /// unbalanced quote.
@@ -79,7 +80,7 @@ pub fn take_apart(line: &str) -> CommandLine {
     }
 }
 
-/// What has been taken apart so far. `command` is the one that is being read.
+/// The state while a line is taken apart. `command` is the one that is being read.
 #[derive(Default)]
 struct Taken {
     commands: Vec<String>,

@@ -1,4 +1,4 @@
-//! What an agent is given with a step beside the fact, and what it gives back.
+//! The context that an agent gets with each fact, and the transition that it returns.
 //!
 //! The session's fold makes the [`Context`] and reads the [`Transition`]: nothing of a `Transition` is filled
 //! in before the step, and nothing is added to it afterwards.
@@ -17,30 +17,31 @@ use agentx_types::{Action, ActionBody, AgentOutput, Kept, RecordedEffects, Taken
 
 use crate::above::{Above, Census};
 
-/// What an agent has to know of its session to take a step. All of it follows from the facts so far, so that it is the same in each
-/// replay; it is borrowed, and an agent keeps none of it. The default is that of an agent that is alone, outside of a session.
+/// The knowledge of its session that an agent needs to take a step. All of it follows from the facts so far,
+/// so that it is the same in each replay; it is borrowed, and an agent keeps none of it. The default is that
+/// of an agent that is alone, outside of a session.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Context<'a> {
-    /// Who reads the outputs.
+    /// The readers of the outputs.
     pub heard_by: HeardBy,
     /// Ids that models gave in this session: no answer may use one again.
     pub taken: Option<&'a Arc<TakenIds>>,
     /// The recorded steps of running calls, by call.
     pub recorded: Option<&'a BTreeMap<ToolCallId, Arc<RecordedEffects>>>,
-    /// What scripts keep with this agent; `None` where they keep nothing.
+    /// The values that scripts keep with this agent; `None` where they keep nothing.
     pub kept: Option<&'a Arc<Kept>>,
-    /// How many agents this one lies in: 0 for the one that people talk to.
+    /// The number of agents above this one: 0 for the one that people talk to.
     pub depth: u32,
     /// The limits that the agents above leave to this one; `None` if there is no parent, or if the fact cannot lead to a model call.
     pub above: Option<&'a Above>,
-    /// How many agents the session has, as the fact finds it.
+    /// The number of agents in the session when the fact comes.
     pub census: Census,
     /// The number of actions that agents have requested so far for the same fact; new ids continue from it.
     pub before: Acted,
 }
 
-/// Who reads the outputs of a step. The state of the agent changes in the same way for each; outputs that nobody reads are not made, which
-/// saves most of the work of a fold over a long log.
+/// The readers of the outputs of a step. The state of the agent changes in the same way for each; outputs
+/// that nobody reads are not made, which saves most of the work of a fold over a long log.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum HeardBy {
     /// Subscribers and effectors: everything is said.
@@ -52,7 +53,7 @@ pub enum HeardBy {
     Nobody,
 }
 
-/// What follows from one fact.
+/// Everything that follows from one fact.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Transition {
     /// The agent's outputs.
@@ -63,12 +64,13 @@ pub struct Transition {
     pub acted: Acted,
 }
 
-/// How much is wanted. It is counted also where actions are left out, because ids follow from it.
+/// The number of actions that were requested. It is counted even if the actions themselves are left out,
+/// because ids follow from it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Acted {
-    /// How many actions.
+    /// All actions.
     pub actions: usize,
-    /// How many of them make another agent.
+    /// The actions among them that make another agent.
     pub agents: u32,
 }
 

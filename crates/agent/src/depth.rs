@@ -1,4 +1,4 @@
-//! How deep a configuration may nest.
+//! Bounds on the nesting of configurations.
 //!
 //! The log reads JSON back up to a depth of 128, and what it cannot read back is not to be written. A
 //! configuration lies inside an event, and the configurations of agents inside that of the agent that may
@@ -10,9 +10,10 @@ use std::io::{self, Write};
 use agentx_types::AgentConfig;
 use serde::Serialize;
 
-/// How many levels of agents a configuration may have: the agent itself, those that it may make, those that they may make.
+/// The most levels of agents in a configuration: the agent itself, those that it may make, those that they
+/// may make.
 pub const MOST_LEVELS: usize = 8;
-/// How deep a configuration may nest as JSON, with all that is in it, such as the schemas of tools.
+/// The deepest nesting of a configuration as JSON, with all that is in it, such as the schemas of tools.
 pub const MOST_DEPTH: usize = 64;
 
 /// Whether a configuration nests no deeper than may be kept.
@@ -62,7 +63,7 @@ fn is_deeper(value: &impl Serialize, most: usize) -> bool {
 struct Measure {
     /// The depth that is allowed.
     most: usize,
-    /// How many brackets are open.
+    /// The number of open brackets.
     depth: usize,
     /// Whether the next byte is inside a text, where brackets count for nothing.
     in_text: bool,

@@ -1,4 +1,4 @@
-//! How grave a command line is: for the words of a question, and for what the stars of a rule stand for
+//! The gravity of a command line: for the words of a question, and for what the stars of a rule stand for
 //! (`graver`).
 //!
 //! A grade forbids nothing. It is worked out from lists of the beginnings of commands, held against all that
@@ -7,7 +7,7 @@
 
 use crate::reading::read;
 
-/// What a command line does at worst, as far as its words say.
+/// The worst effect of a command line, as far as its words say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Grade {
     /// It runs a program, and is on no list.

@@ -1,5 +1,5 @@
-//! What the stars of a rule about command lines do not stand for: words that make a command graver than the
-//! rule says.
+//! Words that the stars of a rule about command lines do not stand for: those that make a command graver than
+//! the rule says.
 //!
 //! `git *` allows `git log`, and neither `git push --force` nor `git -c core.pager=…`, which are asked about
 //! unless the rule names them. So both a pattern (before its first star) and a command are turned into grave

@@ -15,14 +15,14 @@ use crate::subject::Subject;
 const TO: &str = "to ";
 
 impl Subject<'_> {
-    /// What the tool's file lets it reach; `None` for a tool that runs command lines, and before version 3 of
-    /// the rules.
+    /// The hosts, variables and tools that the tool's file lets it reach; `None` for a tool that runs command
+    /// lines, and before version 3 of the rules.
     pub(crate) fn reach(&self) -> Option<&ToolReach> {
         let reach = self.tool.reach.as_deref();
         reach.filter(|_| self.version >= 3 && self.tool.command_argument.is_none())
     }
 
-    /// What the tool's file lets it reach, in words; `None` where that is nothing.
+    /// The reach of the tool, in words; `None` where it reaches nothing.
     pub(crate) fn told(&self) -> Option<String> {
         self.reach().and_then(told)
     }
@@ -58,8 +58,8 @@ impl Subject<'_> {
     }
 }
 
-/// What such a reach means, in the words of a question: hosts, variables, tools, and a name that is taken.
-/// `None` where it reaches nothing.
+/// The reach of a tool in the words of a question: hosts, variables, tools, and a name that is taken. `None`
+/// where it reaches nothing.
 pub(crate) fn told(reach: &ToolReach) -> Option<String> {
     let open = |host: &String| match host.as_str() {
         "*" => "any host".to_owned(),

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::approval::Question;
 
-/// How far a call has come.
+/// The stage of a call.
 ///
 /// ```text
 /// AwaitingApproval ─▶ Running ───────────────▶ Resolved
@@ -39,7 +39,8 @@ pub enum CallStage {
     Answering {
         /// The action that brings the answer.
         action_id: ActionId,
-        /// Why nothing is run: refused, denied, invalid, interrupted, or answered by the machine itself.
+        /// The reason for which nothing is run: refused, denied, invalid, interrupted, or answered by the
+        /// machine itself.
         status: ToolStatus,
         /// The text of the answer, so that it can be said again after a crash.
         text: String,
@@ -48,14 +49,14 @@ pub enum CallStage {
     Delegated {
         /// The action that gave it its input.
         action_id: ActionId,
-        /// Which agent.
+        /// The agent that works on it.
         child: AgentStateId,
     },
     /// It has its result.
     Resolved {
-        /// What the model reads.
+        /// The content that the model reads.
         content: Vec<ContentPart>,
-        /// How it ended, for programs.
+        /// The way in which it ended, for programs.
         status: ToolStatus,
         /// Whether the provider is told that it failed.
         is_error: bool,
@@ -77,9 +78,9 @@ impl CallStage {
 /// One call of the answer that is being worked on.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LedgerEntry {
-    /// What the model asked for.
+    /// The call as the model asked for it.
     pub call: RequestedCall,
-    /// How far it has come.
+    /// Its stage.
     pub stage: CallStage,
 }
 

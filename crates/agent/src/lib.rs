@@ -311,12 +311,12 @@ impl Agent {
         self.inputs().iter()
     }
 
-    /// How much waits, notes for the next model call included: a runtime bounds it.
+    /// The amount that waits, notes for the next model call included; the runtime bounds it.
     pub fn backlog(&self) -> Backlog {
         self.inputs().backlog()
     }
 
-    /// How many of those in [`waiting`](Self::waiting) join the run under way; they are the first.
+    /// The number of inputs in [`waiting`](Self::waiting) that join the run under way; they are the first.
     pub fn joining(&self) -> usize {
         self.inputs().joining()
     }
@@ -366,7 +366,7 @@ impl Agent {
         self.react().and_then(ReactAgent::condensing)
     }
 
-    /// What summaries stand for now, the latest last.
+    /// The summaries in the conversation, with the events that each stands for, the latest last.
     pub fn condensed(&self) -> Vec<CondensedRange> {
         self.react().map(ReactAgent::condensed).unwrap_or_default()
     }

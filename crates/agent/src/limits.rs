@@ -5,10 +5,10 @@
 
 use agentx_types::{Limits, NanoUsd, Usage};
 
-/// What a run has used up so far. What agents below it and its tools spent is in it.
+/// The spending of a run so far. What agents below it and its tools spent is in it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Spent {
-    /// How often the model was answered with tool results.
+    /// The number of times that the model was answered with tool results.
     pub(crate) iterations: u32,
     /// Tokens of all model calls.
     pub(crate) usage: Usage,
@@ -73,7 +73,7 @@ pub(crate) fn used_up(limits: &Limits, spent: &Spent, whose: Option<&str>) -> Op
     None
 }
 
-/// How many rounds are left when the model has to be told that the end is near, if it has to be.
+/// The number of rounds that are left, if the model has to be told that the end is near.
 ///
 /// That is from three rounds before the end on, or half of a limit under six, and never when nothing is left.
 pub(crate) fn near_end(limits: &Limits, iterations: u32) -> Option<u32> {
@@ -82,7 +82,7 @@ pub(crate) fn near_end(limits: &Limits, iterations: u32) -> Option<u32> {
     (1..=3.min(max / 2)).contains(&left).then_some(left)
 }
 
-/// What the model is told when the end is near.
+/// The warning to the model when the end is near.
 pub(crate) fn warning(left: u32) -> String {
     let rounds = if left == 1 {
         "1 tool round is".to_owned()

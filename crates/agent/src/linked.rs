@@ -17,8 +17,7 @@ use crate::reading::{Meeting, read};
 use crate::secrets::{Guarded, guarded};
 use crate::walks::{Walk, walk_of};
 
-/// So many names in a piece of code are looked at; code that is written to a program's input has no more that
-/// matter.
+/// So many names in a piece of code are looked at; the rest is passed over.
 const MOST_NAMES: usize = 1024;
 
 /// The files that a command line may name.
@@ -28,7 +27,8 @@ pub struct LineNames {
     pub paths: Vec<String>,
     /// Names with globs and variables in them, as [`crate::reading`] notes them.
     globs: Vec<String>,
-    /// How its programs come upon files below the folders that it names; `None` where they leave links as they are.
+    /// The way in which its programs come upon files below the folders that it names; `None` where they leave
+    /// links as they are.
     pub walk: Option<Walk>,
 }
 
@@ -49,8 +49,9 @@ impl LineNames {
         }
     }
 
-    /// The directories in which globs begin, as they are written, and how many levels below those their names may be: `a/b*` begins in
-    /// `a` and names what is one level below, `*/c` begins in `.` and names what is two levels below. A variable counts as one level.
+    /// The directories in which globs begin, as they are written, and how many levels below those their names
+    /// may be: `a/b*` begins in `a` and names what is one level below, `*/c` begins in `.` and names what is
+    /// two levels below. A variable counts as one level.
     pub fn glob_folders(&self) -> BTreeMap<String, usize> {
         let mut folders = BTreeMap::new();
         for glob in &self.globs {
@@ -75,15 +76,15 @@ impl LineNames {
     }
 }
 
-/// What may be names of files in a piece of code: runs of letters, digits and `-_.+/~`.
+/// Possible names of files in a piece of code: runs of letters, digits and `-_.+/~`.
 fn names_in(code: &str) -> impl Iterator<Item = String> {
     let separates = |c: char| !(c.is_alphanumeric() || "-_.+/~".contains(c));
     let names = code.split(separates).filter(|name| !name.is_empty());
     names.take(MOST_NAMES).map(str::to_owned)
 }
 
-/// Why a command may not run in which `word` leads to `real` through a link, although the rules let it, or a
-/// person did. `None` where it may.
+/// The reason against a command in which `word` leads to `real` through a link, although the rules let it, or
+/// a person did. `None` where it may.
 ///
 /// They judged the name. It is refused where `real`, which is absolute and normal,
 ///

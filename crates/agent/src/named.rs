@@ -41,8 +41,8 @@ pub(crate) fn is_named_by(pattern: &str, path: &str, workspace: &str, base: &str
     fits_path(pattern, &absolute, base)
 }
 
-/// How surely `pattern` is about a name with globs or expansions in it, as [`crate::reading`] notes them: the
-/// surest of all ways to read the name.
+/// The degree to which `pattern` is surely about a name with globs or expansions in it, as [`crate::reading`]
+/// notes them: the surest of all ways to read the name.
 pub(crate) fn glob_meets(pattern: &str, name: &str, workspace: &str, base: &str) -> Meeting {
     let ways = ways_to_hold(pattern, name, workspace, base);
     let met = ways.iter().map(|(pattern, name)| meeting(pattern, name));

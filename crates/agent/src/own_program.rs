@@ -42,7 +42,8 @@ const PLAIN_OPTIONS: &[&str] = &["--help", "-h", "--json", "--quiet", "-q", "--n
 /// Commands that a text which another program may run is not to hold.
 const RUNS: &[&str] = &["chat", "run", "serve", "sessions", "tools run", "identity export"];
 
-/// Why a command line is asked about each time; `None` where it does not run this program in such a way.
+/// The reason for which a person is asked about a command line each time; `None` where it does not run this
+/// program in such a way.
 pub(crate) fn why_asked(line: &str, reading: &Reading, version: u32) -> Option<&'static str> {
     before(line, reading).or_else(|| (version >= 6).then(|| of_any_other(line, reading)).flatten())
 }

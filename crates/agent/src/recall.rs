@@ -18,7 +18,7 @@ use crate::others;
 
 /// The tool by which an agent finds what a summary stands for.
 pub const RECALL: &str = "recall";
-/// How many places a search shows.
+/// The most places that a search shows.
 const PLACES: usize = 12;
 /// Characters of each place, a quarter of them before the words.
 const AROUND: usize = 400;
@@ -190,7 +190,7 @@ fn folded(text: &str) -> Vec<char> {
         .collect()
 }
 
-/// Where a word stands first, in characters.
+/// The first place of a word, in characters.
 fn position(text: &[char], word: &[char]) -> Option<usize> {
     text.windows(word.len().max(1)).position(|window| window == word)
 }

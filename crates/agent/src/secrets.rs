@@ -14,7 +14,7 @@ use crate::named::{below_home, glob_holds, glob_meets, is_named_by};
 use crate::pattern::{fits, fits_path};
 use crate::reading::{Meeting, names_behind_stars, reaches, read};
 
-/// Why a file is guarded.
+/// The reason for which a file is guarded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Guarded {
     /// It may hold secrets.
@@ -190,7 +190,7 @@ pub(crate) fn first_guarded<'p>(
     found(Guarded::Own).or_else(|| found(Guarded::Secret))
 }
 
-/// Why a name with globs or expansions in it is guarded, as [`guarded`] says it of a path.
+/// The reason for which a name with globs or expansions is guarded, as [`guarded`] says it of a path.
 ///
 /// The program's own files are met by stars alone; a name that is nothing but stars names no other file in
 /// particular.
@@ -229,7 +229,7 @@ fn ways_to_read(word: &str) -> impl Iterator<Item = &str> {
         .filter(|way| !way.is_empty())
 }
 
-/// What may be paths among the arguments of a tool that does not say which argument is one.
+/// Texts that may be paths, among the arguments of a tool that names no argument as a path.
 pub(crate) fn texts_of(tool: &ToolSpec, input: &serde_json::Value) -> Vec<String> {
     let says = tool.path_argument.is_some() || tool.command_argument.is_some();
     if says || tool.access == Access::Internal {

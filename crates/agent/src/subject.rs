@@ -1,4 +1,5 @@
-//! What a call touches, as far as its arguments tell, and what rules say about that.
+//! The subject of a call: the path, the command line and the hosts that its arguments name, and what rules
+//! say about them.
 //!
 //! Rules that deny or ask are held against every way in which a call may be read: they count if any fits. A rule that allows
 //! has to cover all of it as it is written. So a mistake of the reading asks once too often, and lets nothing pass.
@@ -30,21 +31,21 @@ use crate::reading::{Meeting, Reading, read_as};
 use crate::secrets::{self, Guarded};
 use crate::stars::{names_all_places, names_all_variables, stays_below};
 
-/// What a call touches. It is made for one judgement; the command line is read once, when something first
+/// The subject of a call. It is made for one judgement; the command line is read once, when something first
 /// asks for it.
 pub(crate) struct Subject<'a> {
     pub(crate) tool: &'a ToolSpec,
     /// The workspace of the agent, absolute and normal.
     workspace: &'a str,
-    /// How rules are read.
+    /// The version of the rules.
     pub(crate) version: u32,
     /// The normal path that it names.
     path: Option<String>,
     /// The command line that it runs, or all its arguments.
     argument: String,
-    /// What the command line may run.
+    /// The reading of the command line.
     reading: OnceCell<Reading>,
-    /// What is guarded of what it names, and why.
+    /// The first guarded file that it names, with the reason.
     guarded: Option<(Guarded, String)>,
     /// The files that are guarded, where a configuration says so.
     guard: Option<&'a Guard>,
@@ -135,7 +136,7 @@ impl<'a> Subject<'a> {
         !is_within(directory, place)
     }
 
-    /// Why a person is asked about it each time, whatever rules say.
+    /// The reason for which a person is asked about it each time, whatever rules say.
     pub(crate) fn always_asked(&self) -> Option<&'static str> {
         let counts = self.version >= 5 && self.runs_commands();
         counts
@@ -187,7 +188,7 @@ impl<'a> Subject<'a> {
         place.is_none_or(|place| is_within(place, self.workspace))
     }
 
-    /// Where a relative path of the rule begins.
+    /// The folder in which a relative path of the rule begins.
     fn base<'r>(&'r self, rule: &'r Rule) -> &'r str {
         rule.workspace.as_deref().unwrap_or(self.workspace)
     }
@@ -308,14 +309,14 @@ impl<'a> Subject<'a> {
             && (self.git_runs().is_none() || !runs_git(command, self.version))
     }
 
-    /// What Git would run that nobody accepted, where the command line runs Git in such a repository.
+    /// The program that Git would run and nobody accepted, if the command line runs Git in such a repository.
     fn git_runs(&self) -> Option<&str> {
         let named = self.guard?.git.first()?;
         (self.runs_commands() && runs_git(&self.argument, self.version)).then_some(named)
     }
 
-    /// Why it is allowed without any rule: reading in the workspace, and what touches nothing; never a file
-    /// that may hold secrets.
+    /// The reason for which it is allowed without any rule: reading in the workspace, and what touches
+    /// nothing; never a file that may hold secrets.
     pub(crate) fn allowed_by_default(&self) -> Option<&'static str> {
         match self.tool.access {
             _ if self.secret().is_some() => None,
@@ -327,7 +328,7 @@ impl<'a> Subject<'a> {
         }
     }
 
-    /// Why a call is not allowed that no rule is about. `whose` says whose yes it needs: `your` where the
+    /// The reason against a call that no rule is about. `whose` says whose yes it needs: `your` where the
     /// person who reads it is asked, else `a`.
     pub(crate) fn default_reason(&self, whose: &str) -> String {
         if let Some(path) = self.secret() {

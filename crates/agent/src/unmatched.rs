@@ -1,11 +1,13 @@
 //! Rules that can be about no call of a tool, whatever its arguments are.
 //!
-//! A person who writes such a rule believes to be protected, or never asked, and is neither; so a front end
-//! says it when the rule is written. Rules with globs for the tool's name may still be about other tools.
+//! A person who writes such a rule believes to be protected, or never asked, and is neither; so the
+//! configuration reports it as a mistake. Rules with globs for the tool's name may still be about other
+//! tools.
 
 use agentx_types::{Rule, RuleEffect, ToolSpec};
 
-/// Why this rule, which names the tool, can be about no call of it; `None` where it may be about one.
+/// The reason for which this rule, which names the tool, can be about no call of it; `None` where it may be
+/// about one.
 ///
 /// A path needs a tool that takes one; an `allow` of command lines goes by `argument` alone; and arguments as
 /// JSON begin with `{`.

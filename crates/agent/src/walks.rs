@@ -7,7 +7,7 @@
 //! (<https://www.gnu.org/software/tar/manual/html_node/dereference.html>), grep, findutils and diffutils,
 //! rsync, zip and scp.
 
-/// How a program walks through folders.
+/// The way in which a program walks through folders.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Walk {
     /// Whether it goes into folders within folders.
@@ -32,7 +32,7 @@ impl Walk {
     }
 }
 
-/// How this command walks; `None` where it does not, or leaves links as they are.
+/// The walk of this command; `None` where it does not walk, or leaves links as they are.
 ///
 /// ```
 /// use agentx_agent::walks::walk_of;

@@ -7,7 +7,7 @@
 //! | what happens | fact |
 //! | --- | --- |
 //! | a summary that is shorter than what it stands for | `context_condensed` |
-//! | it was cut off, twice | `condensing_failed`, `cut_off` |
+//! | it was cut off, also with all the room that there is | `condensing_failed`, `cut_off` |
 //! | it is as long as what it stands for | `condensing_failed`, `frees_nothing` |
 //! | the model declined, failed, was stopped, or wrote nothing | `condensing_failed`, with its code |
 //!

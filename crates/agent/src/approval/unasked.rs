@@ -1,4 +1,4 @@
-//! What the approval mode makes of a call that a person would be asked about.
+//! Applies the approval mode to a call that a person would be asked about.
 //!
 //! | mode | a rule asks | nothing allows it | it opens a file that may hold secrets |
 //! | --- | --- | --- | --- |

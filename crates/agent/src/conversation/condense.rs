@@ -38,13 +38,13 @@ pub(super) struct Condensed {
     summary: Arc<str>,
     /// The index of the first entry that it replaced.
     start: usize,
-    /// How many of them stay, before the summary.
+    /// The number of them that stay, before the summary.
     kept: usize,
     /// All entries between the first and the last, as they were.
     entries: Vec<Entry>,
-    /// Where the window began before and after.
+    /// The start of the window before and after.
     window: (usize, usize),
-    /// What the window had moved past and was sent all the same, before.
+    /// The messages that were sent before although the window had moved past them.
     stays: Vec<(Arc<Message>, u64)>,
 }
 
@@ -55,11 +55,11 @@ pub(crate) struct Part {
     pub(crate) range: ContextRange,
     /// Messages in the range that stay word for word.
     pub(crate) kept: Vec<MessageId>,
-    /// What the summary is made of.
+    /// The messages that the summary is made of.
     pub(crate) said: Vec<(u64, Arc<Message>)>,
 }
 
-/// Which units a summary stands for: whole units between the entries `start` and `end`, which is the one
+/// The units that a summary stands for: whole units between the entries `start` and `end`, which is the one
 /// after the last. Units that stay lie between them, too.
 struct Cover {
     /// First entry and the one after the last, of each unit.
@@ -76,7 +76,7 @@ impl Condensed {
 }
 
 impl Conversation {
-    /// What is to be condensed before the next request, if anything.
+    /// The part that is to be condensed before the next request, if any.
     ///
     /// `None` while the window is emptier than `at_percent` says (0 turns it off), and where the last summary
     /// was of little use and less than a tenth of the window has come since.
@@ -105,7 +105,7 @@ impl Conversation {
         self.corrected(size) <= self.room(config)
     }
 
-    /// What can be condensed, if at least a tenth of what is sent may become free by it.
+    /// The part that can be condensed, if a tenth of the request or more may become free by that.
     pub(crate) fn worth_it(&mut self, config: &AgentConfig, input: Option<&MessageId>) -> Option<Part> {
         let tail = config.condensing.as_deref()?.tail;
         let size = self.size(config);
@@ -156,8 +156,8 @@ impl Conversation {
         Some(Part { range, kept, said })
     }
 
-    /// How many of the latest units stay: `wanted` of them as far as they fit into `most` tokens, but two in
-    /// any case, and so many that the range before them ends with an event of its own.
+    /// The number of latest units that stay: `wanted` of them as far as they fit into `most` tokens, but two
+    /// in any case, and so many that the range before them ends with an event of its own.
     fn tail(&self, units: &[(usize, usize)], wanted: u32, most: u64) -> usize {
         let wanted = usize::try_from(wanted).unwrap_or(usize::MAX);
         let mut tokens = 0u64;
@@ -203,7 +203,7 @@ impl Conversation {
         Some(Cover { units, start, end })
     }
 
-    /// How many messages a cover stands for, those counted that its summaries stand for.
+    /// The number of messages that a cover stands for, those behind its summaries included.
     fn messages_in(&self, cover: &Cover) -> u64 {
         let entries = cover.units.iter().flat_map(|unit| &self.entries[unit.0..unit.1]);
         let count = |entry: &Entry| {

@@ -27,7 +27,7 @@ const LEAST: u64 = 1_500;
 /// So many signs are proof. A count that is the same for a larger request is two signs at once.
 const PROOF: u8 = 2;
 
-/// What a server counted in requests each of which held all of the one before. Forgotten wherever something
+/// The counts of a server in requests each of which held all of the one before. Forgotten wherever something
 /// but an addition happens to the conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Counts {
@@ -35,8 +35,8 @@ pub(super) struct Counts {
     most: u64,
     /// The size of the last request, estimated.
     asked: u64,
-    /// How many signs there are that it cuts, up to [`PROOF`]: half or more of what it counted before is one,
-    /// the same number two.
+    /// The number of signs that it cuts, up to [`PROOF`]: half or more of what it counted before is one, the
+    /// same number two.
     signs: u8,
 }
 

@@ -17,10 +17,11 @@ use super::{Conversation, Entry};
 
 /// The rules of agents of this version and later keep the calls that were run.
 const SINCE_KEPT: u32 = 9;
-/// What stands where the result of a call was that was run.
+/// The text in the place of the result of a call that was run.
 const DONE: &str =
     "[This call was run, and succeeded. Its result is left out, because the answer to it was declined.]";
-/// What stands where the result of any other call was: one that failed, was stopped or was cut off may have had its effect all the same.
+/// The text in the place of the result of any other call: one that failed, was stopped or was cut off may
+/// have had its effect all the same.
 const NOT_DONE: &str = "[This call failed, was cut off, or was not run. It may or may not have had its effect: look before you repeat it. \
      Its result is left out, because the answer to it was declined.]";
 

@@ -1,8 +1,8 @@
-//! How much a conversation weighs: tokens are estimated, and what a provider counts corrects the estimate.
+//! The size of a conversation in tokens: an estimate, which the counts of a provider correct.
 //!
-//! There is no tokenizer here: each vendor has its own, and a wrong one is no better than a rule of thumb that is corrected after the
-//! first answer. When a window moves depends on these numbers, so that a change of them would have to hang on
-//! the version of the rules.
+//! There is no tokenizer here: each vendor has its own, and a wrong one is no better than a rule of thumb
+//! that is corrected after the first answer. When a window moves depends on these numbers, so that a change
+//! of them would have to hang on the version of the rules.
 
 use agentx_types::{AgentConfig, ContentPart, Message, ModelRequest, ToolSpec};
 
@@ -59,8 +59,9 @@ pub(super) fn estimate_tool(tool: &ToolSpec) -> u64 {
     estimate_text(&tool.description) + estimate_text(&tool.input_schema.to_string())
 }
 
-/// How many tokens of a request fit beside the longest answer, which gets at most half of the window.
-/// Sessions of version 8 of the rules and later use `Conversation::room`, which looks at the tools too.
+/// The number of tokens of a request that fit beside the longest answer, which gets at most half of the
+/// window. `Conversation::room` begins with it, and looks at instructions and tools too from version 8 of the
+/// rules on.
 pub(super) fn room(config: &AgentConfig) -> u64 {
     let window = config.model.context_window;
     let answer = config

@@ -28,19 +28,19 @@ const SINCE_RULES: u32 = 6;
 /// (<https://nginx.org/en/docs/http/ngx_http_core_module.html#client_max_body_size>).
 const SMALL_TOKENS: u64 = 8_192;
 
-/// What was sent, and what was assumed of the model, before a guess: each field is the value that its
-/// namesake had then.
+/// The state of the conversation and of the model before a guess: each field is the value that its namesake
+/// had then.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct BeforeGuess {
     /// The window of the model in the configuration, in tokens.
     context_window: u64,
     /// Its longest answer in the configuration, in tokens.
     max_output_tokens: u64,
-    /// Where the window began.
+    /// The start of the window.
     window_start: usize,
-    /// What was sent although the window had moved past it.
+    /// The messages that were sent although the window had moved past them.
     stays: Vec<(Arc<Message>, u64)>,
-    /// How long a result could be, if that was bounded.
+    /// The bound on the length of results, if there was one.
     longest_result: Option<u64>,
     /// The window before one was learned, if one was.
     assumed_window: Option<u64>,
@@ -48,7 +48,7 @@ pub(super) struct BeforeGuess {
     extra_percent: u64,
     /// Up to where thinking was left out.
     thinking: u64,
-    /// How many summaries there were: where one came meanwhile, indexes mean other messages.
+    /// The number of summaries: where one came meanwhile, indexes mean other messages.
     condensed: usize,
     /// Messages with results of tools, by their events, as they were before they were shortened.
     results: BTreeMap<u64, Arc<Message>>,

@@ -73,7 +73,7 @@ pub(crate) struct Conversation {
     asked_tokens: u64,
     #[serde(default)]
     asked_entries: usize,
-    /// What the provider counted in the last request, with as many messages as there were then.
+    /// The provider's count of the last request, and the number of messages then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     counted: Option<(u64, usize)>,
     /// By how many percent the provider counts more than the estimate.
@@ -84,13 +84,13 @@ pub(crate) struct Conversation {
     /// The window that was assumed before a smaller one was learned.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     assumed_window: Option<u64>,
-    /// What held before a window was guessed that no answer has confirmed yet.
+    /// The state before a window was guessed that no answer has confirmed yet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     before_guess: Option<Box<BeforeGuess>>,
-    /// What the provider counted in earlier requests, where that may show that it cuts them.
+    /// The provider's counts of earlier requests, where that may show that it cuts them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     counts: Option<Counts>,
-    /// What summaries stand for, the latest last.
+    /// The summaries and the messages that they stand for, the latest last.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     condensed: Vec<Condensed>,
     /// Inputs that a person wants to stay when the rest is condensed.
@@ -105,10 +105,10 @@ pub(crate) struct Conversation {
     /// Whether what stands before the thinking of the conversation has changed since a model was last asked.
     #[serde(default, skip_serializing_if = "is_false")]
     begins_anew: bool,
-    /// What is left out of what is sent.
+    /// The parts that are left out of requests.
     #[serde(default, skip_serializing_if = "Repairs::is_nothing")]
     repairs: Repairs,
-    /// What was left out before a provider refused the last request, until it has taken one.
+    /// The repairs before a provider refused the last request, until it has taken one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     before_repairs: Option<Repairs>,
     /// Tokens of the messages in the window, estimated, without what [`stays`].
@@ -122,7 +122,7 @@ pub(crate) struct Conversation {
     fixed: Cache<Fixed>,
 }
 
-/// What every request begins with until the configuration changes.
+/// The beginning of every request, until the configuration changes.
 #[derive(Clone, Debug, PartialEq)]
 struct Fixed {
     system: Vec<Arc<str>>,
@@ -137,7 +137,7 @@ const KEEP_PERCENT: u64 = 70;
 const TELLING_TOKENS: u64 = 2_000;
 /// Estimates are not corrected by more than this.
 const MAX_EXTRA_PERCENT: u64 = 300;
-/// What stands where older messages were.
+/// The text in the place of older messages.
 const LEFT_OUT: &str = "[Earlier parts of this conversation are left out because they no longer fit.]";
 
 impl Conversation {

@@ -1,5 +1,6 @@
-//! What holds for one model only. Another one is asked with what its predecessor refused: it may have eyes, or a template that knows tools.
-//! What a model refused of pictures is remembered, because whoever comes back to it would have it refuse them again.
+//! The repairs that hold for one model only. Another one is asked with what its predecessor refused: it may
+//! have eyes, or a template that knows tools. What a model refused of pictures is remembered, because whoever
+//! comes back to it would have it refuse them again.
 //!
 //! Both happen when `config_changed` names another model or provider (`another_model`).
 

@@ -65,8 +65,8 @@ impl Conversation {
     }
 }
 
-/// How many tools are allowed: "Invalid 'tools': array too long. Expected an array with maximum length 128, but got an array with
-/// length 140 instead."
+/// The number of tools that a provider allows: "Invalid 'tools': array too long. Expected an array with
+/// maximum length 128, but got an array with length 140 instead."
 fn most_tools(message: &str) -> Option<usize> {
     let (_, rest) = message.split_once("'tools': array too long")?;
     let (_, most) = rest.split_once("maximum length ")?;

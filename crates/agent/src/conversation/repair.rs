@@ -1,4 +1,4 @@
-//! What a provider would refuse, or has refused, is left out of what is sent, or said in plain words. The
+//! Leaves out of requests what a provider would refuse, or has refused, or said in plain words. The
 //! conversation itself stays as it was.
 //!
 //! Newer models refuse their own thinking once anything before it has changed: the instructions, the tools,
@@ -24,7 +24,8 @@ const SINCE_UNCHANGED: u32 = 7;
 /// From this version on, single settings and the parts of answers that only their provider reads are left out.
 const SINCE_SETTINGS: u32 = 8;
 
-/// What is left out of requests. A number is the event up to which a part is left out; 0 if nothing is.
+/// The parts that are left out of requests. A number is the event up to which a part is left out; 0 if
+/// nothing is.
 ///
 /// The conversation itself keeps everything: a front end shows it, and another model may be sent it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -37,7 +38,7 @@ pub(super) struct Repairs {
     /// The events of single messages whose pictures and other media are left out: those that came last when something was refused.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) media_of: Vec<u64>,
-    /// What other models of the session refused of pictures: see [`super::other_models`].
+    /// The pictures that other models of the session refused: see [`super::other_models`].
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) media_of_others: Vec<MediaOf>,
     /// Calls and results as such: they are told in plain words. [`ALL`] for a template that knows no role for
@@ -47,7 +48,7 @@ pub(super) struct Repairs {
     pub(super) plain: bool,
     /// Whether only a person and the assistant speak, and in turns.
     pub(super) roles: bool,
-    /// How many tokens an answer may have at most; 0 where the server is to decide.
+    /// The most tokens that an answer may have; 0 where the server is to decide.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) answer: Option<u64>,
     /// Parts of answers that only their provider reads.

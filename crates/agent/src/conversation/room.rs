@@ -1,4 +1,4 @@
-//! How the window is divided between what a request holds and what is kept free for the answer.
+//! The division of the window between the request and the room that is kept free for the answer.
 //!
 //! ```text
 //! window = fixed (instructions, tools) + budget (messages) + kept free for the answer
@@ -42,7 +42,7 @@ impl Conversation {
         tokens.saturating_mul(100 + self.extra_percent) / 100
     }
 
-    /// How many tokens of a request fit beside the answer, as the provider counts.
+    /// The number of tokens of a request that fit beside the answer, as the provider counts.
     ///
     /// The answer gets at most half of what instructions and tools leave: in a small window nothing would be
     /// left for the conversation otherwise.
@@ -57,8 +57,8 @@ impl Conversation {
         window - (window - room).min(left / 2)
     }
 
-    /// How many tokens of the room there are for messages, as the provider counts: without instructions and
-    /// tools.
+    /// The number of tokens of the room that are left for messages, as the provider counts: without
+    /// instructions and tools.
     pub(super) fn budget(&mut self, config: &AgentConfig) -> u64 {
         let fixed = self.fixed(config).tokens;
         let fixed = match config.rules_version {

@@ -1,4 +1,4 @@
-//! What is sent although the window has moved past it.
+//! The messages that are sent although the window has moved past them.
 //!
 //! What a model is asked to do must not slide out of what it reads, nor what was asked first, what a person
 //! wants to stay, and summaries of what went before. `settle` asks for the list whenever the window has
@@ -17,8 +17,8 @@ use super::{Conversation, Entry};
 /// Percent of the budget that all of it may take; what is to be done now stays whatever it weighs.
 const STAY_PERCENT: u64 = 20;
 
-/// Why something stays, the weightiest reason first. Where there is not room for all, what comes later in
-/// this order goes first, and within one reason the older.
+/// The reasons for which a message stays, the weightiest first. Where there is not room for all, what comes
+/// later in this order goes first, and within one reason the older.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Reason {
     /// The input of the run under way.
@@ -31,8 +31,8 @@ enum Reason {
     Summary,
 }
 
-/// Where the messages are that may have a reason to stay, so that they are found in a long conversation without going through
-/// all of it. It follows from the messages alone.
+/// The places of messages that may have a reason to stay, so that they are found in a long conversation
+/// without going through all of it. It follows from the messages alone.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Landmarks {
     /// Every message, by its id.

@@ -32,7 +32,7 @@ pub struct Input {
     pub run_id: RunId,
     /// The `seq` at which it came.
     pub seq: u64,
-    /// What was said, as the conversation will have it.
+    /// The message, as the conversation will have it.
     pub message: Arc<Message>,
     /// Whether an agent in the background ended with this. A run that it opens goes on for the one before,
     /// and so counts what that one spent against its own limits: else agents could prolong a run for ever.
@@ -40,8 +40,8 @@ pub struct Input {
     pub goes_on: bool,
 }
 
-/// How much waits for an agent. The runtime bounds what may be told to a session by it. Media in the blob
-/// store count as the length of their names, because only those are held in memory.
+/// The amount that waits for an agent. The runtime bounds what may be told to a session by it. Media in the
+/// blob store count as the length of their names, because only those are held in memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Backlog {
     /// Inputs, and notes for the next model call.
@@ -50,7 +50,7 @@ pub struct Backlog {
     pub bytes: usize,
 }
 
-/// What becomes of an input. The course decides it, and the machine does it.
+/// The next step of an input. The course decides it, and the machine does it.
 pub(crate) enum Taken {
     /// It opens a run at once.
     Opens(Input),
@@ -198,7 +198,7 @@ pub(crate) struct InputQueue {
     /// background, answers of agents that were stopped.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     kept: Vec<Arc<Message>>,
-    /// Why no run is opened any more: the agent is gone. The first reason stays.
+    /// The reason for which no run is opened any more: the agent is gone. The first reason stays.
     closed: Option<String>,
     /// Whether what waits opens no run until a person says something, because the session was being closed.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -237,7 +237,7 @@ impl InputQueue {
         self.waiting.remove(at)
     }
 
-    /// How many join the run under way: the first of those that wait.
+    /// The number of inputs that join the run under way: the first of those that wait.
     pub(crate) fn joining(&self) -> usize {
         self.steering.len()
     }
@@ -290,12 +290,12 @@ impl InputQueue {
         news
     }
 
-    /// Why no run is opened any more, if that is so.
+    /// The reason for which no run is opened any more, if there is one.
     pub(crate) fn closed(&self) -> Option<&str> {
         self.closed.as_deref()
     }
 
-    /// How much waits: inputs, and notes for the next model call.
+    /// The amount that waits: inputs, and notes for the next model call.
     pub(crate) fn backlog(&self) -> Backlog {
         let inputs = self.iter().map(|input| &input.message);
         let mut backlog = Backlog::default();

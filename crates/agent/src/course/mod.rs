@@ -49,7 +49,7 @@ pub(crate) struct Course {
     pub(crate) inputs: InputQueue,
     /// The run that is under way, or the last one.
     pub(crate) run: Option<Run>,
-    /// What all runs have cost together, and how full the window was last.
+    /// The cost of all runs together, and the size of the last request.
     pub(crate) totals: Totals,
     /// Puts the pieces of a streamed answer together; open between `stream_start` and `stream_end`.
     pub(crate) assembler: Assembler,

@@ -1,4 +1,4 @@
-//! What a run knows about itself ([`Run`]), and the step that is being taken (`Step`).
+//! The state of a run ([`Run`]), and the step that an agent takes with one fact (`Step`).
 //!
 //! A `Run` is state: it lives from an input to its last answer and is written down with its agent. A `Step`
 //! lives for one fact: the machines hand it down through all their functions, which put into it what follows,
@@ -25,10 +25,10 @@ pub struct Run {
     pub id: RunId,
     /// The input that opened it.
     pub input_id: MessageId,
-    /// Where it stands; final once it has ended.
+    /// Its status; final once it has ended.
     pub status: RunStatus,
-    /// How many rounds were counted: answers with tool results, and pauses of the model. Compared with
-    /// `max_iterations`.
+    /// The number of rounds that were counted: answers with tool results, and pauses of the model. Compared
+    /// with `max_iterations`.
     pub iterations: u32,
     /// When the fact came that opened it.
     pub started_at: Timestamp,
@@ -36,26 +36,26 @@ pub struct Run {
     pub seen_at: Timestamp,
     /// Milliseconds in which no program was there to go on with it: they count against no limit.
     pub away_ms: u64,
-    /// What it has cost, its tools and the agents that it made included.
+    /// Its cost, with that of its tools and of the agents that it made.
     pub bill: Bill,
-    /// What counts against its limits and is on no bill of its own: what the runs before it spent that it
-    /// goes on for, and what agents in the background spend once it is over.
+    /// Spending that counts against its limits and is on no bill of its own: what the runs before it spent
+    /// that it goes on for, and what agents in the background spend once it is over.
     #[serde(default, skip_serializing_if = "Bill::is_nothing")]
     pub beside: Bill,
-    /// What it waits for and how it is to end.
+    /// The action that it waits for, and the way in which it is to end.
     pub pending: Pending,
     /// The last words of the model, which the turn's response repeats; empty where it said none.
     pub last_text: String,
 }
 
-/// What a run has cost.
+/// The cost of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Bill {
     /// Tokens of all its model calls, as the providers counted them or, where they did not, as estimated.
     pub usage: Usage,
     /// Money of all its model calls, in nano-dollars.
     pub cost: NanoUsd,
-    /// How many model calls it made.
+    /// The number of model calls.
     pub model_calls: u32,
 }
 
@@ -66,38 +66,39 @@ impl Bill {
     }
 }
 
-/// What a run waits for beside its tools, and how it is to end. Reset when the run ends.
+/// The state of a run that waits or is being stopped, beside its tools. Reset when the run ends.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Pending {
     /// The model call that is under way. Facts with another `cause` do not concern the run.
     pub model_call: Option<ActionId>,
     /// The model that was asked. It is paid at its own prices, also where another one is chosen meanwhile.
     pub model: Option<ModelSpec>,
-    /// What a stream that broke off came to. It joins the conversation unless another attempt begins.
+    /// The message that a broken stream came to. It joins the conversation unless another attempt begins.
     pub partial: Option<Message>,
     /// The timer of the wall time limit, where there is such a limit.
     pub timer: Option<ActionId>,
-    /// Why it is being stopped, if it is.
+    /// The cause of its stop, if it is being stopped.
     pub stop: Option<StopCause>,
     /// Whether a tool that ends the run has succeeded.
     pub quit: bool,
     /// The limit of iterations that the model was warned of, so that it is told once for each limit.
     pub warned_of: Option<u32>,
-    /// Which part of the last request its provider refuses for its form; taken out when the call has ended
+    /// The part of the last request that its provider refuses for its form; taken out when the call has ended
     /// and is repaired.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refused: Option<RequestPart>,
-    /// Where `refused` is the longest answer: how many tokens the provider allows, if it says so.
+    /// The number of tokens that the provider allows, if `refused` is the longest answer and it says so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub longest_answer: Option<u64>,
-    /// Where `refused` is how tools are described: the names of those tools.
+    /// The names of the refused tools, if `refused` is the description of tools.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub refused_tools: Vec<String>,
     /// The event that begins what the model declined to answer. From the end of the run on it is left out of
     /// what is sent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub declined: Option<u64>,
-    /// How many answers in a row were paused, the last one among them. Any other answer sets it back to 0.
+    /// The number of answers in a row that were paused, the last one among them. Any other answer sets it
+    /// back to 0.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub pauses: u32,
 }
@@ -107,21 +108,21 @@ fn is_zero(number: &u32) -> bool {
     *number == 0
 }
 
-/// Why a run is being stopped. The first cause counts: later ones change nothing.
+/// The cause of a stop. The first cause counts: later ones change nothing.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StopCause {
-    /// How the run will end: `interrupted`, `failed` or `timed_out`.
+    /// The final status of the run: `interrupted`, `failed` or `timed_out`.
     pub status: RunStatus,
     /// Stable, for programs, such as `time_limit`; empty for an interrupt.
     pub code: String,
     /// For people, and for the model in the results of calls that were not run.
     pub message: String,
-    /// How far it has come that the log says so.
+    /// The progress of putting the cause on record.
     pub record: Record,
 }
 
-/// How far it has come that the log says why a run is being stopped. A run ends only once its reason is on
-/// record, so that a log that is read again ends it in the same way.
+/// The progress of putting the cause of a stop on record. A run ends only once its reason is on record, so
+/// that a log that is read again ends it in the same way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Record {
@@ -194,7 +195,7 @@ impl Run {
         self.away_ms = self.away_ms.saturating_add(at.millis_since(self.seen_at));
     }
 
-    /// What counts against its limits: its own bill and what stands beside it.
+    /// The spending that counts against its limits: its own bill and what stands beside it.
     pub(crate) fn spent(&self) -> Spent {
         let mut spent = Spent {
             iterations: self.iterations,
@@ -232,11 +233,11 @@ pub(crate) struct Step<'a> {
     pub(crate) seq: u64,
     /// The time of the fact: there is no other clock.
     pub(crate) at: Timestamp,
-    /// What the session says about the moment.
+    /// The context that the session gives with the fact.
     pub(crate) context: &'a Context<'a>,
-    /// What the agent spends in this step, before those above have heard of it.
+    /// The agent's spending in this step, before those above have heard of it.
     spent: Spent,
-    /// What follows so far; [`Step::end`] hands it out.
+    /// The transition so far; [`Step::end`] hands it out.
     follows: Transition,
 }
 
@@ -278,7 +279,7 @@ impl<'a> Step<'a> {
         self.context.before.actions + self.follows.acted.actions
     }
 
-    /// How many agents the session has, with those that this fact has already made the agents want.
+    /// The number of agents in the session, with those that this fact has already made the agents want.
     pub(crate) fn census(&self) -> Census {
         let wanted = self
             .context
@@ -295,8 +296,7 @@ impl<'a> Step<'a> {
         self.spent.cost += cost;
     }
 
-    /// Why no model may be asked any more, if a limit of an agent above forbids it. `None` also where nobody
-    /// is above.
+    /// The limit of an agent above that forbids another model call. `None` also where nobody is above.
     pub(crate) fn used_up_above(&self) -> Option<StopCause> {
         self.context.above?.used_up(&self.spent)
     }

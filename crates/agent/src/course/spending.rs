@@ -1,4 +1,4 @@
-//! What model calls cost: the run's bill, and the agent's totals.
+//! The cost of model calls: the run's bill, and the agent's totals.
 //!
 //! Each call is paid once, where its usage is known: at the end of a stream, or when an attempt is set aside.
 //! Prices are those of the model that was asked, in nano-dollars for each token; a model without prices costs
@@ -13,14 +13,14 @@ use serde::{Deserialize, Serialize};
 
 use super::{Course, Step};
 
-/// What all runs of this agent have cost, and those of all agents below it.
+/// The cost of all runs of this agent, and those of all agents below it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Totals {
     /// Tokens of all model calls.
     pub(crate) usage: Usage,
     /// Money of all model calls, in nano-dollars.
     pub(crate) cost: NanoUsd,
-    /// How many tokens the agent's last own call filled the window with; changed by summaries too.
+    /// The number of tokens that the agent's last own call filled the window with; summaries change it too.
     pub(crate) context_tokens: u64,
 }
 

@@ -1,4 +1,4 @@
-//! How runs end before their answer, as far as that is the same for every machine.
+//! The end of runs before their answer, as far as it is the same for every machine.
 //!
 //! This file decides what an interrupt, an error or a timer means for the run under way ([`Follows`]), and
 //! how its end comes to be on record. What has to be cancelled is for the machine: `react/stop.rs` and
@@ -21,7 +21,7 @@ use crate::limits;
 
 use super::{Course, Record, Run, Step, StopCause};
 
-/// What follows for the machine from something that stops runs. The course decides whether and why; the
+/// The consequence, for the machine, of something that stops runs. The course decides whether and why; the
 /// machine knows what runs.
 pub(crate) enum Follows {
     /// No run is under way, or the fact does not concern it.
@@ -35,7 +35,7 @@ pub(crate) enum Follows {
 }
 
 impl Course {
-    /// What follows from an interrupt, a timer, or the end of the agent. `max_wall_ms` is the limit of a run
+    /// The consequence of an interrupt, a timer, or the end of the agent. `max_wall_ms` is the limit of a run
     /// in milliseconds.
     ///
     /// An interrupt with `hold` also holds back what waits, because the session is being closed. Where an
@@ -127,8 +127,8 @@ impl Course {
         }
     }
 
-    /// Why the run cannot ask a model again, if a limit forbids it: its own first, then that of an agent
-    /// above. `None` where it may.
+    /// The limit that forbids another model call in this run: its own first, then that of an agent above.
+    /// `None` where it may.
     pub(crate) fn used_up(&mut self, limits: &Limits, step: &Step<'_>) -> Option<StopCause> {
         let own = limits::used_up(limits, &self.active()?.spent(), None);
         own.map(|limit| StopCause::limit(&limit))

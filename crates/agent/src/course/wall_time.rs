@@ -1,4 +1,4 @@
-//! How long a run may take: a timer that is part of the run, whichever machine runs it.
+//! The limit on the time of a run: a timer that is part of the run, whichever machine runs it.
 //!
 //! A timer is an action (`start_timer`), and `timer_fired` answers it. The agent has no clock: it compares
 //! the time of the fact with the time at which the run began, less the time in which no program was there

@@ -23,7 +23,7 @@ const MAX_LINE: usize = 4_096;
 /// Findings in one answer; one more says that there are others.
 const MAX_FINDINGS: usize = 32;
 
-/// What a line of an answer turned out to be.
+/// The meaning of a line of an answer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Finding {
@@ -54,7 +54,7 @@ pub struct AnswerParser {
     line: String,
     /// Whether it is longer than the bound.
     cut: bool,
-    /// How many findings the answer has so far.
+    /// The number of findings in the answer so far.
     found: usize,
 }
 

@@ -29,7 +29,7 @@ const LAST_PLACE: u32 = 0xE0FF;
 /// The patterns of some rules, prepared to be found.
 #[derive(Clone, Debug, Default)]
 pub struct FastPath {
-    /// What words mean that stand as they are.
+    /// The meanings of inputs that are word for word a pattern or an example.
     whole: BTreeMap<String, Meaning>,
     templates: Vec<Template>,
     /// Templates by the words that they begin with.
@@ -62,7 +62,7 @@ impl ByWords {
     }
 }
 
-/// What words mean: the same wherever they stand, or something else in two places.
+/// The meaning of words: one wherever they stand, or something else in two places.
 #[derive(Clone, Debug)]
 enum Meaning {
     One(Vec<Intent>),
@@ -76,7 +76,7 @@ struct Template {
     words: Vec<String>,
     vars: Vec<VarKind>,
     rule: String,
-    /// What is filled in, and with what.
+    /// The variables that are filled in, and their values.
     args: Vec<(String, Filled)>,
 }
 
@@ -88,7 +88,7 @@ enum Filled {
     By(usize),
 }
 
-/// How an input fits a template.
+/// The way in which an input fits a template.
 enum Fit {
     Not,
     As(Reading),
@@ -117,7 +117,7 @@ impl FastPath {
         path
     }
 
-    /// What `input` means, in order; `None` where a model has to say it.
+    /// The meaning of `input`, in order; `None` where a model has to say it.
     pub fn find(&self, input: &str) -> Option<Vec<Intent>> {
         if input.len() > MAX_INPUT {
             return None;
@@ -210,7 +210,7 @@ impl FastPath {
     }
 }
 
-/// What written lines mean; `None` where a line is none of the rules', or says what they have no place for.
+/// The meaning of written lines; `None` where a line is none of the rules', or says what they have no place for.
 fn meaning_of(rules: &[IntentRule], output: &str) -> Option<Vec<Intent>> {
     let (mut parser, mut found) = (AnswerParser::default(), Vec::new());
     parser.feed(rules, output, &mut found);
@@ -297,8 +297,8 @@ impl Template {
         })
     }
 
-    /// Where the variables stand if the words between them stand as early as they can, and as late as they can: the same
-    /// where there is one way to read the text.
+    /// The places of the variables if the words between them stand as early as they can, and as late as they
+    /// can: the same where there is one way to read the text.
     fn places(&self, text: &str) -> Option<(Spans, Spans)> {
         let (first, rest) = self.words.split_first()?;
         let (last, between) = rest.split_last()?;

@@ -1,4 +1,4 @@
-//! What a person wants, as a rule names it.
+//! An intent: the wish of a person, as a rule names it.
 //!
 //! An `Intent` comes from the fast path or from a line of a model's answer, and is given to the agent that
 //! its rule is routed to. What a model says and the rule has no place for is not lost: it stands in the
@@ -19,7 +19,8 @@ pub struct Intent {
     /// The values that are filled in, by the names of variables. A variable that the person says nothing
     /// about is not in it.
     pub args: BTreeMap<String, Value>,
-    /// What was said beside that, and which words are no value of their variable's kind.
+    /// Notes about words that the rule has no place for, and about words that are no value of their
+    /// variable's kind.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<Note>,
 }

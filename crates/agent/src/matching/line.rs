@@ -32,7 +32,7 @@ pub(crate) struct Pair {
 pub(crate) struct Line<'a> {
     /// The rule that it names.
     pub(crate) rule: &'a IntentRule,
-    /// What it fills in, in order; a variable may come twice.
+    /// The variables that it fills in, in order; one may come twice.
     pub(crate) pairs: Vec<Pair>,
     /// Words before the first pair.
     pub(crate) stray: String,

@@ -1,4 +1,4 @@
-//! Where in the words of a variable something else may be asked for.
+//! Finds places in the words of a variable at which something else may be asked for.
 //!
 //! `tell me a story about cats and play something by Satie` is no story about all that. The fast path takes
 //! the words of a variable apart at each place where a request may begin, and looks whether a pattern fits
@@ -10,7 +10,7 @@ use super::text::{is_punctuation, needs_no_blank};
 /// So many characters of words without blanks between them are no accident.
 const NO_ACCIDENT: usize = 3;
 
-/// What stands before a place at which words begin, within a variable: it says how likely a request begins
+/// The character before a place at which words begin, within a variable: it says how likely a request begins
 /// there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Before {

@@ -1,4 +1,4 @@
-//! Which of several ways to read an input counts without a model.
+//! Chooses between several ways to read an input, without a model.
 //!
 //! One with words where another has a variable, and the same besides, is narrower: an author who wrote
 //! `play something by [artist]` beside `play [title] by [artist]` has said what `something` means. Nothing
@@ -9,12 +9,12 @@ use agentx_types::VarKind;
 
 use super::intent::Intent;
 
-/// Where the variables stand in a text, from and to.
+/// The places of the variables in a text, from and to, in bytes.
 pub(super) type Spans = Vec<(usize, usize)>;
 
 /// One way to read an input.
 pub(super) struct Reading {
-    /// What the input would mean.
+    /// The meaning of the input in this reading.
     pub(super) intent: Intent,
     /// The places of the variables in the compared text, from and to, in bytes.
     pub(super) spans: Spans,

@@ -1,4 +1,4 @@
-//! What a model is told that sorts an input: the task, and each rule with what there is to know, how people
+//! The prompt for a model that sorts an input: the task, and each rule with what there is to know, how people
 //! say it and examples.
 //!
 //! It is a part of the system prompt, behind that of the agent. Equal rules give equal bytes, so that a

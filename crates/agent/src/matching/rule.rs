@@ -1,8 +1,8 @@
-//! What can be wrong with rules: names that an answer cannot hold, variables that are not declared, words
-//! that are empty.
+//! Mistakes in rules: names that an answer cannot hold, variables that are not declared, words that are
+//! empty.
 //!
-//! A reader of rule files calls [`mistakes`] and adds where in the file each one is. Rules with mistakes
-//! still work as far as they can; nothing here is needed to run them. All mistakes are told at once.
+//! A reader of rule files calls [`mistakes`] and adds where in the file each one is. All mistakes are told at
+//! once.
 //!
 //! | part | must not |
 //! | --- | --- |
@@ -25,7 +25,7 @@ pub struct RuleMistake {
     pub rule: usize,
     /// The part of it that is wrong.
     pub part: RulePart,
-    /// What is wrong, and what to do about it.
+    /// The mistake in words, with advice.
     pub reason: String,
 }
 
@@ -54,7 +54,7 @@ impl fmt::Display for RuleMistake {
     }
 }
 
-/// What is wrong with `rules`, in their order; nothing where they can be used.
+/// The mistakes in `rules`, in their order; nothing where they can be used.
 pub fn mistakes(rules: &[IntentRule]) -> Vec<RuleMistake> {
     let mut found = Vec::new();
     for (at, rule) in rules.iter().enumerate() {

@@ -21,11 +21,11 @@ pub(crate) struct Plain {
 /// The origin of one character of the compared text, in bytes.
 #[derive(Clone, Copy)]
 struct Mark {
-    /// Where it begins in the compared text.
+    /// Its start in the compared text.
     at: usize,
-    /// Where the original of it begins.
+    /// The start of its original.
     start: usize,
-    /// Where the original of it ends.
+    /// The end of its original.
     end: usize,
 }
 

@@ -1,4 +1,4 @@
-//! What becomes of an answer once it is whole.
+//! Handles an answer of the model once it is whole.
 //!
 //! | it ended with | and has calls | then |
 //! | --- | --- | --- |
@@ -288,8 +288,7 @@ impl ReactAgent {
     }
 }
 
-/// What is said of an answer that ended with a word that is not known: at most 80 characters of the word are
-/// repeated.
+/// The words for an answer that ended with an unknown word: at most 80 characters of the word are repeated.
 fn unknown_end(reason: StopReason, word: Option<&str>) -> Option<String> {
     const LONGEST: usize = 80;
     let word = word.filter(|_| reason == StopReason::Other)?;

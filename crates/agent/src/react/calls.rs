@@ -1,4 +1,4 @@
-//! What becomes of the model's calls: approval, running, results.
+//! Handles the model's calls: approval, running, results.
 //!
 //! A call goes from decided to resolved ([`CallStage`]) and has exactly one result, whatever dies (invariant 8).
 
@@ -180,8 +180,8 @@ impl ReactAgent {
         self.update_waiting_status(step);
     }
 
-    /// Why a rule that came after the question denies the call: nobody allows what a rule denies. Before
-    /// version 7 it held from the next call on.
+    /// The words of a rule that came after the question and denies the call: nobody allows what a rule
+    /// denies. Before version 7 it held from the next call on.
     fn denied_meanwhile(&self, call: &RequestedCall) -> Option<String> {
         let tool = self.tool(&call.name).filter(|_| self.config.rules_version >= 7)?;
         let judgement = approval::judge(&self.config, tool, &call.input);

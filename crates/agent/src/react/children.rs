@@ -17,7 +17,7 @@ use crate::ledger::CallStage;
 pub const DELEGATE: &str = "delegate";
 /// The tool by which an agent looks after those in the background.
 pub const AGENTS: &str = "agents";
-/// How many children may be at work at once.
+/// The most children that may be at work at once.
 const MAX_AT_WORK: usize = 16;
 
 /// The tools by which an agent makes those in `agents` work for it. Empty where there are none. They are answered by the
@@ -101,7 +101,7 @@ pub(super) struct Child {
     name: String,
     /// The call that waits for it; `None` where it works in the background.
     call: Option<ToolCallId>,
-    /// How its run ended; `None` while it is at work.
+    /// The final status of its run; `None` while it is at work.
     ended: Option<RunStatus>,
     /// Its last answer.
     text: String,
@@ -110,7 +110,7 @@ pub(super) struct Child {
     stopping: bool,
 }
 
-/// What a call of `delegate` asks for.
+/// The arguments of a call of `delegate`.
 struct Order {
     agent: usize,
     input: String,
@@ -169,7 +169,7 @@ impl ReactAgent {
         })
     }
 
-    /// Why no other agent may be made, if that is so, and what to do.
+    /// The reason for which no other agent may be made, if there is one, with advice.
     fn no_room(&self, step: &Step<'_>) -> Option<String> {
         let at_work = self.children.iter().filter(|child| child.ended.is_none()).count();
         if at_work >= MAX_AT_WORK {
@@ -336,8 +336,8 @@ impl ReactAgent {
         self.course.is_at_a_limit() && (status == RunStatus::TimedOut || nothing_left())
     }
 
-    /// What an agent in the background came to is an input: it joins the run under way, or opens one. Who stops an agent wants no
-    /// answer to that: it is known to the next run.
+    /// Takes the answer of an agent in the background as an input: it joins the run under way, or opens one.
+    /// Who stops an agent wants no answer to that: it is known to the next run.
     fn background_answer(&mut self, child: &Child, said: String, status: RunStatus, step: &mut Step<'_>) {
         let Child { name, id, .. } = child;
         let text = format!("[Agent {name} ({id}) in the background has ended.]\n{said}");
@@ -371,7 +371,7 @@ impl Child {
         })
     }
 
-    /// What its end means to the agent that made it.
+    /// The words about its end for the agent that made it.
     fn said(&self, status: RunStatus, reason: Option<&str>) -> String {
         if status == RunStatus::Completed {
             return self.text.clone();

@@ -27,9 +27,9 @@ use crate::course::{Step, StopCause};
 use crate::ledger::CallStage;
 use crate::{recall, summary};
 
-/// How many of the latest exchanges stay where a person wants the rest condensed.
+/// The number of latest exchanges that stay if a person wants the rest condensed.
 const TAIL_WHEN_WANTED: u32 = 2;
-/// How many decisions of persons a summary carries, the latest.
+/// The number of decisions of persons that a summary carries, the latest ones.
 const DECISIONS: usize = 40;
 /// Characters of each decision; what is longer ends with `…`.
 const DECISION_CHARS: usize = 300;
@@ -44,8 +44,7 @@ fn is_zero(number: &u32) -> bool {
     *number == 0
 }
 
-/// What the machine knows about summaries: the one under way, the one that is wanted, and how the last one
-/// went.
+/// The state of condensing: the one under way, the one that is wanted, and how the last one went.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Condenser {
     /// The summary that is awaited.
@@ -55,7 +54,7 @@ pub(crate) struct Condenser {
     /// Whether the last summary was made because a model said that its window is full, and none has answered
     /// since: a second one is not tried.
     pub(super) after_overflow: bool,
-    /// What the last model call that did not fit has taught: `Some(true)` where less can be sent now,
+    /// The lesson of the last model call that did not fit: `Some(true)` where less can be sent now,
     /// `Some(false)` where nothing was learned, `None` where no call failed so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) learned: Option<bool>,
@@ -65,7 +64,7 @@ pub(crate) struct Condenser {
     /// Whether the last summary came to nothing: its model is not waited for again until one has come.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     failed: bool,
-    /// What persons decided about calls, with the `seq` of each: it holds whatever is condensed.
+    /// The decisions of persons about calls, with the `seq` of each: they hold whatever is condensed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     decisions: Vec<(u64, String)>,
 }
@@ -75,18 +74,18 @@ pub(crate) struct Condenser {
 pub(super) struct UnderWay {
     /// The action that brings it.
     action_id: ActionId,
-    /// What follows when it comes, or fails, hangs on this.
+    /// The reason for it, which decides what follows when it comes or fails.
     why: Why,
 }
 
 /// A person's wish for a summary.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Wanted {
-    /// What the person wants the summary to dwell on, if they said so.
+    /// The points that the summary should dwell on, if the person named any.
     instructions: Option<String>,
 }
 
-/// Why a summary was asked for.
+/// The reason for a summary.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Why {

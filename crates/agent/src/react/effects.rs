@@ -1,5 +1,5 @@
-//! What the tools of this agent do step by step: what they spend is the agent's, and what they emit is heard
-//! with the agent.
+//! Follows the tools of this agent step by step: their spending is the agent's, and their output is heard
+//! with the agent's.
 //!
 //! A step (*effect*) is something that a script does to the world: a request, a call of a tool, a question to
 //! a model. It has two facts, `effect_started` before it is done and `effect_ended` behind it. The steps

@@ -49,7 +49,7 @@ pub enum InnerStage {
 }
 
 impl InnerCall {
-    /// What a person is asked about it; `None` once it is decided.
+    /// The question to a person about it; `None` once it is decided.
     pub fn question(&self) -> Option<&Question> {
         match &self.stage {
             InnerStage::Asked(question) => Some(question),
@@ -58,7 +58,7 @@ impl InnerCall {
     }
 }
 
-/// What the tool is told where a person says no.
+/// The decision for a tool whose call a person refuses.
 fn refused(call: &RequestedCall, approval: &Approval) -> InnerDecision {
     let note = approval.note.as_ref();
     let note = note.map(|note| format!(" They say: {note}")).unwrap_or_default();
@@ -161,7 +161,7 @@ impl ReactAgent {
         true
     }
 
-    /// What a person allowed is done, unless a rule denies it by now.
+    /// The decision for a call that a person allowed: it is done, unless a rule denies it by now.
     fn allowed_by_person(&self, inner: &InnerCall) -> InnerDecision {
         let input = &inner.call.input;
         match approval::judge_inner(&self.config, &inner.tool, input, inner.named) {

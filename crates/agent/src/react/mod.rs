@@ -140,7 +140,8 @@ impl ReactAgent {
         here || waits() || condensed().iter().any(|(_, known)| known.message_id == *message)
     }
 
-    /// What the model would be given now: what stands in its window, with summaries in the place of what they stand for.
+    /// The request that the model would be given now: the contents of its window, with summaries in the place
+    /// of what they stand for.
     pub fn given(&self) -> ModelRequest {
         let input = self.run().map(|run| &run.input_id);
         // The window is moved on in a copy: to look at it changes nothing.
@@ -149,7 +150,7 @@ impl ReactAgent {
         conversation.request(&self.config)
     }
 
-    /// What fills the window after the event `seq`, by what it is. See [`Self::given`].
+    /// The contents of the window after the event `seq`, by kind. See [`Self::given`].
     pub fn filled(&self, seq: u64) -> WindowFill {
         let mut conversation = self.conversation.clone();
         conversation.filled(&self.config, seq)

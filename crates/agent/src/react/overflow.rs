@@ -1,5 +1,5 @@
-//! What follows when a conversation does not fit into the model: the window is learned, less is sent, or the
-//! run ends.
+//! Handles a conversation that does not fit into the model: the window is learned, less is sent, or the run
+//! ends.
 //!
 //! It is noticed in three ways:
 //!

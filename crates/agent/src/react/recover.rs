@@ -1,4 +1,4 @@
-//! What another process left open.
+//! Settles the work that another process left open.
 //!
 //! `writer_attached` is the first fact that a new process commits, and a replay goes through it as the live session did. Actions of the old
 //! process have no answer to come; what is settled is settled by new actions.
@@ -25,11 +25,11 @@ use crate::course::Step;
 use crate::ledger::CallStage;
 use crate::others;
 
-/// What the model is told about a call that was cut off. It must not repeat blindly what may have had its
+/// The message to the model about a call that was cut off. It must not repeat blindly what may have had its
 /// effect.
 const OUTCOME_UNKNOWN: &str = "This call was cut off while it was running, because the program that ran it stopped. It may or may not have had its effect: look before you repeat it.";
 
-/// What the model of a copy is told about a call that was running where the copy was made.
+/// The message to the model of a copy about a call that was running when the copy was made.
 const RUNS_IN_THE_ORIGINAL: &str = "This call was running in the session that this one is a copy of. It may or may not have had its effect, and it may still be running there: look before you repeat it.";
 
 impl ReactAgent {
@@ -171,7 +171,7 @@ impl ReactAgent {
         self.course.inputs.keep(Arc::new(message));
     }
 
-    /// What becomes of one call. `ended` is what the new process found still running and has ended.
+    /// Settles one call. `ended` lists the processes that the new program found still running and has ended.
     fn recover_call(&mut self, index: usize, stopping: bool, ended: &[LeftRunning], step: &mut Step<'_>) {
         let entry = self.ledger.entries()[index].clone();
         let idempotent = self.tool(&entry.call.name).is_some_and(|tool| tool.idempotent);
@@ -205,7 +205,7 @@ impl ReactAgent {
     }
 }
 
-/// What was left running, in words: `sleep`, `make and 3 more processes`.
+/// The process that was left running, in words: `sleep`, `make and 3 more processes`.
 fn named(left: &LeftRunning) -> String {
     match left.processes.saturating_sub(1) {
         0 => left.program.clone(),

@@ -1,4 +1,4 @@
-//! How runs end before their answer: interrupts, limits, errors.
+//! The end of runs before their answer: interrupts, limits, errors.
 //!
 //! A stop has three parts: what runs is cancelled and what waits is answered ([`begin_stop`](ReactAgent::begin_stop)); everything that
 //! runs says how it ended; and when nothing is open, the stop is put on record (`Report`) and the run ends
@@ -13,13 +13,13 @@ use super::ReactAgent;
 use crate::course::{Follows, Record, Step, StopCause};
 use crate::ledger::CallStage;
 
-/// What the model is told about a call that did not come to its end.
+/// The message to the model about a call that did not come to its end.
 pub(super) const STOPPED: &str = "The run was stopped before this call ended.";
 
-/// What the model is told about a call that nobody had allowed yet when the run was stopped.
+/// The message to the model about a call that nobody had allowed yet when the run was stopped.
 const NOT_RUN: &str = "Not run: the run was stopped before anybody allowed this call.";
 
-/// What an agent is told that is stopped with the one that made it.
+/// The reason that an agent is given when it is stopped with the one that made it.
 const BY_PARENT: &str = "the agent that made it was stopped";
 
 impl ReactAgent {

@@ -1,4 +1,4 @@
-//! What the model says, as it says it.
+//! Takes the model's answer piece by piece, as it comes.
 //!
 //! A model call has one action and perhaps several streams: an attempt that breaks off (`stream_end` with
 //! `broken`) is followed by another `stream_start` under the same action, by an `error`, or by a new writer.

@@ -278,7 +278,7 @@ fn script_word(words: &[Word]) -> Option<&Word> {
     words[1..].iter().find(|word| word.text == name)
 }
 
-/// What git is told to run, by a setting or by a subcommand.
+/// Whether git is told to run something, by a setting or by a subcommand.
 fn git_runs(arguments: &[Word]) -> bool {
     let is_plain = |setting: &str| {
         let setting = setting.to_ascii_lowercase();
@@ -340,7 +340,7 @@ fn sed_runs(text: &str) -> bool {
     })
 }
 
-/// Where a command may begin among the words of a program that is not known.
+/// The places at which a command may begin among the words of an unknown program.
 pub(super) fn words_that_may_run(words: &[Word]) -> impl Iterator<Item = usize> {
     const FOLLOWED: usize = 12;
     let known = words

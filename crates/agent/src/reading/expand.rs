@@ -1,4 +1,5 @@
-//! What a shell makes of a word with braces, brackets and globs: `.{env,x}` is two names, `.en?` may be many.
+//! Expands a word with braces, brackets and globs, as a shell does: `.{env,x}` is two names, `.en?` may be
+//! many.
 //!
 //! It works on the *shape* of a word (`Word::shape`), in which unquoted characters with a meaning are control
 //! characters: so `'{'` in quotes is no brace. No line can write such characters itself; the lexer replaces

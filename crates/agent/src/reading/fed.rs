@@ -1,5 +1,5 @@
-//! Which commands of a line are given input: by a pipe, a redirection, a here-document. A group hands its
-//! input on to all that is in it.
+//! Finds the commands of a line that are given input: by a pipe, a redirection, a here-document. A group
+//! hands its input on to all that is in it.
 //!
 //! A command that is given input and may run it hides commands (`data`). So this errs to one side: where it
 //! is not looked at which command of a group reads, all of them do.
@@ -19,7 +19,7 @@ const GROUPS: &[&str] = &["{", "while", "until", "if", "for", "case", "select"];
 /// Words that end one.
 const GROUP_ENDS: &[&str] = &["}", "done", "fi", "esac"];
 
-/// Which commands of a line are given input.
+/// The commands of a line that are given input.
 pub(super) struct Fed {
     /// For each command, by its place in the line.
     each: Vec<bool>,

@@ -13,19 +13,19 @@ use crate::command::BLANKS;
 pub(crate) struct Lexed {
     /// The single commands, without redirections.
     pub(crate) commands: Vec<Vec<Word>>,
-    /// What redirections name.
+    /// The targets of redirections.
     pub(crate) targets: Vec<Word>,
     /// Those behind `>&` and `<&`, by their place among the targets.
     pub(crate) descriptors: Vec<usize>,
-    /// What runs within: substitutions of every kind.
+    /// Substitutions of every kind, which run within the line.
     pub(crate) inner: Vec<Inner>,
-    /// What commands read on standard input: here-documents and here-strings.
+    /// Texts that commands read on standard input: here-documents and here-strings.
     pub(crate) input: Vec<String>,
     /// The commands that read what the one before writes, by their place.
     pub(crate) piped: Vec<usize>,
     /// The commands whose input is redirected, by their place.
     pub(crate) reads: Vec<usize>,
-    /// Where parentheses open, by the place of the next command.
+    /// The places of opening parentheses, by the place of the next command.
     pub(crate) opened: Vec<usize>,
     /// Whether the input of commands in parentheses is redirected.
     pub(crate) group_reads: bool,
@@ -53,12 +53,12 @@ pub(crate) fn lex(line: &str) -> Lexed {
     lexer.lexed
 }
 
-/// What is left of the line, and what was made of it so far.
+/// The rest of the line, and the words and commands that were made of it so far.
 pub(super) struct Lexer<'a> {
     pub(super) rest: &'a str,
     pub(super) word: Option<Word>,
     pub(super) command: Vec<Word>,
-    /// What the next word is, where it stands behind a redirection.
+    /// The meaning of the next word, if it stands behind a redirection.
     redirects: Option<Redirects>,
     /// The ends of here-documents that begin on the next line.
     documents: Vec<String>,
@@ -67,7 +67,7 @@ pub(super) struct Lexer<'a> {
     pub(super) lexed: Lexed,
 }
 
-/// What a word behind a redirection is.
+/// The meaning of a word behind a redirection.
 #[derive(Clone, Copy)]
 enum Redirects {
     File,
@@ -171,7 +171,7 @@ impl Lexer<'_> {
         }
     }
 
-    /// What stands before `end`, which is passed over.
+    /// Takes the text before `end`, and passes over `end` itself.
     fn until(&mut self, end: char) -> String {
         let (inside, rest) = match self.rest.split_once(end) {
             Some(parts) => parts,

@@ -2,7 +2,8 @@
 //!
 //! A pattern of a rule and a name of a command line are compared folder by folder, where either may have
 //! parts that stand for more than one folder. How sure the answer is matters: a rule that denies counts for a
-//! name that is [`Named`](Meeting::Named), and one that is only `Perhaps` met asks.
+//! name that is [`Named`](Meeting::Named); a name that meets it only `Perhaps` is one that the line hides
+//! from the rule.
 //!
 //! | pattern | name | meeting |
 //! | --- | --- | --- |
@@ -18,19 +19,19 @@ use super::word::ANYTHING;
 /// Folders of the pattern times those of the name, at most; longer pairs are taken to meet.
 const MOST_STEPS: usize = 1 << 16;
 
-/// How sure it is that a name is one of the paths of a pattern.
+/// The certainty with which a name is one of the paths of a pattern.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Meeting {
     /// No file has both.
     Never,
     /// Some file may: `*`, `$X`.
     Perhaps,
-    /// What is written of the name is part of what the pattern says: `.en?` and `**/.env`.
+    /// The letters of the name are part of what the pattern says: `.en?` and `**/.env`.
     Named,
 }
 
-/// How surely an absolute pattern of paths and an absolute, normal name meet. As in a shell, a glob at the
-/// beginning of a name stands for no dot.
+/// The certainty with which an absolute pattern of paths and an absolute, normal name meet. As in a shell, a
+/// glob at the beginning of a name stands for no dot.
 pub(crate) fn meeting(pattern: &str, name: &str) -> Meeting {
     let (pattern, name) = (parts(pattern), parts(name));
     // What a variable holds may be a path of any length.

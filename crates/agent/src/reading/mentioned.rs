@@ -3,8 +3,8 @@
 //!
 //! `python -c 'os.system("git push")'` runs no `git push` that a shell could see, and
 //! `cp /usr/bin/git x; ./x push` runs none of that name. So texts in the line are searched for the words of a
-//! rule, in their order, whatever stands between them. A mention asks; it never denies. From version 5 of the
-//! rules on.
+//! rule, in their order, whatever stands between them. A mention makes the call one that a person is asked
+//! about, or that is refused if nobody is asked. From version 5 of the rules on.
 
 use super::Reading;
 use super::may_fit::names_meet;
@@ -77,8 +77,8 @@ impl Reading {
         }
     }
 
-    /// Whether the command that a rule is about stands in the line as text where a program may run it, or its program is
-    /// copied to another name.
+    /// Whether the command that a rule is about stands in the line as text where a program may run it, or its
+    /// program is copied to another name.
     pub(crate) fn mentions(&self, pattern: &str) -> bool {
         let Some(program) = fixed_words(pattern).next().map(basename) else {
             return false;

@@ -1,5 +1,5 @@
-//! What a command line may run, for rules that ask or deny: the commands within it, however they are quoted,
-//! escaped, wrapped or handed to a shell.
+//! Finds all that a command line may run, for rules that ask or deny: the commands within it, however they
+//! are quoted, escaped, wrapped or handed to a shell.
 //!
 //! It finds more than runs. A determined writer can still hide a command, which only a sandbox prevents;
 //! where it is plain that something is hidden, that is said (`hides`). The narrow reading, for rules that
@@ -60,13 +60,13 @@ const WRAPPERS: usize = 12;
 /// So many commands that are not known to the letter are looked at; where there are more, the line hides something.
 const MOST_OPEN: usize = 200;
 
-/// What a command line may run.
+/// Everything that a command line may run, and the files that it may open.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reading {
     /// Every way in which a part of it may be read: as it is written, without quotes, without what stands before it, without
     /// the program's directory and the options before its subcommand.
     pub commands: Vec<String>,
-    /// What may be a path in it: arguments, values of options and assignments, targets of redirections.
+    /// Words that may be paths: arguments, values of options and assignments, targets of redirections.
     pub paths: Vec<String>,
     /// Whether it runs something that cannot be known from it: a program that a variable names, a shell that
     /// reads a pipe, a quote without an end, more than is followed.
@@ -80,7 +80,8 @@ pub struct Reading {
     scripts: Vec<String>,
     /// Files that the line may write.
     written: Vec<String>,
-    /// What may be paths and is not known to the letter, with marks for [`meeting`]. From version 5 of the rules on, as all below.
+    /// Names that may be paths and are not known to the letter, with marks for [`meeting`]. From version 5 of
+    /// the rules on, as all below.
     pub(crate) globs: Vec<String>,
     /// Whether it opens files whose names cannot be known from it: `find | xargs cat`.
     pub(crate) unnamed: bool,
@@ -290,7 +291,8 @@ impl Reading {
         self.open.push(command);
     }
 
-    /// What version 1 of the rules sees besides: programs that take their work from elsewhere, and words that may be commands.
+    /// Looks for more, from version 1 of the rules on: programs that take their work from elsewhere, and
+    /// words that may be commands.
     fn look_closer(&mut self, words: &[Word], depth: usize) {
         let Some((program, arguments)) = words.split_first().filter(|_| !self.hides) else {
             return;

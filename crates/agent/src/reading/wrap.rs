@@ -7,7 +7,7 @@
 
 use super::word::Word;
 
-/// What a command runs besides itself.
+/// The commands that a command runs besides itself.
 ///
 /// | command | runs |
 /// | --- | --- |
@@ -19,7 +19,7 @@ use super::word::Word;
 pub(crate) enum Runs<'a> {
     /// Nothing that can be read here.
     Nothing,
-    /// What cannot be known before it runs.
+    /// Something that cannot be known before it runs.
     Unknown,
     /// The command that begins at this word.
     From(usize),
@@ -36,7 +36,7 @@ struct Wrapper {
     short: &'static str,
     /// Long options that take the next word.
     long: &'static [&'static str],
-    /// How many words of its own stand before the other command, such as the time of `timeout`.
+    /// The number of its own words that stand before the other command, such as the time of `timeout`.
     own: usize,
 }
 
@@ -133,8 +133,8 @@ pub(crate) fn script_of(words: &[Word]) -> Option<String> {
     script.map(|word| word.text.clone())
 }
 
-/// What `words` run besides themselves. `closer`: whether version 1 of the rules or a later one reads the
-/// line.
+/// Finds what `words` run besides themselves. `closer`: whether version 1 of the rules or a later one reads
+/// the line.
 pub(crate) fn runs(words: &[Word], closer: bool) -> Runs<'_> {
     let Some(first) = words.first() else {
         return Runs::Nothing;
@@ -204,7 +204,7 @@ fn as_somebody(arguments: &[Word]) -> Runs<'_> {
     }
 }
 
-/// What a wrapper runs: the words behind its own, or for `ssh` and `watch` one line of them.
+/// Finds what a wrapper runs: the words behind its own, or for `ssh` and `watch` one line of them.
 fn wrapped<'a>(wrapper: &Wrapper, arguments: &'a [Word]) -> Runs<'a> {
     let start = wrapper.skip_options(arguments).saturating_add(wrapper.own);
     let rest = arguments.get(start..).unwrap_or_default();
@@ -237,8 +237,8 @@ impl Wrapper {
     }
 }
 
-/// What a shell runs: the text behind `-c`, its input where it has neither that nor a script, or a script,
-/// into which nobody looks.
+/// Finds what a shell runs: the text behind `-c`, its input where it has neither that nor a script, or a
+/// script, into which nobody looks.
 fn shell(arguments: &[Word]) -> Runs<'_> {
     let mut at = 0;
     let mut reads_argument = false;
@@ -371,8 +371,8 @@ const GROUPS: &[(&str, &[&str])] = &[
     ("systemctl", &["-H", "--host", "-M", "--machine"]),
 ];
 
-/// How many words of options stand between a program and its subcommand; 0 where the program has none, or is
-/// not listed above.
+/// The number of words of options that stand between a program and its subcommand; 0 where the program has
+/// none, or is not listed above.
 pub(crate) fn options_before_subcommand(words: &[Word]) -> usize {
     let Some((program, arguments)) = words.split_first() else {
         return 0;

@@ -1,4 +1,4 @@
-//! What a command line may do that cannot be known from it, and the rules that may be about it.
+//! Commands that a line hides, and the rules that may be about them.
 //!
 //! `x=push; git $x` may be what a rule forbids. In such a case the call is asked about, unless somebody
 //! allowed this very line. Where no rule may be about it, nothing is asked because of that: most lines with a

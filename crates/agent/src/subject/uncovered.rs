@@ -1,5 +1,5 @@
-//! Why a rule that allows does not cover a call that it looks to be about, for the question: `git *` does not
-//! cover `git push`.
+//! Explains why a rule that allows does not cover a call that it seems to be about, for the question: `git *`
+//! does not cover `git push`.
 //!
 //! For words alone: nothing is decided here. It asks what [`Subject::allowed_by`] asks, in the same order,
 //! and names the first thing that is missing. Without it a person who wrote a rule would be asked again and
@@ -17,13 +17,13 @@ use crate::kept::inside;
 use crate::pattern::fits;
 use crate::stars::{names_all_places, names_all_variables, stays_below};
 
-/// What a rule says of a line that cannot be taken apart.
+/// The reason for a line that cannot be taken apart.
 const NOT_APART: &str =
     "a line with $(…), `…`, a redirection or a bracket needs a rule that quotes the whole line";
 
 impl Subject<'_> {
-    /// Why a person is asked about a call that no rule allows: the gap of the rule that comes nearest, else
-    /// the default. From version 7 of the rules on rules are looked at for this.
+    /// The reason for which a person is asked about a call that no rule allows: the gap of the rule that
+    /// comes nearest, else the default. From version 7 of the rules on rules are looked at for this.
     pub(crate) fn why_not_allowed(&self, rules: &[Rule], mode: ApprovalMode) -> String {
         let whose = match mode {
             ApprovalMode::Ask if self.member_directory.is_none() => "your",
@@ -94,8 +94,8 @@ impl Subject<'_> {
     }
 }
 
-/// Why a rule that allows would not let this call run, for a person who chose its pattern; `None` where
-/// nothing can be said.
+/// The reason for which a rule that allows would not let this call run, for a person who chose its pattern;
+/// `None` where nothing can be said.
 ///
 /// It is judged by the latest version of the rules, because the rule is to be kept from now on.
 pub fn why_not_covered(rule: &Rule, config: &AgentConfig, tool: &ToolSpec, input: &Value) -> Option<String> {

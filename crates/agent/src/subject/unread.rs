@@ -17,7 +17,7 @@ const MOST_FORMS: usize = 768;
 /// Ways to read commands times rules: as many comparisons are made at most.
 const MOST_WORK: usize = 1 << 22;
 
-/// What is said of such a line.
+/// The reason that is given for such a line.
 pub(crate) const TOO_MUCH: &str = "the command line is too long, or has too many commands in it, to be held against the rules; several shorter ones can be";
 
 impl Subject<'_> {

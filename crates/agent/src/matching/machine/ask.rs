@@ -1,4 +1,4 @@
-//! What an input means, asked of the fast path and then of a model; the answer is read while it comes.
+//! Asks the fast path, and then a model, for the meaning of an input; the answer is read while it comes.
 //!
 //! Each input is asked about alone: the machine keeps no conversation, so that what was said before changes nothing about what a rule
 //! means. Several attempts may come under one action; what one that broke off came to is forgotten.
@@ -22,17 +22,17 @@ pub(super) struct Matching {
     message: Arc<Message>,
     /// Reads the answer as it comes; it holds the line that has not ended.
     parser: AnswerParser,
-    /// What was found so far, in the order of the answer.
+    /// The findings so far, in the order of the answer.
     found: Vec<Finding>,
 }
 
-/// What follows from the rules: made once, and kept while the configuration stays. It is not written down
-/// with the agent.
+/// Values that follow from the rules: made once, and kept while the configuration stays. It is not written
+/// down with the agent.
 #[derive(Clone, Debug)]
 pub(super) struct Prepared {
     /// The patterns that need no model.
     fast: FastPath,
-    /// What a model is told about the rules.
+    /// The description of the rules for a model.
     prompt: Arc<str>,
 }
 

@@ -54,7 +54,7 @@ pub(super) struct Sent {
 /// The child that does something now. There is at most one.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct AtWork {
-    /// Which child.
+    /// The id of the child.
     pub(super) child: AgentStateId,
     /// The rule by which it was given its task; `None` for what no rule fits.
     pub(super) rule: Option<String>,

@@ -57,11 +57,11 @@ pub struct MatchAgent {
     active: Option<Active>,
     /// The children, one for each place at most.
     children: Vec<Child>,
-    /// How the run ends, where something in it went wrong or has to be said.
+    /// The end of the run, if something in it went wrong or has to be said.
     outcome: Option<(RunStatus, Option<String>)>,
     /// Children whose work stayed behind in the session that this one was forked from.
     left_behind: Vec<AgentStateId>,
-    /// What follows from the rules; worked out again after a restart.
+    /// Values that follow from the rules; worked out again after a restart.
     #[serde(skip)]
     prepared: Cache<Prepared>,
 }

@@ -1,4 +1,4 @@
-//! What intents come to: tasks for children, in order.
+//! The plan: intents as tasks for children, in order.
 //!
 //! Tasks are done one after the other. What an input does depends on its first task and on the child that is
 //! at work:
@@ -47,7 +47,7 @@ pub(super) struct Task {
     pub(super) place: Place,
     /// The name of the rule; `None` for what no rule fits.
     pub(super) rule: Option<String>,
-    /// What is filled in, where a rule says it.
+    /// The intent, if a rule fits.
     pub(super) intent: Option<Intent>,
     /// Whether the input means other things too.
     pub(super) one_of_several: bool,
@@ -65,7 +65,7 @@ pub(super) struct Active {
     pub(super) rule: Option<String>,
 }
 
-/// What a person is told where no agent is there for their words.
+/// The answer to a person if no agent is there for their words.
 const NOBODY: &str = "No rule fits this, and there is no agent for what no rule fits.";
 
 impl MatchAgent {

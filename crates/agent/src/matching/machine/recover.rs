@@ -1,4 +1,4 @@
-//! What another process left open.
+//! Settles the work that another process left open.
 //!
 //! An input that was sent to a child is on record with the fact that it followed from, so a child either has
 //! it or was never sent it; it goes on by itself. Only the model call of this machine is made again, and its

@@ -1,4 +1,4 @@
-//! How runs end before their answer: interrupts, limits, errors.
+//! The end of runs before their answer: interrupts, limits, errors.
 //!
 //! The plan is given up, the model call is cancelled, and the child that is at work is interrupted. It says
 //! itself how it ended; only then the stop is put on record and the run ends (`settle`, in `plan`).
