@@ -60,7 +60,7 @@ impl ActionRequest {
         &self.action
     }
 
-    /// Where the facts go that answer it.
+    /// The sink for the facts that answer it.
     pub fn events(&self) -> &EventSink {
         &self.events
     }
@@ -91,13 +91,13 @@ fn key_of(body: &ActionBody) -> String {
     }
 }
 
-/// Who performs what sessions want done. Clones are the same.
+/// The responders that perform the actions of sessions. Clones are the same.
 #[derive(Clone)]
 pub struct Actions(Arc<Inner>);
 
 struct Inner {
     requests: Dispatcher<ActionRequest>,
-    /// Those that are told when sessions come and go.
+    /// The effectors that are told when sessions come and go.
     effectors: Mutex<BTreeMap<ResponderId, Attached>>,
 }
 
@@ -172,7 +172,7 @@ impl Actions {
         }
     }
 
-    /// Who serves what, and how much of it.
+    /// The responders, with the requests that they serve and how many of them.
     pub fn responders(&self) -> Vec<ResponderInfo> {
         self.0.requests.responders()
     }

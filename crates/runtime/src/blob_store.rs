@@ -1,4 +1,4 @@
-//! Where bytes lie that are too large for events, as a trait that every session log has.
+//! The store of bytes that are too large for events, as a trait that every session log has.
 
 use std::ops::Range;
 

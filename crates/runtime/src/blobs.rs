@@ -1,5 +1,6 @@
-//! Whose a blob is. Blobs of all sessions lie in one store, each once, and an id is only a hash: whoever knows one could ask for
-//! it. So a session has those blobs that its own facts were made with, and not those that somebody wrote down in it.
+//! Decides which session a blob belongs to. Blobs of all sessions lie in one store, each once, and an id is
+//! only a hash: whoever knows one could ask for it. So a session has those blobs that its own facts were made
+//! with, and not those that somebody wrote down in it.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -14,7 +15,7 @@ use crate::future::BoxFuture;
 use crate::log::SessionLog;
 use crate::log_error::LogError;
 
-/// Where the details of a tool's outcome name blobs.
+/// The fields in which the details of a tool's outcome name blobs.
 const DETAILS: [&str; 3] = ["blob", "pre_image", "post_image"];
 
 /// Whether a session has a blob: the first of its facts that names it is one that was made with it.

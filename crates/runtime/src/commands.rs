@@ -46,7 +46,7 @@ pub(crate) enum Command {
     Suspend { reply: oneshot::Sender<()> },
 }
 
-/// Where the answer to a command goes.
+/// The channel for the answer to a command.
 pub(crate) type Reply<T> = oneshot::Sender<Result<T, RuntimeError>>;
 
 /// A fact that a front end wants to record.

@@ -61,7 +61,7 @@ impl Answered {
 }
 
 impl Condenser {
-    /// One that asks models with this effector.
+    /// A condenser that asks models with this effector.
     pub fn new(models: Arc<dyn Effector>) -> Self {
         Self { models }
     }

@@ -58,7 +58,7 @@ pub type Taken = Result<u64, String>;
 pub struct Said {
     /// What happened, in order.
     pub drafts: Vec<Draft<EnvironmentEvent>>,
-    /// Who waits until it is in the log; dropped where the session ends first.
+    /// The sender by which the effector is told that it is in the log; dropped if the session ends first.
     pub committed: Option<oneshot::Sender<Taken>>,
     /// Whether what belongs to it was waited for already: then it is committed without waiting for more.
     pub gathered: bool,
@@ -83,7 +83,7 @@ pub struct EventSink {
     agent_state_id: Option<AgentStateId>,
     run_id: Option<RunId>,
     cause: Option<ActionId>,
-    /// Where decisions about the calls of the action's tool come in.
+    /// The decisions about calls that the action's tool wants to make.
     decisions: Decisions,
     /// The configuration that the agent has now, where a driver tells it.
     config_now: ConfigNow,

@@ -9,8 +9,8 @@ use agentx_types::{AgentConfig, InnerDecision, ToolCallId};
 use tokio::sync::{Notify, oneshot};
 use tokio::time::Instant;
 
-/// Where the calls that the tool of one action wants to make wait. Clones are the same.
-/// The driver tells, the tool's sink waits; whoever waits when the action is over is dropped with it.
+/// The calls that the tool of one action wants to make, while they wait. Clones are the same. The driver
+/// tells, the tool's sink waits; whoever waits when the action is over is dropped with it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Decisions(Arc<Mutex<BTreeMap<ToolCallId, oneshot::Sender<InnerDecision>>>>);
 
@@ -66,7 +66,7 @@ struct Shared {
 struct Times {
     /// How many waits are open.
     open: usize,
-    /// When the first of those began.
+    /// The start of the first of those.
     since: Option<Instant>,
     /// How long was waited before that.
     before: Duration,

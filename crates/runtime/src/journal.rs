@@ -24,7 +24,7 @@ use crate::listener::Listener;
 /// Outside of a session ([`Journal::discard`]) everything is allowed and nothing is kept.
 #[derive(Clone, Debug)]
 pub struct Journal {
-    /// Where facts of the call go; `None` outside of a session.
+    /// The sink for facts of the call; `None` outside of a session.
     events: Option<EventSink>,
     tool_call_id: ToolCallId,
     /// The steps that the log has of the call, and of calls within it.
@@ -155,7 +155,7 @@ impl Journal {
         self
     }
 
-    /// Which call.
+    /// The id of the call.
     pub fn tool_call_id(&self) -> &ToolCallId {
         &self.tool_call_id
     }

@@ -47,14 +47,14 @@ pub struct WriterInfo {
     pub epoch: u64,
 }
 
-/// Which sessions to list.
+/// A query for a list of sessions.
 #[derive(Clone, Debug)]
 pub struct SessionQuery {
     /// Whose.
     pub owner: OwnerId,
     /// Only those of this directory.
     pub workspace: Option<String>,
-    /// At most so many.
+    /// The most sessions to list.
     pub limit: usize,
     /// Only those whose last event is older than this.
     pub before: Option<Timestamp>,

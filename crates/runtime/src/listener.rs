@@ -68,7 +68,7 @@ impl Listener {
         })
     }
 
-    /// Whose session it is.
+    /// The owner of the session.
     ///
     /// # Errors
     /// Where the log cannot be read.

@@ -22,8 +22,8 @@ const SCAN_PAGE: usize = 4_096;
 /// How many ids a prefix is resolved to at most.
 const RESOLVED: usize = 10;
 
-/// Where sessions are kept. Facts are appended in batches, each batch whole or not at all; nothing is ever rewritten
-/// in a way that a reader could see.
+/// A store of sessions. Facts are appended in batches, each batch whole or not at all; nothing is ever
+/// rewritten in a way that a reader could see.
 ///
 /// The first nine methods are the log; with them, and those of [`BlobStore`], agents run, die, resume and are listed. The others have
 /// defaults: they do without an index what a store does better with one, or say what this log does not have.
@@ -187,8 +187,8 @@ pub trait SessionLog: BlobStore {
         Box::pin(ready(Ok(Vec::new())))
     }
 
-    /// Whose a session is, and what `person` may do in it who is not its owner.
-    /// A log that keeps no roles knows the owner.
+    /// The owner of a session, and the role of `person` in it, who is not its owner. A log that keeps no
+    /// roles knows the owner.
     ///
     /// # Errors
     /// Where it does not exist.
@@ -294,7 +294,7 @@ pub trait SessionLog: BlobStore {
 pub struct NewLog {
     /// Its id.
     pub session_id: SessionId,
-    /// Whose it is.
+    /// The owner of the session.
     pub owner: OwnerId,
     /// When.
     pub at: Timestamp,
@@ -306,7 +306,7 @@ pub struct NewLog {
 
 /// The right to append to one session, until it is dropped.
 pub struct Writer {
-    /// Which session.
+    /// The session that it may append to.
     pub session_id: SessionId,
     /// Counts the writers of this session, from 1.
     pub epoch: u64,

@@ -17,15 +17,15 @@ pub enum LogError {
     /// Another process writes this session.
     #[error("session {session} is open in another AgentX (process {process})")]
     Busy {
-        /// Which session.
+        /// The session that is open.
         session: SessionId,
-        /// Which process.
+        /// The process that writes it.
         process: u32,
     },
     /// A later writer took over.
     #[error("session {session}: writer {epoch} was replaced by a later one")]
     Fenced {
-        /// Which session.
+        /// The session of the writer.
         session: SessionId,
         /// The epoch that was refused.
         epoch: u64,
@@ -33,7 +33,7 @@ pub enum LogError {
     /// What is stored is not what was written.
     #[error("session {session} is damaged at event {seq}: {what}")]
     Corrupt {
-        /// Which session.
+        /// The session that is damaged.
         session: SessionId,
         /// The first event that cannot be trusted.
         seq: u64,

@@ -14,16 +14,16 @@ pub struct ToolOffers(Arc<watch::Sender<Offered>>);
 
 #[derive(Debug)]
 struct Offered {
-    /// Those that the runtime was made with.
+    /// The tools that the runtime was made with.
     own: Arc<[ToolSpec]>,
-    /// Those of reactors, in the order in which they were attached.
+    /// The tools of reactors, in the order in which they were attached.
     attached: Vec<(ResponderId, ToolSpec)>,
     /// Both, each name once: an attached tool takes the place of one that has its name.
     all: Arc<[ToolSpec]>,
 }
 
 impl ToolOffers {
-    /// These tools, and none of a reactor yet.
+    /// Offers of these tools, and none of a reactor yet.
     pub fn new(own: Arc<[ToolSpec]>) -> Self {
         let offered = Offered {
             all: own.clone(),
@@ -38,7 +38,7 @@ impl ToolOffers {
         self.0.borrow().all.clone()
     }
 
-    /// Those of reactors alone.
+    /// The tools of reactors alone.
     pub(crate) fn attached(&self) -> Vec<ToolSpec> {
         let offered = self.0.borrow();
         offered.attached.iter().map(|(_, spec)| spec.clone()).collect()

@@ -32,7 +32,7 @@ pub struct SessionIds {
     pub session_id: SessionId,
     /// Its first agent.
     pub agent_state_id: AgentStateId,
-    /// Whose it is.
+    /// The owner of the session.
     pub owner: OwnerId,
 }
 

@@ -99,7 +99,7 @@ pub struct Adoption {
     pub parts: Vec<LogPart>,
     /// For a fork: which session, and the last event that both have.
     pub parent: Option<(SessionId, u64)>,
-    /// Where the first row goes on from.
+    /// The place that the first row goes on from.
     pub before: LogPlace,
     /// The rows, in order; those of the parts of a fork follow each other.
     pub rows: Vec<LogRow>,

@@ -50,19 +50,20 @@ impl Decided {
 pub struct Ruling {
     /// What would be decided.
     pub decision: Decided,
-    /// Which rule or default says so, in words.
+    /// The rule or default that says so, in words.
     pub because: String,
     /// The rules that make it so; none where a default or the mode does.
     pub rules: Vec<Rule>,
     /// The rule that "always" would keep, where a person is asked.
     pub always: Option<Rule>,
-    /// Why the like would be asked about also with that rule: one that asks beats those that allow.
+    /// The reason for which the like would be asked about even with that rule: one that asks beats those that
+    /// allow.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub still_asked: Option<String>,
 }
 
 impl Ruling {
-    /// Of an agent, about a call of one of its tools.
+    /// The ruling about a call of one of an agent's tools.
     pub fn of(config: &AgentConfig, tool: &ToolSpec, input: &Value) -> Self {
         let judgement = judge(config, tool, input);
         let decision = Decided::from(&judgement.verdict);
@@ -81,9 +82,9 @@ impl Ruling {
     }
 }
 
-/// Why a tool would not do a call although the rules let it, or a person does: its path leads to `real` through a link, and that lies
-/// outside of the workspace, or a rule says more about that place. `root` is where the workspace itself leads. Nobody can be asked any
-/// more at that point.
+/// The reason for which a tool would not do a call although the rules let it, or a person does: its path
+/// leads to `real` through a link, and that lies outside of the workspace, or a rule says more about that
+/// place. `root` is where the workspace itself leads. Nobody can be asked any more at that point.
 pub fn refused_by_the_tool(
     config: &AgentConfig,
     tool: &ToolSpec,
@@ -107,7 +108,8 @@ pub fn refused_by_the_tool(
     refused_where_it_leads(config, tool, input, &place)
 }
 
-/// Why a call would be asked about also with this rule; `None` where it would not, or there is no such tool.
+/// The reason for which a call would be asked about even with this rule; `None` where it would not, or there
+/// is no such tool.
 pub fn still_asked(config: &AgentConfig, kept: &Rule, tool: &str, input: &Value) -> Option<String> {
     let tool = config.tools.iter().find(|spec| spec.name == tool)?;
     let mut with = config.clone();
@@ -116,7 +118,8 @@ pub fn still_asked(config: &AgentConfig, kept: &Rule, tool: &str, input: &Value)
     matches!(judgement.verdict, Verdict::Ask(_)).then_some(judgement.reason)
 }
 
-/// Why a person is asked about every such call, and "always" keeps no rule for it. `None` if rules decide, or if the tool is unknown.
+/// The reason for which a person is asked about every such call, and "always" keeps no rule for it. `None` if
+/// rules decide, or if the tool is unknown.
 pub fn always_asked(config: &AgentConfig, tool: &str, input: &Value) -> Option<&'static str> {
     let tool = config.tools.iter().find(|spec| spec.name == tool)?;
     agentx_agent::approval::always_asked(config, tool, input)

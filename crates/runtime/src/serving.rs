@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 use crate::actions::Actions;
 use crate::offers::ToolOffers;
 
-/// Which responders one reactor has attached, for lists. Clones are the same.
+/// The responders that one reactor has attached, for lists. Clones are the same.
 #[derive(Clone, Debug, Default)]
 pub struct ServedBy(Arc<Mutex<BTreeSet<ResponderId>>>);
 
@@ -33,7 +33,7 @@ pub struct Serving {
     actions: Actions,
     responders: Vec<ResponderId>,
     by: ServedBy,
-    /// Where tools are taken back when nobody serves them any more.
+    /// The offers from which tools are taken back when nobody serves them any more.
     offers: Option<ToolOffers>,
 }
 

@@ -29,7 +29,7 @@ use agentx_session::{Note, SessionState, View};
 pub struct LocalSession {
     /// The ways to its driver, its log and its events.
     live: Live,
-    /// Where its agents are heard inside their own boundaries.
+    /// The bus on which its agents are heard inside their own boundaries.
     agents: AgentEventBus,
 }
 
@@ -58,7 +58,7 @@ impl LocalSession {
         self.ask(|reply| Command::Record { wish, reply }).await
     }
 
-    /// Why the driver does not answer any more.
+    /// The reason for which the driver does not answer any more.
     fn gone(&self) -> RuntimeError {
         match &*self.live.status.borrow() {
             DriverStatus::Failed(error) => error.clone().into(),

@@ -6,11 +6,11 @@ use agentx_types::{AgentConfig, AgentKind, ContentPart, InputMedium};
 
 use crate::api::ModelInfo;
 
-/// So many models are named that do take pictures.
+/// The most models with eyes that a message names.
 const NAMED: usize = 4;
 
-/// Why this content is nothing for the agent's model, in words; `None` where it is, or nobody knows. `known` are the models that
-/// could be asked instead.
+/// The reason for which this content is nothing for the agent's model, in words; `None` where it is, or
+/// nobody knows. `known` are the models that could be asked instead.
 pub fn cannot_see(config: &AgentConfig, content: &[ContentPart], known: &[ModelInfo]) -> Option<String> {
     let has_picture = content.iter().any(|part| matches!(part, ContentPart::Image(_)));
     has_picture.then(|| takes_no_pictures(config, known)).flatten()

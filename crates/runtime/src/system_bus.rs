@@ -25,9 +25,9 @@ use crate::tool::Tool;
 /// A reactor that serves keeps each [`Serving`] for as long as it works; dropping it detaches the responder.
 #[derive(Clone)]
 pub struct SystemBus {
-    /// Where committed facts and their meaning are published; to listen alone.
+    /// The bus of committed facts and their meaning; to listen alone.
     events: SystemEvents,
-    /// Where responders are attached.
+    /// The dispatcher to which responders are attached.
     actions: Actions,
     /// The tools on offer, which attached tools join.
     tools: ToolOffers,
@@ -116,12 +116,12 @@ impl SystemBus {
         Ingress::new(name, self.sessions.clone())
     }
 
-    /// Where pictures and other large contents are that requests name.
+    /// The store of pictures and other large contents that requests name.
     pub fn blobs(&self) -> Arc<dyn BlobStore> {
         self.log.clone()
     }
 
-    /// Who serves what, and how much of it, in the order in which they were attached.
+    /// The responders with the requests that they serve, in the order in which they were attached.
     pub fn responders(&self) -> Vec<ResponderInfo> {
         self.actions.responders()
     }

@@ -89,9 +89,9 @@ impl Routed for SystemEvent {
 /// What is published on an [`AgentEventBus`].
 #[derive(Clone, Debug)]
 pub struct AgentEvent {
-    /// In which session.
+    /// The session of the agent.
     pub session_id: SessionId,
-    /// Which agent says it.
+    /// The agent that says it.
     pub agent_state_id: AgentStateId,
     /// The fact that it follows from.
     pub seq: u64,

@@ -43,9 +43,9 @@ pub trait Tool: Send + Sync {
 /// What a tool call may use.
 #[derive(Clone)]
 pub struct ToolContext {
-    /// Which call.
+    /// The id of the call.
     pub tool_call_id: ToolCallId,
-    /// In which session: background jobs, to-do lists and the like are kept apart by it.
+    /// The session of the call: background jobs, to-do lists and the like are kept apart by it.
     pub session_id: SessionId,
     /// The directory that relative paths start from, absolute.
     pub workspace: PathBuf,
@@ -61,7 +61,7 @@ pub struct ToolContext {
     pub cancel: CancellationToken,
     /// What whoever asks gave to the tools of this run.
     pub values: RequestValues,
-    /// Where a call that makes another takes a place for it.
+    /// The places of which a call that makes another takes one for it.
     pub places: Places,
 }
 
@@ -107,8 +107,10 @@ impl ToolContext {
         PlaceRules::of(config, tool, &root.to_string_lossy())
     }
 
-    /// Why this call of `tool` may not touch what `path` leads to: a rule that has no say about the path as it is written
-    /// has one about `real`, which is absolute and begins with the workspace's own path where it lies inside. Only whoever acts sees where a path leads, so a tool asks this before it touches anything.
+    /// The reason for which this call of `tool` may not touch what `path` leads to: a rule that has no say
+    /// about the path as it is written has one about `real`, which is absolute and begins with the
+    /// workspace's own path where it lies inside. Only whoever acts sees where a path leads, so a tool asks
+    /// this before it touches anything.
     pub fn refused_at(&self, tool: &str, path: &str, real: &Path) -> Option<String> {
         let config = self.journal.caller().config.as_deref()?;
         if config.guard.is_none() && rules_of(config).iter().all(|rule| rule.path.is_none()) {
@@ -125,8 +127,9 @@ impl ToolContext {
         refused_where_it_leads(config, spec, &input, &real)
     }
 
-    /// Why this call of `tool`, whose command line is `line`, may not run it: `word` in it leads to `real`, which is absolute and begins
-    /// with the workspace's own path where it lies inside. As [`ToolContext::refused_at`], a tool asks this before it runs anything.
+    /// The reason for which this call of `tool`, whose command line is `line`, may not run it: `word` in it
+    /// leads to `real`, which is absolute and begins with the workspace's own path where it lies inside. As
+    /// [`ToolContext::refused_at`], a tool asks this before it runs anything.
     pub fn refused_in_line(
         &self,
         tool: &str,
@@ -219,7 +222,7 @@ pub struct ToolOutcome {
 }
 
 impl ToolOutcome {
-    /// It did what was asked.
+    /// The outcome of a call that did what was asked.
     pub fn success(text: impl Into<String>) -> Self {
         Self {
             content: vec![ContentPart::text(text)],
@@ -228,7 +231,7 @@ impl ToolOutcome {
         }
     }
 
-    /// It did not.
+    /// The outcome of a call that did not.
     pub fn failed(status: ToolStatus, text: impl Into<String>) -> Self {
         Self {
             content: vec![ContentPart::text(text)],

@@ -7,9 +7,9 @@ use serde_json::Value;
 
 /// The tool whose commands go on in the background.
 const BASH: &str = "bash";
-/// So many letters of a command line are told.
+/// The most letters of a command line that are told.
 const SHOWN: usize = 60;
-/// So many jobs are remembered; a toolbox lets fewer run.
+/// The most jobs that are remembered; a toolbox lets fewer run.
 const MOST: usize = 64;
 
 /// The jobs that run, by what is on record.

@@ -275,12 +275,12 @@ pub(crate) fn projection(output: &AgentOutput, context: ProjectionContext<'_>) -
     }
 }
 
-/// Where an output stands.
+/// The place of an output.
 #[derive(Clone, Copy)]
 pub(crate) struct ProjectionContext<'a> {
     /// The fact that it follows from.
     pub(crate) seq: u64,
-    /// Who says it.
+    /// The agent that says it.
     pub(crate) agent_state_id: &'a agentx_types::AgentStateId,
     /// The run that it is said in; `None` before an agent's first run.
     pub(crate) run_id: Option<&'a agentx_types::RunId>,

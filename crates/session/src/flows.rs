@@ -18,8 +18,8 @@ use serde_json::Value;
 /// The part of a session's fold that is about tools.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Flows {
-    /// By call; a call that a step made has its own entry.
-    /// The id of such a call begins with that of the call that made it (`ToolCallId::inner`), so that all of a call lie side by side here.
+    /// The steps of each call; a call that a step made has its own entry. The id of such a call begins with
+    /// that of the call that made it (`ToolCallId::inner`), so that all of a call lie side by side here.
     #[serde(default)]
     calls: BTreeMap<ToolCallId, Arc<RecordedEffects>>,
     /// Since when they are under way in the process that runs them.

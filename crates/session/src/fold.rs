@@ -57,7 +57,7 @@ use crate::{PendingApproval, Projection, RunState, SessionState, Sharing};
 pub struct SessionFold {
     session_id: SessionId,
     last_seq: u64,
-    /// Where the agents are, and what each knows.
+    /// The agents and their places in the tree.
     agents: AgentTree,
     /// What the meaning of the next facts depends on.
     receptors: Receptors,
@@ -65,7 +65,7 @@ pub struct SessionFold {
     /// The first input with a key is the one; a second one with the same key is on record only where a log says so.
     keys: BTreeMap<String, u64>,
     forked_from: Option<SessionId>,
-    /// Of the last writer; 0 before the first.
+    /// The epoch of the last writer; 0 before the first.
     epoch: u64,
     #[serde(default)]
     sharing: Sharing,
@@ -207,12 +207,12 @@ impl SessionFold {
         }
     }
 
-    /// Who drives, and who may do what.
+    /// The person who drives, and the roles of others.
     pub fn sharing(&self) -> &Sharing {
         &self.sharing
     }
 
-    /// Which session.
+    /// The id of the session.
     pub fn session_id(&self) -> &SessionId {
         &self.session_id
     }
@@ -238,7 +238,7 @@ impl SessionFold {
         self.forked_from.as_ref()
     }
 
-    /// Why no further agent may be made, in words for the model; `None` while there is room.
+    /// The reason for which no further agent may be made, in words for the model; `None` while there is room.
     pub fn no_room_for_an_agent(&self) -> Option<String> {
         self.agents.census().full()
     }

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::ToolsChange;
 
-/// Those of `wanted` that are among `offered`, as they are offered.
+/// The tools of `wanted` that are among `offered`, as they are offered.
 ///
 /// ```
 /// # use agentx_types::{Access, ToolSpec};
@@ -43,7 +43,7 @@ pub(crate) struct GivenTools {
 }
 
 impl GivenTools {
-    /// Those that it has of what is `offered`.
+    /// The tools that the agent has of those that are `offered`.
     pub(crate) fn of(&self, offered: &[ToolSpec]) -> Vec<ToolSpec> {
         let mut tools = as_offered(&self.given, offered);
         if self.all {

@@ -18,8 +18,8 @@ pub enum Projection {
     Title(String),
     /// The model that is asked.
     Model(String),
-    /// Where its run stands.
-    /// That of the agent that people talk to; what agents below it do is a part of that run.
+    /// The status of its run. That of the agent that people talk to; what agents below it do is a part of
+    /// that run.
     Status(RunStatus),
     /// A message joined a conversation.
     Message {
@@ -27,9 +27,9 @@ pub enum Projection {
         seq: u64,
         /// Its id.
         message_id: MessageId,
-        /// Of which agent.
+        /// The agent of the conversation.
         agent_state_id: AgentStateId,
-        /// Who speaks.
+        /// The role of the speaker.
         role: Role,
         /// Its words, for search and previews.
         text: String,
@@ -49,9 +49,9 @@ pub enum Projection {
     Spent {
         /// The event that says so.
         seq: u64,
-        /// In which run.
+        /// The run that it was spent in.
         run_id: Option<RunId>,
-        /// Which model.
+        /// The model that was asked.
         model: String,
         /// Tokens.
         usage: Usage,

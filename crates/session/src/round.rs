@@ -19,7 +19,7 @@ use crate::flows::Flows;
 /// What an agent says, and its place in the session after its step: a run that it opened by this fact is its
 /// run already.
 pub(crate) struct Heard<'a> {
-    /// Who says it.
+    /// The agent that says it.
     pub(crate) agent: &'a AgentStateId,
     /// The run that it is said in; `None` before the agent's first.
     pub(crate) run: Option<&'a RunId>,

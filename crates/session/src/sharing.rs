@@ -1,4 +1,5 @@
-//! Who drives a session and who may do what in it: a fold of facts like everything else, so that it survives whatever serves it.
+//! The driver and the roles of a session: a fold of facts like everything else, so that it survives whatever
+//! serves it.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -102,7 +102,7 @@ pub struct PendingApproval {
 }
 
 impl PendingApproval {
-    /// Of a call that waits, and what is asked about it.
+    /// The state of a call that waits, with the question about it.
     pub(crate) fn of(call: &RequestedCall, question: &Question) -> Self {
         Self {
             tool_call_id: call.tool_call_id.clone(),

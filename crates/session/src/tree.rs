@@ -124,7 +124,7 @@ impl AgentTree {
         takes.map(|id| self.above(id)).collect()
     }
 
-    /// Where the server's rules are other ones, they bind every agent that there is.
+    /// Binds every agent by the server's rules, if the fact changes those.
     fn bind(&mut self, fact: &Envelope<EnvironmentEvent>) {
         if let EnvironmentEvent::ConfigChanged(ConfigChanged {
             change: ConfigChange::ServerRules(server),
@@ -247,8 +247,8 @@ impl AgentTree {
         })
     }
 
-    /// Those below it have the new limits too, where they had the old ones.
-    /// A limit that an agent has from its own file stays.
+    /// Gives the agents below it the new limits too, if they had the old ones. A limit that an agent has from
+    /// its own file stays.
     fn pass_on<H: FnMut(Heard<'_>)>(&mut self, changed: &Changed, round: &mut Round<'_, H>) {
         let (fact, limits) = (round.fact, (changed.before, changed.after));
         for id in self.below(&changed.of) {
@@ -258,8 +258,8 @@ impl AgentTree {
         }
     }
 
-    /// Where the fact makes an agent stricter, those below it are as strict.
-    /// Where it is less strict than before, they stay as they are: nobody who is below gets more than they were given.
+    /// Makes the agents below one as strict as the fact makes that one. Where it is less strict than before,
+    /// they stay as they are: nobody who is below gets more than they were given.
     fn pass_on_approval<H: FnMut(Heard<'_>)>(&mut self, round: &mut Round<'_, H>) {
         let fact = round.fact;
         let EnvironmentEvent::ConfigChanged(ConfigChanged {
@@ -276,8 +276,8 @@ impl AgentTree {
         }
     }
 
-    /// Where the fact changes what holds for the agents that one makes, it holds for those that are there too.
-    /// From version 7 of the rules on; before, it held for those that were made later.
+    /// Applies a change to the agents that are there already, if it holds for the agents that one makes. From
+    /// version 7 of the rules on; before, it held for those that were made later.
     fn pass_on_rules<H: FnMut(Heard<'_>)>(&mut self, round: &mut Round<'_, H>) {
         let fact = round.fact;
         let (EnvironmentEvent::ConfigChanged(ConfigChanged { change }), Some(of)) =

@@ -11,7 +11,7 @@ use agentx_types::{
 };
 use serde_json::{Value, json};
 
-/// Who speaks in a `text_chunk`.
+/// The speaker in a `text_chunk`.
 const ASSISTANT: &str = "assistant";
 
 /// Makes the view `ui` of one session out of its view `runtime`.

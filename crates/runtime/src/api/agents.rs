@@ -43,7 +43,7 @@ pub struct NamedAgent {
     /// Other standing instructions than the file's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub system_prompt: Option<String>,
-    /// Who decides about calls that no rule decides.
+    /// The approval mode: it decides about calls that no rule decides.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approval: Option<ApprovalMode>,
     /// Limits of a run; those that are not named stay as they are.
@@ -93,7 +93,7 @@ where
 }
 
 impl NamedLimits {
-    /// Those that are named, the others as they were.
+    /// The limits of `before`, with those that are named here in their place.
     pub fn over(self, before: Limits) -> Limits {
         Limits {
             max_iterations: self.max_iterations.unwrap_or(before.max_iterations),

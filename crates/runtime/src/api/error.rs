@@ -37,7 +37,7 @@ pub enum RuntimeError {
     /// The files of an agent have mistakes, or name what is not there.
     #[error("{what}")]
     BadAgent {
-        /// Which agent.
+        /// The name of the agent.
         agent: String,
         /// What is wrong with it.
         what: String,
@@ -45,21 +45,21 @@ pub enum RuntimeError {
     /// Something that the model needs is missing.
     #[error("model {model}: {what}")]
     Unavailable {
-        /// Which model.
+        /// The name of the model.
         model: String,
         /// What is missing, and where to put it.
         what: String,
     },
-    /// It cannot be done as the session stands.
+    /// The request cannot be done as the session stands.
     #[error("{0}")]
     Refused(String),
-    /// It is not theirs to do: somebody else drives, or they may only look.
+    /// The person may not do this: somebody else drives, or they may only look.
     #[error("{0}")]
     Denied(String),
     /// The server that has the session cannot be reached.
     #[error("{endpoint} cannot be reached: {what}")]
     Unreachable {
-        /// Where it is.
+        /// The address of the server.
         endpoint: String,
         /// What happened.
         what: String,
@@ -75,7 +75,7 @@ pub enum RuntimeError {
     /// The session has ended. (One that its log let down says what the log said.)
     #[error("session {session} cannot go on: {why}")]
     Gone {
-        /// Which session.
+        /// The session that has ended.
         session: SessionId,
         /// Why.
         why: String,

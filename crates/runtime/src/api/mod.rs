@@ -36,7 +36,7 @@ const NO_FILES: &str = "puts no files back; conversations go back all the same";
 
 /// What a front end can ask of a runtime. The local and the remote one are the same to it.
 pub trait Runtime: Send + Sync {
-    /// Whose sessions these are.
+    /// The owner of the sessions.
     fn owner(&self) -> &OwnerId;
 
     /// Opens a session to write it.
@@ -254,7 +254,8 @@ pub trait Runtime: Send + Sync {
     /// The tools that it offers.
     fn tools(&self) -> Vec<ToolSpec>;
 
-    /// Who serves what sessions want done, in the order of attachment: the runtime's own parts, then what was attached.
+    /// The reactors that serve actions of sessions, in the order of attachment: the runtime's own parts, then
+    /// what was attached.
     ///
     /// # Errors
     /// See [`RuntimeError`].

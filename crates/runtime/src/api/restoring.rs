@@ -59,7 +59,7 @@ pub enum Doubt {
 pub struct PlannedFile {
     /// Where it is: absolute, without links.
     pub path: String,
-    /// The path relative to the workspace where it lies inside, else as `path`.
+    /// The same, relative to the workspace where it lies inside.
     pub shown: String,
     /// What would happen to it.
     pub happens: WhatHappens,

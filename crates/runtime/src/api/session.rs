@@ -125,14 +125,14 @@ pub trait Session: Send + Sync {
     /// session resumes it. [`Session::failure`] then returns the error.
     fn close(&self) -> BoxFuture<'_, ()>;
 
-    /// Why the log took nothing more of this session, which ended it; `None` while it is open, where it was closed in order, and
-    /// where it runs elsewhere.
+    /// The error of the log that ended this session; `None` while it is open, where it was closed in order,
+    /// and where it runs elsewhere.
     fn failure(&self) -> Option<LogError> {
         None
     }
 
-    /// Where its agents are heard inside their own boundaries; `None` where it runs elsewhere. [`agent`](AgentView)
-    /// is the way to one of them.
+    /// The bus on which its agents are heard inside their own boundaries; `None` where it runs elsewhere.
+    /// [`agent`](AgentView) is the way to one of them.
     fn agent_bus(&self) -> Option<AgentEventBus> {
         None
     }

@@ -18,7 +18,7 @@ pub enum OpenRequest {
 
 /// A stream of deliveries.
 pub struct Subscription {
-    /// Where they come from; ends when the session is closed.
+    /// The channel that they come by; it ends when the session is closed.
     pub deliveries: tokio::sync::mpsc::Receiver<Delivery>,
 }
 
@@ -43,11 +43,12 @@ impl Subscription {
 pub struct UserInput {
     /// What.
     pub content: Vec<ContentPart>,
-    /// When it is looked at.
+    /// The time at which it is looked at.
     pub mode: InputMode,
     /// A second input with the same key is the same input.
     pub idempotency_key: Option<String>,
-    /// Who says it, where it is not the owner of the session. A server fills it in; a client's word does not count.
+    /// The person who says it, if that is not the owner of the session. A server fills it in; a client's word
+    /// does not count.
     pub by: Option<OwnerId>,
 }
 
@@ -115,7 +116,7 @@ pub enum ContextWish {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ApprovalInput {
-    /// Which call.
+    /// The id of the call.
     pub tool_call_id: ToolCallId,
     /// What was decided.
     pub decision: ApprovalDecision,
@@ -123,7 +124,7 @@ pub struct ApprovalInput {
     pub note: Option<String>,
     /// For `session` and `always`: the rule to keep; by default the one that was suggested.
     pub rule: Option<Rule>,
-    /// Who decided, where several people may.
+    /// The person who decided, if several people may.
     pub by: Option<OwnerId>,
     /// Whether they may not speak for the operator of the server: then it allows nothing that the server's settings ask about, and
     /// keeps no rule.

@@ -30,7 +30,7 @@ use tokio::time::Instant;
 pub(super) struct Item {
     /// What happened, without a number yet.
     draft: Draft<EnvironmentEvent>,
-    /// Who is told when it is committed, if anybody is.
+    /// The front end or effector that is told when it is committed, if any.
     waits: Option<Waits>,
     /// Whether a responder says it, about an action that it has.
     of_responder: bool,
@@ -98,7 +98,7 @@ impl Item {
 /// What one turn of the sequencer makes.
 #[derive(Default)]
 struct Turn {
-    /// When it was begun; `None` where nothing may be waited for.
+    /// The time at which it was begun; `None` where nothing may be waited for.
     began: Option<Instant>,
     /// Whether what belongs to the last fact was waited for already.
     gathered: bool,
@@ -112,7 +112,7 @@ struct Turn {
     said: Vec<Arc<AgentEvent>>,
     /// What effectors do, or are told, after the commit.
     perform: Vec<Action>,
-    /// Who is told when it is committed, and which `seq`.
+    /// Those who are told when it is committed, each with the `seq` of their fact.
     waiting: Vec<(Waits, u64)>,
     /// Whether a person does not want to wait for the next attempt at what failed.
     retry: bool,

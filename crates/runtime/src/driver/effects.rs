@@ -29,7 +29,7 @@ const ABANDON_GRACE: Duration = Duration::from_secs(2);
 pub(super) struct Effects {
     /// The session whose actions these are.
     session_id: SessionId,
-    /// Where responders say what happens: the sequencer's queue.
+    /// The sequencer's queue, by which responders say what happens.
     queue: mpsc::Sender<Said>,
     /// One task for each request, which waits for its end.
     ends: JoinSet<(ActionId, End)>,
@@ -241,7 +241,7 @@ fn status(end: &End) -> ToolStatus {
     }
 }
 
-/// Why `who` brought no `what`, for people.
+/// The reason for which `who` brought no `what`, for people.
 fn why(end: &End, who: &str, what: &str) -> String {
     match end {
         End::Request(bus::End::Settled) => format!("{who} ended without {what}"),

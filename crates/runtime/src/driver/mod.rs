@@ -65,17 +65,19 @@ const CLOSE_GRACE: Duration = Duration::from_secs(3);
 /// What a driver works with; shared by all sessions of a runtime.
 #[derive(Clone)]
 pub struct DriverParts {
-    /// Where facts are kept.
+    /// The log that keeps the facts.
     pub log: Arc<dyn SessionLog>,
-    /// Who performs actions.
+    /// The responders that perform actions.
     pub actions: Actions,
     /// How many tool calls run at once, of all sessions that have these places.
     pub places: Places,
     /// Tells the time.
     pub clock: Arc<dyn Clock>,
-    /// Where committed facts and their meaning are published. Only drivers of sessions publish, and notes about sessions that nobody has open ([`Jotter`](crate::Jotter)).
+    /// The bus on which committed facts and their meaning are published. Only drivers of sessions publish,
+    /// and notes about sessions that nobody has open ([`Jotter`](crate::Jotter)).
     pub bus: Bus<SystemEvent>,
-    /// Where agents are heard inside their own boundaries; whoever watches one agent filters by its id.
+    /// The bus on which agents are heard inside their own boundaries; a reader of one agent filters by its
+    /// id.
     pub agents: Bus<AgentEvent>,
     /// The sessions that are open, where environments say things by themselves.
     pub sessions: OpenSessions,

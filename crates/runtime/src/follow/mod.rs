@@ -65,7 +65,7 @@ pub enum Past {
     Facts(Vec<Fact>),
 }
 
-/// Why a session cannot be followed on.
+/// The reason for which a session cannot be followed on.
 #[derive(Debug, thiserror::Error)]
 pub enum FollowError {
     /// Its events cannot be read.
@@ -228,9 +228,9 @@ impl<S: EventSource + 'static> Follower<S> {
 pub(crate) struct Live {
     /// The session.
     pub(crate) session: SessionId,
-    /// Where its past is read.
+    /// The log in which its past is read.
     pub(crate) log: Arc<dyn SessionLog>,
-    /// Where its facts and their meaning are published.
+    /// The bus on which its facts and their meaning are published.
     pub(crate) bus: SystemEvents,
     /// The way to its driver, which knows what is committed.
     pub(crate) commands: mpsc::Sender<Command>,

@@ -24,7 +24,7 @@ type FromBus = agentx_bus::Subscription<SystemEvent>;
 pub(crate) struct OnBus {
     /// The log, for what was there before.
     pages: Pages,
-    /// Where the session is published.
+    /// The bus on which the session is published.
     bus: SystemEvents,
     /// Under which name, what, and how much of it waits.
     wish: (&'static str, Filter, usize),
@@ -32,7 +32,7 @@ pub(crate) struct OnBus {
     subscription: Option<FromBus>,
     /// Whether it begins with what comes next, whatever was there.
     from_now: bool,
-    /// Who writes the session, where its end is to be heard.
+    /// The driver of the session, if its end is to be heard.
     driver: Option<Driver>,
     /// What was taken from the bus and not handed on yet.
     taken: Vec<BusDelivery<SystemEvent>>,

@@ -13,7 +13,7 @@ use crate::future::BoxFuture;
 /// How many deliveries are taken at once.
 const AT_ONCE: usize = 256;
 
-/// Where the events of a session come from, as often as somebody has to read them again.
+/// The source of a session's events, as often as somebody has to read them again.
 pub trait StreamSource: Send + Sync {
     /// The events after `after_seq`, then what happens.
     ///
@@ -55,16 +55,16 @@ pub struct Subscribed {
     source: Arc<dyn StreamSource>,
     /// `None` before the first, and after a cut.
     subscription: Option<Subscription>,
-    /// Why the last one was cut off.
+    /// The reason for which the last one was cut off.
     cut_off: Option<String>,
-    /// Where the reader was when the last one was made, if that was after a cut.
+    /// The place of the reader when the last one was made, if that was after a cut.
     resumed_at: Option<Position>,
     /// What was taken from the subscription and not handed on yet.
     taken: Vec<Delivery>,
 }
 
 impl Subscribed {
-    /// One whose subscriptions are made by `source`.
+    /// A source whose subscriptions are made by `source`.
     pub fn to(source: Arc<dyn StreamSource>) -> Self {
         Self {
             source,

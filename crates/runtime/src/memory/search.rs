@@ -46,7 +46,7 @@ pub(super) fn find<'a>(
     .collect()
 }
 
-/// Where the first of the words stands, in characters, if all of them do.
+/// The place of the first of the words, in characters, if all of them are there.
 fn place_of(text: &str, words: &[String]) -> Option<usize> {
     let text: Vec<char> = text.chars().map(fold).collect();
     let places = words.iter().map(|word| {

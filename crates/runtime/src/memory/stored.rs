@@ -31,7 +31,7 @@ pub(super) struct Stored {
     /// The digest of each batch, by the `seq` of its last fact.
     digests: Vec<(u64, Digest)>,
     messages: Vec<Message>,
-    /// By the event that says so.
+    /// The model calls that were paid for, by the event that says so.
     spent: BTreeMap<u64, Spent>,
     roles: BTreeMap<OwnerId, SessionRole>,
     /// Counts the writers, from 1.

@@ -57,9 +57,9 @@ pub struct StreamEvent {
     pub at: Timestamp,
     /// What people call the agent.
     pub agent_def: Arc<str>,
-    /// Which agent.
+    /// The agent that says it.
     pub agent_state_id: AgentStateId,
-    /// In which run.
+    /// The run that it is said in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run_id: Option<RunId>,
     /// What the agent was doing.
@@ -84,11 +84,11 @@ pub enum StreamBody {
     },
     /// A tool is about to run, or an agent to which work was given.
     ToolStart {
-        /// Which call.
+        /// The id of the call.
         tool_call_id: ToolCallId,
-        /// Which tool.
+        /// The name of the tool.
         name: String,
-        /// With these arguments.
+        /// The arguments of the call.
         input: Value,
     },
     /// A tool did what was asked.
@@ -99,13 +99,13 @@ pub enum StreamBody {
         status: ToolStatus,
         /// What the model is told, in short.
         error: String,
-        /// Which call, and what the model is told.
+        /// The call, and the text that the model is told.
         #[serde(flatten)]
         end: ToolEnd,
     },
     /// The run was stopped from outside.
     Interrupted {
-        /// By what.
+        /// The reason for the stop.
         reason: String,
     },
 }
@@ -113,7 +113,7 @@ pub enum StreamBody {
 /// A piece of what an agent says.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct StreamChunk {
-    /// Of which medium. What tools print is of the medium `tool`.
+    /// The medium of the piece. What tools print is of the medium `tool`.
     pub medium: Medium,
     /// The words; where a script emitted something else, its JSON text.
     pub text: String,
@@ -131,9 +131,9 @@ pub struct StreamChunk {
 /// How a call ended.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ToolEnd {
-    /// Which call.
+    /// The id of the call.
     pub tool_call_id: ToolCallId,
-    /// Which tool.
+    /// The name of the tool.
     pub name: String,
     /// What the model reads about it.
     pub result: Vec<ContentPart>,
@@ -145,7 +145,7 @@ pub struct ToolEnd {
 }
 
 impl StreamEvent {
-    /// Where it stands in its session.
+    /// The place of the event in its session.
     pub fn place(&self) -> Position {
         Position {
             seq: self.seq,

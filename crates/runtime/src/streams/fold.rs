@@ -1,4 +1,5 @@
-//! From RuntimeEvents to what agents say: a pure fold. It knows each agent's name, the agent that made it and what it is doing.
+//! A pure fold that turns RuntimeEvents into the words of agents. It knows each agent's name, the agent that
+//! made it and what it is doing.
 //!
 //! One event in, at most one out, with the same `(seq, index)`: so a place in the one is a place in the other.
 
@@ -48,7 +49,7 @@ struct Voice {
     /// Whether it sorts inputs and gives them to other agents.
     routes: bool,
     phase: Phase,
-    /// Where its last run stands.
+    /// The status of its last run.
     status: Option<RunStatus>,
     /// Whether it is gone.
     closed: bool,
@@ -326,7 +327,7 @@ impl Voice {
         answered.map(|(_, result)| result).unwrap_or_default()
     }
 
-    /// It is gone, and its name stays: others still speak of it.
+    /// Marks the agent as gone; its name stays: others still speak of it.
     fn close(&mut self) {
         // Nothing but its name is wanted any more.
         *self = Self {

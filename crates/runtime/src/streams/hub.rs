@@ -32,9 +32,9 @@ pub(super) struct State {
     pub(super) fold: StreamFold,
     /// Everything up to here was seen.
     pub(super) place: Position,
-    /// Where an agent last said something.
+    /// The place at which an agent last said something.
     said: Position,
-    /// Where the streams begin.
+    /// The place at which the streams begin.
     pub(super) begin: Position,
     /// How it stood there, or before, and where that was.
     pub(super) at_begin: (StreamFold, Position),
@@ -84,7 +84,7 @@ impl State {
         }
     }
 
-    /// From here on, events are handed on.
+    /// Hands events on from here on.
     fn begin(&mut self) {
         if !self.has_begun {
             self.has_begun = true;

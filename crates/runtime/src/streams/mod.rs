@@ -55,7 +55,7 @@ use hub::{Hub, Pump};
 use queue::Slot;
 use reader::CatchUp;
 
-/// Why a stream ended.
+/// The reason for which a stream ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StreamEnd {
     /// Its agent is gone.
@@ -95,7 +95,7 @@ pub struct Streams {
 /// What the handles and the readers share.
 struct Shared {
     hub: Arc<Hub>,
-    /// Where streams whose readers are behind read the session again.
+    /// The source from which streams whose readers are behind read the session again.
     source: Arc<dyn StreamSource>,
     _stop: DropGuard,
 }

@@ -17,7 +17,7 @@ use agentx_session::Position;
 /// One stream, between the multiplexer and its reader.
 /// The multiplexer pushes under its own lock and never waits; the reader takes when it likes, and is woken where the queue was empty.
 pub(super) struct Slot {
-    /// Which events the stream is of.
+    /// The selection of events that the stream is of.
     pub(super) select: Select,
     /// What happens where the reader is too slow.
     pub(super) policy: Policy,
@@ -34,13 +34,13 @@ struct Queue {
     skip: Position,
     /// How many were dropped, as the reader wants only what is new.
     dropped: u64,
-    /// Where it was cut off, once it was.
+    /// The place at which it was cut off, once it was.
     behind: Option<Box<Behind>>,
     /// How it ended, once it did.
     ended: Option<StreamEnd>,
 }
 
-/// Where a stream was cut off.
+/// The place at which a stream was cut off.
 pub(super) struct Behind {
     /// The event that did not fit.
     pub(super) first: Arc<StreamEvent>,

@@ -17,9 +17,9 @@ use agentx_session::{Delivery, Position};
 pub struct AgentStream {
     /// What all streams of the session share.
     pub(super) shared: Arc<Shared>,
-    /// Where the multiplexer puts what this stream is of.
+    /// The slot into which the multiplexer puts the events of this stream.
     pub(super) slot: Arc<Slot>,
-    /// Where the reader is behind what is handed on.
+    /// The reader's own way through the log, while it is behind the others.
     pub(super) behind: Option<Box<CatchUp>>,
     /// How it ended, once the reader was told.
     pub(super) ended: Option<StreamEnd>,
@@ -97,7 +97,7 @@ impl AgentStream {
         &self.slot.select
     }
 
-    /// Why it ended; `None` before [`AgentStream::next`] has said that it did.
+    /// The reason for which it ended; `None` before [`AgentStream::next`] has said that it did.
     pub fn ended(&self) -> Option<&StreamEnd> {
         self.ended.as_ref()
     }

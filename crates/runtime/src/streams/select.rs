@@ -1,4 +1,4 @@
-//! Which stream is wanted, and what happens where its reader is slow.
+//! The selection of a stream, and the policy for a slow reader.
 
 use std::sync::Arc;
 
@@ -13,15 +13,15 @@ pub struct Select {
     pub(super) medium: Option<Medium>,
 }
 
-/// Whose streams.
+/// The agents whose streams are wanted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) enum Who {
-    /// Of all agents.
+    /// All agents.
     #[default]
     All,
-    /// Of this one.
+    /// This agent.
     Id(AgentStateId),
-    /// Of all agents of this name, one after another or at once.
+    /// All agents of this name, one after another or at once.
     Name(Arc<str>),
 }
 
@@ -88,14 +88,14 @@ impl Policy {
     }
 }
 
-/// Where a stream begins.
+/// The beginning of a stream.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum From {
-    /// Where all of the [`Streams`](super::Streams) begin.
+    /// The place at which all of the [`Streams`](super::Streams) begin.
     #[default]
     Start,
     /// After this fact.
     After(u64),
-    /// With what comes next.
+    /// The next event.
     Now,
 }

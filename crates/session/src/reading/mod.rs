@@ -71,7 +71,7 @@ pub struct Reading {
     ready: VecDeque<Delivery>,
 }
 
-/// Where a reading stands between its log and its source.
+/// The place of a reading between its log and its source.
 #[derive(Clone, Copy, PartialEq)]
 enum Stage {
     /// Something may be missing: the source begins, or begins again.

@@ -1,8 +1,10 @@
-//! Where an event stands in its session. Everybody who follows a session keeps one of these, and passes over what is not after it.
+//! The place of an event in its session. Everybody who follows a session keeps one of these, and passes over
+//! what is not after it.
 
 use agentx_types::Envelope;
 
-/// Where an event stands in its session: the `seq` of its fact, and its index among what follows from that fact.
+/// The place of an event in its session: the `seq` of its fact, and its index among what follows from that
+/// fact.
 ///
 /// ```
 /// use agentx_session::Position;
@@ -15,7 +17,7 @@ use agentx_types::Envelope;
 pub struct Position {
     /// The fact.
     pub seq: u64,
-    /// Which of what follows from it.
+    /// The index among the events that follow from it.
     pub index: u32,
 }
 

@@ -51,7 +51,7 @@ struct Talk {
 /// Something that a person said, and the run that it opens if it opens one.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct Input {
-    /// By which front ends know it.
+    /// The id by which front ends know it.
     message_id: MessageId,
     run_id: RunId,
     /// The mode that it was said with, or last revised to.

@@ -45,9 +45,9 @@ pub struct ToolReceptor {
 /// The calls of one agent that have no result yet.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 struct Calls {
-    /// By the id that the model gave; ids are an agent's own, so that two agents may use one.
+    /// The calls by the id that the model gave; ids are an agent's own, so that two agents may use one.
     open: BTreeMap<ToolCallId, OpenCall>,
-    /// Those that came in the stream that is open.
+    /// The calls that came in the stream that is open.
     in_stream: Vec<ToolCallId>,
 }
 
