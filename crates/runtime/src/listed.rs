@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 pub struct SessionInfo {
     /// Its id.
     pub session_id: SessionId,
-    /// Whose it is.
+    /// The owner of the session.
     pub owner: OwnerId,
     /// What people see in lists; empty until something was said.
     pub title: String,
@@ -17,11 +17,11 @@ pub struct SessionInfo {
     pub workspace: String,
     /// The model that is asked.
     pub model: String,
-    /// Where its last run stands; `None` before the first.
+    /// The status of its last run; `None` before the first.
     pub status: Option<RunStatus>,
-    /// When it was made.
+    /// The time at which it was made.
     pub created_at: Timestamp,
-    /// When its last event was committed.
+    /// The time at which its last event was committed.
     pub updated_at: Timestamp,
     /// The `seq` of its last event.
     pub last_seq: u64,
@@ -64,11 +64,11 @@ pub struct SessionQuery {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SearchHit {
-    /// In which session.
+    /// The session in which they were found.
     pub session_id: SessionId,
-    /// At which event.
+    /// The event that completed the message.
     pub seq: u64,
-    /// Who spoke.
+    /// The role of the speaker.
     pub role: Role,
     /// The words around it.
     pub snippet: String,
@@ -78,7 +78,7 @@ pub struct SearchHit {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct VerifyReport {
-    /// Which session.
+    /// The session that was checked.
     pub session_id: SessionId,
     /// How many events are good, from the first on.
     pub good_events: u64,

@@ -16,7 +16,7 @@ pub struct LogRow {
     pub last_seq: u64,
     /// Whether a segment begins here: only such a row can be read without what is before it.
     pub starts: bool,
-    /// When its last event was taken into the log.
+    /// The time at which its last event was taken into the log.
     pub at: Timestamp,
     /// The hash at its end.
     #[serde(with = "hex")]
@@ -81,9 +81,9 @@ pub struct LogPlace {
 pub struct LogRows {
     /// What the session consists of, root first; the last part is its own.
     pub parts: Vec<LogPart>,
-    /// Which part the rows are of, from 0.
+    /// The index of the part that the rows are of, from 0.
     pub part: usize,
-    /// Where the first row goes on from.
+    /// The place that the first row goes on from.
     pub before: LogPlace,
     /// The rows, in order.
     pub rows: Vec<LogRow>,

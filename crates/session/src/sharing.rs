@@ -9,11 +9,11 @@ use agentx_types::{
 };
 use serde::{Deserialize, Serialize};
 
-/// Who drives a session, and who may do what in it besides its owner.
+/// The person who drives a session, and the roles of those who do not own it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Sharing {
-    /// Who drives; `None` where nobody holds the wheel.
+    /// The person who drives; `None` where nobody holds the wheel.
     pub seat: Option<Seat>,
     /// Counts the changes of the wheel.
     pub epoch: u64,

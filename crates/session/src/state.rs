@@ -38,7 +38,7 @@ pub struct SessionState {
     /// Pictures in the conversation: a model that takes none is only told of them.
     #[serde(default)]
     pub pictures: usize,
-    /// Who drives it, and who else may do what in it.
+    /// The person who drives it, and the roles of others.
     #[serde(default)]
     pub sharing: Sharing,
     /// What the program that opened it has changed about its tools, until somebody says something.
@@ -66,7 +66,7 @@ impl ToolsChange {
     }
 }
 
-/// Where a run stands.
+/// The state of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RunState {
@@ -82,13 +82,13 @@ pub struct RunState {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PendingApproval {
-    /// Which call.
+    /// The id of the call.
     pub tool_call_id: ToolCallId,
-    /// Which tool.
+    /// The name of the tool.
     pub name: String,
-    /// With these arguments.
+    /// The arguments of the call.
     pub input: Value,
-    /// Which rule or default asks.
+    /// The rule or default that asks.
     pub reason: String,
     /// The rule that `session` or `always` would keep.
     pub suggested: Rule,

@@ -17,9 +17,9 @@ use crate::course::Step;
 impl ReactAgent {
     /// Whether a request was refused for its bytes and has nothing but text left.
     ///
-    /// The same text in another form is as long, so it has to become less, as where the window is full.
-    /// Proxies take a megabyte or so: a small request that is refused would be refused with less too, and is
-    /// none of these. From version 5 of the rules on the window is guessed from it.
+    /// Text in another form is as long, so it has to become less, as where the window is full. Proxies take a
+    /// megabyte or so: a small request that is refused would be refused with less too, and is none of these.
+    /// From version 5 of the rules on the window is guessed from it.
     pub(super) fn is_too_large_as_text(&mut self, error: &ErrorOccurred) -> bool {
         let is_it =
             error.code == "too_large" && self.config.rules_version >= 2 && !self.conversation.sends_media();

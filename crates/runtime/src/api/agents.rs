@@ -13,14 +13,14 @@ pub struct AgentInfo {
     pub name: String,
     /// Whether it works itself or sends inputs to others.
     pub kind: AgentKind,
-    /// Whose its file is.
+    /// The owner of its file.
     pub origin: AgentOrigin,
     /// What it does, in one line; empty where its file does not say.
     #[serde(default)]
     pub description: String,
 }
 
-/// Whose a file is.
+/// The owner of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]

@@ -7,16 +7,17 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FileInQuestion {
-    /// Where it is, as the call names it; absent where the call changes no file.
+    /// The path of the file, as the call names it; absent where the call changes no file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
-    /// Where it really is, if a link on the way leads elsewhere: below the workspace, else from the root on.
+    /// The real place of the file, if a link on the way leads elsewhere: below the workspace, else from the
+    /// root on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub leads_to: Option<String>,
     /// What is in it; absent where there is no file, or it is not shown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
-    /// Why it is not shown.
+    /// The reason for which it is not shown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub withheld: Option<String>,
 }
@@ -37,7 +38,7 @@ pub struct ModelInfo {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ReplayReport {
-    /// Which session.
+    /// The session that was replayed.
     pub session_id: SessionId,
     /// How many facts were folded.
     pub facts: u64,

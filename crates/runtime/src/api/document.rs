@@ -14,13 +14,13 @@ pub struct SessionExport {
     pub format: String,
     /// [`EXPORT_VERSION`].
     pub version: u32,
-    /// Which session.
+    /// The id of the session.
     pub session_id: SessionId,
     /// Its title.
     pub title: String,
     /// The directory that its agent works in.
     pub workspace: String,
-    /// When it was made.
+    /// The time at which it was made.
     pub created_at: Timestamp,
     /// For a fork: of which session, and the last event that both have. The document has those events too.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -29,7 +29,7 @@ pub struct SessionExport {
     pub hash: String,
     /// The blobs that events were made with.
     pub blobs: Vec<ExportedBlob>,
-    /// Those of them that are not there any more.
+    /// The blobs among them that are not there any more.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub missing_blobs: Vec<BlobId>,
     /// All facts, in order.

@@ -42,7 +42,7 @@ pub enum ReactorState {
 pub struct ServedInfo {
     /// The name of who serves it, as errors have it.
     pub name: String,
-    /// Which requests it gets, where nobody serves them more specifically.
+    /// The requests that it gets, if nobody serves them more specifically.
     pub on: Vec<Selector>,
     /// How many it works on at most.
     pub capacity: u64,

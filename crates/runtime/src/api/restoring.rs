@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RestorePlan {
-    /// Which session.
+    /// The session whose files these are.
     pub session_id: SessionId,
     /// The event.
     pub to_seq: u64,
@@ -28,7 +28,7 @@ pub enum WhatHappens {
     Changed,
 }
 
-/// Why a person has to be asked about a file.
+/// The reason for which a person has to be asked about a file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -57,34 +57,34 @@ pub enum Doubt {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PlannedFile {
-    /// Where it is: absolute, without links.
+    /// The path of the file: absolute, without links.
     pub path: String,
-    /// The same, relative to the workspace where it lies inside.
+    /// The path relative to the workspace where it lies inside, else as `path`.
     pub shown: String,
     /// What would happen to it.
     pub happens: WhatHappens,
     /// What is in it now, by its hash; absent where there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seen: Option<BlobId>,
-    /// Why a person has to be asked.
+    /// The reason for which a person has to be asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub doubt: Option<Doubt>,
-    /// Why it cannot be put back.
+    /// The reason for which it cannot be put back.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub blocked: Option<String>,
     /// Lines that would come.
     pub added: usize,
     /// Lines that would go.
     pub removed: usize,
-    /// From what is there to what would be: a unified diff, empty for what is no text.
+    /// The change as a unified diff from the present text, empty for what is no text.
     pub diff: String,
 }
 
-/// Which files to put back.
+/// The files that a person wants to put back.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RestoreWish {
-    /// To how they were before this event.
+    /// The event before which the files were as they are to be.
     pub to_seq: u64,
     /// These.
     pub files: Vec<RestoreFile>,
@@ -94,7 +94,7 @@ pub struct RestoreWish {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RestoreFile {
-    /// Where it is.
+    /// The path of the file.
     pub path: String,
     /// What was in it when the person decided; if it is something else now, it stays.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -19,7 +19,7 @@ pub struct UsageQuery {
     pub since: Option<Since>,
 }
 
-/// By what spending is added up.
+/// The key by which spending is added up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -48,7 +48,7 @@ pub enum Since {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct UsageRow {
-    /// Which session, day, model or cause.
+    /// The session, day, model or cause.
     pub key: String,
     /// The title, of a session.
     #[serde(default, skip_serializing_if = "Option::is_none")]

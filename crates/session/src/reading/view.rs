@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 /// Shared, because every reader of a process has the same one. It has no `index`.
 pub type Fact = Arc<Envelope<EnvironmentEvent>>;
 
-/// Which events a reader gets.
+/// The kind of events that a reader gets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
