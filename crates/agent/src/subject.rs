@@ -5,8 +5,9 @@
 //! has to cover all of it as it is written. So a mistake of the reading asks once too often, and lets nothing pass.
 //!
 //! Nothing here looks at the disk: links, and what a variable holds, are the tool's to check
-//! ([`refused_where_it_leads`](crate::approval::refused_where_it_leads), note 007). `version` is that of the rules (`RULES_VERSION`): what a later
-//! version sees is not looked at for a session that keeps to an earlier one.
+//! ([`refused_where_it_leads`](crate::approval::refused_where_it_leads), note 007). `version` is that of the
+//! rules (`RULES_VERSION`): what a later version sees is not looked at for a session that keeps to an earlier
+//! one.
 
 mod hidden;
 mod suggested;
@@ -257,8 +258,8 @@ impl<'a> Subject<'a> {
 
     /// The rules that together allow every part of the call.
     ///
-    /// One that allows the whole call is enough. Else each command of the line needs a rule of its own, and a line that cannot be taken apart
-    /// for certain has none. `None` where a part is left.
+    /// One that allows the whole call is enough. Else each command of the line needs a rule of its own, and a
+    /// line that cannot be taken apart for certain has none. `None` where a part is left.
     pub(crate) fn allowed_by(&self, rules: &[Rule]) -> Option<Vec<usize>> {
         let rules: Vec<(usize, &Rule)> = rules
             .iter()
@@ -297,8 +298,8 @@ impl<'a> Subject<'a> {
         Some(used)
     }
 
-    /// Whether a rule's pattern covers one command: it fits, and what its stars stand for names nothing that a rule has to name (other places,
-    /// secrets, variables, options that run or lose something).
+    /// Whether a rule's pattern covers one command: it fits, and what its stars stand for names nothing that
+    /// a rule has to name (other places, secrets, variables, options that run or lose something).
     fn covers_command(&self, pattern: &str, command: &str) -> bool {
         fits(pattern, command)
             && stays_below(pattern, command)

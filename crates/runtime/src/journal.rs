@@ -1,9 +1,10 @@
 //! The journal of one running call: what it does step by step is put on record, and what it did before a crash is handed
 //! back. A call that keeps it can be run again from its start and does nothing twice.
 //!
-//! For each step that touches the world: [`Journal::recorded`] first, and if the log has its outcome, that is taken and nothing is done; else
-//! [`Journal::begin`], then the step, then [`Journal::end`]. A step that had begun and not ended when the program died is in
-//! `recorded` without an outcome: whether it may be done again its kind decides (note 019).
+//! For each step that touches the world: [`Journal::recorded`] first, and if the log has its outcome, that is
+//! taken and nothing is done; else [`Journal::begin`], then the step, then [`Journal::end`]. A step that had
+//! begun and not ended when the program died is in `recorded` without an outcome: whether it may be done
+//! again its kind decides (note 019).
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};

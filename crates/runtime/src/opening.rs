@@ -1,8 +1,9 @@
 //! Opening a session: a new log, or the fold of one that exists, and the writer that goes on with it.
 //!
-//! What differs between this program and the one that wrote last is put on record before anything is done: tools, rules, guard, settings of a
-//! server, the approval mode, in this order, then what the person who opens it changes, and last `writer_attached`, by which agents settle
-//! what is open. All of it is one commit.
+//! What differs between this program and the one that wrote last is put on record before anything is done:
+//! tools, rules, guard, settings of a server, the approval mode, in this order, then what the person who
+//! opens it changes, and last `writer_attached`, by which agents settle what is open. All of it is one
+//! commit.
 
 use std::sync::Arc;
 
@@ -39,7 +40,8 @@ pub struct SessionIds {
 /// Opens a session to write it. `ids` are used for a new one; of one that exists the log has them.
 ///
 /// # Errors
-/// Where the log refuses: another writer, no such session, a newer format, a full disk; where a newer version wrote what this one would have to know.
+/// Where the log refuses: another writer, no such session, a newer format, a full disk; where a newer version
+/// wrote what this one would have to know.
 pub async fn open_session(
     parts: DriverParts,
     ids: SessionIds,

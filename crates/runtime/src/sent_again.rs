@@ -1,4 +1,5 @@
-//! A message that is sent again by its key: whether it is the one that was sent before. It is compared where it is; nothing is stored for that.
+//! A message that is sent again by its key: whether it is the one that was sent before. It is compared where
+//! it is; nothing is stored for that.
 
 use agentx_types::{ContentPart, MediaPart, MediaSource};
 use base64::Engine as _;

@@ -49,8 +49,8 @@ impl Effector for ServedTool {
 
 /// A call's outcome, when it has had its turn among those that run at once.
 ///
-/// A call that is cancelled while it waits has not begun: it is answered as interrupted, and the tool hears nothing of it. One that runs is told by
-/// its `cancel`, and its outcome is awaited all the same.
+/// A call that is cancelled while it waits has not begun: it is answered as interrupted, and the tool hears
+/// nothing of it. One that runs is told by its `cancel`, and its outcome is awaited all the same.
 pub async fn call_in_turn(tool: &dyn Tool, call: &CallTool, context: ToolContext) -> ToolOutcome {
     let (cancel, places) = (context.cancel.clone(), context.places.clone());
     let place = tokio::select! {

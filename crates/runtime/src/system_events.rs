@@ -1,7 +1,7 @@
 //! The events of a runtime's bus, and the outputs of agents.
 //!
-//! Both carry what is committed. The right to publish is the `Bus` in [`DriverParts`](crate::DriverParts), which only sessions use; everybody
-//! else is given a bus that can be listened to (invariant 2).
+//! Both carry what is committed. The right to publish is the `Bus` in [`DriverParts`](crate::DriverParts),
+//! which only sessions use; everybody else is given a bus that can be listened to (invariant 2).
 
 use std::sync::Arc;
 

@@ -24,8 +24,9 @@ pub struct DerivedDigest {
 impl DerivedDigest {
     /// Adds what followed from `fact`.
     ///
-    /// Every event counts with all of its JSON, and so does the order. Read models do not count: they follow from events and outputs, and a store may keep
-    /// them otherwise. Give it each fact once, in order; a `writer_attached` or `session_forked` begins it anew with that fact.
+    /// Every event counts with all of its JSON, and so does the order. Read models do not count: they follow
+    /// from events and outputs, and a store may keep them otherwise. Give it each fact once, in order; a
+    /// `writer_attached` or `session_forked` begins it anew with that fact.
     pub fn add(&mut self, fact: &Envelope<EnvironmentEvent>, derived: &Derived) {
         if matches!(
             fact.event,

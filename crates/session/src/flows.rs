@@ -1,9 +1,9 @@
 //! What tools keep in a session: what calls that are under way did step by step, and the state that scripts keep with their
 //! agents.
 //!
-//! A script that was cut off is run again from its start, with the outcomes of its steps from here: so each step is done once, and time that it spent
-//! counts on (note 019). Steps are kept here while their call is under way; what a script keeps
-//! with its agent lives as long as the agent.
+//! A script that was cut off is run again from its start, with the outcomes of its steps from here: so each
+//! step is done once, and time that it spent counts on (note 019). Steps are kept here while their call is
+//! under way; what a script keeps with its agent lives as long as the agent.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

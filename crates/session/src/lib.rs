@@ -1,12 +1,14 @@
 //! The fold of a session: facts in, everything derived out.
 //!
-//! A session is a log of [`EnvironmentEvent`](agentx_types::EnvironmentEvent)s. [`SessionFold`] takes them one by one and says what
-//! follows from each: what it means to the system (receptors and bridge), what agents say, what they want done, and what
-//! changes in the read models. [`Reading`] follows a session: the log, then what happens, each event once. Live, resume, replay, mirror, fork and test run this code over the same facts, so the crate does no I/O,
-//! reads no clock, holds no lock and builds for `wasm32-unknown-unknown`.
+//! A session is a log of [`EnvironmentEvent`](agentx_types::EnvironmentEvent)s. [`SessionFold`] takes them
+//! one by one and says what follows from each: what it means to the system (receptors and bridge), what
+//! agents say, what they want done, and what changes in the read models. [`Reading`] follows a session: the
+//! log, then what happens, each event once. Live, resume, replay, mirror, fork and test run this code over
+//! the same facts, so the crate does no I/O, reads no clock, holds no lock and builds for
+//! `wasm32-unknown-unknown`.
 //!
-//! To read it, begin with [`SessionFold::apply`], then [`receptors`] for what facts mean, `tree.rs` for who takes a fact, and [`bridge`] for
-//! what agents' words become. [`Reading`] stands by itself.
+//! To read it, begin with [`SessionFold::apply`], then [`receptors`] for what facts mean, `tree.rs` for who
+//! takes a fact, and [`bridge`] for what agents' words become. [`Reading`] stands by itself.
 
 mod background;
 pub mod bridge;

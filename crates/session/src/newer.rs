@@ -1,8 +1,9 @@
 //! What a newer version left in a log that this one can read and must not go on from: it would decide without what it cannot know. Asked
 //! by the fold for each fact.
 //!
-//! Reading on is allowed, going on is not. A word that only names something (a status, a medium) is read as the least specific one and stops
-//! nobody (note 036); what is listed here could be a rule, or an agent, that decides what may be done.
+//! Reading on is allowed, going on is not. A word that only names something (a status, a medium) is read as
+//! the least specific one and stops nobody (note 036); what is listed here could be a rule, or an agent, that
+//! decides what may be done.
 
 use agentx_types::{AgentConfig, AgentKind, EnvironmentEvent, Vocabulary as _};
 

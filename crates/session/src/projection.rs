@@ -1,8 +1,8 @@
 //! What changes in the read models of a store when a fact is committed.
 //!
-//! Read models are what lists, searches and bills are made of without folding a session. The fold says how they change; a store
-//! applies the changes in the transaction in which it commits the fact, so that no list is ahead of or behind the log. All of them can be rebuilt by
-//! folding the log again.
+//! Read models are what lists, searches and bills are made of without folding a session. The fold says how
+//! they change; a store applies the changes in the transaction in which it commits the fact, so that no list
+//! is ahead of or behind the log. All of them can be rebuilt by folding the log again.
 
 use agentx_types::{
     AgentStateId, ConfigChange, Envelope, EnvironmentEvent, MessageId, NanoUsd, OwnerId, Role, RunId,

@@ -1,8 +1,9 @@
 //! What a session has under way: one request for each action, cancellable, and never silently gone.
 //!
-//! For each action there is a record here from `start` until `forget`, and a task that waits for the end of its request. The end says whether
-//! the responder took it and let go of it; whether it also said its last word, the fold knows. Where it did not,
-//! [`outcome_of`] is what is put on record: so each action is settled exactly once (note 034).
+//! For each action there is a record here from `start` until `forget`, and a task that waits for the end of
+//! its request. The end says whether the responder took it and let go of it; whether it also said its last
+//! word, the fold knows. Where it did not, [`outcome_of`] is what is put on record: so each action is settled
+//! exactly once (note 034).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

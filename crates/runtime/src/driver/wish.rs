@@ -1,5 +1,6 @@
-//! What front ends want on record, and the facts that become of it. A wish says what a person knows; the rest (the id of a message, the agent
-//! that waits for a decision, the latest summary) follows from how the session stands when its turn comes.
+//! What front ends want on record, and the facts that become of it. A wish says what a person knows; the rest
+//! (the id of a message, the agent that waits for a decision, the latest summary) follows from how the
+//! session stands when its turn comes.
 
 use agentx_types::{AgentStateId, ContextRestored, Draft, EnvironmentEvent, MessageId, Source, UserMessage};
 

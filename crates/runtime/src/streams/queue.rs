@@ -1,7 +1,7 @@
 //! What waits for the reader of one stream, within its bound.
 //!
-//! Order inside one slot: what waits, then where it was cut off, then the end. So a reader gets all that fitted before it reads the log, and hears
-//! of the end last.
+//! Order inside one slot: what waits, then where it was cut off, then the end. So a reader gets all that
+//! fitted before it reads the log, and hears of the end last.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

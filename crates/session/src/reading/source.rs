@@ -55,7 +55,8 @@ pub enum Heard {
 pub enum Step {
     /// Hand this on.
     Deliver(Delivery),
-    /// Have the source begin, or begin again, after [`Reading::known`](super::Reading::known); then [`Reading::begins`](super::Reading::begins).
+    /// Have the source begin, or begin again, after [`Reading::known`](super::Reading::known); then
+    /// [`Reading::begins`](super::Reading::begins).
     Begin,
     /// Read the log; then [`Reading::folded`](super::Reading::folded), or [`Reading::page`](super::Reading::page).
     Read(Wanted),

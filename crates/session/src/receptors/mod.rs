@@ -8,10 +8,10 @@
 //!
 //! - It looks at facts alone. It knows no agent and no other receptor; what follows from the agent's own decisions is the
 //!   [bridge](crate::bridge)'s.
-//! - Its memory is what its next events depend on, and is let go when that is over: the log may have a million facts. It is serialisable, so
-//!   that a fold may be taken up between any two facts.
-//! - A log may say anything (a process died in the middle, a newer program wrote it). A receptor passes over what does not follow, and never
-//!   panics: `any_facts_fold_without_a_panic`.
+//! - Its memory is what its next events depend on, and is let go when that is over: the log may have a
+//!   million facts. It is serialisable, so that a fold may be taken up between any two facts.
+//! - A log may say anything (a process died in the middle, a newer program wrote it). A receptor passes over
+//!   what does not follow, and never panics: `any_facts_fold_without_a_panic`.
 //! - `#[serde(default)]` stands at what was added later.
 
 mod agent;
@@ -37,8 +37,8 @@ pub use transport::TransportReceptor;
 
 /// A pure function from facts to meaning, with the little memory that meaning needs.
 ///
-/// Whoever implements it is given each fact of one session once, in `seq` order, and is never asked twice about one. The default value is that
-/// of a session that has seen nothing.
+/// Whoever implements it is given each fact of one session once, in `seq` order, and is never asked twice
+/// about one. The default value is that of a session that has seen nothing.
 pub trait Receptor {
     /// Takes the next fact of the session and pushes what it means onto `out`.
     ///
@@ -75,8 +75,9 @@ impl Receptors {
     /// Takes the next fact where only what is remembered is wanted, as when a session is opened. Those that remember nothing
     /// are not asked, and of pieces of text only what stands with them is noted.
     ///
-    /// After it, all that is remembered is what [`receive`](Receptor::receive) would have left: `what_is_only_noted_is_remembered_the_same`.
-    /// Session, agent, transport and error receptors have no memory; a receptor that gets one has to be asked here.
+    /// After it, all that is remembered is what [`receive`](Receptor::receive) would have left:
+    /// `what_is_only_noted_is_remembered_the_same`. Session, agent, transport and error receptors have no
+    /// memory; a receptor that gets one has to be asked here.
     pub(crate) fn note(&mut self, fact: &Envelope<EnvironmentEvent>) {
         let mut unheard = Vec::new();
         match &fact.event {

@@ -73,8 +73,8 @@ fn updated(change: SessionChange) -> RuntimeEvent {
     SessionUpdated { change }.into()
 }
 
-/// The part of the configuration that a change touches, by its field's name.
-/// Names are part of the protocol: front ends ask for the state again where one of them concerns what they show. What decides about calls is
+/// The part of the configuration that a change touches, by its field's name. Names are part of the protocol:
+/// front ends ask for the state again where one of them concerns what they show. What decides about calls is
 /// one name, `rules`, whoever set it.
 fn part_of(change: &ConfigChange) -> &'static str {
     match change {
