@@ -232,6 +232,7 @@ pub fn always_asked(config: &AgentConfig, tool: &ToolSpec, input: &Value) -> Opt
     Subject::of(&config.workspace, config.rules_version, tool, input).always_asked()
 }
 
+/// A judgement that lets the call run.
 fn allowed(outside_workspace: bool, reason: String, rules: Vec<usize>) -> Judgement {
     Judgement {
         verdict: Verdict::Allow { outside_workspace },
@@ -240,6 +241,7 @@ fn allowed(outside_workspace: bool, reason: String, rules: Vec<usize>) -> Judgem
     }
 }
 
+/// A judgement that refuses the call.
 fn denied(reason: String, rules: Vec<usize>) -> Judgement {
     Judgement {
         verdict: Verdict::Deny {

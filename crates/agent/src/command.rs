@@ -218,6 +218,7 @@ pub fn like(line: &str) -> String {
     }
 }
 
+/// The program without its directory.
 fn basename(program: &str) -> &str {
     program.rsplit('/').next().unwrap_or(program)
 }

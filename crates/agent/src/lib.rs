@@ -326,6 +326,7 @@ impl Agent {
         self.inputs().is_held() && self.inputs().iter().next().is_some()
     }
 
+    /// The inputs of either machine.
     fn inputs(&self) -> &InputQueue {
         match self {
             Self::React(agent) => agent.inputs(),

@@ -75,6 +75,7 @@ fn of_any_other(line: &str, reading: &Reading) -> Option<&'static str> {
     (hidden || reading.commands.iter().chain(&reading.open).any(is_other) || mentioned()).then_some(OTHERS)
 }
 
+/// Whether a word sets a variable: `NAME=value`.
 fn is_assignment(word: &str) -> bool {
     word.split_once('=').is_some_and(|(name, _)| {
         !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')

@@ -318,6 +318,7 @@ impl Conversation {
         true
     }
 
+    /// Tokens of the messages that are sent, estimated; those that stay before the window count.
     fn tokens_in_window(&mut self) -> u64 {
         let window = &self.entries[self.window_start..];
         let in_window = *self
@@ -326,6 +327,7 @@ impl Conversation {
         in_window + self.stays.iter().map(|(_, tokens)| tokens).sum::<u64>()
     }
 
+    /// Tokens of the entries `start..end`, estimated.
     fn tokens(&self, start: usize, end: usize) -> u64 {
         self.entries[start..end].iter().map(|entry| entry.tokens).sum()
     }
@@ -350,6 +352,7 @@ impl Conversation {
 }
 
 impl Fixed {
+    /// Works out the beginning of requests; `recall` is among the tools where it is on offer.
     fn of(config: &AgentConfig, condensed: bool, left_out: &[String]) -> Self {
         let system = system_parts(config);
         let recall = recall::offered(config, condensed);
@@ -370,6 +373,7 @@ impl Fixed {
     }
 }
 
+/// The ids of the calls in a message.
 fn calls_in(message: &Message) -> impl Iterator<Item = ToolCallId> {
     message.content.iter().filter_map(|part| match part {
         ContentPart::ToolCall(call) => Some(call.tool_call_id.clone()),

@@ -348,6 +348,7 @@ impl<'a> Step<'a> {
         action_id
     }
 
+    /// Adds the action to what follows.
     fn want(&mut self, action_id: ActionId, run_id: Option<RunId>, body: ActionBody) {
         self.follows.actions.push(Action {
             action_id,
@@ -379,6 +380,7 @@ impl<'a> Step<'a> {
         self.say(AgentOutput::Turn(output));
     }
 
+    /// Adds an output to what follows, where anybody hears it.
     fn say(&mut self, output: AgentOutput) {
         if self.speaks() {
             self.follows.outputs.push(output);

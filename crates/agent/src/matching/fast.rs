@@ -49,6 +49,7 @@ struct ByWords {
 }
 
 impl ByWords {
+    /// Notes that the template at `index` has these words at its end.
     fn add(&mut self, words: &str, index: usize) {
         self.longest = self.longest.max(words.len());
         self.places.entry(words.to_owned()).or_default().push(index);
@@ -80,6 +81,7 @@ struct Template {
     args: Vec<(String, Filled)>,
 }
 
+/// The value of a variable.
 #[derive(Clone, Debug)]
 enum Filled {
     /// Whatever the input says.
@@ -264,6 +266,7 @@ impl Template {
         })
     }
 
+    /// Holds an input against the template: its words, then the kind of each variable.
     fn fit(&self, plain: &Plain, input: &str) -> Fit {
         let text = plain.text.as_str();
         let places = match self.places(text) {
@@ -377,6 +380,7 @@ fn is_place(c: char) -> bool {
     (FIRST_PLACE..=LAST_PLACE).contains(&u32::from(c))
 }
 
+/// The mark that stands for the variable with this place; `None` where there are too many.
 fn place(index: usize) -> Option<char> {
     let place = FIRST_PLACE.checked_add(u32::try_from(index).ok()?)?;
     char::from_u32(place).filter(|c| is_place(*c))

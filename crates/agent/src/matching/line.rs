@@ -159,6 +159,7 @@ fn with_args<'a>(rule: &'a IntentRule, args: &str) -> Line<'a> {
     line
 }
 
+/// Whether the character may stand around words and is no part of them.
 fn is_blank_or_comma(c: char) -> bool {
     c.is_whitespace() || is_comma(c)
 }

@@ -226,6 +226,7 @@ impl ReactAgent {
         self.bind_inner();
     }
 
+    /// The place of the first call that waits for a person and fits.
     fn awaiting_index(&self, fits: impl Fn(&LedgerEntry) -> bool) -> Option<usize> {
         let awaiting =
             |entry: &LedgerEntry| matches!(entry.stage, CallStage::AwaitingApproval(_)) && fits(entry);
@@ -305,6 +306,7 @@ impl ReactAgent {
         });
     }
 
+    /// Takes a result. One that is not of an open call, by the action that performs it, is passed over.
     pub(super) fn on_tool_result(
         &mut self,
         fact: &Envelope<EnvironmentEvent>,

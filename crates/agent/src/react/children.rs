@@ -141,6 +141,7 @@ impl ReactAgent {
         }
     }
 
+    /// Reads the arguments of `delegate`; an `Err` is what the model is told about them.
     fn order(&self, input: &Value) -> Result<Order, String> {
         let text = |key: &str| {
             input
@@ -181,6 +182,7 @@ impl ReactAgent {
         step.census().full()
     }
 
+    /// Makes the agent and gives it its input; its id follows from the event and the place of the action.
     fn delegate(&mut self, order: Order, call: &RequestedCall, step: &mut Step<'_>) -> CallStage {
         let Some(config) = self.config.agents.get(order.agent) else {
             return self.answer_now(call, ToolStatus::Invalid, "There is no such agent.".into(), step);
@@ -253,6 +255,7 @@ impl ReactAgent {
         self.interrupt_those(|_| true, why, step);
     }
 
+    /// Interrupts the children that are at work and wanted, and marks them as stopping.
     fn interrupt_those(&mut self, wanted: impl Fn(&&Child) -> bool, why: &str, step: &mut Step<'_>) {
         let run_id = self.course.run_id();
         for child in &mut self.children {
@@ -301,6 +304,7 @@ impl ReactAgent {
         }
     }
 
+    /// Takes the first end of a child's run: closes the child, and hands on its answer.
     fn child_ended(&mut self, index: usize, status: RunStatus, reason: Option<&str>, step: &mut Step<'_>) {
         let Some(child) = self.children.get_mut(index) else {
             return;

@@ -78,6 +78,7 @@ enum Redirects {
 }
 
 impl Lexer<'_> {
+    /// Takes the next character off the line.
     pub(super) fn next(&mut self) -> Option<char> {
         let c = self.rest.chars().next()?;
         self.rest = &self.rest[c.len_utf8()..];
@@ -124,10 +125,12 @@ impl Lexer<'_> {
         }
     }
 
+    /// The word that is being made; one begins where there is none.
     pub(super) fn word(&mut self) -> &mut Word {
         self.word.get_or_insert_default()
     }
 
+    /// Ends the word, and puts it where it belongs: into the command, or to what a redirection names.
     fn end_word(&mut self) {
         let Some(mut word) = self.word.take() else { return };
         // These are commands and keywords, not patterns.
@@ -146,6 +149,7 @@ impl Lexer<'_> {
         }
     }
 
+    /// Ends the command, and a redirection that names nothing.
     fn end_command(&mut self) {
         self.end_word();
         self.redirects = None;
@@ -163,6 +167,7 @@ impl Lexer<'_> {
         }
     }
 
+    /// After a backslash outside of quotes.
     fn escaped(&mut self) {
         match self.next() {
             // A line that goes on on the next one.
@@ -184,6 +189,7 @@ impl Lexer<'_> {
         inside.to_owned()
     }
 
+    /// After a double quote: `$`, backticks and some escapes keep their meaning.
     fn double_quoted(&mut self) {
         self.word();
         loop {
@@ -245,6 +251,7 @@ impl Lexer<'_> {
         }
     }
 
+    /// After a backtick: what stands up to the next one runs.
     fn backticks(&mut self) {
         let mut inside = String::new();
         loop {

@@ -69,10 +69,12 @@ pub(crate) fn names_behind_stars(pattern: &str, name: &str) -> bool {
     is_too_long(&pattern, &name) || paths_meet(&pattern, &name, named, spans_folders)
 }
 
+/// The folders of a path or a pattern, and its last part.
 fn parts(path: &str) -> Vec<&str> {
     path.split('/').collect()
 }
 
+/// Whether comparing both takes more steps than are made.
 fn is_too_long(pattern: &[&str], name: &[&str]) -> bool {
     pattern.len().saturating_mul(name.len()) > MOST_STEPS
 }
