@@ -17,7 +17,7 @@ fn error(status: u16, body: &str) -> ModelError {
 use ErrorCode as C;
 
 /// Status, body, our code, how our message begins.
-const CASES: [(u16, &str, C, &str); 24] = [
+const CASES: [(u16, &str, C, &str); 27] = [
     (
         429,
         r#"{"type":"error","error":{"type":"rate_limit_error","message":"Slow down"}}"#,
@@ -128,6 +128,14 @@ const CASES: [(u16, &str, C, &str); 24] = [
     ),
     (504, "<h1>Gateway  Time-out</h1>", C::Timeout, "Gateway Time-out"),
     (503, "no healthy upstream", C::Overloaded, "no healthy upstream"),
+    (
+        501,
+        r#"{"error":{"code":501,"message":"This server does not support completions","type":"not_supported_error"}}"#,
+        C::NotFound,
+        "This server",
+    ),
+    (501, "", C::NotFound, "HTTP 501 without a message (not_found)"),
+    (505, "", C::NotFound, "HTTP 505 without a message (not_found)"),
     (
         500,
         "",

@@ -248,12 +248,16 @@ pub(super) fn classify(status: Option<u16>, extracted: &Extracted) -> ErrorCode 
 }
 
 /// Statuses that mean one thing.
+///
+/// 501, 505, 506 and 510 say that the server cannot do this at all, so the same request fails again: they count as an address that is not there. Tabby answers so where it was
+/// started without a model (<https://github.com/TabbyML/tabby/issues/4281>). The SDKs of Anthropic and OpenAI and the AI SDK of Vercel try 408, 409, 429 and every status from 500
+/// on again, but twice only; this program waits for a server of 500s for ten minutes. A server that wants to be asked again says so (`x-should-retry`).
 fn telling_status(status: u16) -> Option<ErrorCode> {
     Some(match status {
         401 | 407 => ErrorCode::Unauthorized,
         402 => ErrorCode::Billing,
         403 => ErrorCode::Forbidden,
-        404 | 405 | 410 => ErrorCode::NotFound,
+        404 | 405 | 410 | 501 | 505 | 506 | 510 => ErrorCode::NotFound,
         408 | 504 | 524 => ErrorCode::Timeout,
         409 => ErrorCode::Conflict,
         413 => ErrorCode::TooLarge,

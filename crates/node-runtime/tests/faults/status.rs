@@ -24,6 +24,10 @@ async fn what_would_fail_again_is_not_tried_again() {
         (403, "permission_error", "forbidden"),
         (404, "not_found_error", "not_found"),
         (413, "request_too_large", "too_large"),
+        (501, "not_supported_error", "not_found"),
+        (505, "api_error", "not_found"),
+        (506, "", "not_found"),
+        (510, "", "not_found"),
     ] {
         let expected = vec![
             format!("attempt_failed 1 {code} {status} last"),
