@@ -82,9 +82,44 @@ impl<'de: 'a, 'a> Deserialize<'de> for Str<'a> {
     }
 }
 
+/// No call reads or writes more tokens: the largest windows take ten million, and a call that a vendor makes in several steps reads a window a few times.
+const MOST_TOKENS: u64 = 100_000_000;
+
 /// A count: whole, negative (then 0), with a fraction (cut), or something that is no count at all (then 0).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Count(pub(crate) u64);
+pub(crate) struct Count {
+    /// How many.
+    pub(crate) number: u64,
+    /// Whether something else was written than a number from 0 up.
+    is_wrong: bool,
+}
+
+impl Count {
+    fn of(number: u64) -> Self {
+        Self {
+            number,
+            is_wrong: false,
+        }
+    }
+
+    fn of_float(number: f64) -> Self {
+        // A cast from a float saturates and takes NaN to 0.
+        Self {
+            number: number as u64,
+            is_wrong: number.is_nan() || number < 0.0,
+        }
+    }
+
+    /// Whether so many tokens can be: not fewer than none, and no more than the largest call has.
+    pub(crate) fn is_plausible(self) -> bool {
+        !self.is_wrong && self.number <= MOST_TOKENS
+    }
+}
+
+/// Whether all counts that are there can be.
+pub(crate) fn all_plausible(counts: &[Option<Count>]) -> bool {
+    counts.iter().flatten().all(|count| count.is_plausible())
+}
 
 impl<'de> Deserialize<'de> for Count {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -97,38 +132,40 @@ impl<'de> Deserialize<'de> for Count {
             }
 
             fn visit_u64<E: Error>(self, n: u64) -> Result<Count, E> {
-                Ok(Count(n))
+                Ok(Count::of(n))
             }
 
             fn visit_i64<E: Error>(self, n: i64) -> Result<Count, E> {
-                Ok(Count(u64::try_from(n).unwrap_or(0)))
+                Ok(Count::of_float(n as f64))
             }
 
             fn visit_f64<E: Error>(self, n: f64) -> Result<Count, E> {
-                // A cast from a float saturates and takes NaN to 0.
-                Ok(Count(n as u64))
+                Ok(Count::of_float(n))
             }
 
             fn visit_str<E: Error>(self, text: &str) -> Result<Count, E> {
-                Ok(Count(text.trim().parse().unwrap_or(0)))
+                Ok(text
+                    .trim()
+                    .parse()
+                    .map_or_else(|_| Count::default(), Count::of_float))
             }
 
             fn visit_bool<E: Error>(self, _: bool) -> Result<Count, E> {
-                Ok(Count(0))
+                Ok(Count::default())
             }
 
             fn visit_unit<E: Error>(self) -> Result<Count, E> {
-                Ok(Count(0))
+                Ok(Count::default())
             }
 
             fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Count, A::Error> {
                 while seq.next_element::<IgnoredAny>()?.is_some() {}
-                Ok(Count(0))
+                Ok(Count::default())
             }
 
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Count, A::Error> {
                 while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
-                Ok(Count(0))
+                Ok(Count::default())
             }
         }
         deserializer.deserialize_any(CountVisitor)

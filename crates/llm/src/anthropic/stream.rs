@@ -7,7 +7,7 @@ use super::block::{Block, HeldCall};
 use super::wire::{Body, Delta, Event, MessageStart, UsageWire};
 use crate::emit::Emitter;
 use crate::error;
-use crate::lenient::{self, Count};
+use crate::lenient;
 use crate::sse;
 use crate::stream::{Head, StreamContext, StreamError};
 
@@ -313,28 +313,36 @@ impl Answer {
         let Some(wire) = wire else { return };
         let before = self.usage;
         let usage = &mut self.usage;
-        // Gateways end an answer with zeros where they know no more than at its beginning.
+        // Gateways end an answer with zeros where they know no more than at its beginning. Counts that cannot be (1e30, -5) say nothing.
         let read = [
             wire.input_tokens,
             wire.cache_creation_input_tokens,
             wire.cache_read_input_tokens,
         ];
-        let knows_reading = read.iter().flatten().any(|count| count.0 > 0);
+        let knows_reading =
+            read.iter().flatten().any(|count| count.number > 0) && lenient::all_plausible(&read);
+        let thinking = wire
+            .output_tokens_details
+            .and_then(|details| details.thinking_tokens);
+        let knows_writing = lenient::all_plausible(&[wire.output_tokens, thinking]);
         let fields = [
-            (&mut usage.input_tokens, wire.input_tokens),
-            (&mut usage.output_tokens, wire.output_tokens),
-            (&mut usage.cache_write_tokens, wire.cache_creation_input_tokens),
-            (&mut usage.cache_read_tokens, wire.cache_read_input_tokens),
+            (knows_reading, &mut usage.input_tokens, wire.input_tokens),
+            (knows_writing, &mut usage.output_tokens, wire.output_tokens),
             (
-                &mut usage.reasoning_tokens,
-                wire.output_tokens_details
-                    .and_then(|details| details.thinking_tokens),
+                knows_reading,
+                &mut usage.cache_write_tokens,
+                wire.cache_creation_input_tokens,
             ),
+            (
+                knows_reading,
+                &mut usage.cache_read_tokens,
+                wire.cache_read_input_tokens,
+            ),
+            (knows_writing, &mut usage.reasoning_tokens, thinking),
         ];
-        for (at, (slot, value)) in fields.into_iter().enumerate() {
-            let is_of_output = matches!(at, 1 | 4);
-            if let Some(Count(value)) = value.filter(|_| knows_reading || is_of_output) {
-                *slot = value;
+        for (is_known, slot, value) in fields {
+            if let Some(count) = value.filter(|_| is_known) {
+                *slot = count.number;
             }
         }
         if self.usage != before {

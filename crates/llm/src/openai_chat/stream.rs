@@ -195,7 +195,7 @@ impl Answer {
         let choices = chunk.choices.take().unwrap_or_default();
         for choice in choices
             .into_iter()
-            .filter(|choice| choice.index.unwrap_or_default().0 == 0)
+            .filter(|choice| choice.index.unwrap_or_default().number == 0)
         {
             let said = out.len();
             if let Some(delta) = choice.delta {
@@ -242,7 +242,7 @@ impl Answer {
             .choices
             .iter()
             .flatten()
-            .find(|choice| choice.index.unwrap_or_default().0 == 0);
+            .find(|choice| choice.index.unwrap_or_default().number == 0);
         if let Some(reason) = first.and_then(|choice| choice.finish_reason.as_deref())
             && !reason.is_empty()
         {

@@ -42,7 +42,7 @@ impl Calls {
         let name = function.name.as_deref().unwrap_or_default();
         let arguments = function.arguments.and_then(raw_text).unwrap_or_default();
         let given_id = delta.id.as_deref().unwrap_or_default();
-        let Some(call) = self.find(delta.index.map(|index| index.0), given_id, name, &arguments) else {
+        let Some(call) = self.find(delta.index.map(|index| index.number), given_id, name, &arguments) else {
             return;
         };
         if call.given_id.is_empty() {

@@ -126,3 +126,58 @@ async fn a_gateway_that_counts_no_more_after_the_beginning_is_estimated() {
     assert_eq!(usage.input_tokens, 12, "counted when the answer began");
     assert!((490..520).contains(&usage.output_tokens), "{usage:?}");
 }
+
+#[tokio::test]
+async fn counts_that_cannot_be_are_estimated() {
+    for wrong in [
+        "1e30",
+        "-5",
+        "18446744073709551615",
+        "100000001",
+        "\"NaN\"",
+        "\"1e30\"",
+        "-1e-3",
+    ] {
+        let chat = wire::chat_text(&[&words()])
+            .replace(
+                r#""prompt_tokens":12"#,
+                &format!(r#""prompt_tokens":{wrong},"cached_tokens":3"#),
+            )
+            .replace(
+                r#""completion_tokens":7"#,
+                &format!(r#""completion_tokens":{wrong}"#),
+            );
+        let claude = wire::anthropic_text(&[&words()])
+            .replace(
+                r#""input_tokens":12"#,
+                &format!(r#""input_tokens":{wrong},"cache_read_input_tokens":3"#),
+            )
+            .replace(r#""output_tokens":7"#, &format!(r#""output_tokens":{wrong}"#));
+        for (api, text) in [(Api::OpenaiChat, chat), (Api::Anthropic, claude)] {
+            assert_eq!(text.matches(wrong).count(), 2, "{text}");
+            let usage = answered(api, Reply::stream().then(text)).await;
+            assert!((490..520).contains(&usage.output_tokens), "{wrong}: {usage:?}");
+            assert!((2..2_000).contains(&usage.input_tokens), "{wrong}: {usage:?}");
+            assert_eq!(usage.cache_read_tokens, 0, "{wrong}");
+            assert!(
+                usage.estimated_tokens >= usage.input_tokens + usage.output_tokens - 1,
+                "{wrong}: {usage:?}"
+            );
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_count_that_cannot_be_leaves_the_other_side_as_it_was_counted() {
+    let text = wire::chat_text(&[&words()]).replace(r#""prompt_tokens":12"#, r#""prompt_tokens":1e30"#);
+    let usage = answered(Api::OpenaiChat, Reply::stream().then(text)).await;
+    assert_eq!(
+        (usage.output_tokens, usage.estimated_tokens),
+        (7, usage.input_tokens),
+        "{usage:?}"
+    );
+    let text = wire::anthropic_text(&[&words()]).replace(r#""output_tokens":7"#, r#""output_tokens":-5"#);
+    let usage = answered(Api::Anthropic, Reply::stream().then(text)).await;
+    assert_eq!(usage.input_tokens, 12, "{usage:?}");
+    assert!((490..520).contains(&usage.output_tokens), "{usage:?}");
+}
