@@ -107,6 +107,13 @@ const KNOWN: &[&str] = &[
     "whatchanged", "worktree", "write-tree",
 ];
 
+/// The rules of agents of this version and later have no star stand for what shows a page of a manual: Git runs the viewer that a repository
+/// configures (`help.browser`, `man.NAME.cmd`), and `man` any viewer that it is told.
+const SINCE_MANUALS: u32 = 9;
+
+/// Options of `man` that say what is run: short ones by their letter, long ones by their beginning.
+const OF_MAN: (&str, &[&str]) = ("PHXC", &["--pager", "--html", "--gxditview", "--config-file"]);
+
 /// Options of Git itself that take the next word.
 const WITH_VALUE: &[&str] = &[
     "-C",
@@ -160,6 +167,9 @@ fn grave(line: &str, version: u32) -> Vec<String> {
         found.extend(starts.map(|start| (*start).to_owned()));
         found.extend(of_git(&command, version));
         found.extend(unknown_to_git(&command).filter(|_| version >= SINCE_KNOWN));
+        if version >= SINCE_MANUALS {
+            found.extend(of_manuals(&command));
+        }
     }
     found
 }
@@ -203,6 +213,35 @@ fn of_git(command: &str, version: u32) -> Vec<String> {
         }
     }
     found
+}
+
+/// What has a command show a page of a manual with a viewer that was configured or named.
+fn of_manuals(command: &str) -> Option<String> {
+    let mut words = command.split(' ').filter(|word| !word.is_empty());
+    let program = words.next()?;
+    let mut options = words.take_while(|word| *word != "--");
+    match program {
+        "git" => {
+            let words: Vec<&str> = options.collect();
+            let at = words.iter().position(|word| !word.starts_with('-'));
+            let (in_front, rest) = words.split_at(at.unwrap_or(words.len()));
+            let asks = in_front.iter().any(|word| matches!(*word, "--help" | "-h"));
+            let subcommand = rest.first().filter(|_| rest.contains(&"--help"));
+            subcommand
+                .map(|subcommand| format!("git {subcommand} --help"))
+                .or_else(|| asks.then(|| "git --help".to_owned()))
+        }
+        "man" => options.find_map(|word| {
+            let (letters, long) = OF_MAN;
+            let short = word.strip_prefix('-').filter(|word| !word.starts_with('-'));
+            let letter = short.and_then(|short| short.chars().find(|c| letters.contains(*c)));
+            let is_one = |option: &&&str| word.starts_with(**option) || is_beginning_of(word, option);
+            letter
+                .map(|letter| format!("man -{letter}"))
+                .or_else(|| long.iter().find(is_one).map(|option| format!("man {option}")))
+        }),
+        _ => None,
+    }
 }
 
 /// The subcommand of a command of Git that no star stands for, as it would be written in a pattern.

@@ -10,7 +10,11 @@
 //! | `rm -rf *` | `rm -r x` | letters `r`; words `rm x` | no |
 //! | `git reset --hard*` | `git reset --har` | in full: `git reset --hard` | yes |
 
+mod anywhere;
+
 use std::borrow::Cow;
+
+pub(crate) use anywhere::{fits_anywhere, may_fit_anywhere};
 
 use crate::pattern::fits;
 use crate::reading::{ANYTHING, may_fit};
@@ -28,11 +32,13 @@ const SAME: &[(&str, &[(&str, char)])] = &[
 ];
 
 /// A command without its short options, and their letters. Options of [`SAME`] count by their letter.
-struct Apart {
+struct Apart<'c> {
     /// The command without its options.
     words: String,
     /// Letters of its options, as they come.
     letters: Vec<char>,
+    /// The options that are not short ones, where they are taken apart too.
+    long: Vec<&'c str>,
 }
 
 /// The rules of agents of this version and later know long options by their beginning, as the programs do.
@@ -155,7 +161,12 @@ fn in_full<'c>(pattern: &str, command: &'c str) -> Cow<'c, str> {
 }
 
 /// Takes a command apart into its words and the letters of its options. `-R` of `rm` counts as `-r`.
-fn apart(command: &str, version: u32) -> Apart {
+fn apart(command: &str, version: u32) -> Apart<'_> {
+    taken_apart(command, version, false)
+}
+
+/// Takes a command apart as [`apart`] does; with `all`, long options are taken apart, too.
+fn taken_apart(command: &str, version: u32, all: bool) -> Apart<'_> {
     let shortest = if version >= SINCE_SHORTENED { 3 } else { 4 };
     let program = command.split([' ', ANYTHING]).next().unwrap_or_default();
     let same = SAME.iter().find(|(name, _)| *name == program);
@@ -163,6 +174,7 @@ fn apart(command: &str, version: u32) -> Apart {
     let mut apart = Apart {
         words: String::new(),
         letters: Vec::new(),
+        long: Vec::new(),
     };
     let mut ended = false;
     for word in command.split(' ') {
@@ -177,6 +189,7 @@ fn apart(command: &str, version: u32) -> Apart {
         match (short.filter(|_| !ended), long.filter(|_| !ended)) {
             (Some(letters), _) => apart.letters.extend(letters.chars()),
             (None, Some((_, letter))) => apart.letters.push(*letter),
+            (None, None) if all && !ended && word.len() > 1 && word.starts_with('-') => apart.long.push(word),
             (None, None) => {
                 if !apart.words.is_empty() {
                     apart.words.push(' ');

@@ -25,7 +25,7 @@ use crate::graver::{names_what_is_grave, runs_git};
 use crate::guarded::{is_guarded_as, is_instructions_as};
 use crate::kept;
 use crate::named::{glob_meets, is_named_by};
-use crate::options::fits_by_options;
+use crate::options::{SINCE_SHORTENED, fits_anywhere, fits_by_options};
 use crate::own_program;
 use crate::pattern::{fits, fits_path, is_within, literal, normalize};
 use crate::reading::{Meeting, Reading, read_as};
@@ -177,9 +177,13 @@ impl<'a> Subject<'a> {
                 let as_set =
                     |words: &String| self.version >= 7 && fits_by_options(pattern, words, self.version);
                 let is_it = |words: &String| fits(pattern, words) || as_set(words);
+                let is_anywhere = |words: &String| {
+                    self.version >= SINCE_SHORTENED && fits_anywhere(pattern, words, self.version)
+                };
                 fits(pattern, &self.argument)
                     || self.may_reach(pattern)
                     || self.reading().commands.iter().any(is_it)
+                    || self.reading().in_words.iter().any(is_anywhere)
             })
     }
 

@@ -162,6 +162,8 @@ pub struct ServerRules {
 /// - From 9 on, stars alone reach the program's own files where they lead there, a star over Git stands for known subcommands, long options
 ///   count by their beginning, and a line with very many commands is held against no rule about a part of it. What bash runs in the
 ///   target of `>&` although it is quoted is found.
+/// - From 9 on, long options of a rule that denies or asks count wherever they stand, and no star stands for what has Git or `man` show a
+///   manual with a viewer that somebody configured.
 pub const RULES_VERSION: u32 = 9;
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands it over so")]

@@ -48,12 +48,18 @@ impl Reading {
         if let Some(subcommand) = name.strip_prefix("git-").filter(|rest| !rest.is_empty()) {
             self.push("git", &[&[Word::written(subcommand)], arguments].concat());
         }
-        let Some(last) = self.commands.last() else { return };
-        let renamed = SAME.iter().find_map(|(from, to)| {
-            let rest = last.strip_prefix(from)?;
-            (rest.is_empty() || rest.starts_with(' ')).then(|| format!("{to}{rest}"))
-        });
-        self.commands.extend(renamed);
+        let renamed = |last: &String| {
+            SAME.iter().find_map(|(from, to)| {
+                let rest = last.strip_prefix(from)?;
+                (rest.is_empty() || rest.starts_with(' ')).then(|| format!("{to}{rest}"))
+            })
+        };
+        let (command, in_words) = (
+            self.commands.last().and_then(renamed),
+            self.in_words.last().and_then(renamed),
+        );
+        self.commands.extend(command);
+        self.in_words.extend(in_words);
     }
 
     /// Notes programs that may get another name here, and those whose place is looked up.

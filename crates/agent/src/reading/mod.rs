@@ -49,8 +49,8 @@ use lex::lex;
 pub(crate) use may_fit::may_fit;
 pub(crate) use meeting::{Meeting, meeting, names_behind_stars, reaches};
 use mentioned::sets_a_program;
-pub(crate) use word::ANYTHING;
 use word::Word;
+pub(crate) use word::{ANYTHING, BLANK};
 use wrap::{Runs, basename, options_before_subcommand, runs};
 
 /// Commands within commands are followed so deep.
@@ -66,6 +66,8 @@ pub struct Reading {
     /// Every way in which a part of it may be read: as it is written, without quotes, without what stands before it, without
     /// the program's directory and the options before its subcommand.
     pub commands: Vec<String>,
+    /// The same as commands that bash would run, with [`BLANK`] in place of a blank within a word.
+    pub(crate) in_words: Vec<String>,
     /// Words that may be paths: arguments, values of options and assignments, targets of redirections.
     pub paths: Vec<String>,
     /// Whether it runs something that cannot be known from it: a program that a variable names, a shell that
@@ -351,12 +353,15 @@ impl Reading {
 
     /// A form of a command, its words with one blank between them, as patterns of rules are written.
     fn push(&mut self, program: &str, arguments: &[Word]) {
-        let mut command = program.to_owned();
+        let (mut command, mut in_words) = (program.to_owned(), program.to_owned());
         for word in arguments {
             command.push(' ');
             command.push_str(&word.text);
+            in_words.push(' ');
+            in_words.extend(word.text.chars().map(|c| if c == ' ' { BLANK } else { c }));
         }
         self.commands.push(command);
+        self.in_words.push(in_words);
     }
 }
 

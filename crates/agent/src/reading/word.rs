@@ -17,6 +17,9 @@ use super::expand::{BRACE, BRACE_END, BRACKET, BRACKET_END, COMMA, STAR};
 /// Stands in [`Word::open`] for any run of characters.
 pub(crate) const ANYTHING: char = '\0';
 
+/// Stands for a blank within a word, where words are told apart by blanks.
+pub(crate) const BLANK: char = '\u{1}';
+
 /// A word of a command.
 ///
 /// Of `a$X*`, `text` is `a$X*`, `open` is `a` with two marks, and it is dynamic. A word that is known to the

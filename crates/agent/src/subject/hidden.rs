@@ -8,7 +8,7 @@ use agentx_types::{Rule, RuleEffect};
 
 use super::Subject;
 use crate::named::glob_meets;
-use crate::options::may_fit_by_options;
+use crate::options::{SINCE_SHORTENED, may_fit_anywhere, may_fit_by_options};
 use crate::reading::{Meeting, may_fit};
 
 impl Subject<'_> {
@@ -36,6 +36,7 @@ impl Subject<'_> {
                 let may_be = |open: &String| {
                     may_fit(pattern, open)
                         || (self.version >= 7 && may_fit_by_options(pattern, open, self.version))
+                        || (self.version >= SINCE_SHORTENED && may_fit_anywhere(pattern, open, self.version))
                 };
                 reading.open.iter().any(may_be) || reading.mentions(pattern)
             };

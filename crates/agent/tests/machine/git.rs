@@ -308,3 +308,105 @@ fn what_was_kept_word_for_word_is_not_fed_by_a_pipe() {
         assert!(!judged(&kept, line).0, "{line}");
     }
 }
+
+#[test]
+fn a_long_option_of_a_rule_that_denies_or_asks_is_found_wherever_it_stands() {
+    let rules = |effect: &str| {
+        [
+            "allow bash".to_owned(),
+            format!("{effect} bash: git reset --hard *"),
+            format!("{effect} bash: git commit --no-verify *"),
+            format!("{effect} bash: find * -delete"),
+        ]
+    };
+    for effect in ["deny", "ask"] {
+        let rules = rules(effect);
+        let rules = rules.each_ref().map(String::as_str);
+        let config = now(&rules);
+        let before = AgentConfig {
+            rules_version: 8,
+            ..now(&rules)
+        };
+        for line in [
+            "git reset HEAD~1 --hard",
+            "git reset -q HEAD~1 '--hard'",
+            "git -C sub reset HEAD~1 --har",
+            "cd sub && sudo git reset HEAD~1 --hard",
+            "sh -c 'git reset HEAD~1 --hard'",
+            "git commit -m 'no reason' --no-verify",
+            "find . -delete -print",
+        ] {
+            assert!(!judged(&config, line).0, "{effect} {line}");
+            assert!(
+                judged(&before, line).0,
+                "older logs are read as they were: {line}"
+            );
+        }
+        for line in [
+            "git reset HEAD~1 --soft",
+            "git reset -- --hard",
+            "git log --grep=--hard",
+            "git commit -m 'Explain --no-verify'",
+            "git commit -m \"$words\"",
+            "find . -name x",
+        ] {
+            assert!(judged(&config, line).0, "{effect} {line}");
+        }
+    }
+    let exact = now(&["allow bash: git reset --hard *"]);
+    assert!(
+        !judged(&exact, "git reset HEAD~1 --hard").0,
+        "rules that allow are exact"
+    );
+}
+
+#[test]
+fn no_star_stands_for_what_shows_a_manual_with_a_viewer_of_somebody() {
+    let rules = ["allow bash: git log *", "allow bash: git *", "allow bash: man *"];
+    let config = now(&rules);
+    let before = AgentConfig {
+        rules_version: 8,
+        ..now(&rules)
+    };
+    for line in [
+        "git log --help",
+        "git log --oneline --help",
+        "git status '--help'",
+        "git --help log",
+        "git -h log",
+        "git --no-pager --help log",
+        "man -P sh git",
+        "man -Psh git",
+        "man --pager=sh git",
+        "man --pag=sh git",
+        "man -Hsh git",
+        "man -C x git",
+        "man --html=sh git",
+    ] {
+        assert!(!judged(&config, line).0, "{line}");
+        assert!(
+            judged(&before, line).0,
+            "older logs are read as they were: {line}"
+        );
+    }
+    assert!(!judged(&config, "git help log").0);
+    for line in [
+        "git log -h",
+        "git log -- --help",
+        "git log --oneline",
+        "man git",
+        "man 3 printf",
+    ] {
+        assert!(judged(&config, line).0, "{line}");
+    }
+    for (rule, line) in [
+        ("allow bash: git log --help *", "git log --help"),
+        ("allow bash: git --help *", "git --help log"),
+        ("allow bash: git help *", "git help log"),
+        ("allow bash: man -P cat *", "man -P cat git"),
+    ] {
+        assert!(judged(&now(&[rule]), line).0, "{rule}");
+    }
+    let why = judged(&config, "git log --help").1;
+    assert!(why.contains("`git log --help` has to be named"), "{why}");
+}
