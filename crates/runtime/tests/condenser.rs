@@ -206,6 +206,33 @@ async fn half_a_summary_stands_for_nothing_and_is_asked_for_once_more_with_all_t
 }
 
 #[tokio::test]
+async fn a_summary_whose_end_is_not_known_stands_for_nothing() {
+    for (reason, code) in [
+        (StopReason::PauseTurn, "cut_off"),
+        (StopReason::Other, "cut_off"),
+        (StopReason::ToolUse, "no_summary"),
+    ] {
+        let half = || Answer::text("The harbour was spo").stopping(reason);
+        let world = World::said_much([half(), half(), Answer::text("yes")]).await;
+        let change = world.wish(condense()).await.unwrap();
+        assert!(
+            matches!(&change, ContextChange::Failed { code: said, .. } if said == code),
+            "{reason:?}: {change:?}"
+        );
+        let facts = world.log.facts(world.session.id());
+        let is_condensed = |event: &EnvironmentEvent| matches!(event, EnvironmentEvent::ContextCondensed(_));
+        assert!(!facts.iter().any(|fact| is_condensed(&fact.event)), "{reason:?}");
+    }
+    let half = Answer::text("The harbour was spo").stopping(StopReason::PauseTurn);
+    let world = World::said_much([half, Answer::text("The harbour was spoken of.")]).await;
+    let change = world.wish(condense()).await.unwrap();
+    assert!(
+        matches!(change, ContextChange::Condensed(_)),
+        "it is asked for once more: {change:?}"
+    );
+}
+
+#[tokio::test]
 async fn it_can_be_stopped() {
     let gate = Gate::closed();
     let world = World::said_much([Answer::new().then_stall(&gate), Answer::text("yes")]).await;
