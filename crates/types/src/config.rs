@@ -164,6 +164,7 @@ pub struct ServerRules {
 ///   target of `>&` although it is quoted is found.
 /// - From 9 on, long options of a rule that denies or asks count wherever they stand, and no star stands for what has Git or `man` show a
 ///   manual with a viewer that somebody configured.
+/// - From 9 on, the text of a run is that of its last answer alone, also where that says nothing.
 pub const RULES_VERSION: u32 = 9;
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands it over so")]

@@ -28,6 +28,8 @@ use crate::limits;
 const PAUSES: u32 = 8;
 /// The rules of agents of this version and later bound pauses.
 const SINCE_PAUSES_END: u32 = 9;
+/// The rules of agents of this version and later have no words of an earlier answer stand for one that says nothing.
+const SINCE_LAST_ANSWER_ALONE: u32 = 9;
 
 impl ReactAgent {
     /// Takes up an answer that is whole and paid for, when no model call is under way any more.
@@ -54,6 +56,11 @@ impl ReactAgent {
         }
         if let Some(run) = self.course.active() {
             let is_paused = reason == StopReason::PauseTurn && calls.is_empty();
+            // What comes behind a pause belongs to the answer before it.
+            let is_another = run.pending.pauses == 0 && reason != StopReason::ContextWindow;
+            if is_another && self.config.rules_version >= SINCE_LAST_ANSWER_ALONE {
+                run.last_text.clear();
+            }
             run.pending.pauses = if is_paused {
                 run.pending.pauses.saturating_add(1)
             } else {

@@ -462,3 +462,50 @@ fn words_declined_behind_results_that_no_model_has_answered_leave_those_rephrase
     session.answer("done");
     session.check_replay();
 }
+
+/// The text of the last turn.
+fn text_of_the_turn(session: &Session) -> Option<String> {
+    let texts = session.outputs().filter_map(|output| match output {
+        AgentOutput::Turn(TurnOutput::Response { text, .. }) => Some(text.clone()),
+        _ => None,
+    });
+    texts.last()
+}
+
+#[test]
+fn the_text_of_a_run_is_that_of_its_last_answer_alone() {
+    let after = |version, ends: Vec<Vec<_>>| {
+        let mut session = Session::with(|config| config.rules_version = version);
+        session.say("what is in a.txt?");
+        let looks = [words("I look."), call("c1", "look", json!({ "path": "a.txt" }))];
+        session.model(stream(looks, StopReason::ToolUse));
+        session.result("c1", "nothing");
+        for end in ends {
+            session.model(end);
+        }
+        session.check_replay();
+        text_of_the_turn(&session)
+    };
+    let end = |said: &[&str], reason| stream(said.iter().map(|text| words(text)), reason);
+    for (ends, text) in [
+        (vec![end(&["Nothing."], StopReason::EndTurn)], "Nothing."),
+        (vec![end(&[], StopReason::EndTurn)], ""),
+        (vec![end(&[], StopReason::Refusal)], ""),
+        (vec![end(&["I can"], StopReason::Refusal)], "I can"),
+        (
+            vec![
+                end(&["Noth"], StopReason::PauseTurn),
+                end(&[], StopReason::EndTurn),
+            ],
+            "Noth",
+        ),
+    ] {
+        assert_eq!(after(RULES_VERSION, ends).as_deref(), Some(text));
+    }
+    let before = after(8, vec![end(&[], StopReason::EndTurn)]);
+    assert_eq!(
+        before.as_deref(),
+        Some("I look."),
+        "older logs are read as they were"
+    );
+}
