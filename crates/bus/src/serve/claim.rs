@@ -1,52 +1,24 @@
-//! The responder's side: requests as they come, and the right to answer one of them.
+//! The right to answer one request. It knows of the dispatcher only that somebody wants to be told how the claim ended.
 
 use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
 
-use tokio::sync::mpsc;
 use tokio_util::sync::{CancellationToken, WaitForCancellationFuture};
 
 use super::key::Addressed;
-use super::scheduler::{RequestId, ResponderId};
-use super::shared::Shared;
+use super::scheduler::RequestId;
 
-/// The requests that a responder gets, as many at once as its capacity. Dropping it detaches the responder: no more come, and what was
-/// not taken from here is lost; claims that were taken stay good.
-pub struct Requests<Q: Addressed> {
-    pub(super) shared: Arc<Shared<Q>>,
-    pub(super) responder: ResponderId,
-    pub(super) claims: mpsc::Receiver<Claim<Q>>,
-}
-
-impl<Q: Addressed> Requests<Q> {
-    /// The next request; `None` when the responder was detached and all that it had been given was taken.
-    pub async fn next(&mut self) -> Option<Claim<Q>> {
-        self.claims.recv().await
-    }
-
-    /// The name of this responder for [`Dispatcher::detach`](super::Dispatcher::detach).
-    pub fn responder(&self) -> ResponderId {
-        self.responder
-    }
-}
-
-impl<Q: Addressed> Drop for Requests<Q> {
-    fn drop(&mut self) {
-        self.shared.leave(self.responder);
-    }
-}
-
-impl<Q: Addressed> fmt::Debug for Requests<Q> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Requests({})", self.responder.0)
-    }
+/// Keeps the requests that were claimed, and is told how each claim ended.
+pub(super) trait Keeper: Send + Sync {
+    /// The claim of this request was settled, or dropped without that.
+    fn ended(self: Arc<Self>, id: RequestId, settled: bool);
 }
 
 /// The right to answer one request; it dereferences to the request. Dropping it without [`Claim::settle`] loses the request: whoever
 /// asked is told that nobody knows how it ended.
 pub struct Claim<Q: Addressed> {
-    pub(super) shared: Arc<Shared<Q>>,
+    pub(super) keeper: Arc<dyn Keeper>,
     pub(super) id: RequestId,
     pub(super) request: Arc<Q>,
     pub(super) cancel: CancellationToken,
@@ -75,6 +47,11 @@ impl<Q: Addressed> Claim<Q> {
         self.abandoned.cancelled()
     }
 
+    /// The same as a token that can be handed on. It fires before the token of the cancellation does where the request is lost.
+    pub fn abandoned_token(&self) -> &CancellationToken {
+        &self.abandoned
+    }
+
     /// All has been said that answers the request.
     pub fn settle(mut self) {
         self.settled = true;
@@ -83,7 +60,7 @@ impl<Q: Addressed> Claim<Q> {
 
 impl<Q: Addressed> Drop for Claim<Q> {
     fn drop(&mut self) {
-        self.shared.ended(self.id, self.settled);
+        Arc::clone(&self.keeper).ended(self.id, self.settled);
     }
 }
 

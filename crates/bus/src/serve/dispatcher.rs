@@ -6,12 +6,14 @@ use std::sync::Arc;
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
-use super::claim::{Claim, Requests};
+use super::claim::Claim;
+use super::end::RequestError;
 use super::key::Addressed;
+use super::requests::Requests;
 use super::responder::{Grace, ResponderInfo, Serve};
 use super::scheduler::{Address, ResponderId};
 use super::shared::{Door, Pending, Shared, Way};
-use super::ticket::{RequestError, Ticket};
+use super::ticket::Ticket;
 
 /// Hands each request to the one responder that serves it. Clones are the same dispatcher.
 ///

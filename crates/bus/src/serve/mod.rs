@@ -15,15 +15,19 @@
 
 mod claim;
 mod dispatcher;
+mod end;
 mod key;
+mod requests;
 mod responder;
 mod scheduler;
 mod shared;
 mod ticket;
 
-pub use claim::{Claim, Requests};
+pub use claim::Claim;
 pub use dispatcher::Dispatcher;
+pub use end::{End, RequestError};
 pub use key::{Addressed, KeyPattern};
+pub use requests::Requests;
 pub use responder::{Grace, ResponderInfo, Serve};
 pub use scheduler::ResponderId;
-pub use ticket::{Canceller, End, RequestError, Ticket};
+pub use ticket::{Canceller, Ticket};

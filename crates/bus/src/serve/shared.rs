@@ -8,11 +8,11 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::claim::Claim;
+use super::claim::{Claim, Keeper};
+use super::end::{End, RequestError};
 use super::key::Addressed;
 use super::responder::Serve;
 use super::scheduler::{Cancelled, Effect, Refusal, RequestId, ResponderId, Scheduler};
-use super::ticket::{End, RequestError};
 use crate::sync::lock;
 
 /// How long a request that had waited for a responder waits for another one when that is gone.
@@ -86,11 +86,12 @@ impl<Q: Addressed> State<Q> {
         let Some(mut pending) = self.requests.remove(&id) else {
             return;
         };
-        pending.cancel.cancel();
         if end == End::Lost {
-            // Nothing that is said of it counts any more.
+            // Nothing that is said of it counts any more. This comes before the cancellation, or a responder that hears that one first
+            // would say that the request was interrupted, where nobody knows how it ended.
             pending.abandoned.cancel();
         }
+        pending.cancel.cancel();
         if let Some(told) = pending.end.take() {
             // Whoever does not wait for the end any more misses nothing.
             let _ = told.send(end);
@@ -106,7 +107,7 @@ impl<Q: Addressed> State<Q> {
             Effect::Give(responder, id) => {
                 let pending = self.requests.get(&id)?;
                 let claim = Claim {
-                    shared: Arc::clone(shared),
+                    keeper: Arc::clone(shared) as Arc<dyn Keeper>,
                     id,
                     request: Arc::clone(&pending.request),
                     cancel: pending.cancel.clone(),
@@ -169,17 +170,6 @@ impl<Q: Addressed> Shared<Q> {
             }
         }
         value
-    }
-
-    /// A claim was settled or dropped.
-    pub(super) fn ended(self: &Arc<Self>, id: RequestId, settled: bool) {
-        self.change(|state| {
-            let Some(effects) = state.scheduler.ended(id, settled) else {
-                return ((), Vec::new());
-            };
-            state.end(id, if settled { End::Settled } else { End::Lost });
-            ((), effects)
-        });
     }
 
     /// Whoever asked is gone: what waits is taken out, and whoever has the request is told to drop it.
@@ -246,5 +236,17 @@ impl<Q: Addressed> Shared<Q> {
             }
             Err(_) => expire(self),
         }
+    }
+}
+
+impl<Q: Addressed> Keeper for Shared<Q> {
+    fn ended(self: Arc<Self>, id: RequestId, settled: bool) {
+        self.change(|state| {
+            let Some(effects) = state.scheduler.ended(id, settled) else {
+                return ((), Vec::new());
+            };
+            state.end(id, if settled { End::Settled } else { End::Lost });
+            ((), effects)
+        });
     }
 }

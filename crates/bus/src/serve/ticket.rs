@@ -5,43 +5,10 @@ use std::sync::Arc;
 
 use tokio::sync::oneshot;
 
+use super::end::End;
 use super::key::Addressed;
 use super::scheduler::RequestId;
 use super::shared::Shared;
-
-/// Why a request was not taken in. Nothing was done.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum RequestError {
-    /// No responder serves it.
-    #[error("nobody serves {topic} `{key}`")]
-    Nobody {
-        /// The topic.
-        topic: String,
-        /// The key.
-        key: String,
-    },
-    /// As many wait for its responder as may.
-    #[error("`{responder}` is busy: {waiting} requests wait for it already")]
-    Busy {
-        /// The responder's name.
-        responder: String,
-        /// How many wait.
-        waiting: usize,
-    },
-}
-
-/// How a request ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum End {
-    /// Its responder said all that there is to say.
-    Settled,
-    /// A responder had it and is gone, or dropped it: whether it was done is not known.
-    Lost,
-    /// It was cancelled before anybody had it: nothing was done.
-    Cancelled,
-    /// Its responder left before it had it, and nobody else came who serves it: nothing was done.
-    Unserved,
-}
 
 /// The end of a request, for whoever handed it in. Dropping it abandons the request: one that waits is
 /// taken out, and a responder that has it is told by [`Claim::abandoned`](super::Claim::abandoned).

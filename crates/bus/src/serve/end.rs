@@ -1,0 +1,35 @@
+//! How a request ends, and why one is not taken in. Tickets, claims and the dispatcher itself speak of both.
+
+/// Why a request was not taken in. Nothing was done.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RequestError {
+    /// No responder serves it.
+    #[error("nobody serves {topic} `{key}`")]
+    Nobody {
+        /// The topic.
+        topic: String,
+        /// The key.
+        key: String,
+    },
+    /// As many wait for its responder as may.
+    #[error("`{responder}` is busy: {waiting} requests wait for it already")]
+    Busy {
+        /// The responder's name.
+        responder: String,
+        /// How many wait.
+        waiting: usize,
+    },
+}
+
+/// How a request ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// Its responder said all that there is to say.
+    Settled,
+    /// A responder had it and is gone, or dropped it: whether it was done is not known.
+    Lost,
+    /// It was cancelled before anybody had it: nothing was done.
+    Cancelled,
+    /// Its responder left before it had it, and nobody else came who serves it: nothing was done.
+    Unserved,
+}

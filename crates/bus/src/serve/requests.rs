@@ -1,0 +1,43 @@
+//! The responder's side of the channel: requests as they come, one by one.
+
+use std::fmt;
+use std::sync::Arc;
+
+use tokio::sync::mpsc;
+
+use super::claim::Claim;
+use super::key::Addressed;
+use super::scheduler::ResponderId;
+use super::shared::Shared;
+
+/// The requests that a responder gets, as many at once as its capacity. Dropping it detaches the responder: no more come, and what was
+/// not taken from here is lost; claims that were taken stay good.
+pub struct Requests<Q: Addressed> {
+    pub(super) shared: Arc<Shared<Q>>,
+    pub(super) responder: ResponderId,
+    pub(super) claims: mpsc::Receiver<Claim<Q>>,
+}
+
+impl<Q: Addressed> Requests<Q> {
+    /// The next request; `None` when the responder was detached and all that it had been given was taken.
+    pub async fn next(&mut self) -> Option<Claim<Q>> {
+        self.claims.recv().await
+    }
+
+    /// The name of this responder for [`Dispatcher::detach`](super::Dispatcher::detach).
+    pub fn responder(&self) -> ResponderId {
+        self.responder
+    }
+}
+
+impl<Q: Addressed> Drop for Requests<Q> {
+    fn drop(&mut self) {
+        self.shared.leave(self.responder);
+    }
+}
+
+impl<Q: Addressed> fmt::Debug for Requests<Q> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Requests({})", self.responder.0)
+    }
+}
