@@ -141,11 +141,13 @@ impl Actions {
         let perform = move |claim: Claim<ActionRequest>| {
             let effector = Arc::clone(&performs);
             tasks.spawn(async move {
-                let (action, events) = (Arc::clone(claim.action()), claim.events().clone());
+                let (action, over) = (Arc::clone(claim.action()), claim.abandoned_token().clone());
+                let events = claim.events().clone().until(over);
                 let work = effector.perform(action, events, claim.cancel_token().clone());
                 tokio::select! {
-                    () = work => claim.settle(),
+                    biased;
                     () = claim.abandoned() => {}
+                    () = work => claim.settle(),
                 }
             });
         };

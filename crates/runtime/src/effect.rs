@@ -73,7 +73,8 @@ pub struct Said {
 /// | [`commit`](Self::commit), [`commit_draft`](Self::commit_draft) | it is in the log, or refused |
 /// | [`commit_later`](Self::commit_later) | it has its place; what it returns tells when it is in the log |
 ///
-/// Whether an event is taken in is the sequencer's to say: after an action has been lost, nothing of it is.
+/// Whether an event is taken in is the sequencer's to say. After an action has been lost, as by the detachment of its reactor, nothing that is
+/// said of it is taken in: its outcome is settled without it.
 #[derive(Clone, Debug)]
 pub struct EventSink {
     /// The sequencer's queue.
@@ -88,6 +89,8 @@ pub struct EventSink {
     /// The configuration that the agent has now, where a driver tells it.
     config_now: ConfigNow,
     places: Option<Places>,
+    /// Fires when the action is lost: what is said after that has no place in the log.
+    over: Option<CancellationToken>,
 }
 
 impl EventSink {
@@ -103,7 +106,15 @@ impl EventSink {
             decisions: Decisions::default(),
             config_now: ConfigNow::default(),
             places: None,
+            over: None,
         }
+    }
+
+    /// The same sink, which passes nothing on after `over` has fired.
+    #[must_use]
+    pub(crate) fn until(mut self, over: CancellationToken) -> Self {
+        self.over = Some(over);
+        self
     }
 
     /// This sink, where `decisions` brings what is decided about calls that the action's tool wants to make.
@@ -171,12 +182,13 @@ impl EventSink {
         self
     }
 
-    /// Says that `event` happened. Returns `false` when the session is gone.
+    /// Says that `event` happened. Returns `false` when the session is gone, or the action is lost.
     pub async fn emit(&self, event: impl Into<EnvironmentEvent>) -> bool {
         self.emit_all(vec![event.into()]).await
     }
 
-    /// Says that `events` happened, in this order; they are committed together. Returns `false` when the session is gone.
+    /// Says that `events` happened, in this order; they are committed together. Returns `false` when the session is gone, or the
+    /// action is lost.
     pub async fn emit_all(&self, events: Vec<EnvironmentEvent>) -> bool {
         self.emit_at_once(events, false).await
     }
@@ -197,10 +209,11 @@ impl EventSink {
             committed: None,
             gathered,
         };
-        self.queue.send(said).await.is_ok()
+        self.pass_on(said).await.is_some()
     }
 
-    /// Says that `event` happened, and waits until it is in the log. Returns its `seq`; `None` when the session is gone.
+    /// Says that `event` happened, and waits until it is in the log. Returns its `seq`; `None` when the session is gone, or
+    /// the action is lost.
     pub async fn commit(&self, event: impl Into<EnvironmentEvent>) -> Option<u64> {
         self.commit_draft(self.draft(event.into())).await?.ok()
     }
@@ -214,7 +227,7 @@ impl EventSink {
             committed: Some(committed),
             gathered: false,
         };
-        self.queue.send(said).await.ok()?;
+        self.pass_on(said).await?;
         Some(done)
     }
 
@@ -227,7 +240,7 @@ impl EventSink {
             committed: Some(committed),
             gathered: false,
         };
-        self.queue.send(said).await.ok()?;
+        self.pass_on(said).await?;
         done.await.ok()
     }
 
@@ -240,6 +253,13 @@ impl EventSink {
     }
 
     /// The event with the context of this sink.
+    async fn pass_on(&self, said: Said) -> Option<()> {
+        if self.over.as_ref().is_some_and(CancellationToken::is_cancelled) {
+            return None;
+        }
+        self.queue.send(said).await.ok()
+    }
+
     fn draft(&self, event: EnvironmentEvent) -> Draft<EnvironmentEvent> {
         Draft {
             source: self.source,
