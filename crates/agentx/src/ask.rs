@@ -31,7 +31,8 @@ impl Ask {
     }
 
     /// A value for the tools of this run, and of no other: they have it with `context.get::<T>()`. It is in no log and does
-    /// not outlive the process; helpers do not get it, and neither do tools on a server.
+    /// not outlive the process; helpers do not get it. It is for the tools that the agent brings itself: where the agent is on a server or on a
+    /// runtime that was there already, asking with a value is an error.
     pub fn with<T: Send + Sync + 'static>(mut self, value: T) -> Self {
         self.values = self.values.with(value);
         self
@@ -46,7 +47,7 @@ impl Ask {
     /// Asks, and hears what the agent says and does on the way. When this returns the input is in the log.
     ///
     /// # Errors
-    /// Where the input cannot be committed.
+    /// Where the input cannot be committed, and where a [value](Ask::with) would reach no tool.
     pub async fn stream(self) -> Result<Answering, AgentError> {
         let Self {
             agent,
@@ -54,6 +55,9 @@ impl Ask {
             values,
             cancel,
         } = self;
+        if !values.is_empty() {
+            agent.takes_values()?;
+        }
         let say = Box::pin(agent.say(text, InputMode::Queue));
         let seq = agent.asks().begin(agent.session().as_ref(), values, say).await?;
         let answering = agent.listen(RunId::of_input(seq)).await?;

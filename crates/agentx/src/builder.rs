@@ -219,7 +219,7 @@ impl AgentBuilder {
         self
     }
 
-    /// Has its session on a runtime that is there already, with that one's log, models and tools: the agent has those of them whose
+    /// Has its session on a runtime that is there already, with that one's log, models, settings and tools: the agent has those of them whose
     /// specifications were given by [`AgentBuilder::tool`], and all with [`AgentBuilder::all_tools`].
     pub fn runtime(mut self, runtime: Arc<dyn Runtime>) -> Self {
         self.place.runtime = Some(runtime);
@@ -234,7 +234,8 @@ impl AgentBuilder {
         self
     }
 
-    /// Has its session on a server: `who` is a person's key, or a visitor. Models, keys and tools are the server's.
+    /// Has its session on a server: `who` is a person's key, or a visitor. Models, keys, tools, log, workspace and settings are the server's: a
+    /// builder that names one of them, too, does not start.
     #[cfg(feature = "remote")]
     pub fn remote(mut self, address: impl Into<String>, who: impl Into<agentx_remote_runtime::Who>) -> Self {
         let options = agentx_remote_runtime::ConnectOptions::new(address, who, CLIENT);
@@ -245,8 +246,8 @@ impl AgentBuilder {
     /// Begins a session with this agent. Must be called inside a tokio runtime.
     ///
     /// # Errors
-    /// Where no model is named, the model is not known or lacks its key, two tools have one name, the session cannot be kept, or a
-    /// configuration that was asked for has mistakes.
+    /// Where no model is named, the model is not known or lacks its key, two tools have one name, two doors do not go together (as
+    /// [`log`](Self::log) and [`runtime`](Self::runtime)), the session cannot be kept, or a configuration that was asked for has mistakes.
     pub async fn start(self) -> Result<AgentHandle, AgentError> {
         self.assemble().await?.start().await
     }

@@ -10,7 +10,7 @@ use agentx_runtime::Runtime;
 use crate::AgentError;
 use crate::builder::Definition;
 use crate::door::Models;
-use crate::setup::{Made, base};
+use crate::setup::{Made, Place, base};
 
 /// On a runtime of this process.
 pub(crate) fn given(
@@ -46,6 +46,54 @@ pub(crate) async fn server(
         (Some(name), base),
         Arc::new(runtime),
     ))
+}
+
+impl Place {
+    /// Whether the doors that were used go together. A session that is elsewhere is kept, and its settings are read, there: what is said here of
+    /// either would be dropped.
+    ///
+    /// # Errors
+    /// Where they do not, with both and what to do.
+    pub(crate) fn check(&self) -> Result<(), AgentError> {
+        let here = [
+            (self.log.is_some(), ".log(..)"),
+            #[cfg(feature = "sqlite")]
+            (self.data_dir.is_some(), ".data_dir(..)"),
+            #[cfg(feature = "config")]
+            (self.settings.is_some(), ".settings(..)"),
+            #[cfg(feature = "config")]
+            (self.user_config, ".from_user_config()"),
+        ];
+        let of_place = [
+            (self.workspace.is_some(), ".workspace(..)"),
+            (self.runtime.is_some(), ".runtime(..)"),
+        ];
+        #[cfg(feature = "remote")]
+        if self.remote.is_some() {
+            let server = "the server keeps the session and has the tools, the workspace and the settings";
+            return here
+                .iter()
+                .chain(&of_place)
+                .try_for_each(|door| apart(door, ".remote(..)", server));
+        }
+        if self.runtime.is_some() {
+            let runtime = "that runtime keeps the session and has the settings";
+            return here
+                .iter()
+                .try_for_each(|door| apart(door, ".runtime(..)", runtime));
+        }
+        let _ = of_place;
+        Ok(())
+    }
+}
+
+fn apart((used, door): &(bool, &str), elsewhere: &str, why: &str) -> Result<(), AgentError> {
+    match used {
+        true => Err(AgentError::Setup(format!(
+            "`{door}` and `{elsewhere}` do not go together: {why}. Leave one of them out"
+        ))),
+        false => Ok(()),
+    }
 }
 
 impl Definition {

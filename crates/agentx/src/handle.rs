@@ -144,6 +144,21 @@ impl AgentHandle {
         self.inner.session.send(input).await
     }
 
+    /// Whether values of an ask reach tools: those that run where this handle is.
+    ///
+    /// # Errors
+    /// Where the agent is elsewhere, with what to do.
+    pub(crate) fn takes_values(&self) -> Result<(), AgentError> {
+        match self.inner.own {
+            Some(_) => Ok(()),
+            None => Err(AgentError::Setup(
+                "`.with(value)` does not go with `.remote(..)` and `.runtime(..)`: the agent's tools run elsewhere and do not get the value. Say \
+                 what they need in words, or give it to the tools there"
+                    .to_owned(),
+            )),
+        }
+    }
+
     pub(crate) fn asks(&self) -> &Arc<Asks> {
         &self.inner.asks
     }

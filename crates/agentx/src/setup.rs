@@ -64,6 +64,7 @@ type Base = Box<dyn Fn(ModelSpec) -> AgentConfig + Send + Sync>;
 impl AgentBuilder {
     pub(crate) async fn assemble(self) -> Result<Made, AgentError> {
         let Self { definition, place } = self;
+        place.check()?;
         #[cfg(feature = "remote")]
         if let Some(options) = &place.remote {
             return crate::elsewhere::server(definition, (**options).clone()).await;

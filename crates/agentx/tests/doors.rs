@@ -350,6 +350,20 @@ async fn a_runtime_that_is_there_already_has_several_agents() {
         .start()
         .await;
     assert!(matches!(keyed, Err(AgentError::Setup(_))));
+    let kept = agentx::agent("")
+        .log(Arc::new(MemoryLog::new()))
+        .runtime(runtime.clone());
+    assert_eq!(
+        kept.start().await.unwrap_err().to_string(),
+        "`.log(..)` and `.runtime(..)` do not go together: that runtime keeps the session and has the settings. Leave one of them out"
+    );
+    let valued = second
+        .ask("weather in Rome?")
+        .with(7_u32)
+        .await
+        .unwrap_err()
+        .to_string();
+    assert!(valued.contains("`.with(value)` does not go with"), "{valued}");
     let other = agentx::agent("").scripted(["x"]).start().await.unwrap();
     let missing = agentx::agent("")
         .model("scripted")
@@ -357,6 +371,30 @@ async fn a_runtime_that_is_there_already_has_several_agents() {
         .runtime(other.runtime().clone());
     let missing = missing.start().await.unwrap_err().to_string();
     assert!(missing.contains("`weather` is not on the runtime"), "{missing}");
+}
+
+#[tokio::test]
+async fn doors_that_do_not_go_together_are_an_error_that_names_both() {
+    let keys = tempfile::tempdir().unwrap();
+    let keyring = Keyring::open(keys.path()).unwrap();
+    // Nobody listens there, and nobody is asked.
+    let key = || keyring.identity_or_new().unwrap();
+    let on_a_server = || {
+        agentx::agent("")
+            .model("scripted")
+            .remote("http://127.0.0.1:9", key())
+    };
+    for (builder, door) in [
+        (on_a_server().log(Arc::new(MemoryLog::new())), ".log(..)"),
+        (on_a_server().data_dir(keys.path()), ".data_dir(..)"),
+        (on_a_server().from_user_config(), ".from_user_config()"),
+        (on_a_server().workspace(keys.path()), ".workspace(..)"),
+    ] {
+        let error = builder.start().await.unwrap_err();
+        assert!(matches!(error, AgentError::Setup(_)), "{error:?}");
+        let both = format!("`{door}` and `.remote(..)` do not go together: the server keeps the session");
+        assert!(error.to_string().starts_with(&both), "{error}");
+    }
 }
 
 #[tokio::test]
@@ -388,6 +426,11 @@ async fn an_agent_on_a_server_has_its_models_and_its_own_instructions() {
     assert_eq!(agent.ask("say hi").await.unwrap().text, "hi");
     let config = agent.state().await.unwrap().config;
     assert_eq!(&*config.system_prompt, "You greet.");
+    let valued = agent.ask("say hi").with(7_u32).await.unwrap_err().to_string();
+    assert!(
+        valued.contains("`.with(value)` does not go with `.remote(..)`"),
+        "{valued}"
+    );
     agent.close().await;
     running.abort();
 }
