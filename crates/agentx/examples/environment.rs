@@ -14,9 +14,8 @@ impl Reactor<SystemBus> for RainSensor {
     }
 
     async fn start(&mut self, bus: SystemBus) -> Result<Work, Failed> {
-        let ingress = bus
-            .ingress("rain-sensor")
-            .ok_or(Failed("the name is no name".into()))?;
+        let ingress = bus.ingress("rain-sensor");
+        let ingress = ingress.map_err(|error| Failed(error.to_string()))?;
         Ok(Work::new(async move {
             for session in ingress.sessions() {
                 let words = vec![ContentPart::text("It begins to rain.")];

@@ -48,6 +48,31 @@ impl fmt::Debug for OpenSessions {
     }
 }
 
+/// Why a name is none for an [`Ingress`]: a name has 1 to 40 ASCII letters, digits, `-` and `_`.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum BadName {
+    /// It is empty.
+    #[error("the name of an environment is empty: it needs 1 to {LONGEST_NAME} letters, digits, `-` or `_`")]
+    Empty,
+    /// It is too long.
+    #[error("the name of an environment has {length} letters: it may have {LONGEST_NAME}")]
+    Long {
+        /// How many it has.
+        length: usize,
+    },
+    /// It has a letter that names cannot have.
+    #[error(
+        "the name `{name}` of an environment has {letter:?} in it: it may have ASCII letters, digits, `-` and `_`"
+    )]
+    Letter {
+        /// The name.
+        name: String,
+        /// The first such letter.
+        letter: char,
+    },
+}
+
 /// Says things in open sessions in the name of an environment, from [`SystemBus::ingress`](crate::SystemBus::ingress).
 #[derive(Clone, Debug)]
 pub struct Ingress {
@@ -56,14 +81,24 @@ pub struct Ingress {
 }
 
 impl Ingress {
-    /// `None` where this is no name: 1 to 40 letters, digits, `-` and `_` of ASCII.
-    pub(crate) fn new(name: &str, sessions: OpenSessions) -> Option<Self> {
-        let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c);
-        let fits = (1..=LONGEST_NAME).contains(&name.len()) && name.chars().all(is_plain);
-        fits.then(|| Self {
-            name: OwnerId::new(format!("env_{name}")),
-            sessions,
-        })
+    /// # Errors
+    /// Where this is no name.
+    pub(crate) fn new(name: &str, sessions: OpenSessions) -> Result<Self, BadName> {
+        let is_plain = |c: &char| c.is_ascii_alphanumeric() || "-_".contains(*c);
+        if let Some(letter) = name.chars().find(|c| !is_plain(c)) {
+            return Err(BadName::Letter {
+                name: name.to_owned(),
+                letter,
+            });
+        }
+        match name.len() {
+            0 => Err(BadName::Empty),
+            length if length > LONGEST_NAME => Err(BadName::Long { length }),
+            _ => Ok(Self {
+                name: OwnerId::new(format!("env_{name}")),
+                sessions,
+            }),
+        }
     }
 
     /// The sessions that are open in this process now.

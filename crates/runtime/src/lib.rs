@@ -83,7 +83,7 @@ pub use environments::{Environment, ModelEnvironment, ToolEnvironment};
 pub use folding::fold_until;
 pub use follow::{EventSource, FollowError, Follower, Past, Subscribed, watch_log};
 pub use future::BoxFuture;
-pub use ingress::{Ingress, OpenSessions};
+pub use ingress::{BadName, Ingress, OpenSessions};
 pub use inner::{Pause, Pauses};
 pub use jot::{Jotter, Record};
 pub use journal::{Also, Begun, Journal};
@@ -102,7 +102,7 @@ pub use ruling::{
     Decided, Ruling, always_asked, names_a_tool, refused_by_the_tool, still_asked, with_pattern,
 };
 pub use sent_again::time_note;
-pub use served_tool::{call_in_turn, result_of};
+pub use served_tool::ToolCalls;
 pub use serving::{ServedBy, Serving};
 pub use session::LocalSession;
 pub use sight::{cannot_see, takes_no_pictures};

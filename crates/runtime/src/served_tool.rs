@@ -1,5 +1,7 @@
-//! A single tool as a responder: gives each call what it may use, and says its outcome as one fact.
+//! A tool as a responder: gives each call what it may use, and says its outcome as one fact. The way by which every call is performed, of a tool
+//! that a reactor serves and of those that a runtime has itself.
 
+use std::fmt;
 use std::sync::Arc;
 
 use agentx_types::{Action, ActionBody, CallTool, ToolResult, ToolStatus};
@@ -8,8 +10,79 @@ use tokio_util::sync::CancellationToken;
 use crate::effect::{Effector, EventSink};
 use crate::future::BoxFuture;
 use crate::log::SessionLog;
+use crate::places::Places;
 use crate::system_events::SystemEvents;
 use crate::tool::{Tool, ToolContext, ToolOutcome};
+
+/// Performs calls of tools, each with what it may use. Clones are the same.
+#[derive(Clone)]
+pub struct ToolCalls {
+    log: Arc<dyn SessionLog>,
+    events: Option<SystemEvents>,
+    /// For calls outside of a session.
+    places: Places,
+}
+
+impl ToolCalls {
+    /// What is too long for the model goes to the blobs of `log`.
+    pub fn new(log: Arc<dyn SessionLog>) -> Self {
+        Self {
+            log,
+            events: None,
+            places: Places::default(),
+        }
+    }
+
+    /// The same, whose tools hear the other agents of their session by `events`.
+    #[must_use]
+    pub fn hearing(mut self, events: SystemEvents) -> Self {
+        self.events = Some(events);
+        self
+    }
+
+    /// The same, where so many calls outside of a session run at once.
+    #[must_use]
+    pub fn with_places(mut self, places: Places) -> Self {
+        self.places = places;
+        self
+    }
+
+    /// Performs an action that calls a tool, and says its outcome as one fact. `find` looks the tool up by the name that is called, or says what
+    /// comes of the call where there is none. Any other action ends without a word.
+    pub async fn perform(
+        &self,
+        action: &Action,
+        (events, cancel): (EventSink, CancellationToken),
+        find: impl FnOnce(&str) -> Result<Arc<dyn Tool>, ToolOutcome>,
+    ) {
+        let ActionBody::CallTool(call) = &action.body else {
+            return;
+        };
+        let began = std::time::Instant::now();
+        let outcome = match find(&call.name) {
+            Ok(tool) => {
+                let parts = (self.log.clone(), self.events.clone());
+                let context = ToolContext {
+                    places: events.places().unwrap_or(&self.places).clone(),
+                    ..ToolContext::of_call(call, &events, cancel, parts)
+                };
+                call_in_turn(&*tool, call, context).await
+            }
+            Err(outcome) => outcome,
+        };
+        tracing::debug!(tool = %call.name, status = ?outcome.status, elapsed_us = began.elapsed().as_micros(), "tool call ended");
+        events.emit(result_of(call, outcome)).await;
+    }
+}
+
+impl fmt::Debug for ToolCalls {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ToolCalls")
+            .field("events", &self.events)
+            .field("places", &self.places)
+            .finish_non_exhaustive()
+    }
+}
 
 /// Performs the calls of one tool. It is attached for the key that is the tool's name, so it is asked for no
 /// other.
@@ -17,14 +90,13 @@ pub(crate) struct ServedTool {
     /// The tool.
     tool: Arc<dyn Tool>,
     /// The log of the session, for what the tool looks up and keeps.
-    log: Arc<dyn SessionLog>,
     /// What is published, for tools that wait for other agents.
-    events: SystemEvents,
+    calls: ToolCalls,
 }
 
 impl ServedTool {
-    pub(crate) fn new(tool: Arc<dyn Tool>, log: Arc<dyn SessionLog>, events: SystemEvents) -> Self {
-        Self { tool, log, events }
+    pub(crate) fn new(tool: Arc<dyn Tool>, calls: ToolCalls) -> Self {
+        Self { tool, calls }
     }
 }
 
@@ -35,15 +107,8 @@ impl Effector for ServedTool {
         events: EventSink,
         cancel: CancellationToken,
     ) -> BoxFuture<'static, ()> {
-        let (tool, log, heard) = (self.tool.clone(), self.log.clone(), self.events.clone());
-        Box::pin(async move {
-            let ActionBody::CallTool(call) = &action.body else {
-                return;
-            };
-            let context = ToolContext::of_call(call, &events, cancel, (log, Some(heard)));
-            let outcome = call_in_turn(&*tool, call, context).await;
-            events.emit(result_of(call, outcome)).await;
-        })
+        let (tool, calls) = (self.tool.clone(), self.calls.clone());
+        Box::pin(async move { calls.perform(&action, (events, cancel), |_| Ok(tool)).await })
     }
 }
 
@@ -51,7 +116,7 @@ impl Effector for ServedTool {
 ///
 /// A call that is cancelled while it waits has not begun: it is answered as interrupted, and the tool hears
 /// nothing of it. One that runs is told by its `cancel`, and its outcome is awaited all the same.
-pub async fn call_in_turn(tool: &dyn Tool, call: &CallTool, context: ToolContext) -> ToolOutcome {
+async fn call_in_turn(tool: &dyn Tool, call: &CallTool, context: ToolContext) -> ToolOutcome {
     let (cancel, places) = (context.cancel.clone(), context.places.clone());
     let place = tokio::select! {
         biased;
@@ -67,7 +132,7 @@ pub async fn call_in_turn(tool: &dyn Tool, call: &CallTool, context: ToolContext
 
 /// The fact that a call ended with this outcome. Each call has exactly one: the effector that performs it
 /// emits this last.
-pub fn result_of(call: &CallTool, outcome: ToolOutcome) -> ToolResult {
+fn result_of(call: &CallTool, outcome: ToolOutcome) -> ToolResult {
     let is_error = outcome.is_error();
     let ToolOutcome {
         content,

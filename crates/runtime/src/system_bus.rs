@@ -11,10 +11,10 @@ use crate::blob_store::BlobStore;
 use crate::condenser::Condenser;
 use crate::driver::DriverParts;
 use crate::effect::Effector;
-use crate::ingress::{Ingress, OpenSessions};
+use crate::ingress::{BadName, Ingress, OpenSessions};
 use crate::log::SessionLog;
 use crate::offers::ToolOffers;
-use crate::served_tool::ServedTool;
+use crate::served_tool::{ServedTool, ToolCalls};
 use crate::serving::{ServedBy, Serving};
 use crate::system_events::{SystemEvent, SystemEvents};
 use crate::tool::Tool;
@@ -97,7 +97,8 @@ impl SystemBus {
             topic::of_action(ActionKind::CallTool),
             KeyPattern::exact(&spec.name),
         );
-        let served = ServedTool::new(tool, self.log.clone(), self.events.clone());
+        let calls = ToolCalls::new(self.log.clone()).hearing(self.events.clone());
+        let served = ServedTool::new(tool, calls);
         self.serve(serve, Arc::new(served)).offering(&self.tools, spec)
     }
 
@@ -110,9 +111,11 @@ impl SystemBus {
         self.serve(calls, models).and(self.serve(condensing, condenser))
     }
 
-    /// Lets an environment that speaks by itself send inputs to open sessions. Returns `None` if `name` is not valid: a name has 1 to 40
-    /// ASCII letters, digits, `-` and `_`.
-    pub fn ingress(&self, name: &str) -> Option<Ingress> {
+    /// Lets an environment that speaks by itself send inputs to open sessions. They are on record as said by `env_NAME`.
+    ///
+    /// # Errors
+    /// [`BadName`] where `name` is none: a name has 1 to 40 ASCII letters, digits, `-` and `_`.
+    pub fn ingress(&self, name: &str) -> Result<Ingress, BadName> {
         Ingress::new(name, self.sessions.clone())
     }
 

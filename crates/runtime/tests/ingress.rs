@@ -11,7 +11,22 @@ use crate::reactors::World;
 async fn an_environment_speaks_by_itself_and_is_taken_for_nobody_else() {
     let world = World::new([Answer::text("I close the window")]).await;
     let bus = SystemBus::of(&world.parts);
-    assert!(bus.ingress("not a name").is_none());
+    for (name, why) in [
+        (
+            "not a name",
+            "the name `not a name` of an environment has ' ' in it: it may have ASCII letters, digits, `-` and `_`",
+        ),
+        (
+            "",
+            "the name of an environment is empty: it needs 1 to 40 letters, digits, `-` or `_`",
+        ),
+        (
+            &"x".repeat(41),
+            "the name of an environment has 41 letters: it may have 40",
+        ),
+    ] {
+        assert_eq!(bus.ingress(name).unwrap_err().to_string(), why);
+    }
     let sensor = bus.ingress("rain-sensor").unwrap();
     assert_eq!(sensor.sessions(), [fixture::session_id()]);
     let words = || vec![ContentPart::text("it rains")];
