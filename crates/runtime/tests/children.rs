@@ -3,12 +3,14 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use std::cell::Cell;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use agentx_agent::delegation_tools;
+use agentx_bus::{Delivery as BusDelivery, Filter, Queue, Routed as _};
 use agentx_runtime::{
     Actions, ApprovalInput, Delivery, DriverParts, Effector, OpenRequest, Session, SessionFold, SessionIds,
-    UserInput, View, open_session,
+    SystemBus, SystemEvent, UserInput, View, open_session,
 };
 use agentx_testing::{Answer, Gate, MemoryLog, ScriptedModel, SimulatedClock, fixture};
 use agentx_types::{
@@ -368,6 +370,49 @@ async fn wrong_orders_are_told_to_the_model() {
 }
 
 /// Who wants something found speaks with the scout; nobody does anything else.
+#[tokio::test]
+async fn all_that_agents_want_is_heard_behind_the_fact_that_it_is_on_record_by() {
+    let answers = [
+        delegate("call_1", false),
+        Answer::text("in the attic"),
+        Answer::text("It is in the attic."),
+    ];
+    let world = World::new(answers);
+    let bus = SystemBus::of(&world.parts);
+    let mut heard = bus.subscribe("test", Filter::all(), Queue::lag(1_024)).unwrap();
+    let session = world.new_session().await;
+    say(&session, "where is it?").await;
+    let (mut on_record, mut wanted) = (BTreeSet::new(), Vec::new());
+    loop {
+        let BusDelivery::Event(event) = heard.recv().await.unwrap() else {
+            panic!("nothing is left out");
+        };
+        match event.as_ref() {
+            SystemEvent::Environment(fact) => on_record.extend(fact.cause.clone()),
+            SystemEvent::Action(_, action) => {
+                assert!(on_record.contains(&action.action_id), "{action:?}");
+                wanted.push(event.event_type().to_owned());
+            }
+            SystemEvent::Runtime(said)
+                if matches!(said.event, RuntimeEvent::RunFinished(_))
+                    && said.agent_state_id == Some(fixture::agent_state_id()) =>
+            {
+                break;
+            }
+            _ => {}
+        }
+    }
+    let expected = [
+        "call_model",
+        "spawn_agent",
+        "send_input",
+        "call_model",
+        "answer_call",
+        "call_model",
+    ];
+    assert_eq!(wanted, expected);
+}
+
 fn router() -> AgentConfig {
     let find = IntentRule {
         name: "find".into(),

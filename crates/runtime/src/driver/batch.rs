@@ -110,8 +110,8 @@ struct Turn {
     derived_counts: Vec<usize>,
     /// What agents say inside their own boundaries, where anybody listens.
     said: Vec<Arc<AgentEvent>>,
-    /// What effectors do, or are told, after the commit.
-    perform: Vec<Action>,
+    /// What agents want done, in order: published after the commit, and then performed if it touches the environment.
+    wanted: Vec<Action>,
     /// Those who are told when it is committed, each with the `seq` of their fact.
     waiting: Vec<(Waits, u64)>,
     /// Whether a person does not want to wait for the next attempt at what failed.
@@ -149,7 +149,7 @@ impl Driver {
             return Some(said);
         }
         let goes_on = turn.facts.last().is_some_and(|fact| is_a_piece(&fact.event));
-        if !goes_on || turn.gathered || !turn.perform.is_empty() || !turn.waiting.is_empty() {
+        if !goes_on || turn.gathered || turn.wanted.iter().any(is_for_effectors) || !turn.waiting.is_empty() {
             return None;
         }
         let deadline = turn.began? + LINGER;
@@ -214,8 +214,7 @@ impl Driver {
         for draft in derived.actions.iter().rev().filter_map(consequence) {
             queue.push_front(Item::fact(draft));
         }
-        turn.perform
-            .extend(derived.actions.drain(..).filter(is_for_effectors));
+        turn.wanted.append(&mut derived.actions);
         if self.parts.agents.subscriptions() > 0 {
             let said = |(agent_state_id, output)| AgentEvent {
                 session_id: fact.session_id.clone(),
@@ -246,7 +245,7 @@ impl Driver {
             derived,
             derived_counts,
             said,
-            perform,
+            wanted,
             waiting,
             retry,
         } = turn;
@@ -270,8 +269,7 @@ impl Driver {
         // Rules that have changed hold for what tools do next, before who changed them is told.
         self.effects.configure(&self.fold);
         // What is to be stopped is, before who waits for the commit goes on.
-        for action in perform {
-            unless_halted().await;
+        for action in wanted {
             self.perform(action).await;
         }
         if retry {
@@ -308,8 +306,13 @@ impl Driver {
         let _ = self.parts.bus.publish_all(events).await;
     }
 
-    /// Hands an action in on its topic. One that nobody serves has failed: its outcome comes in like any other fact.
+    /// Hands an action in on its topic, or does nothing more where the fact behind it is its whole outcome. One that nobody serves has failed: its
+    /// outcome comes in like any other fact.
     async fn perform(&mut self, action: Action) {
+        let performs = is_for_effectors(&action);
+        if performs {
+            unless_halted().await;
+        }
         let action = Arc::new(action);
         if self.parts.bus.subscriptions() > 0 {
             let event = SystemEvent::Action(self.writer.session_id.clone(), action.clone());
@@ -318,7 +321,8 @@ impl Driver {
         match &action.body {
             ActionBody::Cancel(cancel) => self.effects.cancel(&cancel.action_id),
             ActionBody::DecideInnerCall(decide) => self.effects.decide(decide),
-            _ => self.effects.start(&self.parts, action),
+            _ if performs => self.effects.start(&self.parts, action),
+            _ => {}
         }
     }
 }
