@@ -4,7 +4,6 @@ use agentx_agent::Backlog;
 use agentx_session::SessionState;
 use agentx_types::{
     Approval, CondenseRequested, EnvironmentEvent, InputPinned, InputRevised, InterruptRequested,
-    SystemCommand,
 };
 use tokio::sync::oneshot;
 
@@ -56,10 +55,11 @@ pub(crate) enum Wish {
     Say(UserInput),
     /// An environment says something by itself.
     Tell(UserInput),
-    /// Stop running work, or retry it at once. Nothing is recorded if nothing runs.
+    /// Stop running work. Nothing is recorded if nothing runs.
     Interrupt(InterruptRequested),
-    /// Try again at once what pauses between two attempts.
-    Retry(SystemCommand),
+    /// Try again what failed: at once where it pauses between two attempts, or in a new run where the last one ended without an answer. Nothing
+    /// is recorded if there is neither.
+    Retry,
     /// A decision about a call that waits for one.
     Approve(Approval),
     /// Another mode for an input that waits, or none.

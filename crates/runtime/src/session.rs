@@ -7,15 +7,15 @@
 use agentx_agent::Backlog;
 use agentx_types::{
     Approval, BlobId, CondenseRequested, ConfigChange, ConfigChanged, ContentPart, EnvironmentEvent,
-    InputMode, InputPinned, InputRevised, InterruptRequested, MediaSource, MessageId, RunStatus, SessionId,
-    SessionTitled, SystemCommand,
+    InputMode, InputPinned, InputRevised, InterruptRequested, MediaSource, MessageId, SessionId,
+    SessionTitled,
 };
 use tokio::sync::oneshot;
 
 use crate::api::{ApprovalInput, ContextWish, RuntimeError, Session, Subscription, UserInput};
 use crate::blobs::has_blob;
 use crate::commands::DriverStatus;
-use crate::commands::{Command, RETRY, Reply, Wish};
+use crate::commands::{Command, Reply, Wish};
 use crate::follow::{self, Live};
 use crate::future::BoxFuture;
 use crate::log_error::LogError;
@@ -205,18 +205,7 @@ impl Session for LocalSession {
     }
 
     fn retry(&self) -> BoxFuture<'_, Result<u64, RuntimeError>> {
-        let command = SystemCommand {
-            command: RETRY.to_owned(),
-            args: serde_json::Value::Null,
-        };
-        Box::pin(async move {
-            let run = self.state().await?.run;
-            let status = run.map(|run| run.status);
-            match status.is_some_and(|status| status.is_final() && status != RunStatus::Completed) {
-                true => self.send(UserInput::new(Vec::new())).await,
-                false => self.record(Wish::Retry(command)).await,
-            }
-        })
+        Box::pin(self.record(Wish::Retry))
     }
 
     fn approve(&self, decision: ApprovalInput) -> BoxFuture<'_, Result<u64, RuntimeError>> {

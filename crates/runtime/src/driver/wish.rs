@@ -2,10 +2,13 @@
 //! (the id of a message, the agent that waits for a decision, the latest summary) follows from how the
 //! session stands when its turn comes.
 
-use agentx_types::{AgentStateId, ContextRestored, Draft, EnvironmentEvent, MessageId, Source, UserMessage};
+use agentx_types::{
+    AgentStateId, ContextRestored, Draft, EnvironmentEvent, MessageId, RunStatus, Source, SystemCommand,
+    UserMessage,
+};
 
 use crate::api::{RuntimeError, UserInput};
-use crate::commands::{MOST_WAITING, Wish};
+use crate::commands::{MOST_WAITING, RETRY, Wish};
 use agentx_session::SessionFold;
 
 /// What becomes of a wish.
@@ -41,9 +44,12 @@ pub(super) fn resolve(wish: Wish, fold: &SessionFold) -> Result<Resolved, Runtim
             let draft = Draft::new(Source::Environment, fold.root().cloned(), event);
             Ok(Resolved::Fact(Box::new(draft)))
         }
-        Wish::Interrupt(_) | Wish::Retry(_) if !fold.is_busy() => Ok(Resolved::There(fold.last_seq())),
+        Wish::Interrupt(_) if !fold.is_busy() => Ok(Resolved::There(fold.last_seq())),
         Wish::Interrupt(interrupt) => to_root(interrupt.into()),
-        Wish::Retry(command) => to_root(command.into()),
+        Wish::Retry => match retry(fold) {
+            Some(event) => to_root(event),
+            None => Ok(Resolved::There(fold.last_seq())),
+        },
         Wish::Approve(approval) => match fold.awaits_approval(&approval.tool_call_id) {
             Some(agent) => Ok(fact(Some(agent.clone()), approval.into())),
             None => refused(format!(
@@ -74,6 +80,23 @@ pub(super) fn resolve(wish: Wish, fold: &SessionFold) -> Result<Resolved, Runtim
         },
         Wish::Record(event) => to_root(event),
     }
+}
+
+/// The fact by which what failed is tried again; `None` where nothing failed.
+///
+/// There are two, because they are two things to an agent: a run that pauses between two attempts goes on as it is, and a run that has ended can
+/// only be followed by another one, which an input begins. That input says nothing, so the model is asked again what is there.
+fn retry(fold: &SessionFold) -> Option<EnvironmentEvent> {
+    if fold.is_busy() {
+        let command = SystemCommand {
+            command: RETRY.to_owned(),
+            args: serde_json::Value::Null,
+        };
+        return Some(command.into());
+    }
+    let status = fold.root_agent()?.run()?.status;
+    let failed = status.is_final() && status != RunStatus::Completed;
+    failed.then(|| message(fold, UserInput::new(Vec::new())).into())
 }
 
 /// The input as a message; its id follows from the `seq` that it is about to get.
