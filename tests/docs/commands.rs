@@ -156,7 +156,10 @@ fn packages_and_scripts_that_are_named_exist() {
     if !root.join("tests/run.sh").exists() {
         wrong.push("no tests/run.sh".to_owned());
     }
-    none(&wrong, "README.md or docs/FIGURES.md names a package that does not exist");
+    none(
+        &wrong,
+        "README.md or docs/FIGURES.md names a package that does not exist",
+    );
 }
 
 #[test]

@@ -248,7 +248,10 @@ fn the_chat_page_shows_a_chat_as_it_is() {
         .collect();
     none(
         &missing,
-        &format!("lines of the chat in docs/CHAT.md that are not in\n{}", outcome.text),
+        &format!(
+            "lines of the chat in docs/CHAT.md that are not in\n{}",
+            outcome.text
+        ),
     );
 }
 

@@ -67,7 +67,8 @@ pub fn problems(schema: &Value, input: &Value) -> Vec<String> {
 }
 
 fn object(path: &str, schema: &Value, given: &Map<String, Value>, found: &mut Vec<String>) {
-    let is_closed = schema.get("additionalProperties") == Some(&Value::Bool(false));
+    let is_closed = schema.get("additionalProperties") == Some(&Value::Bool(false))
+        && schema.get("patternProperties").is_none();
     let known = |name: &str| properties(schema).any(|(known, _)| known == name);
     for name in given.keys().filter(|name| is_closed && !known(name)) {
         let free = properties(schema).map(|(known, _)| known);

@@ -8,11 +8,13 @@ use std::sync::Arc;
 use agentx_types::{CommandRan, ContentPart, Message, OwnerId, Role};
 
 /// Tags that say whose words these are. Nobody's words may hold them where others are marked by them.
-const TAGS: [&str; 3] = [SAID, RAN, "ran_by_the_person"];
+const TAGS: [&str; 3] = [SAID, RAN, OWN];
 /// The tag around what another person said.
 const SAID: &str = "said_by_another_person";
 /// The tag around a command that another person ran.
 const RAN: &str = "ran_by_another_person";
+/// The tag around a command that the owner ran.
+const OWN: &str = "ran_by_the_person";
 /// The longest id that is shown.
 const LONGEST_ID: usize = 68;
 
@@ -41,6 +43,15 @@ pub(crate) fn ran(person: &OwnerId, ran: &CommandRan) -> String {
     } = ran;
     let text = plain(&format!("command=\"{command}\">\n{output}\n{how}"));
     format!("<{RAN} person=\"{}\" {text}\n</{RAN}>", id(person))
+}
+
+/// The text that a model reads of a command that the owner ran. The output may come from a file of anybody, so it holds no tags either.
+pub(crate) fn ran_by_owner(ran: &CommandRan) -> String {
+    let CommandRan {
+        command, output, how, ..
+    } = ran;
+    let text = plain(&format!("command=\"{command}\">\n{output}\n{how}"));
+    format!("<{OWN} {text}\n</{OWN}>")
 }
 
 /// An id as it can stand between quotes: in an imported session it may be anything.

@@ -106,57 +106,78 @@ pub fn opens_secrets(guard: &Guard, rule: &Rule, workspace: &str) -> bool {
 /// The rules of agents of this version and later count bare stars, where they can lead to what is guarded.
 const SINCE_BARE_STARS: u32 = 9;
 
-/// A guard that is asked about many files, as in a search: patterns that name no folder are tried on the
-/// file's name alone, and those that lie elsewhere are left out.
+/// A guard that is asked about many files, as in a search.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Watch {
-    /// Patterns of a file's name, in any folder.
-    names: Vec<String>,
-    /// Names of folders of which everything is guarded.
-    folders: Vec<String>,
-    /// Patterns of whole paths that may meet what lies below the root.
-    places: Vec<String>,
+    /// The program's own files, which nothing excepts.
+    own: Watched,
+    /// Files with secrets.
+    secrets: Watched,
     /// Patterns of paths that only look like those of secrets.
     except: Vec<String>,
 }
 
+/// Patterns of one kind. Those that name no folder are tried on the file's name alone, and those that lie elsewhere are left out.
+#[derive(Clone, Debug, Default)]
+struct Watched {
+    /// Patterns of a file's name, in any folder.
+    names: Vec<String>,
+    /// Names of folders of which everything is guarded.
+    folders: Vec<String>,
+    /// Patterns of whole paths that may meet the root of the search.
+    places: Vec<String>,
+}
+
 impl Watch {
-    /// The watch over what lies below `root`, which is absolute and normal.
+    /// The watch over the files below `root`, which is absolute and normal.
     pub(crate) fn over(guard: &Guard, root: &str) -> Self {
         let root = root.to_lowercase();
-        let mut watch = Self::default();
-        for pattern in guard.secrets.iter().chain(&guard.own) {
-            let pattern = pattern.to_lowercase();
-            let anywhere = pattern.strip_prefix("/**/");
-            match anywhere.map(|rest| (rest, rest.strip_suffix("/**"))) {
-                Some((_, Some(folder))) if !folder.contains('/') => watch.folders.push(folder.to_owned()),
-                Some((name, None)) if !name.contains('/') => watch.names.push(name.to_owned()),
-                Some(_) => watch.places.push(pattern),
-                // A search has absolute paths, and no home is written in them as `~`.
-                None if pattern.starts_with('~') => {}
-                None if may_meet(&pattern, &root) => watch.places.push(pattern),
-                None => {}
-            }
+        Self {
+            own: Watched::over(&guard.own, &root),
+            secrets: Watched::over(&guard.secrets, &root),
+            except: guard
+                .except
+                .iter()
+                .map(|pattern| pattern.to_lowercase())
+                .collect(),
         }
-        watch.except = guard
-            .except
-            .iter()
-            .map(|pattern| pattern.to_lowercase())
-            .collect();
-        watch
     }
 
     /// Whether this file is guarded.
     pub(crate) fn covers(&self, path: &str) -> bool {
         let path = path.to_lowercase();
+        let excepted = || self.except.iter().any(|pattern| fits_path(pattern, &path, "/"));
+        self.own.covers(&path) || (self.secrets.covers(&path) && !excepted())
+    }
+}
+
+impl Watched {
+    /// Sorts patterns by how they are tried; `root` is in small letters.
+    fn over(patterns: &[String], root: &str) -> Self {
+        let mut watched = Self::default();
+        for pattern in patterns {
+            let pattern = pattern.to_lowercase();
+            let anywhere = pattern.strip_prefix("/**/");
+            match anywhere.map(|rest| (rest, rest.strip_suffix("/**"))) {
+                Some((_, Some(folder))) if !folder.contains('/') => watched.folders.push(folder.to_owned()),
+                Some((name, None)) if !name.contains('/') => watched.names.push(name.to_owned()),
+                Some(_) => watched.places.push(pattern),
+                // A search has absolute paths, and no home is written in them as `~`.
+                None if pattern.starts_with('~') => {}
+                None if may_meet(&pattern, root) => watched.places.push(pattern),
+                None => {}
+            }
+        }
+        watched
+    }
+
+    /// Whether a pattern fits this path, which is in small letters.
+    fn covers(&self, path: &str) -> bool {
         let name = path.rsplit('/').next().unwrap_or_default();
-        let covered = self.names.iter().any(|pattern| fits(pattern, name))
-            || (!self.folders.is_empty()
-                && path
-                    .split('/')
-                    .any(|part| self.folders.iter().any(|pattern| pattern == part)))
-            || self.places.iter().any(|pattern| fits_path(pattern, &path, "/"));
-        covered && !self.except.iter().any(|pattern| fits_path(pattern, &path, "/"))
+        let is_folder = |part: &str| self.folders.iter().any(|pattern| pattern == part);
+        self.names.iter().any(|pattern| fits(pattern, name))
+            || (!self.folders.is_empty() && path.split('/').any(is_folder))
+            || self.places.iter().any(|pattern| fits_path(pattern, path, "/"))
     }
 }
 

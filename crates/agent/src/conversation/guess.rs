@@ -50,8 +50,9 @@ pub(super) struct BeforeGuess {
     thinking: u64,
     /// The number of summaries: where one came meanwhile, indexes mean other messages.
     condensed: usize,
-    /// Messages with results of tools, by their events, as they were before they were shortened.
-    results: BTreeMap<u64, Arc<Message>>,
+    /// Messages with results of tools as they were before they were shortened, each with its event. All results of a round
+    /// share one event.
+    results: Vec<(u64, Arc<Message>)>,
 }
 
 impl Conversation {
@@ -97,14 +98,17 @@ impl Conversation {
             self.window_start = before.window_start;
             self.stays = before.stays;
         }
+        let results = before.results.iter();
+        let results: BTreeMap<_, _> = results
+            .map(|(seq, message)| ((*seq, &message.message_id), message))
+            .collect();
         for entry in &mut self.entries {
-            if let Some(message) = before
-                .results
-                .get(&entry.seq)
-                .filter(|message| **message != entry.message && entry.message.role == Role::Tool)
+            if let Some(message) = results
+                .get(&(entry.seq, &entry.message.message_id))
+                .filter(|message| ***message != entry.message && entry.message.role == Role::Tool)
             {
                 entry.tokens = estimate_message(message);
-                entry.message = message.clone();
+                entry.message = Arc::clone(message);
             }
         }
         self.window_tokens.clear();

@@ -19,6 +19,7 @@ use agentx_types::{
 use serde_json::Value;
 
 use super::ReactAgent;
+use super::stop::because_stopped;
 use crate::course::{Step, StopCause};
 use crate::ledger::CallStage;
 use crate::limits;
@@ -200,9 +201,11 @@ impl ReactAgent {
         let own = limits::reached(&limits, &run.spent()).map(|limit| StopCause::limit(&limit));
         if let Some(cause) = own.or_else(|| step.used_up_above()) {
             let text = format!("not run: {}", cause.message);
+            let why = because_stopped(&cause);
             run.pending.stop = Some(cause);
             self.refuse(calls, ToolStatus::Refused, &text, step);
             self.course.set_status(RunStatus::Stopping, step);
+            self.interrupt_background(&why, step);
             return;
         }
         for call in calls {
@@ -217,10 +220,20 @@ impl ReactAgent {
     fn decline(&mut self, calls: Vec<RequestedCall>, step: &mut Step<'_>) {
         let Some(run) = self.course.active() else { return };
         let message = "the model declined to answer, and its calls were not run";
-        run.pending.stop = Some(StopCause::error(RunStatus::Failed, "content_filter", message));
+        let cause = StopCause::error(RunStatus::Failed, "content_filter", message);
+        let why = because_stopped(&cause);
+        run.pending.stop = Some(cause);
         let text = "not run: the answer that asked for it was declined";
         self.refuse(calls, ToolStatus::Refused, text, step);
         self.course.set_status(RunStatus::Stopping, step);
+        self.interrupt_background(&why, step);
+    }
+
+    /// Stops agents in the background with a run that a limit or a refusal ends. Before version 9 of the rules they went on.
+    fn interrupt_background(&mut self, why: &str, step: &mut Step<'_>) {
+        if self.config.rules_version >= 9 {
+            self.interrupt_children(why, step);
+        }
     }
 
     /// Notes where that begins which the model, or a filter of its provider, declined to answer. The first

@@ -145,16 +145,8 @@ impl ReactAgent {
     /// Has the model told what a person ran on their own, and what came of it. The command of another person
     /// than the session's owner is marked with that person's name.
     pub(super) fn on_command_ran(&mut self, ran: &CommandRan, step: &mut Step<'_>) {
-        let CommandRan {
-            command,
-            output,
-            how,
-            by,
-        } = ran;
-        let text = match by {
-            None => {
-                format!("<ran_by_the_person command=\"{command}\">\n{output}\n{how}\n</ran_by_the_person>")
-            }
+        let text = match &ran.by {
+            None => others::ran_by_owner(ran),
             Some(person) => others::ran(person, ran),
         };
         self.note_for_model(text, step);

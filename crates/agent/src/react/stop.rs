@@ -122,7 +122,7 @@ impl ReactAgent {
             return;
         };
         let on_record = cause.record == Record::Made;
-        let why = format!("the agent that made it was stopped: {}", cause.message);
+        let why = because_stopped(&cause);
         run.pending.stop = Some(cause);
         let run_id = run.id.clone();
         let mut running = Vec::from_iter(run.pending.model_call.clone());
@@ -175,4 +175,9 @@ impl ReactAgent {
             self.call_model(step);
         }
     }
+}
+
+/// Why agents in the background are stopped with the run of their maker.
+pub(super) fn because_stopped(cause: &StopCause) -> String {
+    format!("the agent that made it was stopped: {}", cause.message)
 }

@@ -105,6 +105,35 @@ fn a_guess_that_did_not_help_is_taken_back_when_the_run_ends() {
 }
 
 #[test]
+fn each_call_of_a_round_has_its_own_result_again_when_a_guess_is_taken_back() {
+    let mut session = Session::with(large);
+    session.say("look twice");
+    for round in 0..3 {
+        let ids = [format!("a{round}"), format!("b{round}")];
+        let calls = ids.clone().map(|id| call(&id, "look", json!({})));
+        session.model(stream(calls, StopReason::ToolUse));
+        for id in ids {
+            session.result(&id, &format!("{id} made up\n").repeat(5_000));
+        }
+    }
+    session.answer("Seen.");
+    session.say("and now?");
+    let before = session.sent_text();
+    assert!(
+        session.is_refused_to_the_end("too_large", 413) > 1,
+        "less was tried"
+    );
+    session.say("once more");
+    let after = session.sent_text();
+    for id in ["a0", "b0", "a1", "b1", "a2", "b2"] {
+        let count = |text: &str| text.matches(&format!("{id} made up")).count();
+        assert_eq!(count(&after), count(&before), "{id}");
+    }
+    session.answer("Done.");
+    session.check_replay();
+}
+
+#[test]
 fn a_guess_that_helped_holds() {
     let mut session = Session::with(large);
     session.say("look");
