@@ -266,7 +266,8 @@ async fn delete(
     console: &mut Console,
 ) -> Result<(), CliError> {
     let id = runtime.resolve(id).await?;
-    if !yes && !confirmed(&id, console)? {
+    let spent = goes_from_usage(&runtime.info(&id).await?);
+    if !yes && !confirmed(&id, spent.as_deref(), console)? {
         console.say("nothing was deleted\n");
         return Ok(());
     }
@@ -278,16 +279,31 @@ async fn delete(
         if let Some(ended) = conversation::was_ended(&left) {
             console.say(&format!("{ended}\n"));
         }
+        if let Some(spent) = spent.filter(|_| yes) {
+            console.say(&format!("{spent}\n"));
+        }
         console.out(&format!("{id} is deleted\n"))
     }
 }
 
-fn confirmed(id: &SessionId, console: &mut Console) -> Result<bool, CliError> {
+/// What a person should know of a session that has spent something before it is deleted: no sum has it any more.
+fn goes_from_usage(info: &SessionInfo) -> Option<String> {
+    let (tokens, cost) = (info.usage.context_tokens(), units::cost(info.cost, &info.usage));
+    (tokens > 0).then(|| {
+        let tokens = units::count(tokens);
+        format!("what it spent ({tokens} tokens, {cost}) is deleted too: `agentx usage` counts it no more")
+    })
+}
+
+fn confirmed(id: &SessionId, spent: Option<&str>, console: &mut Console) -> Result<bool, CliError> {
     if !console.terminal.input {
         return Err(CliError::usage(
             format!("{id} is only deleted when you say so"),
             "add --yes",
         ));
+    }
+    if let Some(spent) = spent {
+        console.say(&format!("{spent}\n"));
     }
     console.say(&format!("delete {id} for good? y/n › "));
     let mut line = String::new();

@@ -367,6 +367,26 @@ fn what_a_killed_program_left_running_is_ended_by_the_next_one_and_told() {
     is_whole(&sandbox, &id);
 }
 
+/// A prompt in a session whose run was cut off waits for that run; how it ended is said.
+#[test]
+fn a_prompt_behind_a_run_that_was_cut_off_says_how_that_ended() {
+    let sandbox = Sandbox::new();
+    let long = (2_000_004 + 10 * u64::from(std::process::id())).to_string();
+    let id = killed_while(&sandbox, &format!("run sleep {long}\r"), &long);
+    let note = "the run that was under way before has come to its end; now your prompt is answered";
+    let ran = sandbox.run(&["run", "--session", &id, "hello"]);
+    assert_eq!(ran.stderr.matches(note).count(), 1, "{ran}");
+    assert!(!ran.stdout.contains(note), "{ran}");
+    for (args, told) in [
+        (&["hello"][..], "a run that is over"),
+        (&["--quiet", "hello"][..], "quiet"),
+    ] {
+        let args: Vec<&str> = ["run", "--session", &id].iter().chain(args).copied().collect();
+        let ran = sandbox.run(&args);
+        assert!(!ran.stderr.contains("was under way before"), "{told}: {ran}");
+    }
+}
+
 /// Starts a chat, has it run `line` until `seconds` of a sleep are seen, and kills it.
 fn killed_while(sandbox: &Sandbox, line: &str, seconds: &str) -> String {
     let mut chat = Terminal::start(sandbox, &["chat", "--yes"]);

@@ -274,6 +274,24 @@ fn what_is_not_as_it_was_exported_is_not_taken_in() {
 }
 
 #[test]
+fn a_deletion_says_what_the_session_had_spent_and_that_no_sum_has_it_any_more() {
+    let sandbox = Sandbox::new();
+    let id = worked(&sandbox);
+    let calls = || -> Value {
+        let usage = ok(sandbox.run(&["usage", "--json"]));
+        serde_json::from_str::<Value>(&usage.stdout).unwrap()["total"]["calls"].clone()
+    };
+    assert_ne!(calls(), 0);
+    let deleted = ok(sandbox.run(&["sessions", "delete", "--yes", &id]));
+    assert!(
+        deleted.stderr.contains("what it spent (")
+            && deleted.stderr.contains("`agentx usage` counts it no more"),
+        "{deleted}"
+    );
+    assert_eq!(calls(), 0);
+}
+
+#[test]
 fn space_is_given_back() {
     let sandbox = Sandbox::new();
     let id = worked(&sandbox);

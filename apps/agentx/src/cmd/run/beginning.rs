@@ -3,11 +3,14 @@
 use std::sync::Arc;
 
 use agentx::runtime::{RunState, Session, SessionState, UserInput};
-use agentx::types::{AgentConfig, ApprovalMode, ContentPart, InputMode, MessageId, RunId};
+use agentx::types::{
+    AgentConfig, ApprovalMode, ContentPart, InputMode, MessageId, RunId, RunStatus, RuntimeEvent,
+};
 
 use crate::args::{OutputFormat, RunArgs};
 use crate::console::Console;
 use crate::error::CliError;
+use crate::render::conversation;
 use crate::render::result::ASKS_NOBODY;
 use crate::seat;
 
@@ -101,6 +104,28 @@ pub(super) fn notes(before: &SessionState, console: &mut Console) {
         seat::note_of_tools(&before.tools_change),
     ];
     notes.into_iter().flatten().for_each(|note| console.say(&note));
+}
+
+/// What a person is told of what was there before the prompt: commands that a killed program had left running, and how the run ended that
+/// was under way, whose id is `earlier`.
+pub(super) fn of_before(event: &RuntimeEvent, earlier: Option<&RunId>) -> Option<String> {
+    match event {
+        RuntimeEvent::SessionResumed(resumed) => conversation::was_ended(&resumed.ended),
+        RuntimeEvent::RunFinished(end) if earlier == Some(&end.run_id) => {
+            let how = match end.status {
+                RunStatus::Completed => "has come to its end",
+                RunStatus::Interrupted => "was stopped",
+                RunStatus::TimedOut => "has reached a limit",
+                _ => "has failed",
+            };
+            let why = end.reason.as_ref().map(|why| format!(" ({why})"));
+            let why = why.unwrap_or_default();
+            Some(format!(
+                "the run that was under way before {how}{why}; now your prompt is answered"
+            ))
+        }
+        _ => None,
+    }
 }
 
 /// Whether nobody is asked about calls of this agent. In text a line says so, also with `--quiet`; JSON has a field for it.

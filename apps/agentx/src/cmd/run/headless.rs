@@ -119,6 +119,8 @@ pub(crate) async fn with_session(
     let run_id = beginning::run(session, prompt, &before).await?;
     let mut headless = Headless::new(session.clone(), run_id, args, approver, console);
     (headless.is_onward, headless.shown_from) = (is_onward, shown_from);
+    let earlier = before.run.as_ref().filter(|_| !is_onward);
+    headless.earlier = earlier.map(|run| run.run_id.clone());
     headless.cast = headless.cast.with_first(&before.config.name);
     headless.asked_before(&before, console).await?;
     let (link, away, signals) = ends;
@@ -145,6 +147,8 @@ struct Headless {
     cast: Cast,
     ending: Ending,
     run_id: RunId,
+    /// The run that was there before the prompt.
+    earlier: Option<RunId>,
     /// The agent whose run it is, once it has said something.
     agent: Option<AgentStateId>,
     /// Whether what waits behind the run is waited for, too.
@@ -179,6 +183,7 @@ impl Headless {
             cast: cast.in_whole_messages(words == Words::Printed),
             ending: Ending::new(run_id.clone()),
             run_id,
+            earlier: None,
             agent: None,
             is_onward: false,
             shown_from: 0,
@@ -306,13 +311,11 @@ impl Headless {
         }
         let event = &envelope.event;
         self.cast.event(&mut self.transcript, envelope);
+        if let Some(note) = beginning::of_before(event, self.earlier.as_ref()).filter(|_| !self.quiet) {
+            let note = console.err_style().warn(&format!("· {note}"));
+            self.transcript.aside(&note);
+        }
         match event {
-            RuntimeEvent::SessionResumed(resumed) => {
-                if let Some(note) = conversation::was_ended(&resumed.ended).filter(|_| !self.quiet) {
-                    self.transcript
-                        .aside(&console.err_style().warn(&format!("· {note}")));
-                }
-            }
             RuntimeEvent::ApprovalRequested(request) if envelope.seq > self.asked_until => {
                 self.print(console)?;
                 self.asked(request, console).await?;
