@@ -53,18 +53,9 @@ impl Session {
             tool_calls: vec![],
             events: vec![],
         };
-        let tools = tool_names(events).into_iter().map(|name| ToolSpec {
-            name,
-            description: String::new(),
-            input_schema: json!({"type": "object"}),
-            access: Access::Internal,
-            path_argument: None,
-            command_argument: None,
-            idempotent: false,
-            quit: false,
-            checked: false,
-            reach: None,
-        });
+        let tools = tool_names(events)
+            .into_iter()
+            .map(|name| ToolSpec::new(name, "", json!({"type": "object"}), Access::Internal));
         let config = AgentConfig {
             tools: tools.collect(),
             ..fixtures::config()

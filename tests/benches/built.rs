@@ -36,13 +36,7 @@ pub(crate) struct Build {
 impl Build {
     /// Begins a session at a time in microseconds. No two should have the same: lists are in their order.
     pub(crate) async fn begin(log: &SqliteLog, id: SessionId, config: AgentConfig, began: i64) -> Self {
-        let new = NewLog {
-            session_id: id.clone(),
-            owner: owner(),
-            at: Timestamp(began),
-            workspace: config.workspace.clone(),
-            parent: None,
-        };
+        let new = NewLog::new(id.clone(), owner(), Timestamp(began), config.workspace.clone());
         log.create(new).await.expect("a session");
         let mut build = Self {
             writer: log.attach(&id).await.expect("its writer"),
@@ -106,11 +100,8 @@ impl Build {
     pub(crate) async fn append(&mut self, log: &SqliteLog) {
         let mut projections = std::mem::take(&mut self.projections);
         for chunk in std::mem::take(&mut self.facts).chunks(BATCH) {
-            let batch = Batch {
-                facts: chunk.to_vec(),
-                derived: self.digest.value(),
-                projections: std::mem::take(&mut projections),
-            };
+            let batch = Batch::new(chunk.to_vec(), self.digest.value())
+                .with_projections(std::mem::take(&mut projections));
             log.append(&self.writer, batch).await.expect("an append");
         }
     }

@@ -54,12 +54,7 @@ type Answer<'a, T> = BoxFuture<'a, Result<T, LogError>>;
 impl SessionLog for HeldLog {
     fn append(&self, writer: &Writer, batch: Batch) -> Answer<'_, ()> {
         // The log in memory writes when it is called, so it is called when the door opens.
-        let writer = Writer {
-            session_id: writer.session_id.clone(),
-            epoch: writer.epoch,
-            last_seq: writer.last_seq,
-            guard: Box::new(()),
-        };
+        let writer = Writer::new(writer.session_id.clone(), writer.epoch, writer.last_seq, ());
         Box::pin(async move {
             if *self.held.borrow() {
                 self.waiting.send_replace(true);

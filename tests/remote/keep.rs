@@ -242,20 +242,10 @@ async fn a_fork_is_kept_as_one_and_needs_nothing_else() {
 /// A log that has a session of this id with these facts.
 async fn with_facts(session: &SessionId, facts: Vec<Fact>) -> Arc<SqliteLog> {
     let (log, _) = elsewhere();
-    let new = NewLog {
-        session_id: session.clone(),
-        owner: OwnerId::new("own_local"),
-        at: facts[0].at,
-        workspace: "/".into(),
-        parent: None,
-    };
+    let new = NewLog::new(session.clone(), OwnerId::new("own_local"), facts[0].at, "/");
     log.create(new).await.unwrap();
     let writer = log.attach(session).await.unwrap();
-    let batch = Batch {
-        facts,
-        derived: [0; 32],
-        projections: vec![],
-    };
+    let batch = Batch::new(facts, [0; 32]);
     log.append(&writer, batch).await.unwrap();
     log
 }

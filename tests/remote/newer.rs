@@ -53,20 +53,10 @@ async fn put(log: &SqliteLog, id: &SessionId, frames: &[String]) {
         .iter()
         .map(|frame| Arc::new(serde_json::from_str(frame).unwrap()))
         .collect();
-    let new = NewLog {
-        session_id: id.clone(),
-        owner: OwnerId::new(OWNER),
-        at: facts[0].at,
-        workspace: "/".into(),
-        parent: None,
-    };
+    let new = NewLog::new(id.clone(), OwnerId::new(OWNER), facts[0].at, "/");
     log.create(new).await.unwrap();
     let writer = log.attach(id).await.unwrap();
-    let batch = Batch {
-        facts,
-        derived: [0; 32],
-        projections: vec![],
-    };
+    let batch = Batch::new(facts, [0; 32]);
     log.append(&writer, batch).await.unwrap();
 }
 

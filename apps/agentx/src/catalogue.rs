@@ -172,7 +172,8 @@ fn name_there(error: &RuntimeError) -> &'static str {
             LogError::Newer { .. } => "newer",
             LogError::Full { .. } => "full",
             LogError::Locked { .. } => "locked",
-            LogError::Store { .. } => "store",
+            // And what a later version adds, until it has words of its own here.
+            _ => "store",
         },
         RuntimeError::Ambiguous { .. } => "ambiguous",
         RuntimeError::UnknownModel { .. } => "unknown_model_there",

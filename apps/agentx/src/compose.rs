@@ -276,14 +276,13 @@ pub(crate) async fn begin_keeping(
     match log.info(session).await {
         Err(LogError::NotFound(_)) => {
             let info = remote.info(session).await?;
-            let new = NewLog {
-                session_id: session.clone(),
-                owner: OwnerId::new(OPERATOR),
-                at: info.created_at,
-                workspace: info.workspace,
-                // What it was forked from need not be here: the rows bring what it shares.
-                parent: None,
-            };
+            // What it was forked from need not be here: the rows bring what it shares.
+            let new = NewLog::new(
+                session.clone(),
+                OwnerId::new(OPERATOR),
+                info.created_at,
+                info.workspace,
+            );
             log.create(new).await.map_err(RuntimeError::Log)?;
         }
         known => drop(known.map_err(RuntimeError::Log)?),

@@ -16,7 +16,8 @@ pub(crate) fn runtime_kind(error: &RuntimeError) -> &'static str {
             LogError::Newer { .. } => "newer_format",
             LogError::Full { .. } => "disk_full",
             LogError::Locked { .. } => "storage_locked",
-            LogError::Store { .. } => "storage",
+            // And what a later version adds, until it has a kind of its own here.
+            _ => "storage",
         },
         RuntimeError::Ambiguous { .. } => "session_ambiguous",
         RuntimeError::UnknownModel { .. } => "unknown_model",
@@ -113,7 +114,7 @@ pub(crate) fn runtime_hint(error: &RuntimeError) -> Option<String> {
             "`agentx sessions show {session}` shows what is there; to have the other one, delete it first, or name \
              another directory with --data"
         ),
-        RuntimeError::Log(LogError::NoBlob(_)) | RuntimeError::Refused(_) => return None,
+        RuntimeError::Log(_) | RuntimeError::Refused(_) => return None,
     };
     Some(hint)
 }

@@ -386,11 +386,9 @@ mod tests {
 
     #[test]
     fn what_is_told_is_bounded() {
-        let tool = ToolSpec {
-            input_schema: schema(),
-            checked: true,
-            ..crate::fixtures::config().tools[0].clone()
-        };
+        let mut tool = crate::fixtures::config().tools[0].clone();
+        tool.input_schema = schema();
+        tool.checked = true;
         let items = vec![json!({}); 12];
         let told = unfit(&tool, &json!({"command": "a", "items": items})).unwrap();
         assert_eq!(told.matches("missing argument").count(), MOST);

@@ -56,25 +56,20 @@ pub fn config() -> AgentConfig {
 
 /// A tool with one argument, `path`, that takes any arguments beside it.
 fn tool(name: &str, access: Access, idempotent: bool) -> ToolSpec {
-    ToolSpec {
-        name: name.into(),
-        description: format!("{name} at a path"),
-        input_schema: json!({"type": "object", "properties": {"path": {"type": "string"}}}),
+    ToolSpec::new(
+        name,
+        format!("{name} at a path"),
+        json!({"type": "object", "properties": {"path": {"type": "string"}}}),
         access,
-        path_argument: Some("path".into()),
-        command_argument: None,
-        idempotent,
-        quit: false,
-        checked: false,
-        reach: None,
-    }
+    )
+    .with_path_argument("path")
+    .with_idempotent(idempotent)
 }
 
 /// A tool that ends the run when it succeeds.
 fn finish() -> ToolSpec {
-    ToolSpec {
-        path_argument: None,
-        quit: true,
-        ..tool("finish", Access::Internal, true)
-    }
+    let mut spec = tool("finish", Access::Internal, true);
+    spec.path_argument = None;
+    spec.quit = true;
+    spec
 }

@@ -42,13 +42,10 @@ pub(crate) fn offered(config: &AgentConfig, condensed: bool) -> Option<ToolSpec>
 
 /// The tool, as the model is told of it. Its words are a part of each request, so a change of them changes what every session sends.
 fn tool() -> ToolSpec {
-    ToolSpec {
-        name: RECALL.to_owned(),
-        description: "Finds what was said and done in the parts of this conversation that are condensed, word for word. \
+    ToolSpec::new(RECALL.to_owned(), "Finds what was said and done in the parts of this conversation that are condensed, word for word. \
                       Give `words` to search: it shows places with the number of their event. Give `from` (and `to`) to read \
                       what those events said in full."
-            .to_owned(),
-        input_schema: json!({
+            .to_owned(), json!({
             "type": "object",
             "properties": {
                 "words": {"type": "string", "description": "What to search for; places that have all words come first."},
@@ -57,15 +54,7 @@ fn tool() -> ToolSpec {
                 "offset": {"type": "integer", "minimum": 0, "description": "How many characters to pass over, to read on."},
             },
             "additionalProperties": false,
-        }),
-        access: Access::Internal,
-        path_argument: None,
-        command_argument: None,
-        idempotent: true,
-        quit: false,
-        checked: false,
-        reach: None,
-    }
+        }), Access::Internal).with_idempotent(true)
 }
 
 /// Answers a call from the messages that summaries stand for. An `Err` says what is wrong with the arguments.

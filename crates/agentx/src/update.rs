@@ -56,6 +56,7 @@ pub enum Update {
 
 /// The answer to what was asked. It shows as its text.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Answer {
     /// The last answer of the model, as text.
     pub text: String,
@@ -73,6 +74,34 @@ pub struct Answer {
 }
 
 impl Answer {
+    /// An answer in these words, of this run; it took nothing and cost nothing. For tests of what takes an answer. The fields can be set.
+    pub fn new(text: impl Into<String>, run_id: RunId) -> Self {
+        Self {
+            text: text.into(),
+            run_id,
+            usage: Usage::default(),
+            cost: NanoUsd::default(),
+            duration: Duration::ZERO,
+            model_calls: 0,
+        }
+    }
+
+    /// The same, which took this many tokens and this much money, in so many calls of a model.
+    #[must_use]
+    pub fn with_spent(mut self, usage: Usage, cost: NanoUsd, model_calls: u32) -> Self {
+        self.usage = usage;
+        self.cost = cost;
+        self.model_calls = model_calls;
+        self
+    }
+
+    /// The same, which came so long after the input.
+    #[must_use]
+    pub fn with_duration(mut self, duration: Duration) -> Self {
+        self.duration = duration;
+        self
+    }
+
     pub(crate) fn of(turn: &TurnResponse) -> Self {
         Self {
             text: turn.text.clone(),

@@ -239,18 +239,9 @@ fn fits(rule: &Rule, example: &Node) -> Option<(bool, String)> {
         }
         _ => return None,
     };
-    let tool = ToolSpec {
-        name: rule.tool.clone(),
-        description: String::new(),
-        input_schema: json!({}),
-        access: Access::Run,
-        path_argument: names.0.map(str::to_owned),
-        command_argument: names.1.map(str::to_owned),
-        idempotent: false,
-        quit: false,
-        checked: false,
-        reach: None,
-    };
+    let mut tool = ToolSpec::new(rule.tool.clone(), "", json!({}), Access::Run);
+    tool.path_argument = names.0.map(str::to_owned);
+    tool.command_argument = names.1.map(str::to_owned);
     let workspace = rule.workspace.as_deref().unwrap_or(WORKSPACE);
     Some((covers(rule, workspace, &tool, &input), shown))
 }

@@ -37,19 +37,11 @@ impl Recorder {
         } else {
             (None, argument)
         };
+        let mut spec = ToolSpec::new(name, "", json!({"type": "object"}), access);
+        spec.path_argument = path_argument;
+        spec.command_argument = command_argument;
         Self {
-            spec: ToolSpec {
-                name: name.to_owned(),
-                description: String::new(),
-                input_schema: json!({"type": "object"}),
-                access,
-                path_argument,
-                command_argument,
-                idempotent: false,
-                quit: false,
-                checked: false,
-                reach: None,
-            },
+            spec,
             calls: Arc::default(),
         }
     }

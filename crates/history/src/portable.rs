@@ -202,14 +202,13 @@ pub async fn import(
 
 /// Makes the session; one that was begun under this id and never had an event is no obstacle.
 async fn make(log: &dyn SessionLog, owner: &OwnerId, export: &SessionExport) -> Result<(), RuntimeError> {
-    let new = NewLog {
-        session_id: export.session_id.clone(),
-        owner: owner.clone(),
-        at: export.created_at,
-        workspace: export.workspace.clone(),
-        // What it was forked from need not be here: the document has what it shares.
-        parent: None,
-    };
+    // What it was forked from need not be here: the document has what it shares.
+    let new = NewLog::new(
+        export.session_id.clone(),
+        owner.clone(),
+        export.created_at,
+        export.workspace.clone(),
+    );
     match log.create(new).await {
         Err(LogError::Exists(id)) => match log.info(&id).await {
             Ok(info) if info.last_seq == 0 && info.parent.is_none() && info.owner == *owner => Ok(()),
@@ -240,10 +239,7 @@ async fn take(log: &dyn SessionLog, export: SessionExport) -> Result<(), Runtime
     }
     projections.retain(|projection| !matches!(projection, Projection::Role { .. }));
     let writer = log.attach(&export.session_id).await?;
-    let batch = Batch {
-        facts: export.events.into_iter().map(Arc::new).collect(),
-        derived: digest.value(),
-        projections,
-    };
+    let batch = Batch::new(export.events.into_iter().map(Arc::new).collect(), digest.value())
+        .with_projections(projections);
     Ok(log.append(&writer, batch).await?)
 }

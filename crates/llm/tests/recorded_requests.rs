@@ -72,18 +72,12 @@ fn string(value: &Value) -> &str {
 }
 
 fn tool(name: &Value, description: &Value, schema: &Value) -> ToolSpec {
-    ToolSpec {
-        name: string(name).into(),
-        description: string(description).into(),
-        input_schema: schema.clone(),
-        access: Access::Internal,
-        path_argument: None,
-        command_argument: None,
-        idempotent: false,
-        quit: false,
-        checked: false,
-        reach: None,
-    }
+    ToolSpec::new(
+        string(name),
+        string(description),
+        schema.clone(),
+        Access::Internal,
+    )
 }
 
 // --- Anthropic ---

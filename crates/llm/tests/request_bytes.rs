@@ -99,18 +99,13 @@ fn whole(model: &str) -> String {
         temperature: Some(0.5),
         thinking_tokens: None,
     };
-    let tool = ToolSpec {
-        name: "read".into(),
-        description: "Reads".into(),
-        input_schema: json!({"type": "object", "additionalProperties": false}),
-        access: Access::Read,
-        path_argument: None,
-        command_argument: None,
-        idempotent: true,
-        quit: false,
-        checked: false,
-        reach: None,
-    };
+    let tool = ToolSpec::new(
+        "read",
+        "Reads",
+        json!({"type": "object", "additionalProperties": false}),
+        Access::Read,
+    )
+    .with_idempotent(true);
     request.tools = vec![tool].into();
     body(&request, &WireOptions::default())
 }

@@ -89,18 +89,9 @@ fn png() -> ContentPart {
 }
 
 fn read_tool() -> ToolSpec {
-    ToolSpec {
-        name: "read".into(),
-        description: "Reads a file".into(),
-        input_schema: json!({"type": "object"}),
-        access: Access::Read,
-        path_argument: Some("path".into()),
-        command_argument: None,
-        idempotent: true,
-        quit: false,
-        checked: false,
-        reach: None,
-    }
+    ToolSpec::new("read", "Reads a file", json!({"type": "object"}), Access::Read)
+        .with_path_argument("path")
+        .with_idempotent(true)
 }
 
 fn request(model: &str, messages: Vec<Arc<Message>>) -> ModelRequest {

@@ -312,13 +312,13 @@ impl NodeRuntime {
             )));
         }
         let ids = self.ids()?;
-        let new = NewLog {
-            session_id: ids.session_id.clone(),
-            owner: ids.owner,
-            at: self.driver.clock.now(),
-            workspace: parent.workspace,
-            parent: Some((session.clone(), at_seq)),
-        };
+        let new = NewLog::new(
+            ids.session_id.clone(),
+            ids.owner,
+            self.driver.clock.now(),
+            parent.workspace,
+        )
+        .with_parent(session.clone(), at_seq);
         self.log().create(new).await?;
         Ok(ids.session_id)
     }

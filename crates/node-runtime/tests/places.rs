@@ -28,18 +28,12 @@ struct Told {
 
 impl Tool for Told {
     fn spec(&self) -> ToolSpec {
-        ToolSpec {
-            name: if self.waits { "flow" } else { "leaf" }.to_owned(),
-            description: String::new(),
-            input_schema: json!({"type": "object"}),
-            access: Access::Internal,
-            path_argument: None,
-            command_argument: None,
-            idempotent: false,
-            quit: false,
-            checked: false,
-            reach: None,
-        }
+        ToolSpec::new(
+            if self.waits { "flow" } else { "leaf" }.to_owned(),
+            "",
+            json!({"type": "object"}),
+            Access::Internal,
+        )
     }
 
     fn call(&self, _input: Value, _context: ToolContext) -> BoxFuture<'static, ToolOutcome> {

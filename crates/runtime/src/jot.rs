@@ -14,8 +14,9 @@ use crate::api::RuntimeError;
 use crate::clock::Clock;
 use crate::folding::may_go_on;
 use crate::future::BoxFuture;
-use crate::log::{Batch, SessionLog, Writer};
+use crate::log::SessionLog;
 use crate::system_events::SystemEvent;
+use crate::writing::{Batch, Writer};
 use agentx_session::{DerivedDigest, Fact, SessionFold};
 
 /// Facts are read in pages of so many.
@@ -112,11 +113,7 @@ impl Jotter {
         let fact = Arc::new(draft.into_envelope(fold.session_id().clone(), seq, self.clock.now()));
         let derived = fold.apply(&fact);
         digest.add(&fact, &derived);
-        let batch = Batch {
-            facts: vec![fact.clone()],
-            derived: digest.value(),
-            projections: derived.projections,
-        };
+        let batch = Batch::new(vec![fact.clone()], digest.value()).with_projections(derived.projections);
         self.log.append(&self.writer, batch).await?;
         Ok((fact, derived.events))
     }

@@ -57,6 +57,7 @@ mod system_events;
 mod titles;
 mod tool;
 mod values;
+mod writing;
 
 pub use actions::{ActionRequest, Actions};
 pub use agentx_agent::approval::{Judgement, Verdict, describe, judge};
@@ -111,3 +112,4 @@ pub use system_events::{AgentEvent, AgentEventBus, SystemEvent, SystemEvents};
 pub use titles::title_from;
 pub use tool::{Tool, ToolContext, ToolOutcome, ToolOutputSink};
 pub use values::RequestValues;
+pub use writing::{Batch, NewLog, Writer};

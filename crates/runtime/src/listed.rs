@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 /// What lists show of a session.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct SessionInfo {
     /// Its id.
     pub session_id: SessionId,
@@ -35,6 +36,93 @@ pub struct SessionInfo {
     pub parent: Option<(SessionId, u64)>,
     /// The process that writes it now.
     pub writer: Option<WriterInfo>,
+}
+
+impl SessionInfo {
+    /// A session that was made at `at`, in which nothing has happened yet. The fields can be set.
+    pub fn new(session_id: impl Into<SessionId>, owner: impl Into<OwnerId>, at: Timestamp) -> Self {
+        Self {
+            session_id: session_id.into(),
+            owner: owner.into(),
+            title: String::new(),
+            workspace: String::new(),
+            model: String::new(),
+            status: None,
+            created_at: at,
+            updated_at: at,
+            last_seq: 0,
+            messages: 0,
+            usage: Usage::default(),
+            cost: NanoUsd::default(),
+            parent: None,
+            writer: None,
+        }
+    }
+
+    /// The same, called so.
+    #[must_use]
+    pub fn with_title(mut self, title: impl Into<String>) -> Self {
+        self.title = title.into();
+        self
+    }
+
+    /// The same, whose agent works in this directory.
+    #[must_use]
+    pub fn with_workspace(mut self, workspace: impl Into<String>) -> Self {
+        self.workspace = workspace.into();
+        self
+    }
+
+    /// The same, whose agent asks this model.
+    #[must_use]
+    pub fn with_model(mut self, model: impl Into<String>) -> Self {
+        self.model = model.into();
+        self
+    }
+
+    /// The same, whose last run stands so.
+    #[must_use]
+    pub fn with_status(mut self, status: Option<RunStatus>) -> Self {
+        self.status = status;
+        self
+    }
+
+    /// The same, whose last event is this one, committed at `at`.
+    #[must_use]
+    pub fn with_last_event(mut self, seq: u64, at: Timestamp) -> Self {
+        self.last_seq = seq;
+        self.updated_at = at;
+        self
+    }
+
+    /// The same, whose conversations have so many messages.
+    #[must_use]
+    pub fn with_messages(mut self, messages: u64) -> Self {
+        self.messages = messages;
+        self
+    }
+
+    /// The same, whose model calls took so much.
+    #[must_use]
+    pub fn with_spent(mut self, usage: Usage, cost: NanoUsd) -> Self {
+        self.usage = usage;
+        self.cost = cost;
+        self
+    }
+
+    /// The same, which begins with the events of another session up to this one.
+    #[must_use]
+    pub fn with_parent(mut self, parent: Option<(SessionId, u64)>) -> Self {
+        self.parent = parent;
+        self
+    }
+
+    /// The same, which this process writes now.
+    #[must_use]
+    pub fn with_writer(mut self, writer: Option<WriterInfo>) -> Self {
+        self.writer = writer;
+        self
+    }
 }
 
 /// The process that writes a session.

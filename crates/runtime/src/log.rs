@@ -4,8 +4,8 @@ use std::future::ready;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use agentx_session::{Digest, Fact, Projection};
-use agentx_types::{BlobId, Envelope, EnvironmentEvent, OwnerId, SessionId, SessionRole, Timestamp};
+use agentx_session::{Digest, Fact};
+use agentx_types::{BlobId, Envelope, EnvironmentEvent, OwnerId, SessionId, SessionRole};
 
 use crate::api::{StoredSize, UsageQuery, UsageRow};
 use crate::blob_store::BlobStore;
@@ -13,6 +13,7 @@ use crate::future::BoxFuture;
 use crate::listed::{SearchHit, SessionInfo, SessionQuery, VerifyReport};
 use crate::log_error::LogError;
 use crate::rows::{Adoption, LogRows};
+use crate::writing::{Batch, NewLog, Writer};
 
 /// Takes a fact that is lent to it, and says whether it wants the next one.
 pub type TakeFact = Box<dyn FnMut(&mut Envelope<EnvironmentEvent>) -> ControlFlow<()> + Send>;
@@ -288,41 +289,18 @@ pub trait SessionLog: BlobStore {
         Box::pin(ready(Ok(0)))
     }
 }
-
 /// What a log begins with.
-#[derive(Clone, Debug)]
-pub struct NewLog {
     /// Its id.
-    pub session_id: SessionId,
     /// The owner of the session.
-    pub owner: OwnerId,
     /// When.
-    pub at: Timestamp,
     /// The directory that its agent works in.
-    pub workspace: String,
     /// For a fork: which session, and the last event that both have.
-    pub parent: Option<(SessionId, u64)>,
-}
-
 /// The right to append to one session, until it is dropped.
-pub struct Writer {
     /// The session that it may append to.
-    pub session_id: SessionId,
     /// Counts the writers of this session, from 1.
-    pub epoch: u64,
     /// The `seq` of its last event; 0 where there is none.
-    pub last_seq: u64,
     /// Gives the lock back when dropped.
-    pub guard: Box<dyn Send + Sync>,
-}
-
 /// What is committed together.
-#[derive(Clone, Debug)]
-pub struct Batch {
     /// The facts, with dense `seq`.
-    pub facts: Vec<Fact>,
     /// The digest of all that was derived in this session up to and including this batch.
-    pub derived: Digest,
     /// Changes of the read models that follow from these facts.
-    pub projections: Vec<Projection>,
-}

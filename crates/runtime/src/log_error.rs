@@ -4,6 +4,7 @@ use agentx_types::{BlobId, SessionId};
 
 /// What can go wrong with a log.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum LogError {
     /// There is no such session.
     #[error("no session {0}")]

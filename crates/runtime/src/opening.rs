@@ -17,10 +17,10 @@ use crate::api::{OpenRequest, RuntimeError};
 use crate::driver::{DriverParts, drive};
 use crate::folding::{Kept, fold_and_keep, may_go_on, share};
 use crate::follow::Live;
-use crate::log::{NewLog, Writer};
 use crate::log_error::LogError;
 use crate::offers::{ToolOffers, changed_tools};
 use crate::session::LocalSession;
+use crate::writing::{NewLog, Writer};
 use agentx_session::SessionFold;
 
 /// A session that is opened remembers how it stood about so many facts before its end, for followers that show the end of it.
@@ -100,13 +100,12 @@ async fn create(
     ids: &SessionIds,
     mut config: Box<AgentConfig>,
 ) -> Result<Opened, RuntimeError> {
-    let new = NewLog {
-        session_id: ids.session_id.clone(),
-        owner: ids.owner.clone(),
-        at: parts.clock.now(),
-        workspace: config.workspace.clone(),
-        parent: None,
-    };
+    let new = NewLog::new(
+        ids.session_id.clone(),
+        ids.owner.clone(),
+        parts.clock.now(),
+        config.workspace.clone(),
+    );
     share(&mut config.tools, &parts.tools.now());
     if config.all_tools {
         config.tools = with_attached(&config.tools, &parts.tools);

@@ -19,6 +19,7 @@ pub type AgentEventBus = ReadOnlyBus<AgentEvent>;
 
 /// What is published on a [`SystemBus`](crate::SystemBus).
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub enum SystemEvent {
     /// A committed fact.
     Environment(Arc<Envelope<EnvironmentEvent>>),

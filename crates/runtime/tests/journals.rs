@@ -61,11 +61,10 @@ impl Effector for Flow {
 }
 
 fn flow() -> ToolSpec {
-    ToolSpec {
-        name: "flow".into(),
-        idempotent: true,
-        ..fixture::tools()[0].clone()
-    }
+    let mut spec = fixture::tools()[0].clone();
+    spec.name = "flow".into();
+    spec.idempotent = true;
+    spec
 }
 
 fn parts(log: &MemoryLog, tools: Vec<ToolSpec>, answers: impl IntoIterator<Item = Answer>) -> DriverParts {

@@ -201,10 +201,8 @@ impl Bounds {
 
     fn wider_tools(&self, before: &AgentConfig, after: &[ToolSpec]) -> Option<String> {
         let same = |one: &ToolSpec, other: &ToolSpec| {
-            ToolSpec {
-                quit: one.quit,
-                ..other.clone()
-            } == *one
+            let other = other.clone().with_quit(one.quit);
+            other == *one
         };
         let made_here = |tool: &ToolSpec| [DELEGATE, AGENTS].contains(&tool.name.as_str());
         let known = |tool: &&ToolSpec| {

@@ -82,21 +82,18 @@ fn server_rules() -> impl Strategy<Value = Option<Arc<ServerRules>>> {
 /// Tools as a client may send them: those of the server with other words about what they do, or a few of them.
 fn tools() -> impl Strategy<Value = Arc<[ToolSpec]>> {
     (0..4_u8).prop_map(|how| {
-        let forge = |tool: &ToolSpec| match how {
-            1 => ToolSpec {
-                access: Access::Internal,
-                ..tool.clone()
-            },
-            2 => ToolSpec {
-                command_argument: None,
-                path_argument: None,
-                ..tool.clone()
-            },
-            3 => ToolSpec {
-                name: format!("{}2", tool.name),
-                ..tool.clone()
-            },
-            _ => tool.clone(),
+        let forge = |tool: &ToolSpec| {
+            let mut forged = tool.clone();
+            match how {
+                1 => forged.access = Access::Internal,
+                2 => {
+                    forged.command_argument = None;
+                    forged.path_argument = None;
+                }
+                3 => forged.name = format!("{}2", tool.name),
+                _ => {}
+            }
+            forged
         };
         fixture::tools().iter().map(forge).collect()
     })

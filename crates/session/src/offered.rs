@@ -23,10 +23,7 @@ use crate::ToolsChange;
 pub fn as_offered(wanted: &[ToolSpec], offered: &[ToolSpec]) -> Vec<ToolSpec> {
     let own = |wanted: &ToolSpec| {
         let tool = offered.iter().find(|tool| tool.name == wanted.name)?;
-        Some(ToolSpec {
-            quit: tool.quit || wanted.quit,
-            ..tool.clone()
-        })
+        Some(tool.clone().with_quit(tool.quit || wanted.quit))
     };
     wanted.iter().filter_map(own).collect()
 }

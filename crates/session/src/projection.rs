@@ -13,6 +13,7 @@ use agentx_types::{
 ///
 /// Each is a whole new value, or has a key (the message's id, the `seq` of what was spent): one that is applied again changes nothing.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum Projection {
     /// The session's title.
     Title(String),

@@ -80,11 +80,7 @@ fn deltas(count: u64) -> Vec<Fact> {
 }
 
 fn batch(facts: &[Fact]) -> Batch {
-    Batch {
-        facts: facts.to_vec(),
-        derived: [7; 32],
-        projections: Vec::new(),
-    }
+    Batch::new(facts.to_vec(), [7; 32])
 }
 
 async fn begin(path: &Path) -> (Arc<SqliteLog>, Writer) {
@@ -95,12 +91,10 @@ async fn begin(path: &Path) -> (Arc<SqliteLog>, Writer) {
 }
 
 fn new_log(session_id: SessionId, parent: Option<(SessionId, u64)>) -> NewLog {
-    NewLog {
-        session_id,
-        owner: OwnerId::new("own_1"),
-        at: Timestamp(0),
-        workspace: "/work".into(),
-        parent,
+    let new = NewLog::new(session_id, OwnerId::new("own_1"), Timestamp(0), "/work");
+    match parent {
+        Some((parent, at_seq)) => new.with_parent(parent, at_seq),
+        None => new,
     }
 }
 
@@ -213,11 +207,7 @@ async fn disk(size: usize) {
     };
     log.append(
         &writer,
-        Batch {
-            facts: vec![end],
-            derived: [7; 32],
-            projections: vec![message],
-        },
+        Batch::new(vec![end], [7; 32]).with_projections(vec![message]),
     )
     .await
     .unwrap();

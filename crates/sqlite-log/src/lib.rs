@@ -15,19 +15,12 @@
 //! # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
 //! let log = SqliteLog::open_in_memory()?;
 //! let session = SessionId::new("ses_1");
-//! log.create(NewLog {
-//!     session_id: session.clone(),
-//!     owner: OwnerId::new("own_1"),
-//!     at: Timestamp(0),
-//!     workspace: "work".into(),
-//!     parent: None,
-//! })
-//! .await?;
+//! log.create(NewLog::new(session.clone(), OwnerId::new("own_1"), Timestamp(0), "work")).await?;
 //!
 //! let writer = log.attach(&session).await?;
 //! let event = Draft::new(Source::Environment, None, TextChunk { text: "你好".into() });
 //! let fact = Arc::new(event.into_envelope(session.clone(), 1, Timestamp(1)));
-//! log.append(&writer, Batch { facts: vec![fact.clone()], derived: [0; 32], projections: vec![] }).await?;
+//! log.append(&writer, Batch::new(vec![fact.clone()], [0; 32])).await?;
 //!
 //! assert_eq!(log.read(&session, 0, 10).await?, [fact]);
 //! # Ok::<(), agentx_runtime::LogError>(())

@@ -211,12 +211,7 @@ impl SessionLog for SqliteLog {
                 epoch,
                 released,
             });
-            Ok(Writer {
-                session_id,
-                epoch,
-                last_seq,
-                guard,
-            })
+            Ok(Writer::new(session_id, epoch, last_seq, guard))
         })
     }
 

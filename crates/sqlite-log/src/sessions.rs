@@ -159,29 +159,26 @@ const INFO: &str = "SELECT s.session_id, s.owner, s.title, s.workspace, s.model,
 fn info_of(row: &Row<'_>) -> rusqlite::Result<(SessionInfo, u64)> {
     let parent: Option<String> = row.get(16)?;
     let at_seq = unsigned(row, 17)?;
-    let info = SessionInfo {
-        session_id: SessionId::new(row.get_ref(0)?.as_str()?),
-        owner: OwnerId::new(row.get_ref(1)?.as_str()?),
-        title: row.get(2)?,
-        workspace: row.get(3)?,
-        model: row.get(4)?,
-        status: row.get::<_, Option<String>>(5)?.and_then(crate::models::of_word),
-        created_at: Timestamp(row.get(6)?),
-        updated_at: Timestamp(row.get(7)?),
-        last_seq: unsigned(row, 8)?,
-        messages: unsigned(row, 9)?,
-        usage: Usage {
-            input_tokens: unsigned(row, 10)?,
-            output_tokens: unsigned(row, 11)?,
-            cache_read_tokens: unsigned(row, 12)?,
-            cache_write_tokens: unsigned(row, 13)?,
-            reasoning_tokens: unsigned(row, 14)?,
-            ..Usage::default()
-        },
-        cost: NanoUsd(unsigned(row, 15)?),
-        parent: parent.map(|parent| (SessionId::new(parent), at_seq)),
-        writer: None,
+    let usage = Usage {
+        input_tokens: unsigned(row, 10)?,
+        output_tokens: unsigned(row, 11)?,
+        cache_read_tokens: unsigned(row, 12)?,
+        cache_write_tokens: unsigned(row, 13)?,
+        reasoning_tokens: unsigned(row, 14)?,
+        ..Usage::default()
     };
+    let text = |column| row.get::<_, String>(column);
+    let id = SessionId::new(row.get_ref(0)?.as_str()?);
+    let owner = OwnerId::new(row.get_ref(1)?.as_str()?);
+    let info = SessionInfo::new(id, owner, Timestamp(row.get(6)?))
+        .with_title(text(2)?)
+        .with_workspace(text(3)?)
+        .with_model(text(4)?)
+        .with_status(row.get::<_, Option<String>>(5)?.and_then(crate::models::of_word))
+        .with_last_event(unsigned(row, 8)?, Timestamp(row.get(7)?))
+        .with_messages(unsigned(row, 9)?)
+        .with_spent(usage, NanoUsd(unsigned(row, 15)?))
+        .with_parent(parent.map(|parent| (SessionId::new(parent), at_seq)));
     Ok((info, unsigned(row, 18)?))
 }
 

@@ -45,10 +45,7 @@ struct Copy {
 impl Copy {
     async fn new(id: &str) -> Self {
         let log = SqliteLog::open_in_memory().unwrap();
-        let new = NewLog {
-            owner: OwnerId::new("own_copy"),
-            ..new_log(id)
-        };
+        let new = NewLog::new(id, OwnerId::new("own_copy"), Timestamp(1_000), "work");
         log.create(new).await.unwrap();
         let writer = log.attach(&SessionId::new(id)).await.unwrap();
         Self {
@@ -465,11 +462,7 @@ fn what_no_row_reaches_is_laid_out_anew() {
         let last = copy.log.digests(&session()).await.unwrap().pop().unwrap();
         assert_eq!(last, (said.len() as u64, digest(said.len() as u64)));
         let more = facts(said.len() as u64 + 1, [text("more")]);
-        let one = Batch {
-            facts: more,
-            derived: digest(0),
-            projections: vec![],
-        };
+        let one = Batch::new(more, digest(0));
         copy.log.append(&copy.writer, one).await.unwrap();
         assert_good(&*copy.log, "ses_1").await;
     });

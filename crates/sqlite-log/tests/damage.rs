@@ -255,12 +255,7 @@ fn a_newer_format_can_be_read_and_not_written() {
         is_newer(log.put_blob(vec![1]).await.unwrap_err());
         is_newer(log.delete(&session()).await.unwrap_err());
         is_newer(log.collect_garbage().await.unwrap_err());
-        let unlocked = agentx_runtime::Writer {
-            session_id: session(),
-            epoch: 1,
-            last_seq: 0,
-            guard: Box::new(()),
-        };
+        let unlocked = agentx_runtime::Writer::new(session(), 1, 0, ());
         is_newer(log.append(&unlocked, batch(vec![])).await.unwrap_err());
     });
 }

@@ -44,21 +44,17 @@ pub fn model(api: Api) -> ModelSpec {
 
 /// A tool with one string argument, which is a path or a command line as its access says.
 pub fn tool(name: &str, argument: &str, access: Access) -> ToolSpec {
-    ToolSpec {
-        name: name.into(),
-        description: format!("The tool {name} of a test."),
-        input_schema: json!({
-            "type": "object",
-            "properties": { argument: { "type": "string" } },
-            "required": [argument],
-        }),
-        access,
-        path_argument: matches!(access, Access::Read | Access::Change).then(|| argument.to_owned()),
-        command_argument: (access == Access::Run).then(|| argument.to_owned()),
-        idempotent: access == Access::Read,
-        quit: false,
-        checked: false,
-        reach: None,
+    let schema = json!({
+        "type": "object",
+        "properties": { argument: { "type": "string" } },
+        "required": [argument],
+    });
+    let description = format!("The tool {name} of a test.");
+    let spec = ToolSpec::new(name, description, schema, access).with_idempotent(access == Access::Read);
+    match access {
+        Access::Read | Access::Change => spec.with_path_argument(argument),
+        Access::Run => spec.with_command_argument(argument),
+        Access::Internal | Access::Network => spec,
     }
 }
 

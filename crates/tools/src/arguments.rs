@@ -59,18 +59,7 @@ mod tests {
 
     #[track_caller]
     fn check(input: Value, says: &[&str]) {
-        let spec = ToolSpec {
-            name: "bash".into(),
-            description: String::new(),
-            input_schema: crate::schema::of::<Input>(),
-            access: Access::Run,
-            path_argument: None,
-            command_argument: None,
-            idempotent: false,
-            quit: false,
-            checked: true,
-            reach: None,
-        };
+        let spec = ToolSpec::new("bash", "", crate::schema::of::<Input>(), Access::Run).with_checked(true);
         let failure = parse::<Input>(&spec, &input).unwrap_err();
         for words in says {
             assert!(

@@ -125,18 +125,13 @@ impl ToolAbout {
     }
 
     fn into_spec(self, input_schema: Value) -> ToolSpec {
-        ToolSpec {
-            name: self.name,
-            description: self.description,
-            input_schema,
-            access: self.access,
-            path_argument: self.path_argument,
-            command_argument: self.command_argument,
-            idempotent: self.idempotent,
-            quit: self.quit,
-            checked: true,
-            reach: None,
-        }
+        let mut spec = ToolSpec::new(self.name, self.description, input_schema, self.access)
+            .with_idempotent(self.idempotent)
+            .with_quit(self.quit)
+            .with_checked(true);
+        spec.path_argument = self.path_argument;
+        spec.command_argument = self.command_argument;
+        spec
     }
 }
 

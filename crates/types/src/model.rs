@@ -117,6 +117,7 @@ pub enum Access {
 /// A tool as the model and the approval rules see it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct ToolSpec {
     /// Unique among the tools of an agent.
     pub name: String,
@@ -146,6 +147,82 @@ pub struct ToolSpec {
     /// What it reaches beside its arguments, where a file describes it: for the question to a person, and for rules that name a host.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reach: Option<Box<ToolReach>>,
+}
+
+impl ToolSpec {
+    /// A tool of this name, with what the model reads about it, the JSON Schema of its arguments, and what using it touches.
+    /// Nothing else is said of it: no argument is a path or a command line, a call that a crash cut off has an unknown outcome, and the tool
+    /// checks its arguments itself. The fields can be set.
+    ///
+    /// ```
+    /// use agentx_types::{Access, ToolSpec};
+    /// use serde_json::json;
+    ///
+    /// let schema = json!({"type": "object", "properties": {"path": {"type": "string"}}});
+    /// let spec = ToolSpec::new("look", "Reads a file.", schema, Access::Read).with_path_argument("path").with_idempotent(true);
+    /// assert_eq!(spec.path_argument.as_deref(), Some("path"));
+    /// ```
+    pub fn new(
+        name: impl Into<String>,
+        description: impl Into<String>,
+        input_schema: Value,
+        access: Access,
+    ) -> Self {
+        Self {
+            name: name.into(),
+            description: description.into(),
+            input_schema,
+            access,
+            path_argument: None,
+            command_argument: None,
+            idempotent: false,
+            quit: false,
+            checked: false,
+            reach: None,
+        }
+    }
+
+    /// The same, where this argument holds a path.
+    #[must_use]
+    pub fn with_path_argument(mut self, argument: impl Into<String>) -> Self {
+        self.path_argument = Some(argument.into());
+        self
+    }
+
+    /// The same, where this argument holds a command line.
+    #[must_use]
+    pub fn with_command_argument(mut self, argument: impl Into<String>) -> Self {
+        self.command_argument = Some(argument.into());
+        self
+    }
+
+    /// The same, of which doing it twice is doing it once, or is not.
+    #[must_use]
+    pub fn with_idempotent(mut self, idempotent: bool) -> Self {
+        self.idempotent = idempotent;
+        self
+    }
+
+    /// The same, of which a successful call ends the run, or does not.
+    #[must_use]
+    pub fn with_quit(mut self, quit: bool) -> Self {
+        self.quit = quit;
+        self
+    }
+
+    /// The same, whose schema says all there is to the arguments, or does not.
+    #[must_use]
+    pub fn with_checked(mut self, checked: bool) -> Self {
+        self.checked = checked;
+        self
+    }
+
+    /// The same, which reaches this beside its arguments.
+    #[must_use]
+    pub fn with_reach(mut self, reach: ToolReach) -> Self {
+        self.reach = Some(Box::new(reach));
+        self
+    }
 }
 
 /// What a tool that a file describes reaches, as its file says.

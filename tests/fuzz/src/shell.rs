@@ -106,18 +106,8 @@ fn judged(line: &str) {
 }
 
 fn is_allowed(mode: ApprovalMode, rules: &[&str], line: &str) -> bool {
-    let bash = ToolSpec {
-        name: "bash".into(),
-        description: "runs a command".into(),
-        input_schema: json!({"type": "object"}),
-        access: Access::Run,
-        path_argument: None,
-        command_argument: Some("command".into()),
-        idempotent: false,
-        quit: false,
-        checked: false,
-        reach: None,
-    };
+    let bash = ToolSpec::new("bash", "runs a command", json!({"type": "object"}), Access::Run)
+        .with_command_argument("command");
     let config = AgentConfig {
         approval: mode,
         rules: rules.iter().map(|text| rule(text)).collect(),

@@ -253,17 +253,8 @@ mod tests {
 
     #[test]
     fn arguments_are_what_the_schema_takes() {
-        let tool = |input_schema: Value| ToolSpec {
-            name: "t".into(),
-            description: String::new(),
-            input_schema,
-            access: Access::Internal,
-            path_argument: None,
-            command_argument: None,
-            idempotent: true,
-            quit: false,
-            checked: false,
-            reach: None,
+        let tool = |input_schema: Value| {
+            ToolSpec::new("t", "", input_schema, Access::Internal).with_idempotent(true)
         };
         let takes = |schema: Value, words: &str| arguments_of(&tool(schema), words).is_ok();
         assert!(takes(json!({"type": "object"}), "{}"));

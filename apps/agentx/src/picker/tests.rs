@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use agentx::runtime::{SearchHit, SessionInfo, WriterInfo};
-use agentx::types::{NanoUsd, OwnerId, Role, RunStatus, SessionId, Timestamp, Usage};
+use agentx::types::{Role, RunStatus, SessionId, Timestamp};
 use agentx_terminal::{Row, Theme};
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
@@ -14,22 +14,15 @@ use super::view::{self, Frame};
 const HOUR: i64 = 3_600_000_000;
 
 fn session(number: usize, title: &str, workspace: &str) -> SessionInfo {
-    SessionInfo {
-        session_id: SessionId::with_suffix(format!("{number:012}")),
-        owner: OwnerId::new("own_local"),
-        title: title.into(),
-        workspace: workspace.into(),
-        model: "scripted".into(),
-        status: Some(RunStatus::Completed),
-        created_at: Timestamp(0),
-        updated_at: Timestamp((100 - i64::try_from(number).unwrap()) * HOUR),
-        last_seq: 20,
-        messages: 4,
-        usage: Usage::default(),
-        cost: NanoUsd(0),
-        parent: None,
-        writer: None,
-    }
+    let id = SessionId::with_suffix(format!("{number:012}"));
+    let changed = Timestamp((100 - i64::try_from(number).unwrap()) * HOUR);
+    SessionInfo::new(id, "own_local", Timestamp(0))
+        .with_title(title)
+        .with_workspace(workspace)
+        .with_model("scripted")
+        .with_status(Some(RunStatus::Completed))
+        .with_last_event(20, changed)
+        .with_messages(4)
 }
 
 /// Of each kind one.

@@ -76,18 +76,7 @@ pub fn delegation_tools(agents: &[AgentConfig]) -> Vec<ToolSpec> {
 }
 
 fn own_tool(name: &str, description: String, input_schema: Value) -> ToolSpec {
-    ToolSpec {
-        name: name.to_owned(),
-        description,
-        input_schema,
-        access: Access::Internal,
-        path_argument: None,
-        command_argument: None,
-        idempotent: false,
-        quit: false,
-        checked: false,
-        reach: None,
-    }
+    ToolSpec::new(name.to_owned(), description, input_schema, Access::Internal)
 }
 
 fn first_line(text: &str) -> &str {

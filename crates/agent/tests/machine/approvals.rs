@@ -243,10 +243,10 @@ fn asking_of(checked: bool) -> Session {
     });
     let tools = config.tools.iter().cloned();
     config.tools = tools
-        .map(|tool| ToolSpec {
-            checked,
-            input_schema: schema.clone(),
-            ..tool
+        .map(|tool| {
+            let mut spec = tool.with_checked(checked);
+            spec.input_schema = schema.clone();
+            spec
         })
         .collect();
     let mut session = Session::new(config);

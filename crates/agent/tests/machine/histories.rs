@@ -130,7 +130,7 @@ fn change(a: u8, b: u8, session: &Session) -> ConfigChange {
                 tools
                     .iter()
                     .cloned()
-                    .map(|tool| ToolSpec { checked, ..tool })
+                    .map(|tool| tool.with_checked(checked))
                     .collect(),
             )
         }

@@ -8,18 +8,17 @@ use crate::rules::{config, rule};
 
 /// A made-up tool of a folder whose file has this hash.
 fn weather(file: &str, replaces: bool) -> ToolSpec {
-    ToolSpec {
-        name: "weather".into(),
-        path_argument: None,
-        access: Access::Network,
-        reach: Some(Box::new(ToolReach {
-            hosts: vec!["api.example".into()],
-            file: Some(file.into()),
-            replaces,
-            ..ToolReach::default()
-        })),
-        ..config(ApprovalMode::Ask, &[]).tools[0].clone()
-    }
+    let mut spec = config(ApprovalMode::Ask, &[]).tools[0].clone();
+    spec.name = "weather".into();
+    spec.path_argument = None;
+    spec.access = Access::Network;
+    spec.reach = Some(Box::new(ToolReach {
+        hosts: vec!["api.example".into()],
+        file: Some(file.into()),
+        replaces,
+        ..ToolReach::default()
+    }));
+    spec
 }
 
 fn with_rules(rules: &[&str]) -> AgentConfig {

@@ -9,9 +9,10 @@ fn tools(config: &mut AgentConfig, names: &[&str]) {
     let mut tools = config.tools.to_vec();
     let first = tools[0].clone();
     tools.clear();
-    tools.extend(names.iter().map(|name| ToolSpec {
-        name: (*name).into(),
-        ..first.clone()
+    tools.extend(names.iter().map(|name| {
+        let mut spec = first.clone();
+        spec.name = (*name).into();
+        spec
     }));
     config.tools = tools.into();
 }

@@ -7,18 +7,8 @@ use agentx_types::*;
 use serde_json::{Value, json};
 
 fn bash() -> ToolSpec {
-    ToolSpec {
-        name: "bash".into(),
-        description: "runs a command".into(),
-        input_schema: json!({"type": "object"}),
-        access: Access::Run,
-        path_argument: None,
-        command_argument: Some("command".into()),
-        idempotent: false,
-        quit: false,
-        checked: false,
-        reach: None,
-    }
+    ToolSpec::new("bash", "runs a command", json!({"type": "object"}), Access::Run)
+        .with_command_argument("command")
 }
 
 /// `allow bash: git *`, `deny look in /etc/**`.

@@ -393,17 +393,16 @@ fn no_pattern_covers_files_that_agents_take_for_instructions() {
 
 /// A tool of a file, that reaches these hosts.
 fn of_hosts(hosts: &[&str]) -> ToolSpec {
-    ToolSpec {
-        name: "weather".into(),
-        path_argument: None,
-        access: Access::Network,
-        reach: Some(Box::new(ToolReach {
-            hosts: hosts.iter().map(|host| (*host).to_owned()).collect(),
-            variables: vec!["WEATHER_KEY".into()],
-            ..ToolReach::default()
-        })),
-        ..config(ApprovalMode::Ask, &[]).tools[0].clone()
-    }
+    let mut spec = config(ApprovalMode::Ask, &[]).tools[0].clone();
+    spec.name = "weather".into();
+    spec.path_argument = None;
+    spec.access = Access::Network;
+    spec.reach = Some(Box::new(ToolReach {
+        hosts: hosts.iter().map(|host| (*host).to_owned()).collect(),
+        variables: vec!["WEATHER_KEY".into()],
+        ..ToolReach::default()
+    }));
+    spec
 }
 
 #[test]
@@ -464,12 +463,10 @@ fn the_question_about_a_tool_says_what_it_reaches_and_always_keeps_the_host() {
 #[test]
 fn a_tool_that_names_no_argument_as_its_path_is_asked_about_too() {
     let mut config = guarded(ApprovalMode::Ask, &["allow fetch"]);
-    let fetch = ToolSpec {
-        name: "fetch".into(),
-        path_argument: None,
-        access: Access::Read,
-        ..config.tools[0].clone()
-    };
+    let mut fetch = config.tools[0].clone();
+    fetch.name = "fetch".into();
+    fetch.path_argument = None;
+    fetch.access = Access::Read;
     config.tools = [fetch].into();
     assert_eq!(word(&config, "fetch", json!({"files": ["/ws/.env"]})), "ask");
     assert_eq!(word(&config, "fetch", json!({"files": ["/ws/a"]})), "allow");

@@ -190,23 +190,21 @@ impl Shared {
 
 /// What models and approval rules see of a definition.
 fn spec(definition: &ToolDefinition) -> ToolSpec {
-    ToolSpec {
-        name: definition.name.clone(),
-        description: definition.description.clone().unwrap_or_default(),
-        input_schema: definition.input_schema(),
-        access: definition.access().unwrap_or(Access::Run),
-        path_argument: None,
-        command_argument: None,
+    let description = definition.description.clone().unwrap_or_default();
+    let access = definition.access().unwrap_or(Access::Run);
+    let spec = ToolSpec::new(&*definition.name, description, definition.input_schema(), access)
         // Its journal makes it so: a call that is run again does only what it has not done.
-        idempotent: true,
-        quit: definition.quit,
-        checked: true,
-        reach: reach(definition),
+        .with_idempotent(true)
+        .with_quit(definition.quit)
+        .with_checked(true);
+    match reach(definition) {
+        Some(reach) => spec.with_reach(reach),
+        None => spec,
     }
 }
 
 /// What it reaches, as its file says; `None` where that is nothing.
-fn reach(definition: &ToolDefinition) -> Option<Box<ToolReach>> {
+fn reach(definition: &ToolDefinition) -> Option<ToolReach> {
     let names = |names: Vec<&str>| names.into_iter().map(str::to_owned).collect();
     let mut hosts: Vec<String> = definition.hosts().into_iter().map(host_of).collect();
     hosts.sort();
@@ -218,7 +216,7 @@ fn reach(definition: &ToolDefinition) -> Option<Box<ToolReach>> {
         file: definition.known.hash.clone(),
         replaces: definition.known.replaces,
     };
-    (reach != ToolReach::default()).then(|| Box::new(reach))
+    (reach != ToolReach::default()).then_some(reach)
 }
 
 /// The host of an address, in lower case and without its port; `*` where arguments or variables decide it.

@@ -152,26 +152,16 @@ impl Effector for Tools {
 pub async fn prefix(facts: &[Arc<Envelope<EnvironmentEvent>>], count: usize) -> MemoryLog {
     let log = MemoryLog::new();
     let session = SessionId::new("ses_1");
-    let new = NewLog {
-        session_id: session.clone(),
-        owner: "own_test".into(),
-        at: facts[0].at,
-        workspace: fixture::config().workspace,
-        parent: None,
-    };
+    let new = NewLog::new(
+        session.clone(),
+        "own_test",
+        facts[0].at,
+        fixture::config().workspace,
+    );
     log.create(new).await.unwrap();
     let writer = log.attach(&session).await.unwrap();
     let facts = facts[..count].to_vec();
-    log.append(
-        &writer,
-        Batch {
-            facts,
-            derived: [0; 32],
-            projections: vec![],
-        },
-    )
-    .await
-    .unwrap();
+    log.append(&writer, Batch::new(facts, [0; 32])).await.unwrap();
     drop(writer);
     log
 }

@@ -139,18 +139,12 @@ mod tests {
             .map(|(name, schema)| ((*name).to_owned(), schema.clone()))
             .collect();
         let required: Vec<&str> = arguments.iter().map(|(name, _)| *name).collect();
-        ToolSpec {
-            name: name.into(),
-            description: String::new(),
-            input_schema: json!({"type": "object", "properties": properties, "required": required}),
-            access: Access::Internal,
-            path_argument: None,
-            command_argument: None,
-            idempotent: false,
-            quit: false,
-            checked: false,
-            reach: None,
-        }
+        ToolSpec::new(
+            name,
+            "",
+            json!({"type": "object", "properties": properties, "required": required}),
+            Access::Internal,
+        )
     }
 
     fn tools() -> Vec<ToolSpec> {

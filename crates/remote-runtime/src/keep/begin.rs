@@ -11,14 +11,13 @@ pub(super) async fn attach(log: &dyn SessionLog, info: &SessionInfo) -> Result<W
     match log.info(&info.session_id).await {
         Ok(_) => {}
         Err(LogError::NotFound(_)) => {
-            let new = NewLog {
-                session_id: info.session_id.clone(),
-                owner: info.owner.clone(),
-                at: info.created_at,
-                workspace: info.workspace.clone(),
-                // What it was forked from need not be here: the rows bring what it shares.
-                parent: None,
-            };
+            // What it was forked from need not be here: the rows bring what it shares.
+            let new = NewLog::new(
+                info.session_id.clone(),
+                info.owner.clone(),
+                info.created_at,
+                info.workspace.clone(),
+            );
             log.create(new).await?;
         }
         Err(error) => return Err(error.into()),

@@ -248,11 +248,7 @@ impl Keeper {
             projections.append(&mut derived.projections);
         }
         self.note(&projections);
-        let batch = Batch {
-            facts,
-            derived: self.digest.value(),
-            projections,
-        };
+        let batch = Batch::new(facts, self.digest.value()).with_projections(projections);
         self.log.append(&self.writer, batch).await?;
         self.kept.seq = self.fold.last_seq();
         self.want_rows();

@@ -4,7 +4,7 @@
 use agentx_identity::{Challenge, verify_challenge};
 use agentx_runtime::{LogError, RuntimeError, SessionInfo};
 use agentx_types::wire::{Person, Problem};
-use agentx_types::{NanoUsd, SessionId, Timestamp, Usage};
+use agentx_types::{SessionId, Timestamp};
 use axum::Json;
 use axum::Router;
 use axum::extract::{Path, Query, State};
@@ -103,22 +103,8 @@ async fn info(
     let Some(log) = state.logs.get(&session_id) else {
         return Err(problem(404, &LogError::NotFound(id).into()));
     };
-    Ok(Json(SessionInfo {
-        session_id,
-        owner: person(),
-        title: String::new(),
-        workspace: "/".into(),
-        model: String::new(),
-        status: None,
-        created_at: Timestamp(1),
-        updated_at: Timestamp(2),
-        last_seq: log.len() as u64,
-        messages: 0,
-        usage: Usage::default(),
-        cost: NanoUsd::default(),
-        parent: None,
-        writer: None,
-    }))
+    let info = SessionInfo::new(session_id, person(), Timestamp(1)).with_workspace("/");
+    Ok(Json(info.with_last_event(log.len() as u64, Timestamp(2))))
 }
 
 #[derive(Deserialize)]

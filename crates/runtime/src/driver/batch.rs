@@ -18,9 +18,9 @@ use super::halt::unless_halted;
 use super::{BATCH_FACTS, Driver, LINGER};
 use crate::commands::{RETRY, Reply};
 use crate::effect::{Said, Taken};
-use crate::log::Batch;
 use crate::log_error::LogError;
 use crate::system_events::{AgentEvent, SystemEvent};
+use crate::writing::Batch;
 use agentx_session::is_a_piece;
 use agentx_session::{Derived, Fact, Projection};
 use tokio::sync::oneshot;
@@ -250,11 +250,7 @@ impl Driver {
             retry,
         } = turn;
         let projections: Vec<Projection> = derived.projections;
-        let batch = Batch {
-            facts: facts.clone(),
-            derived: self.digest.value(),
-            projections,
-        };
+        let batch = Batch::new(facts.clone(), self.digest.value()).with_projections(projections);
         unless_halted().await;
         if let Err(error) = self.parts.log.append(&self.writer, batch).await {
             for (waits, _) in waiting {

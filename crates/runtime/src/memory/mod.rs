@@ -17,8 +17,9 @@ use crate::api::{StoredSize, UsageQuery, UsageRow};
 use crate::blob_store::BlobStore;
 use crate::future::BoxFuture;
 use crate::listed::{SearchHit, SessionInfo, SessionQuery, VerifyReport};
-use crate::log::{Batch, NewLog, SessionLog, Writer};
+use crate::log::SessionLog;
 use crate::log_error::LogError;
+use crate::writing::{Batch, NewLog, Writer};
 use agentx_session::Fact;
 use stored::Stored;
 

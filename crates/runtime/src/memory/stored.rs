@@ -12,9 +12,9 @@ use agentx_types::{
 };
 
 use crate::listed::{SessionInfo, VerifyReport, WriterInfo};
-use crate::log::{Batch, NewLog, Writer};
 use crate::log_error::LogError;
 use crate::titles::title_from;
+use crate::writing::{Batch, NewLog, Writer};
 use agentx_session::Fact;
 
 /// How the id of a blob begins, and how many hexadecimal digits follow.
@@ -62,22 +62,9 @@ pub(super) struct Spent {
 
 impl Stored {
     pub(super) fn new(new: &NewLog) -> Self {
-        let info = SessionInfo {
-            session_id: new.session_id.clone(),
-            owner: new.owner.clone(),
-            title: String::new(),
-            workspace: new.workspace.clone(),
-            model: String::new(),
-            status: None,
-            created_at: new.at,
-            updated_at: new.at,
-            last_seq: 0,
-            messages: 0,
-            usage: Usage::default(),
-            cost: NanoUsd::default(),
-            parent: new.parent.clone(),
-            writer: None,
-        };
+        let info = SessionInfo::new(new.session_id.clone(), new.owner.clone(), new.at)
+            .with_workspace(new.workspace.clone())
+            .with_parent(new.parent.clone());
         Self {
             info,
             shared: Arc::default(),
@@ -196,12 +183,13 @@ impl Stored {
     pub(super) fn attach(&mut self) -> Result<Writer, LogError> {
         self.is_free()?;
         self.epoch += 1;
-        Ok(Writer {
-            session_id: self.id().clone(),
-            epoch: self.epoch,
-            last_seq: self.info.last_seq,
-            guard: Box::new(self.held.clone()),
-        })
+        let held = self.held.clone();
+        Ok(Writer::new(
+            self.id().clone(),
+            self.epoch,
+            self.info.last_seq,
+            held,
+        ))
     }
 
     /// Takes a batch in, or nothing of it.
@@ -281,6 +269,8 @@ impl Stored {
                 None => drop(self.roles.remove(&person)),
             },
             Projection::Unshared => self.roles.clear(),
+            // A kind that a later version adds says nothing of what is kept here.
+            _ => {}
         }
     }
 

@@ -237,27 +237,12 @@ pub(crate) async fn state(front: Shared, at: In<Watching>) -> Result<InTurn<Body
 mod tests {
     #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
-    use agentx_types::{OwnerId, Timestamp};
+    use agentx_types::Timestamp;
 
     use super::*;
 
     fn info(id: &str, at: i64) -> SessionInfo {
-        SessionInfo {
-            session_id: id.into(),
-            owner: OwnerId::new("own_1"),
-            title: String::new(),
-            workspace: String::new(),
-            model: String::new(),
-            status: None,
-            created_at: Timestamp(at),
-            updated_at: Timestamp(at),
-            last_seq: 1,
-            messages: 0,
-            usage: Default::default(),
-            cost: Default::default(),
-            parent: None,
-            writer: None,
-        }
+        SessionInfo::new(id, "own_1", Timestamp(at)).with_last_event(1, Timestamp(at))
     }
 
     #[test]

@@ -43,18 +43,9 @@ pub(super) fn envelope(index: usize, event: EnvironmentEvent) -> Envelope<Enviro
 
 /// A ReAct agent `main` with one tool, `finish`, which ends the run.
 pub(super) fn config() -> AgentConfig {
-    let finish = ToolSpec {
-        name: "finish".into(),
-        description: String::new(),
-        input_schema: json!({}),
-        access: Access::Internal,
-        path_argument: None,
-        command_argument: None,
-        idempotent: true,
-        quit: true,
-        checked: false,
-        reach: None,
-    };
+    let finish = ToolSpec::new("finish", "", json!({}), Access::Internal)
+        .with_idempotent(true)
+        .with_quit(true);
     AgentConfig {
         kind: AgentKind::React,
         name: "main".into(),

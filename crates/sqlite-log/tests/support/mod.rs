@@ -68,20 +68,11 @@ pub fn owner() -> OwnerId {
 }
 
 pub fn new_log(id: &str) -> NewLog {
-    NewLog {
-        session_id: SessionId::new(id),
-        owner: owner(),
-        at: Timestamp(1_000),
-        workspace: "work".into(),
-        parent: None,
-    }
+    NewLog::new(SessionId::new(id), owner(), Timestamp(1_000), "work")
 }
 
 pub fn fork_of(id: &str, parent: &str, at_seq: u64) -> NewLog {
-    NewLog {
-        parent: Some((SessionId::new(parent), at_seq)),
-        ..new_log(id)
-    }
+    new_log(id).with_parent(SessionId::new(parent), at_seq)
 }
 
 pub fn text(words: &str) -> EnvironmentEvent {
@@ -147,18 +138,11 @@ pub fn digest(n: u64) -> Digest {
 
 pub fn batch(facts: Vec<Fact>) -> Batch {
     let derived = digest(facts.last().map_or(0, |fact| fact.seq));
-    Batch {
-        facts,
-        derived,
-        projections: Vec::new(),
-    }
+    Batch::new(facts, derived)
 }
 
 pub fn projecting(facts: Vec<Fact>, projections: Vec<Projection>) -> Batch {
-    Batch {
-        projections,
-        ..batch(facts)
-    }
+    batch(facts).with_projections(projections)
 }
 
 pub fn message(seq: u64, id: &str, role: Role, text: &str) -> Projection {

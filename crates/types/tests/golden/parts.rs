@@ -182,36 +182,30 @@ pub(crate) fn limits() -> Limits {
 }
 
 pub(crate) fn tool() -> ToolSpec {
-    ToolSpec {
-        name: "bash".into(),
-        description: "Runs a command.".into(),
-        input_schema: json!({"type": "object"}),
-        access: Access::Run,
-        path_argument: Some("cwd".into()),
-        command_argument: Some("command".into()),
-        idempotent: true,
-        quit: true,
-        checked: true,
-        reach: Some(Box::new(ToolReach {
+    ToolSpec::new("bash", "Runs a command.", json!({"type": "object"}), Access::Run)
+        .with_path_argument("cwd")
+        .with_command_argument("command")
+        .with_idempotent(true)
+        .with_quit(true)
+        .with_checked(true)
+        .with_reach(ToolReach {
             hosts: vec!["api.example.org".into()],
             variables: vec!["WEATHER_KEY".into()],
             tools: vec!["read".into()],
             file: Some("0123456789abcdef0123".into()),
             replaces: true,
-        })),
-    }
+        })
 }
 
 pub(crate) fn small_tool() -> ToolSpec {
-    ToolSpec {
-        path_argument: None,
-        command_argument: None,
-        idempotent: false,
-        quit: false,
-        checked: false,
-        reach: None,
-        ..tool()
-    }
+    let mut spec = tool();
+    spec.path_argument = None;
+    spec.command_argument = None;
+    spec.idempotent = false;
+    spec.quit = false;
+    spec.checked = false;
+    spec.reach = None;
+    spec
 }
 
 pub(crate) fn instructions() -> Vec<Instructions> {

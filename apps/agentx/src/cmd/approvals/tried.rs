@@ -137,18 +137,10 @@ mod tests {
 
     #[test]
     fn braces_around_no_json_are_a_command_line() {
-        let tools = [ToolSpec {
-            name: "bash".into(),
-            description: String::new(),
-            input_schema: json!({"type": "object"}),
-            access: agentx::types::Access::Run,
-            path_argument: None,
-            command_argument: Some("command".into()),
-            idempotent: false,
-            quit: false,
-            checked: false,
-            reach: None,
-        }];
+        let tools = [
+            ToolSpec::new("bash", "", json!({"type": "object"}), agentx::types::Access::Run)
+                .with_command_argument("command"),
+        ];
         for (words, line) in [
             ("bash: { git push; }", "{ git push; }"),
             ("bash: {git,push}", "{git,push}"),

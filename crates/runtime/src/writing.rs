@@ -1,0 +1,118 @@
+//! What is written into a session log: how a log begins, the right to append to it, and what is appended at once. Each has a constructor, so that a log of
+//! one's own and a program that fills one go on compiling when a field is added.
+
+use std::fmt;
+
+use agentx_session::{Digest, Fact, Projection};
+use agentx_types::{OwnerId, SessionId, Timestamp};
+
+/// What a log begins with.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct NewLog {
+    /// Its id.
+    pub session_id: SessionId,
+    /// Whose it is.
+    pub owner: OwnerId,
+    /// When.
+    pub at: Timestamp,
+    /// The directory that its agent works in.
+    pub workspace: String,
+    /// For a fork: which session, and the last event that both have.
+    pub parent: Option<(SessionId, u64)>,
+}
+
+impl NewLog {
+    /// An empty log of this owner's, made at `at`, whose agent works in the directory `workspace`.
+    pub fn new(
+        session_id: impl Into<SessionId>,
+        owner: impl Into<OwnerId>,
+        at: Timestamp,
+        workspace: impl Into<String>,
+    ) -> Self {
+        Self {
+            session_id: session_id.into(),
+            owner: owner.into(),
+            at,
+            workspace: workspace.into(),
+            parent: None,
+        }
+    }
+
+    /// The same, which begins with the events of `parent` up to `at_seq`.
+    #[must_use]
+    pub fn with_parent(mut self, parent: SessionId, at_seq: u64) -> Self {
+        self.parent = Some((parent, at_seq));
+        self
+    }
+}
+
+/// The right to append to one session, until it is dropped.
+#[non_exhaustive]
+pub struct Writer {
+    /// Which session.
+    pub session_id: SessionId,
+    /// Counts the writers of this session, from 1.
+    pub epoch: u64,
+    /// The `seq` of its last event; 0 where there is none.
+    pub last_seq: u64,
+    /// Gives the lock back when dropped.
+    pub guard: Box<dyn Send + Sync>,
+}
+
+impl Writer {
+    /// The writer of this epoch, of a session whose last event is `last_seq`. Dropping `guard` gives the lock back.
+    pub fn new(
+        session_id: impl Into<SessionId>,
+        epoch: u64,
+        last_seq: u64,
+        guard: impl Send + Sync + 'static,
+    ) -> Self {
+        Self {
+            session_id: session_id.into(),
+            epoch,
+            last_seq,
+            guard: Box::new(guard),
+        }
+    }
+}
+
+impl fmt::Debug for Writer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Writer")
+            .field("session_id", &self.session_id)
+            .field("epoch", &self.epoch)
+            .field("last_seq", &self.last_seq)
+            .finish_non_exhaustive()
+    }
+}
+
+/// What is committed together.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Batch {
+    /// The facts, with dense `seq`.
+    pub facts: Vec<Fact>,
+    /// The digest of all that was derived in this session up to and including this batch.
+    pub derived: Digest,
+    /// Changes of the read models that follow from these facts.
+    pub projections: Vec<Projection>,
+}
+
+impl Batch {
+    /// These facts, with the digest of all that was derived up to and including the last of them, and no change of a read model.
+    pub fn new(facts: Vec<Fact>, derived: Digest) -> Self {
+        Self {
+            facts,
+            derived,
+            projections: Vec::new(),
+        }
+    }
+
+    /// The same, with these changes of the read models.
+    #[must_use]
+    pub fn with_projections(mut self, projections: Vec<Projection>) -> Self {
+        self.projections = projections;
+        self
+    }
+}
