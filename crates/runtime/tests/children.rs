@@ -407,6 +407,7 @@ async fn all_that_agents_want_is_heard_behind_the_fact_that_it_is_on_record_by()
         "spawn_agent",
         "send_input",
         "call_model",
+        "close_agent",
         "answer_call",
         "call_model",
     ];
