@@ -1,6 +1,7 @@
 //! The tests of this crate as one binary, because each one links the whole of what it uses.
 
 mod adopt;
+mod contract;
 mod damage;
 mod faults;
 mod forks;

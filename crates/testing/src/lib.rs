@@ -5,6 +5,7 @@
 //! - [`SimulatedClock`]: time that stands still until it is moved;
 //! - [`fixture`] and [`LogBuilder`]: configurations, requests, actions and logs in a line or two;
 //! - [`MemoryLog`]: a session log without a disk;
+//! - [`check_log`]: the promises of a session log, for whoever writes one of their own;
 //! - [`perform`]: runs an effector on one action and collects what it says;
 //! - [`TestServer`]: a real HTTP server on a real socket that misbehaves on demand, and [`wire`]: what it says when it
 //!   behaves;
@@ -26,6 +27,7 @@
 #![allow(clippy::panic, reason = "a test helper fails a test by panicking")]
 
 mod clock;
+mod contract;
 mod effect;
 pub mod fixture;
 mod gate;
@@ -42,6 +44,7 @@ pub mod vendors;
 pub mod wire;
 
 pub use clock::SimulatedClock;
+pub use contract::{BrokenPromise, BrokenPromises, check_log};
 pub use effect::{Performance, Said, perform, start};
 pub use gate::Gate;
 pub use http::HttpRequest;

@@ -1,0 +1,213 @@
+//! The promises of [`SessionLog`] and [`BlobStore`](agentx_runtime::BlobStore) as checks, for whoever writes a log of their own.
+//!
+//! Each promise is tried on an empty log, so that what one leaves behind says nothing about another. What needs a second process or a full disk
+//! is not tried: that a batch survives the death of the process, that a lock is given back by it, and `LogError::Full`.
+
+mod blobs;
+mod lists;
+mod sessions;
+mod writing;
+
+use std::fmt;
+use std::sync::Arc;
+
+use agentx_runtime::{Batch, BoxFuture, Digest, Fact, LogError, NewLog, SessionLog, Writer};
+use agentx_types::{AgentStateId, Draft, OwnerId, SessionId, SessionTitled, Source, Timestamp};
+
+/// What a check comes to: what was expected and what was found, where that differs.
+type Checked = Result<(), String>;
+/// Tries one promise on an empty log.
+type Check = fn(Store) -> BoxFuture<'static, Checked>;
+
+/// Tries every promise that the documentation of [`SessionLog`] and [`BlobStore`](agentx_runtime::BlobStore) makes. `make` returns an empty log
+/// each time that it is called.
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use agentx_runtime::MemoryLog;
+/// use agentx_testing::check_log;
+///
+/// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+/// check_log(async || Arc::new(MemoryLog::new()) as _).await.unwrap();
+/// # });
+/// ```
+///
+/// # Errors
+/// [`BrokenPromises`], where the log does not keep all of them: each with what was expected and what was found.
+pub async fn check_log(make: impl AsyncFn() -> Arc<dyn SessionLog>) -> Result<(), BrokenPromises> {
+    let mut broken = Vec::new();
+    let promises = [
+        blobs::PROMISES,
+        sessions::PROMISES,
+        writing::PROMISES,
+        lists::PROMISES,
+    ];
+    for (promise, check) in promises.into_iter().flatten() {
+        if let Err(what) = check(Store(make().await)).await {
+            broken.push(BrokenPromise { promise, what });
+        }
+    }
+    match broken.is_empty() {
+        true => Ok(()),
+        false => Err(BrokenPromises(broken)),
+    }
+}
+
+/// A promise that a log does not keep.
+#[derive(Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct BrokenPromise {
+    /// The promise, in the words of the trait's documentation.
+    pub promise: &'static str,
+    /// What was expected, and what was found.
+    pub what: String,
+}
+
+/// The promises that a log does not keep; at least one.
+#[derive(Clone, PartialEq, Eq)]
+pub struct BrokenPromises(Vec<BrokenPromise>);
+
+impl BrokenPromises {
+    /// Each of them, in the order in which they were tried.
+    pub fn all(&self) -> &[BrokenPromise] {
+        &self.0
+    }
+}
+
+impl fmt::Display for BrokenPromises {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the log breaks {} of its promises", self.0.len())?;
+        self.0.iter().try_for_each(|broken| write!(f, "\n- {broken}"))
+    }
+}
+
+impl fmt::Display for BrokenPromise {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.promise, self.what)
+    }
+}
+
+/// As text, because this is what a test that unwraps a check shows.
+impl fmt::Debug for BrokenPromises {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl fmt::Debug for BrokenPromise {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl std::error::Error for BrokenPromises {}
+
+/// Whose sessions are made, where nothing else is said.
+const OWNER: &str = "own_1";
+/// When they are made.
+const MADE: Timestamp = Timestamp(1_000);
+
+/// The log that is tried, with short ways to what the checks do again and again.
+#[derive(Clone)]
+struct Store(Arc<dyn SessionLog>);
+
+impl Store {
+    /// An empty session of the usual owner.
+    async fn create(&self, id: &str) -> Checked {
+        let new = NewLog::new(id, OWNER, MADE, "/work");
+        works(&format!("create({id})"), self.0.create(new).await)
+    }
+
+    async fn fork(&self, id: &str, parent: &str, at_seq: u64) -> Checked {
+        let new = NewLog::new(id, OWNER, MADE, "/work").with_parent(parent.into(), at_seq);
+        works(
+            &format!("create({id}) as a fork of {parent}"),
+            self.0.create(new).await,
+        )
+    }
+
+    async fn attach(&self, id: &str) -> Result<Writer, String> {
+        works(&format!("attach({id})"), self.0.attach(&id.into()).await)
+    }
+
+    async fn append(&self, writer: &Writer, batch: Batch) -> Checked {
+        let what = format!("append({})", writer.session_id);
+        works(&what, self.0.append(writer, batch).await)
+    }
+
+    /// A session with the facts 1 to `count` in one batch; its writer is gone.
+    async fn with_facts(&self, id: &str, count: u64) -> Checked {
+        self.create(id).await?;
+        let writer = self.attach(id).await?;
+        self.append(&writer, batch(facts(id, 1..=count))).await
+    }
+
+    /// All facts of a session.
+    async fn facts(&self, id: &str) -> Result<Vec<Fact>, String> {
+        works(
+            &format!("read({id})"),
+            self.0.read(&id.into(), 0, usize::MAX).await,
+        )
+    }
+}
+
+/// A fact that is no piece of anything.
+fn fact(session: &str, seq: u64, title: &str) -> Fact {
+    let title = title.to_owned();
+    let draft = Draft::new(
+        Source::User,
+        Some(AgentStateId::new("agt_1")),
+        SessionTitled { title },
+    );
+    let at = Timestamp(MADE.0 + i64::try_from(seq).unwrap_or(i64::MAX / 2));
+    Arc::new(draft.into_envelope(SessionId::new(session), seq, at))
+}
+
+fn facts(session: &str, seqs: std::ops::RangeInclusive<u64>) -> Vec<Fact> {
+    seqs.map(|seq| fact(session, seq, &format!("event {seq}")))
+        .collect()
+}
+
+/// A digest that is told from others by the event that it belongs to.
+fn digest(seq: u64) -> Digest {
+    let mut digest = [7; 32];
+    digest[..8].copy_from_slice(&seq.to_be_bytes());
+    digest
+}
+
+fn batch(facts: Vec<Fact>) -> Batch {
+    let last = facts.last().map_or(0, |fact| fact.seq);
+    Batch::new(facts, digest(last))
+}
+
+fn owner(id: &str) -> OwnerId {
+    OwnerId::new(id)
+}
+
+fn works<T>(what: &str, result: Result<T, LogError>) -> Result<T, String> {
+    result.map_err(|error| format!("{what} fails: {error}"))
+}
+
+fn same<T: PartialEq + fmt::Debug>(what: &str, found: T, expected: T) -> Checked {
+    match found == expected {
+        true => Ok(()),
+        false => Err(format!("{what} is {found:?}, and should be {expected:?}")),
+    }
+}
+
+/// Whether something fails as it has to; `named` is the error for people.
+fn fails<T>(
+    what: &str,
+    result: Result<T, LogError>,
+    named: &str,
+    is_it: impl FnOnce(&LogError) -> bool,
+) -> Checked {
+    match result {
+        Err(error) if is_it(&error) => Ok(()),
+        Err(error) => Err(format!(
+            "{what} should fail with {named}, and fails with {error:?}"
+        )),
+        Ok(_) => Err(format!("{what} should fail with {named}, and does not fail")),
+    }
+}
