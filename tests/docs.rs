@@ -8,6 +8,8 @@ mod commands;
 mod connection;
 #[path = "docs/console.rs"]
 mod console;
+#[path = "docs/library.rs"]
+mod library;
 #[path = "docs/links.rs"]
 mod links;
 #[path = "docs/markdown.rs"]

@@ -7,9 +7,19 @@ use agentx_types::BlobId;
 use crate::future::BoxFuture;
 use crate::log_error::LogError;
 
+/// The id of these bytes in every store: `b3_` and their BLAKE3 hash in hexadecimal.
+///
+/// ```
+/// let id = agentx_runtime::blob_id(b"abc");
+/// assert!(id.as_str().starts_with("b3_6437b3ac38465133"));
+/// ```
+pub fn blob_id(bytes: &[u8]) -> BlobId {
+    BlobId::new(format!("b3_{}", blake3::hash(bytes).to_hex()))
+}
+
 /// Content-addressed bytes, each stored once.
 pub trait BlobStore: Send + Sync {
-    /// Keeps `bytes` and returns their id: `b3_` and their BLAKE3 hash in hexadecimal.
+    /// Keeps `bytes` and returns their id, which is their [`blob_id`].
     ///
     /// # Errors
     /// Where the store cannot be written.

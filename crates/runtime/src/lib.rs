@@ -73,7 +73,7 @@ pub use agentx_session::{
     Wanted, as_offered, bridge, receptors,
 };
 pub use api::*;
-pub use blob_store::BlobStore;
+pub use blob_store::{BlobStore, blob_id};
 pub use blobs::{SessionBlobs, blobs_of, has_blob};
 pub use clock::{Clock, SystemClock};
 pub use commands::DriverStatus;

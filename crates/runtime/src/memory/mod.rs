@@ -14,7 +14,7 @@ use agentx_session::Digest;
 use agentx_types::{BlobId, OwnerId, SessionId, SessionRole};
 
 use crate::api::{StoredSize, UsageQuery, UsageRow};
-use crate::blob_store::BlobStore;
+use crate::blob_store::{BlobStore, blob_id};
 use crate::future::BoxFuture;
 use crate::listed::{SearchHit, SessionInfo, SessionQuery, VerifyReport};
 use crate::log::SessionLog;
@@ -130,7 +130,7 @@ impl std::fmt::Debug for MemoryLog {
 
 impl BlobStore for MemoryLog {
     fn put_blob(&self, bytes: Vec<u8>) -> Answer<'_, BlobId> {
-        let id = BlobId::new(format!("b3_{}", blake3::hash(&bytes).to_hex()));
+        let id = blob_id(&bytes);
         self.lock()
             .blobs
             .entry(id.clone())
