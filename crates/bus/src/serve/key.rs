@@ -43,9 +43,14 @@ enum Reading {
 impl KeyPattern {
     /// The pattern that `text` spells.
     pub fn new(text: &str) -> Self {
+        // A text without stars is compared as a whole: each request is held against every pattern.
+        let reading = match text.contains('*') {
+            true => Reading::Pattern,
+            false => Reading::Exact,
+        };
         Self {
             text: text.into(),
-            reading: Reading::Pattern,
+            reading,
         }
     }
 

@@ -179,7 +179,7 @@ impl Scheduler {
         let id = RequestId(self.mint());
         let place = Place::Homeless(Duration::ZERO);
         self.requests.insert(id, Entry { address, place });
-        Ok((id, self.place(id)))
+        Ok((id, self.hand_to(responder, id)))
     }
 
     /// Nobody wants a request answered any more.
@@ -261,6 +261,11 @@ impl Scheduler {
     fn place(&mut self, id: RequestId) -> Option<Effect> {
         let address = &self.requests.get(&id)?.address;
         let responder_id = self.responder_for(address)?;
+        self.hand_to(responder_id, id)
+    }
+
+    /// Gives a request to its responder, or lets it wait there.
+    fn hand_to(&mut self, responder_id: ResponderId, id: RequestId) -> Option<Effect> {
         let responder = self.responders.get_mut(&responder_id)?;
         let entry = self.requests.get_mut(&id)?;
         if responder.has_place() {
