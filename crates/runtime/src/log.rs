@@ -289,18 +289,3 @@ pub trait SessionLog: BlobStore {
         Box::pin(ready(Ok(0)))
     }
 }
-/// What a log begins with.
-    /// Its id.
-    /// The owner of the session.
-    /// When.
-    /// The directory that its agent works in.
-    /// For a fork: which session, and the last event that both have.
-/// The right to append to one session, until it is dropped.
-    /// The session that it may append to.
-    /// Counts the writers of this session, from 1.
-    /// The `seq` of its last event; 0 where there is none.
-    /// Gives the lock back when dropped.
-/// What is committed together.
-    /// The facts, with dense `seq`.
-    /// The digest of all that was derived in this session up to and including this batch.
-    /// Changes of the read models that follow from these facts.

@@ -200,7 +200,7 @@ impl ServerState {
         bounded("the note", frame.note.as_deref(), WORD_CHARS)?;
         let (state, caller) = (self.clone(), caller.clone());
         whole(async move {
-            let hand = Hand::new(&state, &caller, &frame.session_id).await?;
+            let hand = Hand::at_least(SessionRole::Approve, &state, &caller, &frame.session_id).await?;
             let limited = hand.may_decide(&frame.tool_call_id, frame.decision).await?;
             let keeps = matches!(
                 frame.decision,

@@ -18,7 +18,7 @@ use crate::rooms::Room;
 use crate::sizes::{check_backlog, check_change, only_makes_stricter};
 use crate::state::{Access, Caller, ServerState};
 use crate::trust::change_of_server;
-use crate::wheel::Verdict;
+use crate::wheel::{Verdict, needs};
 
 /// Somebody in a session that they are about to do something to.
 pub(crate) struct Hand {
@@ -30,12 +30,31 @@ pub(crate) struct Hand {
 }
 
 impl Hand {
+    /// The hand of somebody who is about to do what those may who drive.
+    ///
+    /// # Errors
+    /// If the person may not drive the session.
     pub(crate) async fn new(
         state: &Arc<ServerState>,
         caller: &Caller,
         session: &SessionId,
     ) -> Result<Self, RuntimeError> {
+        Self::at_least(SessionRole::Drive, state, caller, session).await
+    }
+
+    /// The hand of somebody who may do at least this. The role is checked before the session is opened, because opening a session
+    /// continues a run that was cut off.
+    ///
+    /// # Errors
+    /// If the person may do less.
+    pub(crate) async fn at_least(
+        least: SessionRole,
+        state: &Arc<ServerState>,
+        caller: &Caller,
+        session: &SessionId,
+    ) -> Result<Self, RuntimeError> {
         let access = state.access(caller, session).await?;
+        needs(least, access.role)?;
         let room = state.enter(&access, session).await?;
         let session = state.rooms().write(&room, &access.runtime).await?;
         Ok(Self {

@@ -35,6 +35,9 @@ const CHECKS: usize = 1;
 /// How many whole answers about a session are put together at once, one for each person: each of them is held in memory until it is sent.
 const ANSWERS: usize = 4;
 
+/// How many large bodies of requests are read at once, one for each person: each of them is held in memory.
+const BODIES: usize = 8;
+
 /// How many read history at once: half of what the machine can do at once, so that the rest has the other half.
 fn readers_at_once() -> usize {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
@@ -93,6 +96,7 @@ pub struct ServerState {
     history: Turns,
     checks: Turns,
     answers: Turns,
+    bodies: Turns,
     shelf: Arc<Shelf>,
     pub(crate) kept: Kept,
     deciders: Deciders,
@@ -122,6 +126,7 @@ impl ServerState {
             history: Turns::new(readers_at_once()),
             checks: Turns::new(CHECKS),
             answers: Turns::new(ANSWERS),
+            bodies: Turns::new(BODIES),
             shelf: Arc::default(),
             kept: Kept::default(),
             deciders: Deciders::default(),
@@ -186,6 +191,11 @@ impl ServerState {
     /// Turns at putting a whole answer about a session together: a page of its events, how it stands.
     pub fn answers(&self) -> &Turns {
         &self.answers
+    }
+
+    /// Turns at reading a large body of a request.
+    pub fn bodies(&self) -> &Turns {
+        &self.bodies
     }
 
     /// Large pieces of history that were read a moment ago.

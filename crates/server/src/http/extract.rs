@@ -14,6 +14,7 @@ use schemars::{JsonSchema, SchemaGenerator};
 use serde::de::DeserializeOwned;
 use serde_json::json;
 
+use super::body::Sender;
 use super::describe::{Input, Needs, Operation};
 use super::{Failure, Shared, stream};
 use crate::channel::Channel;
@@ -128,7 +129,7 @@ fn channel(parts: &Parts) -> Channel {
     parts.extensions.get().copied().unwrap_or_default()
 }
 
-fn caller(parts: &Parts, front: &Shared) -> Result<Caller, Failure> {
+fn caller(parts: &mut Parts, front: &Shared) -> Result<Caller, Failure> {
     let caller = front.state.caller_of(&parts.headers, &channel(parts));
     match &caller {
         Ok(caller) if !caller.visitor => {
@@ -139,7 +140,9 @@ fn caller(parts: &Parts, front: &Shared) -> Result<Caller, Failure> {
         }
         _ => front.count(&address_of(&parts.extensions))?,
     }
-    Ok(caller?)
+    let caller = caller?;
+    parts.extensions.insert(Sender(caller.person.clone()));
+    Ok(caller)
 }
 
 async fn path_id(parts: &mut Parts, front: &Shared) -> Result<String, Failure> {

@@ -124,7 +124,7 @@ impl Wheel {
         believed: Option<u64>,
         now: u64,
     ) -> Result<Option<WheelChanged>, RuntimeError> {
-        may_drive(role)?;
+        needs(SessionRole::Drive, role)?;
         if let Some(believed) = believed.filter(|believed| *believed != self.epoch) {
             return Err(self.stale(believed));
         }
@@ -152,7 +152,7 @@ impl Wheel {
         heir: Option<SessionRole>,
         now: u64,
     ) -> Result<Verdict, RuntimeError> {
-        may_drive(role)?;
+        needs(SessionRole::Drive, role)?;
         let drives = self.seat.as_ref() == Some(seat);
         match wish {
             // Who drives and says so has answered whoever asked.
@@ -311,8 +311,9 @@ impl Wheel {
     }
 }
 
-fn may_drive(role: SessionRole) -> Result<(), RuntimeError> {
-    if role >= SessionRole::Drive {
+/// Refuses somebody who may do less in a session than is needed, and says what they may do.
+pub(crate) fn needs(least: SessionRole, role: SessionRole) -> Result<(), RuntimeError> {
+    if role >= least {
         return Ok(());
     }
     let may = match role {
