@@ -58,6 +58,8 @@ pub(crate) fn enter(run: &Rc<Run>) {
 
 /// Whether the run may go on with native work that takes long. Where it may not it has been stopped.
 pub(crate) fn may_go_on() -> bool {
+    #[cfg(test)]
+    crate::counted::safepoint();
     let run = HATCH.with(|hatch| hatch.run.borrow().upgrade());
     run.is_none_or(|run| run.check().is_ok())
 }
@@ -74,7 +76,18 @@ pub(crate) fn is_over() -> bool {
 
 /// The next safepoint reads the clock, because a function was called that may have taken long.
 pub(crate) fn look_soon() {
+    #[cfg(test)]
+    crate::counted::look();
     HATCH.with(|hatch| hatch.passes.set(0));
+}
+
+/// No safepoint reads the clock before a function asks for it, so that what a test counts is the same each time.
+#[cfg(test)]
+pub(crate) fn look_late() {
+    HATCH.with(|hatch| {
+        hatch.passes.set(u32::MAX);
+        hatch.over.set(false);
+    });
 }
 
 /// From here on values are given within these limits, and charged to nobody.

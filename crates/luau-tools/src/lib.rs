@@ -2,6 +2,10 @@
 //!
 #![doc = include_str!("../../../docs/LUAU.md")]
 
+#[cfg(test)]
+mod costs;
+#[cfg(test)]
+mod counted;
 mod decode;
 mod encode;
 mod error;

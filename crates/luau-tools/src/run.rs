@@ -183,6 +183,8 @@ impl Run {
         let step = self.counts.steps.get() + 1;
         self.counts.steps.set(step);
         self.counts.pending.set(self.counts.pending.get() + 1);
+        #[cfg(test)]
+        crate::counted::effect();
         let effect = Effect {
             step,
             kind,

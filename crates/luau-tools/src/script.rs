@@ -220,12 +220,12 @@ fn bytecode(source: &str) -> Result<Vec<u8>, Mistake> {
     compiler().compile(source).map_err(|error| mistake(&error))
 }
 
-/// The sandbox replaces `setmetatable`; as a builtin it would be called past the replacement.
+/// The sandbox replaces `setmetatable` and `tonumber`; as builtins they would be called past the replacements.
 pub(crate) fn compiler() -> Compiler {
     Compiler::new()
         .set_optimization_level(1)
         .set_debug_level(1)
-        .set_disabled_builtins(["setmetatable"])
+        .set_disabled_builtins(["setmetatable", "tonumber"])
 }
 
 /// How deep brackets may nest. The compiler has a bound too; it is reached on a stack that we do not know.

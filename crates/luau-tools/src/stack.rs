@@ -344,6 +344,10 @@ static INTERRUPT: OnceLock<unsafe extern "C-unwind" fn(*mut State, c_int)> = Onc
 /// is over and can be given away here.
 pub(crate) fn thin_out_safepoints(lua: &Lua) -> mlua::Result<()> {
     unsafe extern "C-unwind" fn safepoint(state: *mut State, gc: c_int) {
+        #[cfg(test)]
+        if gc < 0 {
+            crate::counted::safepoint();
+        }
         // Between two calls that cannot give the turn away, such as metamethods, there may be no other moment to do it.
         let may_yield = || {
             // SAFETY: it is asked only.

@@ -1,11 +1,12 @@
 //! What one call of each function that a script can name may cost, and how a hostile script would use it.
 
-/// How long one call keeps others on its thread waiting.
+/// How long one call keeps others on its thread waiting. `src/costs.rs` compares it with what the VM counts during calls of three sizes: bytes,
+/// safepoints, looks at the clock, effects. That a native loop takes no more steps than its size is what no count shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Cost {
-    /// A few steps for each argument.
+    /// A few steps for each argument: no memory, no safepoint and no look at the clock more for an argument that is larger.
     Constant,
-    /// As long as it takes to copy what it reads or makes, which the limit of memory bounds.
+    /// As long as it takes to copy what it reads or makes, which the limit of memory bounds: memory in proportion.
     Copies,
     /// Linear in what it reads, and slower than a copy: where that is much the clock is read afterwards.
     Charged,
@@ -13,7 +14,7 @@ pub(crate) enum Cost {
     Watched,
     /// Above a size it is an error.
     Refuses,
-    /// A request to the host, or several: the limits of effects and of JSON bound it.
+    /// A request to the host: the limits of effects and of JSON bound it.
     Effect,
 }
 
@@ -25,19 +26,21 @@ pub(crate) type Row = (Cost, &'static str, &'static [&'static str]);
 /// Every function, by its name; `*` stands for all that begin so and have no line of their own.
 pub(crate) const COSTS: &[Row] = &[
     // The globals
-    (Constant, "assert error getmetatable ipairs pairs rawequal rawget rawlen rawset select setmetatable type typeof", &[]),
-    (Watched, "pcall xpcall", &[
+    (Constant, "assert getmetatable ipairs pairs rawequal rawget rawlen select setmetatable type typeof", &[]),
+    (Watched, "pcall require tostring xpcall", &[
         "pcall(function() while true do end end)",
         "xpcall(error, function() while true do end end)",
-    ]),
-    (Copies, "next", &["local t = table.create(1e6) for _ = 1, 100 do next(t) end"]),
-    (Charged, "tonumber tostring unpack", &[
-        "tonumber(('9'):rep(2e7))",
-        "tonumber(('1'):rep(2e7), 2)",
         "tostring(setmetatable({}, {__tostring = function() while true do end end}))",
-        "unpack(table.create(5e5, 1))",
+        "require('nothing')",
     ]),
-    (Effect, "print require", &["print(('x'):rep(1e5))", "require('nothing')"]),
+    (Copies, "error next rawset unpack", &[
+        "local t = table.create(1e6) for _ = 1, 100 do next(t) end",
+        "unpack(table.create(5e5, 1))",
+        "error(('x'):rep(1e7))",
+        "local t = table.create(2 ^ 20, 1) rawset(t, 2 ^ 20 + 1, 1)",
+    ]),
+    (Charged, "tonumber", &["tonumber(('9'):rep(2e7))", "tonumber(('1'):rep(2e7), 2)"]),
+    (Effect, "print", &["print(('x'):rep(1e5))"]),
     // Texts
     (Constant, "string.len string.packsize", &[]),
     (Copies, "string.char string.pack string.rep string.sub", &[
@@ -71,20 +74,23 @@ pub(crate) const COSTS: &[Row] = &[
         "string.format(('%99.99f'):rep(1e3), table.unpack(table.create(1e3, 1e308)))",
         "string.format('%q', ('\\n'):rep(4e6))",
     ]),
-    (Charged, "utf8.char utf8.codepoint utf8.codes utf8.len utf8.offset", &[
+    (Charged, "utf8.codepoint utf8.len utf8.offset", &[
         "utf8.len(('a'):rep(2e7))",
         "utf8.offset(('\\u{80}'):rep(1e7), -1, 1)",
         "utf8.codepoint(('a'):rep(4e5), 1, -1)",
-        "utf8.char(table.unpack(table.create(4e5, 65)))",
-        "for _ in utf8.codes(('a'):rep(1e6)) do end",
     ]),
+    (Copies, "utf8.char", &["utf8.char(table.unpack(table.create(4e5, 65)))"]),
+    (Watched, "utf8.codes", &["for _ in utf8.codes(('a'):rep(1e6)) do end"]),
     // Tables
     (Constant, "table.freeze table.getn table.isfrozen", &[]),
-    (Copies, "table.create table.pack", &["table.create(1e6, 1)", "table.pack(table.unpack(table.create(5e5, 1)))"]),
-    (Charged, "table.clear table.clone table.find table.insert table.maxn table.remove table.unpack", &[
+    (Copies, "table.create table.pack table.unpack", &[
+        "table.create(1e6, 1)",
+        "table.pack(table.unpack(table.create(5e5, 1)))",
+        "local t = table.create(5e5, 1) for _ = 1, 1e9 do select('#', table.unpack(t)) end",
+    ]),
+    (Charged, "table.clear table.clone table.find table.insert table.maxn table.remove", &[
         "local t = table.create(1e6, 1) for _ = 1, 1e9 do table.insert(t, 1, 1) table.remove(t, 1) end",
         "local t = table.create(1e6, 1) for _ = 1, 1e9 do table.find(t, 2) table.maxn(t) end",
-        "local t = table.create(5e5, 1) for _ = 1, 1e9 do select('#', table.unpack(t)) end",
         "local t = table.create(5e5, 1) for _ = 1, 1e9 do table.clear(table.clone(t)) end",
     ]),
     (Watched, "table.concat table.foreach table.foreachi table.sort", &[
@@ -106,8 +112,7 @@ pub(crate) const COSTS: &[Row] = &[
         "local t = table.create(1e6, 1) for _ = 1, 1e9 do table.move(t, 1, 999999, 2) end",
     ]),
     // Numbers, and bytes in memory
-    (Constant, "math.* bit32.* vector.*", &["math.max(table.unpack(table.create(5e5, 1)))", "bit32.bxor(table.unpack(table.create(5e5, 1)))"]),
-    (Effect, "math.random", &["math.random()"]),
+    (Constant, "math.* bit32.* vector.*", &["math.random()", "math.max(table.unpack(table.create(5e5, 1)))", "bit32.bxor(table.unpack(table.create(5e5, 1)))"]),
     (Constant, "buffer.*", &[]),
     (Copies, "buffer.copy buffer.create buffer.fill buffer.fromstring buffer.readstring buffer.tostring buffer.writestring", &[
         "local b = buffer.create(1e7) for _ = 1, 1e9 do buffer.copy(b, 0, b) buffer.fill(b, 0, 1) end",
@@ -115,12 +120,12 @@ pub(crate) const COSTS: &[Row] = &[
         "buffer.writestring(buffer.create(7e6), 0, ('x'):rep(7e6)) buffer.readstring(buffer.create(7e6), 0, 7e6)",
     ]),
     // Coroutines and the rest
-    (Watched, "coroutine.*", &[
+    (Constant, "coroutine.*", &["coroutine.close(coroutine.create(function() end))"]),
+    (Watched, "coroutine.resume coroutine.wrap", &[
         "coroutine.wrap(function() while true do end end)()",
         "setmetatable({}, {__index = function() coroutine.wrap(function() while true do end end)() end}).x = nil local _ = setmetatable({}, {__index = function() coroutine.wrap(function() while true do end end)() end}).x",
-        "coroutine.close(coroutine.create(function() end))",
     ]),
-    (Charged, "debug.traceback", &["local function f(n) if n == 0 then for _ = 1, 1e9 do debug.traceback() end end f(n - 1) end f(1e4)"]),
+    (Copies, "debug.traceback", &["local function f(n) if n == 0 then for _ = 1, 1e9 do debug.traceback() end end f(n - 1) end f(1e4)"]),
     (Constant, "os.*", &[]),
     // What a script is given
     (Effect, "ctx.* ctx.http.* ctx.kv.*", &[
@@ -136,7 +141,7 @@ pub(crate) const COSTS: &[Row] = &[
         "ctx.await_any(table.create(1e6, ctx.async(function() ctx.sleep(1) end)))",
     ]),
     (Constant, "ctx.json.array ctx.parse_time ctx.random", &["ctx.parse_time(('2'):rep(1e7))"]),
-    (Watched, "ctx.json.encode ctx.json.decode ctx.log", &[
+    (Watched, "ctx.json.encode ctx.json.decode", &[
         "ctx.json.encode(table.create(1e5, (table.create(1500000))))",
         "local t = {} for i = 1, 3e5 do t['k' .. i] = i end for k in t do t[k] = nil end ctx.json.encode(table.create(1e5, t))",
         "local t = {1} for _ = 1, 40 do t = {t, t} end ctx.json.encode(t)",
@@ -149,9 +154,17 @@ pub(crate) const COSTS: &[Row] = &[
         "error(table.create(1e5, (table.create(1500000))))",
     ]),
     // The older API
-    (Effect, "rt.* __builtin.*", &[
+    (Constant, "rt.input rt.output rt.parse_time rt.state_get __builtin.input __builtin.output __builtin.parse_time __builtin.state_get", &[
+        "rt:output(table.create(1e6, 1))",
+    ]),
+    (Watched, "rt.json_encode rt.json_decode __builtin.json_encode __builtin.json_decode", &[
         "rt:json_encode(table.create(1e5, (table.create(1500000))))",
         "rt:json_decode('[' .. ('0,'):rep(1e6) .. '0]')",
+    ]),
+    (Watched, "rt.await_all rt.await_any __builtin.await_all __builtin.await_any", &[
+        "rt:await_any(table.create(1e6, rt:sleep(1)))",
+    ]),
+    (Effect, "rt.* __builtin.*", &[
         "rt:emit(table.create(1e5, (table.create(1500000))))",
         "rt:kvs_set('x', table.create(1e5, (table.create(1500000))))",
         "rt:log(table.create(1e5, (table.create(1500000))))",
