@@ -29,7 +29,7 @@ use crate::state::Caller;
 const CHALLENGE_MS: u64 = 60_000;
 /// How long a token counts.
 const TOKEN_MS: u64 = 3_600_000;
-/// How many tokens one person may have; all visitors together count as one.
+/// How many tokens one person may have, and the visitors of one address together.
 const TOKENS_EACH: usize = 256;
 
 /// What counts as who somebody is, for this server.
@@ -74,9 +74,19 @@ impl Identity {
         }
     }
 
-    /// Them at one of their programs.
-    pub fn at(&self, client: &str) -> Caller {
+    /// Under which name they wait and are counted: their own, or that of the address that a visitor comes from.
+    fn line(&self, address: &str) -> OwnerId {
+        if self.visitor {
+            OwnerId::new(format!("visitors at {address}"))
+        } else {
+            self.person.clone()
+        }
+    }
+
+    /// Them at one of their programs, which comes from `address`.
+    pub fn at(&self, client: &str, address: &str) -> Caller {
         Caller {
+            line: self.line(address),
             person: self.person.clone(),
             name: self.name.clone(),
             operator: self.operator,
@@ -232,7 +242,7 @@ impl Auth {
         }
     }
 
-    /// Answers an open challenge with a token. It counts on connections of the same kind alone: one that was given out where the server had
+    /// Answers an open challenge from `address` with a token. It counts on connections of the same kind alone: one that was given out where the server had
     /// proved its key is of no use to whoever gets hold of it on another way.
     ///
     /// # Errors
@@ -242,7 +252,7 @@ impl Auth {
         public_key: &str,
         challenge: (String, u64),
         signature: &str,
-        (channel, now_ms): (&Channel, u64),
+        (channel, address, now_ms): (&Channel, &str, u64),
     ) -> Result<Token, Box<Problem>> {
         let (nonce, expires_at_ms) = challenge;
         let open = self
@@ -266,7 +276,8 @@ impl Auth {
         let token = random()?;
         let expires_at_ms = now_ms + TOKEN_MS;
         let mut tokens = self.tokens.lock().unwrap_or_else(PoisonError::into_inner);
-        let key = (identity.person.as_str(), hash(&token));
+        let line = identity.line(address);
+        let key = (line.as_str(), hash(&token));
         tokens.insert(key, (identity.clone(), channel.is_keyed()), expires_at_ms, now_ms);
         drop(tokens);
         Ok(Token {
@@ -298,16 +309,20 @@ impl Auth {
         }
     }
 
-    /// Who sends a request with these headers: by its token, or as a visitor.
+    /// Who sends a request with these headers from `address`: by its token, or as a visitor.
     ///
     /// # Errors
     /// `unauthenticated` where there is no token and no visitors are let in, or the token does not count; `bad_origin` where a
     /// web page of another origin sends it; `bad_request` where a header makes no sense.
-    pub fn caller_of(&self, headers: &HeaderMap, at: (&Channel, u64)) -> Result<Caller, Box<Problem>> {
+    pub fn caller_of(
+        &self,
+        headers: &HeaderMap,
+        (channel, address, now_ms): (&Channel, &str, u64),
+    ) -> Result<Caller, Box<Problem>> {
         self.check_origin(headers)?;
         let client = client_of(headers)?;
         let identity = match bearer(headers)? {
-            Some(token) => self.holder(token, at)?,
+            Some(token) => self.holder(token, (channel, now_ms))?,
             None if self.visitors => Identity::visitor(),
             None => {
                 return Err(problem(
@@ -316,7 +331,7 @@ impl Auth {
                 ));
             }
         };
-        Ok(identity.at(client))
+        Ok(identity.at(client, address))
     }
 
     /// Checks the header `Origin`, which browsers send and other programs need not.

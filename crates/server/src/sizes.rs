@@ -2,7 +2,7 @@
 
 use agentx_config::{Quotas, check_condensing, check_params};
 use agentx_runtime::{Backlog, RuntimeError, apply, check_depth};
-use agentx_types::{AgentConfig, ApprovalMode, ConfigChange, RULES_VERSION, RuleEffect};
+use agentx_types::{AgentConfig, ApprovalMode, ConfigChange, Limits, RULES_VERSION, RuleEffect};
 
 use crate::control::remote;
 use crate::options::{ID_BYTES, NAME_CHARS, REFUSAL_CHARS};
@@ -158,10 +158,35 @@ pub(crate) fn only_makes_stricter(before: &AgentConfig, change: &ConfigChange) -
     let is_stricter = match change {
         ConfigChange::RuleAdded(rule) => rule.effect != RuleEffect::Allow && !before.rules.contains(rule),
         ConfigChange::Approval(mode) => strictness(*mode) > strictness(before.approval),
+        ConfigChange::Limits(limits) => narrows(before.limits, *limits),
         _ => false,
     };
     let after = || changed(before, change);
     is_stricter && before.rules.len() < STRICT_RULES && written(&after()) <= STRICT_BYTES
+}
+
+/// Whether no limit is wider than before, and one is narrower by a hundredth at least: smaller steps are too many.
+fn narrows(before: Limits, after: Limits) -> bool {
+    let of = |limits: Limits| {
+        [
+            limits.max_iterations.map(u64::from),
+            limits.max_tokens,
+            limits.max_cost.map(|cost| cost.0),
+            limits.max_wall_ms,
+        ]
+    };
+    let pairs = || of(before).into_iter().zip(of(after));
+    let is_wider = |(before, after): (Option<u64>, Option<u64>)| match (before, after) {
+        (Some(before), Some(after)) => after > before,
+        (before, None) => before.is_some(),
+        (None, Some(_)) => false,
+    };
+    let is_narrower = |(before, after): (Option<u64>, Option<u64>)| match (before, after) {
+        (Some(before), Some(after)) => before.saturating_sub(after) >= (before / 100).max(1),
+        (None, after) => after.is_some(),
+        (Some(_), None) => false,
+    };
+    !pairs().any(is_wider) && pairs().any(is_narrower)
 }
 
 fn strictness(mode: ApprovalMode) -> u8 {
@@ -207,6 +232,28 @@ mod tests {
             let refused = check(messages, bytes, stops).unwrap_err().to_string();
             assert!(refused.contains(named), "{refused}");
         }
+    }
+
+    #[test]
+    fn limits_are_narrower_where_none_is_wider_and_one_is_much_lower() {
+        let limits = |tokens, wall| Limits {
+            max_tokens: tokens,
+            max_wall_ms: wall,
+            ..Limits::default()
+        };
+        let before = limits(Some(1000), None);
+        for (after, is) in [
+            (limits(Some(990), None), true),
+            (limits(Some(1000), Some(5)), true),
+            (limits(Some(0), Some(5)), true),
+            (limits(Some(991), None), false),
+            (before, false),
+            (limits(Some(1001), Some(5)), false),
+            (limits(None, Some(5)), false),
+        ] {
+            assert_eq!(narrows(before, after), is, "{after:?}");
+        }
+        assert!(narrows(limits(Some(2), None), limits(Some(1), None)));
     }
 
     #[test]

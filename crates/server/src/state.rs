@@ -57,6 +57,8 @@ pub struct Caller {
     pub approver: bool,
     /// Whether they have not said who they are.
     pub visitor: bool,
+    /// Whose turns they wait for: their own, or of a visitor those of their address.
+    pub line: OwnerId,
     /// They, at this program.
     pub seat: Seat,
 }
@@ -220,12 +222,17 @@ impl ServerState {
         Timestamp(i64::try_from(now.as_micros()).unwrap_or(i64::MAX))
     }
 
-    /// Who sends a request with these headers on such a connection.
+    /// Who sends a request with these headers on such a connection, which comes from `address`.
     ///
     /// # Errors
     /// See [`Auth::caller_of`].
-    pub fn caller_of(&self, headers: &HeaderMap, channel: &Channel) -> Result<Caller, Box<Problem>> {
-        self.auth.caller_of(headers, (channel, self.now_ms()))
+    pub fn caller_of(
+        &self,
+        headers: &HeaderMap,
+        channel: &Channel,
+        address: &str,
+    ) -> Result<Caller, Box<Problem>> {
+        self.auth.caller_of(headers, (channel, address, self.now_ms()))
     }
 
     /// The operator's runtime.
@@ -385,7 +392,7 @@ impl ServerState {
             head,
             only,
         };
-        let share = Share::new(self.history.queue(&caller.person), self.shelf.clone());
+        let share = Share::new(self.history.queue(&caller.line), self.shelf.clone());
         let reader = Reader::new(feed, (room.source(), share), start);
         let membership = room.join(&caller.seat, access.role, reader.slot().clone(), ear);
         // Who lost their role in between was not there to be told.

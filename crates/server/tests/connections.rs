@@ -71,13 +71,13 @@ async fn token(world: &World) -> String {
         &key,
         (challenge.nonce.clone(), challenge.expires_at_ms),
         &signature.to_string(),
-        (&Channel::Plain, state.now_ms()),
+        (&Channel::Plain, "127.0.0.1", state.now_ms()),
     );
     let again = state.auth().token(
         &key,
         (challenge.nonce, challenge.expires_at_ms),
         &signature.to_string(),
-        (&Channel::Plain, state.now_ms()),
+        (&Channel::Plain, "127.0.0.1", state.now_ms()),
     );
     assert_eq!(again.err().unwrap().code, "stale_challenge");
     issued.unwrap_or_else(|problem| panic!("{problem:?}")).token

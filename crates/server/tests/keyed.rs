@@ -120,7 +120,12 @@ async fn a_token_counts_at_its_server_and_on_its_kind_of_connection_alone() {
         };
         let public_key = world.operator.public_key().to_string();
         let asked = (challenge.nonce, challenge.expires_at_ms);
-        let token = auth.token(&public_key, asked, &signature.to_string(), (&given, now));
+        let token = auth.token(
+            &public_key,
+            asked,
+            &signature.to_string(),
+            (&given, "127.0.0.1", now),
+        );
         let token = token.unwrap_or_else(|problem| panic!("{problem:?}")).token;
         for used in channels {
             assert_eq!(auth.holder(&token, (&used, now)).is_ok(), used == given);

@@ -350,7 +350,7 @@ async fn a_token_over_http_makes_a_connection_known() {
             &world.operator.public_key().to_string(),
             (challenge.nonce.clone(), challenge.expires_at_ms),
             &agentx_identity::sign_challenge(&world.operator, &challenge).to_string(),
-            (&Channel::Plain, now),
+            (&Channel::Plain, "127.0.0.1", now),
         )
         .unwrap_or_else(|problem| panic!("{problem:?}"))
         .token;

@@ -256,6 +256,7 @@ async fn a_deleted_session_is_gone_for_who_reads_it() {
         operator: true,
         approver: false,
         visitor: false,
+        line: "own_local".into(),
         seat: agentx_types::Seat {
             person: "own_local".into(),
             client: "http".into(),

@@ -18,6 +18,7 @@ fn caller(person: &OwnerId, operator: bool) -> Caller {
         operator,
         approver: false,
         visitor: false,
+        line: person.clone(),
         seat: Seat {
             person: person.clone(),
             client: "test".into(),

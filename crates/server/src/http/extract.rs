@@ -129,8 +129,9 @@ fn channel(parts: &Parts) -> Channel {
     parts.extensions.get().copied().unwrap_or_default()
 }
 
-fn caller(parts: &mut Parts, front: &Shared) -> Result<Caller, Failure> {
-    let caller = front.state.caller_of(&parts.headers, &channel(parts));
+fn caller(parts: &Parts, front: &Shared) -> Result<Caller, Failure> {
+    let address = address_of(&parts.extensions);
+    let caller = front.state.caller_of(&parts.headers, &channel(parts), &address);
     match &caller {
         Ok(caller) if !caller.visitor => {
             if let Some(permit) = parts.extensions.get::<Permit>() {
@@ -138,7 +139,7 @@ fn caller(parts: &mut Parts, front: &Shared) -> Result<Caller, Failure> {
             }
             front.count(caller.person.as_str())?;
         }
-        _ => front.count(&address_of(&parts.extensions))?,
+        _ => front.count(&address)?,
     }
     let caller = caller?;
     parts.extensions.insert(Sender(caller.person.clone()));

@@ -47,7 +47,7 @@ pub(crate) async fn search(
 ) -> Result<Body<Vec<SearchHit>>, Failure> {
     check("q", &query.q, 0, 1000)?;
     let runtime = front.state.runtime_of(&caller.person);
-    let _turn = front.state.checks().take(&caller.person).await;
+    let _turn = front.state.checks().take(&caller.line).await;
     Ok(Body(runtime.search(&query.q, query.limit.get()).await?))
 }
 

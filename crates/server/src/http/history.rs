@@ -1,26 +1,23 @@
-//! What happened in a session: its messages, its events as a page or a stream, all of its facts.
+//! What happened in a session: its events as a page or a stream, all of its facts.
 
 use std::sync::Arc;
 
 use agentx_node_runtime::NodeRuntime;
-use agentx_runtime::{Delivery, Fact, Runtime as _, RuntimeError, View};
+use agentx_runtime::{Fact, RuntimeError};
 use agentx_types::wire::WireView;
-use agentx_types::{
-    AgentStateId, Envelope, EnvironmentEvent, Medium, Message, RuntimeEvent, SessionId, Timestamp, UiEvent,
-};
+use agentx_types::{AgentStateId, Envelope, EnvironmentEvent, Medium, RuntimeEvent, SessionId, UiEvent};
 use axum::body::{Body as HttpBody, Bytes};
 use axum::http::HeaderValue;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
 use futures_util::stream;
 use schemars::{JsonSchema, SchemaGenerator};
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use serde_json::json;
 
-use super::answer::Body;
 use super::describe::{Answer, Operation};
 use super::extract::{In, Query, Stream, Watching};
-use super::in_turn::{InTurn, in_turn};
+use super::in_turn::in_turn;
 use super::query::{Limit, List};
 use super::{Failure, Shared, stream as live};
 use crate::feed::{Encoder, Lens, Only, Shelf};
@@ -34,40 +31,6 @@ const FIRST: usize = 16;
 const PAGE_BYTES: usize = 1 << 20;
 /// A page of events that has so many bytes has no more.
 const MOST_BYTES: usize = 8 << 20;
-
-/// Which messages.
-#[derive(Deserialize, JsonSchema)]
-pub(crate) struct MessagesQuery {
-    #[serde(default)]
-    limit: Limit<50, 500>,
-    /// Where the last page ended.
-    cursor: Option<String>,
-}
-
-/// A page of messages, the oldest first.
-#[derive(Serialize, JsonSchema)]
-pub(crate) struct MessagePage {
-    items: Vec<MessageItem>,
-    /// Where the next page begins; absent at the end.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    next: Option<String>,
-}
-
-/// A message of a conversation.
-#[derive(Serialize, JsonSchema)]
-pub(crate) struct MessageItem {
-    /// The event that completed it.
-    seq: u64,
-    /// When.
-    at: Timestamp,
-    /// Of which agent.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    agent_state_id: Option<AgentStateId>,
-    /// Whether the stream broke off before its end.
-    partial: bool,
-    /// It.
-    message: Message,
-}
 
 /// Which events.
 #[derive(Deserialize, JsonSchema)]
@@ -128,68 +91,6 @@ pub(crate) struct Events(pub(crate) Response);
 /// All facts, a line each.
 pub(crate) struct Lines(Response);
 
-pub(crate) async fn messages(
-    front: Shared,
-    at: In<Watching>,
-    Query(query): Query<MessagesQuery>,
-) -> Result<InTurn<Body<MessagePage>>, Failure> {
-    let answer = front.state.answers().take(&at.caller.person).await;
-    let after = query.cursor.as_deref().map_or(Ok((0, 0)), place)?;
-    let (mut items, mut last) = (Vec::new(), None);
-    let _turn = front.state.history().take(&at.caller.person).await;
-    // The events of one fact stay together or apart as the page has room, so its earlier ones may come again.
-    let from = u64::saturating_sub(after.0, 1);
-    let mut events = at
-        .access
-        .runtime
-        .watch(&at.session, from, View::Runtime, false)
-        .await?;
-    while let Some(delivery) = events.next().await {
-        match delivery {
-            Delivery::Runtime(event) => {
-                let here = (event.seq, event.index.unwrap_or(0) + 1);
-                let Some(item) = item(&event).filter(|_| here > after) else {
-                    continue;
-                };
-                if items.len() == query.limit.get() {
-                    let next = last.map(|(seq, index)| format!("{seq}.{index}"));
-                    return Ok(InTurn(Body(MessagePage { items, next }), answer));
-                }
-                last = Some(here);
-                items.push(item);
-            }
-            Delivery::CutOff(why) => return Err(Failure::new("internal", why)),
-            Delivery::Environment(_) => {}
-            Delivery::CaughtUp(_) => break,
-        }
-    }
-    Ok(InTurn(Body(MessagePage { items, next: None }), answer))
-}
-
-/// Where a page of messages ended: the event, and how many of those that follow from it were looked at.
-fn place(cursor: &str) -> Result<(u64, u32), Failure> {
-    let parts = cursor.split_once('.');
-    parts
-        .and_then(|(seq, index)| Some((seq.parse().ok()?, index.parse().ok()?)))
-        .ok_or_else(|| Failure::new("bad_request", "the cursor is none that this server handed out"))
-}
-
-fn item(event: &Envelope<RuntimeEvent>) -> Option<MessageItem> {
-    let (message, partial) = match &event.event {
-        RuntimeEvent::UserMessageAdded(added) => (&added.message, false),
-        RuntimeEvent::AssistantMessageAdded(added) => (&added.message, added.partial),
-        RuntimeEvent::ToolResultMessageAdded(added) => (&added.message, false),
-        _ => return None,
-    };
-    Some(MessageItem {
-        seq: event.seq,
-        at: event.at,
-        agent_state_id: event.agent_state_id.clone(),
-        partial,
-        message: message.clone(),
-    })
-}
-
 pub(crate) async fn events(
     front: Shared,
     at: In<Watching>,
@@ -199,7 +100,7 @@ pub(crate) async fn events(
     if stream.is_wanted {
         return live::events(&front, at, &query, stream).await;
     }
-    let answer = front.state.answers().take(&at.caller.person).await;
+    let answer = front.state.answers().take(&at.caller.line).await;
     let mut response = in_turn(page(&front, &at, &query).await?.into_response(), answer);
     let kind = HeaderValue::from_static("application/json");
     response.headers_mut().insert(CONTENT_TYPE, kind);
@@ -209,7 +110,7 @@ pub(crate) async fn events(
 /// A page of events, written as they are encoded, a turn at a time.
 async fn page(front: &Shared, at: &In<Watching>, query: &EventsQuery) -> Result<Vec<u8>, Failure> {
     let (runtime, session) = (&at.access.runtime, &at.session);
-    let queue = front.state.history().queue(&at.caller.person);
+    let queue = front.state.history().queue(&at.caller.line);
     let head = runtime.info(session).await?.last_seq;
     let after = query.after_seq.min(head);
     let known = front.lenses.before(session, query.view, after);
@@ -295,7 +196,7 @@ impl Page {
 pub(crate) async fn export(front: Shared, at: In<Watching>) -> Result<Lines, Failure> {
     let head = at.access.runtime.info(&at.session).await?.last_seq;
     let begin = Export {
-        queue: front.state.history().queue(&at.caller.person),
+        queue: front.state.history().queue(&at.caller.line),
         runtime: at.access.runtime,
         session: at.session,
         at: 0,

@@ -51,19 +51,19 @@ pub(crate) async fn rows(
     at: In<Watching>,
     Query(query): Query<RowsQuery>,
 ) -> Result<InTurn<Body<LogRows>>, Failure> {
-    let answer = front.state.answers().take(&at.caller.person).await;
+    let answer = front.state.answers().take(&at.caller.line).await;
     let (session, bytes) = (&at.session, query.bytes.get());
     let rows = at.access.runtime.rows(session, query.after_seq, bytes).await?;
     Ok(InTurn(Body(rows), answer))
 }
 
 pub(crate) async fn verify(front: Shared, at: In<Watching>) -> Result<Body<VerifyReport>, Failure> {
-    let _turn = front.state.checks().take(&at.caller.person).await;
+    let _turn = front.state.checks().take(&at.caller.line).await;
     Ok(Body(at.access.runtime.verify(&at.session).await?))
 }
 
 pub(crate) async fn replay(front: Shared, at: In<Watching>) -> Result<Body<ReplayReport>, Failure> {
-    let _turn = front.state.checks().take(&at.caller.person).await;
+    let _turn = front.state.checks().take(&at.caller.line).await;
     Ok(Body(at.access.runtime.replay(&at.session).await?))
 }
 
@@ -72,8 +72,8 @@ pub(crate) async fn context(
     at: In<Watching>,
     Query(query): Query<ContextQuery>,
 ) -> Result<InTurn<Tagged<ContextView>>, Failure> {
-    let answer = front.state.answers().take(&at.caller.person).await;
-    let _turn = front.state.checks().take(&at.caller.person).await;
+    let answer = front.state.answers().take(&at.caller.line).await;
+    let _turn = front.state.checks().take(&at.caller.line).await;
     let view = at.access.runtime.context(&at.session, query.at_seq).await?;
     Ok(InTurn(Tagged(view), answer))
 }

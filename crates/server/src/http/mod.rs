@@ -21,6 +21,7 @@ mod inspect;
 mod layers;
 mod lenses;
 mod lists;
+mod messages;
 mod once;
 mod openapi;
 mod query;
@@ -235,7 +236,7 @@ fn history_routes() -> Vec<Route> {
         Route::get(
             "/v1/sessions/{id}/messages",
             "The messages of a session, the oldest first.",
-            history::messages,
+            messages::messages,
         ),
         Route::get(
             "/v1/sessions/{id}/export",

@@ -66,7 +66,10 @@ impl Once {
             let mut made = place.lock_owned().await;
             if let Some((session, before)) = &*made {
                 let same = (*before == digest).then(|| session.clone());
-                return same.ok_or_else(|| Failure::new("refused", "this key was used for another request"));
+                return same.ok_or_else(|| {
+                    let what = "this key was used for another request: a new request needs a new key";
+                    Failure::new("key_reused", what)
+                });
             }
             let session = match make.await {
                 Ok(session) => session,

@@ -222,7 +222,7 @@ pub(crate) async fn fork(
 }
 
 pub(crate) async fn state(front: Shared, at: In<Watching>) -> Result<InTurn<Body<SessionState>>, Failure> {
-    let turn = front.state.answers().take(&at.caller.person).await;
+    let turn = front.state.answers().take(&at.caller.line).await;
     let room = front.state.rooms().there(&at.session).await;
     // One that is open knows how it stands; of another, nobody has to become the writer to tell.
     let now = match room.as_ref().and_then(|room| room.session()) {

@@ -22,7 +22,7 @@ use super::{Failure, Shared};
 use crate::channel::Channel;
 use crate::feed::{Frame, Step};
 use crate::quotas::{Connected, Counted};
-use crate::state::{Following, ServerState};
+use crate::state::{Caller, Following, ServerState};
 
 /// How many frames, and about how many bytes, are handed on at once.
 const AT_ONCE: (usize, usize) = (256, 64 << 10);
@@ -62,7 +62,7 @@ pub(crate) async fn events(
         at.session,
         query.view,
         (following, counted),
-        (wanted.headers, wanted.channel),
+        (wanted.headers, wanted.channel, wanted.address),
     );
     let first = stream::once(async { Ok::<_, std::io::Error>(Bytes::from(begin)) });
     let rest = stream::unfold(live, |mut live| async move {
@@ -118,7 +118,7 @@ struct Live {
     view: WireView,
     following: Following,
     _counted: Counted,
-    caller: (HeaderMap, Channel),
+    caller: (HeaderMap, Channel, String),
     heartbeat: Interval,
     frames: Vec<Frame>,
     /// What is to be sent before anything else is looked for.
@@ -134,7 +134,7 @@ impl Live {
         session: SessionId,
         view: WireView,
         (following, counted): (Following, Counted),
-        caller: (HeaderMap, Channel),
+        caller: (HeaderMap, Channel, String),
     ) -> Self {
         let period = front
             .state
@@ -184,7 +184,7 @@ impl Live {
     fn step(&mut self, step: Step) -> String {
         let trust = self.state.auth().trust_generation();
         if std::mem::replace(&mut self.trust, trust) != trust
-            && let Err(problem) = self.state.caller_of(&self.caller.0, &self.caller.1)
+            && let Err(problem) = self.caller()
         {
             return self.end(*problem);
         }
@@ -226,9 +226,15 @@ impl Live {
         out
     }
 
+    /// Who reads, if they still may.
+    fn caller(&self) -> Result<Caller, Box<Problem>> {
+        let (headers, channel, address) = &self.caller;
+        self.state.caller_of(headers, channel, address)
+    }
+
     /// A sign of life, to those who may still be here.
     fn beat(&mut self) -> String {
-        match self.state.caller_of(&self.caller.0, &self.caller.1) {
+        match self.caller() {
             Ok(_) => self.heartbeat(),
             Err(problem) => self.end(*problem),
         }

@@ -64,7 +64,7 @@ pub(crate) async fn usage(
         since,
     };
     let runtime = front.state.runtime_of(&caller.person);
-    let _turn = front.state.checks().take(&caller.person).await;
+    let _turn = front.state.checks().take(&caller.line).await;
     Ok(Body(runtime.usage(query).await?))
 }
 

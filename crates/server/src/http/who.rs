@@ -65,7 +65,7 @@ pub(crate) async fn challenge(
 
 pub(crate) async fn token(
     front: Shared,
-    Anybody(_, channel): Anybody,
+    Anybody(address, channel): Anybody,
     _: CanFail<401>,
     Json(request): Json<TokenRequest>,
 ) -> Result<Body<Token>, Failure> {
@@ -76,10 +76,12 @@ pub(crate) async fn token(
         signature,
     } = request;
     let now = front.state.now_ms();
-    let token = front
-        .state
-        .auth()
-        .token(&public_key, (nonce, expires_at_ms), &signature, (&channel, now))?;
+    let token = front.state.auth().token(
+        &public_key,
+        (nonce, expires_at_ms),
+        &signature,
+        (&channel, &address, now),
+    )?;
     Ok(Body(Token {
         token: token.token,
         person: Person {

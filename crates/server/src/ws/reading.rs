@@ -272,7 +272,7 @@ impl Reading {
                 permit.identified();
             }
         }
-        self.caller = Some(identity.at(client));
+        self.caller = Some(identity.at(client, &self.shared.address));
         *self.shared.identity() = Some(identity.clone());
         Ok(())
     }

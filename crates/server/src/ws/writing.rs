@@ -252,7 +252,7 @@ impl Writing {
 
     /// Who may see a session that another process writes is looked up again: nobody here hears when that changes.
     fn look_again(&self, identity: &Identity) {
-        let caller = identity.at("");
+        let caller = identity.at("", &self.shared.address);
         let foreign = |subscription: &&Subscription| subscription.membership.room().session().is_none();
         for subscription in self.subscriptions.iter().filter(foreign) {
             let (state, caller) = (self.shared.state.clone(), caller.clone());

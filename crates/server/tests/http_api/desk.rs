@@ -316,7 +316,7 @@ impl Desk {
     pub(crate) async fn release(&self, token: &str, session: &str) {
         let mut headers = HeaderMap::new();
         headers.insert("authorization", format!("Bearer {token}").parse().unwrap());
-        let caller = self.state.caller_of(&headers, &Channel::Plain).unwrap();
+        let caller = self.state.caller_of(&headers, &Channel::Plain, "desk").unwrap();
         let session_id = SessionId::new(session);
         let wish = WheelWish::Release;
         self.state

@@ -146,3 +146,35 @@ async fn messages_come_in_pages_and_words_are_found_by_their_owner() {
     assert_eq!(hits[0]["session_id"], json!(session));
     assert_eq!(search(&desk.bob).await, json!([]));
 }
+
+#[tokio::test]
+async fn a_page_of_messages_ends_early_where_it_is_long() {
+    let desk = Desk::new().await;
+    let session = desk.session(&desk.ann).await;
+    let long = "x".repeat(1_500_000);
+    for number in 0..4 {
+        desk.say(&desk.ann, &session, json!(format!("{number} {long}")))
+            .await;
+    }
+    let (mut pages, mut cursor) = (Vec::new(), String::new());
+    loop {
+        let path = format!("/v1/sessions/{session}/messages?limit=500{cursor}");
+        let page = desk.get(&path).by(&desk.ann).send().await.ok();
+        assert!(page.body.len() < 8 << 20, "{} bytes", page.body.len());
+        let page = page.json();
+        pages.push(page["items"].as_array().unwrap().clone());
+        let Some(next) = page["next"].as_str() else { break };
+        cursor = format!("&cursor={next}");
+    }
+    assert!(pages.len() > 1 && pages.iter().all(|page| !page.is_empty()));
+    let all: Vec<_> = pages.concat();
+    let said: Vec<_> = all
+        .iter()
+        .filter(|item| item["message"]["role"] == "user")
+        .collect();
+    assert_eq!(said.len(), 4, "none is missing and none comes twice");
+    for (number, item) in said.iter().enumerate() {
+        let text = item["message"]["content"][0]["text"].as_str().unwrap();
+        assert!(text.starts_with(&number.to_string()), "in order");
+    }
+}

@@ -288,7 +288,7 @@ async fn challenges_of_one_address_do_not_push_out_those_of_another() {
             &key.public_key().to_string(),
             challenge,
             &signature,
-            (&Channel::Plain, now),
+            (&Channel::Plain, "192.0.2.1", now),
         );
         token.err().map(|problem| problem.code)
     };

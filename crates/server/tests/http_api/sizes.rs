@@ -224,10 +224,16 @@ async fn what_is_written_for_good_counts_for_the_owner_and_a_stricter_rule_is_po
     desk.changes(&desk.ann, &session, json!({"approval": "deny"}))
         .await
         .ok();
+    for tokens in [500_000, 1000] {
+        let change = json!({"limits": {"max_tokens": tokens}});
+        desk.changes(&desk.ann, &session, change).await.ok();
+    }
     desk.send(&desk.ann, &session, "roles", &role(&desk.bob_id, Value::Null))
         .await
         .ok();
     for again in [
+        json!({"limits": {"max_tokens": 1000}}),
+        json!({"limits": {"max_tokens": 2000, "max_wall_ms": 1}}),
         deny("rm *"),
         json!({"approval": "deny"}),
         json!({"approval": "ask"}),

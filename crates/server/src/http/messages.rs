@@ -1,0 +1,136 @@
+//! Messages of a session in pages, each with a bound of messages and of bytes.
+
+use std::io::{self, Write};
+
+use agentx_runtime::{Delivery, Runtime as _, View};
+use agentx_types::{AgentStateId, Envelope, Message, RuntimeEvent, Timestamp};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::answer::Body;
+use super::extract::{In, Query, Watching};
+use super::in_turn::InTurn;
+use super::query::Limit;
+use super::{Failure, Shared};
+
+/// A page that has so many bytes of messages has no more of them.
+const MOST_BYTES: u64 = 4 << 20;
+
+/// Which messages.
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct MessagesQuery {
+    #[serde(default)]
+    limit: Limit<50, 500>,
+    /// Where the last page ended.
+    cursor: Option<String>,
+}
+
+/// A page of messages, the oldest first. It ends early where its messages have 4 MiB.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct MessagePage {
+    items: Vec<MessageItem>,
+    /// Where the next page begins; absent at the end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next: Option<String>,
+}
+
+/// A message of a conversation.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct MessageItem {
+    /// The event that completed it.
+    seq: u64,
+    /// When.
+    at: Timestamp,
+    /// Of which agent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    agent_state_id: Option<AgentStateId>,
+    /// Whether the stream broke off before its end.
+    partial: bool,
+    /// It.
+    message: Message,
+}
+
+pub(crate) async fn messages(
+    front: Shared,
+    at: In<Watching>,
+    Query(query): Query<MessagesQuery>,
+) -> Result<InTurn<Body<MessagePage>>, Failure> {
+    let answer = front.state.answers().take(&at.caller.line).await;
+    let after = query.cursor.as_deref().map_or(Ok((0, 0)), place)?;
+    let (mut items, mut bytes, mut last) = (Vec::new(), 0, None);
+    let _turn = front.state.history().take(&at.caller.line).await;
+    // The events of one fact stay together or apart as the page has room, so its earlier ones may come again.
+    let from = u64::saturating_sub(after.0, 1);
+    let mut events = at
+        .access
+        .runtime
+        .watch(&at.session, from, View::Runtime, false)
+        .await?;
+    while let Some(delivery) = events.next().await {
+        match delivery {
+            Delivery::Runtime(event) => {
+                let here = (event.seq, event.index.unwrap_or(0) + 1);
+                let Some(item) = item(&event).filter(|_| here > after) else {
+                    continue;
+                };
+                if items.len() == query.limit.get() || bytes >= MOST_BYTES {
+                    let next = last.map(|(seq, index)| format!("{seq}.{index}"));
+                    return Ok(InTurn(Body(MessagePage { items, next }), answer));
+                }
+                last = Some(here);
+                bytes += written(&item);
+                items.push(item);
+            }
+            Delivery::CutOff(why) => return Err(Failure::new("internal", why)),
+            Delivery::Environment(_) => {}
+            Delivery::CaughtUp(_) => break,
+        }
+    }
+    Ok(InTurn(Body(MessagePage { items, next: None }), answer))
+}
+
+/// Where a page of messages ended: the event, and how many of those that follow from it were looked at.
+fn place(cursor: &str) -> Result<(u64, u32), Failure> {
+    let parts = cursor.split_once('.');
+    parts
+        .and_then(|(seq, index)| Some((seq.parse().ok()?, index.parse().ok()?)))
+        .ok_or_else(|| Failure::new("bad_request", "the cursor is none that this server handed out"))
+}
+
+fn item(event: &Envelope<RuntimeEvent>) -> Option<MessageItem> {
+    let (message, partial) = match &event.event {
+        RuntimeEvent::UserMessageAdded(added) => (&added.message, false),
+        RuntimeEvent::AssistantMessageAdded(added) => (&added.message, added.partial),
+        RuntimeEvent::ToolResultMessageAdded(added) => (&added.message, false),
+        _ => return None,
+    };
+    Some(MessageItem {
+        seq: event.seq,
+        at: event.at,
+        agent_state_id: event.agent_state_id.clone(),
+        partial,
+        message: message.clone(),
+    })
+}
+
+/// How many bytes it has as JSON.
+fn written(item: &MessageItem) -> u64 {
+    let mut count = Count(0);
+    // Counting has no way to fail.
+    let _ = serde_json::to_writer(&mut count, item);
+    count.0
+}
+
+/// Counts bytes and keeps none.
+struct Count(u64);
+
+impl Write for Count {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0 += bytes.len() as u64;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
