@@ -8,6 +8,8 @@
 )]
 
 use agentx_config::Settings;
+use agentx_types::{ApprovalMode, SessionId};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio_tungstenite::tungstenite::client::IntoClientRequest as _;
 use tokio_tungstenite::tungstenite::{Error, http::StatusCode};
 
@@ -113,5 +115,36 @@ async fn visitors_are_counted_by_address_and_members_by_person() {
     for n in 0..3 {
         world.client(&format!("desk{n}")).await;
     }
+    world.end().await;
+}
+
+/// Who asks over HTTP how a session stands, where a trusted proxy says that they are at `address`: the head of the answer.
+async fn state_from(world: &World, session: &SessionId, address: &str) -> String {
+    let host = world.url.strip_prefix("http://").unwrap();
+    let mut socket = tokio::net::TcpStream::connect(host).await.unwrap();
+    let request = format!(
+        "GET /v1/sessions/{session}/state HTTP/1.1\r\nHost: {host}\r\nX-Forwarded-For: {address}\r\nConnection: close\r\n\r\n"
+    );
+    socket.write_all(request.as_bytes()).await.unwrap();
+    let mut answer = String::new();
+    socket.read_to_string(&mut answer).await.unwrap();
+    answer.lines().next().unwrap_or_default().to_owned()
+}
+
+#[tokio::test]
+async fn visitors_of_one_address_wait_for_each_other_and_no_others_for_them() {
+    let world = world("127.0.0.1", |_| {}).await;
+    let (session, mut desk) = world.desk(ApprovalMode::Auto).await;
+    desk.share(&session, agentx_types::VISITORS, Some("watch")).await;
+    // As long as somebody there reads a large answer slowly.
+    let held = world.state.answers().take(&"visitors at 192.0.2.1".into()).await;
+    let mut same = Box::pin(state_from(&world, &session, "192.0.2.1"));
+    tokio::select! {
+        biased;
+        answer = &mut same => panic!("it did not wait: {answer}"),
+        answer = within(state_from(&world, &session, "192.0.2.2")) => assert_eq!(answer, "HTTP/1.1 200 OK"),
+    }
+    drop(held);
+    assert_eq!(within(same).await, "HTTP/1.1 200 OK");
     world.end().await;
 }
