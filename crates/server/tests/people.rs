@@ -393,3 +393,27 @@ async fn an_unknown_key_is_refused() {
     assert!(client.next().await.is_none());
     world.end().await;
 }
+
+#[tokio::test]
+async fn a_wish_that_is_refused_opens_no_session() {
+    let mut options = options();
+    options.allow_visitors = true;
+    let world = World::with(options.clone()).await;
+    let session = world.session(ApprovalMode::Auto).await;
+    let mut desk = world.client("desk").await;
+    desk.share(&session, VISITORS, Some("watch")).await;
+    drop(desk);
+    let data = world.end().await;
+    let world = World::again(data, options).await;
+    let mut guest = world.visitor("guest").await;
+    let call = json!({"session_id": session, "tool_call_id": "call_1", "decision": "once"});
+    for (kind, wish) in [
+        ("interrupt", json!({"session_id": session})),
+        ("approval", call),
+        ("user_message", message(&session, "hello", None)),
+    ] {
+        assert_eq!(guest.refused(kind, wish).await, "denied", "{kind}");
+        assert_eq!(world.state.rooms().open_rooms(), 0, "{kind}");
+    }
+    world.end().await;
+}

@@ -129,7 +129,7 @@ fn channel(parts: &Parts) -> Channel {
     parts.extensions.get().copied().unwrap_or_default()
 }
 
-fn caller(parts: &Parts, front: &Shared) -> Result<Caller, Failure> {
+fn caller(parts: &mut Parts, front: &Shared) -> Result<Caller, Failure> {
     let address = address_of(&parts.extensions);
     let caller = front.state.caller_of(&parts.headers, &channel(parts), &address);
     match &caller {
@@ -142,7 +142,7 @@ fn caller(parts: &Parts, front: &Shared) -> Result<Caller, Failure> {
         _ => front.count(&address)?,
     }
     let caller = caller?;
-    parts.extensions.insert(Sender(caller.person.clone()));
+    parts.extensions.insert(Sender(caller.line.clone()));
     Ok(caller)
 }
 
