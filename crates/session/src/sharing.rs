@@ -19,7 +19,8 @@ pub struct Sharing {
     pub epoch: u64,
     /// What others than the owner may do.
     pub roles: BTreeMap<OwnerId, SessionRole>,
-    /// Others than the owner who said something, or reported a command: they may have caused its calls.
+    /// People whose words the model has read: a message, a command that they ran, the note of a refusal, a wish for a summary. They may have
+    /// caused its calls.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub spoke: BTreeSet<OwnerId>,
 }
@@ -55,6 +56,13 @@ impl Sharing {
             }
             EnvironmentEvent::UserMessage(UserMessage { by, .. })
             | EnvironmentEvent::CommandRan(CommandRan { by, .. }) => self.spoke.extend(by.clone()),
+            // The model reads the words behind a refusal, and a summary follows the wishes of the person who drives.
+            EnvironmentEvent::Approval(answer) if answer.note.is_some() => {
+                self.spoke.extend(answer.by.clone());
+            }
+            EnvironmentEvent::CondenseRequested(wish) if wish.instructions.is_some() => {
+                self.spoke.extend(self.seat.as_ref().map(|seat| seat.person.clone()));
+            }
             _ => {}
         }
     }
