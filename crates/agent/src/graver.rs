@@ -15,6 +15,8 @@
 //! What is allowed follows from these lists, so a change of them needs a new version of the rules
 //! ([`agentx_types::RULES_VERSION`]).
 
+mod options;
+
 use crate::grade::{DESTROYS, NETWORK};
 use crate::options::{SINCE_SHORTENED, is_beginning_of};
 use crate::reading::read_as;
@@ -111,6 +113,9 @@ const KNOWN: &[&str] = &[
 /// configures (`help.browser`, `man.NAME.cmd`), and `man` any viewer that it is told.
 const SINCE_MANUALS: u32 = 9;
 
+/// The rules of agents of this version and later have no star stand for options by which a program that reads writes, sends or runs.
+const SINCE_PROGRAMS: u32 = 9;
+
 /// Options of `man` that say what is run: short ones by their letter, long ones by their beginning.
 const OF_MAN: (&str, &[&str]) = ("PHXC", &["--pager", "--html", "--gxditview", "--config-file"]);
 
@@ -157,7 +162,16 @@ pub(crate) fn unnamed(pattern: &str, command: &str, version: u32) -> Option<Stri
 /// same for a pattern and for a command, so that the two can be compared.
 fn grave(line: &str, version: u32) -> Vec<String> {
     let mut found = Vec::new();
-    for command in read_as(line, version).commands {
+    let reading = read_as(line, version);
+    if version >= SINCE_PROGRAMS {
+        found.extend(
+            reading
+                .in_words
+                .iter()
+                .flat_map(|words| options::of_programs(words)),
+        );
+    }
+    for command in reading.commands {
         let lists = [DESTROYS, NETWORK, RUNS, MORE].into_iter().flatten();
         let starts = lists.filter(|start| {
             command

@@ -28,7 +28,7 @@ use crate::named::{glob_meets, is_named_by};
 use crate::options::{SINCE_SHORTENED, fits_anywhere, fits_by_options};
 use crate::own_program;
 use crate::pattern::{fits, fits_path, is_within, literal, normalize};
-use crate::reading::{Meeting, Reading, read_as};
+use crate::reading::{Meeting, Reading, read_as, read_within};
 use crate::secrets::{self, Guarded};
 use crate::stars::{names_all_places, names_all_variables, stays_below};
 
@@ -247,7 +247,7 @@ impl<'a> Subject<'a> {
         let (Some(guard), Some(_)) = (self.guard, self.secret()) else {
             return true;
         };
-        let reading = read_as(command, self.version);
+        let reading = read_within(self.reading(), command, self.version);
         let paths = reading.paths.iter().map(String::as_str);
         let named = secrets::first_guarded(guard, paths, &reading.globs, self.workspace, self.version);
         named.is_none() || secrets::line_names_secret(guard, pattern, self.workspace)

@@ -9,8 +9,9 @@
 //! be added only if the program runs nothing by any option, or if it is put on a list by which its words are
 //! looked at.
 
+use super::groups::options_before_subcommand;
 use super::word::Word;
-use super::wrap::{basename, options_before_subcommand};
+use super::wrap::basename;
 
 /// Programs that run nothing, whatever their words and their input are. Many read no input at all: words of the shell, what works on
 /// texts, on bytes, on files and processes, the clipboard.
@@ -150,7 +151,7 @@ fn sed_takes_data(arguments: &[Word]) -> bool {
 }
 
 /// Whether a word may be a script of sed that has one of these commands, or one as a flag of `s`. It finds more than there is.
-pub(super) fn sed_does(text: &str, commands: &[char]) -> bool {
+pub(crate) fn sed_does(text: &str, commands: &[char]) -> bool {
     let script = match text.strip_prefix('-') {
         None => text,
         Some(option) => match option.split_once('=') {

@@ -3,6 +3,7 @@
 //!
 //! A program that is missing in a list of what runs something lets commands pass; one that is missing in [`QUIET`] asks once too often.
 
+use super::git::git_runs;
 use super::word::Word;
 use super::wrap::{basename, is_assignment, is_shell, script_of};
 
@@ -28,6 +29,11 @@ const LOADERS: &[&str] = &[
     "PERL5OPT",
     "RUBYOPT",
 ];
+
+/// Whether a variable makes programs run others.
+pub(super) fn is_loader(name: &str) -> bool {
+    LOADERS.contains(&name) || (name.starts_with("GIT_") && name.len() > 4)
+}
 
 /// Interpreters of other languages, and the letters of options whose value is code.
 const INTERPRETERS: &[(&str, &str)] = &[
@@ -152,32 +158,6 @@ const QUIET: &[&str] = &[
     "sha256sum",
 ];
 
-/// Settings of git that name no program.
-const PLAIN_SETTINGS: &[&str] = &[
-    "color.",
-    "user.",
-    "advice.",
-    "init.defaultbranch",
-    "core.quotepath",
-    "core.autocrlf",
-    "core.abbrev",
-    "commit.gpgsign",
-    "log.",
-    "safe.directory",
-    "http.",
-    "pull.rebase",
-    "push.default",
-    "merge.conflictstyle",
-    "diff.renames",
-    "diff.context",
-    "status.",
-    "column.",
-    "fetch.prune",
-    "rerere.",
-    "branch.",
-    "remote.",
-];
-
 /// Whether a command takes what it runs from where it cannot be read.
 pub(super) fn asks_beside(words: &[Word]) -> bool {
     let Some((first, arguments)) = words.split_first() else {
@@ -276,50 +256,6 @@ fn reads_elsewhere(words: &[Word]) -> bool {
 fn script_word(words: &[Word]) -> Option<&Word> {
     let name = script_of(words)?;
     words[1..].iter().find(|word| word.text == name)
-}
-
-/// Whether git is told to run something, by a setting or by a subcommand.
-fn git_runs(arguments: &[Word]) -> bool {
-    let is_plain = |setting: &str| {
-        let setting = setting.to_ascii_lowercase();
-        PLAIN_SETTINGS.iter().any(|plain| setting.starts_with(plain))
-    };
-    let mut before = "";
-    let sets = arguments.iter().any(|word| {
-        let text = word.text.as_str();
-        let set = std::mem::replace(&mut before, text);
-        let given = match set {
-            "-c" | "--config-env" => Some(text),
-            _ => text
-                .strip_prefix("--config-env=")
-                .or(text.strip_prefix("-c").filter(|text| text.contains('='))),
-        };
-        given.is_some_and(|setting| !is_plain(setting))
-    });
-    let has = |name: &str| arguments.iter().any(|word| word.text == name);
-    let begins = |name: &str| arguments.iter().any(|word| word.text.starts_with(name));
-    let settings = [
-        "alias.",
-        "core.",
-        "credential.",
-        "diff.",
-        "filter.",
-        "merge.",
-        "gpg.",
-        "sequence.",
-        "pager.",
-        "include",
-    ];
-    sets || (has("config") && settings.iter().any(|setting| begins(setting)))
-        || (has("rebase") && (begins("-x") || begins("--exec")))
-        || (has("bisect") && has("run"))
-        || (has("submodule") && has("foreach"))
-        || has("filter-branch")
-        || (has("difftool") && (begins("-x") || begins("--extcmd")))
-        || (has("grep") && (begins("-O") || begins("--open-files-in-pager")))
-        || ["ext::", "--upload-pack", "--receive-pack", "--exec="]
-            .iter()
-            .any(|name| begins(name))
 }
 
 /// The command `e` of GNU sed, alone or as a flag of `s`.

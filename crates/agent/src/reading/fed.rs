@@ -81,7 +81,7 @@ impl Fed {
     pub(super) fn inner(&self, inner: &Inner) -> bool {
         match inner.kind {
             InnerKind::ReadsCommand => true,
-            InnerKind::Command => self.command(inner.at),
+            InnerKind::Command | InnerKind::Quoted => self.command(inner.at),
             InnerKind::Parameter => self.command(inner.at) && inner.text.contains(['`', '(']),
         }
     }
@@ -123,6 +123,8 @@ pub(crate) enum InnerKind {
     ReadsCommand,
     /// `${…}`: no command, but may have some within.
     Parameter,
+    /// One in a here-document in which nothing is expanded; older rules take it for one that runs.
+    Quoted,
 }
 
 impl Lexer<'_> {

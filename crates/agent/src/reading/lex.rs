@@ -3,6 +3,7 @@
 //! It follows bash. Where shells differ it takes what finds more. It never fails: what has no end is closed at the end of the line and said
 //! to be unclosed.
 
+use super::documents::Document;
 use super::fed::{Inner, InnerKind};
 use super::nesting::end_of_substitution;
 use super::word::Word;
@@ -37,15 +38,7 @@ pub(crate) struct Lexed {
 
 /// Takes a line into words. Each byte is looked at a bounded number of times.
 pub(crate) fn lex(line: &str) -> Lexed {
-    let mut lexer = Lexer {
-        rest: line,
-        word: None,
-        command: Vec::new(),
-        redirects: None,
-        documents: Vec::new(),
-        closed: false,
-        lexed: Lexed::default(),
-    };
+    let mut lexer = Lexer::of(line);
     while let Some(c) = lexer.next() {
         lexer.take(c);
     }
@@ -60,8 +53,12 @@ pub(super) struct Lexer<'a> {
     pub(super) command: Vec<Word>,
     /// The meaning of the next word, if it stands behind a redirection.
     redirects: Option<Redirects>,
-    /// The ends of here-documents that begin on the next line.
-    documents: Vec<String>,
+    /// The here-documents that begin on the next line.
+    pub(super) documents: Vec<Document>,
+    /// Whether a part of the word behind a redirection is quoted.
+    quoted: bool,
+    /// Whether arithmetic began before, in which `<<` is no redirection and quotes protect nothing.
+    pub(super) arithmetic: bool,
     /// Whether parentheses closed right before.
     pub(super) closed: bool,
     pub(super) lexed: Lexed,
@@ -73,8 +70,28 @@ enum Redirects {
     File,
     /// A descriptor, or a file for both streams.
     Descriptor,
-    Document,
+    Document {
+        /// Whether tabulators at the beginning of its lines count for nothing.
+        tabs: bool,
+    },
     Text,
+}
+
+impl<'a> Lexer<'a> {
+    /// A lexer at the beginning of a text.
+    pub(super) fn of(text: &'a str) -> Self {
+        Self {
+            rest: text,
+            word: None,
+            command: Vec::new(),
+            redirects: None,
+            documents: Vec::new(),
+            quoted: false,
+            arithmetic: false,
+            closed: false,
+            lexed: Lexed::default(),
+        }
+    }
 }
 
 impl Lexer<'_> {
@@ -88,7 +105,9 @@ impl Lexer<'_> {
     /// The next character, which was taken off the line.
     fn take(&mut self, c: char) {
         self.note_groups(c);
+        self.quoted |= matches!(c, '\\' | '\'' | '"');
         match c {
+            '(' if self.begins_alternatives() => self.alternatives(),
             '\\' => self.escaped(),
             '\'' => {
                 let quoted = self.until('\'');
@@ -109,7 +128,7 @@ impl Lexer<'_> {
                 });
             }
             '<' if self.rest.starts_with("<<") => self.redirection(Redirects::Text),
-            '<' if self.rest.starts_with('<') => self.redirection(Redirects::Document),
+            '<' if self.rest.starts_with('<') => self.redirection(Redirects::Document { tabs: false }),
             '<' | '>' => self.redirection(Redirects::File),
             '&' if self.rest.starts_with('>') => self.redirection(Redirects::File),
             '\n' if !self.documents.is_empty() || self.redirects.is_some() => {
@@ -117,6 +136,10 @@ impl Lexer<'_> {
                 self.documents();
             }
             '|' => self.pipe(),
+            '(' if self.rest.starts_with('(') => {
+                self.begin_arithmetic();
+                self.end_command();
+            }
             '\n' | '\r' | ';' | '&' | '(' | ')' => self.end_command(),
             c if BLANKS.contains(&c) => self.end_word(),
             '*' | '?' => self.word().push_dynamic(c.encode_utf8(&mut [0; 4])),
@@ -143,7 +166,15 @@ impl Lexer<'_> {
                 self.lexed.descriptors.push(self.lexed.targets.len());
                 self.lexed.targets.push(word);
             }
-            Some(Redirects::Document) => self.documents.push(word.text),
+            Some(Redirects::Document { tabs }) => {
+                // The end is the word as it is written, which is not known here of what a shell expands elsewhere.
+                self.lexed.unclosed |= word.dynamic;
+                self.documents.push(Document {
+                    end: word.text,
+                    quoted: self.quoted,
+                    tabs,
+                });
+            }
             Some(Redirects::Text) => self.lexed.input.push(word.text),
             None => self.command.push(word),
         }
@@ -216,20 +247,25 @@ impl Lexer<'_> {
     }
 
     /// After a `$`. `quoted`: within double quotes, where `$'…'` and `$"…"` are no quotes.
-    fn dollar(&mut self, quoted: bool) {
+    pub(super) fn dollar(&mut self, quoted: bool) {
         match self.rest.chars().next() {
             Some('(') => {
                 self.rest = &self.rest[1..];
+                if self.rest.starts_with('(') {
+                    self.begin_arithmetic();
+                }
                 self.substitution(InnerKind::Command);
             }
             Some('{') => {
                 self.rest = &self.rest[1..];
                 let inside = self.until('}');
                 self.word().push_dynamic(&format!("${{{inside}}}"));
+                self.note_unprotected(&inside);
                 self.note_inner(inside, InnerKind::Parameter);
             }
             Some('\'') if !quoted => {
                 self.rest = &self.rest[1..];
+                self.quoted = true;
                 self.ansi_quoted();
             }
             Some('"') if !quoted => {}
@@ -242,7 +278,10 @@ impl Lexer<'_> {
                     .push_dynamic(&format!("${name}"));
                 self.rest = rest;
             }
-            Some('[') => self.word().push_loose("$"),
+            Some('[') => {
+                self.begin_arithmetic();
+                self.word().push_loose("$");
+            }
             Some(c) if c.is_ascii_digit() || "@*#?-$!".contains(c) => {
                 self.next();
                 self.word().push_dynamic(&format!("${c}"));
@@ -252,7 +291,7 @@ impl Lexer<'_> {
     }
 
     /// After a backtick: what stands up to the next one runs.
-    fn backticks(&mut self) {
+    pub(super) fn backticks(&mut self) {
         let mut inside = String::new();
         loop {
             match self.next() {
@@ -282,39 +321,6 @@ impl Lexer<'_> {
         self.word().push_dynamic("");
     }
 
-    /// The lines of here-documents, each until the line that is its end.
-    fn documents(&mut self) {
-        for end in std::mem::take(&mut self.documents) {
-            let mut body = String::new();
-            while !self.rest.is_empty() {
-                let (line, rest) = self.rest.split_once('\n').unwrap_or((self.rest, ""));
-                self.rest = rest;
-                if line.trim_start_matches('\t').trim_end_matches('\r') == end {
-                    break;
-                }
-                body.push_str(line);
-                body.push('\n');
-            }
-            // Substitutions run in it, whoever reads it.
-            let mut inside = Lexer {
-                rest: &body,
-                word: None,
-                command: Vec::new(),
-                redirects: None,
-                documents: Vec::new(),
-                closed: false,
-                lexed: Lexed::default(),
-            };
-            inside.double_quoted();
-            let within = inside.lexed.inner.into_iter().map(|inner| Inner {
-                at: usize::MAX,
-                ..inner
-            });
-            self.lexed.inner.extend(within);
-            self.lexed.input.push(body);
-        }
-    }
-
     /// After the first character of a redirection: the next word is what it names. Digits right before it are a descriptor, no word.
     fn redirection(&mut self, redirects: Redirects) {
         let is_descriptor =
@@ -322,14 +328,23 @@ impl Lexer<'_> {
         if self.word.as_ref().is_some_and(is_descriptor) {
             self.word = None;
         }
+        let in_subscript = self.word.as_ref().is_some_and(|word| word.text.contains('['));
+        if matches!(redirects, Redirects::Document { .. }) && (self.arithmetic || in_subscript) {
+            // It may shift a number, and what follows is no document.
+            self.lexed.unclosed = true;
+        }
         self.end_word();
+        self.quoted = false;
         let behind = self.rest.trim_start_matches(['<', '>']);
         self.rest = behind.trim_start_matches(['|', '&']);
         self.redirects = Some(match redirects {
             Redirects::File if behind.starts_with('&') => Redirects::Descriptor,
-            Redirects::Document => {
-                self.rest = self.rest.strip_prefix('-').unwrap_or(self.rest);
-                redirects
+            Redirects::Document { .. } => {
+                let behind = self.rest.strip_prefix('-');
+                self.rest = behind.unwrap_or(self.rest);
+                Redirects::Document {
+                    tabs: behind.is_some(),
+                }
             }
             _ => redirects,
         });
@@ -337,62 +352,4 @@ impl Lexer<'_> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn words(line: &str) -> Vec<String> {
-        let lexed = lex(line);
-        let join = |command: &Vec<Word>| {
-            let words = command.iter().map(|word| {
-                let sign = if word.dynamic { "~" } else { "" };
-                format!("{sign}{}", word.text)
-            });
-            words.collect::<Vec<_>>().join("|")
-        };
-        let targets = lexed.targets.iter().map(|word| format!("> {}", word.text));
-        let inner = lexed.inner.iter().map(|inner| format!("( {}", inner.text));
-        let input = lexed.input.iter().map(|text| format!("< {text}"));
-        let open = lexed.unclosed.then(|| "open".to_owned());
-        let commands = lexed.commands.iter().map(join);
-        commands
-            .chain(targets)
-            .chain(inner)
-            .chain(input)
-            .chain(open)
-            .collect()
-    }
-
-    #[test]
-    fn words_are_those_of_a_shell() {
-        let cases: &[(&str, &[&str])] = &[
-            (r"r\m -rf 'a b'", &["rm|-rf|a b"]),
-            ("\"r\"'m' \"a\\\"b\\c\"", &[r#"rm|a"b\c"#]),
-            ("r\\\nm x", &["rm|x"]),
-            (r"$'\x72\155' x", &["rm|x"]),
-            ("a;b&&c|d&e\nf", &["a", "b", "c", "d", "e", "f"]),
-            ("a # b; c", &["a"]),
-            ("a#b", &["a#b"]),
-            ("a >x 2>&1 b <y", &["a|b", "> x", "> 1", "> y"]),
-            ("a &>x b", &["a|b", "> x"]),
-            ("a $(b \"$(c ')')\" d) e", &["a|~|e", "( b \"$(c ')')\" d"]),
-            ("a `b \\`c\\``", &["a|~", "( b `c`"]),
-            (
-                "a <(b) $HOME \"${x:-y}\"",
-                &["a|~|~$HOME|~${x:-y}", "( b", "( x:-y"],
-            ),
-            ("r{m,} *.rs [ a ]", &["~r{m,}|~*.rs|[|a|]"]),
-            ("a 'b", &["a|b", "open"]),
-            ("a $(b", &["a|~", "( b", "open"]),
-            ("a \\", &["a"]),
-            (
-                "a <<E b\ndon't $(c)\nE\nd",
-                &["a|b", "d", "( c", "< don't $(c)\n"],
-            ),
-            ("a <<-'E F'\nx\n\tE F\nb <<< 'y z'", &["a", "b", "< x\n", "< y z"]),
-            ("a '' b", &["a||b"]),
-        ];
-        for (line, expected) in cases {
-            assert_eq!(words(line), *expected, "{line:?}");
-        }
-    }
-}
+mod tests;

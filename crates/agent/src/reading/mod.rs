@@ -9,11 +9,12 @@
 //!
 //! | step | file |
 //! | --- | --- |
-//! | makes words of it as bash does | `lex`, with `ansi`, `nesting` and `word` |
+//! | makes words of it as bash does | `lex`, with `ansi`, `documents`, `nesting` and `word` |
 //! | finds the command within a command (`sudo`, `env`, `sh -c`) | `wrap` |
+//! | makes the forms of a command that rules are held against | `forms`, `groups` |
 //! | says which commands are given input, and which may run it | `fed`, `data` |
-//! | says which take what they run from elsewhere | `evident` |
-//! | makes names of braces and globs, and collects files and texts | `expand`, `names`, `mentioned` |
+//! | says which take what they run from elsewhere | `evident`, `git`, `loaders` |
+//! | makes names of braces and globs, and collects files and texts | `expand`, `names`, `told`, `pathspecs`, `mentioned` |
 //! | reads what bash expands a second time | `subscripts`, `descriptors` |
 //! | compares names and commands with marks to patterns | `may_fit`, `meeting` |
 //!
@@ -26,32 +27,41 @@
 mod ansi;
 mod data;
 mod descriptors;
+mod documents;
 mod evident;
 mod expand;
 mod fed;
+mod forms;
+mod git;
+mod groups;
 mod lex;
+mod loaders;
 mod may_fit;
 mod meeting;
 mod mentioned;
 mod names;
 mod nesting;
+mod pathspecs;
 mod subscripts;
+mod told;
 mod word;
 mod wrap;
 
 use agentx_types::RULES_VERSION;
 
 use crate::command::{BLANKS, take_apart};
+pub(crate) use data::sed_does;
 use data::{names_a_program, takes_data};
 use evident::{asks_beside, texts_that_may_run, words_that_may_run};
 use fed::Fed;
 use lex::lex;
+use loaders::{evaluates_what_it_reads, expansion_sets_a_loader, sets_a_loader};
 pub(crate) use may_fit::may_fit;
 pub(crate) use meeting::{Meeting, meeting, names_behind_stars, reaches};
 use mentioned::sets_a_program;
 use word::Word;
 pub(crate) use word::{ANYTHING, BLANK};
-use wrap::{Runs, basename, options_before_subcommand, runs};
+use wrap::{Runs, basename, runs};
 
 /// Commands within commands are followed so deep.
 const DEPTH: usize = 5;
@@ -104,8 +114,10 @@ pub struct Reading {
     given: bool,
     /// Whether those words are names of files that there are.
     listed: bool,
-    /// The folder in which relative paths begin after a `cd`.
-    folder: Option<String>,
+    /// The folders in which relative paths may begin after a `cd`.
+    folders: Vec<String>,
+    /// The folders that the command that is looked at is told to work in.
+    told: Vec<String>,
     /// Texts that programs may run, or read commands in.
     pub(crate) texts: Vec<String>,
     /// Names of programs that get another name.
@@ -131,7 +143,22 @@ pub fn read(line: &str) -> Reading {
 
 /// Reads a command line as rules of this version do (see [`RULES_VERSION`]).
 pub fn read_as(line: &str, version: u32) -> Reading {
+    read_in(Vec::new(), line, version)
+}
+
+/// Reads one command of a line, in the folders that the line goes to.
+pub(crate) fn read_within(outer: &Reading, command: &str, version: u32) -> Reading {
+    let folders = match version {
+        9.. => outer.folders.clone(),
+        _ => Vec::new(),
+    };
+    read_in(folders, command, version)
+}
+
+/// Reads a command line whose relative paths may begin in these folders.
+fn read_in(folders: Vec<String>, line: &str, version: u32) -> Reading {
     let mut reading = Reading {
+        folders,
         closer: version >= 1,
         names: version >= 5,
         feeds: version >= 7,
@@ -168,6 +195,10 @@ impl Reading {
         }
         if self.expands_twice {
             self.read_descriptors(&lexed, depth);
+            self.hides |= evaluates_what_it_reads(line, &lexed.commands)
+                || lexed.inner.iter().any(|inner| {
+                    inner.kind == fed::InnerKind::Parameter && expansion_sets_a_loader(&inner.text)
+                });
         }
         if self.names {
             self.note_given(&lexed);
@@ -182,7 +213,9 @@ impl Reading {
         };
         // Where a shell may read it.
         let read = self.hides;
-        for inner in &lexed.inner {
+        let expands_all = !self.expands_twice;
+        let runs = |inner: &&fed::Inner| expands_all || inner.kind != fed::InnerKind::Quoted;
+        for inner in lexed.inner.iter().filter(runs) {
             self.fed = fed.inner(inner);
             self.line(&inner.text, deeper);
         }
@@ -207,6 +240,10 @@ impl Reading {
         let mut words = words;
         for _ in 0..WRAPPERS {
             self.note(words);
+            if self.expands_twice && sets_a_loader(words) {
+                // The other programs of the line are no longer those that their names say.
+                (self.hides, self.beyond_stars) = (true, true);
+            }
             if self.feeds {
                 self.read_subscripts(words, depth);
             }
@@ -251,46 +288,6 @@ impl Reading {
             }
         }
         self.hides = true;
-    }
-
-    /// The forms of one command.
-    fn note(&mut self, words: &[Word]) {
-        let Some((program, arguments)) = words.split_first() else {
-            return;
-        };
-        let name = basename(&program.text);
-        self.push(&program.text, arguments);
-        if name != program.text {
-            self.push(name, arguments);
-        }
-        let options = options_before_subcommand(words);
-        if options > 0 {
-            self.push(name, &arguments[options..]);
-        }
-        if self.names {
-            self.note_other_names(name, &arguments[options..]);
-        }
-        if self.closer && arguments.iter().any(|word| word.dynamic) {
-            self.note_open(name, arguments);
-            self.note_open(name, &arguments[options..]);
-        }
-    }
-
-    /// A command that is not known to the letter.
-    fn note_open(&mut self, program: &str, arguments: &[Word]) {
-        if self.open.len() > MOST_OPEN {
-            return;
-        }
-        let mut command = program.to_owned();
-        for word in arguments {
-            if word.is_anything() {
-                command.push(ANYTHING);
-            } else {
-                command.push(' ');
-                command.push_str(&word.open);
-            }
-        }
-        self.open.push(command);
     }
 
     /// Looks for more, from version 1 of the rules on: programs that take their work from elsewhere, and
@@ -349,19 +346,6 @@ impl Reading {
         let plain = |path: &String| path.trim_start_matches("./").to_owned();
         let written: Vec<String> = self.written.iter().map(plain).collect();
         self.scripts.iter().any(|script| written.contains(&plain(script)))
-    }
-
-    /// A form of a command, its words with one blank between them, as patterns of rules are written.
-    fn push(&mut self, program: &str, arguments: &[Word]) {
-        let (mut command, mut in_words) = (program.to_owned(), program.to_owned());
-        for word in arguments {
-            command.push(' ');
-            command.push_str(&word.text);
-            in_words.push(' ');
-            in_words.extend(word.text.chars().map(|c| if c == ' ' { BLANK } else { c }));
-        }
-        self.commands.push(command);
-        self.in_words.push(in_words);
     }
 }
 

@@ -8,6 +8,8 @@ use super::Reading;
 use super::evident::is_quiet;
 use super::expand::STAR;
 use super::lex::Lexed;
+use super::pathspecs::{of_address, takes_objects};
+use super::told::{ANYWHERE, MOST_FOLDERS, folders_told};
 use super::word::{ANYTHING, Word};
 use super::wrap::{Runs, basename, is_assignment, is_shell, is_wrapper, runs};
 
@@ -35,6 +37,10 @@ impl Reading {
     /// Notes the files that a command names: in version 5 of the rules and later also those that its words
     /// may become.
     pub(super) fn note_names(&mut self, words: &[Word]) {
+        self.told = match self.expands_twice {
+            true => folders_told(words),
+            false => Vec::new(),
+        };
         for (index, word) in words.iter().enumerate() {
             let text = word.text.as_str();
             if let Some((_, value)) = text.split_once('=') {
@@ -54,6 +60,9 @@ impl Reading {
         for word in words {
             is_before &= is_assignment(&word.text);
             self.note_spellings(word, opens_nothing || is_before);
+        }
+        if self.expands_twice && program == Some("git") {
+            self.note_pathspecs(inner);
         }
         self.note_searches(words);
         self.note_folder(words);
@@ -75,16 +84,22 @@ impl Reading {
         if let Some(here) = here {
             self.paths.push(here.to_owned());
         }
-        let path = here.unwrap_or(path);
-        if let Some(folder) = self.folder.as_ref().filter(|_| is_relative(path)) {
-            let path = format!("{folder}/{path}");
-            self.note_name(path);
+        self.note_below(here.unwrap_or(path));
+    }
+
+    /// Notes a relative name below each folder that the line goes to, or that its command is told.
+    fn note_below(&mut self, name: &str) {
+        if !is_relative(name) {
+            return;
         }
+        let folders = self.folders.iter().chain(&self.told);
+        let there: Vec<String> = folders.map(|folder| format!("{folder}/{name}")).collect();
+        there.into_iter().for_each(|name| self.note_name(name));
     }
 
     /// Notes a name that a word becomes: a path, or a glob where a mark is in it. Beyond [`MOST_NAMES`] the
     /// line opens files that are not known.
-    fn note_name(&mut self, name: String) {
+    pub(super) fn note_name(&mut self, name: String) {
         if self.globs.len() + self.paths.len() > MOST_NAMES {
             self.unnamed = true;
         } else if name.contains([STAR, ANYTHING]) {
@@ -117,14 +132,19 @@ impl Reading {
                 .collect();
             names.extend(behind);
         }
+        if self.expands_twice {
+            let decoded: Vec<String> = names
+                .iter()
+                .chain([&word.text])
+                .filter_map(|name| of_address(name))
+                .collect();
+            names.extend(decoded);
+        }
         for name in names {
             if opens_nothing && name.contains(ANYTHING) {
                 continue;
             }
-            if let Some(folder) = self.folder.as_ref().filter(|_| is_relative(&name)) {
-                let there = format!("{folder}/{name}");
-                self.note_name(there);
-            }
+            self.note_below(&name);
             self.note_name(name);
         }
     }
@@ -174,10 +194,28 @@ impl Reading {
             Some(word) if word.dynamic => word.names().pop().unwrap_or_else(|| ANYTHING.to_string()),
             Some(word) => word.text.clone(),
         };
-        self.folder = Some(match self.folder.take() {
-            Some(folder) if is_relative(&to) && folder.len() < 1000 => format!("{folder}/{to}"),
-            _ => to,
-        });
+        let below = |folder: &String| format!("{folder}/{to}");
+        let known = &self.folders;
+        if !self.expands_twice {
+            let before = known
+                .first()
+                .filter(|folder| is_relative(&to) && folder.len() < 1000);
+            self.folders = vec![before.map_or_else(|| to.clone(), below)];
+            return;
+        }
+        // It may not come to that: `cd /etc || cd /tmp`, `(cd /tmp)`. So the earlier folders stay.
+        let mut more: Vec<String> = match is_relative(&to) {
+            true => known.iter().chain(&self.told).map(below).collect(),
+            false => Vec::new(),
+        };
+        more.push(to.clone());
+        more.retain(|folder| folder.len() < 1000 && !known.contains(folder));
+        self.folders.extend(more);
+        if self.folders.len() > MOST_FOLDERS {
+            self.folders.truncate(MOST_FOLDERS);
+            // Any folder at all.
+            self.folders[0] = ANYWHERE.to_owned();
+        }
     }
 
     /// Notes names and texts that commands of a line are given by others, or by the line itself.
@@ -187,7 +225,8 @@ impl Reading {
             let mut first = words.iter().take(6).map(|word| basename(&word.text));
             let takes = first.find(|name| TAKE_NAMES.contains(name));
             let inner = innermost(words);
-            let is_loud = !inner.is_empty() && !is_quiet(inner);
+            let is_loud =
+                !inner.is_empty() && (!is_quiet(inner) || (self.expands_twice && takes_objects(inner)));
             input_is_read = (
                 input_is_read.0 || is_loud || takes.is_some(),
                 input_is_read.1 || is_loud,
@@ -234,6 +273,9 @@ impl Reading {
             .filter(|token| token.contains(['.', '/', '~']));
         for token in tokens.take(MOST_NAMES) {
             self.note_path(token.trim_end_matches(':'));
+            if let Some((_, path)) = token.split_once(':').filter(|_| self.expands_twice) {
+                self.note_path(path);
+            }
         }
     }
 }

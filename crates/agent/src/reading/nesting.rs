@@ -2,16 +2,35 @@
 //!
 //! `$(a "$(b ')')" c)` ends at its last parenthesis. One pass, with a stack of what is open (parentheses and
 //! double quotes): it takes time in proportion to the text, so that deep nesting is no way to hold a server
-//! up.
+//! up. The lines of a here-document within it have neither quotes nor parentheses.
+
+use super::documents::Document;
 
 /// The place of the parenthesis that closes what was opened before `text`, in bytes; `None` where there is
 /// none.
 pub(super) fn end_of_substitution(text: &str) -> Option<usize> {
     let mut open = vec!['('];
+    let mut documents: Vec<Document> = Vec::new();
+    let is_arithmetic = text.starts_with('(');
     let mut chars = text.char_indices().peekable();
     while let Some((at, c)) = chars.next() {
         let quoted = open.last() == Some(&'"');
         match c {
+            '<' if !quoted && !is_arithmetic && text[at..].starts_with("<<") => {
+                let arrows = text[at..].bytes().take_while(|byte| *byte == b'<').count();
+                if arrows == 2 {
+                    documents.extend(delimiter(&text[at + arrows..]));
+                }
+                chars.by_ref().take(arrows - 1).for_each(drop);
+            }
+            '\n' if !quoted && !documents.is_empty() => {
+                let mut rest = &text[at + 1..];
+                for document in documents.drain(..) {
+                    rest = document.take(rest).1;
+                }
+                let behind = text.len() - rest.len();
+                while chars.next_if(|(at, _)| *at < behind).is_some() {}
+            }
             '\\' => {
                 chars.next();
             }
@@ -38,4 +57,28 @@ pub(super) fn end_of_substitution(text: &str) -> Option<usize> {
         }
     }
     None
+}
+
+/// The here-document whose delimiter stands at the beginning of a text.
+fn delimiter(text: &str) -> Option<Document> {
+    let tabs = text.starts_with('-');
+    let word = text.trim_start_matches('-').trim_start_matches([' ', '\t']);
+    let mut end = String::new();
+    let mut quote = None;
+    let mut quoted = false;
+    let mut chars = word.chars();
+    while let Some(c) = chars.next() {
+        match (quote, c) {
+            (Some(open), c) if open == c => quote = None,
+            (Some('\''), c) => end.push(c),
+            (None, '\'' | '"') => (quote, quoted) = (Some(c), true),
+            (_, '\\') => {
+                quoted = true;
+                end.extend(chars.next());
+            }
+            (None, c) if c.is_whitespace() || ";&|<>()".contains(c) => break,
+            (_, c) => end.push(c),
+        }
+    }
+    (!end.is_empty() || quoted).then_some(Document { end, quoted, tabs })
 }

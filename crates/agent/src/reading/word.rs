@@ -103,6 +103,24 @@ impl Word {
         self.loose = true;
     }
 
+    /// Takes the mark before a pattern of alternatives back, of which `text` was taken by the caller.
+    pub(super) fn pop_sign(&mut self) {
+        self.shape.pop();
+        if !self.loose {
+            self.open.pop();
+        }
+    }
+
+    /// Adds a pattern of alternatives, with the shape of a brace.
+    pub(super) fn push_alternatives(&mut self, text: &str, shape: &str) {
+        self.text.push_str(text);
+        self.shape.push_str(shape);
+        if !self.loose {
+            self.open.push(ANYTHING);
+        }
+        self.dynamic = true;
+    }
+
     /// Takes the word for what it says after all, as `[` is a command and no pattern.
     pub(crate) fn settle(&mut self) {
         (self.dynamic, self.loose) = (false, false);

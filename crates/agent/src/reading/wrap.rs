@@ -287,19 +287,32 @@ fn after_option<'a>(arguments: &'a [Word], option: &str) -> Runs<'a> {
     }
 }
 
-/// The line that `env -S 'rm -rf x' y` runs.
+/// The line that `env -S 'rm -rf x' y` runs; the letter may stand behind others, as in `env -vS`.
 fn split_string(arguments: &[Word]) -> Option<(String, bool)> {
-    let at = arguments
+    /// Letters of options of `env` that take what is behind them.
+    const VALUED: &str = "uC";
+    let splits = |word: &Word| {
+        let text = word.text.as_str();
+        match text.strip_prefix('-')? {
+            long if long.starts_with("-s") => {
+                let (name, value) = text.split_once('=').unwrap_or((text, ""));
+                "--split-string".starts_with(name).then(|| value.to_owned())
+            }
+            long if long.starts_with('-') => None,
+            short => {
+                let at = short.find('S')?;
+                let is_value = short[..at].contains(|c| VALUED.contains(c));
+                (!is_value).then(|| short[at + 1..].to_owned())
+            }
+        }
+    };
+    let found = arguments
         .iter()
-        .position(|word| word.text.starts_with("-S") || word.text.starts_with("--split-string"))?;
-    let word = &arguments[at];
-    let attached = word
-        .text
-        .trim_start_matches("--split-string")
-        .trim_start_matches("-S")
-        .trim_start_matches('=');
+        .enumerate()
+        .find_map(|(at, word)| Some((at, splits(word)?)));
+    let (at, attached) = found?;
     let (rest, known) = joined(&arguments[at + 1..]);
-    Some((format!("{attached} {rest}"), known && !word.dynamic))
+    Some((format!("{attached} {rest}"), known && !arguments[at].dynamic))
 }
 
 /// A word as a line for a shell, and whether it is known.
@@ -333,59 +346,4 @@ pub(crate) fn is_assignment(word: &str) -> bool {
 /// The program without its directory.
 pub(crate) fn basename(program: &str) -> &str {
     program.rsplit('/').next().unwrap_or(program)
-}
-
-/// Programs whose own options may stand before the word that says what they do, and those options that take the next word.
-const GROUPS: &[(&str, &[&str])] = &[
-    (
-        "git",
-        &[
-            "-C",
-            "-c",
-            "--git-dir",
-            "--work-tree",
-            "--namespace",
-            "--config-env",
-        ],
-    ),
-    ("cargo", &["--config", "-Z", "-C", "--color"]),
-    (
-        "docker",
-        &["-H", "--host", "-c", "--context", "--config", "-l", "--log-level"],
-    ),
-    (
-        "kubectl",
-        &[
-            "-n",
-            "--namespace",
-            "--context",
-            "--cluster",
-            "-s",
-            "--server",
-            "--kubeconfig",
-        ],
-    ),
-    ("npm", &["--prefix", "-w", "--workspace"]),
-    ("pnpm", &["-C", "--dir", "--filter"]),
-    ("gh", &["-R", "--repo"]),
-    ("systemctl", &["-H", "--host", "-M", "--machine"]),
-];
-
-/// The number of words of options that stand between a program and its subcommand; 0 where the program has
-/// none, or is not listed above.
-pub(crate) fn options_before_subcommand(words: &[Word]) -> usize {
-    let Some((program, arguments)) = words.split_first() else {
-        return 0;
-    };
-    let Some((_, valued)) = GROUPS.iter().find(|(name, _)| *name == basename(&program.text)) else {
-        return 0;
-    };
-    let mut at = 0;
-    while let Some(word) = arguments.get(at) {
-        if !word.text.starts_with(['-', '+']) {
-            return at;
-        }
-        at += 1 + usize::from(valued.contains(&word.text.as_str()));
-    }
-    0
 }

@@ -109,7 +109,7 @@ fn a_rule_about_files_of_read_holds_for_command_lines_and_one_about_write_does_n
 #[test]
 fn what_names_nothing_of_a_denied_path_is_not_asked_about_beside_it() {
     let config = guarded(ApprovalMode::Ask, &["allow bash", "deny * in **/.env"]);
-    let everyday = include_str!("spellings/everyday.txt").lines();
+    let everyday = lines(include_str!("spellings/everyday.txt"));
     // Of these it cannot be known which files they open.
     const OPEN_ANY: &[&str] = &[
         "find . -type f -exec wc -l {} +",
@@ -124,11 +124,10 @@ fn what_names_nothing_of_a_denied_path_is_not_asked_about_beside_it() {
         "git ls-files '*.rs' | xargs rg -n a",
         "while read f; do git mv \"$f\" x; done < list",
         "for f in a b; do cat $f; done | sort -u",
+        "git commit -m \"$(cat <<'EOF'\nit's done\nEOF\n)\"",
     ];
-    let everyday = everyday.filter(|line| !line.starts_with(['#', '?']) && !OPEN_ANY.contains(line));
-    let everyday = everyday
-        .filter_map(|line| line.split(" => ").next())
-        .map(str::to_owned);
+    let everyday = everyday.filter(|line| !line.starts_with('?') && !OPEN_ANY.contains(&line.as_str()));
+    let everyday = everyday.filter_map(|line| line.split(" => ").next().map(str::to_owned));
     let wrong: Vec<String> = lines(BESIDE_PATH)
         .chain(everyday)
         .filter_map(|line| {
@@ -157,5 +156,36 @@ fn globs_are_words_in_older_logs() {
             "allow",
             "{line}"
         );
+    }
+}
+
+/// What lies in a folder that the line goes to, or that a command is told, is guarded as if it were written in full.
+#[test]
+fn a_folder_that_is_told_elsewhere_hides_no_path() {
+    let asking = guarded(ApprovalMode::Ask, &["allow bash", "deny * in secrets/**"]);
+    let starred = guarded(
+        ApprovalMode::Ask,
+        &[
+            "allow bash: cd *",
+            "allow bash: cat *",
+            "allow bash: env *",
+            "allow bash: find *",
+            "allow bash: tar *",
+        ],
+    );
+    let own = guarded(ApprovalMode::Auto, &["allow bash"]);
+    for line in lines(include_str!("spellings/folders.txt")) {
+        let (wanted, line) = line.split_once(": ").unwrap();
+        let input = || json!({ "command": line });
+        match wanted {
+            "secret" => {
+                assert_eq!(word(&asking, "bash", input()), "ask", "{line}");
+                assert_ne!(word(&starred, "bash", input()), "allow", "beside stars: {line}");
+            }
+            "own" => assert_eq!(word(&own, "bash", input()), "deny", "{line}"),
+            "denied" => assert_eq!(word(&asking, "bash", input()), "deny", "{line}"),
+            "plain" => assert_eq!(word(&asking, "bash", input()), "allow", "{line}"),
+            _ => panic!("{wanted}"),
+        }
     }
 }

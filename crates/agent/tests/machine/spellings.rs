@@ -282,3 +282,35 @@ fn no_pattern_covers_files_that_programs_run_by_themselves() {
 fn config_before() -> AgentConfig {
     config(ApprovalMode::Ask, &["allow change in **"])
 }
+
+/// A star over a program that reads stands for no option by which it writes, deletes, sends or runs, unless the rule names the option.
+#[test]
+fn no_star_stands_for_an_option_that_writes_sends_or_runs() {
+    let programs = [
+        "sort", "find", "sed", "awk", "tree", "less", "uniq", "date", "rg", "fd", "ag", "yq", "file", "xxd",
+        "curl", "wget", "tar", "shuf", "split", "csplit", "tee", "printf", "read", "ls", "export", "git",
+    ];
+    let rules = programs.map(|program| format!("allow bash: {program} *"));
+    let config = now(&rules.each_ref().map(String::as_str));
+    let mut wrong = Vec::new();
+    for entry in lines(include_str!("spellings/beyond_stars.txt")) {
+        let line = entry.trim_start_matches("= ");
+        let is_plain = line != entry;
+        if is_allowed(&config, line) != is_plain {
+            wrong.push(entry.clone());
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    for (rule, line) in [
+        ("sort -o *", "sort -o y x"),
+        ("sort * -o y", "sort x -o y"),
+        ("find * -delete", "find . -delete"),
+        ("sed -i *", "sed -i s/a/b/ x"),
+        ("curl -o *", "curl -o x https://example.com"),
+        ("tar xf *", "tar xf x.tar"),
+    ] {
+        let config = now(&[&format!("allow bash: {rule}")]);
+        let is_named = !rule.contains("* -");
+        assert_eq!(is_allowed(&config, line), is_named, "{rule}: {line}");
+    }
+}

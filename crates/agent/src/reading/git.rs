@@ -1,0 +1,125 @@
+//! Commands of Git that are told to run something: by a setting, by a subcommand or by an option.
+
+use super::word::Word;
+
+/// Settings of git that name no program.
+const PLAIN_SETTINGS: &[&str] = &[
+    "color.",
+    "user.",
+    "advice.",
+    "init.defaultbranch",
+    "core.quotepath",
+    "core.autocrlf",
+    "core.abbrev",
+    "commit.gpgsign",
+    "log.",
+    "safe.directory",
+    "http.",
+    "pull.rebase",
+    "push.default",
+    "merge.conflictstyle",
+    "diff.renames",
+    "diff.context",
+    "status.",
+    "column.",
+    "fetch.prune",
+    "rerere.",
+    "branch.",
+    "remote.",
+];
+
+/// Whether git is told to run something, by a setting or by a subcommand.
+pub(super) fn git_runs(arguments: &[Word]) -> bool {
+    let is_plain = |setting: &str| {
+        let setting = setting.to_ascii_lowercase();
+        PLAIN_SETTINGS.iter().any(|plain| setting.starts_with(plain))
+    };
+    let mut before = "";
+    let sets = arguments.iter().any(|word| {
+        let text = word.text.as_str();
+        let set = std::mem::replace(&mut before, text);
+        let given = match set {
+            "-c" | "--config-env" => Some(text),
+            _ => text
+                .strip_prefix("--config-env=")
+                .or(text.strip_prefix("-c").filter(|text| text.contains('='))),
+        };
+        given.is_some_and(|setting| !is_plain(setting))
+    });
+    let has = |name: &str| arguments.iter().any(|word| word.text == name);
+    let begins = |name: &str| arguments.iter().any(|word| word.text.starts_with(name));
+    let settings = [
+        "alias.",
+        "core.",
+        "credential.",
+        "diff.",
+        "filter.",
+        "merge.",
+        "gpg.",
+        "sequence.",
+        "pager.",
+        "include",
+    ];
+    sets || (has("config") && settings.iter().any(|setting| begins(setting)))
+        || (has("rebase") && (begins("-x") || begins("--exec")))
+        || (has("bisect") && has("run"))
+        || (has("submodule") && has("foreach"))
+        || has("filter-branch")
+        || (has("difftool") && (begins("-x") || begins("--extcmd")))
+        || (has("grep") && (begins("-O") || begins("--open-files-in-pager")))
+        || ["ext::", "--upload-pack", "--receive-pack", "--exec="]
+            .iter()
+            .any(|name| begins(name))
+        || runs_by_short(arguments)
+}
+
+/// Whether a subcommand of git is told what to run by a short option, or by the beginning of a long one: `git clone -u x`,
+/// `git fetch --upload x`.
+fn runs_by_short(arguments: &[Word]) -> bool {
+    const LONG: &[&str] = &[
+        "--upload-pack",
+        "--receive-pack",
+        "--exec",
+        "--extcmd",
+        "--open-files-in-pager",
+    ];
+    let letters = |subcommand: &str| match subcommand {
+        "clone" => "uc",
+        "grep" => "O",
+        "rebase" | "difftool" => "x",
+        _ => "",
+    };
+    let is_long = |text: &str| {
+        let name = text.split('=').next().unwrap_or_default();
+        name.len() > 4 && LONG.iter().any(|option| option.starts_with(name))
+    };
+    let sends = [
+        "clone",
+        "fetch",
+        "pull",
+        "push",
+        "ls-remote",
+        "archive",
+        "send-pack",
+        "fetch-pack",
+        "difftool",
+        "rebase",
+        "grep",
+    ];
+    let Some(at) = arguments
+        .iter()
+        .position(|word| sends.contains(&word.text.as_str()))
+    else {
+        return false;
+    };
+    let mut options = arguments[at + 1..].iter().take_while(|word| word.text != "--");
+    options.any(|word| match word.text.strip_prefix('-') {
+        Some(long) if long.starts_with('-') => is_long(&word.text),
+        Some(short) => short
+            .chars()
+            .take(6)
+            .take_while(char::is_ascii_alphabetic)
+            .any(|c| letters(&arguments[at].text).contains(c)),
+        None => false,
+    })
+}
