@@ -24,26 +24,11 @@ use crate::options::{ID_BYTES, ServerOptions};
 use crate::outbox::Ear;
 use crate::quotas::Kept;
 use crate::rooms::{Membership, Room, Rooms};
-use crate::turns::Turns;
+use crate::turns::{ANSWERS, BODIES, CHECKS, Turns, readers_at_once};
 use crate::waiting::Deciders;
 
 /// How many owners' runtimes are kept ready.
 const RUNTIMES: usize = 256;
-/// How many sessions are checked, searched or folded anew at once. The log has two threads that read.
-const CHECKS: usize = 1;
-
-/// How many whole answers about a session are put together at once, one for each person: each of them is held in memory until it is sent.
-const ANSWERS: usize = 4;
-
-/// How many large bodies of requests are read at once, one for each person: each of them is held in memory.
-const BODIES: usize = 8;
-
-/// How many read history at once: half of what the machine can do at once, so that the rest has the other half.
-fn readers_at_once() -> usize {
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    (cores / 2).clamp(1, 8)
-}
-
 /// Who sends a request or holds a connection, and with which program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Caller {

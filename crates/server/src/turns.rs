@@ -10,6 +10,21 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::control::remote;
 
+/// How many sessions are checked, searched or folded anew at once. The log has two threads that read.
+pub(crate) const CHECKS: usize = 1;
+
+/// How many whole answers about a session are put together at once, one for each person: each of them is held in memory until it is sent.
+pub(crate) const ANSWERS: usize = 4;
+
+/// How many large bodies of requests are read at once, one for each person: each of them is held in memory.
+pub(crate) const BODIES: usize = 8;
+
+/// How many read history at once: half of what the machine can do at once, so that the rest has the other half.
+pub(crate) fn readers_at_once() -> usize {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    (cores / 2).clamp(1, 8)
+}
+
 /// How many people are remembered before those who wait for nothing are forgotten.
 const REMEMBERED: usize = 1024;
 

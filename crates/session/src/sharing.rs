@@ -61,7 +61,8 @@ impl Sharing {
                 self.spoke.extend(answer.by.clone());
             }
             EnvironmentEvent::CondenseRequested(wish) if wish.instructions.is_some() => {
-                self.spoke.extend(self.seat.as_ref().map(|seat| seat.person.clone()));
+                self.spoke
+                    .extend(self.seat.as_ref().map(|seat| seat.person.clone()));
             }
             _ => {}
         }
