@@ -168,7 +168,7 @@ impl Workspace {
         assert!(!theirs.is_empty(), "{tool} {input} finds nothing");
     }
 
-    /// What is counted is what `rg` counts, also where it is too much to be shown.
+    /// What is counted is what `rg` counts, even if it is too much to be shown.
     fn as_many(&self, tool: &str, input: Value, count: &str, arguments: &[&str]) {
         let outcome = self.call(tool, input.clone());
         let Some(theirs) = rg(self.root(), arguments) else {

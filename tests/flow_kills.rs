@@ -120,7 +120,7 @@ impl Stage {
         command
     }
 
-    /// Starts a program that begins the story or goes on with it; it gets a key of its own.
+    /// Starts a program that begins the story or continues with it; it gets a key of its own.
     fn lives(&mut self, session: Option<&str>, is_told: bool, signs: (Sender<Sign>, Receiver<Sign>)) -> Life {
         self.lives += 1;
         let mut args = vec![

@@ -1,6 +1,6 @@
 //! A real process is killed (-9) at random moments in the middle of turns that stream and use tools. After each death, and at the
 //! end: everything that was printed is in the log, to the byte; `seq` is dense; the log is as it was written; every tool call has
-//! one result; no call had its effect twice; replay equals live; and the session goes on.
+//! one result; no call had its effect twice; replay equals live; and the session continues.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use std::collections::{BTreeMap, BTreeSet};

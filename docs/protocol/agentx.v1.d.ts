@@ -1016,7 +1016,7 @@ export interface AgentConfig {
    */
   server_rules?: ServerRules | null;
   /**
-   * Whether its tools are all that the program offers: one that goes on with the session adds those that it offers besides. Where it is
+   * Whether its tools are all that the program offers: one that continues with the session adds those that it offers besides. Where it is
    * not set, only `tools` are ever on offer.
    */
   all_tools?: boolean;
@@ -1223,7 +1223,7 @@ export interface WriterAttached {
   process: number;
   /** What the process before it had left running, and this one has ended. */
   ended?: LeftRunning[];
-  /** Whether it is a server: then the next server goes on with what this one was at when it was killed, without being asked. */
+  /** Whether it is a server: then the next server continues with what this one was at when it was killed, without being asked. */
   serves?: boolean;
 }
 
@@ -1240,7 +1240,7 @@ export interface LeftRunning {
   processes: number;
 }
 
-/** The session goes on from a point in another one. */
+/** The session continues from a point in another one. */
 export interface SessionForked {
   /** The other one. */
   parent: SessionId;
@@ -1328,7 +1328,7 @@ export interface ConfigChanged {
   change: ConfigChange;
 }
 
-/** One change of an agent's configuration while its session goes on. */
+/** One change of an agent's configuration while its session continues. */
 export type ConfigChange =
   | { model: ModelSpec }
   | { params: ModelParams }
@@ -1691,7 +1691,7 @@ export interface SessionCreated {
   workspace: string;
 }
 
-/** A session goes on in another process. */
+/** A session continues in another process. */
 export interface SessionResumed {
   /** Counts its writers. */
   epoch: number;
@@ -1713,7 +1713,7 @@ export type SessionChange =
   | { wheel: WheelChanged }
   | { access: AccessChanged };
 
-/** The session goes on from another one. */
+/** The session continues from another one. */
 export interface ForkCreated {
   /** The other one. */
   parent: SessionId;

@@ -1,4 +1,4 @@
-//! What the program may be made of: the rules of `deny.toml`, held against `Cargo.lock` and the manifests, also where cargo-deny is
+//! What the program may be made of: the rules of `deny.toml`, held against `Cargo.lock` and the manifests, even if cargo-deny is
 //! not installed. Advisories need a network and are looked at with `cargo deny check advisories`.
 
 use std::collections::{BTreeMap, BTreeSet};

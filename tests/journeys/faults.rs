@@ -80,7 +80,7 @@ fn failed(world: &World, ran: &Ran, exit: i32, kind: &str) -> Value {
     result
 }
 
-/// After the fault the session goes on.
+/// After the fault the session continues.
 fn goes_on(world: &World, model: &Model, result: &Value) {
     model.only([Model::words(&["well again"])]);
     let session = result["session_id"].as_str().unwrap();

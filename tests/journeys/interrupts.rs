@@ -1,4 +1,4 @@
-//! Ctrl-C in each state of a run: model and tool stop at once, with all that the tool has started; the session goes on.
+//! Ctrl-C in each state of a run: model and tool stop at once, with all that the tool has started; the session continues.
 
 use std::time::{Duration, Instant};
 

@@ -1,5 +1,5 @@
 //! Tools that misbehave, through the whole program: they hang, flood, leave children behind, do not listen. The model is told, and the
-//! session goes on.
+//! session continues.
 
 use agentx_tests::{Leash, Model, World};
 use serde_json::json;

@@ -206,7 +206,7 @@ pub(crate) enum Command {
 /// `agentx chat`
 #[derive(Args, Debug)]
 pub(crate) struct ChatArgs {
-    /// What to say first; the chat goes on after it
+    /// What to say first; the chat continues after it
     pub(crate) prompt: Vec<String>,
     #[command(flatten)]
     pub(crate) session: SessionArgs,

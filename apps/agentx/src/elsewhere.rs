@@ -1,4 +1,4 @@
-//! A session that somebody goes on with from another directory than its own: what files and configuration say there holds,
+//! A session that somebody continues with from another directory than its own: what files and configuration say there holds,
 //! and what is missing is said.
 
 use std::path::{Path, PathBuf};

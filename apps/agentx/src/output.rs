@@ -202,7 +202,7 @@ impl Writer {
         }
     }
 
-    /// Lets a thread write from here on. Where there can be none, this one goes on.
+    /// Lets a thread write from here on. Where there can be none, this one continues.
     fn hand_over(&mut self) {
         let mut work = self.output.work();
         let Some(stream) = self.stream.take().filter(|_| !work.is_started) else {

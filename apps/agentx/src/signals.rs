@@ -68,7 +68,7 @@ impl Signals {
         self.kept = Some(exit);
     }
 
-    /// What the signal asked for is done, and the program goes on: the next one is a first one again.
+    /// What the signal asked for is done, and the program continues: the next one is a first one again.
     pub(crate) fn acted(&self) {
         PENDING.store(0, Ordering::Release);
     }

@@ -40,7 +40,7 @@ pub(crate) struct Read {
     /// What it says in one form, if nothing is wrong with it.
     pub(crate) value: Option<Value>,
     pub(crate) findings: Findings,
-    /// The name that it gives itself, also where it is wrong.
+    /// The name that it gives itself, even if it is wrong.
     pub(crate) name: String,
 }
 

@@ -16,11 +16,9 @@ const MOST: usize = 8;
 /// ```
 /// # use agentx_types::{Access, ToolSpec};
 /// # use serde_json::json;
-/// let mut look = ToolSpec {
-///     name: "look".into(), description: String::new(), access: Access::Read, path_argument: None, command_argument: None,
-///     input_schema: json!({"type": "object", "properties": {"path": {"type": "string"}}, "additionalProperties": false}),
-///     idempotent: true, quit: false, checked: true, reach: None,
-/// };
+/// let schema = json!({"type": "object", "properties": {"path": {"type": "string"}}, "additionalProperties": false});
+/// let mut look = ToolSpec::new("look", "", schema, Access::Read);
+/// look.checked = true;
 /// let told = agentx_agent::arguments::unfit(&look, &json!({"paht": "src"})).unwrap();
 /// assert!(told.contains(r#"unknown argument "paht": did you mean "path"?"#));
 /// look.checked = false;

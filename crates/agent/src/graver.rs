@@ -19,7 +19,7 @@ mod options;
 
 use crate::grade::{DESTROYS, NETWORK};
 use crate::options::{SINCE_SHORTENED, is_beginning_of};
-use crate::reading::read_as;
+use crate::reading::{OF_GIT, read_as};
 
 /// Beginnings of commands of Git that run other programs, or change what it runs later.
 const RUNS: &[&str] = &[
@@ -118,18 +118,6 @@ const SINCE_PROGRAMS: u32 = 9;
 
 /// Options of `man` that say what is run: short ones by their letter, long ones by their beginning.
 const OF_MAN: (&str, &[&str]) = ("PHXC", &["--pager", "--html", "--gxditview", "--config-file"]);
-
-/// Options of Git itself that take the next word.
-const WITH_VALUE: &[&str] = &[
-    "-C",
-    "-c",
-    "--attr-source",
-    "--config-env",
-    "--git-dir",
-    "--namespace",
-    "--super-prefix",
-    "--work-tree",
-];
 
 /// Options of Git itself, in front of a subcommand, that say what it runs or where its settings are.
 const IN_FRONT: &[&str] = &[
@@ -272,7 +260,7 @@ fn unknown_to_git(command: &str) -> Option<String> {
     }
     let subcommand = loop {
         let word = words.next()?;
-        if WITH_VALUE.contains(&word) {
+        if OF_GIT.contains(&word) {
             words.next();
         } else if !word.starts_with('-') {
             break word;

@@ -133,7 +133,7 @@ fn fits_by(
 }
 
 /// The command with its shortened long options written in full, as far as the pattern has them. Words behind
-/// `--` are no options.
+/// `--` are not options.
 fn in_full<'c>(pattern: &str, command: &'c str) -> Cow<'c, str> {
     let long = pattern
         .split(' ')

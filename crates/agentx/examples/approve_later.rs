@@ -1,4 +1,4 @@
-//! A decision that takes until tomorrow. The first process asks and ends; any later one decides, and the run goes on.
+//! A decision that takes until tomorrow. The first process asks and ends; any later one decides, and the run continues.
 //!
 //! ```sh
 //! approve_later DIRECTORY            # asks, says what is awaited and in which session

@@ -1,6 +1,6 @@
 //! A server inside one's own program: a shop that already answers over HTTP serves its agent at the same address.
 //!
-//! It sweeps, goes on with what was under way and limits as `agentx serve` does. Here the shop is its first customer, too.
+//! It sweeps, continues with what was under way and limits as `agentx serve` does. Here the shop is its first customer, too.
 
 use std::sync::Arc;
 

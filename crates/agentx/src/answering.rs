@@ -75,7 +75,7 @@ impl Answering {
         self
     }
 
-    /// A value for the tools of this run from here on, as [`Ask::with`](crate::Ask::with): what a process that goes on with a
+    /// A value for the tools of this run from here on, as [`Ask::with`](crate::Ask::with): what a process that continues with a
     /// run after another has to give again.
     pub async fn with<T: Send + Sync + 'static>(self, value: T) -> Self {
         let values = RequestValues::default().with(value);
@@ -240,7 +240,7 @@ impl Heard {
         self.update_of_child(event)
     }
 
-    /// The same, where what is said is no part of the answer.
+    /// The same, where what is said is not part of the answer.
     fn update_of_child(&mut self, event: &RuntimeEvent) -> Option<Update> {
         Some(match event {
             RuntimeEvent::TextDelta(delta) => Update::Text(delta.text.clone()),

@@ -163,7 +163,7 @@ impl AgentHandle {
         &self.inner.asks
     }
 
-    /// Stops what runs: the model, tools, and the agents that this one made. The session goes on.
+    /// Stops what runs: the model, tools, and the agents that this one made. The session continues.
     ///
     /// # Errors
     /// Where it cannot be committed.
@@ -215,7 +215,7 @@ impl AgentHandle {
         Ok(())
     }
 
-    /// The answer of the run that is under way, or of the last one: after a decision, or in a process that goes on with the
+    /// The answer of the run that is under way, or of the last one: after a decision, or in a process that continues with the
     /// session after another.
     ///
     /// # Errors
@@ -276,7 +276,7 @@ impl AgentHandle {
         Ok(Self::new(session, runtimes, inner.asks.clone()))
     }
 
-    /// Gives the session back as it stands, as if the process had died: whoever resumes it goes on with the run that was under
+    /// Gives the session back as it stands, as if the process had died: whoever resumes it continues with the run that was under
     /// way, and a question that was asked is still asked.
     pub async fn suspend(self) {
         self.inner.session.suspend().await;

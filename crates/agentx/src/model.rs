@@ -68,7 +68,7 @@ impl Model {
     /// waiting stops it.
     ///
     /// # Errors
-    /// As [`AgentBuilder::start`], and where there is no answer.
+    /// The errors of [`AgentBuilder::start`], and an error if the model gives no answer.
     pub async fn ask(self, text: impl Into<String>) -> Result<Answer, AgentError> {
         let agent = self.agent.start().await?;
         let answer = agent.ask(text).await;

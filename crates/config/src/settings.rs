@@ -34,7 +34,7 @@ pub struct Settings {
     pub catalog: Catalog,
     /// The providers of the catalog, each with its key.
     pub providers: Vec<ProviderSettings>,
-    /// Every key and header that any layer names for a provider, also where a higher layer names another: commands and a folder's
+    /// Every key and header that any layer names for a provider, even if a higher layer names another: commands and a folder's
     /// files get none of them.
     pub keys: Vec<ProviderKey>,
     /// How long model calls may take, and when they are tried again.

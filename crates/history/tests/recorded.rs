@@ -1,5 +1,5 @@
 //! Sessions that earlier versions of the program wrote down: what is derived from them stays the same to the byte, and the program
-//! goes on with them. `recorded/README.md` says how they were made.
+//! continues with them. `recorded/README.md` says how they were made.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 #![allow(clippy::disallowed_methods, reason = "tests read files")]
 

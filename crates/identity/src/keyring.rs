@@ -153,7 +153,7 @@ impl Keyring {
     /// Checks that nobody else may put other files in the place of these. A server's directory has to be so.
     ///
     /// # Errors
-    /// [`KeyringError::OpenDirectory`] if others may, or if the directory cannot be read. A directory that does not exist is no error.
+    /// [`KeyringError::OpenDirectory`] if others may, or if the directory cannot be read. A directory that does not exist is not an error.
     pub fn check_directory(&self) -> Result<(), KeyringError> {
         files::check_directory(&self.directory)
     }

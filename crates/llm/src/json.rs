@@ -54,7 +54,7 @@ impl<'a> Json<'a> {
         fields.find_map(|(present, json)| (*present == key).then_some(json))
     }
 
-    /// Sets a field of an object, in its old place where there is one. What is no object stays as it is.
+    /// Sets a field of an object, in its old place where there is one. What is not an object stays as it is.
     pub(crate) fn set(&mut self, key: &'a str, json: impl Into<Json<'a>>) {
         let Some(fields) = self.fields() else { return };
         match fields.iter_mut().find(|(present, _)| *present == key) {

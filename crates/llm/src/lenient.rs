@@ -88,7 +88,7 @@ const MOST_TOKENS: u64 = 100_000_000;
 /// A count: whole, negative (then 0), with a fraction (cut), or something that is no count at all (then 0).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Count {
-    /// How many.
+    /// The count. It means nothing if `is_wrong` is set.
     pub(crate) number: u64,
     /// Whether something else was written than a number from 0 up.
     is_wrong: bool,

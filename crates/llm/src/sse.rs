@@ -1,6 +1,6 @@
 //! Server-sent events, decoded from bytes in whatever pieces they arrive: every stream of a model comes through here.
 //!
-//! It follows the WHATWG event stream format: lines end in LF, CR or CRLF (also where CR and LF arrive in different
+//! It follows the WHATWG event stream format: lines end in LF, CR or CRLF (even if CR and LF arrive in different
 //! pieces), a byte order mark at the start is skipped, comments and unknown fields are ignored, `data` lines of
 //! one event are joined by LF. Bytes that are not UTF-8 are replaced by U+FFFD, event by event, so a character that is cut
 //! between two pieces is whole again. A line `error: {…}`, which the format does not know and some servers send, is an event of that name.
@@ -173,7 +173,7 @@ impl Decoder {
         self.dispatch(None, &mut on_event)
     }
 
-    /// Skips the byte order mark, also where it arrives in pieces. What looked like one and is none is kept as the
+    /// Skips the byte order mark, even if it arrives in pieces. What looked like one and is none is kept as the
     /// start of the first line.
     fn without_bom<'b>(&mut self, bytes: &'b [u8]) -> &'b [u8] {
         if self.started {

@@ -159,7 +159,7 @@ impl StreamDecoder {
         }
     }
 
-    /// Takes the next bytes; what they mean is added to `out`, also where an error is returned.
+    /// Takes the next bytes; what they mean is added to `out`, even if an error is returned.
     ///
     /// # Errors
     /// Where the provider reports one, an event makes no sense, or a limit is broken.

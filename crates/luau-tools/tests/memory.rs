@@ -1,4 +1,4 @@
-//! What a hostile script tries with values and memory, as data. Each ends with a right result or a clean error, also where memory ends
+//! What a hostile script tries with values and memory, as data. Each ends with a right result or a clean error, even if memory ends
 //! earlier; then the VM that held it serves another script of the same owner, which finds nothing of it.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 

@@ -111,7 +111,7 @@ impl NodeRuntime {
         }
     }
 
-    /// The same runtime as that of a server: the sessions that it opens say so, and where it is killed, the next server goes on with
+    /// The same runtime as that of a server: the sessions that it opens say so, and where it is killed, the next server continues with
     /// them.
     pub fn as_server(&self) -> Self {
         let mut server = self.for_owner(self.owner.clone());

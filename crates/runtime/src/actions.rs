@@ -194,7 +194,7 @@ impl Actions {
         }
     }
 
-    /// This process goes on with a session after another one: ends what that one had left running.
+    /// This process continues with a session after another one: ends what that one had left running.
     pub(crate) async fn session_taken_over(
         &self,
         session: &SessionId,

@@ -12,7 +12,7 @@
 //! | the model declined, failed, was stopped, or wrote nothing | `condensing_failed`, with its code |
 //!
 //! Where the conversation fits without the summary, or the last one failed, a model that is away is tried
-//! again once, shortly, and not waited for: the run goes on, and asks for one later.
+//! again once, shortly, and not waited for: the run continues, and asks for one later.
 
 use std::sync::Arc;
 
@@ -230,8 +230,8 @@ impl Listening {
 
 /// The one fact that a summary comes to.
 ///
-/// A summary that is no shorter than what it stands for is refused here: it would free nothing. What was paid
-/// is told in any case.
+/// A summary that is not shorter than what it stands for is refused here: it would free nothing. Its cost
+/// is reported in any case.
 fn said(condense: &Condense, answered: Answered) -> EnvironmentEvent {
     let Answered { outcome, usage } = answered;
     let model = &condense.request.model;

@@ -32,7 +32,7 @@ pub trait Effector: Send + Sync {
         let _ = session;
     }
 
-    /// This process goes on with the session after another one, which may have been killed: ends what that one had left running.
+    /// This process continues with the session after another one, which may have been killed: ends what that one had left running.
     /// `open` are the calls that were cut off. Called before anything is performed for the session.
     fn session_taken_over(
         &self,

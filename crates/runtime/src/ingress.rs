@@ -82,7 +82,7 @@ pub struct Ingress {
 
 impl Ingress {
     /// # Errors
-    /// Where this is no name.
+    /// Where this is not a name.
     pub(crate) fn new(name: &str, sessions: OpenSessions) -> Result<Self, BadName> {
         let is_plain = |c: &char| c.is_ascii_alphanumeric() || "-_".contains(*c);
         if let Some(letter) = name.chars().find(|c| !is_plain(c)) {

@@ -1,4 +1,4 @@
-//! Opening a session: a new log, or the fold of one that exists, and the writer that goes on with it.
+//! Opening a session: a new log, or the fold of one that exists, and the writer that continues with it.
 //!
 //! What differs between this program and the one that wrote last is put on record before anything is done:
 //! tools, rules, guard, settings of a server, the approval mode, in this order, then what the person who

@@ -94,7 +94,7 @@ impl ToolContext {
         }
     }
 
-    /// The value of this type that was given with what is asked; `None` where none was, as in a process that goes on with
+    /// The value of this type that was given with what is asked; `None` where none was, as in a process that continues with
     /// a session after another.
     pub fn get<T: Send + Sync + 'static>(&self) -> Option<&T> {
         self.values.get()

@@ -1,5 +1,5 @@
 //! What whoever asks hands to the tools of that one run: who the person is, an open connection, a budget. It is not part of the
-//! session: nothing of it is in the log, and a process that goes on with the session has to give it again.
+//! session: nothing of it is in the log, and a process that continues with the session has to give it again.
 
 use std::any::{Any, TypeId, type_name};
 use std::collections::BTreeMap;

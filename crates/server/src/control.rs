@@ -1,7 +1,7 @@
 //! What people do to a session: one door, whether they come by a frame or by a request.
 //!
 //! Who may do what is checked here, and who drives is decided here: under the room's gate, fact first, then what the driver
-//! wants. What was begun is done to its end, also where whoever wanted it is gone by then.
+//! wants. What was begun is done to its end, even if whoever wanted it is gone by then.
 
 use std::sync::Arc;
 use std::time::Duration;

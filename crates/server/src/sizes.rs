@@ -26,7 +26,7 @@ pub(crate) fn bounded(what: &str, text: Option<&str>, most: usize) -> Result<(),
     }
 }
 
-/// An id of a request is no longer than ids are.
+/// An id of a request is not longer than ids are.
 ///
 /// # Errors
 /// `bad_request` where it is.
@@ -152,7 +152,7 @@ pub(crate) fn check_change(
     }
 }
 
-/// Whether a change makes a session stricter and no more than a little larger: it is possible also where nothing else may be kept. Each such
+/// Whether a change makes a session stricter and no more than a little larger: it is possible even if nothing else may be kept. Each such
 /// change brings it nearer to where there is none left, so that they do not fill the log.
 pub(crate) fn only_makes_stricter(before: &AgentConfig, change: &ConfigChange) -> bool {
     let is_stricter = match change {

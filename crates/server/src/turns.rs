@@ -97,7 +97,7 @@ impl Turn {
         Self { _all: None, ..self }
     }
 
-    /// Does work on a thread where it holds up nothing else. The turn is over when the work is, also where nobody waits for it any
+    /// Does work on a thread where it holds up nothing else. The turn is over when the work is, even if nobody waits for it any
     /// more.
     ///
     /// # Errors

@@ -1,5 +1,5 @@
 //! Commands in the background that a session had when its program ended. Jobs end with the program, whether it is left, killed or loses
-//! power, and whoever goes on with the session has to know.
+//! power, and whoever continues with the session has to know.
 
 use agentx_types::{EnvironmentEvent, LeftRunning, RequestedCall};
 use serde::{Deserialize, Serialize};

@@ -69,7 +69,7 @@ impl Flows {
         self.seen_at = fact.at;
     }
 
-    /// Another program goes on with the calls: what they took of the one before counts, the time between the two does not.
+    /// Another program continues with the calls: what they took of the one before counts, the time between the two does not.
     /// The old program is known to have been there until its last fact, or until the question that the call waited for.
     fn go_on(&mut self, at: Timestamp) {
         for (id, since) in &mut self.since {

@@ -12,10 +12,7 @@ use crate::ToolsChange;
 ///
 /// ```
 /// # use agentx_types::{Access, ToolSpec};
-/// # let tool = |name: &str, quit| ToolSpec {
-/// #     name: name.into(), description: String::new(), input_schema: serde_json::json!({}), access: Access::Read,
-/// #     path_argument: None, command_argument: None, idempotent: false, quit, checked: false, reach: None,
-/// # };
+/// let tool = |name: &str, quit| ToolSpec::new(name, "", serde_json::json!({}), Access::Read).with_quit(quit);
 /// let offered = [tool("look", false), tool("report", false)];
 /// let tools = agentx_session::as_offered(&[tool("report", true), tool("gone", false)], &offered);
 /// assert_eq!(tools, [tool("report", true)]);

@@ -33,7 +33,7 @@ impl SqliteLog {
     }
 
     /// Deletes sessions whose last event is older than `before`, except those that a process writes and those that a
-    /// fork goes on from. Returns the deleted ones; their space is freed by the next collection.
+    /// fork continues from. Returns the deleted ones; their space is freed by the next collection.
     ///
     /// # Errors
     /// Where the store cannot be written.

@@ -39,7 +39,7 @@ impl MockAnswers {
     /// ```
     ///
     /// # Errors
-    /// The first line that is no answer, and why.
+    /// The first line that is not an answer, and why.
     pub fn parse(text: &str) -> Result<Self, String> {
         let lines = text.lines().enumerate();
         let said = lines.filter(|(_, line)| !line.trim().is_empty() && !line.starts_with('#'));

@@ -112,7 +112,7 @@ pub enum ActionKind {
 pub struct CallModel {
     /// The whole request.
     pub request: Arc<ModelRequest>,
-    /// Ids that the answer must not use: the session has them already, also where the request no longer does.
+    /// Ids that the answer must not use: the session has them already, even if the request no longer does.
     #[serde(default, skip_serializing_if = "is_empty")]
     pub taken: Arc<TakenIds>,
 }

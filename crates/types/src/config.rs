@@ -73,7 +73,7 @@ pub struct AgentConfig {
     /// session open, and in logs from before there was such a field. Only the program writes it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server_rules: Option<Arc<ServerRules>>,
-    /// Whether its tools are all that the program offers: one that goes on with the session adds those that it offers besides. Where it is
+    /// Whether its tools are all that the program offers: one that continues with the session adds those that it offers besides. Where it is
     /// not set, only `tools` are ever on offer.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub all_tools: bool,
@@ -116,7 +116,7 @@ pub struct ServerRules {
     pub member_directory: Option<String>,
 }
 
-/// Which rules hold in new sessions, and in those that a program goes on with; older logs are replayed by theirs.
+/// Which rules hold in new sessions, and in those that a program continues with; older logs are replayed by theirs.
 ///
 /// - From 1 on, more of what hides a command is asked about beside a rule that asks or denies; no pattern covers files that
 ///   programs run by themselves; "always" keeps no more than was seen.
@@ -143,7 +143,7 @@ pub struct ServerRules {
 /// - From 6 on, a window that was guessed from a refusal without a size is forgotten where the run ends before a model has answered, a small
 ///   request that is refused for its bytes is not made smaller, and an input without content after an unanswered one asks that again.
 /// - From 6 on, agents below one whose `approval` becomes stricter are as strict.
-/// - From 7 on, a question says what the file of its tool grants also where a rule asks.
+/// - From 7 on, a question says what the file of its tool grants, and so does one that a rule asks.
 /// - From 7 on, rules that deny or ask, the guard and this number reach the agents below at once when they change for one above.
 /// - From 7 on, a command that is given input is asked about beside a rule that denies or asks, unless its program is known to take
 ///   input for data; short options of such a rule count in any order and grouping.
@@ -164,7 +164,7 @@ pub struct ServerRules {
 ///   target of `>&` although it is quoted is found.
 /// - From 9 on, long options of a rule that denies or asks count wherever they stand, and no star stands for what has Git or `man` show a
 ///   manual with a viewer that somebody configured.
-/// - From 9 on, the text of a run is that of its last answer alone, also where that says nothing.
+/// - From 9 on, the text of a run is that of its last answer alone, even if that says nothing.
 pub const RULES_VERSION: u32 = 9;
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands it over so")]
@@ -283,7 +283,7 @@ impl Rule {
     }
 }
 
-/// One change of an agent's configuration while its session goes on.
+/// One change of an agent's configuration while its session continues.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]

@@ -78,7 +78,7 @@ vocabulary! {
         SessionOpened = "session_opened",
         /// A process became the session's writer. Whatever was under way before has ended.
         WriterAttached = "writer_attached",
-        /// The session goes on from a point in another one.
+        /// The session continues from a point in another one.
         SessionForked = "session_forked",
         /// The session has a title.
         SessionTitled = "session_titled",
@@ -338,11 +338,11 @@ payloads! {
         /// What the process before it had left running, and this one has ended.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         ended: Vec<LeftRunning>,
-        /// Whether it is a server: then the next server goes on with what this one was at when it was killed, without being asked.
+        /// Whether it is a server: then the next server continues with what this one was at when it was killed, without being asked.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         serves: bool,
     }
-    /// The session goes on from a point in another one.
+    /// The session continues from a point in another one.
     SessionForked {
         /// The other one.
         parent: SessionId,

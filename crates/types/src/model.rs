@@ -182,42 +182,42 @@ impl ToolSpec {
         }
     }
 
-    /// The same, where this argument holds a path.
+    /// Names the argument that holds a path.
     #[must_use]
     pub fn with_path_argument(mut self, argument: impl Into<String>) -> Self {
         self.path_argument = Some(argument.into());
         self
     }
 
-    /// The same, where this argument holds a command line.
+    /// Names the argument that holds a command line.
     #[must_use]
     pub fn with_command_argument(mut self, argument: impl Into<String>) -> Self {
         self.command_argument = Some(argument.into());
         self
     }
 
-    /// The same, of which doing it twice is doing it once, or is not.
+    /// Sets whether running it twice has the effect of running it once.
     #[must_use]
     pub fn with_idempotent(mut self, idempotent: bool) -> Self {
         self.idempotent = idempotent;
         self
     }
 
-    /// The same, of which a successful call ends the run, or does not.
+    /// Sets whether a successful call ends the run.
     #[must_use]
     pub fn with_quit(mut self, quit: bool) -> Self {
         self.quit = quit;
         self
     }
 
-    /// The same, whose schema says all there is to the arguments, or does not.
+    /// Sets whether the schema says everything about the arguments, so that they are held against it.
     #[must_use]
     pub fn with_checked(mut self, checked: bool) -> Self {
         self.checked = checked;
         self
     }
 
-    /// The same, which reaches this beside its arguments.
+    /// Sets what the tool reaches besides its arguments.
     #[must_use]
     pub fn with_reach(mut self, reach: ToolReach) -> Self {
         self.reach = Some(Box::new(reach));

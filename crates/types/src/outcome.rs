@@ -61,7 +61,7 @@ pub enum StopReason {
     MaxTokens,
     /// A stop sequence came.
     StopSequence,
-    /// The provider paused a long turn; asking again goes on with it.
+    /// The provider paused a long turn; asking again continues with it.
     PauseTurn,
     /// The provider or the model declined.
     Refusal,

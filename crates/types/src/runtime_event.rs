@@ -67,11 +67,11 @@ vocabulary! {
         AgentDestroyed = "agent_destroyed",
         /// SessionReceptor: a session begins.
         SessionCreated = "session_created",
-        /// SessionReceptor: a session goes on in another process.
+        /// SessionReceptor: a session continues in another process.
         SessionResumed = "session_resumed",
         /// SessionReceptor: title or configuration changed.
         SessionUpdated = "session_updated",
-        /// SessionReceptor: the session goes on from another one.
+        /// SessionReceptor: the session continues from another one.
         ForkCreated = "session_forked",
         /// SessionReceptor: the session is over.
         SessionDeleted = "session_deleted",
@@ -326,7 +326,7 @@ payloads! {
         /// The directory it works in.
         workspace: String,
     }
-    /// A session goes on in another process.
+    /// A session continues in another process.
     SessionResumed {
         /// Counts its writers.
         epoch: u64,
@@ -339,7 +339,7 @@ payloads! {
         /// What.
         change: SessionChange,
     }
-    /// The session goes on from another one.
+    /// The session continues from another one.
     ForkCreated {
         /// The other one.
         parent: SessionId,

@@ -199,7 +199,7 @@ macro_rules! vocabulary {
     };
 }
 
-/// Reads a value that is there, also where it is `null`: what was `Some` stays `Some`, so that a fact that was read back means
+/// Reads a value that is there, even if it is `null`: what was `Some` stays `Some`, so that a fact that was read back means
 /// the same to the byte.
 pub(crate) fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
     Value::deserialize(deserializer).map(Some)

@@ -74,7 +74,7 @@ fn library<const N: usize>(files: [(&str, &[u8]); N]) {
     }
 }
 
-/// The tree of a text is no larger than its aliases may make it.
+/// The tree of a text is not larger than its aliases may make it.
 fn nodes(text: &str) {
     fn count(node: &yaml::Node) -> usize {
         1 + match &node.value {

@@ -27,7 +27,7 @@ fn assumed(model: &str) -> String {
 const LISTED_SESSIONS: usize = 10;
 
 impl Chat<'_> {
-    /// Does what a command says; what goes wrong is shown, and the chat goes on.
+    /// Does what a command says; what goes wrong is shown, and the chat continues.
     pub(super) async fn command(&mut self, command: Slash) {
         let text = match command {
             Slash::Help(about) => Ok(slash::help(about.as_deref(), self.console.terminal.width)),

@@ -47,7 +47,7 @@ impl Chat<'_> {
         Ok(())
     }
 
-    /// Takes an error of the session. Where the disk is full or the database locked it says so once, and the chat goes on without a session.
+    /// Takes an error of the session. Where the disk is full or the database locked it says so once, and the chat continues without a session.
     ///
     /// # Errors
     /// The same error, where the chat cannot go on: it is another one, or nobody is there to help.

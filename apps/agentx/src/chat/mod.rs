@@ -169,7 +169,7 @@ pub(crate) struct Chat<'a> {
     pace: Pace,
 }
 
-/// Whether the chat goes on.
+/// Whether the chat continues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Flow {
     /// It does.

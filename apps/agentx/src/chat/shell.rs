@@ -146,7 +146,7 @@ impl Chat<'_> {
         Ok(Flow::On)
     }
 
-    /// Puts on record what a command came to, so that the agent reads it with the next words, also where the chat is left before.
+    /// Puts on record what a command came to, so that the agent reads it with the next words, even if the chat is left before.
     /// Where no session can begin, or it cannot take it, it goes along with the next words.
     async fn keep_for_agent(&mut self, command: &str, output: String, how: String) {
         let ran = CommandRan {
@@ -185,7 +185,7 @@ impl Chat<'_> {
         }
     }
 
-    /// Reads what it says until it ends; the chat goes on meanwhile, and lines that are sent wait.
+    /// Reads what it says until it ends; the chat continues meanwhile, and lines that are sent wait.
     async fn while_it_runs(&mut self, child: &mut Child) -> Result<End, CliError> {
         let (mut out, mut status) = (child.stdout.take(), None);
         let (mut buffer, mut until) = (vec![0; 8 << 10], Instant::now() + LONGEST);

@@ -230,7 +230,7 @@ fn rule(request: &ApprovalRequested) -> String {
 }
 
 /// Reads an answer: a letter or its word, after `n` a word to the model, after `a` and `s` the pattern of the rule to keep, which
-/// has to fit the call. Anything else is no answer, so that what
+/// has to fit the call. Anything else is not an answer, so that what
 /// a person types for the agent never decides by accident.
 pub(crate) fn parse(line: &str) -> Option<Answer> {
     let line = line.trim();

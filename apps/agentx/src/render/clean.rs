@@ -5,7 +5,7 @@ use std::borrow::Cow;
 /// Longest escape sequence that is waited for; a longer one ends there, so that an open one cannot swallow what follows.
 const LONGEST: usize = 4096;
 
-/// Takes control sequences out of a stream of text, also where they are split between pieces. Line feeds stay, tabs
+/// Takes control sequences out of a stream of text, even if they are split between pieces. Line feeds stay, tabs
 /// become spaces, a lone carriage return becomes a line feed, everything else that is not printable goes.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Cleaner {

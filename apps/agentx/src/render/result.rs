@@ -35,7 +35,7 @@ pub(crate) struct RunResult {
     pub(crate) duration_ms: u64,
     /// Whether every call was done that no rule denies, without a question.
     pub(crate) asks_nobody: bool,
-    /// What of the run goes on in the background, where it is at a server.
+    /// What of the run continues in the background, where it is at a server.
     pub(crate) jobs: Option<String>,
     /// Why it is no success.
     pub(crate) error: Option<CliError>,

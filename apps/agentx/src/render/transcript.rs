@@ -63,7 +63,7 @@ pub(crate) struct Transcript {
     answers: bool,
     /// Whether an answer has begun, and neither words nor calls of it came.
     is_wordless: bool,
-    /// What an answer that ended lacks. It is told when the run ends with it: a router's answer has no words, and its run goes on.
+    /// What an answer that ended lacks. It is told when the run ends with it: a router's answer has no words, and its run continues.
     lacks: Option<&'static str>,
     /// Whether it was told in this run that nothing was condensed.
     not_condensed: bool,

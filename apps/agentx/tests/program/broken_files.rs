@@ -1,4 +1,4 @@
-//! Agents and tools whose files have mistakes, as a person meets them: each mistake with its place, also where the thing is used;
+//! Agents and tools whose files have mistakes, as a person meets them: each mistake with its place, even if the thing is used;
 //! and arguments that a tool does not take.
 #![allow(clippy::panic, reason = "a test that cannot start fails")]
 

@@ -1,4 +1,4 @@
-//! What is left when a program ends: a server goes on with what a killed server was at, and with nothing else; jobs at a server stay.
+//! What is left when a program ends: a server continues with what a killed server was at, and with nothing else; jobs at a server stay.
 #![cfg(unix)]
 #![allow(
     clippy::unwrap_used,

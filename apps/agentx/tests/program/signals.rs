@@ -1,4 +1,4 @@
-//! Signals to stop, also where nobody reads what the program writes: it ends, and its commands with it.
+//! Signals to stop, even if nobody reads what the program writes: it ends, and its commands with it.
 #![cfg(unix)]
 #![allow(
     clippy::unwrap_used,

@@ -97,14 +97,14 @@ pub enum ToolBody {
 /// A script.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LuauTool {
-    /// The script. In a loaded library it is there also where the file names another one.
+    /// The script. In a loaded library it is there even if the file names another one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lua: Option<String>,
     /// The file that the script was read from, as it was written.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lua_file: Option<String>,
     /// Where the script stands, if in a file of something else. In a loaded library it is there where lines of the script are lines
-    /// of the file. It is no part of what the file says.
+    /// of the file. It is not part of what the file says.
     #[serde(default, rename = "$place", skip_serializing)]
     pub place: Option<ScriptPlace>,
     /// What it may reach.

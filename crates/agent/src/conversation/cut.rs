@@ -44,7 +44,7 @@ impl Conversation {
     /// Looks at what the provider counted in the last request, before anything else is learned from it.
     ///
     /// Returns how many tokens fit, once it is sure that the server cut the rest: the signs are proof, the
-    /// number is no smaller than 1,500, it is less than nine tenths of the assumed window, and what was
+    /// number is not smaller than 1,500, it is less than nine tenths of the assumed window, and what was
     /// surely sent is a quarter more.
     pub(super) fn notice_cut(&mut self, counted: u64, config: &AgentConfig) -> Option<u64> {
         if config.rules_version < SINCE_RULES || config.model.api != Api::OpenaiChat {

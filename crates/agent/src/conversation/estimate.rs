@@ -1,6 +1,6 @@
 //! The size of a conversation in tokens: an estimate, which the counts of a provider correct.
 //!
-//! There is no tokenizer here: each vendor has its own, and a wrong one is no better than a rule of thumb
+//! There is no tokenizer here: each vendor has its own, and the wrong one is not better than a rule of thumb
 //! that is corrected after the first answer. When a window moves depends on these numbers, so that a change
 //! of them would have to hang on the version of the rules.
 

@@ -260,7 +260,7 @@ impl Conversation {
         }
     }
 
-    /// Cached until the configuration, what is condensed, or the tools on offer change: whoever changes one of them clears it.
+    /// Cached until the configuration, what is condensed, or the tools on offer change: code that changes one of them clears it.
     fn fixed(&mut self, config: &AgentConfig) -> &Fixed {
         let condensed = !self.condensed.is_empty();
         let left_out = &self.repairs.tools;

@@ -13,7 +13,7 @@ const SIGNS_THINKING: &str = "anthropic";
 /// Characters of a call's arguments where it is told in plain text.
 const INPUT_CHARS: usize = 2_000;
 
-/// Whether the part is thinking that its provider signs, also where it has been redacted.
+/// Whether the part is thinking that its provider signs, even if it has been redacted.
 pub(super) fn is_signed_thinking(part: &ContentPart) -> bool {
     match part {
         ContentPart::Thinking(ThinkingPart { provider, .. }) => provider

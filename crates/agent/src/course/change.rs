@@ -1,4 +1,4 @@
-//! Changes of an agent's configuration while its session goes on.
+//! Changes of an agent's configuration while its session continues.
 //!
 //! Each change is a fact (`config_changed`), so the log tells which configuration held when something was
 //! decided. [`apply`] puts a change into a configuration; `Course::change` also adjusts the run that is under

@@ -34,7 +34,7 @@ pub struct Input {
     pub seq: u64,
     /// The message, as the conversation will have it.
     pub message: Arc<Message>,
-    /// Whether an agent in the background ended with this. A run that it opens goes on for the one before,
+    /// Whether an agent in the background ended with this. A run that it opens continues for the one before,
     /// and so counts what that one spent against its own limits: else agents could prolong a run for ever.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub goes_on: bool,

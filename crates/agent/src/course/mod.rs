@@ -152,7 +152,7 @@ impl Course {
     /// their `cause`.
     ///
     /// `request` is only called where somebody hears of the action: a replay need not build requests. `model`
-    /// is paid, at its prices of now, also where another one is chosen meanwhile. Does nothing where no run
+    /// is paid, at its prices of now, even if another one is chosen meanwhile. Does nothing where no run
     /// is under way.
     pub(crate) fn ask(
         &mut self,

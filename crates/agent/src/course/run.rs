@@ -39,7 +39,7 @@ pub struct Run {
     /// Its cost, with that of its tools and of the agents that it made.
     pub bill: Bill,
     /// Spending that counts against its limits and is on no bill of its own: what the runs before it spent
-    /// that it goes on for, and what agents in the background spend once it is over.
+    /// that it continues for, and what agents in the background spend once it is over.
     #[serde(default, skip_serializing_if = "Bill::is_nothing")]
     pub beside: Bill,
     /// The action that it waits for, and the way in which it is to end.
@@ -71,7 +71,7 @@ impl Bill {
 pub struct Pending {
     /// The model call that is under way. Facts with another `cause` do not concern the run.
     pub model_call: Option<ActionId>,
-    /// The model that was asked. It is paid at its own prices, also where another one is chosen meanwhile.
+    /// The model that was asked. It is paid at its own prices, even if another one is chosen meanwhile.
     pub model: Option<ModelSpec>,
     /// The message that a broken stream came to. It joins the conversation unless another attempt begins.
     pub partial: Option<Message>,
@@ -155,7 +155,7 @@ impl StopCause {
         }
     }
 
-    /// A stop because a limit forbids that the run goes on; it ends as `timed_out`, whichever limit it is.
+    /// A stop because a limit forbids that the run continues; it ends as `timed_out`, whichever limit it is.
     pub(crate) fn limit(limit: &Reached) -> Self {
         Self::error(RunStatus::TimedOut, limit.code, &limit.message)
     }
@@ -190,7 +190,7 @@ impl Run {
         at.millis_since(self.started_at).saturating_sub(self.away_ms)
     }
 
-    /// Another program goes on with the run: the time between the last fact and now counts as away.
+    /// Another program continues with the run: the time between the last fact and now counts as away.
     pub(super) fn come_back(&mut self, at: Timestamp) {
         self.away_ms = self.away_ms.saturating_add(at.millis_since(self.seen_at));
     }
@@ -231,7 +231,7 @@ pub(crate) struct Step<'a> {
     pub(crate) agent: &'a AgentStateId,
     /// The `seq` of the fact.
     pub(crate) seq: u64,
-    /// The time of the fact: there is no other clock.
+    /// The time of the fact. The machine reads no other clock.
     pub(crate) at: Timestamp,
     /// The context that the session gives with the fact.
     pub(crate) context: &'a Context<'a>,
@@ -296,7 +296,7 @@ impl<'a> Step<'a> {
         self.spent.cost += cost;
     }
 
-    /// The limit of an agent above that forbids another model call. `None` also where nobody is above.
+    /// The limit of an agent above that forbids another model call. Also `None` if nobody is above.
     pub(crate) fn used_up_above(&self) -> Option<StopCause> {
         self.context.above?.used_up(&self.spent)
     }

@@ -26,7 +26,7 @@ use super::{Course, Record, Run, Step, StopCause};
 pub(crate) enum Follows {
     /// No run is under way, or the fact does not concern it.
     Nothing,
-    /// The run goes on to its end: the fact that it waited for is on record.
+    /// The run continues to its end: the fact that it waited for is on record.
     GoOn,
     /// The run is to be stopped, for this cause.
     Stop(StopCause),
@@ -135,14 +135,14 @@ impl Course {
             .or_else(|| step.used_up_above())
     }
 
-    /// Whether a run that goes on for the last one could ask no model, because that one has used up the
+    /// Whether a run that continues for the last one could ask no model, because that one has used up the
     /// limits.
     pub(crate) fn is_used_up(&self, limits: &Limits, step: &Step<'_>) -> bool {
         let spent = self.run.as_ref().map(Run::spent).unwrap_or_default();
         limits::used_up(limits, &spent, None).is_some() || step.used_up_above().is_some()
     }
 
-    /// The session goes on as a fork, without what its parent had under way: the run ends as interrupted.
+    /// The session continues as a fork, without what its parent had under way: the run ends as interrupted.
     ///
     /// Returns whether a model call was under way; `None` where no run was. `hold` also holds back what
     /// waits.

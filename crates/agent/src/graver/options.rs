@@ -76,7 +76,7 @@ const TABLE: &[Graver] = &[
     row("gzip gunzip bzip2 xz zstd", "df", &["--decompress", "--force"]),
 ];
 
-/// Programs of which a star stands for so many words that are no options: the next one is written to, or set.
+/// Programs of which a star stands for so many words that are not options: the next one is written to, or set.
 const PLAIN_WORDS: &[(&str, usize)] = &[
     ("uniq", 1),
     ("hostname", 0),

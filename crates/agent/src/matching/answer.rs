@@ -93,7 +93,7 @@ impl AnswerParser {
         self.cut = true;
     }
 
-    /// Ends the open line, and adds what it is to `found`. Blank lines and fences of code are no findings.
+    /// Ends the open line, and adds what it is to `found`. Blank lines and fences of code are not findings.
     fn end_line(&mut self, rules: &[IntentRule], found: &mut Vec<Finding>) {
         let line = std::mem::take(&mut self.line);
         let cut = std::mem::take(&mut self.cut);

@@ -19,7 +19,7 @@ pub struct Intent {
     /// The values that are filled in, by the names of variables. A variable that the person says nothing
     /// about is not in it.
     pub args: BTreeMap<String, Value>,
-    /// Notes about words that the rule has no place for, and about words that are no value of their
+    /// Notes about words that the rule has no place for, and about words that are not a value of their
     /// variable's kind.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<Note>,

@@ -6,7 +6,7 @@
 //! 1. marks around the line go, and what stands before the first colon names a rule, whatever its width and
 //!    case;
 //! 2. the rest is cut at commas outside of quotes;
-//! 3. a piece with `name=` begins a variable, and one without goes on with the value before it;
+//! 3. a piece with `name=` begins a variable, and one without continues with the value before it;
 //! 4. quotes around a whole value go, and `\"`, `\\`, `\n` and `\t` in it are read.
 //!
 //! Outputs of patterns and examples in rules are read in this way too, so that a rule can be written as a
@@ -53,7 +53,7 @@ pub(crate) fn take_apart<'a>(rules: &'a [IntentRule], line: &str) -> Option<Line
 
 /// The intent that a line states; `None` where it names no rule.
 ///
-/// A variable with no words, or with its own label in brackets, is not filled in. Words that are no value of
+/// A variable with no words, or with its own label in brackets, is not filled in. Words that are not a value of
 /// the variable's kind stay words, with a note.
 pub(crate) fn intent(rules: &[IntentRule], line: &str) -> Option<Intent> {
     let line = take_apart(rules, line)?;
@@ -159,7 +159,7 @@ fn with_args<'a>(rule: &'a IntentRule, args: &str) -> Line<'a> {
     line
 }
 
-/// Whether the character may stand around words and is no part of them.
+/// Whether the character may stand around words and is not part of them.
 fn is_blank_or_comma(c: char) -> bool {
     c.is_whitespace() || is_comma(c)
 }

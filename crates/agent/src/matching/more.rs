@@ -1,13 +1,13 @@
 //! Finds places in the words of a variable at which something else may be asked for.
 //!
-//! `tell me a story about cats and play something by Satie` is no story about all that. The fast path takes
+//! `tell me a story about cats and play something by Satie` does not ask for a story about all of that. The fast path takes
 //! the words of a variable apart at each place where a request may begin, and looks whether a pattern fits
 //! from there on; if one does, a model has to decide. The words of a title that only look like a request cost
-//! a question, no mistake.
+//! a question and cause no mistake.
 
 use super::text::{is_punctuation, needs_no_blank};
 
-/// So many characters of words without blanks between them are no accident.
+/// So many characters of words without blanks between them are not an accident.
 const NO_ACCIDENT: usize = 3;
 
 /// The character before a place at which words begin, within a variable: it says how likely a request begins

@@ -7,7 +7,7 @@
 //! | `float` | digits, a point, an exponent | a finite number |
 //! | `bool` | `true` `yes` `on` `1` `是` `真`, and their opposites | true or false |
 //!
-//! The fast path leaves an input whose words are no value of their kind to a model; the answer of a model
+//! The fast path leaves an input whose words are not a value of their kind to a model; the answer of a model
 //! keeps them as words.
 
 use agentx_types::VarKind;

@@ -2,7 +2,7 @@
 //!
 //! | it ended with | and has calls | then |
 //! | --- | --- | --- |
-//! | any reason, while the run is being stopped | any | the calls are answered as interrupted, and the stop goes on |
+//! | any reason, while the run is being stopped | any | the calls are answered as interrupted, and the stop continues |
 //! | `refusal` | yes | they are answered as refused, and the run fails (from version 2 of the rules on) |
 //! | any other | yes | they are taken up, unless a limit is reached |
 //! | `pause_turn` | no | the model is asked to go on, eight times in a row at most (from version 9 on) |
@@ -157,7 +157,7 @@ impl ReactAgent {
     /// Makes the calls of an answer fit to be sent back, in the message and in `calls` alike.
     ///
     /// Each call gets an id of its own in the conversation, because some servers name every call `call_0`: an
-    /// id that is empty or taken becomes `{id}_{seq}_{index}`. Arguments that are no object become an empty
+    /// id that is empty or taken becomes `{id}_{seq}_{index}`. Arguments that are not an object become an empty
     /// object, and the call is marked as invalid, because providers accept objects only.
     fn tidy(&mut self, message: &mut Message, calls: &mut [RequestedCall], seq: u64) {
         let mut taken: Vec<ToolCallId> = Vec::new();

@@ -20,7 +20,7 @@ use crate::limits;
 
 impl ReactAgent {
     /// A new call: it is run, asked about, or answered at once. In this order: arguments that are not JSON, a tool that is not there,
-    /// arguments that do not fit its schema, then the rules. The model is told what was wrong and sends another call; that is no error of
+    /// arguments that do not fit its schema, then the rules. The model is told what was wrong and sends another call; that is not an error of
     /// the run.
     pub(super) fn decide_call(&mut self, call: RequestedCall, step: &mut Step<'_>) {
         if let Some(invalid) = &call.invalid {

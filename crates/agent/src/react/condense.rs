@@ -332,7 +332,7 @@ impl ReactAgent {
         }
     }
 
-    /// Forgets the summary under way and the wish for one: a fork goes on without what its parent had under
+    /// Forgets the summary under way and the wish for one: a fork continues without what its parent had under
     /// way.
     pub(super) fn forget_condensing(&mut self) {
         self.condenser.under_way = None;

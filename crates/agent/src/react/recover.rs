@@ -10,7 +10,7 @@
 //! | a call that never started, or of an idempotent tool | it is run again |
 //! | a call that had started | answered as `unknown` |
 //! | a question | it stays asked |
-//! | a child's work | the child goes on by itself |
+//! | a child's work | the child continues by itself |
 //! | a run that was being stopped | its calls are answered, and it ends |
 
 use std::sync::Arc;
@@ -33,7 +33,7 @@ const OUTCOME_UNKNOWN: &str = "This call was cut off while it was running, becau
 const RUNS_IN_THE_ORIGINAL: &str = "This call was running in the session that this one is a copy of. It may or may not have had its effect, and it may still be running there: look before you repeat it.";
 
 impl ReactAgent {
-    /// A fork goes on from here without what its parent had under way: the run ends as interrupted once a
+    /// A fork continues from here without what its parent had under way: the run ends as interrupted once a
     /// writer has settled its calls. `hold` keeps what waits back until a person says something.
     pub(super) fn on_forked(&mut self, hold: bool, step: &mut Step<'_>) {
         self.forget_condensing();

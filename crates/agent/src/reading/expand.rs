@@ -2,7 +2,7 @@
 //! many.
 //!
 //! It works on the *shape* of a word (`Word::shape`), in which unquoted characters with a meaning are control
-//! characters: so `'{'` in quotes is no brace. No line can write such characters itself; the lexer replaces
+//! characters: so `'{'` in quotes is not a brace. No line can write such characters itself; the lexer replaces
 //! them.
 //!
 //! | word | names |
@@ -10,7 +10,7 @@
 //! | `a.{rs,md}` | `a.rs`, `a.md` |
 //! | `.en?` | `.en` and [`STAR`] |
 //! | `x{1..3}` | `x` and [`STAR`] |
-//! | `{a}` | `{a}`: one alternative is no brace |
+//! | `{a}` | `{a}`: one alternative is not a brace |
 //! | `$X/a` | [`ANYTHING`] and `/a` |
 //!
 //! The work is bounded: 64 names, 12 braces; beyond, the rest of a name stands for anything.

@@ -3,21 +3,21 @@
 use super::word::Word;
 use super::wrap::basename;
 
+/// Options of Git itself that take the next word.
+pub(crate) const OF_GIT: &[&str] = &[
+    "-C",
+    "-c",
+    "--attr-source",
+    "--config-env",
+    "--git-dir",
+    "--namespace",
+    "--super-prefix",
+    "--work-tree",
+];
+
 /// Programs whose own options may stand before the word that says what they do, and those options that take the next word.
 const GROUPS: &[(&str, &[&str])] = &[
-    (
-        "git",
-        &[
-            "-C",
-            "-c",
-            "--git-dir",
-            "--work-tree",
-            "--namespace",
-            "--config-env",
-            "--attr-source",
-            "--super-prefix",
-        ],
-    ),
+    ("git", OF_GIT),
     ("cargo", &["--config", "-Z", "-C", "--color"]),
     (
         "docker",

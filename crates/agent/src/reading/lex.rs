@@ -57,7 +57,7 @@ pub(super) struct Lexer<'a> {
     pub(super) documents: Vec<Document>,
     /// Whether a part of the word behind a redirection is quoted.
     quoted: bool,
-    /// Whether arithmetic began before, in which `<<` is no redirection and quotes protect nothing.
+    /// Whether arithmetic began before, in which `<<` is not a redirection and quotes protect nothing.
     pub(super) arithmetic: bool,
     /// Whether parentheses closed right before.
     pub(super) closed: bool,
@@ -246,7 +246,7 @@ impl Lexer<'_> {
         }
     }
 
-    /// After a `$`. `quoted`: within double quotes, where `$'…'` and `$"…"` are no quotes.
+    /// After a `$`. `quoted`: within double quotes, where `$'…'` and `$"…"` are not quotes.
     pub(super) fn dollar(&mut self, quoted: bool) {
         match self.rest.chars().next() {
             Some('(') => {

@@ -104,7 +104,7 @@ pub(super) fn evaluates_what_it_reads(line: &str, commands: &[Vec<Word>]) -> boo
     commands.iter().any(reads) && (in_line && has_a_name(line) || commands.iter().any(numbers))
 }
 
-/// Whether a name without a `$` stands in some arithmetic, or one with it: what is evaluated is no number alone.
+/// Whether a name without a `$` stands in some arithmetic, or one with it: the value may be more than a number.
 fn has_a_name(line: &str) -> bool {
     let mut parts = line.split("((").skip(1).chain(line.split("$[").skip(1));
     parts.any(|part| {

@@ -19,7 +19,7 @@
 //! | compares names and commands with marks to patterns | `may_fit`, `meeting` |
 //!
 //! Every recursion and every list has a bound (`DEPTH`, `WRAPPERS`, `MOST_OPEN`); where one is reached, the
-//! line hides something, so that length is no way past a rule.
+//! line hides something, so length does not lead past a rule.
 //!
 //! What a version of the rules sees more is behind a flag of [`Reading`], named for what it looks at:
 //! `closer` (1), `names` (5), `feeds` (7), `expands_twice` (9).
@@ -54,6 +54,7 @@ pub(crate) use data::sed_does;
 use data::{names_a_program, takes_data};
 use evident::{asks_beside, texts_that_may_run, words_that_may_run};
 use fed::Fed;
+pub(crate) use groups::OF_GIT;
 use lex::lex;
 use loaders::{evaluates_what_it_reads, expansion_sets_a_loader, sets_a_loader};
 pub(crate) use may_fit::may_fit;

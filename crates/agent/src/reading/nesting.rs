@@ -1,7 +1,7 @@
 //! The end of a substitution that has others and quotes in it.
 //!
 //! `$(a "$(b ')')" c)` ends at its last parenthesis. One pass, with a stack of what is open (parentheses and
-//! double quotes): it takes time in proportion to the text, so that deep nesting is no way to hold a server
+//! double quotes): it takes time in proportion to the text, so deep nesting cannot hold up a server
 //! up. The lines of a here-document within it have neither quotes nor parentheses.
 
 use super::documents::Document;

@@ -1,7 +1,7 @@
 //! Commands that run another one: `sudo`, `env`, `xargs`, `sh -c`. What they take before it, and where it
 //! begins.
 //!
-//! `Reading::command` calls [`runs`] and goes on with what it says, until a command runs nothing but itself.
+//! `Reading::command` calls [`runs`] and continues with what it says, until a command runs nothing but itself.
 //! A wrapper that is missing here is a program like any other: its words are looked at by
 //! [`super::evident::words_that_may_run`].
 
@@ -117,7 +117,7 @@ pub(crate) fn is_wrapper(program: &str) -> bool {
         || WRAPPERS.iter().any(|wrapper| wrapper.name == program)
 }
 
-/// The file that a shell or another interpreter is told to run: its first word that is no option.
+/// The file that a shell or another interpreter is told to run: its first word that is not an option.
 pub(crate) fn script_of(words: &[Word]) -> Option<String> {
     let (program, arguments) = words.split_first()?;
     let program = basename(&program.text);
@@ -217,7 +217,7 @@ fn wrapped<'a>(wrapper: &Wrapper, arguments: &'a [Word]) -> Runs<'a> {
 }
 
 impl Wrapper {
-    /// The place of the first word that is no option and no option's value.
+    /// The place of the first word that is not an option and no option's value.
     fn skip_options(&self, words: &[Word]) -> usize {
         let mut at = 0;
         while let Some(word) = words.get(at).map(|word| word.text.as_str()) {

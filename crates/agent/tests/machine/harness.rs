@@ -335,7 +335,7 @@ impl Session {
         );
     }
 
-    /// The process dies, and another one goes on.
+    /// The process dies, and another one continues.
     pub(crate) fn restart(&mut self) {
         self.open.clear();
         self.happens(WriterAttached {

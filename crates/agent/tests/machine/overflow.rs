@@ -286,7 +286,7 @@ fn a_window_as_large_as_the_room_that_was_assumed_is_smaller_all_the_same() {
     }
 }
 
-/// The window is as large as assumed, and one result of a tool is larger: it is shortened, and the run goes on.
+/// The window is as large as assumed, and one result of a tool is larger: it is shortened, and the run continues.
 #[test]
 fn a_result_that_is_larger_than_a_known_window_is_shortened() {
     for (version, status) in [(RULES_VERSION, RunStatus::Completed), (3, RunStatus::Failed)] {

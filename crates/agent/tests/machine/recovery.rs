@@ -1,4 +1,4 @@
-//! Another process takes over, or a fork goes on, in each state.
+//! Another process takes over, or a fork continues, in each state.
 
 use agentx_types::*;
 use serde_json::json;

@@ -1,4 +1,4 @@
-//! Tools that a provider refuses as they are described: they are not on offer any more, and the run goes on.
+//! Tools that a provider refuses as they are described: they are not on offer any more, and the run continues.
 
 use agentx_types::*;
 use serde_json::json;

@@ -385,7 +385,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     /// Whatever is refused and whenever: each request keeps the rules of every provider (the harness looks at each), there are
-    /// at most five more requests for one that was refused, and the session goes on.
+    /// at most five more requests for one that was refused, and the session continues.
     #[test]
     fn refusals_at_any_time_end_and_leave_a_session_that_goes_on(steps in prop::collection::vec(0u8..10, 1..40), is_new in any::<bool>()) {
         let parts = [RequestPart::Thinking, RequestPart::Extras, RequestPart::Media, RequestPart::ToolCalls, RequestPart::Roles, RequestPart::Unknown];

@@ -58,6 +58,28 @@ fn no_spelling_leads_around_a_rule_that_denies() {
 }
 
 #[test]
+fn options_in_front_of_a_subcommand_do_not_hide_it_from_a_rule_that_denies() {
+    let config = now(&[
+        "allow bash",
+        "deny bash: kubectl delete *",
+        "deny bash: terraform destroy*",
+    ]);
+    for line in [
+        "kubectl delete pod p",
+        "kubectl --user x delete pod p",
+        "kubectl --request-timeout 5 delete pod p",
+        "kubectl -v 9 delete pod p",
+        "terraform destroy",
+        "terraform -chdir=. destroy",
+    ] {
+        assert!(!is_allowed(&config, line), "{line}");
+    }
+    for line in ["kubectl get pods", "kubectl --user x get pods"] {
+        assert!(is_allowed(&config, line), "{line}");
+    }
+}
+
+#[test]
 fn no_spelling_leads_around_a_rule_that_denies_where_nobody_is_asked() {
     let auto = |version| AgentConfig {
         approval: ApprovalMode::Auto,

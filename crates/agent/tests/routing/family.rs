@@ -291,7 +291,7 @@ impl Family {
         self.answer_as(name, text, StopReason::EndTurn);
     }
 
-    /// The process dies, and another one goes on.
+    /// The process dies, and another one continues.
     pub(crate) fn restart(&mut self) {
         self.open.clear();
         let (program, process) = ("test".into(), 1);
@@ -308,7 +308,7 @@ impl Family {
         );
     }
 
-    /// The session goes on as another one from the fact with this `seq`, wherever that cuts.
+    /// The session continues as another one from the fact with this `seq`, wherever that cuts.
     pub(crate) fn fork_at(&mut self, seq: usize) {
         let log: Vec<Fact> = self.log.drain(..).take(seq).collect();
         self.said.clear();

@@ -35,7 +35,7 @@ pub(super) struct Running {
 }
 
 impl Ground {
-    /// Begins a call, or goes on with one.
+    /// Begins a call, or continues with one.
     pub(super) fn begin(self: &Arc<Self>, context: &ToolContext) -> Result<Running, ToolOutcome> {
         self.begin_with(context, None)
     }

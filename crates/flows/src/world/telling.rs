@@ -47,7 +47,7 @@ impl Telling {
         }
     }
 
-    /// The answer goes on.
+    /// The answer continues.
     pub(crate) fn hears(&mut self, text: &str) -> Option<Piece> {
         let Some(repeated) = self.repeated else {
             self.said.push_str(text);

@@ -225,7 +225,7 @@ fn say_call(
     }
 }
 
-/// The model that goes on with the answer, in a block `fallback`: `{"from": {"model": …}, "to": {"model": …}}`.
+/// The model that continues with the answer, in a block `fallback`: `{"from": {"model": …}, "to": {"model": …}}`.
 fn fallback_model(block: &Map<String, Value>) -> Option<String> {
     let model = block.get("to")?.get("model")?.as_str()?;
     (!model.is_empty()).then(|| model.to_owned())

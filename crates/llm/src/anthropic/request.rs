@@ -157,7 +157,7 @@ fn turns<'a>(request: &'a ModelRequest, options: &Options, blobs: &dyn BlobSourc
 }
 
 /// What is said to a model that takes no prefill, behind an answer that paused. With a tool of the server in it, the answer goes back as
-/// it is, and the model goes on with it (<https://platform.claude.com/docs/en/build-with-claude/handling-stop-reasons>). Behind plain
+/// it is, and the model continues with it (<https://platform.claude.com/docs/en/build-with-claude/handling-stop-reasons>). Behind plain
 /// words that would be a prefill, which models from 4.6 on, those that reason by themselves, refuse
 /// (<https://github.com/cloudflare/agents/pull/1618>). It stays in later requests, so that those begin alike.
 fn go_on_after<'a>(last: Option<&Turn<'_>>, options: &Options) -> Option<Turn<'a>> {

@@ -4,7 +4,7 @@ use super::{Catalog, ProviderEntry};
 
 impl ProviderEntry {
     /// The origin of the server that its models are asked at, where that is not its own server. `None` for a built-in provider at its
-    /// own address, and where `base_url` is no address.
+    /// own address, and where `base_url` is not an address.
     pub fn other_server(&self) -> Option<String> {
         let asked = origin(&self.base_url)?;
         let own = self.own_url.as_deref().and_then(origin);

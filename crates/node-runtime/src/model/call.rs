@@ -35,7 +35,7 @@ pub(super) struct Call {
 }
 
 impl Call {
-    /// Says what another model costs that goes on with the answer, and which one answers where it is not the one that was asked and
+    /// Says what another model costs that continues with the answer, and which one answers where it is not the one that was asked and
     /// costs something else.
     pub(super) fn price(&self, events: &mut Vec<EnvironmentEvent>) {
         let asked = &self.request.model;

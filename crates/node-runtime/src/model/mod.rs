@@ -86,7 +86,7 @@ pub struct ModelParts {
     pub endpoints: BTreeMap<String, Endpoint>,
     /// How their servers want to be spoken to.
     pub wire_options: WireOptionsOf,
-    /// What another model of a provider costs that goes on with an answer; `None` where that is not known.
+    /// What another model of a provider costs that continues with an answer; `None` where that is not known.
     pub prices: PricesOf,
     /// Where pictures and documents are.
     pub blobs: Arc<dyn BlobStore>,

@@ -78,7 +78,7 @@ impl Keeping {
     }
 }
 
-/// Keeps a session of a server in `log`, from what is there on; where `follow` is set, it goes on with what is added. What is
+/// Keeps a session of a server in `log`, from what is there on; where `follow` is set, it continues with what is added. What is
 /// kept are the same facts, under the same id, and in the end the same bytes.
 ///
 /// # Errors

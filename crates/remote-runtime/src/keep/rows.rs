@@ -1,7 +1,7 @@
 //! The rows of the server's log for the copy: when they are asked for, which, and how they come in.
 //!
 //! They are asked for beside the facts, which do not wait for them. An answer may be ahead of the facts; then it waits until
-//! they are here. Where no answer comes, the copy goes on with rows of its own, and asks again after the next reconnect or run.
+//! they are here. Where no answer comes, the copy continues with rows of its own, and asks again after the next reconnect or run.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use super::Keeper;
 use crate::core::Core;
 use crate::http::Ask;
 
-/// So many facts without the server's rows are enough, also while a run goes on.
+/// So many facts without the server's rows are enough, also while a run continues.
 const ENOUGH: u64 = 8192;
 /// Rows that are asked for at once have no more bytes.
 const MOST_BYTES: usize = 512 << 20;

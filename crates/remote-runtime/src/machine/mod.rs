@@ -179,7 +179,7 @@ impl Machine {
         self.sessions.remove(session);
     }
 
-    /// Asks the server for something. It is answered once, under `token`, also where the connection is lost meanwhile.
+    /// Asks the server for something. It is answered once, under `token`, even if the connection is lost meanwhile.
     pub fn request(&mut self, moment: Moment, token: u64, request: ClientRequest) {
         let refused = match self.over() {
             Some(why) => Some(why),

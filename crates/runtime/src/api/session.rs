@@ -64,7 +64,7 @@ pub trait Session: Send + Sync {
         ))))
     }
 
-    /// Stops what runs; the session goes on.
+    /// Stops what runs; the session continues.
     ///
     /// # Errors
     /// Where it could not be committed.

@@ -54,7 +54,7 @@ impl Pages {
 }
 
 /// A session that any process may write.
-/// It never ends by itself: nobody can know whether another process goes on with it.
+/// It never ends by itself: nobody can know whether another process continues with it.
 pub(super) struct Polled(pub(super) Pages);
 
 impl EventSource for Polled {

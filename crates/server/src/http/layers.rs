@@ -20,7 +20,7 @@ use tower_http::cors::{AllowOrigin, CorsLayer};
 use super::openapi::AsItIs;
 use super::{Failure, Shared};
 
-/// How long an answer may take to begin. What was begun in a session goes on.
+/// How long an answer may take to begin. What was begun in a session continues.
 const ANSWER: Duration = Duration::from_secs(60);
 /// Answers shorter than this are not compressed.
 const WORTH_BYTES: u64 = 1024;

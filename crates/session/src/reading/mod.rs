@@ -29,7 +29,7 @@ pub use view::{Delivery, Fact, View};
 ///
 /// So each event after the place where it began is delivered once and in order, wherever the source is cut and whatever it
 /// brings again, and [`Delivery::CaughtUp`] comes once, after the last event that was there when the source began. One that is
-/// begun at [`position`](Self::position) instead goes on with the very next event.
+/// begun at [`position`](Self::position) instead continues with the very next event.
 ///
 /// ```
 /// use agentx_session::{Began, Brings, Delivery, Fact, Position, Reading, SessionFold, Step, View, Wanted};

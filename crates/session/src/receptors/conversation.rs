@@ -117,7 +117,7 @@ impl ConversationReceptor {
 }
 
 impl Talk {
-    /// Takes a fact that is no input: a change of tools, a model call, or what concerns the answer under way.
+    /// Takes a fact that is not an input: a change of tools, a model call, or what concerns the answer under way.
     fn go_on(&mut self, fact: &Envelope<EnvironmentEvent>, out: &mut Vec<RuntimeEvent>) {
         match (&fact.event, &fact.run_id) {
             (EnvironmentEvent::ConfigChanged(changed), _) => {

@@ -1,4 +1,4 @@
-//! ErrorReceptor: what went wrong, as data for people and programs. A failing tool is no error: the model reads it.
+//! ErrorReceptor: what went wrong, as data for people and programs. A failing tool is not an error: the model reads it.
 
 use agentx_types::{Envelope, EnvironmentEvent, ErrorRaised, RuntimeEvent};
 use serde::{Deserialize, Serialize};

@@ -32,7 +32,7 @@ use super::Receptor;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct StreamReceptor {
     agents: BTreeMap<AgentStateId, Memory>,
-    /// Agents that only sort inputs: what their models say is no word to the person.
+    /// Agents that only sort inputs: what their models say is not a word to the person.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     sorting: BTreeSet<AgentStateId>,
 }

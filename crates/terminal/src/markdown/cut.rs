@@ -38,7 +38,7 @@ pub(super) fn is_open(text: &str) -> bool {
     !ends('[', "]") || !ends('<', ">") || !text.rfind("](").is_none_or(leads) || text.ends_with(']')
 }
 
-/// Whether this goes on with a sentence, and can be nothing else.
+/// Whether this continues with a sentence, and can be nothing else.
 fn goes_on(text: &str) -> bool {
     let word = text.trim_start_matches(['*', '(', '"', '\'']);
     let is_number = word

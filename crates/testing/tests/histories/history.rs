@@ -28,7 +28,7 @@ pub(crate) struct History {
     tools: Vec<(Action, bool)>,
     inputs: Vec<MessageId>,
     condensed: Vec<ContextCondensed>,
-    /// How often a template has refused requests to this model, since it is asked or the session goes on from an earlier place.
+    /// How often a template has refused requests to this model, since it is asked or the session continues from an earlier place.
     refused_templates: u8,
     number: u64,
     epoch: u64,
@@ -279,7 +279,7 @@ impl History {
         }
     }
 
-    /// A rewind or a fork: the session goes on from an earlier place.
+    /// A rewind or a fork: the session continues from an earlier place.
     fn go_back(&mut self) {
         let Some(fold) = self.random.one_of(&self.earlier) else {
             return;

@@ -5,7 +5,7 @@
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
-/// What every shell does by itself, and does the same with plain words that are no options.
+/// What every shell does by itself, and does the same with plain words that are not options.
 const EVERY_SHELL: &[&str] = &["echo", "false", "pwd", "true"];
 
 /// Words that only bash understands, or understands in its own way: it does not look them up as programs.

@@ -1,5 +1,5 @@
 //! The mark of a command: a variable in its environment that says for which call of which session it runs, and which process
-//! started it. What the command starts inherits it, also where that leaves the process group.
+//! started it. What the command starts inherits it, even if that leaves the process group.
 
 use std::fs;
 use std::sync::OnceLock;

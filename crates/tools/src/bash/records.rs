@@ -3,7 +3,7 @@
 //!
 //! Each program has one file, named `PID.STARTED` like itself. It begins with a line that says on which machine, since which start of it,
 //! the numbers of processes hold, and has one place of fixed length for each command that runs; a place is blank again when its
-//! command is over. A file whose program is gone is read by whoever goes on with one of its sessions, and removed once none of
+//! command is over. A file whose program is gone is read by whoever continues with one of its sessions, and removed once none of
 //! its commands lives.
 
 use std::fs::{self, File, OpenOptions};

@@ -58,7 +58,7 @@ pub(super) async fn run(
     Ok(RunId::of_input(session.send(input).await?))
 }
 
-/// Takes the input of this run back where it still waits and nothing runs, so that whoever goes on with the session does not
+/// Takes the input of this run back where it still waits and nothing runs, so that whoever continues with the session does not
 /// send it. Whether it did.
 pub(super) async fn take_back(session: &Arc<dyn Session>, run_id: &RunId) -> Result<bool, CliError> {
     let Some(input) = run_id.input() else {

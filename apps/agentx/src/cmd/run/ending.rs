@@ -83,7 +83,7 @@ impl Ending {
         self.cut_off = self.finished;
     }
 
-    /// Another run goes on where this one ended: what was spent and what was refused in both counts, its answer is the answer.
+    /// Another run continues where this one ended: what was spent and what was refused in both counts, its answer is the answer.
     /// What this one said.
     pub(crate) fn goes_on_in(&mut self, run_id: RunId) -> String {
         let mut before = std::mem::replace(self, Self::new(run_id));

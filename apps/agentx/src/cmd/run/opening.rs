@@ -12,7 +12,7 @@ use crate::console::Console;
 use crate::error::CliError;
 use crate::{other_server, seat, start, usual_model};
 
-/// `--yes` ends with the run: who goes on with the session, and on a server anybody who drives it, is asked as without it. Where that
+/// `--yes` ends with the run: who continues with the session, and on a server anybody who drives it, is asked as without it. Where that
 /// cannot be said, opening the session on this machine says it.
 pub(super) async fn asks_again(global: &Global, place: &Place, settings: &Settings, session: &dyn Session) {
     let usual = match place.default_agent().await {

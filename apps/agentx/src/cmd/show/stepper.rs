@@ -20,7 +20,7 @@ pub(super) enum Asked {
     Number(String),
 }
 
-/// Whether one goes on.
+/// Whether one continues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Step {
     /// One does.

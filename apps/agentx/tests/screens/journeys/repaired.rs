@@ -1,4 +1,4 @@
-//! A session whose history the vendor refuses: what it names is left out once, and the session goes on.
+//! A session whose history the vendor refuses: what it names is left out once, and the session continues.
 
 use serde_json::json;
 

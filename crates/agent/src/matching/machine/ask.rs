@@ -94,7 +94,7 @@ impl MatchAgent {
         self.course.ask(&config.model, request, step);
     }
 
-    /// Takes a piece of what the model says. It is no word to the person, and so is said as thinking.
+    /// Takes a piece of what the model says. The person does not need it, so it is reported as thinking.
     pub(super) fn on_stream(&mut self, fact: &Envelope<EnvironmentEvent>, step: &mut Step<'_>) {
         if !self.course.answers_model_call(fact.cause.as_ref()) {
             return;

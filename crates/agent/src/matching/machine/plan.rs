@@ -102,7 +102,7 @@ impl MatchAgent {
     /// The tasks that intents come to, in order.
     ///
     /// Those whose rule has no route are for the default, if there is one. Where no intent has a route there
-    /// are no tasks at all: the input is treated as one that no rule fits.
+    /// are not tasks at all: the input is treated as one that no rule fits.
     fn tasks(&self, message: &Arc<Message>, intents: Vec<Intent>) -> VecDeque<Task> {
         let Some(routing) = self.config.routing.as_deref() else {
             return VecDeque::new();

@@ -1,7 +1,7 @@
 //! Settles the work that another process left open.
 //!
 //! An input that was sent to a child is on record with the fact that it followed from, so a child either has
-//! it or was never sent it; it goes on by itself. Only the model call of this machine is made again, and its
+//! it or was never sent it; it continues by itself. Only the model call of this machine is made again, and its
 //! half answer forgotten. In a fork, the child that was at work stays behind: its run belongs to the other
 //! session, so it is let go of and closed once a writer is there.
 
@@ -11,7 +11,7 @@ use super::MatchAgent;
 use crate::course::Step;
 
 impl MatchAgent {
-    /// A fork goes on from here without what its parent had under way: the plan is dropped, and the run ends
+    /// A fork continues from here without what its parent had under way: the plan is dropped, and the run ends
     /// as interrupted.
     ///
     /// A child whose work stayed behind is left with it. Its run ends first, where it has one; a fork may cut
@@ -49,7 +49,7 @@ impl MatchAgent {
     }
 
     /// Another process takes over: children that stayed behind are closed, the model call that was under way
-    /// is made again, and the timer starts anew. A child that is at work goes on by itself.
+    /// is made again, and the timer starts anew. A child that is at work continues by itself.
     pub(super) fn on_writer_attached(&mut self, step: &mut Step<'_>) {
         for child in std::mem::take(&mut self.left_behind) {
             self.close_child(child, "its work stayed behind in another session", step);
