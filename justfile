@@ -54,6 +54,10 @@ fuzz seconds="1800":
 fuzz-keep:
     tests/fuzz/run.sh keep
 
+# The server's HTTP under schemathesis in full, with the boundary values of every field
+schemathesis:
+    tests/schemathesis.sh
+
 # Random values in and out of the VM of scripts, with the address sanitizer, for so many seconds
 asan seconds="1800":
     AGENTX_FUZZ_SECONDS={{seconds}} RUSTC_BOOTSTRAP=1 RUSTFLAGS=-Zsanitizer=address RUST_MIN_STACK=134217728 ASAN_OPTIONS=detect_leaks=0:detect_odr_violation=0 \

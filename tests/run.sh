@@ -117,7 +117,7 @@ run_tests() {
 # The HTTP of a server under a tester that sends what its description allows, and much that it forbids. A minute, and one more
 # where the tester has to be installed.
 schemathesis() {
-  step schemathesis timeout 240 tests/schemathesis.sh 4
+  step schemathesis timeout 300 tests/schemathesis.sh 10 examples,fuzzing
   local why
   why=$(sed -n 's/^skipped: //p' "$LOGS/schemathesis.log" | head -n 1)
   [ -z "$why" ] || note "schemathesis: $why"
