@@ -123,7 +123,11 @@ schemathesis() {
   [ -z "$why" ] || note "schemathesis: $why"
 }
 
-docs() { step docs env RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked; }
+# The program has the name of the library, so its pages are made first, and those of the library replace them.
+docs() {
+  step docs env RUSTDOCFLAGS="-D warnings" \
+    bash -c 'cargo doc -p agentx-cli --bin agentx --no-deps --locked && cargo doc --workspace --no-deps --locked'
+}
 
 # The bus on loom's primitives: every interleaving of send, lag, drop and close within the bound.
 model() {
