@@ -2,6 +2,7 @@
 
 mod block;
 mod cache;
+mod finish;
 mod request;
 mod stream;
 mod thinking;

@@ -33,16 +33,16 @@ fn short(events: &[EnvironmentEvent]) -> Value {
 }
 
 /// A stream of these chunks.
-fn sse(chunks: &[Value]) -> String {
+pub(crate) fn sse(chunks: &[Value]) -> String {
     chunks.iter().map(|chunk| format!("data: {chunk}\n\n")).collect()
 }
 
 /// A chunk of a chat stream with this delta.
-fn chat(delta: Value) -> Value {
+pub(crate) fn chat(delta: Value) -> Value {
     json!({"id": "chatcmpl-1", "model": "m", "choices": [{"index": 0, "delta": delta}]})
 }
 
-fn chat_end(reason: &str) -> Value {
+pub(crate) fn chat_end(reason: &str) -> Value {
     json!({"id": "chatcmpl-1", "model": "m", "choices": [{"index": 0, "delta": {}, "finish_reason": reason}]})
 }
 
@@ -55,11 +55,11 @@ fn chat_events(chunks: &[Value]) -> Value {
     events
 }
 
-fn claude(events: &[Value]) -> (Vec<EnvironmentEvent>, Result<(), StreamError>) {
+pub(crate) fn claude(events: &[Value]) -> (Vec<EnvironmentEvent>, Result<(), StreamError>) {
     decode(Api::Anthropic, [sse(events).as_bytes()])
 }
 
-fn claude_start() -> Value {
+pub(crate) fn claude_start() -> Value {
     json!({"type": "message_start", "message": {"id": "msg_1", "model": "claude"}})
 }
 

@@ -10,6 +10,7 @@ mod catalog;
 mod claude_rules;
 mod delivery;
 mod errors;
+mod gateways;
 mod ids;
 mod made_up;
 mod other_models;

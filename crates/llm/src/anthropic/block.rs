@@ -8,6 +8,15 @@ use super::API;
 use super::wire::Delta;
 use crate::emit::{Emitter, Kind, parse_given, parse_input};
 
+/// The kinds of deltas of the API.
+const KNOWN_DELTAS: [&str; 5] = [
+    "text_delta",
+    "thinking_delta",
+    "signature_delta",
+    "citations_delta",
+    "input_json_delta",
+];
+
 /// The block that is open.
 #[derive(Clone, Debug)]
 pub(super) enum Block {
@@ -127,7 +136,13 @@ impl Block {
                     extra.insert("signature".into(), Value::String(signature.into_string()));
                 }
             }
-            (Self::Words { extra, .. }, Some("citations_delta")) => {
+            (
+                Self::Words {
+                    kind: Kind::Text,
+                    extra,
+                },
+                Some("citations_delta"),
+            ) => {
                 push_to(extra, "citations", delta.citation.take());
             }
             (Self::Tool { id, json, .. }, Some("input_json_delta")) => {
@@ -141,6 +156,12 @@ impl Block {
                 emitter.count_arguments(piece.len());
                 json.push_str(&piece);
             }
+            // SGLang: <https://github.com/sgl-project/sglang/pull/24294>.
+            (Self::Tool { .. }, Some("text_delta")) => {
+                say_chunk(Kind::Text, delta.text.take(), emitter, out);
+            }
+            // What no block of this kind has is not made part of it: it would be sent back and refused.
+            (Self::Words { .. } | Self::Tool { .. }, Some(kind)) if KNOWN_DELTAS.contains(&kind) => {}
             _ => return false,
         }
         true

@@ -1,9 +1,12 @@
 //! Decodes the answer of the Messages API, streamed or whole.
 
+use std::collections::BTreeMap;
+
 use agentx_types::{EnvironmentEvent, StopReason, Usage};
 use serde_json::{Map, Value};
 
 use super::block::{Block, HeldCall};
+use super::finish;
 use super::wire::{Body, Delta, Event, MessageStart, UsageWire};
 use crate::emit::Emitter;
 use crate::error;
@@ -13,8 +16,10 @@ use crate::stream::{Head, StreamContext, StreamError};
 
 /// Decodes one Messages stream; see [`StreamDecoder`](crate::StreamDecoder) for the order of calls.
 ///
-/// Events are told apart by the `type` in their data, not by their name, because gateways drop names. Blocks come one after
-/// another, so a delta belongs to the block that started last, whatever index a gateway gives it.
+/// Events are told apart by the `type` in their data, not by their name, because gateways drop names. Blocks are told apart by
+/// their `index`, as the vendor's SDKs do, and said one after another. Anthropic never has two of them open; gateways that translate
+/// parallel calls of another API have (<https://github.com/langchain-ai/langchain/pull/37025>,
+/// <https://github.com/praxis-proxy/ai/pull/273>). A delta with the index of no block belongs to the open one.
 #[derive(Clone, Debug)]
 pub struct Decoder {
     sse: sse::Decoder,
@@ -137,6 +142,10 @@ struct Answer {
     /// The id of the message, as it was given.
     id: Option<String>,
     block: Option<Block>,
+    /// The index of the block that is open, or of the last one.
+    index: Option<u64>,
+    /// The events of blocks that began while another one was open, by index: they are said when that one has ended.
+    waiting: BTreeMap<u64, Vec<String>>,
     held: Option<HeldCall>,
     usage: Usage,
     stop: (StopReason, Option<String>),
@@ -150,6 +159,8 @@ impl Answer {
             emitter: Emitter::new(context),
             id: None,
             block: None,
+            index: None,
+            waiting: BTreeMap::new(),
             held: None,
             usage: Usage::default(),
             stop: (StopReason::Other, None),
@@ -167,7 +178,42 @@ impl Answer {
         if name == "error" && !self.emitter.ended() {
             return Err(StreamError::Provider(error::from_stream(data)));
         }
-        self.event(data, out)
+        self.event(data, out)?;
+        self.say_waiting(out)
+    }
+
+    /// Says what waits for the open block to end, up to the next block that stays open.
+    fn say_waiting(&mut self, out: &mut Vec<EnvironmentEvent>) -> Result<(), StreamError> {
+        while self.block.is_none()
+            && let Some((_, events)) = self.waiting.pop_first()
+        {
+            for data in events {
+                self.event(&data, out)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Ends all blocks: the message ends.
+    fn stop_blocks(&mut self, out: &mut Vec<EnvironmentEvent>) -> Result<(), StreamError> {
+        self.block_stop(out);
+        while !self.waiting.is_empty() {
+            self.say_waiting(out)?;
+            self.block_stop(out);
+        }
+        Ok(())
+    }
+
+    /// Whether an event is about another block than the open one, so that it has to wait.
+    fn must_wait(&self, event: &Event<'_>) -> Option<u64> {
+        let index = event.index?.number;
+        let is_another = self.block.is_some() && self.index.is_some_and(|open| open != index);
+        let waits = match event.kind.as_deref()? {
+            "content_block_start" => is_another,
+            "content_block_delta" | "content_block_stop" => is_another && self.waiting.contains_key(&index),
+            _ => false,
+        };
+        waits.then_some(index)
     }
 
     fn event(&mut self, data: &str, out: &mut Vec<EnvironmentEvent>) -> Result<(), StreamError> {
@@ -183,13 +229,21 @@ impl Answer {
                 };
             }
         };
+        if let Some(index) = self.must_wait(&event) {
+            self.emitter.count_arguments(data.len());
+            self.waiting.entry(index).or_default().push(data.to_owned());
+            return self.emitter.check();
+        }
         match event.kind.as_deref() {
             Some("content_block_delta") => {
                 if let Some(delta) = &mut event.delta {
                     self.delta(delta, data, out);
                 }
             }
-            Some("content_block_start") => self.block_start(event.content_block.unwrap_or_default(), out),
+            Some("content_block_start") => {
+                self.block_start(event.content_block.unwrap_or_default(), out);
+                self.index = event.index.map(|index| index.number);
+            }
             Some("content_block_stop") => self.block_stop(out),
             Some("message_start") => {
                 let message = event.message.unwrap_or_default();
@@ -202,9 +256,13 @@ impl Answer {
                 self.start(&message, out);
             }
             Some("message_delta") => {
+                self.stop_blocks(out)?;
                 self.message_delta(&event.delta.unwrap_or_default(), event.usage, out);
             }
-            Some("message_stop") => self.stop(out),
+            Some("message_stop") => {
+                self.stop_blocks(out)?;
+                self.stop(out);
+            }
             Some("error") => return Err(StreamError::Provider(error::from_stream(data))),
             // `ping`, and whatever a newer version says.
             Some(_) => {}
@@ -301,7 +359,7 @@ impl Answer {
         out: &mut Vec<EnvironmentEvent>,
     ) {
         if let Some(reason) = &delta.stop_reason {
-            self.stop = stop_reason(reason, delta);
+            self.stop = finish::stop_reason(reason, delta);
             self.says_why = true;
         }
         self.block_stop(out);
@@ -311,42 +369,10 @@ impl Answer {
 
     fn usage(&mut self, wire: Option<UsageWire>, out: &mut Vec<EnvironmentEvent>) {
         let Some(wire) = wire else { return };
-        let before = self.usage;
-        let usage = &mut self.usage;
-        // Gateways end an answer with zeros where they know no more than at its beginning. Counts that cannot be (1e30, -5) say nothing.
-        let read = [
-            wire.input_tokens,
-            wire.cache_creation_input_tokens,
-            wire.cache_read_input_tokens,
-        ];
-        let knows_reading =
-            read.iter().flatten().any(|count| count.number > 0) && lenient::all_plausible(&read);
-        let thinking = wire
-            .output_tokens_details
-            .and_then(|details| details.thinking_tokens);
-        let knows_writing = lenient::all_plausible(&[wire.output_tokens, thinking]);
-        let fields = [
-            (knows_reading, &mut usage.input_tokens, wire.input_tokens),
-            (knows_writing, &mut usage.output_tokens, wire.output_tokens),
-            (
-                knows_reading,
-                &mut usage.cache_write_tokens,
-                wire.cache_creation_input_tokens,
-            ),
-            (
-                knows_reading,
-                &mut usage.cache_read_tokens,
-                wire.cache_read_input_tokens,
-            ),
-            (knows_writing, &mut usage.reasoning_tokens, thinking),
-        ];
-        for (is_known, slot, value) in fields {
-            if let Some(count) = value.filter(|_| is_known) {
-                *slot = count.number;
-            }
-        }
-        if self.usage != before {
-            self.emitter.usage(self.usage, out);
+        let usage = finish::usage(self.usage, &wire);
+        if self.usage != usage {
+            self.usage = usage;
+            self.emitter.usage(usage, out);
         }
     }
 
@@ -356,28 +382,4 @@ impl Answer {
         let (reason, raw) = std::mem::replace(&mut self.stop, (StopReason::Other, None));
         self.emitter.end(reason, raw, out);
     }
-}
-
-fn stop_reason(word: &str, delta: &Delta<'_>) -> (StopReason, Option<String>) {
-    let reason = match word {
-        "end_turn" => StopReason::EndTurn,
-        "tool_use" => StopReason::ToolUse,
-        "max_tokens" => StopReason::MaxTokens,
-        "stop_sequence" => StopReason::StopSequence,
-        "pause_turn" => StopReason::PauseTurn,
-        "refusal" => StopReason::Refusal,
-        "model_context_window_exceeded" => StopReason::ContextWindow,
-        _ => StopReason::Other,
-    };
-    let raw = match reason {
-        StopReason::StopSequence => delta.stop_sequence.as_deref().map(str::to_owned),
-        StopReason::Refusal => delta
-            .stop_details
-            .as_ref()
-            .filter(|details| !details.is_null())
-            .map(Value::to_string),
-        StopReason::Other => Some(word.to_owned()),
-        _ => None,
-    };
-    (reason, raw)
 }

@@ -12,6 +12,8 @@ use crate::lenient::{Count, Str};
 pub(super) struct Event<'a> {
     #[serde(rename = "type", borrow)]
     pub(super) kind: Option<Str<'a>>,
+    /// Which block an event of a block is about.
+    pub(super) index: Option<Count>,
     #[serde(borrow)]
     pub(super) delta: Option<Delta<'a>>,
     /// `content_block_start`.

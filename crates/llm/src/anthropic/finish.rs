@@ -1,0 +1,73 @@
+//! What the end of a message means: why it ended and what it cost.
+
+use agentx_types::{StopReason, Usage};
+use serde_json::Value;
+
+use super::wire::{Delta, UsageWire};
+use crate::lenient::{self, Count};
+
+/// The counts after this report. It is cumulative: what it says replaces what an earlier one said.
+///
+/// Gateways end an answer with zeros where they know no more than at its beginning, so zeros replace no counts. Counts that cannot be
+/// (1e30, -5) say nothing.
+pub(super) fn usage(mut usage: Usage, wire: &UsageWire) -> Usage {
+    let read = [
+        wire.input_tokens,
+        wire.cache_creation_input_tokens,
+        wire.cache_read_input_tokens,
+    ];
+    let thinking = wire
+        .output_tokens_details
+        .and_then(|details| details.thinking_tokens);
+    let written = [wire.output_tokens, thinking];
+    let knows = |counts: &[Option<Count>]| {
+        counts.iter().flatten().any(|count| count.number > 0) && lenient::all_plausible(counts)
+    };
+    let (knows_reading, knows_writing) = (knows(&read), knows(&written));
+    let fields = [
+        (knows_reading, &mut usage.input_tokens, wire.input_tokens),
+        (knows_writing, &mut usage.output_tokens, wire.output_tokens),
+        (
+            knows_reading,
+            &mut usage.cache_write_tokens,
+            wire.cache_creation_input_tokens,
+        ),
+        (
+            knows_reading,
+            &mut usage.cache_read_tokens,
+            wire.cache_read_input_tokens,
+        ),
+        (knows_writing, &mut usage.reasoning_tokens, thinking),
+    ];
+    for (is_known, slot, value) in fields {
+        if let Some(count) = value.filter(|_| is_known) {
+            *slot = count.number;
+        }
+    }
+    usage
+}
+
+/// Why the message ended, and what its vendor says of it.
+pub(super) fn stop_reason(word: &str, delta: &Delta<'_>) -> (StopReason, Option<String>) {
+    let reason = match word {
+        "end_turn" => StopReason::EndTurn,
+        "tool_use" => StopReason::ToolUse,
+        "max_tokens" => StopReason::MaxTokens,
+        "stop_sequence" => StopReason::StopSequence,
+        "pause_turn" => StopReason::PauseTurn,
+        "refusal" => StopReason::Refusal,
+        "model_context_window_exceeded" => StopReason::ContextWindow,
+        _ => StopReason::Other,
+    };
+    let raw = match reason {
+        StopReason::StopSequence => delta.stop_sequence.as_deref().map(str::to_owned),
+        StopReason::Refusal => delta
+            .stop_details
+            .as_ref()
+            .filter(|details| !details.is_null())
+            .map(Value::to_string),
+        StopReason::Other => Some(word.to_owned()),
+        _ => None,
+    };
+    (reason, raw)
+}

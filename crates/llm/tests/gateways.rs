@@ -1,0 +1,189 @@
+//! Streams as gateways and compatible servers write them, made up after public reports: what they mean, and what is sent back.
+
+use agentx_llm::{Catalog, NoBlobs, WireOptions, build};
+use agentx_types::{
+    Api, Assembler, ContentPart, EnvironmentEvent, Message, ModelParams, ModelRequest, Role, StopReason,
+    ToolResultPart,
+};
+use serde_json::{Value, json};
+
+use crate::common::{accumulate, decode};
+use crate::made_up::{claude, claude_start, sse};
+
+/// The message of a stream of Anthropic's API, and why it ended.
+fn claude_said(events: &[Value]) -> (Vec<ContentPart>, StopReason) {
+    let all: Vec<Value> = [claude_start()].iter().chain(events).cloned().collect();
+    let (events, result) = claude(&all);
+    result.expect("the stream is whole");
+    let answer = accumulate(&events);
+    (answer.message.content, answer.stop_reason)
+}
+
+fn start(index: u64, block: Value) -> Value {
+    json!({"type": "content_block_start", "index": index, "content_block": block})
+}
+
+fn delta(index: u64, delta: Value) -> Value {
+    json!({"type": "content_block_delta", "index": index, "delta": delta})
+}
+
+fn arguments(index: u64, piece: &str) -> Value {
+    delta(index, json!({"type": "input_json_delta", "partial_json": piece}))
+}
+
+fn words(index: u64, text: &str) -> Value {
+    delta(index, json!({"type": "text_delta", "text": text}))
+}
+
+fn call(index: u64, id: &str) -> Value {
+    start(
+        index,
+        json!({"type": "tool_use", "id": id, "name": "read", "input": {}}),
+    )
+}
+
+fn text(index: u64) -> Value {
+    start(index, json!({"type": "text", "text": ""}))
+}
+
+fn stop(index: u64) -> Value {
+    json!({"type": "content_block_stop", "index": index})
+}
+
+fn ends(reason: &str) -> [Value; 2] {
+    [
+        json!({"type": "message_delta", "delta": {"stop_reason": reason}}),
+        json!({"type": "message_stop"}),
+    ]
+}
+
+/// Parts in a short form: words as they are, calls with their arguments, and what their provider attached.
+fn short(parts: &[ContentPart]) -> Vec<Value> {
+    let provider = |data: &Option<agentx_types::ProviderData>| data.as_ref().map(|data| data.data.clone());
+    let part = |part: &ContentPart| match part {
+        ContentPart::Text(part) => json!([part.text, provider(&part.provider)]),
+        ContentPart::Thinking(part) => json!([format!("({})", part.text), provider(&part.provider)]),
+        ContentPart::ToolCall(call) => json!([call.tool_call_id, call.input, provider(&call.provider)]),
+        other => json!([format!("{other:?}")]),
+    };
+    parts.iter().map(part).collect()
+}
+
+#[test]
+fn deltas_of_blocks_that_are_open_together_are_told_apart_by_index() {
+    let said = |events: &[Value]| {
+        let (parts, reason) = claude_said(&[events, &ends("tool_use")].concat());
+        assert_eq!(reason, StopReason::ToolUse);
+        short(&parts)
+    };
+    let calls = [
+        json!(["a", {"path": "a"}, null]),
+        json!(["b", {"path": "b"}, null]),
+    ];
+    let both = [
+        call(0, "a"),
+        call(1, "b"),
+        arguments(0, r#"{"path":"#),
+        arguments(1, r#"{"path":"#),
+        arguments(0, r#""a"}"#),
+        arguments(1, r#""b"}"#),
+    ];
+    for stops in [
+        vec![stop(0), stop(1)],
+        vec![stop(1), stop(0)],
+        vec![stop(0)],
+        vec![],
+    ] {
+        assert_eq!(said(&[&both[..], &stops].concat()), calls, "{stops:?}");
+    }
+    // Three at once, the first without arguments, and text that stays open before them.
+    let three = [
+        text(0),
+        words(0, "I "),
+        call(1, "a"),
+        call(2, "b"),
+        call(3, "c"),
+        words(0, "read."),
+        arguments(3, r#"{"path":"c"}"#),
+        arguments(2, r#"{"path":"b"}"#),
+        stop(2),
+        stop(0),
+    ];
+    let expected = [
+        json!(["I read.", null]),
+        json!(["a", {}, null]),
+        json!(["b", {"path": "b"}, null]),
+        json!(["c", {"path": "c"}, null]),
+    ];
+    assert_eq!(said(&three), expected);
+}
+
+#[test]
+fn thinking_keeps_its_signature_where_text_begins_before_it_ends() {
+    let signature = delta(0, json!({"type": "signature_delta", "signature": "c2ln"}));
+    let think = |text: &str| delta(0, json!({"type": "thinking_delta", "thinking": text}));
+    let events = [
+        start(0, json!({"type": "thinking", "thinking": ""})),
+        think("h"),
+        text(1),
+        words(1, "Hi"),
+        think("m"),
+        signature,
+        words(1, "!"),
+        stop(0),
+        stop(1),
+    ];
+    let (parts, _) = claude_said(&[&events[..], &ends("end_turn")].concat());
+    assert_eq!(
+        short(&parts),
+        [json!(["(hm)", {"signature": "c2ln"}]), json!(["Hi!", null])]
+    );
+}
+
+#[test]
+fn an_index_that_no_block_has_is_that_of_the_open_one() {
+    let events = [
+        text(0),
+        words(0, "One"),
+        stop(0),
+        call(1, "a"),
+        arguments(0, r#"{"path":"a"}"#),
+        stop(7),
+        call(0, "b"),
+        arguments(9, r#"{"path":"b"}"#),
+    ];
+    let (parts, _) = claude_said(&[&events[..], &ends("tool_use")].concat());
+    let expected = [
+        json!(["One", null]),
+        json!(["a", {"path": "a"}, null]),
+        json!(["b", {"path": "b"}, null]),
+    ];
+    assert_eq!(short(&parts), expected);
+}
+
+#[test]
+fn a_delta_of_another_kind_of_block_is_no_part_of_it() {
+    let events = [
+        start(0, json!({"type": "thinking", "thinking": "hm"})),
+        words(0, "no"),
+        arguments(0, "{}"),
+        stop(0),
+        text(1),
+        words(1, "Hi"),
+        delta(1, json!({"type": "signature_delta", "signature": "c2ln"})),
+        delta(1, json!({"type": "thinking_delta", "thinking": "no"})),
+        stop(1),
+        call(2, "a"),
+        arguments(2, r#"{"path":"a"}"#),
+        words(2, " and on"),
+        stop(2),
+    ];
+    let (parts, _) = claude_said(&[&events[..], &ends("tool_use")].concat());
+    let expected = [
+        json!(["(hm)", null]),
+        json!(["Hi", null]),
+        json!([" and on", null]),
+        json!(["a", {"path": "a"}, null]),
+    ];
+    assert_eq!(short(&parts), expected);
+}
