@@ -1,14 +1,10 @@
 //! Streams as gateways and compatible servers write them, made up after public reports: what they mean, and what is sent back.
 
-use agentx_llm::{Catalog, NoBlobs, WireOptions, build};
-use agentx_types::{
-    Api, Assembler, ContentPart, EnvironmentEvent, Message, ModelParams, ModelRequest, Role, StopReason,
-    ToolResultPart,
-};
+use agentx_types::{Api, ContentPart, StopReason};
 use serde_json::{Value, json};
 
 use crate::common::{accumulate, decode};
-use crate::made_up::{claude, claude_start, sse};
+use crate::made_up::{chat, chat_end, claude, claude_start, sse};
 
 /// The message of a stream of Anthropic's API, and why it ended.
 fn claude_said(events: &[Value]) -> (Vec<ContentPart>, StopReason) {
@@ -186,4 +182,56 @@ fn a_delta_of_another_kind_of_block_is_no_part_of_it() {
         json!(["a", {"path": "a"}, null]),
     ];
     assert_eq!(short(&parts), expected);
+}
+
+/// What a stream of Chat Completions comes to.
+fn chat_said(chunks: &[Value]) -> agentx_llm::Accumulated {
+    let (events, result) = decode(Api::OpenaiChat, [sse(chunks).as_bytes()]);
+    result.expect("the stream is whole");
+    accumulate(&events)
+}
+
+/// The calls of a stream of these pieces: the index, id, name and arguments of each.
+fn chat_calls(pieces: &[(u64, &str, &str, &str)]) -> Vec<Value> {
+    let piece = |(index, id, name, arguments): &(u64, &str, &str, &str)| {
+        let function = json!({"name": name, "arguments": arguments});
+        chat(json!({"tool_calls": [{"index": index, "id": id, "function": function}]}))
+    };
+    let chunks: Vec<Value> = pieces.iter().map(piece).chain([chat_end("tool_calls")]).collect();
+    let calls = chat_said(&chunks).message.content;
+    let call = |part: ContentPart| match part {
+        ContentPart::ToolCall(call) => json!([call.name, call.input]),
+        other => panic!("{other:?}"),
+    };
+    calls.into_iter().map(call).collect()
+}
+
+#[test]
+fn calls_that_are_all_numbered_0_are_told_apart_where_one_has_no_arguments() {
+    let now = json!(["now", {}]);
+    let read = json!(["read", {"path": "a"}]);
+    let path = r#"{"path":"a"}"#;
+    let (none, some) = ((0, "a", "now", ""), (0, "b", "read", path));
+    assert_eq!(chat_calls(&[none, some]), [now.clone(), read.clone()]);
+    assert_eq!(chat_calls(&[some, none]), [read.clone(), now.clone()]);
+    assert_eq!(
+        chat_calls(&[none, (0, "b", "now", "")]),
+        [now.clone(), now.clone()]
+    );
+    let in_pieces = [
+        none,
+        (0, "b", "read", ""),
+        (0, "b", "", &path[..4]),
+        (0, "", "", &path[4..]),
+    ];
+    assert_eq!(chat_calls(&in_pieces), [now.clone(), read.clone()]);
+    // Without ids a new name behind whole arguments is another call.
+    assert_eq!(
+        chat_calls(&[(0, "", "read", path), (0, "", "now", "")]),
+        [read.clone(), now]
+    );
+    // Another id in the middle of a call is none, nor is one without a name.
+    let changing = [(0, "a", "read", &path[..4]), (0, "b", "read", &path[4..])];
+    assert_eq!(chat_calls(&changing), [read.clone()]);
+    assert_eq!(chat_calls(&[(0, "a", "read", ""), (0, "b", "", path)]), [read]);
 }

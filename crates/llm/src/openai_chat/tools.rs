@@ -131,15 +131,17 @@ impl Call {
     }
 
     /// Whether a piece with this id and name begins another call under the same index or id: a server that numbers all calls
-    /// 0, or names all of them alike, sends each of them whole.
+    /// 0, or names all of them alike, sends each of them whole (<https://github.com/su-kaka/gcli2api/pull/406>). One without arguments is
+    /// whole too, where the next one has an id of its own. An id that changes in the middle of a call is none: there are servers that
+    /// give each piece another one (<https://github.com/poolsideai/pool/issues/9>).
     fn is_over(&self, given_id: &str, name: &str, arguments: &str) -> bool {
         let another_id = !given_id.is_empty() && !self.given_id.is_empty() && given_id != self.given_id;
         let same_id = !given_id.is_empty() && given_id == self.given_id;
-        let another = another_id || arguments.trim_start().starts_with('{');
-        if same_id && self.is_empty_so_far() {
+        if name.is_empty() || (same_id && self.is_empty_so_far()) {
             return false;
         }
-        another && !name.is_empty() && self.is_whole()
+        let begins = another_id || name != self.name || arguments.trim_start().starts_with('{');
+        (begins && self.is_whole()) || (another_id && self.json.trim().is_empty())
     }
 
     /// Whether a piece is all of this call once more, under the same id.
