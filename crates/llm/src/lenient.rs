@@ -179,6 +179,16 @@ pub(crate) enum Content<'a> {
     Blocks(Vec<Block<'a>>),
 }
 
+impl Content<'_> {
+    /// Whether nothing is said: an empty string, or a list of no blocks.
+    pub(crate) fn is_empty(&self) -> bool {
+        match self {
+            Self::Text(text) => text.is_empty(),
+            Self::Blocks(blocks) => blocks.is_empty(),
+        }
+    }
+}
+
 /// A block of a content list.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(default)]

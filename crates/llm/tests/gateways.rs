@@ -235,3 +235,50 @@ fn calls_that_are_all_numbered_0_are_told_apart_where_one_has_no_arguments() {
     assert_eq!(chat_calls(&changing), [read.clone()]);
     assert_eq!(chat_calls(&[(0, "a", "read", ""), (0, "b", "", path)]), [read]);
 }
+
+#[test]
+fn reasoning_is_read_where_its_other_name_stands_empty_beside_it() {
+    for delta in [
+        json!({"reasoning_content": "", "reasoning": "hm"}),
+        json!({"reasoning_content": "hm", "reasoning": ""}),
+        json!({"reasoning_content": [], "reasoning": "hm"}),
+        json!({"reasoning_content": "hm", "reasoning": "hm"}),
+    ] {
+        let said = chat_said(&[
+            chat(delta.clone()),
+            chat(json!({"content": "Hi"})),
+            chat_end("stop"),
+        ]);
+        assert_eq!(
+            short(&said.message.content),
+            [json!(["(hm)", null]), json!(["Hi", null])],
+            "{delta}"
+        );
+    }
+}
+
+#[test]
+fn a_last_whole_message_adds_what_did_not_come_piece_by_piece() {
+    let call = json!({"id": "a", "type": "function", "function": {"name": "read", "arguments": "{}"}});
+    let message = json!({"role": "assistant", "reasoning_content": "hm", "content": "Hi", "tool_calls": [call.clone()]});
+    let last = json!({"id": "chatcmpl-1", "choices": [{"index": 0, "message": message, "finish_reason": "tool_calls"}]});
+    let (thought, words, called) = (json!(["(hm)", null]), json!(["Hi", null]), json!(["a", {}, null]));
+    let mut piece = call;
+    piece["index"] = json!(0);
+    for (delta, expected) in [
+        (json!({"content": "Hi"}), [&words, &thought, &called]),
+        (json!({"reasoning": "hm"}), [&thought, &words, &called]),
+        (json!({"tool_calls": [piece]}), [&thought, &words, &called]),
+        (json!({"role": "assistant"}), [&thought, &words, &called]),
+    ] {
+        let said = chat_said(&[chat(delta.clone()), last.clone(), last.clone()]);
+        let said = short(&said.message.content);
+        assert_eq!(said.iter().collect::<Vec<_>>(), expected, "{delta}");
+    }
+    // Perplexity repeats the message so far beside each delta: no call of it is taken before it is whole.
+    let mut so_far = last.clone();
+    so_far["choices"][0]["finish_reason"] = Value::Null;
+    so_far["choices"][0]["message"]["tool_calls"][0]["function"]["arguments"] = json!("{\"pa");
+    let said = chat_said(&[chat(json!({"content": "Hi"})), so_far, last]);
+    assert_eq!(short(&said.message.content).last(), Some(&called));
+}

@@ -103,7 +103,7 @@ pub fn decode_body(
     out: &mut Vec<EnvironmentEvent>,
 ) -> Result<(), StreamError> {
     let text = String::from_utf8_lossy(body);
-    let mut chunk = parse(&text)?;
+    let mut chunk = Chunk::parse(&text)?;
     if let Some(error) = chunk.error() {
         return Err(error);
     }
@@ -135,7 +135,9 @@ struct Answer {
     usage: Option<UsageWire>,
     finish_reason: Option<String>,
     refused: bool,
+    /// Whether there were words, and whether there was reasoning.
     has_said: bool,
+    has_thought: bool,
     /// The first half of a character with which the last event ended.
     half: Option<String>,
 }
@@ -151,6 +153,7 @@ impl Answer {
             finish_reason: None,
             refused: false,
             has_said: false,
+            has_thought: false,
             half: None,
         }
     }
@@ -176,11 +179,11 @@ impl Answer {
             .and_then(|half| lenient::with_first_half(data, &half));
         let data = joined.as_deref().unwrap_or(data);
         let repaired;
-        let mut chunk = match parse(data) {
+        let mut chunk = match Chunk::parse(data) {
             Ok(chunk) => chunk,
             Err(error) => {
                 repaired = self.repaired(data).ok_or(error)?;
-                parse(&repaired)?
+                Chunk::parse(&repaired)?
             }
         };
         if let Some(error) = chunk.error() {
@@ -197,15 +200,11 @@ impl Answer {
             .into_iter()
             .filter(|choice| choice.index.unwrap_or_default().number == 0)
         {
-            let said = out.len();
             if let Some(delta) = choice.delta {
                 self.delta(delta, out);
             }
-            self.has_said |= out.len() > said || self.tags.is_holding();
-            // A server may send a whole message in a stream. Behind words that came piece by piece it would be those again.
-            if let Some(message) = choice.message.filter(|_| !self.has_said) {
-                self.delta(message, out);
-                self.has_said |= out.len() > said;
+            if let Some(message) = choice.message {
+                self.whole_message(message, out);
             }
         }
         self.emitter.check()
@@ -250,8 +249,32 @@ impl Answer {
         }
     }
 
+    /// Takes a whole message that comes in a stream: all of it where nothing was said yet, and at the end what did not come piece by
+    /// piece. Everything else in it was said before.
+    fn whole_message(&mut self, message: Delta<'_>, out: &mut Vec<EnvironmentEvent>) {
+        let is_last = self.finish_reason.is_some();
+        if !is_last && (self.has_said || self.has_thought || !self.calls.is_empty()) {
+            return;
+        }
+        let (has_said, has_thought, has_calls) = (self.has_said, self.has_thought, !self.calls.is_empty());
+        self.delta(
+            Delta {
+                content: message.content.filter(|_| !has_said),
+                refusal: message.refusal.filter(|_| !has_said),
+                reasoning_content: message.reasoning_content.filter(|_| !has_thought),
+                reasoning: message.reasoning.filter(|_| !has_thought),
+                reasoning_details: message.reasoning_details.filter(|_| !has_thought),
+                tool_calls: message.tool_calls.filter(|_| !has_calls),
+                function_call: message.function_call.filter(|_| !has_calls),
+            },
+            out,
+        );
+    }
+
     fn delta(&mut self, delta: Delta<'_>, out: &mut Vec<EnvironmentEvent>) {
-        if let Some(reasoning) = delta.reasoning_content.or(delta.reasoning) {
+        // A server that fills both says the same twice, and one that fills one may send the other one empty.
+        let reasoning = [delta.reasoning_content, delta.reasoning];
+        if let Some(reasoning) = reasoning.into_iter().flatten().find(|said| !said.is_empty()) {
             self.say_all(Kind::Thinking, reasoning, out);
         }
         if let Some(details) = delta.reasoning_details {
@@ -306,10 +329,12 @@ impl Answer {
             return;
         }
         if kind != Kind::Text {
+            self.has_thought = true;
             self.say_held(out);
             self.tags.needs_no_tags();
             return self.emitter.chunk(kind, text.into_string(), out);
         }
+        self.has_said = true;
         for told in self.tags.take(&text) {
             self.tell(told, out);
         }
@@ -365,20 +390,4 @@ impl Answer {
             self.emitter.usage(finish::usage(&usage), out);
         }
     }
-}
-
-impl Chunk<'_> {
-    /// The error that the chunk reports, if it does.
-    fn error(&self) -> Option<StreamError> {
-        let of_choice = || self.choices.iter().flatten().find_map(|choice| choice.error);
-        let error = self
-            .error
-            .or_else(|| self.x_groq.as_ref()?.error)
-            .or_else(of_choice)?;
-        Some(StreamError::Provider(error::from_stream(error.get())))
-    }
-}
-
-fn parse(data: &str) -> Result<Chunk<'_>, StreamError> {
-    serde_json::from_str(data).map_err(|error| StreamError::malformed(error, data))
 }

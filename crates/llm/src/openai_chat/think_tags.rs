@@ -95,11 +95,6 @@ impl ThinkTags {
         }
     }
 
-    /// Whether something is held back.
-    pub(super) fn is_holding(&self) -> bool {
-        !self.held.is_empty()
-    }
-
     /// Goes on by one place. `false` where more has to come first.
     fn step(&mut self, out: &mut Vec<Told>) -> bool {
         let begins = self.held.trim_start();

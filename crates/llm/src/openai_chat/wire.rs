@@ -4,7 +4,9 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::cost::{Dollars, Flag};
+use crate::error;
 use crate::lenient::{Content, Count, Str};
+use crate::stream::StreamError;
 
 /// A chunk of the stream, or the body of an answer that came whole.
 #[derive(Debug, Default, Deserialize)]
@@ -22,6 +24,23 @@ pub(super) struct Chunk<'a> {
     pub(super) x_groq: Option<XGroq<'a>>,
     #[serde(borrow)]
     pub(super) error: Option<&'a RawValue>,
+}
+
+impl<'a> Chunk<'a> {
+    /// Reads a chunk.
+    pub(super) fn parse(data: &'a str) -> Result<Self, StreamError> {
+        serde_json::from_str(data).map_err(|error| StreamError::malformed(error, data))
+    }
+
+    /// The error that the chunk reports, if it does.
+    pub(super) fn error(&self) -> Option<StreamError> {
+        let of_choice = || self.choices.iter().flatten().find_map(|choice| choice.error);
+        let error = self
+            .error
+            .or_else(|| self.x_groq.as_ref()?.error)
+            .or_else(of_choice)?;
+        Some(StreamError::Provider(error::from_stream(error.get())))
+    }
 }
 
 /// One of the answers; only the first is asked for.
