@@ -12,6 +12,7 @@ mod stream;
 mod think_tags;
 mod tools;
 mod turns;
+mod usage;
 mod wire;
 
 pub use options::{Effort, EffortWithTools, MaxTokensField, Options, ReasoningEcho, ThinkingParam};

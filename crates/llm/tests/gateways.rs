@@ -1,6 +1,6 @@
 //! Streams as gateways and compatible servers write them, made up after public reports: what they mean, and what is sent back.
 
-use agentx_types::{Api, ContentPart, StopReason};
+use agentx_types::{Api, ContentPart, StopReason, Usage};
 use serde_json::{Value, json};
 
 use crate::common::{accumulate, decode};
@@ -234,6 +234,101 @@ fn calls_that_are_all_numbered_0_are_told_apart_where_one_has_no_arguments() {
     let changing = [(0, "a", "read", &path[..4]), (0, "b", "read", &path[4..])];
     assert_eq!(chat_calls(&changing), [read.clone()]);
     assert_eq!(chat_calls(&[(0, "a", "read", ""), (0, "b", "", path)]), [read]);
+}
+
+/// The tokens of an answer with these reports, in order.
+fn tokens(reports: &[Value]) -> Usage {
+    let report = |usage: &Value| json!({"id": "chatcmpl-1", "choices": [], "usage": usage});
+    let chunks: Vec<Value> = [chat(json!({"content": "a"})), chat_end("stop")]
+        .into_iter()
+        .chain(reports.iter().map(report))
+        .collect();
+    chat_said(&chunks).usage
+}
+
+fn counts(input: u64, output: u64, cached: u64, stored: u64, reasoning: u64) -> Usage {
+    Usage {
+        input_tokens: input,
+        output_tokens: output,
+        cache_read_tokens: cached,
+        cache_write_tokens: stored,
+        reasoning_tokens: reasoning,
+        ..Usage::default()
+    }
+}
+
+#[test]
+fn what_a_total_has_beyond_prompt_and_completion_is_output() {
+    // The numbers of <https://github.com/mozilla-ai/any-llm/issues/1290>.
+    let gemini = json!({"prompt_tokens": 20, "completion_tokens": 198, "total_tokens": 623});
+    assert_eq!(tokens(&[gemini]), counts(20, 603, 0, 0, 405));
+    // Those of <https://github.com/router-for-me/CLIProxyAPI/issues/5733>, with and without the name of what it is.
+    let cut = json!({"prompt_tokens": 21, "total_tokens": 81});
+    assert_eq!(tokens(&[cut]), counts(21, 60, 0, 0, 60));
+    let named = json!({"prompt_tokens": 21, "completion_tokens": 0, "total_tokens": 81,
+        "completion_tokens_details": {"reasoning_tokens": 60}});
+    assert_eq!(tokens(&[named]), counts(21, 60, 0, 0, 60));
+    // Cached tokens within the prompt are no reason to count less.
+    let cached = json!({"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 150,
+        "prompt_tokens_details": {"cached_tokens": 60}});
+    assert_eq!(tokens(&[cached]), counts(40, 50, 60, 0, 40));
+}
+
+#[test]
+fn what_a_total_has_beyond_prompt_and_completion_may_be_tokens_of_the_cache() {
+    // Bedrock: the total is the sum of all four.
+    let bedrock = json!({"prompt_tokens": 5, "completion_tokens": 10, "total_tokens": 1_315,
+        "cache_read_input_tokens": 1_000, "cache_creation_input_tokens": 300});
+    assert_eq!(tokens(&[bedrock]), counts(5, 10, 1_000, 300, 0));
+    let stored = json!({"prompt_tokens": 5, "completion_tokens": 10, "total_tokens": 315,
+        "prompt_tokens_details": {"cache_creation_tokens": 300}});
+    assert_eq!(tokens(&[stored]), counts(5, 10, 0, 300, 0));
+    // Azure's grok, reasoning beside the completion as well.
+    let grok = json!({"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 177,
+        "prompt_tokens_details": {"cached_tokens": 60}, "completion_tokens_details": {"reasoning_tokens": 7}});
+    assert_eq!(tokens(&[grok]), counts(100, 17, 60, 0, 7));
+    // A total that is no count, or less than its parts, or that stands alone proves nothing.
+    for (total, prompt) in [
+        (json!(1e30), 20),
+        (json!(-1), 20),
+        (json!(5), 20),
+        (json!(500), 0),
+    ] {
+        let odd = json!({"prompt_tokens": prompt, "completion_tokens": 8, "total_tokens": total});
+        assert_eq!(tokens(&[odd]), counts(prompt, 8, 0, 0, 0));
+    }
+}
+
+#[test]
+fn a_last_usage_of_zeros_takes_no_count_back() {
+    let real = json!({"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15});
+    let zeros = json!({"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0, "cost": 0.5});
+    let both = tokens(&[real.clone(), zeros.clone()]);
+    assert_eq!((both.input_tokens, both.output_tokens), (10, 5));
+    assert_eq!(both.reported_cost.0, 500_000_000);
+    assert_eq!(tokens(&[real.clone(), json!({})]), counts(10, 5, 0, 0, 0));
+    assert_eq!(tokens(&[zeros, real.clone()]), counts(10, 5, 0, 0, 0));
+    let more = json!({"prompt_tokens": 10, "completion_tokens": 7, "total_tokens": 17});
+    assert_eq!(tokens(&[real, more]), counts(10, 7, 0, 0, 0));
+}
+
+#[test]
+fn tokens_are_read_by_the_names_of_other_apis_too() {
+    // LiteLLM: the prompt has the cache in it.
+    let litellm = json!({"prompt_tokens": 1_305, "completion_tokens": 10, "total_tokens": 1_315,
+        "cache_read_input_tokens": 1_000, "prompt_tokens_details": {"cache_creation_tokens": 300}});
+    assert_eq!(tokens(&[litellm]), counts(5, 10, 1_000, 300, 0));
+    // OpenAI's Responses: the input has the cache in it, too.
+    let responses = json!({"input_tokens": 100, "output_tokens": 10, "total_tokens": 110,
+        "input_tokens_details": {"cached_tokens": 60}, "output_tokens_details": {"reasoning_tokens": 4}});
+    assert_eq!(tokens(&[responses]), counts(40, 10, 60, 0, 4));
+    // Anthropic's Messages: it does not.
+    let messages = json!({"input_tokens": 500, "output_tokens": 10,
+        "cache_read_input_tokens": 60, "cache_creation_input_tokens": 30});
+    assert_eq!(tokens(&[messages]), counts(500, 10, 60, 30, 0));
+    // Names that a server knows and does not use.
+    let both = json!({"prompt_tokens": 20, "completion_tokens": 8, "total_tokens": 28, "input_tokens": 0, "output_tokens": 0});
+    assert_eq!(tokens(&[both]), counts(20, 8, 0, 0, 0));
 }
 
 #[test]

@@ -1111,4 +1111,6 @@ fn zeros_at_the_end_of_an_answer_take_no_count_back() {
     assert_eq!(ends(zeros), (9_000, 1_000, 20));
     let counts = json!({"input_tokens": 9_500, "cache_read_input_tokens": 0, "output_tokens": 20});
     assert_eq!(ends(counts), (9_500, 0, 20));
+    let zeros = json!({"input_tokens": 0, "output_tokens": 0});
+    assert_eq!(ends(zeros), (9_000, 1_000, 1));
 }

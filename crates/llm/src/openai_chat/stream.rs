@@ -7,6 +7,7 @@ use super::finish;
 use super::reasoning::Details;
 use super::think_tags::{ThinkTags, Told};
 use super::tools::Calls;
+use super::usage;
 use super::wire::{Chunk, Delta, ToolDelta, UsageWire};
 use crate::emit::{Emitter, Kind};
 use crate::error;
@@ -233,10 +234,12 @@ impl Answer {
 
     /// Keeps what the end will need.
     fn note(&mut self, chunk: &Chunk<'_>) {
-        let usage = chunk
+        let reported = chunk
             .usage
             .or_else(|| chunk.x_groq.as_ref().and_then(|extra| extra.usage));
-        self.usage = usage.or(self.usage);
+        if let Some(reported) = reported {
+            self.usage = Some(usage::later(self.usage, reported));
+        }
         let first = chunk
             .choices
             .iter()
@@ -386,8 +389,8 @@ impl Answer {
     }
 
     fn say_usage(&mut self, out: &mut Vec<EnvironmentEvent>) {
-        if let Some(usage) = self.usage.take() {
-            self.emitter.usage(finish::usage(&usage), out);
+        if let Some(reported) = self.usage.take() {
+            self.emitter.usage(usage::usage(&reported), out);
         }
     }
 }

@@ -127,11 +127,17 @@ pub(super) struct UsageWire {
     pub(super) total_tokens: Option<Count>,
     pub(super) prompt_tokens_details: Option<PromptDetails>,
     pub(super) completion_tokens_details: Option<CompletionDetails>,
+    /// The names of OpenAI's Responses and of Anthropic's Messages: gateways to those hand them on.
+    pub(super) input_tokens: Option<Count>,
+    pub(super) output_tokens: Option<Count>,
+    pub(super) input_tokens_details: Option<PromptDetails>,
+    pub(super) output_tokens_details: Option<CompletionDetails>,
     /// DeepSeek.
     pub(super) prompt_cache_hit_tokens: Option<Count>,
     /// Moonshot.
     pub(super) cached_tokens: Option<Count>,
-    /// Vercel.
+    /// LiteLLM, Vercel.
+    pub(super) cache_read_input_tokens: Option<Count>,
     pub(super) cache_creation_input_tokens: Option<Count>,
     /// Perplexity.
     pub(super) reasoning_tokens: Option<Count>,
@@ -146,7 +152,10 @@ pub(super) struct UsageWire {
 #[serde(default)]
 pub(super) struct PromptDetails {
     pub(super) cached_tokens: Option<Count>,
+    /// OpenRouter.
     pub(super) cache_write_tokens: Option<Count>,
+    /// LiteLLM.
+    pub(super) cache_creation_tokens: Option<Count>,
 }
 
 /// What the answer was made of.
