@@ -2,6 +2,7 @@
 //! worth asking again. The caller maps it to `attempt_failed` and decides about retries.
 
 mod classify;
+mod extra_keys;
 mod extract;
 mod longest;
 mod overflow;

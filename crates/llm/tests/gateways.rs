@@ -1,6 +1,7 @@
 //! Streams as gateways and compatible servers write them, made up after public reports: what they mean, and what is sent back.
 
-use agentx_types::{Api, ContentPart, StopReason, Usage};
+use agentx_llm::{Catalog, NoBlobs, WireOptions, build};
+use agentx_types::{Api, ContentPart, Message, ModelParams, ModelRequest, Role, StopReason, Usage};
 use serde_json::{Value, json};
 
 use crate::common::{accumulate, decode};
@@ -182,6 +183,65 @@ fn a_delta_of_another_kind_of_block_is_no_part_of_it() {
         json!(["a", {"path": "a"}, null]),
     ];
     assert_eq!(short(&parts), expected);
+}
+
+#[test]
+fn what_the_api_does_not_take_in_a_block_is_not_sent_back() {
+    let citation = json!({"type": "char_location", "cited_text": "a", "document_index": 0});
+    let events = [
+        start(
+            0,
+            json!({"type": "thinking", "thinking": "hm", "signature": "c2ln", "id": "rs_1"}),
+        ),
+        stop(0),
+        start(
+            1,
+            json!({"type": "redacted_thinking", "data": "ZA==", "id": "rs_2"}),
+        ),
+        stop(1),
+        start(
+            2,
+            json!({"type": "text", "text": "Hi", "id": "msg_1", "annotations": [1]}),
+        ),
+        delta(2, json!({"type": "citations_delta", "citation": citation})),
+        delta(2, json!({"type": "made_up_delta", "made_up": 1})),
+        stop(2),
+        start(3, json!({"type": "made_up_block", "id": "x"})),
+        stop(3),
+        start(
+            4,
+            json!({"type": "tool_use", "id": "a", "name": "read", "input": {}, "index": 4, "toolset_name": "files",
+            "caller": {"type": "made_up_caller"}}),
+        ),
+        stop(4),
+    ];
+    let (content, _) = claude_said(&[&events[..], &ends("tool_use")].concat());
+    let message = Message {
+        message_id: "msg_1".into(),
+        role: Role::Assistant,
+        content,
+        by: None,
+    };
+    let request = ModelRequest {
+        model: Catalog::builtin().resolve("claude-sonnet-4-5").expect("a model"),
+        params: ModelParams::default(),
+        system: Vec::new(),
+        messages: vec![message.into()],
+        tools: [].into(),
+        plain: true,
+        turns: false,
+        without: Vec::new(),
+    };
+    let body = build(&request, &WireOptions::default(), &NoBlobs);
+    let body: Value = serde_json::from_slice(&body).expect("JSON");
+    let expected = json!([
+        {"type": "thinking", "thinking": "hm", "signature": "c2ln"},
+        {"type": "redacted_thinking", "data": "ZA=="},
+        {"type": "text", "text": "Hi", "citations": [citation]},
+        {"type": "made_up_block", "id": "x"},
+        {"type": "tool_use", "id": "a", "name": "read", "input": {}, "caller": {"type": "made_up_caller"}, "toolset_name": "files"},
+    ]);
+    assert_eq!(body["messages"][1]["content"], expected);
 }
 
 /// What a stream of Chat Completions comes to.

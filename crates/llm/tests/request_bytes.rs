@@ -228,7 +228,7 @@ fn parts_of_claude() {
     ];
     let written = concat!(
         r#"[{"role":"user","content":[{"type":"text","text":"hi","cache_control":{"type":"ephemeral"}}]},"#,
-        r#"{"role":"assistant","content":[{"type":"thinking","thinking":"hm","signature":"s","z":[null]},"#,
+        r#"{"role":"assistant","content":[{"type":"thinking","thinking":"hm","signature":"s"},"#,
         r#"{"type":"tool_use","id":"a_b","name":"read","input":{"b":1,"a":"\u0001"},"caller":{"type":"direct"}},"#,
         r#"{"type":"tool_use","id":"c","name":"read","input":{}}]},"#,
         r#"{"role":"user","content":[{"type":"tool_result","tool_use_id":"a_b","content":[{"type":"text","text":"x"}]},"#,

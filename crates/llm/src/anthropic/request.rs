@@ -181,6 +181,7 @@ fn assistant_blocks<'a>(
             ContentPart::Text(part) => Some(with_provider_data(
                 object! {"type": "text", "text": &part.text},
                 part.provider.as_ref(),
+                &["citations"],
             )),
             ContentPart::Thinking(part) => thought(part, model),
             ContentPart::ToolCall(part) => Some(tool_use(part)),
@@ -225,8 +226,17 @@ fn answered_server_calls(conversation: &[Arc<Message>]) -> BTreeSet<&str> {
 
 /// A part as it came, unless it is another API's, or hides what another model thought.
 fn opaque<'a>(provider: &'a ProviderData, model: &str) -> Option<Json<'a>> {
-    let hides = provider.data["type"] == "redacted_thinking" && provider.is_of_another(model);
-    (provider.api == API && !hides).then_some(Json::Value(&provider.data))
+    if provider.api != API {
+        return None;
+    }
+    if provider.data["type"] != "redacted_thinking" {
+        return Some(Json::Value(&provider.data));
+    }
+    let data = provider
+        .data
+        .get("data")
+        .filter(|_| !provider.is_of_another(model))?;
+    Some(object! {"type": "redacted_thinking", "data": data})
 }
 
 fn thought<'a>(part: &'a ThinkingPart, model: &str) -> Option<Json<'a>> {
@@ -238,6 +248,7 @@ fn thought<'a>(part: &'a ThinkingPart, model: &str) -> Option<Json<'a>> {
     Some(with_provider_data(
         object! {"type": "thinking", "thinking": &part.text},
         Some(data),
+        &["signature"],
     ))
 }
 
@@ -250,7 +261,7 @@ fn tool_use(part: &ToolCallPart) -> Json<'_> {
     let id = call_id(part.tool_call_id.as_str());
     let name = tool_name(&part.name, TOOL_NAME_CHARS);
     let block = object! {"type": "tool_use", "id": id, "name": name, "input": input};
-    with_provider_data(block, part.provider.as_ref())
+    with_provider_data(block, part.provider.as_ref(), &["caller", "toolset_name"])
 }
 
 /// Ids of other APIs may have characters that this one refuses.
@@ -262,11 +273,19 @@ fn call_id(id: &str) -> Cow<'_, str> {
     id.chars().map(|c| if fits(c) { c } else { '_' }).collect()
 }
 
-fn with_provider_data<'a>(mut block: Json<'a>, provider: Option<&'a ProviderData>) -> Json<'a> {
+/// The block with these keys of what came with it: the API takes no others there, and gateways add some
+/// (`TextBlockParam`, `ThinkingBlockParam` and `ToolUseBlockParam` of <https://pypi.org/project/anthropic/2.14.0/>;
+/// "messages.1.content.1.tool_use.index: Extra inputs are not permitted", <https://github.com/langchain-ai/langchain/issues/31208>).
+fn with_provider_data<'a>(
+    mut block: Json<'a>,
+    provider: Option<&'a ProviderData>,
+    keys: &[&'static str],
+) -> Json<'a> {
     let own = provider.filter(|provider| provider.api == API);
-    let data = own.and_then(|provider| provider.data.as_object());
-    for (key, value) in data.into_iter().flatten() {
-        block.set_missing(key, value);
+    for key in keys {
+        if let Some(value) = own.and_then(|own| own.data.get(key)) {
+            block.set_missing(key, value);
+        }
     }
     block
 }

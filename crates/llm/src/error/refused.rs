@@ -3,7 +3,7 @@
 
 use agentx_types::RequestPart;
 
-use super::{ErrorCode, Extracted, longest, setting, template};
+use super::{ErrorCode, Extracted, extra_keys, longest, setting, template};
 
 /// Words that name a part, in lower case; the first that fits counts.
 ///
@@ -160,6 +160,9 @@ pub(super) fn refused(code: ErrorCode, status: Option<u16>, said: &Extracted) ->
         return Some(RequestPart::ThoughtSignature);
     }
     if let Some(part) = unknown_tag(&message) {
+        return Some(part);
+    }
+    if let Some(part) = extra_keys::named(&message) {
         return Some(part);
     }
     if !message.contains(EFFORT_BESIDE_TOOLS)

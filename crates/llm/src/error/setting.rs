@@ -23,7 +23,7 @@ const SETTINGS: &[(&str, RequestPart)] = &[
 ];
 
 /// What is said of a name that is not known or not taken.
-const UNKNOWN: &[&str] = &[
+pub(super) const UNKNOWN: &[&str] = &[
     "unsupported",
     "not supported",
     "no longer supported",

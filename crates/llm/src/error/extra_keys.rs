@@ -1,0 +1,44 @@
+//! Which part of a conversation has a key that the provider does not take.
+//!
+//! Sources of the words: Anthropic ("messages.1.content.1.tool_use.index: Extra inputs are not permitted",
+//! <https://github.com/langchain-ai/langchain/issues/31208>), Groq ("`messages[3].reasoning`: reasoning is not supported with this model",
+//! <https://github.com/vercel/ai/issues/8056>; "property 'reasoning_content' is unsupported", <https://github.com/janhq/jan/issues/8136>),
+//! Fireworks ("Extra inputs are not permitted, field: 'messages[8].reasoning', value: …",
+//! <https://github.com/earendil-works/pi/issues/4514>), MiniMax ("Mismatch type []*open_platform_oai.ReasoningDetail",
+//! <https://github.com/iOfficeAI/gemini-cli-pro/pull/33>).
+
+use agentx_types::RequestPart;
+
+use super::setting::UNKNOWN;
+
+/// Reasoning as it stands in a message of Chat Completions.
+const REASONING: &[&str] = &[
+    "reasoning_content",
+    "reasoning_details",
+    "].reasoning",
+    "'reasoning'",
+];
+
+/// The part that the key is in, where the message, in lower case, names one.
+pub(super) fn named(message: &str) -> Option<RequestPart> {
+    if message.contains("mismatch type") && message.contains("reasoningdetail") {
+        return Some(RequestPart::Thinking);
+    }
+    if !UNKNOWN.iter().any(|words| message.contains(words)) {
+        return None;
+    }
+    if REASONING.iter().any(|name| message.contains(name)) {
+        return Some(RequestPart::Thinking);
+    }
+    let (place, _) = message.split_once(": extra inputs are not permitted")?;
+    let (_, path) = place.split_once("messages.")?;
+    let path: Vec<&str> = path.split('.').collect();
+    match path[..] {
+        [.., "cache_control"] | [.., "cache_control", _] => None,
+        [_, "content", _, "thinking" | "redacted_thinking", _, ..] => Some(RequestPart::Thinking),
+        [_, "content", _, "image" | "document", _, ..] => Some(RequestPart::Media),
+        [_, "content", _, "tool_result", _, ..] => Some(RequestPart::ToolCalls),
+        [_, "content", _, _, _, ..] => Some(RequestPart::Blocks),
+        _ => None,
+    }
+}
