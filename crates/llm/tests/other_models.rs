@@ -1,6 +1,7 @@
 //! A session whose model changed: what another model signed or hid is left out of the request, the rest is sent back verbatim.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+use agentx_llm::openai_chat::ReasoningEcho;
 use agentx_llm::{Catalog, NoBlobs, WireOptions, build};
 use agentx_types::{
     ContentPart, Message, ModelParams, ModelRequest, OpaquePart, ProviderData, Role, ThinkingPart,
@@ -125,4 +126,64 @@ fn encrypted_reasoning_of_another_model_is_left_out() {
     };
     assert!(details(Some(asked.as_str())).is_some() && details(None).is_some());
     assert!(details(Some("another")).is_none());
+}
+
+/// As the assembler marks it where the API attaches nothing to reasoning.
+fn reasoned(model: Option<&str>) -> Message {
+    let thinking = ThinkingPart {
+        text: "hm".into(),
+        provider: model.map(|model| provider("openai-chat", Some(model), json!({}))),
+    };
+    Message {
+        message_id: "msg_2".into(),
+        role: Role::Assistant,
+        content: vec![ContentPart::Thinking(thinking), ContentPart::text("so")],
+        by: None,
+    }
+}
+
+#[test]
+fn reasoning_in_words_of_another_model_is_left_out() {
+    let sent = |model: &str, echo: ReasoningEcho, written_by: Option<&str>| {
+        let request = ModelRequest {
+            model: Catalog::builtin().resolve(model).unwrap(),
+            params: ModelParams::default(),
+            system: Vec::new(),
+            messages: vec![reasoned(written_by).into()],
+            tools: [].into(),
+            plain: false,
+            turns: false,
+            without: Vec::new(),
+        };
+        let mut options = Catalog::builtin().wire_options(&request.model);
+        options.chat.reasoning_echo = echo;
+        let body: Value = serde_json::from_slice(&build(&request, &options, &NoBlobs)).unwrap();
+        let messages = body["messages"].as_array().unwrap();
+        let answer = messages
+            .iter()
+            .find(|message| message["role"] == "assistant")
+            .unwrap();
+        (answer["reasoning"].clone(), answer["reasoning_content"].clone())
+    };
+    let (words, none) = (json!("hm"), Value::Null);
+    let echo = ReasoningEcho::Reasoning;
+    assert_eq!(sent("groq/m", echo, Some("m")), (words.clone(), none.clone()));
+    assert_eq!(
+        sent("groq/m", echo, Some("openai/gpt-oss-120b")),
+        (none.clone(), none.clone())
+    );
+    assert_eq!(
+        sent("groq/m", echo, None),
+        (words.clone(), none.clone()),
+        "of a session of an older version"
+    );
+    let echo = ReasoningEcho::ReasoningContent;
+    assert_eq!(sent("zai/m", echo, Some("m")), (none.clone(), words));
+    assert_eq!(sent("zai/m", echo, Some("other")), (none.clone(), none.clone()));
+    let deepseek = "deepseek/deepseek-v4-flash";
+    assert_eq!(
+        sent(deepseek, echo, Some("other")),
+        (none, json!("")),
+        "it wants some with each answer"
+    );
 }

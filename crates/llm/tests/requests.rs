@@ -933,3 +933,20 @@ fn deepseek_is_sent_reasoning_with_each_answer_also_where_there_was_none() {
     assert_eq!(said("deepseek/deepseek-v4-flash"), [json!("hm"), json!("")]);
     assert_eq!(said("moonshot/made-up"), [json!("hm"), Value::Null]);
 }
+
+#[test]
+fn kimi_is_sent_a_blank_for_reasoning_beside_calls_of_another_model() {
+    let asked = request(
+        "moonshot/kimi-made-up",
+        vec![
+            user("look"),
+            message(Role::Assistant, vec![call("c1")]),
+            result("c1", vec![ContentPart::text("a")], false),
+            message(Role::Assistant, vec![ContentPart::text("seen")]),
+            user("and on"),
+        ],
+    );
+    let body = built(&asked);
+    assert_eq!(body["messages"][2]["reasoning_content"], " ");
+    assert!(body["messages"][4].get("reasoning_content").is_none());
+}

@@ -6,7 +6,7 @@ use crate::{
     Role, TextPart, ThinkingPart, ToolCall, ToolCallId, ToolCallPart, Usage,
 };
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 /// A call that the model asked for.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -59,6 +59,9 @@ pub struct Assembler {
     /// The model that is asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     asked: Option<String>,
+    /// The API whose thinking is marked with the model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    thinks: Option<String>,
 }
 
 impl Assembler {
@@ -66,6 +69,14 @@ impl Assembler {
     pub fn asks(&mut self, model: &str) {
         if self.asked.as_deref() != Some(model) {
             self.asked = Some(model.to_owned());
+        }
+    }
+
+    /// Marks thinking with the model and this API from here on, also where the provider attached nothing to it: sent back to another
+    /// model, it may be refused. `None` marks it no more.
+    pub fn marks_thinking(&mut self, api: Option<&str>) {
+        if self.thinks.as_deref() != api {
+            self.thinks = api.map(str::to_owned);
         }
     }
 
@@ -107,6 +118,7 @@ impl Assembler {
 
     /// The same with all that was said, white space too.
     pub fn finish_verbatim(&mut self) -> Answer {
+        self.mark_thinking();
         let Self {
             message_id,
             parts,
@@ -131,11 +143,12 @@ impl Assembler {
 
     /// All that came, and begins anew with the model that is asked.
     fn take(&mut self) -> Self {
-        let asked = self.asked.take();
+        let (asked, thinks) = (self.asked.take(), self.thinks.take());
         std::mem::replace(
             self,
             Self {
                 asked,
+                thinks,
                 ..Self::default()
             },
         )
@@ -222,6 +235,19 @@ impl Assembler {
         self.open = false;
     }
 
+    fn mark_thinking(&mut self) {
+        let Some(api) = &self.thinks else { return };
+        for part in &mut self.parts {
+            if let ContentPart::Thinking(ThinkingPart { provider, .. }) = part {
+                provider.get_or_insert_with(|| ProviderData {
+                    api: api.clone(),
+                    model: self.asked.clone(),
+                    data: Value::Object(Map::new()),
+                });
+            }
+        }
+    }
+
     fn push(&mut self, part: ContentPart, open: bool) {
         self.parts.push(part);
         self.open = open;
@@ -255,5 +281,48 @@ fn is_blank(part: &ContentPart) -> bool {
         ContentPart::Text(TextPart { text, provider: None }) => text.trim().is_empty(),
         ContentPart::Thinking(ThinkingPart { text, provider: None }) => text.is_empty(),
         _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{StreamStart, TextChunk, ThinkingChunk};
+
+    #[test]
+    fn thinking_is_marked_with_its_model_where_that_is_wanted() {
+        let mut assembler = Assembler::default();
+        assembler.asks("m");
+        let marks = |assembler: &mut Assembler| {
+            let start = StreamStart {
+                message_id: "msg_1".into(),
+                model: "named".into(),
+                attempt: 1,
+            };
+            assembler.feed(&start.into());
+            for text in ["", "h", "m"] {
+                assembler.feed(&ThinkingChunk { text: text.into() }.into());
+            }
+            assembler.feed(&TextChunk { text: "Hi".into() }.into());
+            let message = assembler.finish().message?;
+            match &message.content[..] {
+                [
+                    ContentPart::Thinking(part),
+                    ContentPart::Text(TextPart { provider: None, .. }),
+                ] => part.provider.clone(),
+                other => panic!("{other:?}"),
+            }
+        };
+        assert_eq!(marks(&mut assembler), None);
+        assembler.marks_thinking(Some("openai-chat"));
+        let own = ProviderData {
+            api: "openai-chat".into(),
+            model: Some("m".into()),
+            data: Value::Object(Map::new()),
+        };
+        assert_eq!(marks(&mut assembler), Some(own.clone()));
+        assert_eq!(marks(&mut assembler), Some(own), "also the next answer");
+        assembler.marks_thinking(None);
+        assert_eq!(marks(&mut assembler), None);
     }
 }

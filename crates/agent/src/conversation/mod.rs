@@ -8,6 +8,7 @@ mod declined;
 mod estimate;
 mod guess;
 mod learn;
+mod longest;
 mod other_models;
 mod parts;
 mod refused_tools;

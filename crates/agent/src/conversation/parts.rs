@@ -5,11 +5,13 @@
 //! without a word; media and calls are told in brackets, because the conversation would make no sense without
 //! them.
 
-use agentx_types::{ContentPart, MediaPart, ThinkingPart, ToolResultPart};
+use agentx_types::{ContentPart, MediaPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart};
 use serde_json::Value;
 
 /// The API whose thinking is signed and looked at again. Others want it back as it was, or not at all: their codecs know.
 const SIGNS_THINKING: &str = "anthropic";
+/// The API that reasoning is sent back to in words.
+const REASONS: &str = "openai-chat";
 /// Characters of a call's arguments where it is told in plain text.
 const INPUT_CHARS: usize = 2_000;
 
@@ -33,6 +35,37 @@ pub(super) fn is_signed_thinking(part: &ContentPart) -> bool {
 pub(super) fn is_block(part: &ContentPart) -> bool {
     matches!(part, ContentPart::Opaque(part) if part.provider.api == SIGNS_THINKING)
         && !is_signed_thinking(part)
+}
+
+/// Whether Anthropic's API attached something to the words or the call that is sent back with them.
+pub(super) fn has_attached(part: &ContentPart) -> bool {
+    let provider = match part {
+        ContentPart::Text(part) => &part.provider,
+        ContentPart::ToolCall(part) => &part.provider,
+        _ => return false,
+    };
+    provider.as_ref().is_some_and(|data| data.api == SIGNS_THINKING)
+}
+
+/// The part without what [`has_attached`] finds.
+pub(super) fn without_attached(mut part: ContentPart) -> ContentPart {
+    if has_attached(&part)
+        && let ContentPart::Text(TextPart { provider, .. })
+        | ContentPart::ToolCall(ToolCallPart { provider, .. }) = &mut part
+    {
+        *provider = None;
+    }
+    part
+}
+
+/// Whether the part is reasoning as servers of Chat Completions are sent it back: its words, or what comes with them in
+/// `reasoning_details`.
+pub(super) fn is_reasoning(part: &ContentPart) -> bool {
+    match part {
+        ContentPart::Thinking(part) => part.provider.as_ref().is_none_or(|data| data.api == REASONS),
+        ContentPart::Opaque(part) => part.provider.api == REASONS,
+        _ => false,
+    }
 }
 
 /// Whether a picture, a sound or a file is in the part, also within the result of a tool.

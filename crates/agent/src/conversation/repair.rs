@@ -12,17 +12,22 @@
 
 use std::sync::Arc;
 
-use agentx_types::{AgentConfig, Api, ContentPart, Message, ModelParams, ModelRequest, RequestPart, Role};
+use agentx_types::{AgentConfig, Api, ContentPart, Message, ModelRequest, RequestPart, Role};
 use serde::{Deserialize, Serialize};
 
 use super::other_models::MediaOf;
-use super::parts::{has_media, in_words, is_block, is_exchange, is_signed_thinking, without_media};
+use super::parts::{
+    has_attached, has_media, in_words, is_block, is_exchange, is_reasoning, is_signed_thinking,
+    without_attached, without_media,
+};
 use super::{Conversation, Entry};
 
 /// The rules of agents of this version and later send a request once more before they change it, and put back all that was in vain.
 const SINCE_UNCHANGED: u32 = 7;
 /// From this version on, single settings and the parts of answers that only their provider reads are left out.
 const SINCE_SETTINGS: u32 = 8;
+/// From this version on, reasoning of Chat Completions and what is attached to words and calls can be left out.
+const SINCE_REASONING: u32 = 9;
 
 /// The parts that are left out of requests. A number is the event up to which a part is left out; 0 if
 /// nothing is.
@@ -54,6 +59,12 @@ pub(super) struct Repairs {
     /// Parts of answers that only their provider reads.
     #[serde(skip_serializing_if = "is_zero")]
     pub(super) blocks: u64,
+    /// What is attached to words and calls, and only their provider reads.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub(super) attached: u64,
+    /// Reasoning that servers of Chat Completions are sent back.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub(super) reasoning: u64,
     /// Single settings that are left out, in the order in which they were refused.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) without: Vec<RequestPart>,
@@ -65,6 +76,11 @@ pub(super) struct Repairs {
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks with a reference")]
 fn is_zero(number: &u64) -> bool {
     *number == 0
+}
+
+/// Whether the model may be sent reasoning in words, and a refusal of it is repaired.
+fn reasons(config: &AgentConfig) -> bool {
+    config.model.api == Api::OpenaiChat && config.rules_version >= SINCE_REASONING
 }
 
 /// Leaves out everything up to the end, what is still to come included.
@@ -86,7 +102,9 @@ impl Repairs {
     pub(super) fn sent(&self, seq: u64, message: &Arc<Message>) -> Option<Arc<Message>> {
         let changes = |part: &ContentPart| {
             (seq <= self.thinking && is_signed_thinking(part))
+                || (seq <= self.reasoning && is_reasoning(part))
                 || (seq <= self.blocks && is_block(part))
+                || (seq <= self.attached && has_attached(part))
                 || (has_media(part) && self.leaves_out_media(seq))
                 || (seq <= self.tool_calls && is_exchange(part))
         };
@@ -97,8 +115,14 @@ impl Repairs {
         if seq <= self.thinking {
             content.retain(|part| !is_signed_thinking(part));
         }
+        if seq <= self.reasoning {
+            content.retain(|part| !is_reasoning(part));
+        }
         if seq <= self.blocks {
             content.retain(|part| !is_block(part));
+        }
+        if seq <= self.attached {
+            content = content.into_iter().map(without_attached).collect();
         }
         if self.leaves_out_media(seq) {
             content = content.into_iter().map(without_media).collect();
@@ -183,9 +207,9 @@ impl Conversation {
         let newest = self.newest_media(config);
         let before = self.before_repairs.get_or_insert_with(|| self.repairs.clone());
         match part {
-            Some(RequestPart::Thinking) => self.repairs.thinking = latest,
+            Some(RequestPart::Thinking) => self.leave_out_thinking(latest, config),
             Some(RequestPart::Extras) => self.repairs.plain = true,
-            Some(RequestPart::Blocks) => self.repairs.blocks = latest,
+            Some(RequestPart::Blocks) => self.leave_out_blocks(latest, config),
             Some(setting) if setting.is_setting() => self.repairs.without.push(setting),
             Some(RequestPart::Media) => match newest {
                 Some(seq) if before.media_of == self.repairs.media_of => self.repairs.media_of.push(seq),
@@ -212,6 +236,20 @@ impl Conversation {
         }
         self.counted = None;
         part
+    }
+
+    fn leave_out_thinking(&mut self, latest: u64, config: &AgentConfig) {
+        self.repairs.thinking = latest;
+        if reasons(config) {
+            self.repairs.reasoning = latest;
+        }
+    }
+
+    fn leave_out_blocks(&mut self, latest: u64, config: &AgentConfig) {
+        self.repairs.blocks = latest;
+        if config.rules_version >= SINCE_REASONING {
+            self.repairs.attached = latest;
+        }
     }
 
     /// Whether the request is to be sent once more as it was: it was refused without a word about why, for
@@ -244,39 +282,6 @@ impl Conversation {
         }
     }
 
-    /// Settings of a call with the longest answer that the provider takes; without a number where it is to
-    /// decide itself.
-    pub(super) fn limited(&self, params: &ModelParams) -> ModelParams {
-        let max_output_tokens = match self.repairs.answer {
-            None => params.max_output_tokens,
-            Some(0) => None,
-            Some(most) => Some(params.max_output_tokens.map_or(most, |wished| wished.min(most))),
-        };
-        ModelParams {
-            max_output_tokens,
-            ..params.clone()
-        }
-    }
-
-    /// Whether the longest answer that was asked for can be made shorter: to `most` tokens, or to no number
-    /// at all. Once until the provider has taken a request; Anthropic always wants a number.
-    fn can_shorten_answer(&self, most: Option<u64>, config: &AgentConfig) -> bool {
-        let model = &config.model;
-        let asked = self.limited(&config.params).max_output_tokens;
-        let is_first = self
-            .before_repairs
-            .as_ref()
-            .is_none_or(|before| before.answer == self.repairs.answer);
-        let helps = match most {
-            Some(most) => {
-                let longest = model.max_output_tokens.min(model.context_window / 2);
-                most > 0 && most < asked.map_or(longest, |asked| asked.min(longest))
-            }
-            None => asked.is_some() && model.api != Api::Anthropic,
-        };
-        is_first && helps && config.rules_version >= 5
-    }
-
     /// Whether pictures or other media are among what is sent.
     pub(crate) fn sends_media(&self) -> bool {
         self.has_media()
@@ -306,7 +311,10 @@ impl Conversation {
     /// names them, or where the API knows them.
     fn can_leave_out(&self, part: RequestPart, refused: RequestPart, config: &AgentConfig) -> bool {
         match part {
-            RequestPart::Thinking => self.has(self.repairs.thinking, is_signed_thinking),
+            RequestPart::Thinking => {
+                self.has(self.repairs.thinking, is_signed_thinking)
+                    || (reasons(config) && self.has(self.repairs.reasoning, is_reasoning))
+            }
             RequestPart::Extras => {
                 let knows_extras = config.model.api == Api::Anthropic
                     || (refused == RequestPart::Extras
@@ -321,7 +329,11 @@ impl Conversation {
                 is_named && !self.repairs.roles && config.model.api != Api::Anthropic
             }
             RequestPart::Blocks => {
-                config.rules_version >= SINCE_SETTINGS && self.has(self.repairs.blocks, is_block)
+                let attached = || {
+                    config.rules_version >= SINCE_REASONING && self.has(self.repairs.attached, has_attached)
+                };
+                config.rules_version >= SINCE_SETTINGS
+                    && (self.has(self.repairs.blocks, is_block) || attached())
             }
             setting => {
                 let is_new = setting.is_setting() && !self.repairs.without.contains(&setting);

@@ -43,8 +43,8 @@ mod stream;
 use std::sync::Arc;
 
 use agentx_types::{
-    AgentConfig, AgentStateId, ConfigChange, Envelope, EnvironmentEvent, Message, MessageId, MessageOutput,
-    ModelRequest, NanoUsd, RunStatus, ToolSpec, Usage, UserMessage, WindowFill,
+    AgentConfig, AgentStateId, Api, ConfigChange, Envelope, EnvironmentEvent, Message, MessageId,
+    MessageOutput, ModelRequest, NanoUsd, RunStatus, ToolSpec, Usage, UserMessage, WindowFill,
 };
 use serde::{Deserialize, Serialize};
 
@@ -56,6 +56,9 @@ pub use inner::{InnerCall, InnerStage};
 use crate::conversation::Conversation;
 use crate::course::{Course, Input, InputQueue, Run, Step, StopCause, Taken};
 use crate::ledger::ToolLedger;
+
+/// From this version on, thinking says which model it is of where its API attaches nothing to it.
+const SINCE_MARKS: u32 = 9;
 
 /// The ReAct machine.
 ///
@@ -300,6 +303,9 @@ impl ReactAgent {
         let Some(run) = self.course.active() else { return };
         self.conversation.settle(&self.config, Some(&run.input_id));
         let request = || self.conversation.request(&self.config);
+        let marks = self.config.rules_version >= SINCE_MARKS && self.config.model.api == Api::OpenaiChat;
+        let api = marks.then(|| Api::OpenaiChat.as_str());
+        self.course.assembler.marks_thinking(api);
         self.course.ask(&self.config.model, request, step);
     }
 

@@ -148,3 +148,123 @@ fn a_word_for_the_end_that_is_not_known_is_named() {
     assert!(reason.is_some_and(|reason| reason.contains("`MADE_UP`")));
     session.check_replay();
 }
+
+/// The reasoning that the next request has: the words and the model that they are of, and parts of `reasoning_details`.
+fn reasoning(session: &Session) -> Vec<(String, Option<String>)> {
+    let request = session.request();
+    let parts = request.messages.iter().flat_map(|message| &message.content);
+    let one = |part: &ContentPart| match part {
+        ContentPart::Thinking(part) => {
+            let model = part.provider.as_ref().and_then(|data| data.model.clone());
+            Some((part.text.clone(), model))
+        }
+        ContentPart::Opaque(part) => Some(("details".to_owned(), part.provider.model.clone())),
+        _ => None,
+    };
+    parts.filter_map(one).collect()
+}
+
+/// Reasoning as servers of Chat Completions give it, with what OpenRouter wants back.
+fn reasons() -> [Event; 3] {
+    let details = ProviderPart {
+        api: "openai-chat".into(),
+        attach: false,
+        data: json!({"reasoning_details": [{"type": "reasoning.encrypted", "data": "d"}]}),
+    };
+    let thinking = ThinkingChunk { text: "hm".into() };
+    [thinking.into(), words("Hi"), details.into()]
+}
+
+#[test]
+fn reasoning_in_words_says_which_model_it_is_of() {
+    for (version, api, is_marked) in [
+        (RULES_VERSION, Api::OpenaiChat, true),
+        (RULES_VERSION, Api::Scripted, false),
+        (8, Api::OpenaiChat, false),
+    ] {
+        let mut session = Session::started(|config| {
+            config.model.api = api;
+            config.rules_version = version;
+        });
+        let model = session.react().config().model.id.clone();
+        session.model(stream(reasons(), StopReason::EndTurn));
+        let mut other = session.react().config().model.clone();
+        other.id = "other".into();
+        session.change(ConfigChange::Model(Box::new(other)));
+        session.say("and you?");
+        let expected = ("hm".to_owned(), is_marked.then_some(model));
+        assert_eq!(reasoning(&session)[0], expected, "rules {version}");
+        session.answer("done");
+        session.check_replay();
+    }
+}
+
+#[test]
+fn reasoning_in_words_is_left_out_once_it_is_refused() {
+    for (part, refusals) in [(RequestPart::Thinking, 1), (RequestPart::Unknown, 2)] {
+        let mut session = with_version(RULES_VERSION);
+        session.model(stream(reasons(), StopReason::EndTurn));
+        session.say("and on");
+        assert_eq!(reasoning(&session).len(), 2);
+        for _ in 0..refusals {
+            session.refused(part);
+        }
+        assert!(reasoning(&session).is_empty(), "{part:?}");
+        assert!(session.repairs().contains(&RequestPart::Thinking), "{part:?}");
+        session.answer("done");
+        session.say("later");
+        assert!(reasoning(&session).is_empty());
+        session.answer("done");
+        session.check_replay();
+    }
+}
+
+#[test]
+fn older_sessions_leave_no_reasoning_in_words_out() {
+    let mut session = with_version(8);
+    session.model(stream(reasons(), StopReason::EndTurn));
+    session.say("and on");
+    session.refused(RequestPart::Thinking);
+    assert!(session.asked().is_none() || reasoning(&session).len() == 2);
+    session.check_replay();
+}
+
+#[test]
+fn what_is_attached_to_words_and_calls_is_left_out_once_it_is_refused() {
+    for (version, is_left_out) in [(RULES_VERSION, true), (8, false)] {
+        let mut session = Session::started(|config| {
+            keeping(config);
+            config.rules_version = version;
+        });
+        let attached = |data: serde_json::Value| ProviderPart {
+            api: "anthropic".into(),
+            attach: true,
+            data,
+        };
+        let said = [
+            words("I look."),
+            attached(json!({"citations": [1]})).into(),
+            call("a", "look", json!({"path": "a"})),
+            attached(json!({"caller": {"type": "made_up"}})).into(),
+        ];
+        session.model(stream(said, StopReason::ToolUse));
+        session.result("a", "seen");
+        session.refused(RequestPart::Blocks);
+        let request = session.request();
+        let parts = request.messages.iter().flat_map(|message| &message.content);
+        let has_provider = |part: &&ContentPart| match part {
+            ContentPart::Text(part) => part.provider.is_some(),
+            ContentPart::ToolCall(part) => part.provider.is_some(),
+            _ => false,
+        };
+        assert_eq!(
+            parts.filter(has_provider).count() == 0,
+            is_left_out,
+            "rules {version}"
+        );
+        assert_eq!(session.repairs().contains(&RequestPart::Blocks), is_left_out);
+        assert!(request.messages.iter().any(|message| message.text() == "I look."));
+        session.answer("done");
+        session.check_replay();
+    }
+}

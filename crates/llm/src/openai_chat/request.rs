@@ -3,7 +3,8 @@
 use std::borrow::Cow;
 
 use agentx_types::{
-    ContentPart, Message, ModelRequest, RequestPart, Role, ToolCallPart, ToolResultPart, ToolSpec,
+    ContentPart, Message, ModelRequest, ProviderData, RequestPart, Role, ToolCallPart, ToolResultPart,
+    ToolSpec,
 };
 
 use super::media::{Shown, shown};
@@ -254,9 +255,9 @@ fn assistant<'a>(message: &'a Message, request: &ModelRequest, options: &Options
         ReasoningEcho::ReasoningContent => Some("reasoning_content"),
         ReasoningEcho::Reasoning => Some("reasoning"),
     };
-    let missing = || (echo == Some("reasoning_content") && is_deepseek(model)).then_some(Cow::Borrowed(""));
+    let missing = || placeholder(model, !calls.is_empty()).filter(|_| echo == Some("reasoning_content"));
     if let Some(key) = echo
-        && let Some(reasoning) = reasoning(message).or_else(missing)
+        && let Some(reasoning) = reasoning(message, model).or_else(|| missing().map(Cow::Borrowed))
     {
         out.set(key, reasoning);
     }
@@ -285,11 +286,19 @@ pub(crate) fn is_claude(model: &str) -> bool {
     model.to_ascii_lowercase().contains("claude")
 }
 
-/// Whether it is DeepSeek's, which reasons by default and then refuses any answer in a conversation without `reasoning_content`
-/// (<https://api-docs.deepseek.com/guides/thinking_mode>), also one of another model (<https://github.com/Astro-Han/pawwork/issues/250>). An
-/// empty text is taken (<https://github.com/SillyTavern/SillyTavern/pull/5545>).
-fn is_deepseek(model: &str) -> bool {
-    model.to_ascii_lowercase().contains("deepseek")
+/// What stands for reasoning that there is none of, or that is another model's, where the vendor refuses a request without.
+///
+/// DeepSeek reasons by default and then refuses any answer in a conversation without `reasoning_content`
+/// (<https://api-docs.deepseek.com/guides/thinking_mode>), also one of another model (<https://github.com/Astro-Han/pawwork/issues/250>).
+/// An empty text is taken (<https://github.com/SillyTavern/SillyTavern/pull/5545>). Moonshot refuses an answer with calls without it, and
+/// takes an empty text for none, but not a blank (<https://github.com/theopenco/llmgateway/pull/2093>).
+fn placeholder(model: &str, has_calls: bool) -> Option<&'static str> {
+    let model = model.to_ascii_lowercase();
+    match () {
+        () if model.contains("deepseek") => Some(""),
+        () if model.contains("kimi") && has_calls => Some(" "),
+        () => None,
+    }
 }
 
 fn tool_call<'a>(call: &'a ToolCallPart, model: &str, options: &Options) -> Json<'a> {
@@ -308,12 +317,12 @@ fn tool_call<'a>(call: &'a ToolCallPart, model: &str, options: &Options) -> Json
     out
 }
 
-/// The words of the reasoning, where they are not another API's.
-fn reasoning(message: &Message) -> Option<Cow<'_, str>> {
+/// The words of the reasoning, where they are not another API's or another model's: at Groq models that do not reason refuse them
+/// (<https://github.com/vercel/ai/issues/8056>). Where nobody knows whose they are, in sessions of older versions, they are sent.
+fn reasoning<'a>(message: &'a Message, model: &str) -> Option<Cow<'a, str>> {
+    let is_own = |data: &ProviderData| data.api == API && !data.is_of_another(model);
     let texts = message.content.iter().filter_map(|part| match part {
-        ContentPart::Thinking(part) if part.provider.as_ref().is_none_or(|data| data.api == API) => {
-            Some(part.text.as_str())
-        }
+        ContentPart::Thinking(part) if part.provider.as_ref().is_none_or(is_own) => Some(part.text.as_str()),
         _ => None,
     });
     let words = joined(texts, "");

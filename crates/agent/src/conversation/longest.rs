@@ -1,0 +1,40 @@
+//! How many tokens an answer may have, where a provider has refused what was asked for.
+
+use agentx_types::{AgentConfig, Api, ModelParams};
+
+use super::Conversation;
+
+impl Conversation {
+    /// Settings of a call with the longest answer that the provider takes; without a number where it is to
+    /// decide itself.
+    pub(super) fn limited(&self, params: &ModelParams) -> ModelParams {
+        let max_output_tokens = match self.repairs.answer {
+            None => params.max_output_tokens,
+            Some(0) => None,
+            Some(most) => Some(params.max_output_tokens.map_or(most, |wished| wished.min(most))),
+        };
+        ModelParams {
+            max_output_tokens,
+            ..params.clone()
+        }
+    }
+
+    /// Whether the longest answer that was asked for can be made shorter: to `most` tokens, or to no number
+    /// at all. Once until the provider has taken a request; Anthropic always wants a number.
+    pub(super) fn can_shorten_answer(&self, most: Option<u64>, config: &AgentConfig) -> bool {
+        let model = &config.model;
+        let asked = self.limited(&config.params).max_output_tokens;
+        let is_first = self
+            .before_repairs
+            .as_ref()
+            .is_none_or(|before| before.answer == self.repairs.answer);
+        let helps = match most {
+            Some(most) => {
+                let longest = model.max_output_tokens.min(model.context_window / 2);
+                most > 0 && most < asked.map_or(longest, |asked| asked.min(longest))
+            }
+            None => asked.is_some() && model.api != Api::Anthropic,
+        };
+        is_first && helps && config.rules_version >= 5
+    }
+}
