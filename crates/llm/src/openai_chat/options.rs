@@ -62,7 +62,7 @@ pub enum MaxTokensField {
     MaxCompletionTokens,
 }
 
-/// Which reasoning is sent back: all of it or none, so that the beginning of a growing conversation stays the same and
+/// Which reasoning is sent back: all that is of the model that is asked, or none, so that the beginning of a growing conversation stays the same and
 /// can be read from the server's cache. `reasoning_details` with signatures always are sent back.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

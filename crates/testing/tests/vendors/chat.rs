@@ -13,6 +13,7 @@ fn dialect(rule: &str) -> Dialect {
         "chat-template-devstral" => Dialect::Devstral,
         "chat-template-gemma" | "chat-window-with-answer" => Dialect::Gemma,
         "chat-reasoning-content" => Dialect::DeepSeek,
+        "chat-reasoning-of-others" => Dialect::Groq,
         "chat-user-after-tool" | "chat-last-role" | "chat-system-first" | "chat-nine-character-ids" => {
             Dialect::Mistral
         }
@@ -144,6 +145,13 @@ fn each_rule_refuses_what_breaks_it() {
         ("chat-reasoning-content", |request| {
             remove(&mut request["messages"][4], "reasoning_content")
         }),
+        ("chat-reasoning-of-others", |request| {
+            request["messages"][4]["reasoning"] = json!("hm")
+        }),
+        ("chat-reasoning-of-others", |request| {
+            request["model"] = json!("openai/gpt-oss-120b");
+            request["messages"][4]["reasoning_content"] = json!("hm");
+        }),
         ("chat-alternating-roles", |request| {
             push(request, json!({ "role": "user", "content": "hello?" }))
         }),
@@ -227,4 +235,15 @@ fn ollama_cuts_off_what_is_too_long_and_others_say_so() {
     let refusal = Chat::new(Dialect::LlamaCpp).check(body.as_bytes()).unwrap_err();
     assert!(refusal.is_full_window());
     assert_eq!(refusal.body["error"]["n_ctx"], 32_768);
+}
+
+#[test]
+fn groq_takes_reasoning_back_for_models_that_reason() {
+    let mut request = good("chat-reasoning-of-others");
+    request["messages"][4]["reasoning"] = json!("hm");
+    for (model, is_taken) in [("openai/gpt-oss-120b", true), ("made-up-instruct", false)] {
+        request["model"] = json!(model);
+        let refusal = check("chat-reasoning-of-others", &request);
+        assert_eq!(refusal.is_none(), is_taken, "{model}");
+    }
 }

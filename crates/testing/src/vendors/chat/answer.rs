@@ -14,7 +14,10 @@ impl Accepted {
         let mut written = 0;
         for part in &answer.parts {
             let delta = match part {
-                Part::Thinking(words) => json!({ "reasoning_content": words }),
+                Part::Thinking(words) => match self.reasoning {
+                    Some(field) => json!({ field: words }),
+                    None => continue,
+                },
                 Part::Text(words) => json!({ "content": words }),
                 Part::Call { id, name, input } => {
                     let function = json!({ "name": name, "arguments": input.to_string() });

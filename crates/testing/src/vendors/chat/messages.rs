@@ -29,8 +29,12 @@ pub(super) fn check(body: &Value, dialect: Dialect) -> Result<(), Refusal> {
             "Invalid 'messages': empty array. Expected an array with minimum length 1.",
         ));
     }
+    let model = body["model"].as_str().unwrap_or_default();
     for (at, message) in messages.iter().enumerate() {
         fields(message, at, dialect)?;
+        if dialect == Dialect::Groq {
+            no_reasoning_of_others(message, at, model)?;
+        }
         content(message, at, dialect)?;
         calls(message, at, dialect)?;
     }
@@ -65,6 +69,20 @@ fn echo(message: &Value) -> Result<(), Refusal> {
     }
     let words = "The `reasoning_content` in the thinking mode must be passed back to the API.";
     Err(Dialect::DeepSeek.refuse(rules::ECHO, words))
+}
+
+fn no_reasoning_of_others(message: &Value, at: usize, model: &str) -> Result<(), Refusal> {
+    let reasons = Dialect::Groq.reasoning_of(model).is_some();
+    let words = match (&message["reasoning"], &message["reasoning_content"]) {
+        (_, Value::String(_)) => format!(
+            "'messages.{at}' : for 'role:assistant' the following must be satisfied[('messages.{at}' : property 'reasoning_content' is unsupported)]"
+        ),
+        (Value::String(_), _) if !reasons => {
+            format!("`messages[{at}].reasoning`: reasoning is not supported with this model")
+        }
+        _ => return Ok(()),
+    };
+    Err(Dialect::Groq.refuse(rules::REASONING, &words))
 }
 
 fn content(message: &Value, at: usize, dialect: Dialect) -> Result<(), Refusal> {

@@ -21,6 +21,8 @@ pub enum Dialect {
     Mistral,
     /// DeepSeek's: it wants reasoning with each answer.
     DeepSeek,
+    /// Groq's: only its models that reason are sent reasoning back.
+    Groq,
     /// Perplexity's: roles take turns.
     Perplexity,
     /// llama-cpp-python: no message without a text.
@@ -55,6 +57,8 @@ pub struct Accepted {
     pub cut_off: u64,
     model: String,
     answer: u64,
+    /// The field that reasoning comes in; `None` of a model that does not reason.
+    reasoning: Option<&'static str>,
 }
 
 impl Chat {
@@ -63,7 +67,9 @@ impl Chat {
         let window = match dialect {
             Dialect::Ollama => 4_096,
             Dialect::LlamaCpp | Dialect::LlamaCppPython | Dialect::Devstral | Dialect::Gemma => 32_768,
-            Dialect::OpenAi | Dialect::Mistral | Dialect::DeepSeek | Dialect::Perplexity => 128_000,
+            Dialect::OpenAi | Dialect::Mistral | Dialect::DeepSeek | Dialect::Groq | Dialect::Perplexity => {
+                128_000
+            }
         };
         Self {
             dialect,
@@ -97,6 +103,7 @@ impl Chat {
         Ok(Accepted {
             counted,
             cut_off,
+            reasoning: self.dialect.reasoning_of(&model),
             model,
             answer: self.answers,
         })
@@ -149,6 +156,17 @@ impl Chat {
 }
 
 impl Dialect {
+    /// The field in which this model's reasoning comes; of Groq's models, `gpt-oss` and Qwen reason.
+    fn reasoning_of(self, model: &str) -> Option<&'static str> {
+        match self {
+            Self::Groq if ["gpt-oss", "qwen"].iter().any(|family| model.contains(family)) => {
+                Some("reasoning")
+            }
+            Self::Groq => None,
+            _ => Some("reasoning_content"),
+        }
+    }
+
     /// A refusal in the form of this server.
     fn refuse(self, rule: &'static Rule, message: &str) -> Refusal {
         let (status, body) = match self {
@@ -176,7 +194,7 @@ impl Dialect {
                 400,
                 json!({ "error": { "message": message, "type": "BadRequestError", "param": null, "code": 400 } }),
             ),
-            Self::OpenAi | Self::Ollama | Self::DeepSeek => (
+            Self::OpenAi | Self::Ollama | Self::DeepSeek | Self::Groq => (
                 400,
                 json!({ "error": { "message": message, "type": "invalid_request_error", "param": null, "code": null } }),
             ),
@@ -213,13 +231,13 @@ impl Dialect {
                 refusal.status = 400;
                 refusal.body["error"]["code"] = json!("context_length_exceeded");
             }
-            Self::Perplexity | Self::Ollama | Self::Gemma | Self::DeepSeek => {}
+            Self::Perplexity | Self::Ollama | Self::Gemma | Self::DeepSeek | Self::Groq => {}
         }
         refusal
     }
 
     /// Whether messages of the system stand at the beginning only.
     fn wants_system_first(self) -> bool {
-        !matches!(self, Self::OpenAi | Self::Ollama | Self::DeepSeek)
+        !matches!(self, Self::OpenAi | Self::Ollama | Self::DeepSeek | Self::Groq)
     }
 }

@@ -51,6 +51,8 @@ rules! {
         "https://github.com/vllm-project/vllm/issues/42474", "2026-05-13";
     ECHO: "chat-reasoning-content", "DeepSeek wants `reasoning_content` with each answer of the conversation, whoever gave it.",
         "https://api-docs.deepseek.com/guides/thinking_mode https://github.com/Astro-Han/pawwork/issues/250", "2026-04-27";
+    REASONING: "chat-reasoning-of-others", "Groq takes `reasoning` in an answer only for models that reason, and `reasoning_content` for none.",
+        "https://github.com/vercel/ai/issues/8056 https://github.com/janhq/jan/issues/8136", "2026-05-13";
     ALTERNATE: "chat-alternating-roles", "Perplexity and templates of Mistral want user and assistant in turns after system messages, and a user's or a tool's message last.",
         "https://github.com/perplexityai/api-discussion/issues/265 https://github.com/charmbracelet/crush/issues/279", "2025-04-01";
     DEVSTRAL: "chat-template-devstral", "The template of Devstral, Mistral Small and Ministral wants a person's message and an assistant's without calls in turns (llama.cpp: 500 `Jinja Exception`).",
