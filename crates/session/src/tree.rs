@@ -114,14 +114,14 @@ impl AgentTree {
         std::iter::successors(self.parents.get(id), |id| self.parents.get(*id))
     }
 
-    /// What the agents above leave to each agent that takes `fact`, in their order; nothing for pieces of
+    /// What the agents above leave to each agent that takes `fact`, before any of them takes it; nothing for pieces of
     /// something that goes on, which ask for nothing.
-    fn aboves(&self, fact: &Envelope<EnvironmentEvent>) -> Vec<Above> {
+    fn aboves(&self, fact: &Envelope<EnvironmentEvent>) -> BTreeMap<AgentStateId, Above> {
         if self.parents.is_empty() || is_a_piece(&fact.event) {
-            return Vec::new();
+            return BTreeMap::new();
         }
         let takes = self.agents.keys().filter(|id| concerns(fact, id));
-        takes.map(|id| self.above(id)).collect()
+        takes.map(|id| (id.clone(), self.above(id))).collect()
     }
 
     /// Binds every agent by the server's rules, if the fact changes those.
@@ -155,14 +155,13 @@ impl AgentTree {
         }
         let mut round = Round::new(fact, given, self.census(), hear);
         let aboves = self.aboves(fact);
-        let mut above = aboves.iter();
         for (id, agent) in &mut self.agents {
             if !concerns(fact, id) {
                 continue;
             }
             let is_child = self.parents.contains_key(id);
             let depth = self.depths.get(id).copied().unwrap_or(0);
-            let transition = agent.step(fact, &round.context(id, (is_child, depth), above.next()));
+            let transition = agent.step(fact, &round.context(id, (is_child, depth), aboves.get(id)));
             round.take(agent, transition, is_child);
         }
         if let Some(changed) = limits {
