@@ -22,7 +22,6 @@ pub(crate) fn owner() -> OwnerId {
 
 /// A session that is being built.
 pub(crate) struct Build {
-    id: SessionId,
     began: i64,
     writer: Writer,
     fold: SessionFold,
@@ -40,8 +39,7 @@ impl Build {
         log.create(new).await.expect("a session");
         let mut build = Self {
             writer: log.attach(&id).await.expect("its writer"),
-            fold: SessionFold::new(id.clone()),
-            id,
+            fold: SessionFold::new(id),
             began,
             digest: DerivedDigest::default(),
             facts: Vec::new(),
@@ -108,7 +106,6 @@ impl Build {
 
     /// Adds a fact; those of the environment answer the model call that is under way.
     fn say(&mut self, source: Source, event: impl Into<EnvironmentEvent>) {
-        let seq = self.fold.last_seq() + 1;
         let draft = Draft {
             source,
             agent_state_id: Some(AgentStateId::new("agt_bench")),
@@ -116,8 +113,8 @@ impl Build {
             cause: self.call.clone().filter(|_| source == Source::Environment),
             event: event.into(),
         };
-        let at = Timestamp(self.began + i64::try_from(seq).unwrap_or(0) * 1_000);
-        let fact = Arc::new(draft.into_envelope(self.id.clone(), seq, at));
+        let at = Timestamp(self.began + i64::try_from(self.fold.next_seq()).unwrap_or(0) * 1_000);
+        let fact = Arc::new(self.fold.mint(draft, at));
         let mut derived = self.fold.apply(&fact);
         self.digest.add(&fact, &derived);
         self.facts.push(fact);

@@ -131,8 +131,7 @@ impl Session {
         let mut queue = VecDeque::from([draft]);
         let mut perform = Vec::new();
         while let Some(draft) = queue.pop_front() {
-            let seq = self.fold.last_seq() + 1;
-            let fact = draft.into_envelope("ses_1".into(), seq, self.at);
+            let fact = self.fold.mint(draft, self.at);
             let mut derived = self.fold.apply(&fact);
             self.events
                 .extend(derived.events.iter().map(|frame| frame.event.clone()));
@@ -204,7 +203,7 @@ impl Session {
 
     fn input(&mut self, a: u8) {
         let mode = [InputMode::Queue, InputMode::Steer, InputMode::Interrupt][usize::from(a) % 3];
-        let message_id = MessageId::with_suffix(self.fold.last_seq() + 1);
+        let message_id = MessageId::with_suffix(self.fold.next_seq());
         let content = vec![ContentPart::text("hello")];
         self.say(UserMessage {
             message_id,

@@ -54,10 +54,10 @@ impl Bench {
     }
 
     fn say(&mut self, cause: Option<ActionId>, event: impl Into<EnvironmentEvent>) {
-        let seq = self.fold.last_seq() + 1;
+        let at = Timestamp(self.fold.next_seq() as i64);
         let mut draft = Draft::new(Source::Environment, Some("agt_1".into()), event.into());
         draft.cause = cause;
-        let fact = draft.into_envelope("ses_1".into(), seq, Timestamp(seq as i64));
+        let fact = self.fold.mint(draft, at);
         let derived = self.fold.apply(&fact);
         self.facts.push(fact);
         for action in derived.actions {

@@ -108,9 +108,8 @@ impl Jotter {
     ) -> Result<(Fact, Vec<Envelope<RuntimeEvent>>), RuntimeError> {
         let mut state = self.state.lock().await;
         let State { fold, digest } = &mut *state;
-        let seq = fold.last_seq() + 1;
         let draft = Draft::<EnvironmentEvent>::new(Source::User, None, event);
-        let fact = Arc::new(draft.into_envelope(fold.session_id().clone(), seq, self.clock.now()));
+        let fact = Arc::new(fold.mint(draft, self.clock.now()));
         let derived = fold.apply(&fact);
         digest.add(&fact, &derived);
         let batch = Batch::new(vec![fact.clone()], digest.value()).with_projections(derived.projections);

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use agentx_agent::{Agent, Backlog, CallStage};
 use agentx_types::{
-    ActionId, AgentConfig, AgentStateId, Envelope, EnvironmentEvent, LeftRunning, MessageId, SessionId,
-    TakenIds, ToolCallId, ToolSpec,
+    ActionId, AgentConfig, AgentStateId, Draft, Envelope, EnvironmentEvent, LeftRunning, MessageId, SessionId,
+    TakenIds, Timestamp, ToolCallId, ToolSpec,
 };
 use serde::{Deserialize, Serialize};
 
@@ -46,12 +46,13 @@ use crate::{PendingApproval, Projection, RunState, SessionState, Sharing};
 /// use agentx_types::{Draft, EnvironmentEvent, SessionId, SessionTitled, Source, Timestamp};
 ///
 /// let titled = Draft::<EnvironmentEvent>::new(Source::System, None, SessionTitled { title: "Lunch".into() });
-/// let fact = titled.into_envelope(SessionId::new("ses_1"), 1, Timestamp(0));
 /// let mut fold = SessionFold::new(SessionId::new("ses_1"));
+/// let fact = fold.mint(titled, Timestamp(0));
 /// let mut opened = fold.clone();
 /// assert_eq!(fold.apply(&fact).events.len(), 1);
 /// opened.advance(&fact);
 /// assert_eq!(opened, fold);
+/// assert_eq!((fact.seq, fold.next_seq()), (1, 2));
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SessionFold {
@@ -226,6 +227,17 @@ impl SessionFold {
     /// The `seq` of the last fact; 0 before the first.
     pub fn last_seq(&self) -> u64 {
         self.last_seq
+    }
+
+    /// The `seq` that the next fact gets.
+    pub fn next_seq(&self) -> u64 {
+        self.last_seq + 1
+    }
+
+    /// Makes a fact of what happened at `at`: the next one of the session. Every `seq` of a live session comes from here. The state does not
+    /// change, so take the fact in before you mint another.
+    pub fn mint(&self, draft: Draft<EnvironmentEvent>, at: Timestamp) -> Envelope<EnvironmentEvent> {
+        draft.into_envelope(self.session_id.clone(), self.next_seq(), at)
     }
 
     /// The agent that people talk to.

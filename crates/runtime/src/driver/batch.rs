@@ -203,11 +203,9 @@ impl Driver {
         if self.refuses(&mut item) {
             return;
         }
-        let seq = self.fold.last_seq() + 1;
-        let draft = item.draft;
         turn.gathered = item.gathered;
-        let fact: Fact =
-            Arc::new(draft.into_envelope(self.writer.session_id.clone(), seq, self.parts.clock.now()));
+        let fact: Fact = Arc::new(self.fold.mint(item.draft, self.parts.clock.now()));
+        let seq = fact.seq;
         let mut derived = self.fold.apply(&fact);
         self.digest.add(&fact, &derived);
         // What follows at once stands right behind its cause, in the order in which the agent wants it.

@@ -102,7 +102,7 @@ fn retry(fold: &SessionFold) -> Option<EnvironmentEvent> {
 /// The input as a message; its id follows from the `seq` that it is about to get.
 fn message(fold: &SessionFold, input: UserInput) -> UserMessage {
     UserMessage {
-        message_id: MessageId::with_suffix(fold.last_seq() + 1),
+        message_id: MessageId::with_suffix(fold.next_seq()),
         content: input.content,
         mode: input.mode,
         idempotency_key: input.idempotency_key,
