@@ -289,8 +289,16 @@ struct NoNetwork;
 
 #[cfg(not(feature = "http"))]
 impl Effector for NoNetwork {
-    fn perform(&self, _: Arc<Action>, events: EventSink, _: CancellationToken) -> BoxFuture<'static, ()> {
+    fn perform(
+        &self,
+        action: Arc<Action>,
+        events: EventSink,
+        _: CancellationToken,
+    ) -> BoxFuture<'static, ()> {
         Box::pin(async move {
+            let ActionBody::CallModel(_) = &action.body else {
+                return;
+            };
             let error = ErrorOccurred {
                 code: "no_network".to_owned(),
                 message: WITHOUT_HTTP.to_owned(),
@@ -298,5 +306,73 @@ impl Effector for NoNetwork {
             };
             events.emit(error).await;
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use agentx_node_runtime::ToolEffector;
+    use agentx_node_runtime::scripted::ScriptedEnvironment;
+    use agentx_runtime::{Condenser, MemoryLog};
+    use agentx_testing::{ScriptedModel, check_others};
+    use agentx_tools::Toolbox;
+    use agentx_types::{ActionKind, ModelRequest};
+
+    use super::*;
+    use crate::provider::Asked;
+    use crate::{Provider, ProviderError, Says};
+
+    struct Mute;
+
+    impl Provider for Mute {
+        fn name(&self) -> &str {
+            "mute"
+        }
+
+        async fn answer(&self, _: &ModelRequest, _: &mut Says) -> Result<(), ProviderError> {
+            Ok(())
+        }
+    }
+
+    fn models(own: bool) -> Models {
+        let mut models = Models::new(Catalog::default());
+        if own {
+            let own = Own {
+                name: "mute".to_owned(),
+                context_window: 1_000,
+                effector: Arc::new(Asked(Arc::new(Mute))),
+            };
+            models.own.insert(own.name.clone(), own);
+        }
+        models
+    }
+
+    /// The effectors that `agentx-runtime` has for itself are tried where they are.
+    #[tokio::test]
+    async fn effectors_are_silent_about_actions_of_other_kinds() {
+        let log: Arc<dyn SessionLog> = Arc::new(MemoryLog::new());
+        let network = models(false).network(log.clone());
+        let by_kind: [(ActionKind, Vec<Arc<dyn Effector>>); 3] = [
+            (
+                ActionKind::CallModel,
+                vec![
+                    Arc::new(Asked(Arc::new(Mute))),
+                    Arc::new(ScriptedEnvironment::instant()),
+                    Arc::new(ScriptedModel::new([])),
+                    models(true).network(log.clone()),
+                    network.clone(),
+                ],
+            ),
+            (ActionKind::Condense, vec![Arc::new(Condenser::new(network))]),
+            (
+                ActionKind::CallTool,
+                vec![Arc::new(ToolEffector::new(Toolbox::default(), log))],
+            ),
+        ];
+        for (kind, effectors) in by_kind {
+            for effector in effectors {
+                check_others(&*effector, kind).await;
+            }
+        }
     }
 }

@@ -126,12 +126,8 @@ impl<P: Provider> Effector for Asked<P> {
     ) -> BoxFuture<'static, ()> {
         let provider = self.0.clone();
         Box::pin(async move {
-            match &action.body {
-                ActionBody::CallModel(call) => ask(&*provider, &action, call, events, cancel).await,
-                other => {
-                    let message = format!("{} answers model calls, not {:?}", provider.name(), other.kind());
-                    events.emit(error(message)).await;
-                }
+            if let ActionBody::CallModel(call) = &action.body {
+                ask(&*provider, &action, call, events, cancel).await;
             }
         })
     }

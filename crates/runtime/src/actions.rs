@@ -271,3 +271,54 @@ impl Effector for Timers {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use agentx_testing::fixture;
+    use tokio::sync::mpsc;
+
+    use super::*;
+    use crate::memory::MemoryLog;
+    use crate::served_tool::{ServedTool, ToolCalls};
+    use crate::tool::{Tool, ToolContext, ToolOutcome};
+
+    struct Echo;
+
+    impl Tool for Echo {
+        fn spec(&self) -> agentx_types::ToolSpec {
+            fixture::tool("echo", "text", agentx_types::Access::Internal)
+        }
+
+        fn call(&self, _: serde_json::Value, _: ToolContext) -> BoxFuture<'static, ToolOutcome> {
+            Box::pin(std::future::ready(ToolOutcome::success("echo")))
+        }
+    }
+
+    /// `check_others` of `agentx-testing` does so for the effectors that other crates see.
+    #[tokio::test]
+    async fn effectors_of_the_runtime_are_silent_about_actions_of_other_kinds() {
+        let calls = ToolCalls::new(Arc::new(MemoryLog::new()));
+        let effectors: [(ActionKind, Box<dyn Effector>); 2] = [
+            (ActionKind::StartTimer, Box::new(Timers)),
+            (
+                ActionKind::CallTool,
+                Box::new(ServedTool::new(Arc::new(Echo), calls)),
+            ),
+        ];
+        for (kind, effector) in &effectors {
+            for action in fixture::actions() {
+                let (queue, mut said) = mpsc::channel(4);
+                let sink = EventSink::for_action(queue, &action);
+                effector
+                    .perform(action.clone(), sink, CancellationToken::new())
+                    .await;
+                let is_its_own = action.body.kind() == *kind;
+                assert_eq!(
+                    said.recv().await.is_some(),
+                    is_its_own,
+                    "{kind:?} was given {action:?}"
+                );
+            }
+        }
+    }
+}

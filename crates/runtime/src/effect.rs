@@ -15,11 +15,22 @@ use crate::places::Places;
 
 /// Performs actions of one kind on the environment.
 ///
-/// What happens is said through the sink. A call of a tool ends with exactly one `tool_result`, a call of a model with
-/// one `stream_end` or one `error`, a timer with one `timer_fired`; after that nothing more is said. When `cancel` fires, the
-/// effector stops what runs within a second and still says how it ended.
+/// What happens is said through the sink. The last word of an action is said once, and nothing after it:
+///
+/// | action | says on the way | last word |
+/// | --- | --- | --- |
+/// | `call_model` | a stream, and `attempt_failed` for each attempt that comes to nothing; `stream_end` with `broken` is on the way too | `stream_end` with any other reason, or `error` |
+/// | `condense` | `attempt_failed` where another attempt follows | `context_condensed` or `condensing_failed` |
+/// | `call_tool` | `tool_output_chunk`, and steps | `tool_result` |
+/// | `start_timer` | nothing | `timer_fired` |
+/// | any other, and each that it does not perform | nothing | none: the future ends at once |
+///
+/// When `cancel` fires, the effector stops what runs within a second and still says its last word; a timer says nothing.
+///
+/// Where the future ends without the last word, the session says it: that a model or the condenser failed with `no_answer`, that a tool failed. So
+/// an action that reaches an effector of another kind is settled like any other. Nothing is said for a timer, and nobody waits for it.
 pub trait Effector: Send + Sync {
-    /// Performs `action`; the future ends when all has been said.
+    /// Performs `action`; the future ends when all has been said. See [the contract](Self).
     fn perform(
         &self,
         action: Arc<Action>,

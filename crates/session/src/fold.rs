@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use agentx_agent::{Agent, Backlog, CallStage};
 use agentx_types::{
-    ActionId, AgentConfig, AgentStateId, Draft, Envelope, EnvironmentEvent, LeftRunning, MessageId, SessionId,
-    TakenIds, Timestamp, ToolCallId, ToolSpec,
+    ActionId, AgentConfig, AgentStateId, Draft, Envelope, EnvironmentEvent, LeftRunning, MessageId,
+    SessionId, TakenIds, Timestamp, ToolCallId, ToolSpec,
 };
 use serde::{Deserialize, Serialize};
 

@@ -3,14 +3,30 @@
 use std::sync::Arc;
 
 use agentx_runtime::{Effector, EventSink, Said as SaidAtOnce};
-use agentx_types::{Action, EnvironmentEvent, Vocabulary as _};
+use agentx_types::{Action, ActionKind, EnvironmentEvent, Vocabulary as _};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
+use crate::fixture;
+
 /// Performs `action` to its end.
 pub async fn perform(effector: &dyn Effector, action: Arc<Action>) -> Said {
     start(effector, action).finish().await
+}
+
+/// Gives it one action of each kind but `performs`, and it has to end without a word.
+///
+/// # Panics
+/// Where it says anything.
+pub async fn check_others(effector: &dyn Effector, performs: ActionKind) {
+    for action in fixture::actions() {
+        let kind = action.body.kind();
+        if kind != performs {
+            let said = perform(effector, action).await;
+            assert_eq!(said, Said::default(), "an action of the kind {kind:?}");
+        }
+    }
 }
 
 /// Begins to perform `action`; the test follows what is said, and may stop it.

@@ -3,9 +3,11 @@
 use std::sync::Arc;
 
 use agentx_types::{
-    Access, Action, ActionBody, ActionId, AgentConfig, AgentKind, AgentStateId, Api, ApprovalMode, CallModel,
-    CallTool, ContentPart, Limits, Message, MessageId, ModelParams, ModelRequest, ModelSpec, Prices, Role,
-    RunId, SessionId, ToolCallId, ToolCallPart, ToolResultPart, ToolSpec,
+    Access, Action, ActionBody, ActionId, AgentConfig, AgentKind, AgentStateId, AnswerCall, Api,
+    ApprovalMode, CallModel, CallTool, Cancel, CloseAgent, Condense, ContentPart, DecideInnerCall,
+    InnerDecision, InputMode, InterruptAgent, Limits, Message, MessageId, ModelParams, ModelRequest,
+    ModelSpec, Prices, Report, Role, RunId, SendInput, SessionId, SpawnAgent, StartTimer, Timer, ToolCallId,
+    ToolCallPart, ToolResultPart, ToolSpec, ToolStatus, UserMessage,
 };
 use serde_json::{Value, json};
 
@@ -188,4 +190,72 @@ pub fn call_tool(id: &str, name: &str, input: Value) -> Arc<Action> {
         recorded: Arc::default(),
         caller: Arc::default(),
     }))
+}
+
+/// One action of each kind.
+pub fn actions() -> Vec<Arc<Action>> {
+    let other = AgentStateId::new("agt_other");
+    let condense = Condense {
+        from_seq: 1,
+        to_seq: 2,
+        kept: Vec::new(),
+        tokens: 1_000,
+        request: Arc::new(request(Api::Anthropic, vec![user("Sum it up.")])),
+        brief: false,
+    };
+    let answer = AnswerCall {
+        tool_call_id: "call_1".into(),
+        status: ToolStatus::Denied,
+        content: Vec::new(),
+    };
+    let decide = DecideInnerCall {
+        action_id: ActionId::following(3, 0),
+        tool_call_id: "call_1/1".into(),
+        decision: InnerDecision::Allowed {
+            outside_workspace: false,
+        },
+    };
+    let message = UserMessage {
+        message_id: "msg_6".into(),
+        content: vec![ContentPart::text("hello")],
+        mode: InputMode::Queue,
+        idempotency_key: None,
+        by: None,
+    };
+    let bodies = [
+        ActionBody::Condense(condense),
+        ActionBody::AnswerCall(answer),
+        ActionBody::StartTimer(StartTimer {
+            after_ms: 0,
+            timer: Timer::RunLimit,
+        }),
+        ActionBody::Cancel(Cancel {
+            action_id: ActionId::following(3, 0),
+        }),
+        ActionBody::DecideInnerCall(decide),
+        ActionBody::Report(Report::Interrupted {
+            reason: "a test".into(),
+        }),
+        ActionBody::SpawnAgent(SpawnAgent {
+            agent_state_id: other.clone(),
+            config: Box::new(config()),
+        }),
+        ActionBody::SendInput(SendInput {
+            to: other.clone(),
+            message,
+        }),
+        ActionBody::InterruptAgent(InterruptAgent {
+            to: other.clone(),
+            reason: None,
+        }),
+        ActionBody::CloseAgent(CloseAgent {
+            agent_state_id: other,
+            reason: "a test".into(),
+        }),
+    ];
+    let others = bodies.into_iter().map(action);
+    [call_model("hello"), call_tool("call_1", "bash", json!({}))]
+        .into_iter()
+        .chain(others)
+        .collect()
 }

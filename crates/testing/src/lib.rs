@@ -45,7 +45,7 @@ pub mod wire;
 
 pub use clock::SimulatedClock;
 pub use contract::{BrokenPromise, BrokenPromises, check_log};
-pub use effect::{Performance, Said, perform, start};
+pub use effect::{Performance, Said, check_others, perform, start};
 pub use gate::Gate;
 pub use http::HttpRequest;
 pub use log::LogBuilder;

@@ -63,7 +63,6 @@ use tokio::sync::broadcast;
 use tokio_util::sync::CancellationToken;
 
 use crate::WireOptionsOf;
-use crate::scripted::not_a_model_call;
 use call::Call;
 use client::Clients;
 
@@ -156,9 +155,7 @@ impl Effector for ModelEffector {
         cancel: CancellationToken,
     ) -> BoxFuture<'static, ()> {
         let ActionBody::CallModel(model_call) = &action.body else {
-            return Box::pin(async move {
-                events.emit(not_a_model_call(&action)).await;
-            });
+            return Box::pin(std::future::ready(()));
         };
         let (request, taken) = (model_call.request.clone(), model_call.taken.clone());
         let (parts, clients) = (self.parts.clone(), self.clients.clone());

@@ -26,8 +26,7 @@ use std::time::Duration;
 use agentx_bus::{Failed, Reactor, Work};
 use agentx_runtime::{BoxFuture, Effector, Environment, EventSink, ModelInfo, SystemBus};
 use agentx_types::{
-    Action, ActionBody, Api, ContentPart, ErrorOccurred, Message, ModelSpec, Prices, SCRIPTED_MODEL,
-    ScriptedAnswer,
+    Action, ActionBody, Api, ContentPart, Message, ModelSpec, Prices, SCRIPTED_MODEL, ScriptedAnswer,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -113,7 +112,6 @@ impl Effector for ScriptedEnvironment {
         let (pace, answers) = (self.pace, self.answers.clone());
         Box::pin(async move {
             let ActionBody::CallModel(call) = &action.body else {
-                events.emit(not_a_model_call(&action)).await;
                 return;
             };
             let cued = cues::answer(&answers, &call.request);
@@ -139,17 +137,5 @@ pub fn scripted_model() -> ModelInfo {
         spec,
         aliases: vec!["demo".into()],
         missing: None,
-    }
-}
-
-/// What is said where another kind of action comes to an effector of model calls: a mistake of whoever routed it.
-pub(crate) fn not_a_model_call(action: &Action) -> ErrorOccurred {
-    ErrorOccurred {
-        code: "wrong_effector".to_owned(),
-        message: format!(
-            "an effector of model calls was given the action {} of another kind",
-            action.action_id
-        ),
-        recoverable: true,
     }
 }

@@ -174,16 +174,6 @@ async fn what_cannot_be_tried_is_said_at_once() {
     );
 }
 
-#[tokio::test]
-async fn another_kind_of_action_is_refused() {
-    let said = perform(
-        &Caller::at("http://localhost:1").effector,
-        fixture::call_tool("call_1", "bash", json!({})),
-    )
-    .await;
-    assert_eq!(story(&said), ["error wrong_effector"]);
-}
-
 /// These bytes as gzip, whole and in pieces of 7 bytes.
 fn gzip(text: &str) -> Vec<u8> {
     use std::io::Write as _;
