@@ -204,7 +204,7 @@ static AGENT_LIMITS: Table = table(
         may("max_iterations", Shape::Count(0, u32::MAX as u64), "how many times in one run the model may be answered with tool results"),
         may("max_tokens", Shape::Count(0, u64::MAX), "tokens in one run, read and written"),
         may("max_cost", Shape::Money, "US dollars in one run"),
-        may("timeout", Shape::Duration, "time from the start of a run to its end"),
+        may("timeout", Shape::Duration, "time that a program works on a run, from its start to its end"),
     ],
 );
 

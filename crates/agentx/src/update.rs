@@ -67,7 +67,8 @@ pub struct Answer {
     /// Money of all model calls of the run, in billionths of a US dollar; `cost.as_usd()` is in dollars. Zero where the model's
     /// price is not known.
     pub cost: NanoUsd,
-    /// From the input to the answer.
+    /// From the input to the answer, without the time in which no program was there to go on with the run. After a crash the time since the
+    /// last event before it is left out too, because nothing tells when the program died.
     pub duration: Duration,
     /// How often a model was asked.
     pub model_calls: u32,
