@@ -139,8 +139,9 @@ impl Http {
             let token = self.token().await?;
             match self.once(ask, token.as_deref()).await {
                 Ok(answer) => return Ok(answer),
+                Err(Failure::Unauthorized(_)) if token.is_none() => return Err(self.lets_no_visitors_in()),
                 Err(Failure::Unauthorized(error)) => {
-                    if token.is_none() || std::mem::replace(&mut renewed, true) {
+                    if std::mem::replace(&mut renewed, true) {
                         return Err(error);
                     }
                     self.forget(token.as_deref()).await;
@@ -246,6 +247,17 @@ impl Http {
         RuntimeError::Unreachable {
             endpoint: self.endpoint().to_string(),
             what,
+        }
+    }
+
+    /// What a visitor is told who is not let in. The server's own words are for whoever signs in over HTTP by hand.
+    fn lets_no_visitors_in(&self) -> RuntimeError {
+        RuntimeError::Remote {
+            code: "unauthenticated".into(),
+            detail: format!(
+                "{} lets no visitors in; connect as a person whose key it trusts (`Who::Key`)",
+                self.endpoint()
+            ),
         }
     }
 

@@ -7,7 +7,7 @@ mod fake;
 use std::sync::Arc;
 use std::time::Duration;
 
-use agentx_remote_runtime::{ConnectionState, RemoteRuntime};
+use agentx_remote_runtime::{ConnectOptions, ConnectionState, RemoteRuntime, Who};
 use agentx_runtime::{
     Delivery, Fact, LogError, OpenRequest, Runtime as _, RuntimeError, Session, SessionFold, Subscription,
     UserInput, View,
@@ -335,6 +335,21 @@ async fn a_token_that_the_server_forgot_is_made_anew_once() {
     assert!(
         matches!(error, RuntimeError::Log(LogError::NotFound(_))),
         "{error}"
+    );
+}
+
+#[tokio::test]
+async fn a_visitor_who_is_not_let_in_is_told_what_the_library_takes() {
+    let fake = Fake::start().await;
+    let options = ConnectOptions {
+        who: Who::Visitor,
+        ..fake.options()
+    };
+    let error = soon(RemoteRuntime::connect(options)).await.err().unwrap();
+    let said = error.to_string();
+    assert!(
+        said.contains("lets no visitors in") && said.contains("Who::Key") && !said.contains("no such token"),
+        "{said}"
     );
 }
 
