@@ -217,7 +217,8 @@ pub struct ToolOutcome {
     pub content: Vec<ContentPart>,
     /// How it ended.
     pub status: ToolStatus,
-    /// For people and programs, not for the model.
+    /// For people and programs, not for the model. Two fields have a meaning to every session: `job` names a command that went on in the background,
+    /// in the result of a tool whose spec has a `command_argument`; `running: false` beside it says that the command has ended.
     pub details: Option<Value>,
 }
 

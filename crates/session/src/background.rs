@@ -1,12 +1,10 @@
 //! Commands in the background that a session had when its program ended. Jobs end with the program, whether it is left, killed or loses
 //! power, and whoever continues with the session has to know.
 
-use agentx_types::{EnvironmentEvent, LeftRunning, RequestedCall};
+use agentx_types::{AgentConfig, EnvironmentEvent, LeftRunning, RequestedCall};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// The tool whose commands go on in the background.
-const BASH: &str = "bash";
 /// The most letters of a command line that are told.
 const SHOWN: usize = 60;
 /// The most jobs that are remembered; a toolbox lets fewer run.
@@ -14,8 +12,9 @@ const MOST: usize = 64;
 
 /// The jobs that run, by what is on record.
 ///
-/// `details` of a result of `bash` says `job` where the command went on in the background; `running: false` in a result of any tool, or
-/// `job_ended`, says that it ended. More than [`MOST`] are not remembered.
+/// A tool that runs command lines (its spec has `command_argument`) names the job in `details.job` of its result where the command went on in
+/// the background. `running: false` beside the name in a result of any tool, or `job_ended`, says that it ended. More than [`MOST`] are not
+/// remembered.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct BackgroundJobs {
     running: Vec<Running>,
@@ -31,12 +30,12 @@ struct Running {
 }
 
 impl BackgroundJobs {
-    /// Takes the next fact, with the calls that are under way.
+    /// Takes the next fact, with the calls that are under way, each with the configuration of its agent.
     /// Asked before the agents take the fact: a call whose result it is must still be among them.
     pub(crate) fn note<'a>(
         &mut self,
         fact: &EnvironmentEvent,
-        mut calls: impl Iterator<Item = &'a RequestedCall>,
+        mut calls: impl Iterator<Item = (&'a AgentConfig, &'a RequestedCall)>,
     ) {
         match fact {
             EnvironmentEvent::ToolResult(result) => {
@@ -47,10 +46,8 @@ impl BackgroundJobs {
                 if details.and_then(|details| details.get("running")) == Some(&Value::Bool(false)) {
                     return self.ended(job);
                 }
-                let began = calls
-                    .find(|call| call.tool_call_id == result.tool_call_id)
-                    .filter(|call| call.name == BASH);
-                if let Some(command) = began.and_then(|call| call.input.get("command")?.as_str()) {
+                let call = calls.find(|(_, call)| call.tool_call_id == result.tool_call_id);
+                if let Some(command) = call.and_then(|(config, call)| command_line(config, call)) {
                     self.began(job, command);
                 }
             }
@@ -87,18 +84,39 @@ impl BackgroundJobs {
     }
 }
 
+/// The command line of a call; `None` where its tool runs none.
+fn command_line<'a>(config: &AgentConfig, call: &'a RequestedCall) -> Option<&'a str> {
+    let tool = config.tools.iter().find(|tool| tool.name == call.name)?;
+    call.input.get(tool.command_argument.as_deref()?)?.as_str()
+}
+
 #[cfg(test)]
 mod tests {
-    use agentx_types::{JobEnded, ToolResult, ToolStatus, WriterAttached};
+    use agentx_agent::fixtures;
+    use agentx_types::{Access, JobEnded, ToolResult, ToolSpec, ToolStatus, WriterAttached};
     use serde_json::json;
 
     use super::*;
 
-    fn call(name: &str, command: &str) -> RequestedCall {
+    /// An agent with two tools that run command lines, and one that does not.
+    fn config() -> AgentConfig {
+        let tool = |name: &str| ToolSpec::new(name, "", json!({}), Access::Run);
+        AgentConfig {
+            tools: [
+                tool("bash").with_command_argument("command"),
+                tool("remote_shell").with_command_argument("line"),
+                tool("mine"),
+            ]
+            .into(),
+            ..fixtures::config()
+        }
+    }
+
+    fn call(name: &str, argument: &str, command: &str) -> RequestedCall {
         RequestedCall {
             tool_call_id: "c1".into(),
             name: name.into(),
-            input: json!({ "command": command }),
+            input: json!({ argument: command }),
             invalid: None,
         }
     }
@@ -119,21 +137,17 @@ mod tests {
         let mut jobs = BackgroundJobs::default();
         let named =
             |jobs: &BackgroundJobs| -> Vec<String> { jobs.running().map(|left| left.program).collect() };
-        let bash = call("bash", "npm run dev\n# more");
-        jobs.note(
-            &result(json!({ "job": "job_1", "running": true })),
-            [&bash].into_iter(),
-        );
-        jobs.note(
-            &result(json!({ "job": "job_2" })),
-            [&call("bash", "make")].into_iter(),
-        );
-        // What another tool says of jobs is not believed.
-        let other = call("mine", "rm -rf /");
-        jobs.note(
-            &result(json!({ "job": "job_9", "running": true })),
-            [&other].into_iter(),
-        );
+        let config = config();
+        let note = |jobs: &mut BackgroundJobs, call: &RequestedCall, details: Value| {
+            jobs.note(&result(details), [(&config, call)].into_iter());
+        };
+        let bash = call("bash", "command", "npm run dev\n# more");
+        note(&mut jobs, &bash, json!({ "job": "job_1", "running": true }));
+        let other = call("remote_shell", "line", "make");
+        note(&mut jobs, &other, json!({ "job": "job_2" }));
+        // A tool that runs no command lines is not believed.
+        let mine = call("mine", "command", "rm -rf /");
+        note(&mut jobs, &mine, json!({ "job": "job_9", "running": true }));
         assert_eq!(named(&jobs), ["npm run dev", "make"]);
         let ended = JobEnded {
             job: "job_1".into(),
@@ -142,13 +156,10 @@ mod tests {
         };
         jobs.note(&ended.into(), std::iter::empty());
         assert_eq!(named(&jobs), ["make"]);
-        let looked = call("job", "");
-        jobs.note(
-            &result(json!({ "job": "job_2", "running": false })),
-            [&looked].into_iter(),
-        );
+        let looked = call("job", "id", "job_2");
+        note(&mut jobs, &looked, json!({ "job": "job_2", "running": false }));
         assert!(named(&jobs).is_empty());
-        jobs.note(&result(json!({ "job": "job_3" })), [&bash].into_iter());
+        note(&mut jobs, &bash, json!({ "job": "job_3" }));
         let attached = WriterAttached {
             epoch: 2,
             program: "test".into(),

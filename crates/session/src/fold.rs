@@ -173,8 +173,9 @@ impl SessionFold {
         }
         self.flows.note(fact);
         self.note_tools(fact);
-        let calls = self.agents.iter().flat_map(Agent::calls);
-        self.jobs.note(&fact.event, calls.map(|entry| &entry.call));
+        let agents = self.agents.iter();
+        let calls = agents.flat_map(|agent| agent.calls().iter().map(|entry| (&**agent.config(), &entry.call)));
+        self.jobs.note(&fact.event, calls);
         match &fact.event {
             EnvironmentEvent::SessionOpened(opened) => {
                 let Some(id) = &fact.agent_state_id else { return };
