@@ -3,6 +3,7 @@
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
+    clippy::panic,
     clippy::print_stdout,
     reason = "a benchmark prints, and fails by panicking"
 )]
@@ -14,7 +15,9 @@ use agentx_flows::{Done, RecordingHost, Secrets, World};
 use agentx_luau_tools::{BoxFuture, Effect, EffectKind, Host, Libraries, Limits, Outcome, Script};
 use agentx_runtime::{EventSink, Journal, Said};
 use agentx_testing::fixture;
-use agentx_types::{EffectEnded, EffectOutcome, EnvironmentEvent, RecordedEffects, ToolCallId};
+use agentx_types::{
+    ActionBody, CallTool, EffectEnded, EffectOutcome, EnvironmentEvent, RecordedEffects, ToolCallId,
+};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
@@ -86,11 +89,22 @@ async fn perform_all(host: &dyn Host, kind: EffectKind) -> Duration {
     began.elapsed()
 }
 
+fn journal(queue: mpsc::Sender<Said>, recorded: Arc<RecordedEffects>) -> Journal {
+    let action = fixture::call_tool("call_1", "flow", json!({}));
+    let ActionBody::CallTool(call) = action.body.clone() else {
+        panic!("it is a call of a tool")
+    };
+    Journal::of_call(
+        EventSink::for_action(queue, &action),
+        &CallTool { recorded, ..call },
+        None,
+    )
+}
+
 async fn run(kind: EffectKind) -> (Duration, Duration, RecordedEffects) {
     let (queue, said) = mpsc::channel(256);
-    let sink = EventSink::for_action(queue, &fixture::call_tool("call_1", "flow", json!({})));
     let kept = tokio::spawn(keep(said));
-    let journal = Journal::new(sink, ToolCallId::new("call_1"), Arc::default());
+    let journal = journal(queue, Arc::default());
     let opened = RecordingHost::open(
         journal,
         Secrets::default(),
@@ -108,12 +122,11 @@ async fn run(kind: EffectKind) -> (Duration, Duration, RecordedEffects) {
 
 async fn resume(recorded: Arc<RecordedEffects>) -> Duration {
     let (queue, said) = mpsc::channel(256);
-    let sink = EventSink::for_action(queue, &fixture::call_tool("call_1", "flow", json!({})));
     let kept = tokio::spawn(keep(said));
     let text = "function invoke(ctx, args) local n = 0 for i = 1, 9999 do n += #ctx.uuid() end return n end";
     let script = Script::compile("flow", text, Libraries::new()).unwrap();
     let began = Instant::now();
-    let journal = Journal::new(sink, ToolCallId::new("call_1"), recorded);
+    let journal = journal(queue, recorded);
     let opened = RecordingHost::open(
         journal,
         Secrets::default(),

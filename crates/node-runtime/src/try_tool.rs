@@ -31,16 +31,14 @@ impl NodeRuntime {
     ) -> ToolOutcome {
         let session_id = SessionId::new(NO_SESSION);
         let (queue, mut said) = mpsc::channel(QUEUE);
-        let events = EventSink::for_action(queue, &tried(name, &input, &agent));
+        let call = tried(name, &input, agent);
+        let events = EventSink::for_action(queue, &action(call.clone()));
         let context = ToolContext {
-            tool_call_id: ToolCallId::new("call_1"),
-            workspace: PathBuf::from(&agent.workspace),
+            tool_call_id: call.tool_call_id.clone(),
+            workspace: PathBuf::from(&call.workspace),
             outside_workspace: true,
             output: ToolOutputSink::discard(),
-            journal: Journal::new(events, ToolCallId::new("call_1"), Arc::default()).of(Arc::new(Caller {
-                config: Some(Arc::new(agent)),
-                ..Caller::default()
-            })),
+            journal: Journal::of_call(events, &call, None),
             blobs: Arc::new(SessionBlobs::new(self.shared_log(), session_id.clone())),
             session_id: session_id.clone(),
             cancel,
@@ -91,21 +89,29 @@ const NO_SESSION: &str = "ses_none";
 /// What a tool has said that was not told.
 const QUEUE: usize = 64;
 
-/// What would be wanted of the tool in a session.
-fn tried(name: &str, input: &Value, agent: &AgentConfig) -> Action {
+/// The call as it would be wanted in a session.
+fn tried(name: &str, input: &Value, agent: AgentConfig) -> CallTool {
+    CallTool {
+        tool_call_id: ToolCallId::new("call_1"),
+        name: name.to_owned(),
+        input: input.clone(),
+        workspace: agent.workspace.clone(),
+        outside_workspace: true,
+        idempotent: false,
+        recorded: Arc::default(),
+        caller: Arc::new(Caller {
+            config: Some(Arc::new(agent)),
+            ..Caller::default()
+        }),
+    }
+}
+
+/// The action by which it would be.
+fn action(call: CallTool) -> Action {
     Action {
         action_id: ActionId::new("act_1"),
         agent_state_id: AgentStateId::new("agt_none"),
         run_id: None,
-        body: ActionBody::CallTool(CallTool {
-            tool_call_id: ToolCallId::new("call_1"),
-            name: name.to_owned(),
-            input: input.clone(),
-            workspace: agent.workspace.clone(),
-            outside_workspace: true,
-            idempotent: false,
-            recorded: Arc::default(),
-            caller: Arc::default(),
-        }),
+        body: ActionBody::CallTool(call),
     }
 }

@@ -142,7 +142,7 @@ impl Actions {
             let effector = Arc::clone(&performs);
             tasks.spawn(async move {
                 let (action, over) = (Arc::clone(claim.action()), claim.abandoned_token().clone());
-                let events = claim.events().clone().until(over);
+                let events = claim.events().until(over);
                 let work = effector.perform(action, events, claim.cancel_token().clone());
                 tokio::select! {
                     biased;

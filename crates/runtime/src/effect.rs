@@ -90,90 +90,88 @@ pub struct Said {
 pub struct EventSink {
     /// The sequencer's queue.
     queue: mpsc::Sender<Said>,
-    session_id: Option<SessionId>,
-    source: Source,
-    agent_state_id: Option<AgentStateId>,
+    agent_state_id: AgentStateId,
     run_id: Option<RunId>,
-    cause: Option<ActionId>,
-    /// The decisions about calls that the action's tool wants to make.
-    decisions: Decisions,
-    /// The configuration that the agent has now, where a driver tells it.
-    config_now: ConfigNow,
-    places: Option<Places>,
+    cause: ActionId,
+    /// `None` outside of a session.
+    session: Option<InSession>,
     /// Fires when the action is lost: what is said after that has no place in the log.
     over: Option<CancellationToken>,
 }
 
-impl EventSink {
-    /// A sink for what answers `action`.
-    pub fn for_action(queue: mpsc::Sender<Said>, action: &Action) -> Self {
+/// The session that an action is performed in, as its sink knows it.
+#[derive(Clone, Debug)]
+pub struct InSession {
+    session_id: SessionId,
+    /// The places that the action takes while it runs.
+    places: Places,
+    /// The decisions about calls that the action's tool wants to make.
+    pub(crate) decisions: Decisions,
+    /// The configuration that the agent has now, where a driver tells it.
+    pub(crate) config_now: ConfigNow,
+}
+
+impl InSession {
+    /// An action of this session, which takes these places while it runs.
+    pub fn new(session_id: SessionId, places: Places) -> Self {
         Self {
-            queue,
-            session_id: None,
-            source: Source::Environment,
-            agent_state_id: Some(action.agent_state_id.clone()),
-            run_id: action.run_id.clone(),
-            cause: Some(action.action_id.clone()),
+            session_id,
+            places,
             decisions: Decisions::default(),
             config_now: ConfigNow::default(),
-            places: None,
+        }
+    }
+}
+
+impl EventSink {
+    /// A sink for what answers `action`, outside of a session.
+    pub fn for_action(queue: mpsc::Sender<Said>, action: &Action) -> Self {
+        Self::of(queue, action, None)
+    }
+
+    /// A sink for what answers `action` in a session.
+    pub fn in_session(queue: mpsc::Sender<Said>, action: &Action, session: InSession) -> Self {
+        Self::of(queue, action, Some(session))
+    }
+
+    fn of(queue: mpsc::Sender<Said>, action: &Action, session: Option<InSession>) -> Self {
+        Self {
+            queue,
+            agent_state_id: action.agent_state_id.clone(),
+            run_id: action.run_id.clone(),
+            cause: action.action_id.clone(),
+            session,
             over: None,
         }
     }
 
-    /// The same sink, which passes nothing on after `over` has fired.
+    /// A sink of the same action, which passes nothing on after `over` has fired.
     #[must_use]
-    pub(crate) fn until(mut self, over: CancellationToken) -> Self {
-        self.over = Some(over);
-        self
-    }
-
-    /// This sink, where `decisions` brings what is decided about calls that the action's tool wants to make.
-    #[must_use]
-    pub(crate) fn deciding_by(mut self, decisions: Decisions) -> Self {
-        self.decisions = decisions;
-        self
-    }
-
-    /// This sink, which also tells the configuration that the action's agent has now.
-    #[must_use]
-    pub(crate) fn with_config(mut self, config_now: ConfigNow) -> Self {
-        self.config_now = config_now;
-        self
-    }
-
-    /// This sink, for an action that takes these places while it runs.
-    #[must_use]
-    pub(crate) fn taking(mut self, places: Places) -> Self {
-        self.places = Some(places);
-        self
+    pub(crate) fn until(&self, over: CancellationToken) -> Self {
+        Self {
+            over: Some(over),
+            ..self.clone()
+        }
     }
 
     /// The places that the action takes while it runs; `None` outside of a session.
     pub fn places(&self) -> Option<&Places> {
-        self.places.as_ref()
+        self.session.as_ref().map(|session| &session.places)
     }
 
     /// The configuration that the action's agent has now; `None` outside of a session.
     pub(crate) fn config_now(&self) -> Option<Arc<AgentConfig>> {
-        self.config_now.get()
+        self.session.as_ref()?.config_now.get()
     }
 
-    /// This sink, which also knows the session that its events go to.
-    #[must_use]
-    pub fn in_session(mut self, session_id: SessionId) -> Self {
-        self.session_id = Some(session_id);
-        self
-    }
-
-    /// The session that its events go to, where it is known.
+    /// The session that its events go to; `None` outside of one.
     pub fn session_id(&self) -> Option<&SessionId> {
-        self.session_id.as_ref()
+        self.session.as_ref().map(|session| &session.session_id)
     }
 
     /// The agent whose action its events answer.
-    pub fn agent(&self) -> Option<&AgentStateId> {
-        self.agent_state_id.as_ref()
+    pub fn agent(&self) -> &AgentStateId {
+        &self.agent_state_id
     }
 
     /// The run that its events belong to.
@@ -182,15 +180,8 @@ impl EventSink {
     }
 
     /// The action that its events answer.
-    pub fn cause(&self) -> Option<&ActionId> {
-        self.cause.as_ref()
-    }
-
-    /// This sink, whose events come from another source.
-    #[must_use]
-    pub fn from_source(mut self, source: Source) -> Self {
-        self.source = source;
-        self
+    pub fn cause(&self) -> &ActionId {
+        &self.cause
     }
 
     /// Says that `event` happened. Returns `false` when the session is gone, or the action is lost.
@@ -256,14 +247,14 @@ impl EventSink {
     }
 
     /// Asks about a call that the action's tool wants to make, and waits until it is decided, for as long as a person takes. `None`
-    /// when the session is gone. It waits for ever where the run is being stopped: then the action is cancelled.
+    /// when the session is gone, or there is none. It waits for ever where the run is being stopped: then the action is cancelled.
     pub async fn ask(&self, asked: InnerCallAsked) -> Option<InnerDecision> {
-        let decided = self.decisions.wait(&asked.tool_call_id);
+        let decided = self.session.as_ref()?.decisions.wait(&asked.tool_call_id);
         self.commit(asked).await?;
         decided.await.ok()
     }
 
-    /// The event with the context of this sink.
+    /// Gives it a place in the queue, unless the action is lost.
     async fn pass_on(&self, said: Said) -> Option<()> {
         if self.over.as_ref().is_some_and(CancellationToken::is_cancelled) {
             return None;
@@ -271,12 +262,13 @@ impl EventSink {
         self.queue.send(said).await.ok()
     }
 
+    /// The event with the context of this sink.
     fn draft(&self, event: EnvironmentEvent) -> Draft<EnvironmentEvent> {
         Draft {
-            source: self.source,
-            agent_state_id: self.agent_state_id.clone(),
+            source: Source::Environment,
+            agent_state_id: Some(self.agent_state_id.clone()),
             run_id: self.run_id.clone(),
-            cause: self.cause.clone(),
+            cause: Some(self.cause.clone()),
             event,
         }
     }

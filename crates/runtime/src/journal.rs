@@ -10,9 +10,9 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use agentx_types::{
-    AgentConfig, AgentStateId, Caller, Draft, EffectBill, EffectEnded, EffectOutcome, EffectStarted,
-    EnvironmentEvent, InnerCallAsked, InnerDecision, Kept, RecordedEffect, RecordedEffects, RunId, SessionId,
-    Source, ToolCallId, ToolSpec,
+    AgentConfig, AgentStateId, CallTool, Caller, Draft, EffectBill, EffectEnded, EffectOutcome,
+    EffectStarted, EnvironmentEvent, InnerCallAsked, InnerDecision, Kept, RecordedEffect, RecordedEffects,
+    RunId, SessionId, Source, ToolCallId, ToolSpec,
 };
 use serde_json::Value;
 use tokio::sync::oneshot;
@@ -75,33 +75,34 @@ impl Begun {
 }
 
 impl Journal {
-    /// A journal that writes to a session; `recorded` is what the log has of the call.
-    pub fn new(events: EventSink, tool_call_id: ToolCallId, recorded: Arc<RecordedEffects>) -> Self {
+    /// The journal of a call, which says to `events` what the call does. `listener` is its ears to the other agents of the session.
+    pub fn of_call(events: EventSink, call: &CallTool, listener: Option<Listener>) -> Self {
         Self {
             events: Some(events),
-            tool_call_id,
-            recorded,
-            caller: Arc::default(),
-            kept: Arc::default(),
+            tool_call_id: call.tool_call_id.clone(),
+            recorded: call.recorded.clone(),
+            listener,
+            ..Self::discard_for(call.caller.clone())
+        }
+    }
+
+    /// A journal that keeps nothing, for calls outside of a session.
+    pub fn discard() -> Self {
+        Self::discard_for(Arc::default())
+    }
+
+    /// A journal that keeps nothing, for calls of this agent outside of a session.
+    pub fn discard_for(caller: Arc<Caller>) -> Self {
+        Self {
+            events: None,
+            tool_call_id: ToolCallId::new(""),
+            recorded: Arc::default(),
+            kept: Arc::new(Mutex::new(caller.kept.clone())),
+            caller,
             listener: None,
             depth: 1,
             pauses: Pauses::default(),
         }
-    }
-
-    /// This journal, for a call of the agent `caller`.
-    #[must_use]
-    pub fn of(mut self, caller: Arc<Caller>) -> Self {
-        self.kept = Arc::new(Mutex::new(caller.kept.clone()));
-        self.caller = caller;
-        self
-    }
-
-    /// This journal, with ears to the other agents of the session.
-    #[must_use]
-    pub fn with_listener(mut self, listener: Listener) -> Self {
-        self.listener = Some(listener);
-        self
     }
 
     /// The journal of the call of another tool that step `step` of this one makes. Rules hold for it as they are now.
@@ -219,20 +220,6 @@ impl Journal {
         self.depth
     }
 
-    /// A journal that keeps nothing, for calls outside of a session.
-    pub fn discard() -> Self {
-        Self {
-            events: None,
-            tool_call_id: ToolCallId::new(""),
-            recorded: Arc::default(),
-            caller: Arc::default(),
-            kept: Arc::default(),
-            listener: None,
-            depth: 1,
-            pauses: Pauses::default(),
-        }
-    }
-
     /// What the log has of a step. Steps are counted from 0 in the order in which the call begins them.
     pub fn recorded(&self, step: u64) -> Option<&RecordedEffect> {
         self.recorded.steps.get(&step)
@@ -245,7 +232,7 @@ impl Journal {
 
     /// The agent that the call belongs to; `None` outside of a session.
     pub fn agent(&self) -> Option<&AgentStateId> {
-        self.events.as_ref()?.agent()
+        self.events.as_ref().map(EventSink::agent)
     }
 
     /// The run that the call belongs to; `None` outside of a session.
@@ -314,7 +301,7 @@ impl Journal {
     pub async fn say(&self, to: &AgentStateId, event: impl Into<EnvironmentEvent>) -> Option<Taken> {
         let events = self.events.as_ref()?;
         let mut draft = Draft::<EnvironmentEvent>::new(Source::Agent, Some(to.clone()), event);
-        draft.cause = events.cause().cloned();
+        draft.cause = Some(events.cause().clone());
         events.commit_draft(draft).await
     }
 }

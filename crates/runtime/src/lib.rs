@@ -79,7 +79,7 @@ pub use clock::{Clock, SystemClock};
 pub use commands::DriverStatus;
 pub use condenser::Condenser;
 pub use driver::{DriverParts, StandingRules, halt_sessions};
-pub use effect::{Effector, EventSink, Said, Taken};
+pub use effect::{Effector, EventSink, InSession, Said, Taken};
 pub use environments::{Environment, ModelEnvironment, ToolEnvironment};
 pub use folding::fold_until;
 pub use follow::{EventSource, FollowError, Follower, Past, Subscribed, watch_log};

@@ -9,8 +9,9 @@ use agentx_types::{Action, Draft, EnvironmentEvent, SessionId};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use crate::effect::{Effector, EventSink, Said};
+use crate::effect::{Effector, EventSink, InSession, Said};
 use crate::future::BoxFuture;
+use crate::places::Places;
 
 /// How many batches of events an effector may be ahead of whoever hears it; then it waits.
 const AHEAD: usize = 64;
@@ -36,10 +37,12 @@ impl Overheard {
         cancel: CancellationToken,
     ) -> Self {
         let (sender, queue) = mpsc::channel(AHEAD);
-        let mut sink = EventSink::for_action(sender, &action);
-        if let Some(session) = session {
-            sink = sink.in_session(session);
-        }
+        let sink = match session {
+            Some(session) => {
+                EventSink::in_session(sender, &action, InSession::new(session, Places::default()))
+            }
+            None => EventSink::for_action(sender, &action),
+        };
         Self {
             performing: effector.perform(action, sink, cancel),
             is_performed: false,

@@ -2,17 +2,22 @@
 //! that a reactor serves and of those that a runtime has itself.
 
 use std::fmt;
+use std::path::PathBuf;
 use std::sync::Arc;
 
-use agentx_types::{Action, ActionBody, CallTool, ToolResult, ToolStatus};
+use agentx_types::{Action, ActionBody, CallTool, SessionId, ToolResult, ToolStatus};
 use tokio_util::sync::CancellationToken;
 
+use crate::blobs::SessionBlobs;
 use crate::effect::{Effector, EventSink};
 use crate::future::BoxFuture;
+use crate::journal::Journal;
+use crate::listener::Listener;
 use crate::log::SessionLog;
 use crate::places::Places;
 use crate::system_events::SystemEvents;
-use crate::tool::{Tool, ToolContext, ToolOutcome};
+use crate::tool::{Tool, ToolContext, ToolOutcome, ToolOutputSink};
+use crate::values::RequestValues;
 
 /// Performs calls of tools, each with what it may use. Clones are the same.
 #[derive(Clone)]
@@ -60,18 +65,30 @@ impl ToolCalls {
         };
         let began = std::time::Instant::now();
         let outcome = match find(&call.name) {
-            Ok(tool) => {
-                let parts = (self.log.clone(), self.events.clone());
-                let context = ToolContext {
-                    places: events.places().unwrap_or(&self.places).clone(),
-                    ..ToolContext::of_call(call, &events, cancel, parts)
-                };
-                call_in_turn(&*tool, call, context).await
-            }
+            Ok(tool) => call_in_turn(&*tool, call, self.context(call, &events, cancel)).await,
             Err(outcome) => outcome,
         };
         tracing::debug!(tool = %call.name, status = ?outcome.status, elapsed_us = began.elapsed().as_micros(), "tool call ended");
         events.emit(result_of(call, outcome)).await;
+    }
+
+    /// What a call may use. Whoever asked may have given it values beside.
+    fn context(&self, call: &CallTool, events: &EventSink, cancel: CancellationToken) -> ToolContext {
+        let session_id = events.session_id().cloned().unwrap_or_else(|| SessionId::new(""));
+        let heard = self.events.clone();
+        let listener = heard.map(|heard| Listener::new(session_id.clone(), self.log.clone(), heard));
+        ToolContext {
+            tool_call_id: call.tool_call_id.clone(),
+            workspace: PathBuf::from(&call.workspace),
+            outside_workspace: call.outside_workspace,
+            output: ToolOutputSink::new(events.clone(), call.tool_call_id.clone()),
+            journal: Journal::of_call(events.clone(), call, listener),
+            blobs: Arc::new(SessionBlobs::new(self.log.clone(), session_id.clone())),
+            session_id,
+            cancel,
+            values: RequestValues::default(),
+            places: events.places().unwrap_or(&self.places).clone(),
+        }
     }
 }
 
@@ -87,10 +104,7 @@ impl fmt::Debug for ToolCalls {
 /// Performs the calls of one tool. It is attached for the key that is the tool's name, so it is asked for no
 /// other.
 pub(crate) struct ServedTool {
-    /// The tool.
     tool: Arc<dyn Tool>,
-    /// The log of the session, for what the tool looks up and keeps.
-    /// What is published, for tools that wait for other agents.
     calls: ToolCalls,
 }
 

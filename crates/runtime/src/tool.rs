@@ -7,21 +7,17 @@ use agentx_agent::approval::{Verdict, judge_inner, refused_where_it_leads, rules
 use agentx_agent::linked::refused_in_line;
 use agentx_agent::pattern::normalize;
 use agentx_types::{
-    CallTool, ContentPart, EnvironmentEvent, JobEnded, OutputChannel, SessionId, ToolCallId, ToolOutputChunk,
-    ToolSpec, ToolStatus,
+    ContentPart, EnvironmentEvent, JobEnded, OutputChannel, SessionId, ToolCallId, ToolOutputChunk, ToolSpec,
+    ToolStatus,
 };
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use crate::blob_store::BlobStore;
-use crate::blobs::SessionBlobs;
 use crate::effect::EventSink;
 use crate::future::BoxFuture;
 use crate::journal::Journal;
-use crate::listener::Listener;
-use crate::log::SessionLog;
 use crate::places::Places;
-use crate::system_events::SystemEvents;
 use crate::values::RequestValues;
 use agentx_agent::places::PlaceRules;
 
@@ -66,34 +62,6 @@ pub struct ToolContext {
 }
 
 impl ToolContext {
-    /// What a call of a session may use. What is too long for the model goes to the blobs of `log`; where `heard` is there, the call can
-    /// hear other agents of its session.
-    pub fn of_call(
-        call: &CallTool,
-        events: &EventSink,
-        cancel: CancellationToken,
-        (log, heard): (Arc<dyn SessionLog>, Option<SystemEvents>),
-    ) -> Self {
-        let session_id = events.session_id().cloned().unwrap_or_else(|| SessionId::new(""));
-        let mut journal = Journal::new(events.clone(), call.tool_call_id.clone(), call.recorded.clone())
-            .of(call.caller.clone());
-        if let Some(heard) = heard {
-            journal = journal.with_listener(Listener::new(session_id.clone(), log.clone(), heard));
-        }
-        Self {
-            tool_call_id: call.tool_call_id.clone(),
-            workspace: PathBuf::from(&call.workspace),
-            outside_workspace: call.outside_workspace,
-            output: ToolOutputSink::new(events.clone(), call.tool_call_id.clone()),
-            journal,
-            blobs: Arc::new(SessionBlobs::new(log, session_id.clone())),
-            session_id,
-            cancel,
-            values: RequestValues::default(),
-            places: events.places().cloned().unwrap_or_default(),
-        }
-    }
-
     /// The value of this type that was given with what is asked; `None` where none was, as in a process that continues with
     /// a session after another.
     pub fn get<T: Send + Sync + 'static>(&self) -> Option<&T> {

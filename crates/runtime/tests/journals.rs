@@ -30,7 +30,7 @@ impl Effector for Flow {
             let ActionBody::CallTool(call) = &action.body else {
                 return;
             };
-            let journal = Journal::new(events.clone(), call.tool_call_id.clone(), call.recorded.clone());
+            let journal = Journal::of_call(events.clone(), call, None);
             if journal.recorded(1).is_none() {
                 assert!(journal.begin(1, "http", json!({"url": "a"})).await);
                 assert!(

@@ -174,7 +174,8 @@ impl SessionFold {
         self.flows.note(fact);
         self.note_tools(fact);
         let agents = self.agents.iter();
-        let calls = agents.flat_map(|agent| agent.calls().iter().map(|entry| (&**agent.config(), &entry.call)));
+        let calls =
+            agents.flat_map(|agent| agent.calls().iter().map(|entry| (&**agent.config(), &entry.call)));
         self.jobs.note(&fact.event, calls);
         match &fact.event {
             EnvironmentEvent::SessionOpened(opened) => {

@@ -69,7 +69,7 @@ fn guarded(
         ..Caller::default()
     };
     ToolContext {
-        journal: Journal::discard().of(Arc::new(caller)),
+        journal: Journal::discard_for(Arc::new(caller)),
         outside_workspace: approval == ApprovalMode::Auto,
         ..place.context()
     }

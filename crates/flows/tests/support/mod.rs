@@ -115,9 +115,7 @@ impl Effector for Tools {
             workspace: "/workspace".into(),
             outside_workspace: false,
             output: ToolOutputSink::new(events.clone(), call.tool_call_id.clone()),
-            journal: Journal::new(events.clone(), call.tool_call_id.clone(), call.recorded.clone())
-                .of(call.caller.clone())
-                .with_listener(listener),
+            journal: Journal::of_call(events.clone(), &call, Some(listener)),
             blobs: Arc::new(SessionBlobs::new(self.log.clone(), session_id.clone())),
             session_id,
             cancel,

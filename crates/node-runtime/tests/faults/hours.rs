@@ -6,7 +6,7 @@ use std::sync::mpsc::{Sender, channel};
 use std::time::Duration;
 
 use agentx_node_runtime::model::{Pause, SystemPause};
-use agentx_runtime::{BoxFuture, Effector as _, EventSink};
+use agentx_runtime::{BoxFuture, Effector as _, EventSink, InSession, Places};
 use agentx_testing::{Gate, Performance, Reply, TestServer, fixture, start, wire};
 use agentx_types::{Api, EnvironmentEvent as E, SessionId};
 use tokio_util::sync::CancellationToken;
@@ -148,7 +148,7 @@ async fn a_person_who_does_not_want_to_wait_ends_the_pause_of_this_session_alone
     let (session, other) = (SessionId::new("ses_a"), SessionId::new("ses_b"));
     let (queue, mut said) = tokio::sync::mpsc::channel(16);
     let action = fixture::call(caller.request());
-    let sink = EventSink::for_action(queue, &action).in_session(session.clone());
+    let sink = EventSink::in_session(queue, &action, InSession::new(session.clone(), Places::default()));
     let call = tokio::spawn(caller.effector.perform(action, sink, CancellationToken::new()));
     let failed = said.recv().await.unwrap();
     assert_eq!(

@@ -19,7 +19,7 @@ use tokio::task::JoinSet;
 
 use super::DriverParts;
 use crate::actions::ActionRequest;
-use crate::effect::{EventSink, Said};
+use crate::effect::{EventSink, InSession, Said};
 use crate::inner::{ConfigNow, Decisions};
 use agentx_session::SessionFold;
 
@@ -75,12 +75,9 @@ impl Effects {
     /// Hands in an action that is committed, and whose `action_started` is. Never waits: an action that finds
     /// no place waits at the dispatcher.
     pub(super) fn start(&mut self, parts: &DriverParts, action: Arc<Action>) {
-        let (decisions, config_now) = (Decisions::default(), ConfigNow::default());
-        let sink = EventSink::for_action(self.queue.clone(), &action)
-            .in_session(self.session_id.clone())
-            .taking(parts.places.clone())
-            .deciding_by(decisions.clone())
-            .with_config(config_now.clone());
+        let session = InSession::new(self.session_id.clone(), parts.places.clone());
+        let (decisions, config_now) = (session.decisions.clone(), session.config_now.clone());
+        let sink = EventSink::in_session(self.queue.clone(), &action, session);
         let id = action.action_id.clone();
         let request = ActionRequest::new(self.session_id.clone(), action.clone(), sink);
         let request = match parts.actions.request(request) {

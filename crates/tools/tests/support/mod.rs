@@ -116,7 +116,7 @@ impl Place {
         let config = json!({ "kind": "react", "name": "main", "model": model, "params": {}, "system_prompt": "", "instructions": [],
             "workspace": self.workspace, "tools": [], "approval": "ask", "rules": [], "limits": {} });
         let config: AgentConfig = serde_json::from_value(config).unwrap();
-        self.journal = Journal::discard().of(Arc::new(Caller {
+        self.journal = Journal::discard_for(Arc::new(Caller {
             config: Some(Arc::new(config)),
             ..Caller::default()
         }));
