@@ -150,6 +150,25 @@ proptest! {
         prop_assert_eq!(talks, runs, "{:?}", session.tail());
     }
 
+    /// The conversation and the agent decide by themselves which input waits, and behind how many. They come to the same, fact by fact.
+    #[test]
+    fn an_input_waits_at_one_place_for_its_agent_and_in_the_conversation(ops in ops()) {
+        let session = play(&ops, |_| ());
+        let mut fold = SessionFold::new("ses_1".into());
+        for fact in &session.log {
+            let derived = fold.apply(fact);
+            let by_agent = derived.outputs.iter().filter_map(|(_, output)| match output {
+                AgentOutput::State(StateOutput::InputQueued { message_id, position }) => Some((message_id, *position)),
+                _ => None,
+            });
+            let in_conversation = derived.events.iter().filter_map(|frame| match &frame.event {
+                RuntimeEvent::ConversationQueued(queued) => Some((&queued.message_id, queued.position)),
+                _ => None,
+            });
+            prop_assert!(by_agent.eq(in_conversation), "{:?}", session.tail());
+        }
+    }
+
     #[test]
     fn every_call_gets_one_result_whatever_dies(ops in ops()) {
         let session = play(&ops, |_| ());
