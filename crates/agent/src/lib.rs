@@ -78,7 +78,7 @@ use std::sync::Arc;
 
 use agentx_types::{
     ActionId, AgentConfig, AgentKind, AgentOutput, AgentStateId, ApprovalMode, CondensedRange, ConfigChange,
-    Envelope, EnvironmentEvent, Limits, ModelSpec, NanoUsd, RequestedCall, RunId, ServerRules, Usage,
+    Envelope, EnvironmentEvent, Limits, ModelSpec, RequestedCall, RunId, ServerRules,
 };
 use serde::{Deserialize, Serialize};
 
@@ -86,7 +86,9 @@ pub use above::{Above, Census};
 use approval::Question;
 pub use context::{Acted, Context, HeardBy, Transition};
 pub use conversation::{estimate_request, estimate_text};
-pub use course::{Backlog, Bill, Input, Pending, Record, Run, StopCause, apply, bind_by, hold_to, keep_from};
+pub use course::{
+    Backlog, Bill, Input, Pending, Record, Run, StopCause, Totals, apply, bind_by, hold_to, keep_from,
+};
 use course::{InputQueue, Step};
 pub use depth::{MOST_DEPTH, MOST_LEVELS, check_depth};
 pub use ledger::{CallStage, LedgerEntry, ToolLedger};
@@ -353,9 +355,8 @@ impl Agent {
         own.chain(inner.filter_map(|inner| Some((&inner.call, inner.question()?))))
     }
 
-    /// Tokens and money (in nano-dollars) of all model calls, those of its children too, and how many tokens
-    /// the last call filled the window with.
-    pub fn totals(&self) -> (Usage, NanoUsd, u64) {
+    /// The cost of all its runs, and those of its children.
+    pub fn totals(&self) -> Totals {
         match self {
             Self::React(agent) => agent.totals(),
             Self::Match(agent) => agent.totals(),

@@ -1,7 +1,6 @@
 //! Commands to an open session, and the status of its task.
 
-use agentx_agent::Backlog;
-use agentx_session::SessionState;
+use agentx_session::{SessionState, Waiting};
 use agentx_types::{
     Approval, CondenseRequested, EnvironmentEvent, InputPinned, InputRevised, InterruptRequested,
 };
@@ -35,8 +34,8 @@ pub(crate) enum Command {
     State { reply: Reply<SessionState> },
     /// Say which input came with this key.
     Known { key: String, reply: Reply<Option<u64>> },
-    /// Say how much waits, and whether an input would wait too.
-    Backlog { reply: Reply<(Backlog, bool)> },
+    /// Say what waits.
+    Waiting { reply: Reply<Waiting> },
     /// Say what is committed.
     Head { reply: Reply<u64> },
     /// Stop what runs, and end.

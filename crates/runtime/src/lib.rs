@@ -70,7 +70,7 @@ pub use agentx_agent::{
 pub use agentx_session::{
     Began, Brings, Delivery, Derived, DerivedDigest, Digest, Fact, Heard, Note, PendingApproval, Position,
     Projection, Reading, RunState, SessionFold, SessionState, Sharing, ToolsChange, UiProjection, View,
-    Wanted, as_offered, bridge, receptors,
+    Waiting, Wanted, as_offered, bridge, receptors,
 };
 pub use api::*;
 pub use blob_store::{BlobStore, blob_id};

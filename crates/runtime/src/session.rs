@@ -4,7 +4,6 @@
 //! method that returns a `seq` returns when that event is committed. What takes time or may fail without the session (media, a
 //! message that is sent again) is done here, before the driver is asked, so that the driver never waits for it.
 
-use agentx_agent::Backlog;
 use agentx_types::{
     Approval, BlobId, CondenseRequested, ConfigChange, ConfigChanged, ContentPart, EnvironmentEvent,
     InputMode, InputPinned, InputRevised, InterruptRequested, MediaSource, MessageId, SessionId,
@@ -22,7 +21,7 @@ use crate::log_error::LogError;
 use crate::sent_again::{decoded, is_same, media_of};
 use crate::sight::cannot_see;
 use crate::system_events::AgentEventBus;
-use agentx_session::{Note, SessionState, View};
+use agentx_session::{Note, SessionState, View, Waiting};
 
 /// A session that this process writes: a handle. The session is closed when the last handle and the last
 /// subscription on it are gone.
@@ -174,8 +173,8 @@ impl Session for LocalSession {
         })
     }
 
-    fn backlog(&self) -> BoxFuture<'_, Result<(Backlog, bool), RuntimeError>> {
-        Box::pin(self.ask(|reply| Command::Backlog { reply }))
+    fn waiting(&self) -> BoxFuture<'_, Result<Waiting, RuntimeError>> {
+        Box::pin(self.ask(|reply| Command::Waiting { reply }))
     }
 
     fn revise(&self, input: MessageId, mode: Option<InputMode>) -> BoxFuture<'_, Result<u64, RuntimeError>> {

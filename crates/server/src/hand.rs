@@ -223,9 +223,9 @@ impl Hand {
     /// # Errors
     /// `queue_full` where as much waits as the server keeps.
     pub(crate) async fn has_room(&self, interrupts: bool, waits_anyway: bool) -> Result<(), RuntimeError> {
-        let (backlog, others_wait) = self.session.backlog().await?;
-        match others_wait || waits_anyway {
-            true => check_backlog(&self.state.settings().quotas, backlog, interrupts),
+        let waiting = self.session.waiting().await?;
+        match waiting.next_waits || waits_anyway {
+            true => check_backlog(&self.state.settings().quotas, waiting.backlog, interrupts),
             false => Ok(()),
         }
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use agentx_agent::{Agent, Backlog, CallStage};
+use agentx_agent::{Agent, CallStage, Totals};
 use agentx_types::{
     ActionId, AgentConfig, AgentStateId, Draft, Envelope, EnvironmentEvent, LeftRunning, MessageId,
     SessionId, TakenIds, Timestamp, ToolCallId, ToolSpec,
@@ -20,7 +20,7 @@ use crate::pictures::pictures;
 use crate::receptors::{Receptor as _, Receptors};
 use crate::round::Given;
 use crate::tree::AgentTree;
-use crate::{PendingApproval, Projection, RunState, SessionState, Sharing};
+use crate::{PendingApproval, Projection, RunState, SessionState, Sharing, Waiting};
 
 /// The state of one session: the fold of its facts so far. It is a cache; the log is the truth.
 ///
@@ -321,13 +321,16 @@ impl SessionFold {
         })
     }
 
-    /// How much waits for the agent that people talk to, and whether an input would wait too.
-    pub fn backlog(&self) -> (Backlog, bool) {
+    /// What waits for the agent that people talk to.
+    pub fn waiting(&self) -> Waiting {
         let Some(agent) = self.root_agent() else {
-            return Default::default();
+            return Waiting::default();
         };
         let runs = agent.run().is_some_and(|run| !run.status.is_final());
-        (agent.backlog(), runs || agent.condensing().is_some())
+        Waiting {
+            backlog: agent.backlog(),
+            next_waits: runs || agent.condensing().is_some(),
+        }
     }
 
     /// Whether any agent is in the middle of a run.
@@ -370,7 +373,11 @@ impl SessionFold {
     /// How the session stands; `None` before `session_opened`.
     pub fn state(&self) -> Option<SessionState> {
         let agent = self.root_agent()?;
-        let (usage, cost, context_tokens) = agent.totals();
+        let Totals {
+            usage,
+            cost,
+            context_tokens,
+        } = agent.totals();
         let run = agent.run().map(|run| RunState {
             run_id: run.id.clone(),
             status: run.status,

@@ -35,6 +35,6 @@ pub use offered::as_offered;
 pub use projection::Projection;
 pub use reading::{Began, Brings, Delivery, Fact, Gap, Heard, Position, Reading, Step, View, Wanted};
 pub use sharing::{Note, Sharing};
-pub use state::{PendingApproval, RunState, SessionState, ToolsChange};
+pub use state::{PendingApproval, RunState, SessionState, ToolsChange, Waiting};
 pub use tree::is_a_piece;
 pub use ui::UiProjection;

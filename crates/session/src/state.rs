@@ -1,5 +1,6 @@
 //! How a session stands: what a front end shows of it and asks about.
 
+use agentx_agent::Backlog;
 use agentx_agent::approval::Question;
 use agentx_types::{
     AgentConfig, ApprovalDecision, NanoUsd, RequestedCall, Rule, RunId, RunStatus, ToolCallId, Usage,
@@ -44,6 +45,15 @@ pub struct SessionState {
     /// What the program that opened it has changed about its tools, until somebody says something.
     #[serde(default, skip_serializing_if = "ToolsChange::is_nothing")]
     pub tools_change: ToolsChange,
+}
+
+/// What waits for the agent that people talk to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Waiting {
+    /// How much waits.
+    pub backlog: Backlog,
+    /// Whether an input that comes now would wait too.
+    pub next_waits: bool,
 }
 
 /// The tools that an agent lost or got back when its session was resumed, because the program now offers others.

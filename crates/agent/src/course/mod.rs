@@ -36,7 +36,7 @@ pub use inputs::{Backlog, Input};
 pub(crate) use inputs::{InputQueue, Taken};
 pub(crate) use run::Step;
 pub use run::{Bill, Pending, Record, Run, StopCause};
-pub(crate) use spending::Totals;
+pub use spending::Totals;
 pub(crate) use stops::Follows;
 
 /// The runs of one agent.

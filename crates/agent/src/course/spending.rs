@@ -15,13 +15,13 @@ use super::{Course, Step};
 
 /// The cost of all runs of this agent, and those of all agents below it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Totals {
+pub struct Totals {
     /// Tokens of all model calls.
-    pub(crate) usage: Usage,
+    pub usage: Usage,
     /// Money of all model calls, in nano-dollars.
-    pub(crate) cost: NanoUsd,
+    pub cost: NanoUsd,
     /// The number of tokens that the agent's last own call filled the window with; summaries change it too.
-    pub(crate) context_tokens: u64,
+    pub context_tokens: u64,
 }
 
 impl Course {

@@ -44,7 +44,7 @@ use std::sync::Arc;
 
 use agentx_types::{
     AgentConfig, AgentStateId, Api, ConfigChange, Envelope, EnvironmentEvent, Message, MessageId,
-    MessageOutput, ModelRequest, NanoUsd, RunStatus, ToolSpec, Usage, UserMessage, WindowFill,
+    MessageOutput, ModelRequest, RunStatus, ToolSpec, UserMessage, WindowFill,
 };
 use serde::{Deserialize, Serialize};
 
@@ -54,7 +54,7 @@ use condense::Condenser;
 pub use inner::{InnerCall, InnerStage};
 
 use crate::conversation::Conversation;
-use crate::course::{Course, Input, InputQueue, Run, Step, StopCause, Taken};
+use crate::course::{Course, Input, InputQueue, Run, Step, StopCause, Taken, Totals};
 use crate::ledger::ToolLedger;
 
 /// From this version on, thinking says which model it is of where its API attaches nothing to it.
@@ -159,14 +159,9 @@ impl ReactAgent {
         conversation.filled(&self.config, seq)
     }
 
-    /// Tokens and money (nano-dollars) of all model calls, and how many tokens the last one filled the window
-    /// with.
-    pub fn totals(&self) -> (Usage, NanoUsd, u64) {
-        (
-            self.course.totals.usage,
-            self.course.totals.cost,
-            self.course.totals.context_tokens,
-        )
+    /// The cost of all its runs, and those of its children.
+    pub fn totals(&self) -> Totals {
+        self.course.totals
     }
 
     /// Takes the next fact, in the step that it makes this agent take.

@@ -28,7 +28,7 @@ fn a_fallback_to_another_model_is_paid_at_its_prices() {
             [usage(10, 1), fallback.into(), words("Hi"), usage(10, 5)],
             StopReason::EndTurn,
         ));
-        assert_eq!(session.react().totals().1, NanoUsd(cost));
+        assert_eq!(session.react().totals().cost, NanoUsd(cost));
         let spent = session.outputs().find_map(|output| match output {
             AgentOutput::State(StateOutput::Spent { model, .. }) => Some(model.clone()),
             _ => None,
@@ -37,7 +37,7 @@ fn a_fallback_to_another_model_is_paid_at_its_prices() {
         session.say("again");
         session.model(stream([words("Hi"), usage(10, 5)], StopReason::EndTurn));
         assert_eq!(
-            session.react().totals().1,
+            session.react().totals().cost,
             NanoUsd(cost + 35_000),
             "the next call is not"
         );
@@ -56,8 +56,9 @@ fn a_plain_answer() {
     ));
     assert_eq!(session.conversation(), ["user: hello", "assistant: Hi there"]);
     assert_eq!(session.ends_of_runs(), [(RunStatus::Completed, None)]);
-    let (spent, cost, context) = session.react().totals();
-    assert_eq!((spent.input_tokens, cost, context), (10, NanoUsd(35_000), 15));
+    let totals = session.react().totals();
+    assert_eq!((totals.usage.input_tokens, totals.cost), (10, NanoUsd(35_000)));
+    assert_eq!(totals.context_tokens, 15);
     let last_turn = session.outputs().filter_map(|output| match output {
         AgentOutput::Turn(TurnOutput::Response {
             text,
@@ -69,7 +70,7 @@ fn a_plain_answer() {
         }) => Some((text.clone(), *usage, *cost, *model_calls, *duration_ms)),
         _ => None,
     });
-    assert_eq!(last_turn.last(), Some(("Hi there".into(), spent, cost, 1, 6)));
+    assert_eq!(last_turn.last(), Some(("Hi there".into(), totals.usage, totals.cost, 1, 6)));
     session.check_replay();
 }
 
@@ -196,7 +197,7 @@ fn a_call_is_paid_at_the_prices_of_the_model_that_was_asked() {
     other.prices.input = 1_000_000;
     session.change(ConfigChange::Model(Box::new(other)));
     session.model(stream([words("a"), usage(10, 0)], StopReason::EndTurn));
-    assert_eq!(session.react().totals().1, NanoUsd(10_000));
+    assert_eq!(session.react().totals().cost, NanoUsd(10_000));
     assert!(
         session
             .states()

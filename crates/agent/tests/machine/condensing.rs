@@ -379,8 +379,11 @@ fn its_cost_is_the_runs() {
     session.fill("c");
     session.summary("In short.");
     assert_eq!(session.ends_of_runs()[0].0, RunStatus::TimedOut);
-    let (usage, cost, _) = session.react().totals();
-    assert_eq!((usage.context_tokens(), cost), (110, NanoUsd(150_000)));
+    let totals = session.react().totals();
+    assert_eq!(
+        (totals.usage.context_tokens(), totals.cost),
+        (110, NanoUsd(150_000))
+    );
     session.check_replay();
 }
 

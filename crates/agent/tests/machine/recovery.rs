@@ -42,7 +42,7 @@ fn a_stream_that_died_is_begun_anew_and_only_kept_where_nothing_better_comes() {
     session.answer("whole");
     assert_eq!(session.conversation(), ["user: go", "assistant: whole"]);
     assert_eq!(
-        session.react().totals().0.input_tokens,
+        session.react().totals().usage.input_tokens,
         10,
         "the dead stream was paid for"
     );

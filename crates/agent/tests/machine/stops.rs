@@ -58,7 +58,7 @@ fn in_the_middle_of_the_stream_keeps_what_was_said() {
         (session.cancelled.len(), session.reports()),
         (1, vec!["interrupted"])
     );
-    assert_eq!(session.react().totals().0.output_tokens, 5);
+    assert_eq!(session.react().totals().usage.output_tokens, 5);
     session.say("again");
     assert_eq!(session.sent().len(), 3);
     session.check_replay();

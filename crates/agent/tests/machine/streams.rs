@@ -28,7 +28,11 @@ fn of_a_broken_stream_and_its_retry_only_the_last_counts() {
     session.model(vec![attempt_failed()]);
     session.model(stream([words("kept"), usage(10, 2)], StopReason::EndTurn));
     assert_eq!(session.conversation(), ["user: go", "assistant: kept"]);
-    assert_eq!(session.react().totals().0.output_tokens, 3, "both were paid for");
+    assert_eq!(
+        session.react().totals().usage.output_tokens,
+        3,
+        "both were paid for"
+    );
     assert_eq!(session.ends_of_runs(), [(RunStatus::Completed, None)]);
 }
 
@@ -58,7 +62,7 @@ fn an_error_keeps_what_had_come() {
             [(RunStatus::Failed, Some("gave up".into()))]
         );
         assert_eq!(session.conversation(), ["user: go", "assistant: half"]);
-        assert_eq!(session.react().totals().0.input_tokens, 10);
+        assert_eq!(session.react().totals().usage.input_tokens, 10);
         assert_eq!(session.reports(), ["error"]);
         assert!(session.open.is_empty());
         session.say("again");
@@ -96,7 +100,7 @@ fn a_second_stream_start_begins_the_answer_anew() {
     ]);
     session.model(vec![ends_with(StopReason::EndTurn)]);
     assert_eq!(session.conversation(), ["user: go", "assistant: kept"]);
-    assert_eq!(session.react().totals().0.input_tokens, 7);
+    assert_eq!(session.react().totals().usage.input_tokens, 7);
 }
 
 #[test]

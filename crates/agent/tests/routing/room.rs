@@ -120,7 +120,7 @@ fn who_is_gone_takes_along_whom_it_left_in_the_background() {
     family.answer("boss", "done");
     assert_eq!(family.tree.agents.len(), 1);
     assert_eq!(
-        family.root_agent().totals().0.context_tokens(),
+        family.root_agent().totals().usage.context_tokens(),
         55,
         "what it spent counts"
     );

@@ -119,7 +119,7 @@ fn an_attempt_that_broke_off_leaves_nothing() {
     assert_eq!(family.asks(ActionKind::CallModel), ["music"]);
     family.answer("music", "la");
     assert_eq!(family.inputs().len(), 1);
-    assert_eq!(family.root_agent().totals().0.context_tokens(), 33);
+    assert_eq!(family.root_agent().totals().usage.context_tokens(), 33);
     family.check_replay();
 }
 

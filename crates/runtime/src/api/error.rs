@@ -50,7 +50,8 @@ pub enum RuntimeError {
         /// What is missing, and where to put it.
         what: String,
     },
-    /// The request cannot be done as the session stands.
+    /// It is not done, for a reason in words for the person: as the session stands, with what was asked, or on this machine. A reason that a program
+    /// has to tell from others has a variant of its own.
     #[error("{0}")]
     Refused(String),
     /// The person may not do this: somebody else drives, or they may only look.

@@ -2,9 +2,8 @@
 
 use std::future::ready;
 
-use agentx_agent::Backlog;
 use agentx_bus::{Filter, Queue, Subscription as Heard};
-use agentx_session::{SessionState, View};
+use agentx_session::{SessionState, View, Waiting};
 use agentx_types::{AgentStateId, ConfigChange, InputMode, MessageId, SessionId};
 
 use super::{ApprovalInput, ContextWish, RuntimeError, Subscription, UserInput};
@@ -39,12 +38,12 @@ pub trait Session: Send + Sync {
         Box::pin(ready(Ok(None)))
     }
 
-    /// How much waits for the agent, and whether an input would wait too. A session that is not written here cannot tell.
+    /// What waits for the agent. A session that is not written here cannot tell.
     ///
     /// # Errors
     /// Where the session cannot go on.
-    fn backlog(&self) -> BoxFuture<'_, Result<(Backlog, bool), RuntimeError>> {
-        Box::pin(ready(Ok(Default::default())))
+    fn waiting(&self) -> BoxFuture<'_, Result<Waiting, RuntimeError>> {
+        Box::pin(ready(Ok(Waiting::default())))
     }
 
     /// Takes back an input that waits, or has it looked at at another time than it was sent for.

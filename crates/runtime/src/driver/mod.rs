@@ -307,7 +307,7 @@ impl Driver {
                 let _ = reply.send(self.fold.state().ok_or_else(gone));
             }
             Command::Known { key, reply } => drop(reply.send(Ok(self.fold.input_with_key(&key)))),
-            Command::Backlog { reply } => drop(reply.send(Ok(self.fold.backlog()))),
+            Command::Waiting { reply } => drop(reply.send(Ok(self.fold.waiting()))),
             Command::Head { reply } => drop(reply.send(Ok(self.fold.last_seq()))),
             Command::Close { reply } | Command::Suspend { reply } => drop(reply.send(())),
         }

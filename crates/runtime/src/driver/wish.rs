@@ -36,7 +36,7 @@ pub(super) fn resolve(wish: Wish, fold: &SessionFold) -> Result<Resolved, Runtim
             Some(seq) => Ok(Resolved::There(seq)),
             None => to_root(message(fold, input).into()),
         },
-        Wish::Tell(_) if fold.backlog().0.messages >= MOST_WAITING => refused(format!(
+        Wish::Tell(_) if fold.waiting().backlog.messages >= MOST_WAITING => refused(format!(
             "the session already has {MOST_WAITING} waiting inputs; try again later"
         )),
         Wish::Tell(input) => {

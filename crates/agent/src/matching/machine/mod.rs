@@ -27,12 +27,12 @@ use std::sync::Arc;
 
 use agentx_types::{
     AgentConfig, AgentStateId, ConfigChange, Envelope, EnvironmentEvent, IntentRule, Message, MessageOutput,
-    NanoUsd, RunStatus, StateOutput, Usage, UserMessage,
+    RunStatus, StateOutput, UserMessage,
 };
 use serde::{Deserialize, Serialize};
 
 use crate::cache::Cache;
-use crate::course::{Course, Input, InputQueue, Run, Step, StopCause, Taken};
+use crate::course::{Course, Input, InputQueue, Run, Step, StopCause, Taken, Totals};
 use ask::{Matching, Prepared};
 use children::{AtWork, Child};
 use plan::{Active, Task};
@@ -108,13 +108,9 @@ impl MatchAgent {
         self.at_work.as_ref().map(|work| &work.child)
     }
 
-    /// Tokens and money of all model calls, those of children too, and how many tokens the last one filled the window with.
-    pub fn totals(&self) -> (Usage, NanoUsd, u64) {
-        (
-            self.course.totals.usage,
-            self.course.totals.cost,
-            self.course.totals.context_tokens,
-        )
+    /// The cost of all its runs, and those of its children.
+    pub fn totals(&self) -> Totals {
+        self.course.totals
     }
 
     /// Takes the next fact, in the step that it makes this agent take. It has no tools and keeps no
