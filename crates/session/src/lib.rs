@@ -36,5 +36,4 @@ pub use projection::Projection;
 pub use reading::{Began, Brings, Delivery, Fact, Gap, Heard, Position, Reading, Step, View, Wanted};
 pub use sharing::{Note, Sharing};
 pub use state::{PendingApproval, RunState, SessionState, ToolsChange, Waiting};
-pub use tree::is_a_piece;
 pub use ui::UiProjection;

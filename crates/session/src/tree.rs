@@ -114,10 +114,10 @@ impl AgentTree {
         std::iter::successors(self.parents.get(id), |id| self.parents.get(*id))
     }
 
-    /// What the agents above leave to each agent that takes `fact`, before any of them takes it; nothing for pieces of
-    /// something that goes on, which ask for nothing.
+    /// What the agents above leave to each agent that takes `fact`, before any of them takes it; nothing where the
+    /// fact moves none of them to anything.
     fn aboves(&self, fact: &Envelope<EnvironmentEvent>) -> BTreeMap<AgentStateId, Above> {
-        if self.parents.is_empty() || is_a_piece(&fact.event) {
+        if self.parents.is_empty() || !fact.event.may_move_an_agent() {
             return BTreeMap::new();
         }
         let takes = self.agents.keys().filter(|id| concerns(fact, id));
@@ -305,36 +305,6 @@ impl AgentTree {
 /// Whether a person says something that is news to the session.
 fn is_said_by_a_person(fact: &Envelope<EnvironmentEvent>) -> bool {
     fact.source == Source::User && matches!(fact.event, EnvironmentEvent::UserMessage(_))
-}
-
-/// Whether the fact is a piece of an answer or of a tool's output: nothing begins with it, and more follows soon.
-///
-/// Two use it: the driver lets such facts wait a moment for others, to be committed together, and the tree does not work out for them
-/// what agents above leave. A kind of fact that may make an agent act does not belong here.
-///
-/// ```
-/// use agentx_session::is_a_piece;
-/// use agentx_types::{EnvironmentEvent, SessionTitled, TextChunk};
-///
-/// assert!(is_a_piece(&EnvironmentEvent::from(TextChunk { text: "Hel".into() })));
-/// assert!(!is_a_piece(&EnvironmentEvent::from(SessionTitled { title: "Lunch".into() })));
-/// ```
-pub fn is_a_piece(event: &EnvironmentEvent) -> bool {
-    use EnvironmentEvent as E;
-    matches!(
-        event,
-        E::StreamStart(_)
-            | E::TextChunk(_)
-            | E::ThinkingChunk(_)
-            | E::PartEnd(_)
-            | E::ToolCallStart(_)
-            | E::ToolCallChunk(_)
-            | E::ToolCall(_)
-            | E::ProviderPart(_)
-            | E::UsageReport(_)
-            | E::ModelFellBack(_)
-            | E::ToolOutputChunk(_)
-    )
 }
 
 /// The agent that comes or goes with `fact`, whoever the fact is addressed to.

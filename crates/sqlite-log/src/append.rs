@@ -1,7 +1,7 @@
 //! Appending a batch inside the writer's transaction: the checks, the rows, the blobs, the read models.
 
 use agentx_runtime::{Batch, Fact, LogError, Projection};
-use agentx_types::{EnvironmentEvent, SessionId};
+use agentx_types::SessionId;
 use rusqlite::{Connection, OptionalExtension as _, params};
 
 use crate::codec::Aside;
@@ -176,7 +176,8 @@ fn mark_latest(connection: &Connection, open: &mut OpenSession, batch: &Batch) -
             _ => None,
         });
     open.running = status.map_or(open.running, |status| !status.is_final());
-    if open.running || (batch.projections.is_empty() && batch.facts.iter().all(|fact| is_delta(&fact.event)))
+    if open.running
+        || (batch.projections.is_empty() && batch.facts.iter().all(|fact| fact.event.is_unlisted()))
     {
         if !open.stale {
             connection
@@ -191,17 +192,6 @@ fn mark_latest(connection: &Connection, open: &mut OpenSession, batch: &Batch) -
         .execute(params![open.row, last.at.0])?;
     open.stale = false;
     Ok(())
-}
-
-fn is_delta(event: &EnvironmentEvent) -> bool {
-    matches!(
-        event,
-        EnvironmentEvent::TextChunk(_)
-            | EnvironmentEvent::ThinkingChunk(_)
-            | EnvironmentEvent::ToolCallChunk(_)
-            | EnvironmentEvent::ToolOutputChunk(_)
-            | EnvironmentEvent::PartEnd(_)
-    )
 }
 
 /// Marks a session as deleted; its events stay until nothing needs them.

@@ -36,6 +36,7 @@ mod outcome;
 mod output;
 mod people;
 mod picture;
+mod progress;
 mod routing;
 mod run_event;
 mod runtime_event;

@@ -54,15 +54,10 @@ impl Flow {
     /// Until when these events are held back for others; `None` where they are to be said. Where a part of the answer has ended
     /// the end may be near: that is said at once.
     pub(super) fn holds(self, events: &[EnvironmentEvent], now: Instant) -> Option<Instant> {
-        use EnvironmentEvent as E;
-        let goes_on = |event| {
-            matches!(
-                event,
-                &E::TextChunk(_) | &E::ThinkingChunk(_) | &E::ToolCallChunk(_)
-            )
-        };
         let said = self.said?;
-        let holds = self.has_room(events) && now < said + TOGETHER && events.last().is_none_or(goes_on);
+        let holds = self.has_room(events)
+            && now < said + TOGETHER
+            && events.last().is_none_or(EnvironmentEvent::is_delta);
         holds.then_some(said + LONGEST)
     }
 }

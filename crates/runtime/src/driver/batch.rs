@@ -21,7 +21,6 @@ use crate::effect::{Said, Taken};
 use crate::log_error::LogError;
 use crate::system_events::{AgentEvent, SystemEvent};
 use crate::writing::Batch;
-use agentx_session::is_a_piece;
 use agentx_session::{Derived, Fact, Projection};
 use tokio::sync::oneshot;
 use tokio::time::Instant;
@@ -148,7 +147,7 @@ impl Driver {
         if let Ok(said) = self.inbound.try_recv() {
             return Some(said);
         }
-        let goes_on = turn.facts.last().is_some_and(|fact| is_a_piece(&fact.event));
+        let goes_on = turn.facts.last().is_some_and(|fact| fact.event.goes_on());
         if !goes_on || turn.gathered || turn.wanted.iter().any(is_for_effectors) || !turn.waiting.is_empty() {
             return None;
         }

@@ -1,0 +1,105 @@
+//! How far a fact brings what it belongs to: by this one table those who save work tell facts apart, each with a question of its own.
+
+use crate::EnvironmentEvent;
+
+/// What a fact is within an answer of a model, or the output of a tool, that goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Progress {
+    /// A few letters more.
+    Delta,
+    /// A part of an answer has ended.
+    PartEnd,
+    /// Anything else that belongs to it: where it begins, a call in it, its cost.
+    Item,
+    /// It stands by itself: a person, a tool or an agent may go on because of it.
+    Whole,
+}
+
+impl EnvironmentEvent {
+    /// Whether it adds a few letters to something that goes on, and nothing else.
+    ///
+    /// ```
+    /// use agentx_types::{EnvironmentEvent, PartEnd, TextChunk};
+    ///
+    /// assert!(EnvironmentEvent::from(TextChunk { text: "Hel".into() }).is_delta());
+    /// assert!(!EnvironmentEvent::from(PartEnd {}).is_delta());
+    /// ```
+    pub fn is_delta(&self) -> bool {
+        self.progress() == Progress::Delta
+    }
+
+    /// Whether lists of sessions show nothing of it.
+    pub fn is_unlisted(&self) -> bool {
+        matches!(self.progress(), Progress::Delta | Progress::PartEnd)
+    }
+
+    /// Whether more of the same is to be expected at once, so that a commit may wait for it.
+    pub fn goes_on(&self) -> bool {
+        self.progress() != Progress::Whole
+    }
+
+    /// Whether an agent may want something done because of it.
+    ///
+    /// ```
+    /// use agentx_types::{EnvironmentEvent, SessionTitled, TextChunk};
+    ///
+    /// assert!(!EnvironmentEvent::from(TextChunk { text: "Hel".into() }).may_move_an_agent());
+    /// assert!(EnvironmentEvent::from(SessionTitled { title: "Lunch".into() }).may_move_an_agent());
+    /// ```
+    pub fn may_move_an_agent(&self) -> bool {
+        self.progress() == Progress::Whole
+    }
+
+    fn progress(&self) -> Progress {
+        match self {
+            Self::TextChunk(_)
+            | Self::ThinkingChunk(_)
+            | Self::ToolCallChunk(_)
+            | Self::ToolOutputChunk(_) => Progress::Delta,
+            Self::PartEnd(_) => Progress::PartEnd,
+            Self::StreamStart(_)
+            | Self::ToolCallStart(_)
+            | Self::ToolCall(_)
+            | Self::ProviderPart(_)
+            | Self::UsageReport(_)
+            | Self::ModelFellBack(_) => Progress::Item,
+            Self::UserMessage(_)
+            | Self::InterruptRequested(_)
+            | Self::InputRevised(_)
+            | Self::Approval(_)
+            | Self::SystemCommand(_)
+            | Self::StreamEnd(_)
+            | Self::AttemptFailed(_)
+            | Self::ActionStarted(_)
+            | Self::EffectStarted(_)
+            | Self::EffectEnded(_)
+            | Self::InnerCallAsked(_)
+            | Self::ToolResult(_)
+            | Self::JobEnded(_)
+            | Self::CommandRan(_)
+            | Self::Connected(_)
+            | Self::Disconnected(_)
+            | Self::TimerFired(_)
+            | Self::SessionOpened(_)
+            | Self::WriterAttached(_)
+            | Self::SessionForked(_)
+            | Self::SessionTitled(_)
+            | Self::WheelChanged(_)
+            | Self::AccessChanged(_)
+            | Self::FilesRestoring(_)
+            | Self::FilesRestored(_)
+            | Self::SessionClosed(_)
+            | Self::ConfigChanged(_)
+            | Self::AgentSpawned(_)
+            | Self::AgentClosed(_)
+            | Self::InputPinned(_)
+            | Self::CondenseRequested(_)
+            | Self::ContextCondensed(_)
+            | Self::CondensingFailed(_)
+            | Self::ContextRestored(_)
+            | Self::Interrupted(_)
+            | Self::ErrorOccurred(_)
+            | Self::Unknown(_) => Progress::Whole,
+        }
+    }
+}
