@@ -92,7 +92,7 @@ impl<E> Bus<E> {
         self.hub().subscriptions()
     }
 
-    /// The same bus for those who only listen: it does not keep the bus open.
+    /// This bus for those who only listen: it does not keep the bus open.
     pub fn read_only(&self) -> ReadOnlyBus<E> {
         ReadOnlyBus {
             hub: Arc::clone(self.hub()),
@@ -121,7 +121,7 @@ pub struct ReadOnlyBus<E> {
 }
 
 impl<E> ReadOnlyBus<E> {
-    /// As [`Bus::subscribe`].
+    /// Subscribes; see [`Bus::subscribe`].
     ///
     /// # Errors
     ///
@@ -156,7 +156,7 @@ pub trait Subscribe: Clone + Send + Sync + 'static {
     /// What is published there.
     type Event: Send + Sync + 'static;
 
-    /// As [`Bus::subscribe`].
+    /// Subscribes to what is published there; see [`Bus::subscribe`].
     ///
     /// # Errors
     ///

@@ -120,7 +120,7 @@ impl<E> Hub<E> {
         self.change(|state, after| state.take(id, after))
     }
 
-    /// As [`Hub::try_take`], but the reader sleeps while nothing is there.
+    /// Takes what is next for a reader, which sleeps while nothing is there.
     pub(crate) fn poll_take(&self, id: LaneId, cx: &Context<'_>) -> Poll<Result<Taken<E>, Ended>> {
         let taken = self.change(|state, after| {
             let taken = state.take(id, after);

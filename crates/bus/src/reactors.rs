@@ -95,11 +95,11 @@ impl<B: Clone + Send + Sync + 'static> Reactors<B> {
         self.start_on(self.bus.clone(), reactor, restart).await
     }
 
-    /// The same on a bus of its own, as a program gives it to a reactor that it wants to tell from others.
+    /// Starts a reactor on a bus of its own, which a program gives to a reactor that it wants to tell from others.
     ///
     /// # Errors
     ///
-    /// As [`Reactors::start`].
+    /// [`Failed`] if it could not start, or panicked; then it is not in the set, whatever its policy.
     pub async fn start_on(
         &mut self,
         bus: B,
@@ -146,7 +146,7 @@ impl<B: Clone + Send + Sync + 'static> Reactors<B> {
         self.stop_all(limit).await;
     }
 
-    /// The same for a set that others are started in later.
+    /// Stops all, the last started first, each within `limit`. Others may be started in the set later.
     pub async fn stop_all(&mut self, limit: Duration) {
         while let Some(running) = self.running.pop() {
             stop(running, limit).await;

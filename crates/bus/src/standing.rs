@@ -31,7 +31,7 @@ pub struct ReactorStatus {
 pub struct ReactorList(Arc<Mutex<Vec<ReactorStatus>>>);
 
 impl ReactorList {
-    /// As they stand now.
+    /// How each of them stands now.
     pub fn now(&self) -> Vec<ReactorStatus> {
         lock(&self.0).clone()
     }

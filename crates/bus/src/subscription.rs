@@ -79,7 +79,7 @@ impl<E> Subscription<E> {
         poll_fn(|cx| self.poll_recv(cx)).await
     }
 
-    /// As [`Subscription::recv`], for hand-written futures. Only the latest caller is woken.
+    /// Polls for the next delivery, for hand-written futures. Only the latest caller is woken.
     ///
     /// # Errors
     ///

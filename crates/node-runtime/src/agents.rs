@@ -8,7 +8,7 @@ use agentx_types::AgentConfig;
 use crate::NodeRuntime;
 
 impl NodeRuntime {
-    /// The same runtime with these agents.
+    /// Sets the agents that can be named.
     #[must_use]
     pub fn with_agents(mut self, agents: Arc<dyn Agents>) -> Self {
         self.agents = agents;

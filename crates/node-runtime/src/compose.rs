@@ -40,7 +40,7 @@ impl NodeParts {
         Ok(Self::of(settings, program, (open(settings)?, options)))
     }
 
-    /// The same with another log than that of the data directory, where nothing is written then.
+    /// Makes the parts with `log` in place of the log in the data directory, where nothing is written then.
     pub fn on_log(settings: &Settings, program: &str, log: Arc<dyn SessionLog>) -> Self {
         Self::of(settings, program, (log, tool_options(settings)))
     }

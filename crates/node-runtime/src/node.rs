@@ -97,7 +97,7 @@ impl NodeRuntime {
         }
     }
 
-    /// The same runtime for another owner: its sessions, and nobody else's.
+    /// This runtime for another owner: it shows the sessions of that owner, and nobody else's.
     pub fn for_owner(&self, owner: OwnerId) -> Self {
         Self {
             driver: self.driver.clone(),
@@ -111,7 +111,7 @@ impl NodeRuntime {
         }
     }
 
-    /// The same runtime as that of a server: the sessions that it opens say so, and where it is killed, the next server continues with
+    /// This runtime as a server has it: the sessions that it opens say so, and where it is killed, the next server continues with
     /// them.
     pub fn as_server(&self) -> Self {
         let mut server = self.for_owner(self.owner.clone());
@@ -119,7 +119,7 @@ impl NodeRuntime {
         server
     }
 
-    /// The same runtime where the settings of a server bind every session that it opens, whatever the session's own configuration says.
+    /// Binds every session that is opened from now on by the settings of a server, whatever the session's own configuration says.
     #[must_use]
     pub fn bound_by(mut self, rules: ServerRules) -> Self {
         self.driver.server_rules = Some(Arc::new(rules));
@@ -131,7 +131,7 @@ impl NodeRuntime {
         &self.driver.places
     }
 
-    /// The same runtime, whose sessions take these places for their tool calls.
+    /// Sets the places that sessions take for their tool calls.
     #[must_use]
     pub fn with_places(mut self, places: Places) -> Self {
         self.driver.places = places;
@@ -148,7 +148,7 @@ impl NodeRuntime {
         self.driver.guard.clone()
     }
 
-    /// The same runtime, for a program whose settings say how calls are decided: an existing session that asks nobody is set to `mode` when
+    /// Sets how calls are decided by the settings of the program: an existing session that asks nobody is set to `mode` when
     /// it is opened, unless the changes that it is opened with name a mode.
     #[must_use]
     pub fn asking_again(mut self, mode: ApprovalMode) -> Self {
@@ -156,7 +156,7 @@ impl NodeRuntime {
         self
     }
 
-    /// The same runtime, which holds existing sessions to the rules of its program's settings when it opens them.
+    /// Holds existing sessions to the rules of the program's settings when they are opened.
     #[must_use]
     pub fn held_to(mut self, rules: StandingRules) -> Self {
         self.driver.standing = Some(Arc::new(rules));
@@ -360,7 +360,7 @@ impl NodeRuntime {
         Ok(fold.calls_under_way())
     }
 
-    /// The same, of a session that is to be deleted. Of one that cannot be read it is not known, and it is deleted all the same.
+    /// Calls of a session that is to be deleted which have begun and have no result; none where the session cannot be read, because it is deleted all the same.
     pub(crate) async fn calls_to_end(&self, session: &SessionId) -> Vec<ToolCallId> {
         let calls = self.calls_under_way(session).await;
         calls.unwrap_or_else(|error| {

@@ -23,14 +23,14 @@ impl ToolEffector {
         }
     }
 
-    /// The same, whose tools hear the other agents of their session by `events`.
+    /// Lets tools hear the other agents of their session by `events`.
     #[must_use]
     pub fn hearing(mut self, events: SystemEvents) -> Self {
         self.calls = self.calls.hearing(events);
         self
     }
 
-    /// The same, where so many calls outside of a session run at once.
+    /// Sets the places that calls outside of a session take; by default 64 of their own.
     #[must_use]
     pub fn with_places(mut self, places: Places) -> Self {
         self.calls = self.calls.with_places(places);

@@ -33,7 +33,7 @@ fn chat(arguments: &str) -> String {
     chunk(json!({"tool_calls": [call]}), Value::Null) + &chunk(json!({}), json!("tool_calls"))
 }
 
-/// The same call with streamed arguments, or with arguments that are there from the start.
+/// The call in the form of Anthropic, with streamed arguments, or with arguments that are `given` from the start.
 fn anthropic(arguments: &str, given: bool) -> String {
     let input = if given { arguments } else { "{}" };
     let piece = json!({"type": "input_json_delta", "partial_json": if given { "" } else { arguments }});

@@ -61,7 +61,7 @@ impl Endpoint {
         self.http(&["socket"]).as_str().replacen("http", "ws", 1)
     }
 
-    /// The same host and port, dialled with TLS. Only where this is no `https` address already.
+    /// This host and port, dialled with TLS. Must not be called on an `https` address.
     pub(crate) fn over_tls(&self) -> Self {
         let mut base = self.base.clone();
         let port = base.port_or_known_default();

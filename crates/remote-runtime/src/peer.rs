@@ -30,9 +30,9 @@ pub(crate) const NONCE_HEADER: &str = "agentx-nonce";
 /// The server at an address.
 #[derive(Clone)]
 pub(crate) struct Peer {
-    /// As it was named.
+    /// The address that it was named by.
     endpoint: Endpoint,
-    /// As it is dialled.
+    /// The address that is dialled.
     dialled: Endpoint,
     tls: Option<Arc<ClientConfig>>,
     memory: Arc<Memory>,

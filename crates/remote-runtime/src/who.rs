@@ -23,7 +23,7 @@ impl Who {
     /// What is said to a server that gave this challenge.
     ///
     /// # Errors
-    /// As [`Peer::check`].
+    /// Where [`Peer::check`] says that this may be another server than was dialled: nothing is signed then.
     pub(crate) fn answer(
         &self,
         asked: &Asked<'_>,

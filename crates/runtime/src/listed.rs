@@ -59,35 +59,35 @@ impl SessionInfo {
         }
     }
 
-    /// The same, called so.
+    /// Sets the title.
     #[must_use]
     pub fn with_title(mut self, title: impl Into<String>) -> Self {
         self.title = title.into();
         self
     }
 
-    /// The same, whose agent works in this directory.
+    /// Sets the directory that the agent works in.
     #[must_use]
     pub fn with_workspace(mut self, workspace: impl Into<String>) -> Self {
         self.workspace = workspace.into();
         self
     }
 
-    /// The same, whose agent asks this model.
+    /// Sets the model that the agent asks.
     #[must_use]
     pub fn with_model(mut self, model: impl Into<String>) -> Self {
         self.model = model.into();
         self
     }
 
-    /// The same, whose last run stands so.
+    /// Sets how the last run stands.
     #[must_use]
     pub fn with_status(mut self, status: Option<RunStatus>) -> Self {
         self.status = status;
         self
     }
 
-    /// The same, whose last event is this one, committed at `at`.
+    /// Sets the last event, and the time at which it was committed.
     #[must_use]
     pub fn with_last_event(mut self, seq: u64, at: Timestamp) -> Self {
         self.last_seq = seq;
@@ -95,14 +95,14 @@ impl SessionInfo {
         self
     }
 
-    /// The same, whose conversations have so many messages.
+    /// Sets how many messages the conversations have.
     #[must_use]
     pub fn with_messages(mut self, messages: u64) -> Self {
         self.messages = messages;
         self
     }
 
-    /// The same, whose model calls took so much.
+    /// Sets what the model calls took.
     #[must_use]
     pub fn with_spent(mut self, usage: Usage, cost: NanoUsd) -> Self {
         self.usage = usage;
@@ -110,14 +110,14 @@ impl SessionInfo {
         self
     }
 
-    /// The same, which begins with the events of another session up to this one.
+    /// Sets the session whose events this one begins with, and the last of them.
     #[must_use]
     pub fn with_parent(mut self, parent: Option<(SessionId, u64)>) -> Self {
         self.parent = parent;
         self
     }
 
-    /// The same, which this process writes now.
+    /// Sets the process that writes the session now.
     #[must_use]
     pub fn with_writer(mut self, writer: Option<WriterInfo>) -> Self {
         self.writer = writer;

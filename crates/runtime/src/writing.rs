@@ -39,7 +39,7 @@ impl NewLog {
         }
     }
 
-    /// The same, which begins with the events of `parent` up to `at_seq`.
+    /// Has the log begin with the events of `parent` up to `at_seq`.
     #[must_use]
     pub fn with_parent(mut self, parent: SessionId, at_seq: u64) -> Self {
         self.parent = Some((parent, at_seq));
@@ -109,7 +109,7 @@ impl Batch {
         }
     }
 
-    /// The same, with these changes of the read models.
+    /// Adds changes of the read models; they are committed with the facts.
     #[must_use]
     pub fn with_projections(mut self, projections: Vec<Projection>) -> Self {
         self.projections = projections;

@@ -37,7 +37,7 @@ impl<Q: Addressed> Claim<Q> {
         self.cancel.cancelled()
     }
 
-    /// The same as a token that can be handed on.
+    /// The token that fires when whoever asked wants no answer any more, to hand on.
     pub fn cancel_token(&self) -> &CancellationToken {
         &self.cancel
     }
@@ -47,7 +47,7 @@ impl<Q: Addressed> Claim<Q> {
         self.abandoned.cancelled()
     }
 
-    /// The same as a token that can be handed on. It fires before the token of the cancellation does where the request is lost.
+    /// The token that fires when what was begun is to be dropped, to hand on. It fires before the token of the cancellation does where the request is lost.
     pub fn abandoned_token(&self) -> &CancellationToken {
         &self.abandoned
     }

@@ -11,7 +11,7 @@ pub enum RequestError {
         /// The key.
         key: String,
     },
-    /// As many wait for its responder as may.
+    /// The queue of its responder is full.
     #[error("`{responder}` is busy: {waiting} requests wait for it already")]
     Busy {
         /// The responder's name.

@@ -32,11 +32,11 @@ pub struct KeyPattern {
 /// How the text of a pattern is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Reading {
-    /// With stars.
+    /// Its stars stand for anything.
     Pattern,
-    /// As the whole key.
+    /// It is the whole key.
     Exact,
-    /// As the beginning of the key.
+    /// It is the beginning of the key.
     Prefix,
 }
 

@@ -34,21 +34,21 @@ impl Serve {
         }
     }
 
-    /// The same, which serves these keys of a topic too.
+    /// Serves these keys of a topic too.
     #[must_use]
     pub fn on(mut self, topic: &str, keys: KeyPattern) -> Self {
         self.served.push((topic.into(), keys));
         self
     }
 
-    /// The same, which works on so many requests at once; at least 1, by default 64.
+    /// Sets how many requests it works on at once; at least 1, by default 64.
     #[must_use]
     pub fn capacity(mut self, capacity: usize) -> Self {
         self.capacity = capacity.max(1);
         self
     }
 
-    /// The same, for which so many requests may wait; by default 1,024. Further ones are refused.
+    /// Sets how many requests may wait for it; by default 1,024. Further ones are refused.
     #[must_use]
     pub fn waiting(mut self, waiting: usize) -> Self {
         self.waiting = waiting;

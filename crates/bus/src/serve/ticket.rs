@@ -25,7 +25,7 @@ impl<Q: Addressed> Ticket<Q> {
         self.canceller().cancel();
     }
 
-    /// The same as a value of its own, for whoever waits for the end elsewhere.
+    /// A value that can cancel the request, for whoever waits for the end elsewhere.
     pub fn canceller(&self) -> Canceller<Q> {
         Canceller {
             shared: Arc::clone(&self.shared),

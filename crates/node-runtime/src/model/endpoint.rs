@@ -20,7 +20,7 @@ const MIN_SECRET_CHARS: usize = 6;
 pub struct Endpoint {
     provider: ProviderEntry,
     url: Result<Url, String>,
-    /// As sessions record it.
+    /// The address that sessions record.
     origin: Option<String>,
     key: Option<Secret>,
     headers: Vec<(String, Secret)>,
@@ -55,7 +55,7 @@ impl Endpoint {
         }
     }
 
-    /// The same, which says `hint` where a key is missing: how one is given, in the place of what the configuration calls it.
+    /// Says `hint` where a key is missing: how one is given. Without it, the key is named as the configuration names it.
     #[must_use]
     pub fn saying_of_its_key(mut self, hint: &str) -> Self {
         self.key_hint = Some(hint.to_owned());

@@ -45,7 +45,7 @@ impl ClaudeEnvironment {
         Self(Vendor::new("claude", "anthropic", api_key.into()))
     }
 
-    /// The same at another address, as that of a gateway.
+    /// Asks at another address, such as that of a gateway.
     #[must_use]
     pub fn at(self, base_url: impl Into<String>) -> Self {
         Self(self.0.at(base_url.into()))
@@ -58,7 +58,7 @@ impl OpenAiEnvironment {
         Self(Vendor::new("openai", "openai", api_key.into()))
     }
 
-    /// The same at another address, where a server speaks OpenAI's protocol: `http://localhost:8080/v1`.
+    /// Asks at another address, where a server speaks OpenAI's protocol: `http://localhost:8080/v1`.
     #[must_use]
     pub fn at(self, base_url: impl Into<String>) -> Self {
         Self(self.0.at(base_url.into()))
@@ -109,7 +109,7 @@ impl Environment for OpenAiEnvironment {
 #[derive(Debug)]
 struct Vendor {
     kind: &'static str,
-    /// As the catalog names it.
+    /// The name of the provider in the catalog.
     provider: &'static str,
     api_key: Secret,
     base_url: Option<String>,

@@ -9,7 +9,7 @@ use agentx_types::{EnvironmentEvent, ModelRequest, Usage, UsageReport};
 /// What is known of the tokens of an answer that is under way.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Counted {
-    /// As the provider counted last.
+    /// The last count of the provider.
     reported: Usage,
     /// Words that have come since the last count, as text for an estimate.
     text: String,

@@ -110,7 +110,7 @@ mod gzip {
 }
 
 impl Unreadable {
-    /// As an attempt fails of it. What is packed wrongly is so the next time.
+    /// The failure of the attempt. An answer that is packed wrongly is not asked for again: it would be packed the same way.
     pub(super) fn into_failure(self, place: &str) -> Failure {
         match self {
             Self::Lost(error) => Failure::transport(&error, place, true),
