@@ -19,7 +19,7 @@ mod tls;
 mod who;
 
 pub use endpoint::Endpoint;
-pub use environment::{CallsWaiting, Connection, People, WebSocketEnvironment};
+pub use environment::{CallsWaiting, Connection, People, Published, WebSocketEnvironment};
 pub use keep::{Keeping, Kept, keep};
 pub use options::{ConnectOptions, ConnectionState};
 pub use runtime::{Presence, RemoteRuntime};

@@ -7,13 +7,14 @@ mod fake;
 use std::sync::Arc;
 use std::time::Duration;
 
-use agentx_remote_runtime::{ConnectOptions, ConnectionState, RemoteRuntime, Who};
+use agentx_bus::{Bus, Filter, Queue, Reactors, Restart};
+use agentx_remote_runtime::{ConnectOptions, ConnectionState, RemoteRuntime, WebSocketEnvironment, Who};
 use agentx_runtime::{
     Delivery, Fact, LogError, OpenRequest, Runtime as _, RuntimeError, Session, SessionFold, Subscription,
-    UserInput, View,
+    SystemEvent, UserInput, View,
 };
 use agentx_testing::{LogBuilder, fixture, refusing_address};
-use agentx_types::{Envelope, RuntimeEvent, SessionId};
+use agentx_types::{Envelope, RuntimeEvent, SessionId, TextChunk};
 use tokio::time::timeout;
 
 use fake::{Fake, Faults, Relay, options, session};
@@ -122,6 +123,35 @@ async fn both_views_are_what_they_are_at_home() {
         });
         assert!(got.eq(meant), "after {after}");
     }
+}
+
+#[tokio::test]
+async fn an_environment_publishes_the_facts_of_a_server_on_the_bus_of_a_program() {
+    let fake = Fake::start().await;
+    let facts = log(3);
+    fake.append(&facts);
+    let bus = Bus::<SystemEvent>::new();
+    let mut heard = bus.subscribe("monitor", Filter::all(), Queue::lag(1024)).unwrap();
+    let (environment, connection) = WebSocketEnvironment::new(fake.options()).unwrap();
+    let mut reactors = Reactors::new(bus, |_report| {});
+    reactors.start(environment, Restart::Never).await.unwrap();
+    let published = soon(connection.publish(&session(), 2)).await.unwrap();
+    let added = fake.add(&session(), TextChunk { text: "more".into() });
+    let mut seqs = Vec::new();
+    while seqs.last() != Some(&added) {
+        match soon(heard.recv()).await {
+            Ok(agentx_bus::Delivery::Event(event)) => match &*event {
+                SystemEvent::Environment(fact) => seqs.push(fact.seq),
+                other => panic!("{other:?}"),
+            },
+            other => panic!("{other:?}"),
+        }
+    }
+    assert_eq!(seqs, (3..=added).collect::<Vec<_>>());
+    drop(published);
+    let none = SessionId::new("ses_none");
+    assert!(soon(connection.publish(&none, 0)).await.is_err());
+    reactors.shutdown(BOUND).await;
 }
 
 #[tokio::test]

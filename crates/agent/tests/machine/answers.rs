@@ -70,7 +70,10 @@ fn a_plain_answer() {
         }) => Some((text.clone(), *usage, *cost, *model_calls, *duration_ms)),
         _ => None,
     });
-    assert_eq!(last_turn.last(), Some(("Hi there".into(), totals.usage, totals.cost, 1, 6)));
+    assert_eq!(
+        last_turn.last(),
+        Some(("Hi there".into(), totals.usage, totals.cost, 1, 6))
+    );
     session.check_replay();
 }
 

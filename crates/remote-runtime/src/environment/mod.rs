@@ -89,6 +89,31 @@ impl Shared {
 }
 
 /// The environment: started on a bus, it publishes there the facts of the sessions that its [`Connection`] is asked for.
+///
+/// For a program that hears sessions of a server by a bus, as a logger or a monitor does, beside events of its own. Whoever wants a session with
+/// its meaning, its history and its people takes a [`RemoteRuntime`](crate::RemoteRuntime), which has an environment inside.
+///
+/// ```no_run
+/// use agentx_bus::{Bus, Delivery, Filter, Queue, Reactors, Restart};
+/// use agentx_remote_runtime::{ConnectOptions, WebSocketEnvironment, Who};
+/// use agentx_runtime::SystemEvent;
+///
+/// # async fn hear() -> Result<(), Box<dyn std::error::Error>> {
+/// let bus = Bus::<SystemEvent>::new();
+/// let mut heard = bus.subscribe("monitor", Filter::all(), Queue::lag(1024))?;
+/// let options = ConnectOptions::new("https://agents.example.com", Who::Visitor, "monitor");
+/// let (environment, connection) = WebSocketEnvironment::new(options)?;
+/// let mut reactors = Reactors::new(bus, |report| eprintln!("{report}"));
+/// reactors.start(environment, Restart::Never).await?;
+/// let _published = connection.publish(&"ses_1".into(), 0).await?;
+/// while let Ok(Delivery::Event(event)) = heard.recv().await {
+///     if let SystemEvent::Environment(fact) = &*event {
+///         println!("{} {:?}", fact.seq, fact.event);
+///     }
+/// }
+/// # Ok(())
+/// # }
+/// ```
 pub struct WebSocketEnvironment {
     options: ConnectOptions,
     dialler: Dialler,
@@ -187,6 +212,18 @@ impl Connection {
         let _ = self.wishes.send(Wish::Dial).await;
     }
 
+    /// Has the facts of a session published on the environment's bus, from after `after_seq` on, as long as the returned value lives. Where the
+    /// connection is lost they go on behind the last one that came. Where the session is published already, they come again from
+    /// `after_seq` on: pass over each whose `seq` came before.
+    ///
+    /// # Errors
+    /// Where there is no such session, one may not see it, or the server cannot be reached.
+    pub async fn publish(&self, session: &SessionId, after_seq: u64) -> Result<Published, RuntimeError> {
+        let held = self.hold(session);
+        self.follow(&held, after_seq).await?;
+        Ok(Published { _held: held })
+    }
+
     /// Keeps a session's events coming once they were asked for.
     pub(crate) fn hold(&self, session: &SessionId) -> Held {
         let mut feeds = self.shared.feeds();
@@ -270,6 +307,12 @@ impl Connection {
     fn stopped(&self) -> RuntimeError {
         self.error(Failure::Connection("the connection was closed here".into()))
     }
+}
+
+/// While it lives the facts of a session are published; from [`Connection::publish`].
+#[must_use = "nothing is published any more when this is dropped"]
+pub struct Published {
+    _held: Held,
 }
 
 /// A wish that is taken back when nobody waits for it any more.
