@@ -6,17 +6,31 @@ use std::sync::Arc;
 
 use agentx::config::{Places, Request, load};
 use agentx::identity::Keyring;
-use agentx::runtime::SessionQuery;
+use agentx::runtime::{ModelEnvironment, SessionQuery, ToolEnvironment};
 use agentx::server::ServerOptions;
 use agentx::testing::{self, ScriptedModel, TestServer, wire};
 use agentx::types::{ModelRequest, RunStatus, StopReason, Usage};
-use agentx::{AgentError, MemoryLog, NodeRuntime, Provider, ProviderError, Reply, RuntimeError, Says};
+use agentx::{
+    AgentError, ClaudeEnvironment, IntoTool as _, MemoryLog, NodeRuntime, OpenAiEnvironment, Provider,
+    ProviderError, Reply, RuntimeError, Says, ScriptedEnvironment,
+};
 use serde_json::json;
 
 /// Says what the weather is like.
 #[agentx::tool]
 async fn weather(#[arg("The city.")] city: String) -> Result<String, String> {
     Ok(format!("sunny in {city}"))
+}
+
+#[tokio::test]
+async fn environments_serve_from_their_start_to_their_stop() {
+    let tools = ToolEnvironment::new("weather", [weather.into_tool()]);
+    testing::check_environment(tools).await;
+    let model = Arc::new(ScriptedModel::new([]));
+    testing::check_environment(ModelEnvironment::new("own", "own", model)).await;
+    testing::check_environment(ScriptedEnvironment::instant()).await;
+    testing::check_environment(ClaudeEnvironment::new("key")).await;
+    testing::check_environment(OpenAiEnvironment::new("key")).await;
 }
 
 #[tokio::test]
@@ -135,11 +149,7 @@ async fn a_provider_is_dropped_where_it_waits_when_the_run_is_stopped() {
 async fn an_environment_answers_by_the_whole_contract() {
     let model = ScriptedModel::new([testing::Answer::text("4")]);
     let agent = agentx::agent("You add.")
-        .environment(agentx::runtime::ModelEnvironment::new(
-            "test",
-            "test",
-            Arc::new(model.clone()),
-        ))
+        .environment(ModelEnvironment::new("test", "test", Arc::new(model.clone())))
         .start()
         .await
         .unwrap();

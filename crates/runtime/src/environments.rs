@@ -15,6 +15,9 @@ use crate::tool::Tool;
 
 /// A part of the world that agents act on, and that answers in EnvironmentEvents: a reactor that serves what can be done to it.
 ///
+/// What it promises beside a reactor, which may also only listen: it serves something from `start` until `stop`. `check_environment` of
+/// `agentx-testing` tries that; a runtime takes any reactor.
+///
 /// What other designs call `send` is a request that it serves, with the whole conversation; what they call `interrupt` is the
 /// cancellation of that request. [`ModelEnvironment`](ModelEnvironment) is the usual one for a model.
 pub trait Environment: Reactor<SystemBus> {

@@ -5,7 +5,8 @@
 //! - [`SimulatedClock`]: time that stands still until it is moved;
 //! - [`fixture`] and [`LogBuilder`]: configurations, requests, actions and logs in a line or two;
 //! - [`MemoryLog`]: a session log without a disk;
-//! - [`check_log`]: the promises of a session log, for whoever writes one of their own;
+//! - [`check_log`], [`check_environment`] and [`check_others`]: the promises of a session log, an environment and an effector, for
+//!   whoever writes one of their own;
 //! - [`perform`]: runs an effector on one action and collects what it says;
 //! - [`TestServer`]: a real HTTP server on a real socket that misbehaves on demand, and [`wire`]: what it says when it
 //!   behaves;
@@ -29,6 +30,7 @@
 mod clock;
 mod contract;
 mod effect;
+mod environment;
 pub mod fixture;
 mod gate;
 mod http;
@@ -46,6 +48,7 @@ pub mod wire;
 pub use clock::SimulatedClock;
 pub use contract::{BrokenPromise, BrokenPromises, check_log};
 pub use effect::{Performance, Said, check_others, perform, start};
+pub use environment::check_environment;
 pub use gate::Gate;
 pub use http::HttpRequest;
 pub use log::LogBuilder;
