@@ -349,7 +349,8 @@ impl ServerState {
         Ok(room.id().clone())
     }
 
-    /// Reads a session from after a place in it, and is there for the others; `ear` hears who else is.
+    /// Reads a session from after a place in it, and is there for the others; `ear` hears who else is. Who may act in it opens it by that,
+    /// which continues a run that was cut off; who only reads does not.
     ///
     /// # Errors
     /// Where the caller may not see it, it cannot be opened, or it has not come as far as `after`.
@@ -361,7 +362,12 @@ impl ServerState {
         ear: Option<Arc<dyn Ear>>,
     ) -> Result<Following, RuntimeError> {
         let access = self.access(caller, session).await?;
-        let room = self.enter(&access, session).await?;
+        let room = if access.role < SessionRole::Approve {
+            let (owner, runtime) = (&access.owner, &access.runtime);
+            self.rooms.look(session, owner, runtime).await?
+        } else {
+            self.enter(&access, session).await?
+        };
         let feed = room.feed(view).await?;
         let head = room.head().await?;
         if after.seq > head {

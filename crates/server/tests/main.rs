@@ -11,6 +11,7 @@ mod members;
 mod people;
 mod proxied;
 mod queue;
+mod readers;
 mod strangers;
 mod subscriptions;
 mod tls;

@@ -7,6 +7,7 @@ use agentx_types::wire::Problem;
 use agentx_types::{Envelope, Vocabulary};
 use axum::extract::ws::Utf8Bytes;
 use serde_json::Value;
+use tokio::sync::mpsc;
 
 use super::{Feed, Frame, Lens, Source, Spoken};
 
@@ -57,6 +58,8 @@ pub(crate) struct Pump {
     pub(crate) lens: Lens,
     /// The facts after the point where the feed begins, as they come.
     pub(crate) facts: Subscription,
+    /// The same from a better place, if it comes: it may begin earlier, but not later than `facts` has come.
+    pub(crate) later: mpsc::Receiver<Subscription>,
 }
 
 impl Pump {
@@ -79,13 +82,13 @@ impl Pump {
         let mut kept = self.lens.at();
         let mut encoder = Encoder::default();
         let (mut waiting, mut frames) = (Vec::new(), Vec::new());
-        while self.facts.deliveries.recv_many(&mut waiting, AT_ONCE).await > 0 {
+        while self.take(&mut waiting).await > 0 {
             for delivery in waiting.drain(..) {
                 match delivery {
-                    Delivery::Environment(fact) => {
+                    Delivery::Environment(fact) if fact.seq > self.lens.at() => {
                         self.lens.look(&fact, &mut encoder, |frame| frames.push(frame));
                     }
-                    Delivery::Runtime(_) | Delivery::CaughtUp(_) => {}
+                    Delivery::Environment(_) | Delivery::Runtime(_) | Delivery::CaughtUp(_) => {}
                     Delivery::CutOff(why) => {
                         self.feed.publish(&mut frames, self.lens.at());
                         return Ok(why);
@@ -99,6 +102,17 @@ impl Pump {
             }
         }
         Ok("the session was closed".into())
+    }
+
+    /// Takes what has come; 0 at the end.
+    async fn take(&mut self, waiting: &mut Vec<Delivery>) -> usize {
+        loop {
+            tokio::select! {
+                biased;
+                Some(facts) = self.later.recv() => self.facts = facts,
+                many = self.facts.deliveries.recv_many(waiting, AT_ONCE) => return many,
+            }
+        }
     }
 
     /// Brings the lens to where the feed begins.

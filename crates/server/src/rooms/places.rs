@@ -46,7 +46,8 @@ impl Rooms {
         }
     }
 
-    /// The room of a session. Where another process writes the session, or only a newer version may, it can only be looked at.
+    /// The room of a session for somebody who may act in it: the session is opened, which continues a run that was cut off. Where
+    /// another process writes the session, or only a newer version may, it can only be looked at.
     ///
     /// # Errors
     /// Where the session cannot be opened.
@@ -58,10 +59,11 @@ impl Rooms {
     ) -> Result<Arc<Room>, RuntimeError> {
         let place = self.place(id);
         let mut here = place.room.lock().await;
-        if let Some(room) = here.as_ref().filter(|room| !room.is_dead()) {
+        let there = here.as_ref().filter(|room| !room.is_dead()).cloned();
+        if let Some(room) = there.as_ref().filter(|room| room.session().is_some()) {
             return Ok(room.clone());
         }
-        let room = self.build(id, owner, runtime);
+        let room = there.unwrap_or_else(|| self.build(id, owner, runtime));
         match self
             .begin(&room, OpenRequest::Resume(id.clone(), Vec::new()), runtime)
             .await
@@ -73,6 +75,36 @@ impl Rooms {
                 self.forget(id, place);
                 return Err(error);
             }
+        }
+        *here = Some(room.clone());
+        Ok(room)
+    }
+
+    /// The room of a session for somebody who only reads: the session is not opened, so nothing runs in it because of them. Where somebody
+    /// has opened it, they read what happens there.
+    ///
+    /// # Errors
+    /// Where the session cannot be read.
+    pub async fn look(
+        &self,
+        id: &SessionId,
+        owner: &OwnerId,
+        runtime: &Arc<NodeRuntime>,
+    ) -> Result<Arc<Room>, RuntimeError> {
+        let place = self.place(id);
+        let mut here = place.room.lock().await;
+        if let Some(room) = here.as_ref().filter(|room| !room.is_dead()) {
+            return Ok(room.clone());
+        }
+        let room = self.build(id, owner, runtime);
+        let looked = match self.check_open() {
+            Ok(()) => room.learn().await,
+            Err(error) => Err(error),
+        };
+        if let Err(error) = looked {
+            drop(here);
+            self.forget(id, place);
+            return Err(error);
         }
         *here = Some(room.clone());
         Ok(room)

@@ -8,6 +8,7 @@ use agentx_node_runtime::NodeRuntime;
 use agentx_runtime::{BoxFuture, Fact, LogError, Runtime as _, RuntimeError, Session, Subscription, View};
 use agentx_types::wire::{ServerNotice, Wheel as WheelNotice, WireView};
 use agentx_types::{AgentKind, Condensing, ConfigChange, OwnerId, SessionId, WheelChanged, WheelReason};
+use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
 
 use super::People;
@@ -24,7 +25,7 @@ pub struct Room {
     id: SessionId,
     owner: OwnerId,
     runtime: Arc<NodeRuntime>,
-    /// Empty while another process writes the session: then it can only be looked at.
+    /// Empty while the session is only looked at: nobody who may act in it has come, or another process writes it.
     session: OnceLock<Arc<dyn Session>>,
     /// Held while somebody decides who drives, puts it on record and does what only the driver does.
     pub(crate) gate: tokio::sync::Mutex<()>,
@@ -47,6 +48,8 @@ pub struct Room {
 struct Running {
     feed: Arc<Feed>,
     task: AbortHandle,
+    /// By which the feed of a session that was only looked at hears its facts as soon as they are there, once the session is open.
+    opened: mpsc::Sender<Subscription>,
 }
 
 /// What a room is made of.
@@ -110,8 +113,28 @@ impl Room {
         self.wheel().learn(&state.sharing, self.now_ms());
         let predates = state.config.kind == AgentKind::React && state.config.condensing.is_none();
         self.predates_condensing.store(predates, Ordering::Relaxed);
-        let _ = self.session.set(session);
+        if self.session.set(session.clone()).is_ok() {
+            self.hear(session.as_ref()).await;
+        }
         Ok(())
+    }
+
+    /// Who drives a session that is only looked at is known from its log.
+    pub(crate) async fn learn(&self) -> Result<(), RuntimeError> {
+        let state = self.runtime.state(&self.id).await?;
+        self.wheel().learn(&state.sharing, self.now_ms());
+        Ok(())
+    }
+
+    /// Those who read the session already hear from it what happens from now on, and no longer look into its log.
+    async fn hear(&self, session: &dyn Session) {
+        for running in self.feeds.lock().await.iter().flatten() {
+            match session.subscribe(running.feed.mark(), View::Environment).await {
+                // One whose feed has ended needs it no more.
+                Ok(facts) => drop(running.opened.try_send(facts)),
+                Err(error) => self.note_failure(&error),
+            }
+        }
     }
 
     /// A session of before there was condensing is condensed as any other from here on. Whoever calls this has the gate, and is
@@ -207,11 +230,13 @@ impl Room {
         }
         let head = self.head().await?;
         let feed = Arc::new(Feed::new(head, self.bounds));
+        let (opened, later) = mpsc::channel(1);
         let pump = Pump {
             feed: feed.clone(),
             source: self.lenses.clone(),
             lens: self.lenses.lens(view, head),
             facts: self.facts_after(head).await?,
+            later,
         };
         let (counts, is_dead) = (self.counts.clone(), self.is_dead.clone());
         let task = tokio::spawn(async move {
@@ -222,6 +247,7 @@ impl Room {
         *place = Some(Running {
             feed: feed.clone(),
             task: task.abort_handle(),
+            opened,
         });
         Ok(feed)
     }

@@ -1,11 +1,12 @@
 //! Every route of the table with every kind of caller. A route that is added and not in here fails.
 
 use agentx_server::http::{Listed, Needs, routes};
-use agentx_types::SessionRole;
+use agentx_types::{SessionRole, VISITORS};
 use axum::http::{Method, StatusCode};
 use serde_json::{Value, json};
 
 use crate::http_api::desk::{Desk, Reply, wide};
+use crate::support::cut_off;
 
 /// Who asks.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -144,6 +145,48 @@ async fn every_route_asks_who_it_is() {
             }
         }
     }
+}
+
+/// A run was cut off: whoever only looks, by whichever route, has nothing go on.
+#[test]
+fn no_route_goes_on_with_a_run_for_somebody_who_only_looks() {
+    let runtime = || tokio::runtime::Runtime::new().unwrap();
+    let mut open = wide();
+    open.allow_visitors = true;
+    let desk = runtime().block_on(Desk::with(open));
+    let (owner, watchers) = (desk.ann_id.as_str().into(), [desk.bob_id.as_str(), VISITORS]);
+    let session = cut_off(&desk.state.settings(), &owner, &watchers);
+    runtime().block_on(async {
+        let node = desk.state.runtime_of(&owner);
+        let before = node.info(&session).await.unwrap().last_seq;
+        let opened = desk.state.counts().opened.get();
+        let agent = desk.agent().await;
+        // These make sessions of their own.
+        let makes = |route: &Listed| {
+            matches!(route.path, "/v1/sessions" | "/v1/import") && route.method == Method::POST
+        };
+        for route in routes().into_iter().filter(|route| !makes(route)) {
+            for who in [Who::Other(Some(SessionRole::Watch)), Who::Visitor] {
+                ask(&desk, &route, who, session.as_str(), &agent).await;
+                let at = format!("{} {} as {who:?}", route.method, route.path);
+                assert_eq!(desk.state.counts().opened.get(), opened, "{at}");
+                assert_eq!(node.info(&session).await.unwrap().last_seq, before, "{at}");
+            }
+        }
+        let events = format!("/v1/sessions/{session}/events");
+        let stream = || desk.get(&events).header("accept", "text/event-stream");
+        for ask in [stream(), stream().by(&desk.bob)] {
+            assert_eq!(ask.open().await.status(), StatusCode::OK);
+            assert_eq!(desk.state.counts().opened.get(), opened);
+        }
+        let by_owner = stream().by(&desk.ann).open().await;
+        assert_eq!(by_owner.status(), StatusCode::OK);
+        assert_eq!(
+            desk.state.counts().opened.get(),
+            opened + 1,
+            "who may act continues it"
+        );
+    });
 }
 
 /// What a stranger is answered about a session that exists and one that does not is the same but for its id.

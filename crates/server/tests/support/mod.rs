@@ -15,9 +15,12 @@ use std::time::Duration;
 use agentx_config::{Flag, Places, Request, Settings, load};
 use agentx_identity::{Challenge, Keyring, SecretKey, Trusted, TrustedAs, sign_challenge};
 use agentx_node_runtime::NodeRuntime;
-use agentx_runtime::{Runtime as _, UsageBy, UsageQuery};
+use agentx_runtime::{Delivery, Note, OpenRequest, Runtime as _, UsageBy, UsageQuery, UserInput, View};
 use agentx_server::{Limits, ServerOptions, ServerState, bind};
-use agentx_types::{AgentConfig, ApprovalMode, NanoUsd, OwnerId, Rule, SessionId};
+use agentx_types::{
+    AccessChanged, AgentConfig, ApprovalMode, EnvironmentEvent, NanoUsd, OwnerId, Rule, SessionId,
+    SessionRole,
+};
 use futures_util::{SinkExt as _, StreamExt as _};
 use serde_json::{Value, json};
 use tokio::net::TcpStream;
@@ -121,14 +124,19 @@ impl World {
     /// A member with a key of their own.
     pub fn member(&self, name: &str) -> (SecretKey, OwnerId) {
         let key = SecretKey::generate().unwrap();
+        self.trust(name, &key);
+        let owner = agentx_identity::owner_of(key.public_key());
+        (key, owner)
+    }
+
+    /// Whoever has this key is a member.
+    pub fn trust(&self, name: &str, key: &SecretKey) {
         let trusted = Trusted {
             public_key: *key.public_key(),
             name: Some(name.to_owned()),
             role: TrustedAs::Member,
         };
         Keyring::at(self.data.path()).trust(trusted).unwrap();
-        let owner = agentx_identity::owner_of(key.public_key());
-        (key, owner)
     }
 
     /// A session of the operator with the offline demo.
@@ -201,6 +209,36 @@ fn demo_agent(state: &ServerState, approval: ApprovalMode) -> AgentConfig {
     let mut config = state.settings().agent(model, runtime.tools());
     config.approval = approval;
     config
+}
+
+/// A session of somebody in which a run of a program that is no server was cut off by a kill; these people may look.
+pub fn cut_off(settings: &Settings, owner: &OwnerId, watchers: &[&str]) -> SessionId {
+    let killed = tokio::runtime::Runtime::new().unwrap();
+    let session = killed.block_on(async {
+        let program = NodeRuntime::from_settings(settings, "killed").unwrap();
+        let program = program.for_owner(owner.clone());
+        let model = program.models().into_iter().next().unwrap().spec;
+        let mut config = settings.agent(model, program.tools());
+        config.approval = ApprovalMode::Auto;
+        let session = program.open(OpenRequest::New(Box::new(config))).await.unwrap();
+        for person in watchers {
+            let watches = AccessChanged {
+                person: OwnerId::new(*person),
+                role: Some(SessionRole::Watch),
+            };
+            session.note(Note::Access(watches)).await.unwrap();
+        }
+        let mut facts = session.subscribe(0, View::Environment).await.unwrap();
+        session.send(UserInput::text("count to 100")).await.unwrap();
+        let is_chunk = |delivery: &Delivery| match delivery {
+            Delivery::Environment(fact) => matches!(fact.event, EnvironmentEvent::TextChunk(_)),
+            _ => false,
+        };
+        while !is_chunk(&within(facts.next()).await.unwrap()) {}
+        session.id().clone()
+    });
+    killed.shutdown_timeout(PATIENCE);
+    session
 }
 
 /// What one token costs that a dear model writes.
