@@ -1,5 +1,7 @@
 //! Bodies of JSON: how long they may be and take, how many are held at once, and where they are wrong.
 
+use std::time::Duration;
+
 use agentx_types::OwnerId;
 use axum::body::{Body, Bytes};
 use axum::extract::{FromRequest, Request};
@@ -8,6 +10,8 @@ use futures_util::StreamExt as _;
 use schemars::{JsonSchema, SchemaGenerator};
 use serde::de::DeserializeOwned;
 use serde_json::json;
+use tokio::time::error::Elapsed;
+use tokio::time::{Instant, timeout, timeout_at};
 
 use super::describe::{Input, Operation};
 use super::{Failure, Shared};
@@ -22,6 +26,9 @@ const OPEN_BYTES: usize = 4 << 10;
 /// How much of a body is read at once. The rest of a longer one is read in the turn of the person who sends it, so that many unfinished
 /// bodies of one person do not fill the memory.
 const AT_ONCE_BYTES: usize = 64 << 10;
+
+/// When somebody may try again whose body got no turn.
+const TURN_PAUSE_MS: u64 = 5_000;
 
 /// The person who sends a request, for whoever reads its body.
 #[derive(Clone)]
@@ -56,13 +63,8 @@ async fn body(request: Request, front: &Shared) -> Result<Read, Failure> {
     }
     let sender = request.extensions().get::<Sender>();
     let queue = sender.map(|Sender(person)| front.state.bodies().queue(person));
-    let read = tokio::time::timeout(
-        front.state.options().limits.body,
-        read(request.into_body(), limit, queue),
-    )
-    .await;
-    let late = |_| Failure::new("slow_body", "the body did not come in time");
-    let (bytes, _turn) = read.map_err(late)??;
+    let patience = front.state.options().limits.body;
+    let (bytes, _turn) = read(request.into_body(), limit, (queue, patience)).await?;
     Ok(Read {
         is_json,
         bytes,
@@ -71,12 +73,18 @@ async fn body(request: Request, front: &Shared) -> Result<Read, Failure> {
 }
 
 /// Reads a body to its end, and no further than its limit. A body of more than [`AT_ONCE_BYTES`] waits for a turn in the queue, if there is one.
-async fn read(body: Body, limit: usize, queue: Option<Queue>) -> Result<(Bytes, Turn), Failure> {
+/// The client has `patience` to send it, without that wait, which lasts as long at most.
+async fn read(
+    body: Body,
+    limit: usize,
+    (queue, patience): (Option<Queue>, Duration),
+) -> Result<(Bytes, Turn), Failure> {
     let mut pieces = body.into_data_stream();
     let mut bytes = Vec::new();
     let mut waits = queue;
     let mut turn = Turn::default();
-    while let Some(piece) = pieces.next().await {
+    let mut until = Instant::now() + patience;
+    while let Some(piece) = timeout_at(until, pieces.next()).await.map_err(late)? {
         let piece = piece.map_err(|error| Failure::new("bad_request", error.to_string()))?;
         if bytes.len() + piece.len() > limit {
             return Err(too_large(limit));
@@ -85,10 +93,23 @@ async fn read(body: Body, limit: usize, queue: Option<Queue>) -> Result<(Bytes, 
         if bytes.len() > AT_ONCE_BYTES
             && let Some(queue) = waits.take()
         {
-            turn = queue.take().await;
+            let begin = Instant::now();
+            turn = timeout(patience, queue.take()).await.map_err(no_turn)?;
+            until += begin.elapsed();
         }
     }
     Ok((bytes.into(), turn))
+}
+
+/// The client is slow.
+fn late(_: Elapsed) -> Failure {
+    Failure::new("slow_body", "the body did not come in time")
+}
+
+/// The server is busy.
+fn no_turn(_: Elapsed) -> Failure {
+    let what = "the server is busy with other large bodies; send this one again in a moment";
+    Failure::new("timed_out", what).retry_after(TURN_PAUSE_MS)
 }
 
 fn too_large(limit: usize) -> Failure {
@@ -169,12 +190,16 @@ mod tests {
     use std::sync::Arc;
     use std::sync::atomic::{AtomicUsize, Ordering};
 
+    use axum::http::StatusCode;
+    use axum::http::header::RETRY_AFTER;
+    use axum::response::IntoResponse as _;
     use futures_util::{FutureExt as _, stream};
 
     use super::*;
     use crate::turns::Turns;
 
     const PIECE: usize = 16 << 10;
+    const PATIENCE: Duration = Duration::from_secs(30);
 
     /// A body of many pieces, and how many of them were taken.
     fn counted(many: usize) -> (Body, Arc<AtomicUsize>) {
@@ -193,17 +218,54 @@ mod tests {
         let ann = OwnerId::new("own_ann");
         let first = turns.take(&ann).await;
         let (large, taken) = counted(64);
-        let mut waiting = Box::pin(read(large, 64 * PIECE, Some(turns.queue(&ann))));
+        let mut waiting = Box::pin(read(large, 64 * PIECE, (Some(turns.queue(&ann)), PATIENCE)));
         assert!(waiting.as_mut().now_or_never().is_none());
         assert_eq!(taken.load(Ordering::Relaxed), AT_ONCE_BYTES / PIECE + 1);
         let (small, _) = counted(AT_ONCE_BYTES / PIECE);
-        let read_small = read(small, 64 * PIECE, Some(turns.queue(&ann)));
+        let read_small = read(small, 64 * PIECE, (Some(turns.queue(&ann)), PATIENCE));
         assert!(read_small.now_or_never().is_some(), "a small one does not wait");
         let (of_bob, _) = counted(64);
         let bob = turns.queue(&OwnerId::new("own_bob"));
-        assert!(read(of_bob, 64 * PIECE, Some(bob)).now_or_never().is_some());
+        assert!(
+            read(of_bob, 64 * PIECE, (Some(bob), PATIENCE))
+                .now_or_never()
+                .is_some()
+        );
         drop(first);
         let (bytes, _turn) = waiting.await.ok().unwrap();
         assert_eq!(bytes.len(), 64 * PIECE);
+    }
+
+    /// The clock stands still while there is something to do, and is moved on where there is nothing: nobody waits in this test.
+    #[tokio::test(start_paused = true)]
+    async fn a_body_that_gets_no_turn_is_answered_as_busy_and_one_that_does_not_come_as_slow() {
+        let turns = Turns::new(8);
+        let ann = OwnerId::new("own_ann");
+        let first = turns.take(&ann).await;
+        let queue = || Some(turns.queue(&ann));
+        let (large, _) = counted(64);
+        let busy = read(large, 64 * PIECE, (queue(), PATIENCE)).await.err().unwrap();
+        assert_eq!(busy.status(), StatusCode::SERVICE_UNAVAILABLE);
+        assert!(busy.into_response().headers().contains_key(RETRY_AFTER));
+
+        let never = Body::from_stream(stream::pending::<std::io::Result<Bytes>>());
+        let slow = read(never, 64 * PIECE, (queue(), PATIENCE)).await.err().unwrap();
+        assert_eq!(slow.status(), StatusCode::REQUEST_TIMEOUT);
+
+        // One that waited for its turn has as long as any other to come.
+        let (beginning, _) = counted(AT_ONCE_BYTES / PIECE + 1);
+        let soon = PATIENCE - Duration::from_secs(1);
+        let rest = stream::once(async move {
+            tokio::time::advance(soon).await;
+            Ok(Bytes::from(vec![b' '; PIECE]))
+        });
+        let body = Body::from_stream(beginning.into_data_stream().chain(rest));
+        let late = read(body, 64 * PIECE, (queue(), PATIENCE));
+        let free = async {
+            tokio::time::advance(soon).await;
+            drop(first);
+        };
+        let (read, ()) = tokio::join!(late, free);
+        assert_eq!(read.ok().unwrap().0.len(), AT_ONCE_BYTES + 2 * PIECE);
     }
 }
