@@ -9,8 +9,8 @@ use std::time::Duration;
 use agentx_runtime::{ApprovalInput, ContextWish, LogError, Note, Runtime as _, RuntimeError, UserInput};
 use agentx_types::wire::{ApprovalFrame, InterruptFrame, Problem, ServerNotice, UserInputFrame, WheelFrame};
 use agentx_types::{
-    ApprovalDecision, CommandRan, ConfigChange, ContentPart, InputMode, MessageId, OwnerId, SessionId,
-    SessionRole,
+    ApprovalDecision, CommandRan, ConfigChange, ContentPart, InputMode, MessageId, OwnerId, RunStatus,
+    SessionId, SessionRole,
 };
 
 use crate::client_time;
@@ -132,7 +132,9 @@ impl ServerState {
         whole(async move {
             let hand = Hand::new(&state, &caller, &frame.session_id).await?;
             let reason = frame.reason;
-            hand.drive(frame.wheel_epoch, |session| async move {
+            let run = hand.session.state().await?.run;
+            let ends = run.is_some_and(|run| !run.status.is_final() && run.status != RunStatus::Stopping);
+            hand.drive_with(frame.wheel_epoch, ends, |session| async move {
                 session.interrupt(reason).await
             })
             .await
@@ -255,10 +257,11 @@ impl ServerState {
             if mode.is_some() {
                 hand.may_keep().await?;
             }
-            hand.drive(
-                wheel_epoch,
-                |session| async move { session.revise(input, mode).await },
-            )
+            let waiting = hand.session.state().await?.queued;
+            let waits = waiting.iter().any(|(waiting, _)| *waiting == input);
+            hand.drive_with(wheel_epoch, waits, |session| async move {
+                session.revise(input, mode).await
+            })
             .await
         })
         .await

@@ -81,6 +81,7 @@ impl ServerState {
         whole(async move {
             let hand = Hand::new(&state, &caller, &session).await?;
             let access = hand.access.clone();
+            hand.may_keep().await?;
             hand.drive(wheel_epoch, |open| async move {
                 let now = open.state().await?;
                 if now.run.is_some_and(|run| !run.status.is_final()) {

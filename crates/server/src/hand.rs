@@ -121,13 +121,10 @@ impl Hand {
         change: ConfigChange,
         believed: Option<u64>,
     ) -> Result<u64, RuntimeError> {
-        self.drive(believed, |session| async move {
-            let before = session.state().await?.config;
-            let change = change_of_server(&self.state, (&self.caller, &self.access), &before, change)?;
-            check_change(&self.state.settings().quotas, &before, &change)?;
-            if !only_makes_stricter(&before, &change) {
-                self.may_keep().await?;
-            }
+        // What is refused takes no wheel, and what is stricter may be done only so often.
+        self.allowed(change.clone()).await?;
+        self.drive_with(believed, true, |session| async move {
+            let change = self.allowed(change).await?;
             let mode = match &change {
                 ConfigChange::Approval(mode) => Some(*mode),
                 _ => None,
@@ -140,6 +137,20 @@ impl Hand {
             Ok(seq)
         })
         .await
+    }
+
+    /// A change as it is put on record.
+    ///
+    /// # Errors
+    /// Where this server does not let whoever this is make it, or the owner's quotas do not.
+    async fn allowed(&self, change: ConfigChange) -> Result<ConfigChange, RuntimeError> {
+        let before = self.session.state().await?.config;
+        let change = change_of_server(&self.state, (&self.caller, &self.access), &before, change)?;
+        check_change(&self.state.settings().quotas, &before, &change)?;
+        if !only_makes_stricter(&before, &change) {
+            self.may_keep().await?;
+        }
+        Ok(change)
     }
 
     fn is_operators(&self) -> bool {
@@ -165,10 +176,23 @@ impl Hand {
         Ok(decider.is_limited())
     }
 
-    /// Does something that only who drives does; takes the wheel for that where nobody has it.
+    /// Does something that only who drives does; takes the wheel for that where nobody has it, as far as the owner's quotas go.
     pub(crate) async fn drive<T, F>(
         &self,
         believed: Option<u64>,
+        act: impl FnOnce(Arc<dyn Session>) -> F,
+    ) -> Result<T, RuntimeError>
+    where
+        F: Future<Output = Result<T, RuntimeError>>,
+    {
+        self.drive_with(believed, false, act).await
+    }
+
+    /// The same for what happens only so often, as ending what runs: then the wheel can be taken whatever is used up.
+    pub(crate) async fn drive_with<T, F>(
+        &self,
+        believed: Option<u64>,
+        is_bounded: bool,
         act: impl FnOnce(Arc<dyn Session>) -> F,
     ) -> Result<T, RuntimeError>
     where
@@ -181,6 +205,9 @@ impl Hand {
             .wheel()
             .drive(&self.caller.seat, self.access.role, believed, now)?;
         if let Some(changed) = changed {
+            if !is_bounded {
+                self.may_keep().await?;
+            }
             self.turn(changed).await?;
         }
         self.told(act(self.session.clone()).await)
@@ -301,7 +328,13 @@ impl Hand {
             .wheel()
             .wish(&self.caller.seat, self.access.role, &wish, heir, now)?;
         match verdict {
-            Verdict::Change(changed) => self.turn(changed).await.map(Some),
+            Verdict::Change(changed) => {
+                // Who has it can always let it go.
+                if changed.seat.is_some() {
+                    self.may_keep().await?;
+                }
+                self.turn(changed).await.map(Some)
+            }
             Verdict::Asked | Verdict::Nothing => {
                 self.room.people.tell(&self.room.wheel_notice());
                 Ok(None)

@@ -6,7 +6,7 @@ use agentx_config::{FolderTrust, Places, Request as Load, Settings, load};
 use agentx_identity::{Challenge, Keyring, SecretKey, Trusted, TrustedAs, owner_of, sign_challenge};
 use agentx_node_runtime::NodeRuntime;
 use agentx_server::channel::Channel;
-use agentx_server::{Limits, Server, ServerOptions, ServerState, bind, http};
+use agentx_server::{Caller, Limits, Server, ServerOptions, ServerState, bind, http};
 use agentx_types::wire::{WheelFrame, WheelWish};
 use agentx_types::{Rule, SessionId};
 use axum::Router;
@@ -323,6 +323,15 @@ impl Desk {
             .wheel(&caller, WheelFrame { session_id, wish })
             .await
             .unwrap();
+    }
+
+    /// Whoever has this token, at one of their programs.
+    pub(crate) fn caller(&self, token: &str, client: &str) -> Caller {
+        let mut headers = HeaderMap::new();
+        headers.insert("authorization", format!("Bearer {token}").parse().unwrap());
+        let mut caller = self.state.caller_of(&headers, &Channel::Plain, "desk").unwrap();
+        client.clone_into(&mut caller.seat.client);
+        caller
     }
 
     /// Says something, and waits until it was answered.

@@ -1,13 +1,16 @@
 //! How large what people send may be, and that what is refused is neither kept nor said back at length.
 
 use agentx_config::{Quotas, Settings};
-use agentx_runtime::Runtime as _;
-use agentx_types::RULES_VERSION;
+use agentx_runtime::{Delivery, RestoreWish, Runtime as _, View};
+use agentx_server::Caller;
+use agentx_types::wire::{InterruptFrame, Problem, WheelFrame, WheelWish};
+use agentx_types::{ConfigChange, MessageId, RULES_VERSION, RuntimeEvent, SessionId};
 use axum::http::{Method, StatusCode};
 use base64::Engine as _;
 use serde_json::{Value, json};
 
 use crate::http_api::desk::{Desk, Reply, wide};
+use crate::support::within;
 
 async fn desk(change: impl FnOnce(&mut Quotas)) -> Desk {
     Desk::set(wide(), |settings: &mut Settings| change(&mut settings.quotas)).await
@@ -241,6 +244,70 @@ async fn what_is_written_for_good_counts_for_the_owner_and_a_stricter_rule_is_po
         let answer = desk.changes(&desk.ann, &session, again).await;
         answered(&answer, 507, "quota_storage");
     }
+}
+
+/// Whose quota is used up fills the log with no changes of the wheel either. What runs can be stopped, and the wheel let go.
+#[tokio::test]
+async fn changes_of_the_wheel_count_for_the_owner() {
+    let desk = desk(|quotas| quotas.bytes = None).await;
+    let session = desk.busy(&desk.ann).await;
+    let id = SessionId::new(&*session);
+    let open = desk.state.open(&id).await.unwrap();
+    let mut events = open.subscribe(0, View::Runtime).await.unwrap();
+    let asks = |delivery: &Delivery| match delivery {
+        Delivery::Runtime(event) => matches!(event.event, RuntimeEvent::ApprovalRequested(_)),
+        _ => false,
+    };
+    while !asks(&within(events.next()).await.unwrap()) {}
+    drop((events, open));
+    desk.fill().await;
+    let head = desk.head(&session).await;
+    let (one, other) = (desk.caller(&desk.ann, "one"), desk.caller(&desk.ann, "other"));
+    let wheel = |caller: &Caller, wish: WheelWish| {
+        let frame = WheelFrame {
+            session_id: id.clone(),
+            wish,
+        };
+        let (state, caller) = (desk.state.clone(), caller.clone());
+        async move { state.wheel(&caller, frame).await.map(drop) }
+    };
+    let stop = |caller: &Caller| {
+        let frame = InterruptFrame {
+            session_id: id.clone(),
+            reason: None,
+            wheel_epoch: None,
+        };
+        let (state, caller) = (desk.state.clone(), caller.clone());
+        async move { state.interrupt(&caller, frame).await }
+    };
+    let restore = || RestoreWish {
+        to_seq: 1,
+        files: Vec::new(),
+    };
+    for caller in [&one, &other, &one] {
+        let state = &desk.state;
+        let rules = ConfigChange::Rules(Vec::new());
+        let input = (MessageId::new("msg_none"), None);
+        for refused in [
+            wheel(caller, WheelWish::Take).await,
+            state.change(caller, &id, rules, None).await.map(drop),
+            state.revise(caller, &id, input, None).await.map(drop),
+            state.restore(caller, &id, restore(), None).await.map(drop),
+        ] {
+            assert_eq!(Problem::from(&refused.unwrap_err()).code, "quota_storage");
+        }
+    }
+    assert_eq!(desk.head(&session).await, head, "nothing of it is on record");
+    let stopped = stop(&one).await.unwrap();
+    desk.until_finished(&session, stopped).await;
+    let head = desk.head(&session).await;
+    for _ in 0..3 {
+        let again = stop(&other).await.unwrap_err();
+        assert_eq!(Problem::from(&again).code, "quota_storage");
+    }
+    assert_eq!(desk.head(&session).await, head);
+    wheel(&one, WheelWish::Release).await.unwrap();
+    assert_eq!(desk.head(&session).await, head + 1);
 }
 
 #[tokio::test]
