@@ -18,10 +18,17 @@ const WALL: Duration = Duration::from_millis(1500);
 /// Far beyond both: a machine may be busy with something else.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-fn limits() -> Limits {
+/// Time is short only for attacks that may end by it. The others end by what they do, however busy the machine is.
+fn limits(attack: &Attack) -> Limits {
+    let by_time = attack.ends.may_say("limit_cpu") || attack.ends.may_say("limit_wall");
+    let (cpu, wall) = if by_time {
+        (CPU, WALL)
+    } else {
+        (PATIENCE, PATIENCE)
+    };
     Limits {
-        cpu: CPU,
-        wall: WALL,
+        cpu,
+        wall,
         memory: 16 << 20,
         requests: 50,
         effects: 500,
@@ -62,7 +69,7 @@ async fn outcome(lanes: &Arc<Lanes>, attack: &Attack) -> (String, Duration) {
         Err(error) => Err(error),
         Ok(script) => {
             script
-                .invoke(json!({}), host(), limits(), CancellationToken::new())
+                .invoke(json!({}), host(), limits(attack), CancellationToken::new())
                 .await
         }
     };

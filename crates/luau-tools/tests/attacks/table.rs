@@ -32,6 +32,17 @@ pub(crate) enum Ends {
     OneOf(&'static [&'static str]),
 }
 
+impl Ends {
+    /// Whether an error of this code is one of those that are right.
+    pub(crate) fn may_say(&self, wanted: &str) -> bool {
+        match self {
+            With(_) => false,
+            Code(code) | Says(code, _) => *code == wanted,
+            OneOf(codes) => codes.contains(&wanted),
+        }
+    }
+}
+
 use Ends::{Code, OneOf, Says, With};
 
 const fn a(name: &'static str, body: &'static str, ends: Ends) -> Attack {
