@@ -32,6 +32,9 @@ use crate::reading::{Meeting, Reading, read_as, read_within};
 use crate::secrets::{self, Guarded};
 use crate::stars::{names_all_places, names_all_variables, stays_below};
 
+/// The rules of agents of this version and later have a rule with a workspace allow no part of a line that goes out of it.
+const SINCE_LEFT: u32 = 9;
+
 /// The subject of a call. It is made for one judgement; the command line is read once, when something first
 /// asks for it.
 pub(crate) struct Subject<'a> {
@@ -292,7 +295,9 @@ impl<'a> Subject<'a> {
             let is_fed = self.version >= 6 && line.fed.contains(&at);
             let (index, _) = rules.iter().find(|(_, rule)| {
                 rule.argument.as_ref().is_some_and(|pattern| {
-                    !(is_fed && is_exact(pattern)) && self.covers_command(pattern, command)
+                    !(is_fed && is_exact(pattern))
+                        && self.covers_command(pattern, command)
+                        && !self.leaves_folder_of(rule)
                 })
             })?;
             if !used.contains(index) {
@@ -312,6 +317,14 @@ impl<'a> Subject<'a> {
             && (self.version < 3 || names_all_variables(pattern, command))
             && (self.version < 5 || names_what_is_grave(pattern, command, self.version))
             && (self.git_runs().is_none() || !runs_git(command, self.version))
+    }
+
+    /// Whether the line may go to a folder in which the rule does not hold: with `cd`, out of the rule's workspace. Which folders below it
+    /// are projects of their own cannot be known without the disk.
+    fn leaves_folder_of(&self, rule: &Rule) -> bool {
+        let place = rule.workspace.as_deref();
+        self.version >= SINCE_LEFT
+            && place.is_some_and(|place| self.reading().goes_out_of(place, self.workspace))
     }
 
     /// The program that Git would run and nobody accepted, if the command line runs Git in such a repository.

@@ -65,7 +65,7 @@ impl Lexer<'_> {
             self.rest = rest;
             self.lexed.unclosed |= !certain;
             // Substitutions run in it, whoever reads it.
-            let mut inside = Lexer::of(&body);
+            let mut inside = Lexer::of(&body, self.nests);
             inside.document();
             let within = inside.lexed.inner.into_iter().map(|inner| Inner {
                 at: usize::MAX,

@@ -5,7 +5,7 @@
 
 use super::documents::Document;
 use super::fed::{Inner, InnerKind};
-use super::nesting::end_of_substitution;
+use super::nesting::{end_of_parameter, end_of_substitution};
 use super::word::Word;
 use crate::command::BLANKS;
 
@@ -37,8 +37,10 @@ pub(crate) struct Lexed {
 }
 
 /// Takes a line into words. Each byte is looked at a bounded number of times.
-pub(crate) fn lex(line: &str) -> Lexed {
-    let mut lexer = Lexer::of(line);
+///
+/// `nests`: whether `${…}` may have others in it, as in version 9 of the rules and later. Before that it ends at the first brace.
+pub(crate) fn lex(line: &str, nests: bool) -> Lexed {
+    let mut lexer = Lexer::of(line, nests);
     while let Some(c) = lexer.next() {
         lexer.take(c);
     }
@@ -61,6 +63,8 @@ pub(super) struct Lexer<'a> {
     pub(super) arithmetic: bool,
     /// Whether parentheses closed right before.
     pub(super) closed: bool,
+    /// Whether `${…}` may have others in it.
+    pub(super) nests: bool,
     pub(super) lexed: Lexed,
 }
 
@@ -79,7 +83,7 @@ enum Redirects {
 
 impl<'a> Lexer<'a> {
     /// A lexer at the beginning of a text.
-    pub(super) fn of(text: &'a str) -> Self {
+    pub(super) fn of(text: &'a str, nests: bool) -> Self {
         Self {
             rest: text,
             word: None,
@@ -89,6 +93,7 @@ impl<'a> Lexer<'a> {
             quoted: false,
             arithmetic: false,
             closed: false,
+            nests,
             lexed: Lexed::default(),
         }
     }
@@ -258,7 +263,7 @@ impl Lexer<'_> {
             }
             Some('{') => {
                 self.rest = &self.rest[1..];
-                let inside = self.until('}');
+                let inside = self.parameter();
                 self.word().push_dynamic(&format!("${{{inside}}}"));
                 self.note_unprotected(&inside);
                 self.note_inner(inside, InnerKind::Parameter);
@@ -288,6 +293,21 @@ impl Lexer<'_> {
             }
             _ => self.word().push('$'),
         }
+    }
+
+    /// Takes the text between `${` and its `}`.
+    fn parameter(&mut self) -> String {
+        if !self.nests {
+            return self.until('}');
+        }
+        let end = end_of_parameter(self.rest);
+        self.lexed.unclosed |= end.is_none();
+        let (inside, rest) = match end {
+            Some(end) => (&self.rest[..end], &self.rest[end + 1..]),
+            None => (self.rest, ""),
+        };
+        self.rest = rest;
+        inside.to_owned()
     }
 
     /// After a backtick: what stands up to the next one runs.

@@ -1,16 +1,41 @@
 //! Variables by which a program is found or runs others, set by a builtin: `printf -v PATH .`, `read PATH`, `for PATH in .`. A builtin that
-//! evaluates a variable as a number, too, runs what is in it.
+//! evaluates a variable as a number, too, runs what is in it. Variables by which a path is found are set by an assignment as well.
 
 use super::evident::is_loader;
+use super::names::innermost;
 use super::word::Word;
 use super::wrap::{basename, is_assignment};
 
+/// Variables that say where a path leads: `~`, `cd`, `~-`, `~+`.
+const PLACES: &[&str] = &["HOME", "CDPATH", "OLDPWD", "PWD"];
+
+/// Whether a variable says where a path leads.
+fn is_place(name: &str) -> bool {
+    PLACES.contains(&name)
+}
+
 /// Whether a command sets such a variable, or one whose name is not known, in another way than by `NAME=value`.
 pub(super) fn sets_a_loader(words: &[Word]) -> bool {
+    sets_by_builtin(words, is_loader)
+}
+
+/// Whether paths of the commands behind this one, or of the shell that it starts, lead elsewhere: it sets `HOME` or the like. What is set
+/// in front of another program (`HOME=x cargo test`) is for that program alone, and leads no path of the line.
+pub(super) fn sets_a_place(words: &[Word]) -> bool {
+    let is_set = |word: &Word| is_assignment(&word.text) && name_of(&word.text).is_some_and(is_place);
+    let leads = || {
+        let program = innermost(words).first().map(|word| basename(&word.text));
+        program.is_none_or(|program| matches!(program, "cd" | "pushd" | "source" | "."))
+    };
+    sets_by_builtin(words, is_place) || (words.iter().any(is_set) && leads())
+}
+
+/// Whether a command sets a variable of a kind, or one whose name is not known, with a builtin.
+fn sets_by_builtin(words: &[Word], is_one: fn(&str) -> bool) -> bool {
     let Some((program, arguments)) = words.split_first() else {
         return false;
     };
-    let named = |word: &Word| name_of(&word.text).is_some_and(is_loader);
+    let named = |word: &Word| name_of(&word.text).is_some_and(is_one);
     match basename(&program.text) {
         "printf" | "wait" => {
             let letter = if program.text.ends_with("printf") {
@@ -27,19 +52,14 @@ pub(super) fn sets_a_loader(words: &[Word]) -> bool {
                     Some((_, "")) => arguments
                         .get(at + 1)
                         .is_some_and(|word| word.dynamic || named(word)),
-                    Some((_, attached)) => word.dynamic || name_of(attached).is_some_and(is_loader),
+                    Some((_, attached)) => word.dynamic || name_of(attached).is_some_and(is_one),
                     None => false,
                 }
             })
         }
         "read" | "mapfile" | "readarray" | "getopts" => {
             let given = |word: &Word| {
-                named(word)
-                    || word
-                        .text
-                        .strip_prefix("-a")
-                        .and_then(name_of)
-                        .is_some_and(is_loader)
+                named(word) || word.text.strip_prefix("-a").and_then(name_of).is_some_and(is_one)
             };
             arguments.iter().any(given)
         }
@@ -47,11 +67,7 @@ pub(super) fn sets_a_loader(words: &[Word]) -> bool {
             let refers = arguments
                 .iter()
                 .any(|word| word.text.starts_with('-') && word.text.contains('n'));
-            let value = |word: &Word| {
-                word.text
-                    .split_once('=')
-                    .is_some_and(|(_, value)| is_loader(value))
-            };
+            let value = |word: &Word| word.text.split_once('=').is_some_and(|(_, value)| is_one(value));
             arguments.iter().any(|word| {
                 (named(word) && word.text.contains('=')) || (refers && (value(word) || word.dynamic))
             })
@@ -62,11 +78,12 @@ pub(super) fn sets_a_loader(words: &[Word]) -> bool {
     }
 }
 
-/// Whether the text between `${` and `}` sets such a variable: `PATH:=.`.
+/// Whether the text between `${` and `}` sets such a variable or one that says where a path leads: `PATH:=.`.
 pub(super) fn expansion_sets_a_loader(inside: &str) -> bool {
     let name = name_of(inside);
     let behind = name.map_or("", |name| &inside[name.len()..]);
-    (behind.starts_with('=') || behind.starts_with(":=")) && name.is_some_and(is_loader)
+    let is_one = |name| is_loader(name) || is_place(name);
+    (behind.starts_with('=') || behind.starts_with(":=")) && name.is_some_and(is_one)
 }
 
 /// The name at the beginning of a text.

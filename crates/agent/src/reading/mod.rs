@@ -56,7 +56,7 @@ use evident::{asks_beside, texts_that_may_run, words_that_may_run};
 use fed::Fed;
 pub(crate) use groups::OF_GIT;
 use lex::lex;
-use loaders::{evaluates_what_it_reads, expansion_sets_a_loader, sets_a_loader};
+use loaders::{evaluates_what_it_reads, expansion_sets_a_loader, sets_a_loader, sets_a_place};
 pub(crate) use may_fit::may_fit;
 pub(crate) use meeting::{Meeting, meeting, names_behind_stars, reaches};
 use mentioned::sets_a_program;
@@ -115,8 +115,10 @@ pub struct Reading {
     given: bool,
     /// Whether those words are names of files that there are.
     listed: bool,
-    /// The folders in which relative paths may begin after a `cd`.
+    /// The folders in which relative paths may begin after a `cd`, or in a home after `HOME=…`.
     folders: Vec<String>,
+    /// Whether the line sets a variable that says where a home or another folder is.
+    homes: bool,
     /// The folders that the command that is looked at is told to work in.
     told: Vec<String>,
     /// Texts that programs may run, or read commands in.
@@ -177,7 +179,7 @@ fn read_in(folders: Vec<String>, line: &str, version: u32) -> Reading {
 impl Reading {
     /// Reads a line, and those within it, `depth` levels deep.
     fn line(&mut self, line: &str, depth: usize) {
-        let lexed = lex(line);
+        let lexed = lex(line, self.expands_twice);
         let apart = take_apart(line);
         if apart.certain {
             self.commands.extend(apart.commands);
@@ -218,7 +220,13 @@ impl Reading {
         let runs = |inner: &&fed::Inner| expands_all || inner.kind != fed::InnerKind::Quoted;
         for inner in lexed.inner.iter().filter(runs) {
             self.fed = fed.inner(inner);
-            self.line(&inner.text, deeper);
+            match inner.kind {
+                // What a variable is replaced by is no program by itself: the words that it stands for are looked at where it stands.
+                fed::InnerKind::Parameter if self.expands_twice => {
+                    self.line(&format!("echo {}", inner.text), deeper);
+                }
+                _ => self.line(&inner.text, deeper),
+            }
         }
         self.fed = fed_outside.0;
         for input in lexed.input.iter().filter(|_| read) {
@@ -228,7 +236,7 @@ impl Reading {
         if lexed.unclosed {
             // A quote that has no end may have swallowed a command, as that of a text in a heredoc does.
             for piece in line.split([';', '&', '|', '\n', '\r', '(', ')', '{', '}', '`']) {
-                for command in lex(piece.trim_matches(BLANKS)).commands {
+                for command in lex(piece.trim_matches(BLANKS), self.expands_twice).commands {
                     self.command(&command, deeper);
                 }
             }
@@ -244,6 +252,10 @@ impl Reading {
             if self.expands_twice && sets_a_loader(words) {
                 // The other programs of the line are no longer those that their names say.
                 (self.hides, self.beyond_stars) = (true, true);
+            }
+            if self.expands_twice && sets_a_place(words) {
+                (self.hides, self.beyond_stars) = (true, true);
+                self.note_places();
             }
             if self.feeds {
                 self.read_subscripts(words, depth);
@@ -336,7 +348,8 @@ impl Reading {
             self.note_open(basename(&words[start].text), &words[start + 1..]);
         }
         for part in texts_that_may_run(words) {
-            for command in lex(&part).commands.iter().filter(|command| !command.is_empty()) {
+            let lexed = lex(&part, self.expands_twice);
+            for command in lexed.commands.iter().filter(|command| !command.is_empty()) {
                 self.note_open(basename(&command[0].text), &command[1..]);
             }
         }

@@ -12,6 +12,7 @@ use super::pathspecs::{of_address, takes_objects};
 use super::told::{ANYWHERE, MOST_FOLDERS, folders_told};
 use super::word::{ANYTHING, Word};
 use super::wrap::{Runs, basename, is_assignment, is_shell, is_wrapper, runs};
+use crate::pattern::{is_within, normalize};
 
 /// So many names of one line are looked at; where there are more, some are not known.
 const MOST_NAMES: usize = 2000;
@@ -29,6 +30,10 @@ const OPEN_NOTHING: &[&str] = &[
     "echo", "printf", "export", "test", "[", "[[", "return", "exit", "let", "local", "declare", "kill",
     "sleep", "for",
 ];
+
+/// Beginnings of names in a folder that a variable names: `HOME`, `PWD`, `OLDPWD`, or any.
+const HOMES: &[&str] = &["~/", "~+/", "~-/", "\0/"];
+const _: () = assert!(ANYTHING == '\0', "the last one is a variable");
 
 /// Options of `find` whose value is a pattern of names.
 const FIND_NAMES: &[&str] = &["-name", "-iname", "-path", "-ipath", "-wholename", "-iwholename"];
@@ -87,11 +92,16 @@ impl Reading {
         self.note_below(here.unwrap_or(path));
     }
 
-    /// Notes a relative name below each folder that the line goes to, or that its command is told.
+    /// Notes a relative name below each folder that the line goes to, or that its command is told; one in a home, too, where the line
+    /// says which folder that is.
     fn note_below(&mut self, name: &str) {
-        if !is_relative(name) {
+        let in_home = HOMES.iter().find_map(|home| name.strip_prefix(home));
+        let Some(name) = in_home
+            .filter(|_| self.homes)
+            .or_else(|| is_relative(name).then_some(name))
+        else {
             return;
-        }
+        };
         let folders = self.folders.iter().chain(&self.told);
         let there: Vec<String> = folders.map(|folder| format!("{folder}/{name}")).collect();
         there.into_iter().for_each(|name| self.note_name(name));
@@ -208,14 +218,39 @@ impl Reading {
             true => known.iter().chain(&self.told).map(below).collect(),
             false => Vec::new(),
         };
-        more.push(to.clone());
-        more.retain(|folder| folder.len() < 1000 && !known.contains(folder));
-        self.folders.extend(more);
+        more.push(to);
+        self.go_to(more);
+    }
+
+    /// Notes that the line sets `HOME` or the like: what was a home may be each folder that the command names, or any if it names none.
+    pub(super) fn note_places(&mut self) {
+        self.homes = true;
+        let is_known = |folder: &&String| !folder.starts_with(ANYTHING);
+        let named: Vec<String> = self.told.iter().filter(is_known).cloned().collect();
+        match named.is_empty() {
+            true => self.go_to(vec![ANYWHERE.to_owned()]),
+            false => self.go_to(named),
+        }
+    }
+
+    /// Notes folders in which paths may begin from here on.
+    fn go_to(&mut self, mut folders: Vec<String>) {
+        folders.retain(|folder| folder.len() < 1000 && !self.folders.contains(folder));
+        self.folders.extend(folders);
         if self.folders.len() > MOST_FOLDERS {
             self.folders.truncate(MOST_FOLDERS);
             // Any folder at all.
             self.folders[0] = ANYWHERE.to_owned();
         }
+    }
+
+    /// Whether the line may go to a folder that does not lie in this one. Relative folders begin in `workspace`.
+    pub(crate) fn goes_out_of(&self, directory: &str, workspace: &str) -> bool {
+        self.folders.iter().any(|folder| {
+            !(is_relative(folder) || folder.starts_with('/'))
+                || folder.contains([STAR, ANYTHING])
+                || !is_within(directory, &normalize(workspace, folder))
+        })
     }
 
     /// Notes names and texts that commands of a line are given by others, or by the line itself.
@@ -301,7 +336,7 @@ fn behind_marks(word: &str) -> impl Iterator<Item = &str> {
 }
 
 /// A command without those before it: `sudo`, `env`, assignments.
-fn innermost(mut words: &[Word]) -> &[Word] {
+pub(super) fn innermost(mut words: &[Word]) -> &[Word] {
     const FOLLOWED: usize = 12;
     for _ in 0..FOLLOWED {
         match runs(words, true) {

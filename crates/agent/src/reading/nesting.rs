@@ -59,6 +59,34 @@ pub(super) fn end_of_substitution(text: &str) -> Option<usize> {
     None
 }
 
+/// The place of the brace that closes a `${` before `text`, in bytes; `None` where there is none.
+///
+/// It passes over `${…}` and `$(…)` within. Which quotes count in `${…}` depends on the operator and on quotes around it, so where one
+/// stands in front of that brace, the first brace of all is taken: then more of the line is read as commands, not less.
+pub(super) fn end_of_parameter(text: &str) -> Option<usize> {
+    let mut open = 1_usize;
+    let mut at = 0;
+    while let Some(found) = text[at..].find(['}', '$', '\'', '"', '\\', '`']) {
+        at += found;
+        let rest = &text[at..];
+        at += match rest.as_bytes()[0] {
+            b'}' if open == 1 => return Some(at),
+            b'}' => {
+                open -= 1;
+                1
+            }
+            b'$' if rest.starts_with("${") => {
+                open += 1;
+                2
+            }
+            b'$' if rest.starts_with("$(") => end_of_substitution(&rest[2..])? + 3,
+            b'$' => 1,
+            _ => return text.find('}'),
+        };
+    }
+    None
+}
+
 /// The here-document whose delimiter stands at the beginning of a text.
 fn delimiter(text: &str) -> Option<Document> {
     let tabs = text.starts_with('-');

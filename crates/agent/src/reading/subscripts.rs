@@ -52,7 +52,7 @@ impl Reading {
             self.hides = true;
             return;
         };
-        for inner in lex(text).inner {
+        for inner in lex(text, self.expands_twice).inner {
             self.line(&inner.text, deeper);
         }
     }

@@ -92,6 +92,30 @@ fn what_cannot_be_known_is_said() {
     }
 }
 
+/// Logs of older rules are read as they were written.
+#[test]
+fn expansions_within_expansions_hide_nothing() {
+    for line in [
+        "echo ${x:-${y}}",
+        "echo \"${x:-${y:-a}}\" b",
+        "echo ${x%${y#$(pwd)}}",
+    ] {
+        assert!(!read(line).hides, "{line:?}");
+        assert!(read_as(line, 8).hides, "{line:?}");
+    }
+    for line in [
+        "echo ${x:-${y:-$(rm -rf x)}}",
+        "echo ${x:-${y}; rm -rf x",
+        "echo \"${x:-'}\"; rm -rf x",
+    ] {
+        let commands = read(line).commands;
+        assert!(
+            commands.iter().any(|command| command == "rm -rf x"),
+            "{line:?}: {commands:?}"
+        );
+    }
+}
+
 #[test]
 fn long_lines_are_read_in_time() {
     for part in [
@@ -104,6 +128,9 @@ fn long_lines_are_read_in_time() {
         "$(",
         "`",
         "${",
+        "${x:-${",
+        "${x:-$(a) ",
+        "${'",
         "sudo ",
         "find -exec ",
         "\"$(",

@@ -21,6 +21,9 @@ use crate::stars::{names_all_places, names_all_variables, stays_below};
 const NOT_APART: &str =
     "a line with $(…), `…`, a redirection or a bracket needs a rule that quotes the whole line";
 
+/// The reason for a line that goes where the rule does not hold.
+const ELSEWHERE: &str = "the line may go to a folder in which that rule does not hold";
+
 impl Subject<'_> {
     /// The reason for which a person is asked about a call that no rule allows: the gap of the rule that
     /// comes nearest, else the default. From version 7 of the rules on rules are looked at for this.
@@ -48,7 +51,11 @@ impl Subject<'_> {
             let is_fed = line.fed.contains(&at);
             let gap = |rule: &&Rule| {
                 let pattern = rule.argument.as_deref()?;
-                fits(pattern, command).then(|| self.gap(pattern, command, is_fed))
+                let gap = || match self.gap(pattern, command, is_fed) {
+                    None if self.leaves_folder_of(rule) => Some(ELSEWHERE.to_owned()),
+                    gap => gap,
+                };
+                fits(pattern, command).then(gap)
             };
             let gaps: Vec<(&&Rule, Option<String>)> = allowing
                 .iter()

@@ -86,6 +86,45 @@ fn files_with_secrets_are_asked_about_wherever_they_lie() {
     }
 }
 
+/// A line that says where its home is leads `~` to a file that has another name.
+#[test]
+fn a_home_that_the_line_sets_hides_no_file() {
+    let auto = guarded(ApprovalMode::Auto, &[]);
+    let asking = guarded(ApprovalMode::Ask, &["allow bash: export *", "allow bash: cat *"]);
+    let mut denying = config(ApprovalMode::Auto, &["deny bash in /etc/**"]);
+    denying.rules_version = RULES_VERSION;
+    for (line, is_known) in [
+        ("HOME=/home/me/.aws; cat ~/credentials", true),
+        ("HOME=/home/me/.aws && cat $HOME/credentials", true),
+        ("export HOME=/home/me/.aws; cat ~/credentials", true),
+        ("HOME=/home/me/.aws bash -c 'cat ~/credentials'", true),
+        ("HOME=/home/me; cd && cat .aws/credentials", true),
+        ("CDPATH=/home/me; cd .aws && cat credentials", true),
+        ("OLDPWD=/home/me/.aws; cat ~-/credentials", true),
+        ("read HOME < f; cat ~/credentials", false),
+        ("printf -v HOME %s /home/me/.aws; cat ~/credentials", false),
+        ("for HOME in /home/me/.aws; do cat ~/credentials; done", false),
+    ] {
+        let by_guard = word(&auto, "bash", json!({"command": line}));
+        assert!(by_guard == "ask" || !is_known, "{line}");
+        let by_rule = word(&denying, "bash", json!({"command": line}));
+        assert_ne!(by_rule, "allow", "{line}");
+    }
+    let line = json!({"command": "export HOME=/srv && cat ~/x"});
+    assert_eq!(word(&asking, "bash", line.clone()), "ask");
+    for plain in [
+        "HOME=/tmp/x cargo test",
+        "env HOME=/tmp/x cargo test",
+        "echo HOME=/etc",
+        "cat $HOME/x.rs",
+    ] {
+        assert_eq!(word(&auto, "bash", json!({"command": plain})), "allow", "{plain}");
+    }
+    let mut older = asking;
+    older.rules_version = 8;
+    assert_eq!(word(&older, "bash", line), "allow");
+}
+
 #[test]
 fn where_nobody_is_asked_the_mode_decides() {
     let env = || json!({"path": ".env"});

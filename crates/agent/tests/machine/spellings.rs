@@ -227,6 +227,45 @@ fn what_was_kept_holds_in_its_project_alone() {
     }
 }
 
+/// What a part of a line runs lies where the line went before: a `Makefile` of another project.
+#[test]
+fn what_was_kept_in_a_project_allows_no_part_of_a_line_that_goes_out_of_it() {
+    let mut config = now(&["allow bash: cd *", "allow bash: pushd *"]);
+    let rule = kept(&config, "make x");
+    config.rules.push(rule);
+    let older = AgentConfig {
+        rules_version: 8,
+        ..config.clone()
+    };
+    for line in [
+        "make x",
+        "cd sub && make x",
+        "cd /ws/sub; make x",
+        "cd ./a/.. && make x",
+    ] {
+        assert!(is_allowed(&config, line), "{line}");
+    }
+    for line in [
+        "cd /other && make x",
+        "cd /ws2 && make x",
+        "cd ../other && make x",
+        "cd sub && cd ../../other && make x",
+        "cd && make x",
+        "cd ~/other && make x",
+        "cd /ws/* && make x",
+        "pushd /other; make x",
+    ] {
+        assert!(!is_allowed(&config, line), "{line}");
+        assert!(
+            is_allowed(&older, line),
+            "sessions of before are decided about as they were: {line}"
+        );
+    }
+    // A person who wrote it for all places meant them.
+    config.rules.push(crate::rules::rule("allow bash: make *"));
+    assert!(is_allowed(&config, "cd /other && make x"));
+}
+
 /// Whoever may write `.git/config` has an allowed `git status` run anything.
 #[test]
 fn no_pattern_covers_files_that_programs_run_by_themselves() {

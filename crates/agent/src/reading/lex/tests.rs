@@ -3,7 +3,7 @@
 use super::*;
 
 fn words(line: &str) -> Vec<String> {
-    let lexed = lex(line);
+    let lexed = lex(line, true);
     let join = |command: &Vec<Word>| {
         let words = command.iter().map(|word| {
             let sign = if word.dynamic { "~" } else { "" };
@@ -42,6 +42,14 @@ fn words_are_those_of_a_shell() {
             "a <(b) $HOME \"${x:-y}\"",
             &["a|~|~$HOME|~${x:-y}", "( b", "( x:-y"],
         ),
+        ("a ${x:-${y}} b", &["a|~${x:-${y}}|b", "( x:-${y}"]),
+        (
+            "a \"${x:-$(b }; c)${y%${z}}}\" d",
+            &["a|~${x:-$(b }; c)${y%${z}}}|d", "( x:-$(b }; c)${y%${z}}"],
+        ),
+        // Whether a quote counts there depends on more.
+        ("a \"${x:-'}\"; b", &["a|~${x:-'}", "b", "( x:-'"]),
+        ("a ${x:-${y}", &["a|~${x:-${y}}", "( x:-${y}", "open"]),
         ("r{m,} *.rs [ a ]", &["~r{m,}|~*.rs|[|a|]"]),
         ("a 'b", &["a|b", "open"]),
         ("a $(b", &["a|~", "( b", "open"]),
@@ -56,4 +64,11 @@ fn words_are_those_of_a_shell() {
     for (line, expected) in cases {
         assert_eq!(words(line), *expected, "{line:?}");
     }
+}
+
+#[test]
+fn older_rules_end_an_expansion_at_its_first_brace() {
+    let lexed = lex("a ${x:-${y}}", false);
+    assert_eq!(lexed.commands[0][1].text, "${x:-${y}}");
+    assert_eq!(lexed.inner[0].text, "x:-${y");
 }
