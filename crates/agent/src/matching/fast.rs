@@ -8,7 +8,7 @@
 
 use std::collections::BTreeMap;
 
-use agentx_types::{IntentRule, VarKind};
+use agentx_types::{IntentRule, RULES_VERSION, VarKind};
 use serde_json::Value;
 
 use super::answer::{AnswerParser, Finding};
@@ -17,7 +17,7 @@ use super::line::{self, is_placeholder};
 use super::more::{Before, rests};
 use super::narrower::{Reading, Spans, decide};
 use super::template::{Piece, pieces};
-use super::text::{Plain, is_punctuation};
+use super::text::{Kana, Plain, is_punctuation};
 use super::value::typed;
 
 /// Inputs of more bytes are for a model: people do not say so much in the words of a pattern.
@@ -38,6 +38,8 @@ pub struct FastPath {
     by_last: ByWords,
     /// Templates that begin and end with a variable.
     open: Vec<usize>,
+    /// Which kana a mark behind it changes.
+    kana: Kana,
 }
 
 /// Templates by words that stand at one of their ends.
@@ -101,7 +103,15 @@ enum Fit {
 impl FastPath {
     /// Prepares the patterns and examples of `rules`. Those that only a model can read are left out.
     pub fn new(rules: &[IntentRule]) -> Self {
-        let mut path = Self::default();
+        Self::of_version(rules, RULES_VERSION)
+    }
+
+    /// The same for an agent that keeps to this version of the rules of agents.
+    pub(crate) fn of_version(rules: &[IntentRule], version: u32) -> Self {
+        let mut path = Self {
+            kana: Kana::of_version(version),
+            ..Self::default()
+        };
         for rule in rules {
             for pattern in &rule.patterns {
                 let output = pattern
@@ -124,7 +134,7 @@ impl FastPath {
         if input.len() > MAX_INPUT {
             return None;
         }
-        let plain = Plain::new(input);
+        let plain = Plain::new(input, self.kana);
         if let Some(meaning) = self.whole.get(&plain.text) {
             return match meaning {
                 Meaning::One(intents) => Some(intents.clone()),
@@ -172,12 +182,12 @@ impl FastPath {
             .by_first
             .among(beginnings)
             .filter_map(|index| self.templates.get(*index));
-        templates.any(|template| !matches!(template.fit(&Plain::new(rest), rest), Fit::Not))
+        templates.any(|template| !matches!(template.fit(&Plain::new(rest, self.kana), rest), Fit::Not))
     }
 
     /// Words that stand as they are. Two meanings for the same words are for a model.
     fn add_whole(&mut self, input: &str, meaning: Option<Vec<Intent>>) {
-        let plain = Plain::new(input).text;
+        let plain = Plain::new(input, self.kana).text;
         let (Some(meaning), false) = (meaning, plain.is_empty()) else {
             return;
         };
@@ -200,7 +210,7 @@ impl FastPath {
                 None => Some(vec![Intent::new(rule.name.clone())]),
             };
             self.add_whole(input, meaning);
-        } else if let Some(template) = Template::new(rules, rule, &pieces, output) {
+        } else if let Some(template) = Template::new(rules, rule, &pieces, (output, self.kana)) {
             let index = self.templates.len();
             match (template.words.first(), template.words.last()) {
                 (Some(first), _) if !first.is_empty() => self.by_first.add(first, index),
@@ -231,7 +241,7 @@ impl Template {
         rules: &[IntentRule],
         rule: &IntentRule,
         pieces: &[Piece<'_>],
-        output: Option<&str>,
+        (output, kana): (Option<&str>, Kana),
     ) -> Option<Self> {
         let mut names: Vec<&str> = Vec::new();
         let mut marked = String::new();
@@ -246,7 +256,7 @@ impl Template {
                 Piece::Var(_) | Piece::Undeclared(_) | Piece::Hint(_) => return None,
             }
         }
-        let words: Vec<String> = Plain::new(&marked)
+        let words: Vec<String> = Plain::new(&marked, kana)
             .text
             .split(is_place)
             .map(str::to_owned)

@@ -31,8 +31,8 @@ struct Mark {
 
 impl Plain {
     /// `original` as it is compared.
-    pub(crate) fn new(original: &str) -> Self {
-        let folded = fold(original);
+    pub(crate) fn new(original: &str, kana: Kana) -> Self {
+        let folded = fold(original, kana);
         let is_edge = |(c, ..): &&(char, usize, usize)| *c == ' ' || is_punctuation(*c);
         let from = folded.iter().take_while(is_edge).count();
         let tail = folded.iter().rev().take_while(is_edge).count();
@@ -74,7 +74,7 @@ impl Plain {
 }
 
 /// Each character of one width and one case, with the bytes that it stands for. Runs of white space are one blank.
-fn fold(original: &str) -> Vec<(char, usize, usize)> {
+fn fold(original: &str, kana: Kana) -> Vec<(char, usize, usize)> {
     let mut folded: Vec<(char, usize, usize)> = Vec::with_capacity(original.len());
     for (start, c) in original.char_indices() {
         let end = start + c.len_utf8();
@@ -89,7 +89,7 @@ fn fold(original: &str) -> Vec<(char, usize, usize)> {
             }
         } else if let Some((voiced, last)) = folded
             .last_mut()
-            .and_then(|last| Some((voiced(last.0, c)?, last)))
+            .and_then(|last| Some((kana.voiced(last.0, c)?, last)))
         {
             *last = (voiced, last.1, end);
         } else {
@@ -99,17 +99,73 @@ fn fold(original: &str) -> Vec<(char, usize, usize)> {
     folded
 }
 
-/// A text of one width and one case, and with single blanks; punctuation around it stays.
+/// A text of one width and one case, and with single blanks; punctuation around it stays. For names of rules and words for values, which
+/// are compared as in all versions of the rules.
 pub(crate) fn folded(original: &str) -> String {
-    fold(original).into_iter().map(|(c, ..)| c).collect()
+    fold(original, Kana::BeforeNine)
+        .into_iter()
+        .map(|(c, ..)| c)
+        .collect()
 }
+
+/// The rules of agents of this version and later compose kana as Unicode does.
+const SINCE_ALL_KANA: u32 = 9;
 
 /// Half-width katakana from U+FF66 on, as the usual ones.
 const KATAKANA: &str = "ヲァィゥェォャュョッーアイウエオカキクケコサシスセソタチツテトナニヌネノハヒフヘホマミムメモヤユヨラリルレロワン";
-/// The mark that makes a kana voiced, in half width.
-const VOICED: char = '\u{FF9E}';
-/// The mark that makes a kana half voiced, in half width.
-const HALF_VOICED: char = '\u{FF9F}';
+/// The marks that make a kana voiced: in half width, and the one that follows a kana where texts are taken apart (NFD).
+const VOICED: [char; 2] = ['\u{FF9E}', '\u{3099}'];
+/// Those that make it half voiced.
+const HALF_VOICED: [char; 2] = ['\u{FF9F}', '\u{309A}'];
+/// Each kana that a mark makes voiced, and behind it what it becomes, as NFKC has it.
+const VOICED_KANA: &str = "カガキギクグケゲコゴサザシジスズセゼソゾタダチヂツヅテデトドハバヒビフブヘベホボウヴワヷヰヸヱヹヲヺヽヾ\
+                           かがきぎくぐけげこごさざしじすずせぜそぞただちぢつづてでとどはばひびふぶへべほぼうゔゝゞ";
+/// The same for the mark that makes it half voiced.
+const HALF_VOICED_KANA: &str = "ハパヒピフプヘペホポはぱひぴふぷへぺほぽ";
+
+/// Which kana a mark behind it changes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Kana {
+    /// Those that Unicode composes.
+    #[default]
+    All,
+    /// Katakana from カ to ト and from ハ to ホ, by the next one or the one after it: rules before version 9. ヴ and hiragana stay in two, and a
+    /// small ッ becomes a large one.
+    BeforeNine,
+}
+
+impl Kana {
+    /// The kana that rules of this version know.
+    pub(crate) fn of_version(version: u32) -> Self {
+        match version {
+            SINCE_ALL_KANA.. => Self::All,
+            _ => Self::BeforeNine,
+        }
+    }
+
+    /// A kana with a mark behind it, as one character.
+    fn voiced(self, kana: char, mark: char) -> Option<char> {
+        match self {
+            Self::All => {
+                let pairs = match mark {
+                    _ if VOICED.contains(&mark) => VOICED_KANA,
+                    _ if HALF_VOICED.contains(&mark) => HALF_VOICED_KANA,
+                    _ => return None,
+                };
+                let mut bases = pairs.chars().step_by(2).zip(pairs.chars().skip(1).step_by(2));
+                bases.find(|(base, _)| *base == kana).map(|(_, voiced)| voiced)
+            }
+            Self::BeforeNine => {
+                let by = match (mark, kana) {
+                    ('\u{FF9E}', 'カ'..='ト' | 'ハ'..='ホ') => 1,
+                    ('\u{FF9F}', 'ハ'..='ホ') => 2,
+                    _ => return None,
+                };
+                char::from_u32(u32::from(kana) + by)
+            }
+        }
+    }
+}
 
 /// The usual form of a character that is there in two widths.
 fn one_width(c: char) -> char {
@@ -127,16 +183,6 @@ fn one_width(c: char) -> char {
         '’' | '‘' => '\'',
         _ => c,
     }
-}
-
-/// A kana with a voicing mark of half width behind it, as one character.
-fn voiced(kana: char, mark: char) -> Option<char> {
-    let (has_both, by) = match (mark, kana) {
-        (VOICED, 'カ'..='ト' | 'ハ'..='ホ') => (true, 1),
-        (HALF_VOICED, 'ハ'..='ホ') => (true, 2),
-        _ => (false, 0),
-    };
-    char::from_u32(u32::from(kana) + by).filter(|_| has_both)
 }
 
 /// Whether the character is not seen and means nothing: joiners, marks of direction, variation selectors, a
@@ -190,14 +236,38 @@ mod tests {
             ("", ""),
         ];
         for (original, plain) in cases {
-            assert_eq!(Plain::new(original).text, plain, "{original:?}");
+            assert_eq!(Plain::new(original, Kana::All).text, plain, "{original:?}");
         }
+    }
+
+    #[test]
+    fn a_mark_behind_a_kana_is_part_of_it() {
+        for (original, now, before) in [
+            ("ｶﾞﾊﾟ", "ガパ", "ガパ"),
+            ("ｳﾞｧｲｵﾘﾝ", "ヴァイオリン", "ウ\u{FF9E}ァイオリン"),
+            ("ﾜﾞ", "ヷ", "ワ\u{FF9E}"),
+            ("かﾞはﾟ", "がぱ", "か\u{FF9E}は\u{FF9F}"),
+            ("ハ\u{309A}か\u{3099}", "パが", "ハ\u{309A}か\u{3099}"),
+            ("ｯﾞ", "ッ\u{FF9E}", "ツ"),
+            ("ガﾞ", "ガ\u{FF9E}", "キ"),
+            ("aﾞ", "a\u{FF9E}", "a\u{FF9E}"),
+        ] {
+            assert_eq!(Plain::new(original, Kana::of_version(9)).text, now, "{original}");
+            assert_eq!(
+                Plain::new(original, Kana::of_version(8)).text,
+                before,
+                "{original}"
+            );
+        }
+        let original = "ｳﾞｨﾗを押す";
+        let plain = Plain::new(original, Kana::All);
+        assert_eq!(plain.original(original, 0, "ヴ".len()), "ｳﾞ");
     }
 
     #[test]
     fn what_is_taken_out_is_as_it_was() {
         let original = "　Play  Let It　Go！";
-        let plain = Plain::new(original);
+        let plain = Plain::new(original, Kana::All);
         assert_eq!(plain.text, "play let it go");
         assert_eq!(plain.original(original, 5, 14), "Let It　Go");
         assert_eq!(plain.original(original, 5, 5), "");

@@ -371,3 +371,44 @@ fn a_router_shares_the_budget_with_those_below_its_children() {
     );
     family.check_replay();
 }
+
+/// Each attempt that broke off has cost what it has cost: no other one follows where that has used the budget up.
+#[test]
+fn a_router_looks_at_its_budget_between_two_attempts() {
+    let attempt = |version| {
+        let mut family = Family::new(AgentConfig {
+            limits: tokens(11),
+            rules_version: version,
+            ..router(routing(Some(agent("chat"))))
+        });
+        family.say("nothing of the kind");
+        let action = family.call_of("router");
+        family.answer_as("router", "pl", StopReason::Broken);
+        let failed = AttemptFailed {
+            attempt: 1,
+            code: "stream_broken".into(),
+            message: "the answer broke off".into(),
+            status: None,
+            retry_in_ms: Some(500),
+            gives_up_in_ms: None,
+            overflow: None,
+            refused: None,
+            longest_answer: None,
+        };
+        family.answers(&action, failed.into());
+        (family, action)
+    };
+    let (mut family, action) = attempt(RULES_VERSION);
+    assert_eq!(family.root_agent().run().unwrap().status, RunStatus::Stopping);
+    family.answer_call(&action, "", StopReason::Interrupted);
+    let (status, why) = family.ends().pop().unwrap();
+    assert!(
+        status == RunStatus::TimedOut && why.contains("the limit of 11 tokens"),
+        "{why}"
+    );
+    family.check_replay();
+    let (mut older, action) = attempt(8);
+    older.answer_call(&action, "play", StopReason::EndTurn);
+    assert_eq!(older.root_agent().run().unwrap().bill.usage.output_tokens, 2);
+    older.check_replay();
+}

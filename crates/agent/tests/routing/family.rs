@@ -89,9 +89,17 @@ impl Family {
         }
     }
 
-    /// With a default agent that chats.
+    /// The usual family, where the router keeps to this version of the rules.
+    pub(crate) fn usual_of_version(rules_version: u32) -> Self {
+        Self::new(AgentConfig {
+            rules_version,
+            ..router(routing(Some(agent("chat"))))
+        })
+    }
+
+    /// With a default agent that chats, by the rules of now.
     pub(crate) fn usual() -> Self {
-        Self::new(router(routing(Some(agent("chat")))))
+        Self::usual_of_version(RULES_VERSION)
     }
 
     pub(crate) fn root() -> AgentStateId {

@@ -24,6 +24,31 @@ fn an_interrupt_reaches_the_child() {
     family.check_replay();
 }
 
+/// A model that declines to sort an input has not said that no rule fits it, whatever it named before.
+#[test]
+fn a_refusal_of_the_model_that_sorts_ends_the_run_as_one() {
+    let declined = (RunStatus::Failed, " (the model declined to answer)".to_owned());
+    for text in ["", "play"] {
+        let mut family = Family::usual();
+        family.say("the loud one");
+        family.answer_as("router", text, StopReason::Refusal);
+        assert_eq!(family.ends(), [declined.clone()], "{text:?}");
+        assert_eq!(family.tree.agents.len(), 1, "nobody was given anything");
+        let code = family.log.iter().find_map(|fact| match &fact.event {
+            EnvironmentEvent::ErrorOccurred(error) => Some(error.code.clone()),
+            _ => None,
+        });
+        assert_eq!(code.as_deref(), Some("content_filter"));
+        family.check_replay();
+    }
+    let mut older = Family::usual_of_version(8);
+    older.say("the loud one");
+    older.answer_as("router", "", StopReason::Refusal);
+    older.answer("chat", "hm");
+    assert_eq!(older.ends(), [(RunStatus::Completed, "hm".to_owned())]);
+    older.check_replay();
+}
+
 #[test]
 fn an_interrupt_while_it_matches_ends_the_call() {
     let mut family = Family::usual();

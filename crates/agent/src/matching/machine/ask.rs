@@ -6,14 +6,18 @@
 use std::sync::Arc;
 
 use agentx_types::{
-    ContentPart, Envelope, EnvironmentEvent, Message, MessageOutput, ModelRequest, RunStatus, StopReason,
-    StreamEnd, StreamOutput, ThinkingPart,
+    AttemptFailed, ContentPart, Envelope, EnvironmentEvent, Message, MessageOutput, ModelRequest, RunStatus,
+    StopReason, StreamEnd, StreamOutput, ThinkingPart,
 };
 use serde::{Deserialize, Serialize};
 
 use super::MatchAgent;
 use crate::course::{Step, StopCause};
 use crate::matching::{AnswerParser, FastPath, Finding, Intent, prompt};
+
+/// The rules of agents of this version and later do not take a declined answer for one that no rule fits, and look at limits between the
+/// attempts of a call.
+const SINCE_REFUSALS_AND_LIMITS: u32 = 9;
 
 /// The input that a model is asked about, and what has been read of its answer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -41,8 +45,9 @@ impl MatchAgent {
     fn prepared(&mut self) -> &Prepared {
         let routing = self.config.routing.as_deref();
         let rules = routing.map_or(&[][..], |routing| &routing.rules);
+        let version = self.config.rules_version;
         self.prepared.get_or(|| Prepared {
-            fast: FastPath::new(rules),
+            fast: FastPath::of_version(rules, version),
             prompt: Arc::from(prompt(rules)),
         })
     }
@@ -184,10 +189,13 @@ impl MatchAgent {
     }
 
     /// Does what an answer means. What was found counts, also in one that was cut off; one that was cut off
-    /// before it named anything ends the run.
+    /// before it named anything ends the run, and so does one that was declined, whatever it named before.
     fn take_answer(&mut self, matching: Matching, reason: StopReason, step: &mut Step<'_>) {
         let intents = intents(matching.found);
         let why = match reason {
+            StopReason::Refusal if self.config.rules_version >= SINCE_REFUSALS_AND_LIMITS => {
+                ("content_filter", "the model declined to answer")
+            }
             _ if !intents.is_empty() => return self.mean(&matching.message, intents, step),
             StopReason::ContextWindow => ("context_window", "the context window of the model is full"),
             StopReason::MaxTokens => (
@@ -197,6 +205,23 @@ impl MatchAgent {
             _ => return self.mean(&matching.message, intents, step),
         };
         self.begin_stop(StopCause::error(RunStatus::Failed, why.0, why.1), step);
+    }
+
+    /// Takes a failed attempt of the model call under way. Where another one is to follow, looks whether the run may still pay for it: an
+    /// answer that broke off is paid for like a whole one.
+    pub(super) fn on_attempt_failed(
+        &mut self,
+        fact: &Envelope<EnvironmentEvent>,
+        failed: &AttemptFailed,
+        step: &mut Step<'_>,
+    ) {
+        if self.course.answers_model_call(fact.cause.as_ref())
+            && failed.retry_in_ms.is_some()
+            && self.config.rules_version >= SINCE_REFUSALS_AND_LIMITS
+            && let Some(cause) = self.course.used_up(&self.config.limits, step)
+        {
+            self.begin_stop(cause, step);
+        }
     }
 
     /// Forgets what the open stream has come to, and pays for it; another attempt begins, or an error

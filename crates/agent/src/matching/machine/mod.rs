@@ -137,11 +137,9 @@ impl MatchAgent {
             E::StreamEnd(end) => self.on_stream_end(fact, end, step),
             E::WriterAttached(_) => self.on_writer_attached(step),
             E::SessionForked(forked) => self.on_forked(forked.hold, step),
-            E::ConfigChanged(changed) => {
-                self.course
-                    .change(Arc::make_mut(&mut self.config), &changed.change, step)
-            }
+            E::ConfigChanged(changed) => self.on_change(&changed.change, step),
             E::ErrorOccurred(error) => self.on_error(fact, error, step),
+            E::AttemptFailed(failed) => self.on_attempt_failed(fact, failed, step),
             // It has no tools, and keeps no conversation.
             _ => {}
         }
@@ -150,7 +148,13 @@ impl MatchAgent {
 
     /// Takes a change of the configuration that comes from an agent above.
     pub(crate) fn on_change_above(&mut self, change: &ConfigChange, step: &mut Step<'_>) {
+        self.on_change(change, step);
+    }
+
+    /// Takes a change of the configuration. What was prepared by it is prepared again.
+    fn on_change(&mut self, change: &ConfigChange, step: &mut Step<'_>) {
         self.course.change(Arc::make_mut(&mut self.config), change, step);
+        self.prepared.clear();
     }
 
     /// The rules by which it sorts; none where it has no routing.
