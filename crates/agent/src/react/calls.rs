@@ -5,18 +5,21 @@
 use std::sync::Arc;
 
 use agentx_types::{
-    ActionBody, AnswerCall, Approval, ApprovalDecision, CallTool, Caller, ContentPart, Envelope,
-    EnvironmentEvent, Message, MessageId, MessageOutput, RequestedCall, Role, RuleEffect, RunStatus,
-    ServerRules, StateOutput, StreamOutput, ToolResult, ToolResultPart, ToolSpec, ToolStatus,
+    ActionBody, AnswerCall, CallTool, Caller, ContentPart, Envelope, EnvironmentEvent, Message, MessageId,
+    MessageOutput, RequestedCall, Role, RunStatus, StateOutput, StreamOutput, ToolResult, ToolResultPart,
+    ToolStatus,
 };
-use serde_json::Value;
 
 use super::ReactAgent;
-use crate::approval::{self, Question, Verdict};
+use crate::approval::{self, Verdict};
 use crate::arguments;
 use crate::course::Step;
 use crate::ledger::{CallStage, LedgerEntry};
 use crate::limits;
+use crate::recall::RECALL;
+
+/// The rules of agents of this version and later have `recall` be a tool like others: it is named, and decided about anew.
+pub(super) const SINCE_RECALL_IS_A_TOOL: u32 = 9;
 
 impl ReactAgent {
     /// A new call: it is run, asked about, or answered at once. In this order: arguments that are not JSON, a tool that is not there,
@@ -33,11 +36,10 @@ impl ReactAgent {
         }
         let recall = self.recall_tool(&call.name);
         let Some(tool) = recall.as_ref().or_else(|| self.tool(&call.name)) else {
-            let names: Vec<&str> = self.config.tools.iter().map(|tool| tool.name.as_str()).collect();
             let text = format!(
                 "There is no tool {:?}. The tools are: {}.",
                 call.name,
-                names.join(", ")
+                self.names_of_tools().join(", ")
             );
             self.answer_new(call, ToolStatus::Invalid, text, step);
             return;
@@ -69,6 +71,15 @@ impl ReactAgent {
                 self.ledger.add(call, CallStage::AwaitingApproval(question));
             }
         }
+    }
+
+    /// The names of the tools that are on offer, `recall` too.
+    fn names_of_tools(&self) -> Vec<&str> {
+        let recall = self
+            .recall_tool(RECALL)
+            .filter(|_| self.config.rules_version >= SINCE_RECALL_IS_A_TOOL);
+        let own = self.config.tools.iter().map(|tool| tool.name.as_str());
+        own.chain(recall.map(|_| RECALL)).collect()
     }
 
     /// Hands a call to its tool.
@@ -132,140 +143,8 @@ impl ReactAgent {
         };
     }
 
-    /// A person decides. A decision about a call that does not wait (any more) means nothing: two people may
-    /// decide at once.
-    pub(super) fn on_approval(&mut self, approval: &Approval, step: &mut Step<'_>) {
-        if self.decides_inner(approval, step) {
-            return;
-        }
-        let Some(index) = self.awaiting_index(|entry| entry.call.tool_call_id == approval.tool_call_id)
-        else {
-            return;
-        };
-        let entry = &self.ledger.entries()[index];
-        let is_beyond = |question: &Question| question.by_server && approval.limited;
-        if approval.decision != ApprovalDecision::Deny
-            && matches!(&entry.stage, CallStage::AwaitingApproval(question) if is_beyond(question))
-        {
-            return;
-        }
-        let call = entry.call.clone();
-        if approval.decision != ApprovalDecision::Deny
-            && let Some(reason) = self.denied_meanwhile(&call)
-        {
-            self.answer_open(index, ToolStatus::Denied, not_allowed(&reason), step);
-            self.update_waiting_status(step);
-            return;
-        }
-        self.note_decision(&call, approval, step);
-        if approval.decision == ApprovalDecision::Deny {
-            let note = approval
-                .note
-                .as_ref()
-                .map(|note| format!(" They say: {note}"))
-                .unwrap_or_default();
-            self.answer_open(
-                index,
-                ToolStatus::Denied,
-                format!("The person refused this call.{note}"),
-                step,
-            );
-        } else {
-            if approval.decision != ApprovalDecision::Once && !approval.limited {
-                self.keep_rule(index, approval);
-            }
-            self.release(index, step);
-            self.reconsider(step);
-        }
-        self.update_waiting_status(step);
-    }
-
-    /// The words of a rule that came after the question and denies the call: nobody allows what a rule
-    /// denies. Before version 7 it held from the next call on.
-    fn denied_meanwhile(&self, call: &RequestedCall) -> Option<String> {
-        let tool = self.tool(&call.name).filter(|_| self.config.rules_version >= 7)?;
-        let judgement = approval::judge(&self.config, tool, &call.input);
-        let rules = approval::rules_of(&self.config);
-        let mut made_by = judgement.rules.iter().filter_map(|index| rules.get(*index));
-        let is_denied = made_by.any(|rule| rule.effect == RuleEffect::Deny);
-        is_denied.then_some(judgement.reason)
-    }
-
-    /// Decides again about the calls that wait for a decision, after rules or the mode have changed.
-    pub(super) fn reconsider(&mut self, step: &mut Step<'_>) {
-        for index in 0..self.ledger.entries().len() {
-            let entry = &self.ledger.entries()[index];
-            let waits = matches!(entry.stage, CallStage::AwaitingApproval(_));
-            let Some(tool) = self.tool(&entry.call.name).filter(|_| waits) else {
-                continue;
-            };
-            match approval::decide(&self.config, tool, &entry.call.input) {
-                Verdict::Allow { .. } => self.release(index, step),
-                Verdict::Deny { reason } => {
-                    self.answer_open(index, ToolStatus::Denied, not_allowed(&reason), step);
-                }
-                Verdict::Ask(_) => {}
-            }
-        }
-        self.reconsider_inner(step);
-    }
-
-    /// The rules of the session's server are other ones. What waits for a decision is decided about anew when the next writer takes
-    /// over; until then it is known whose decision it is.
-    pub(crate) fn bind_by(&mut self, server: Option<&Arc<ServerRules>>) {
-        crate::bind_by(Arc::make_mut(&mut self.config), server);
-        let config = self.config.clone();
-        for entry in self.ledger.entries_mut() {
-            let CallStage::AwaitingApproval(question) = &mut entry.stage else {
-                continue;
-            };
-            let tool = config.tools.iter().find(|tool| tool.name == entry.call.name);
-            question.by_server = config.server_rules.is_some()
-                && tool.is_none_or(|tool| approval::asked_by_server(&config, tool, &entry.call.input));
-        }
-        self.bind_inner();
-    }
-
-    /// The place of the first call that waits for a person and fits.
-    fn awaiting_index(&self, fits: impl Fn(&LedgerEntry) -> bool) -> Option<usize> {
-        let awaiting =
-            |entry: &LedgerEntry| matches!(entry.stage, CallStage::AwaitingApproval(_)) && fits(entry);
-        self.ledger.entries().iter().position(awaiting)
-    }
-
-    /// Keeps the rule of a call that stands in the ledger.
-    fn keep_rule(&mut self, index: usize, approval: &Approval) {
-        let Some(entry) = self.ledger.entries().get(index) else {
-            return;
-        };
-        let question = match &entry.stage {
-            CallStage::AwaitingApproval(question) => Some(question.clone()),
-            _ => None,
-        };
-        let tool = self.tool(&entry.call.name).cloned();
-        let input = entry.call.input.clone();
-        self.keep_rule_of(tool.as_ref(), &input, question.as_ref(), approval);
-    }
-
-    /// Keeps the rule that the person wrote, else the one that was suggested.
-    pub(super) fn keep_rule_of(
-        &mut self,
-        tool: Option<&ToolSpec>,
-        input: &Value,
-        question: Option<&Question>,
-        approval: &Approval,
-    ) {
-        if tool.is_some_and(|tool| approval::always_asked(&self.config, tool, input).is_some()) {
-            return;
-        }
-        let written = approval.rule.as_deref().cloned();
-        if let Some(rule) = written.or_else(|| question.map(|question| question.suggested.clone())) {
-            Arc::make_mut(&mut self.config).rules.push(rule);
-        }
-    }
-
     /// Runs a call that waited for a decision.
-    fn release(&mut self, index: usize, step: &mut Step<'_>) {
+    pub(super) fn release(&mut self, index: usize, step: &mut Step<'_>) {
         let Some(call) = self.ledger.entries().get(index).map(|entry| entry.call.clone()) else {
             return;
         };
@@ -391,6 +270,6 @@ impl ReactAgent {
     }
 }
 
-fn not_allowed(reason: &str) -> String {
+pub(super) fn not_allowed(reason: &str) -> String {
     format!("Not allowed: {reason}.")
 }

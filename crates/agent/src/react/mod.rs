@@ -5,7 +5,7 @@
 //! | file | facts |
 //! | --- | --- |
 //! | [`stream`], [`answer`] | what the model says, and its whole answer |
-//! | [`calls`], [`inner`], [`effects`] | tools and approvals, calls that tools make, and their steps |
+//! | [`calls`], [`decisions`], [`inner`], [`effects`] | tools, approvals, calls that tools make, and their steps |
 //! | [`children`] | agents that this one made |
 //! | [`condense`], [`overflow`], [`repair`] | summaries, conversations that do not fit, requests that are refused |
 //! | [`stop`], [`recover`] | interrupts, limits and errors; what another process left open |
@@ -32,6 +32,7 @@ mod answer;
 mod calls;
 mod children;
 mod condense;
+mod decisions;
 mod effects;
 mod inner;
 mod overflow;

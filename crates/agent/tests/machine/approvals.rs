@@ -137,6 +137,44 @@ fn nobody_allows_what_a_rule_denies_by_now() {
     }
 }
 
+/// A call of `recall` that waits is decided about as any other one is.
+#[test]
+fn a_call_of_recall_that_waits_is_decided_about_anew() {
+    let waiting = |version| {
+        let mut config = config(ApprovalMode::Ask, &["ask recall"]);
+        crate::repair::keeping(&mut config);
+        config.rules_version = version;
+        let mut session = Session::new(config);
+        session.say("go");
+        session.calls(&[("r", "recall", json!({"words": "port"}))]);
+        assert_eq!(session.status(), RunStatus::AwaitingApproval);
+        session
+    };
+    let told = |session: &Session| session.sent().pop().unwrap();
+    for (version, is_denied) in [(RULES_VERSION, true), (8, false)] {
+        let mut session = waiting(version);
+        session.change(ConfigChange::RuleAdded(rule("deny recall")));
+        session.decide("r", ApprovalDecision::Once);
+        assert_eq!(
+            told(&session).starts_with("tool: r = Not allowed: the rule"),
+            is_denied
+        );
+        session.check_replay();
+
+        let mut session = waiting(version);
+        session.change(ConfigChange::RuleAdded(rule("deny recall")));
+        session.restart();
+        assert_eq!(session.status() == RunStatus::AwaitingApproval, !is_denied);
+        session.check_replay();
+
+        // The server's settings do not ask about it, so whoever may decide about the session may decide about it.
+        let mut agent = waiting(version).agent;
+        agent.bind_by(Some(&Arc::new(ServerRules::default())));
+        let (_, question) = agent.questions().next().unwrap();
+        assert_eq!(question.by_server, !is_denied);
+    }
+}
+
 #[test]
 fn a_refusal_is_told_with_its_note() {
     let mut session = asking();

@@ -120,6 +120,24 @@ fn arguments_that_are_not_json_and_tools_that_do_not_exist_are_answered() {
     assert!(session.running().is_empty());
 }
 
+/// A model that misspelt `recall` finds it among the tools. Logs of older rules are read as they were written.
+#[test]
+fn recall_is_among_the_tools_that_are_named() {
+    for (version, named) in [(RULES_VERSION, ", recall."), (8, "finish.")] {
+        let mut session = Session::started(|config| {
+            crate::repair::keeping(config);
+            config.rules_version = version;
+        });
+        session.calls(&[("c1", "recal", json!({}))]);
+        let said = session.sent().pop().unwrap();
+        assert!(
+            said.contains("There is no tool \"recal\"") && said.contains(named),
+            "{said}"
+        );
+        session.check_replay();
+    }
+}
+
 #[test]
 fn a_quit_tool_ends_the_run() {
     let mut session = Session::started(|_| {});

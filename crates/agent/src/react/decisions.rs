@@ -1,0 +1,157 @@
+//! Decides about calls that wait: by a person's word, and anew where rules or the approval mode have changed.
+//!
+//! A decision of a person is a fact (`approval`); "always" also keeps a rule. What a rule denies meanwhile nobody allows.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use agentx_types::{
+    Approval, ApprovalDecision, RequestedCall, RuleEffect, ServerRules, ToolSpec, ToolStatus,
+};
+use serde_json::Value;
+
+use super::ReactAgent;
+use super::calls::{SINCE_RECALL_IS_A_TOOL, not_allowed};
+use crate::approval::{self, Question, Verdict};
+use crate::course::Step;
+use crate::ledger::{CallStage, LedgerEntry};
+
+impl ReactAgent {
+    /// A person decides. A decision about a call that does not wait (any more) means nothing: two people may
+    /// decide at once.
+    pub(super) fn on_approval(&mut self, approval: &Approval, step: &mut Step<'_>) {
+        if self.decides_inner(approval, step) {
+            return;
+        }
+        let Some(index) = self.awaiting_index(|entry| entry.call.tool_call_id == approval.tool_call_id)
+        else {
+            return;
+        };
+        let entry = &self.ledger.entries()[index];
+        let is_beyond = |question: &Question| question.by_server && approval.limited;
+        if approval.decision != ApprovalDecision::Deny
+            && matches!(&entry.stage, CallStage::AwaitingApproval(question) if is_beyond(question))
+        {
+            return;
+        }
+        let call = entry.call.clone();
+        if approval.decision != ApprovalDecision::Deny
+            && let Some(reason) = self.denied_meanwhile(&call)
+        {
+            self.answer_open(index, ToolStatus::Denied, not_allowed(&reason), step);
+            self.update_waiting_status(step);
+            return;
+        }
+        self.note_decision(&call, approval, step);
+        if approval.decision == ApprovalDecision::Deny {
+            let note = approval
+                .note
+                .as_ref()
+                .map(|note| format!(" They say: {note}"))
+                .unwrap_or_default();
+            self.answer_open(
+                index,
+                ToolStatus::Denied,
+                format!("The person refused this call.{note}"),
+                step,
+            );
+        } else {
+            if approval.decision != ApprovalDecision::Once && !approval.limited {
+                self.keep_rule(index, approval);
+            }
+            self.release(index, step);
+            self.reconsider(step);
+        }
+        self.update_waiting_status(step);
+    }
+
+    /// The words of a rule that came after the question and denies the call: nobody allows what a rule
+    /// denies. Before version 7 it held from the next call on.
+    fn denied_meanwhile(&self, call: &RequestedCall) -> Option<String> {
+        let tool = self.tool_of(call).filter(|_| self.config.rules_version >= 7)?;
+        let judgement = approval::judge(&self.config, &tool, &call.input);
+        let rules = approval::rules_of(&self.config);
+        let mut made_by = judgement.rules.iter().filter_map(|index| rules.get(*index));
+        let is_denied = made_by.any(|rule| rule.effect == RuleEffect::Deny);
+        is_denied.then_some(judgement.reason)
+    }
+
+    /// Decides again about the calls that wait for a decision, after rules or the mode have changed.
+    pub(super) fn reconsider(&mut self, step: &mut Step<'_>) {
+        for index in 0..self.ledger.entries().len() {
+            let entry = &self.ledger.entries()[index];
+            let waits = matches!(entry.stage, CallStage::AwaitingApproval(_));
+            let Some(tool) = self.tool_of(&entry.call).filter(|_| waits) else {
+                continue;
+            };
+            match approval::decide(&self.config, &tool, &entry.call.input) {
+                Verdict::Allow { .. } => self.release(index, step),
+                Verdict::Deny { reason } => {
+                    self.answer_open(index, ToolStatus::Denied, not_allowed(&reason), step);
+                }
+                Verdict::Ask(_) => {}
+            }
+        }
+        self.reconsider_inner(step);
+    }
+
+    /// The rules of the session's server are other ones. What waits for a decision is decided about anew when the next writer takes
+    /// over; until then it is known whose decision it is.
+    pub(crate) fn bind_by(&mut self, server: Option<&Arc<ServerRules>>) {
+        crate::bind_by(Arc::make_mut(&mut self.config), server);
+        for index in 0..self.ledger.entries().len() {
+            let call = &self.ledger.entries()[index].call;
+            let asked = |tool: Cow<'_, ToolSpec>| approval::asked_by_server(&self.config, &tool, &call.input);
+            let by_server = self.config.server_rules.is_some() && self.tool_of(call).is_none_or(asked);
+            if let CallStage::AwaitingApproval(question) = &mut self.ledger.entries_mut()[index].stage {
+                question.by_server = by_server;
+            }
+        }
+        self.bind_inner();
+    }
+
+    /// The place of the first call that waits for a person and fits.
+    fn awaiting_index(&self, fits: impl Fn(&LedgerEntry) -> bool) -> Option<usize> {
+        let awaiting =
+            |entry: &LedgerEntry| matches!(entry.stage, CallStage::AwaitingApproval(_)) && fits(entry);
+        self.ledger.entries().iter().position(awaiting)
+    }
+
+    /// Keeps the rule of a call that stands in the ledger.
+    fn keep_rule(&mut self, index: usize, approval: &Approval) {
+        let Some(entry) = self.ledger.entries().get(index) else {
+            return;
+        };
+        let question = match &entry.stage {
+            CallStage::AwaitingApproval(question) => Some(question.clone()),
+            _ => None,
+        };
+        let tool = self.tool(&entry.call.name).cloned();
+        let input = entry.call.input.clone();
+        self.keep_rule_of(tool.as_ref(), &input, question.as_ref(), approval);
+    }
+
+    /// Keeps the rule that the person wrote, else the one that was suggested.
+    pub(super) fn keep_rule_of(
+        &mut self,
+        tool: Option<&ToolSpec>,
+        input: &Value,
+        question: Option<&Question>,
+        approval: &Approval,
+    ) {
+        if tool.is_some_and(|tool| approval::always_asked(&self.config, tool, input).is_some()) {
+            return;
+        }
+        let written = approval.rule.as_deref().cloned();
+        if let Some(rule) = written.or_else(|| question.map(|question| question.suggested.clone())) {
+            Arc::make_mut(&mut self.config).rules.push(rule);
+        }
+    }
+
+    /// The tool that a waiting call names, where it is on offer: from version 9 of the rules on `recall`, too.
+    fn tool_of(&self, call: &RequestedCall) -> Option<Cow<'_, ToolSpec>> {
+        let recall = || self.recall_tool(&call.name).map(Cow::Owned);
+        let own = self.tool(&call.name).map(Cow::Borrowed);
+        own.or_else(|| recall().filter(|_| self.config.rules_version >= SINCE_RECALL_IS_A_TOOL))
+    }
+}
