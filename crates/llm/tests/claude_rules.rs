@@ -197,6 +197,31 @@ fn a_budget_stays_while_a_turn_of_many_calls_goes_on() {
     assert!(body.get("thinking").is_none(), "this turn began without thinking");
 }
 
+/// Near a full window no budget fits, in the middle of a turn that began with thinking.
+#[test]
+fn the_last_answer_is_sent_without_thinking_where_none_is_asked_for() {
+    let mut messages = vec![user("hi")];
+    for round in 0..2 {
+        let id = format!("toolu_{round}");
+        let content = vec![thought("first"), call(&id, "read")];
+        messages.extend([said(content), result(&id, vec![ContentPart::text("x")], false)]);
+    }
+    let kinds = |body: &Value, at: usize| -> Vec<String> {
+        let blocks = body["messages"][at]["content"].as_array().unwrap();
+        blocks
+            .iter()
+            .map(|block| block["type"].as_str().unwrap().to_owned())
+            .collect()
+    };
+    let mut asked = request(BUDGET, Some(5_000), messages);
+    assert_eq!(kinds(&built(&asked), 3), ["thinking", "tool_use"]);
+    asked.params.max_output_tokens = Some(1_500);
+    let body = built(&asked);
+    assert!(body.get("thinking").is_none(), "there is no room for it");
+    assert_eq!(kinds(&body, 1), ["thinking", "tool_use"]);
+    assert_eq!(kinds(&body, 3), ["tool_use"]);
+}
+
 #[test]
 fn words_between_calls_are_asked_for_where_the_model_reasons_by_itself() {
     let ask = |model: &str, tokens| built(&request(model, tokens, vec![user("hi")]));

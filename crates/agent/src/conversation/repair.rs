@@ -29,6 +29,9 @@ const SINCE_SETTINGS: u32 = 8;
 /// From this version on, reasoning of Chat Completions and what is attached to words and calls can be left out.
 const SINCE_REASONING: u32 = 9;
 
+/// The rules of agents of this version and later keep what was counted where parts are left out: the next request asks for no longer answer.
+const SINCE_COUNT_STAYS: u32 = 9;
+
 /// The parts that are left out of requests. A number is the event up to which a part is left out; 0 if
 /// nothing is.
 ///
@@ -234,7 +237,14 @@ impl Conversation {
                 }
             }
         }
-        self.counted = None;
+        // Told in words or by other roles, the same may weigh more; what has parts left out weighs less than was counted.
+        let may_be_more = matches!(part, None | Some(RequestPart::ToolCalls | RequestPart::Roles));
+        if may_be_more || config.rules_version < SINCE_COUNT_STAYS {
+            self.counted = None;
+        } else {
+            // A server that counts less by now has not cut anything for that.
+            self.counts = None;
+        }
         part
     }
 

@@ -202,6 +202,30 @@ fn recall_is_on_offer_from_the_start_beside_other_tools() {
     assert!(!has_recall(&without), "there are models that take no tools");
 }
 
+/// What has parts left out is no longer than what was counted, so that no longer answer fits beside it.
+#[test]
+fn a_repaired_request_asks_for_no_longer_answer() {
+    for (version, stays) in [(RULES_VERSION, true), (8, false)] {
+        let mut session = Session::started(|config| {
+            keeping(config);
+            config.model.context_window = 20_000;
+            config.model.max_output_tokens = 8_000;
+            config.params.max_output_tokens = Some(8_000);
+            config.rules_version = version;
+        });
+        let mut said = thinks("a");
+        said.extend([call("c1", "look", json!({"path": "a"})), usage(12_000, 20)]);
+        session.model(stream(said, StopReason::ToolUse));
+        session.result("c1", "x");
+        let asked = |session: &Session| session.request().params.max_output_tokens.unwrap();
+        let before = asked(&session);
+        assert!(before < 7_800, "{before}");
+        session.refused(RequestPart::Thinking);
+        assert_eq!(asked(&session) == before, stays, "{}", asked(&session));
+        session.check_replay();
+    }
+}
+
 #[test]
 fn what_a_refusal_names_is_left_out_and_the_run_goes_on() {
     let mut session = Session::started(keeping);

@@ -64,7 +64,8 @@ pub enum Thinking {
 /// - Thinking at the end of a message is left out, and the message with it where nothing else is in it.
 /// - Names of tools are made to fit what the API takes: a model may have made them up.
 /// - With thinking, no temperature is sent. A budget leaves at least 1,024 tokens for the answer; where there is no room
-///   for it, or if the turn that the tool results belong to began without thinking, no thinking is requested.
+///   for it, or if the turn that the tool results belong to began without thinking, no thinking is requested, and the last message of the
+///   assistant is sent without its own.
 /// - A temperature above 1 is sent as 1.
 pub fn build(request: &ModelRequest, options: &Options, blobs: &dyn BlobSource) -> Vec<u8> {
     let mut turns = turns(request, options, blobs);
@@ -88,7 +89,10 @@ pub fn build(request: &ModelRequest, options: &Options, blobs: &dyn BlobSource) 
     if !tools.is_empty() {
         body.set("tools", tools);
     }
-    thinking::ask(request, options, max_tokens, &turns, &mut body);
+    let thinks = thinking::ask(request, options, max_tokens, &turns, &mut body);
+    if !thinks && options.thinking == Thinking::Budget && request.params.thinking_tokens.is_some() {
+        thinking::leave_out_of_last(&mut turns);
+    }
     let messages: Vec<Json<'_>> = turns
         .into_iter()
         .map(|turn| object! {"role": turn.role, "content": turn.blocks})

@@ -20,14 +20,14 @@ pub fn beta(request: &ModelRequest, options: &Options) -> Option<&'static str> {
         .then_some(BINDING_CONTROLS)
 }
 
-/// Sets what the request says of reasoning, or the temperature where it says nothing of it.
+/// Sets what the request says of reasoning, or the temperature where it says nothing of it. Returns whether reasoning is asked for.
 pub(super) fn ask(
     request: &ModelRequest,
     options: &Options,
     max_tokens: u64,
     turns: &[Turn<'_>],
     body: &mut Json<'_>,
-) {
+) -> bool {
     let wanted = request.params.thinking_tokens;
     match (options.thinking, wanted) {
         (Thinking::Adaptive, wanted) if wanted.is_some() || (options.thinks_by_default && !request.plain) => {
@@ -35,13 +35,13 @@ pub(super) fn ask(
             if let Some(tokens) = wanted {
                 body.set("output_config", object! {"effort": effort(tokens)});
             }
-            return;
+            return true;
         }
         (Thinking::Budget, Some(tokens)) if may_think(turns) => {
             let budget = tokens.max(SMALLEST_BUDGET).min(max_tokens.saturating_sub(1_024));
             if budget >= SMALLEST_BUDGET {
                 body.set("thinking", object! {"type": "enabled", "budget_tokens": budget});
-                return;
+                return true;
             }
         }
         (Thinking::None | Thinking::Budget | Thinking::Adaptive, _) => {}
@@ -49,6 +49,16 @@ pub(super) fn ask(
     let takes_temperature = options.temperature && !request.is_without(RequestPart::Temperature);
     if let Some(temperature) = request.params.temperature.filter(|_| takes_temperature) {
         body.set("temperature", temperature.clamp(0.0, 1.0));
+    }
+    false
+}
+
+/// Leaves thinking out of the last message of the assistant: a model that is not to think refuses it there. It is so near a full window, where
+/// no budget fits, in the middle of a turn that began with thinking.
+pub(super) fn leave_out_of_last(turns: &mut [Turn<'_>]) {
+    let last = turns.iter_mut().rfind(|turn| turn.role == "assistant");
+    if let Some(turn) = last {
+        turn.blocks.retain(|block| !is_thinking(block));
     }
 }
 
