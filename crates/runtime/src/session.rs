@@ -154,10 +154,11 @@ impl Session for LocalSession {
 
     fn send(&self, input: UserInput) -> BoxFuture<'_, Result<u64, RuntimeError>> {
         Box::pin(async move {
-            self.check_sight(&input.content).await?;
+            // What is sent again is answered as it was, whatever holds by now.
             if let Some(seq) = self.sent_before(&input).await? {
                 return Ok(seq);
             }
+            self.check_sight(&input.content).await?;
             let content = self.store_media(input.content).await?;
             self.record(Wish::Say(UserInput { content, ..input })).await
         })

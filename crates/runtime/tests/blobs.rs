@@ -9,7 +9,8 @@ use agentx_runtime::{
 };
 use agentx_testing::{MemoryLog, SimulatedClock, fixture};
 use agentx_types::{
-    BlobId, ContentPart, EnvironmentEvent, MediaPart, MediaSource, MessageId, OwnerId, SessionId,
+    BlobId, ConfigChange, ContentPart, EnvironmentEvent, MediaPart, MediaSource, MessageId, OwnerId,
+    SessionId,
 };
 
 async fn session(log: &MemoryLog, id: &str) -> Arc<dyn Session> {
@@ -168,4 +169,23 @@ async fn only_a_message_of_the_conversation_is_pinned() {
         "{refused:?}"
     );
     assert!(pin(MessageId::with_suffix(seq)).await.is_ok());
+}
+
+/// The answer to a message that is sent again is the first one, also where its picture would be refused by now.
+#[tokio::test]
+async fn a_picture_that_is_sent_again_is_answered_as_before_whatever_the_model_takes_by_now() {
+    let log = MemoryLog::new();
+    let session = session(&log, "ses_1").await;
+    let picture = || image(MediaSource::Base64("cGljdHVyZQ==".into()));
+    let send = |key: &str| session.send(UserInput::new(vec![picture()]).key(Some(key.into())));
+    let first = send("one").await.unwrap();
+    let mut model = session.state().await.unwrap().config.model.clone();
+    model.input = Some(Vec::new());
+    session
+        .change(ConfigChange::Model(Box::new(model)))
+        .await
+        .unwrap();
+    assert_eq!(send("one").await.unwrap(), first);
+    let refused = send("two").await.unwrap_err().to_string();
+    assert!(refused.contains("takes no pictures"), "{refused}");
 }

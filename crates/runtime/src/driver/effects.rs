@@ -5,7 +5,7 @@
 //! word, the fold knows. Where it did not, [`outcome_of`] is what is put on record: so each action is settled
 //! exactly once (note 034).
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -26,6 +26,10 @@ use agentx_session::SessionFold;
 /// How long tasks that were cancelled may take to end when the session does.
 const ABANDON_GRACE: Duration = Duration::from_secs(2);
 
+/// So many actions whose responder is gone are remembered, the latest. What such a responder says later is refused where it is said
+/// ([`EventSink`]); here only what stood in the queue by then is met, and that has fewer places.
+const MOST_LOST: usize = 256;
+
 /// What a session has under way.
 pub(super) struct Effects {
     /// The session whose actions these are.
@@ -36,8 +40,8 @@ pub(super) struct Effects {
     ends: JoinSet<(ActionId, End)>,
     /// The actions that have not ended.
     running: BTreeMap<ActionId, Running>,
-    /// Actions whose responder is gone: nothing that it says of them later is taken in.
-    lost: BTreeSet<ActionId>,
+    /// The latest actions whose responder is gone: nothing that it says of them later is taken in.
+    lost: VecDeque<ActionId>,
 }
 
 /// An action that is under way, and the ways to its responder.
@@ -68,7 +72,7 @@ impl Effects {
             queue,
             ends: JoinSet::new(),
             running: BTreeMap::new(),
-            lost: BTreeSet::new(),
+            lost: VecDeque::new(),
         }
     }
 
@@ -145,7 +149,10 @@ impl Effects {
     /// An action that was lost is remembered: what its responder says later is refused.
     pub(super) fn forget(&mut self, id: &ActionId, end: &End) -> Option<Arc<Action>> {
         if matches!(end, End::Request(bus::End::Lost)) {
-            self.lost.insert(id.clone());
+            if self.lost.len() == MOST_LOST {
+                self.lost.pop_front();
+            }
+            self.lost.push_back(id.clone());
         }
         self.running.remove(id).map(|running| running.action)
     }
@@ -264,5 +271,25 @@ fn of_tool(name: &str, end: &End) -> String {
             format!("Nobody serves the tool {name} in this program any more; nothing was done.")
         }
         End::Refused(error @ RequestError::Busy { .. }) => format!("{error}; nothing was done."),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn no_more_actions_are_remembered_than_may_still_speak() {
+        let (queue, _said) = mpsc::channel(1);
+        let mut effects = Effects::new(SessionId::new("ses_1"), queue);
+        let id = |seq| ActionId::following(seq, 0);
+        for seq in 0..10_000 {
+            effects.forget(&id(seq), &End::Request(bus::End::Lost));
+        }
+        assert_eq!(effects.lost.len(), MOST_LOST);
+        assert!(effects.is_lost(&id(9_999)) && effects.is_lost(&id(9_744)));
+        assert!(!effects.is_lost(&id(9_743)));
+        effects.forget(&id(10_000), &End::Request(bus::End::Settled));
+        assert!(!effects.is_lost(&id(10_000)));
     }
 }
