@@ -52,7 +52,12 @@ impl Reading {
             self.hides = true;
             return;
         };
-        for inner in lex(text, self.expands_twice).inner {
+        // No comment begins in it.
+        let text = match self.expands_twice {
+            true => text.replace('#', " "),
+            false => text.to_owned(),
+        };
+        for inner in lex(&text, self.expands_twice).inner {
             self.line(&inner.text, deeper);
         }
     }
