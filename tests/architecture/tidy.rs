@@ -157,6 +157,60 @@ fn a_front_end_reaches_a_runtime_only_through_its_trait() {
     none(&wrong, "apps that reach around the Runtime trait");
 }
 
+/// Whether a line compares a version of the rules with a bare number, be it with an operator or, behind `match … version {`, as an arm.
+fn compares_a_version(line: &str, is_arm: bool) -> bool {
+    let starts_with_number = |text: &str| {
+        text.trim_start_matches([' ', '.'])
+            .starts_with(|c: char| c.is_ascii_digit())
+    };
+    let compared = line.match_indices("version").any(|(at, word)| {
+        let behind = line[at + word.len()..].trim_start();
+        let operand = behind.trim_start_matches(['<', '>', '=', '!']);
+        operand.len() < behind.len() && !behind.starts_with("=>") && starts_with_number(operand)
+    });
+    compared || (is_arm && starts_with_number(line))
+}
+
+#[test]
+fn versions_of_the_rules_are_compared_with_what_changed_in_them() {
+    let wrong = violations(|source| {
+        if !["crates/agent/src/", "crates/session/src/"]
+            .iter()
+            .any(|folder| source.path.starts_with(folder))
+        {
+            return vec![];
+        }
+        let mut in_match = false;
+        let mut found = Vec::new();
+        for (number, line) in source.production() {
+            if compares_a_version(line, in_match) {
+                found.push(format!("{}:{} {}", source.path, number + 1, line.trim()));
+            }
+            let begins = line.contains("match ") && line.trim_end().ends_with("version {");
+            in_match = begins || (in_match && line.trim() != "}");
+        }
+        found
+    });
+    none(
+        &wrong,
+        "versions of the rules that are compared with a number instead of a constant of agentx_types::since",
+    );
+    for (line, is_arm, expected) in [
+        ("if config.rules_version >= 7 {", false, true),
+        ("self.version == 0 || x", false, true),
+        ("if config.rules_version >= since::AUTO_ASKS {", false, false),
+        ("fn of(version: u32) -> u32", false, false),
+        ("version => 7,", false, false),
+        ("let version = 7;", false, true),
+        ("9.. => a,", true, true),
+        ("..6 => a,", true, true),
+        ("since::ANSWERS_FIT.. => a,", true, false),
+        ("9.. => a,", false, false),
+    ] {
+        assert_eq!(compares_a_version(line, is_arm), expected, "{line}");
+    }
+}
+
 /// A crate whose tests are one binary lists its test files by hand: one that nobody lists would never be compiled.
 #[test]
 fn every_file_of_tests_that_are_one_binary_is_part_of_it() {

@@ -11,7 +11,7 @@ mod unread;
 
 use std::borrow::Cow;
 
-use agentx_types::{Access, AgentConfig, ApprovalMode, RULES_VERSION, Rule, RuleEffect, ToolSpec};
+use agentx_types::{Access, AgentConfig, ApprovalMode, RULES_VERSION, Rule, RuleEffect, ToolSpec, since};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -178,7 +178,10 @@ fn judge_by(
         }),
     };
     // What the tool's file lets it reach belongs to the question, whoever asks it.
-    let told = tool.reach.as_deref().filter(|_| config.rules_version >= 7);
+    let told = tool
+        .reach
+        .as_deref()
+        .filter(|_| config.rules_version >= since::REACH_IS_SAID);
     let asking = asking.map(|(reason, rules)| match told.and_then(hosts::told) {
         Some(told) => (format!("{reason}; {told}"), rules),
         None => (reason, rules),
@@ -210,7 +213,7 @@ const READ_ONLY: &str =
 fn is_read_only(config: &AgentConfig, tool: &ToolSpec, rule: &Rule) -> bool {
     let is_whole = rule.argument.is_none() && rule.path.is_none();
     let is_read_only = config.guard.as_ref().is_some_and(|guard| guard.read_only);
-    config.rules_version >= 6 && is_read_only && is_whole && tool.access > Access::Read
+    config.rules_version >= since::REFUSALS_SAY_WHY && is_read_only && is_whole && tool.access > Access::Read
 }
 
 /// A question, with the rule that "always" would keep.

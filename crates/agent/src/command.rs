@@ -11,6 +11,8 @@
 //! | `ls > out` | `ls > out` | no: it writes a file |
 //! | `echo $(date)` | the pieces | no: something else runs |
 
+use agentx_types::since;
+
 use crate::pattern::literal;
 
 /// Characters that separate words and are cut off at the ends of a line. Other white space is part of a word
@@ -21,7 +23,7 @@ pub(crate) const BLANKS: &[char] = &[' ', '\t', '\n', '\r'];
 /// blank: to a shell it belongs to a word.
 pub(crate) fn trimmed(line: &str, version: u32) -> &str {
     match version {
-        7.. => line.trim_matches([' ', '\t', '\n']),
+        since::CARRIAGE_RETURNS_ARE_WORDS.. => line.trim_matches([' ', '\t', '\n']),
         _ => line.trim_matches(BLANKS),
     }
 }

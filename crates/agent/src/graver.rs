@@ -17,8 +17,10 @@
 
 mod options;
 
+use agentx_types::since;
+
 use crate::grade::{DESTROYS, NETWORK};
-use crate::options::{SINCE_SHORTENED, is_beginning_of};
+use crate::options::is_beginning_of;
 use crate::reading::{OF_GIT, read_as};
 
 /// Beginnings of commands of Git that run other programs, or change what it runs later.
@@ -89,9 +91,6 @@ const OPTIONS_OF_NINE: &[(&str, &str, &[&str])] = &[
     ("merge", "", &["--continue"]),
 ];
 
-/// The rules of agents of this version and later have a star over Git stand for these subcommands alone. Others ask for passwords, print
-/// them, run programs, or are programs or names of somebody's own.
-const SINCE_KNOWN: u32 = 9;
 /// Subcommands of Git itself that a star stands for, unless an option makes one of them graver.
 #[rustfmt::skip]
 const KNOWN: &[&str] = &[
@@ -108,13 +107,6 @@ const KNOWN: &[&str] = &[
     "unpack-objects", "update-index", "update-ref", "var", "verify-commit", "verify-pack", "verify-tag", "version",
     "whatchanged", "worktree", "write-tree",
 ];
-
-/// The rules of agents of this version and later have no star stand for what shows a page of a manual: Git runs the viewer that a repository
-/// configures (`help.browser`, `man.NAME.cmd`), and `man` any viewer that it is told.
-const SINCE_MANUALS: u32 = 9;
-
-/// The rules of agents of this version and later have no star stand for options by which a program that reads writes, sends or runs.
-const SINCE_PROGRAMS: u32 = 9;
 
 /// Options of `man` that say what is run: short ones by their letter, long ones by their beginning.
 const OF_MAN: (&str, &[&str]) = ("PHXC", &["--pager", "--html", "--gxditview", "--config-file"]);
@@ -151,7 +143,7 @@ pub(crate) fn unnamed(pattern: &str, command: &str, version: u32) -> Option<Stri
 fn grave(line: &str, version: u32) -> Vec<String> {
     let mut found = Vec::new();
     let reading = read_as(line, version);
-    if version >= SINCE_PROGRAMS {
+    if version >= since::OPTIONS_OF_READERS {
         found.extend(
             reading
                 .in_words
@@ -168,8 +160,8 @@ fn grave(line: &str, version: u32) -> Vec<String> {
         });
         found.extend(starts.map(|start| (*start).to_owned()));
         found.extend(of_git(&command, version));
-        found.extend(unknown_to_git(&command).filter(|_| version >= SINCE_KNOWN));
-        if version >= SINCE_MANUALS {
+        found.extend(unknown_to_git(&command).filter(|_| version >= since::KNOWN_TO_GIT));
+        if version >= since::MANUALS_ARE_NAMED {
             found.extend(of_manuals(&command));
         }
     }
@@ -187,8 +179,9 @@ fn of_git(command: &str, version: u32) -> Vec<String> {
     let at = words.iter().position(|word| !word.starts_with('-'));
     let in_front = words[..at.unwrap_or(words.len())].iter().filter(|word| {
         let name = word.split('=').next().unwrap_or_default();
-        let is_shortened =
-            || version >= SINCE_SHORTENED && IN_FRONT.iter().any(|option| is_beginning_of(word, option));
+        let is_shortened = || {
+            version >= since::SHORTENED_OPTIONS && IN_FRONT.iter().any(|option| is_beginning_of(word, option))
+        };
         IN_FRONT.contains(&name) || is_shortened() || (word.starts_with("-c") && !word.starts_with("--"))
     });
     let mut found: Vec<String> = in_front
@@ -199,15 +192,20 @@ fn of_git(command: &str, version: u32) -> Vec<String> {
     };
     let refspec = |word: &&&str| *subcommand == "push" && (word.starts_with('+') || word.starts_with(':'));
     found.extend(rest.iter().filter(refspec).map(|_| "git push refspec".to_owned()));
-    let more = OPTIONS_OF_SIX.iter().filter(|_| version >= 6);
-    let since_nine = OPTIONS_OF_NINE.iter().filter(|_| version >= 9);
+    let more = OPTIONS_OF_SIX
+        .iter()
+        .filter(|_| version >= since::STATUS_SHOWS_FILES);
+    let since_nine = OPTIONS_OF_NINE
+        .iter()
+        .filter(|_| version >= since::CONTINUED_OPERATIONS);
     let options = OPTIONS.iter().chain(more).chain(since_nine);
     for (_, letters, long) in options.filter(|(name, ..)| name == subcommand) {
         for word in rest {
             let short = word.strip_prefix('-').filter(|word| !word.starts_with('-'));
             let letter = short.and_then(|short| short.chars().find(|c| letters.contains(*c)));
             found.extend(letter.map(|letter| format!("git {subcommand} -{letter}")));
-            let shortens = |option: &str| version >= SINCE_SHORTENED && is_beginning_of(word, option);
+            let shortens =
+                |option: &str| version >= since::SHORTENED_OPTIONS && is_beginning_of(word, option);
             let option = long
                 .iter()
                 .find(|option| word.starts_with(**option) || shortens(option));

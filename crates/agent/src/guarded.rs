@@ -8,7 +8,7 @@
 //! Names are compared in lower case, anywhere in a path. Each list belongs to a version of the rules: a
 //! session that keeps to an earlier version does not see what later ones added.
 
-use agentx_types::RULES_VERSION;
+use agentx_types::{RULES_VERSION, since};
 
 /// Folders of which everything is guarded, anywhere in a path.
 const FOLDERS: &[&str] = &[
@@ -185,7 +185,8 @@ pub(crate) fn is_instructions_as(path: &str, version: u32) -> bool {
     let file = path.rsplit('/').next().unwrap_or_default().to_lowercase();
     let file = file.as_str();
     let since_7 = || INSTRUCTIONS_SINCE_7.contains(&file) || file.ends_with(".instructions.md");
-    (version >= 3 && INSTRUCTIONS.contains(&file)) || (version >= 7 && since_7())
+    (version >= since::INSTRUCTIONS_ARE_GUARDED && INSTRUCTIONS.contains(&file))
+        || (version >= since::MORE_GUARDED_FILES && since_7())
 }
 
 /// Whether a normal path leads to such a file. Upper and lower case are the same: on some systems they are.
@@ -202,13 +203,16 @@ pub fn is_guarded(path: &str) -> bool {
 
 /// Whether a normal path is guarded by rules of this version; none is before version 1.
 pub(crate) fn is_guarded_as(path: &str, version: u32) -> bool {
-    if version == 0 {
+    if version < since::GUARDED_FILES {
         return false;
     }
     let path = path.to_lowercase();
-    let is_folder = |name: &str| FOLDERS.contains(&name) || (version >= 7 && FOLDERS_SINCE_7.contains(&name));
+    let is_folder = |name: &str| {
+        FOLDERS.contains(&name) || (version >= since::MORE_GUARDED_FILES && FOLDERS_SINCE_7.contains(&name))
+    };
     let since_7 = |name: &str| FILES_SINCE_7.contains(&name) || name.ends_with(".code-workspace");
-    let is_file = |name: &str| FILES.contains(&name) || (version >= 7 && since_7(name));
+    let is_file =
+        |name: &str| FILES.contains(&name) || (version >= since::MORE_GUARDED_FILES && since_7(name));
     let mut parts = path.split('/');
     let file = parts.next_back().unwrap_or_default();
     is_file(file) || is_folder(file) || parts.any(is_folder)

@@ -5,7 +5,7 @@
 //! that denies or asks counts if it may be meant (`may_reach`), one that allows only if it names everything
 //! (`reaches_only`). From version 3 of the rules on.
 
-use agentx_types::ToolReach;
+use agentx_types::{ToolReach, since};
 
 use crate::pattern::fits;
 use crate::subject::Subject;
@@ -19,7 +19,7 @@ impl Subject<'_> {
     /// lines, and before version 3 of the rules.
     pub(crate) fn reach(&self) -> Option<&ToolReach> {
         let reach = self.tool.reach.as_deref();
-        reach.filter(|_| self.version >= 3 && self.tool.command_argument.is_none())
+        reach.filter(|_| self.version >= since::RULES_NAME_HOSTS && self.tool.command_argument.is_none())
     }
 
     /// The reach of the tool, in words; `None` where it reaches nothing.

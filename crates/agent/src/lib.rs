@@ -78,7 +78,7 @@ use std::sync::Arc;
 
 use agentx_types::{
     ActionId, AgentConfig, AgentKind, AgentOutput, AgentStateId, ApprovalMode, CondensedRange, ConfigChange,
-    Envelope, EnvironmentEvent, Limits, ModelSpec, RequestedCall, RunId, ServerRules,
+    Envelope, EnvironmentEvent, Limits, ModelSpec, RequestedCall, RunId, ServerRules, since,
 };
 use serde::{Deserialize, Serialize};
 
@@ -190,7 +190,7 @@ impl Agent {
     ) -> Transition {
         let config = self.config();
         let stricter = config.approval.stricter(mode);
-        let is_stricter = stricter != config.approval && config.rules_version >= 6;
+        let is_stricter = stricter != config.approval && config.rules_version >= since::MODES_REACH_BELOW;
         let follows = is_stricter.then_some(ConfigChange::Approval(stricter));
         self.on_change_above(follows, fact, context)
     }

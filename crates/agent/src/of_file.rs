@@ -4,13 +4,10 @@
 //! hash: `allow weather@0123456789abcdef0123`. Once the file changes, its hash does, and the rule is about it
 //! no more.
 
-use agentx_types::{Rule, RuleEffect, ToolSpec};
+use agentx_types::{Rule, RuleEffect, ToolSpec, since};
 
 use crate::pattern::fits;
 use crate::subject::Subject;
-
-/// From this version of the rules on, a rule about files that `read` opens holds for command lines.
-const SINCE_READING: u32 = 8;
 
 impl Subject<'_> {
     /// Whether the rule names this tool.
@@ -24,7 +21,8 @@ impl Subject<'_> {
         let needs_file = rule.effect == RuleEffect::Allow && replaces_another(self.tool);
         let reads_files = || {
             let is_by_path = rule.path.is_some() && rule.argument.is_none();
-            let restricts = rule.effect != RuleEffect::Allow && self.version >= SINCE_READING;
+            let restricts =
+                rule.effect != RuleEffect::Allow && self.version >= since::READING_RULES_HOLD_FOR_LINES;
             restricts && is_by_path && self.runs_commands() && fits(&rule.tool, "read")
         };
         by_file() || (!needs_file && by_name()) || reads_files()

@@ -12,6 +12,7 @@
 
 mod anywhere;
 
+use agentx_types::since;
 use std::borrow::Cow;
 
 pub(crate) use anywhere::{fits_anywhere, may_fit_anywhere};
@@ -40,9 +41,6 @@ struct Apart<'c> {
     /// The options that are not short ones, where they are taken apart too.
     long: Vec<&'c str>,
 }
-
-/// The rules of agents of this version and later know long options by their beginning, as the programs do.
-pub(crate) const SINCE_SHORTENED: u32 = 9;
 
 /// Long options that are the beginning of other ones, and that are meant themselves when they are written.
 const WHOLE: &[&str] = &[
@@ -118,7 +116,7 @@ fn fits_by(
     version: u32,
 ) -> bool {
     let whole = match version {
-        SINCE_SHORTENED.. => in_full(pattern, command),
+        since::SHORTENED_OPTIONS.. => in_full(pattern, command),
         _ => Cow::Borrowed(command),
     };
     if matches!(whole, Cow::Owned(_)) && fits(pattern, &whole) {
@@ -167,7 +165,7 @@ fn apart(command: &str, version: u32) -> Apart<'_> {
 
 /// Takes a command apart as [`apart`] does; with `all`, long options are taken apart, too.
 fn taken_apart(command: &str, version: u32, all: bool) -> Apart<'_> {
-    let shortest = if version >= SINCE_SHORTENED { 3 } else { 4 };
+    let shortest = if version >= since::SHORTENED_OPTIONS { 3 } else { 4 };
     let program = command.split([' ', ANYTHING]).next().unwrap_or_default();
     let same = SAME.iter().find(|(name, _)| *name == program);
     let same = same.map_or(&[][..], |(_, same)| same);

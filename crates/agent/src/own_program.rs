@@ -9,6 +9,8 @@
 //! | 5 | commands that change settings, and starts that ask nobody |
 //! | 6 and later | every command of this program but those that only show something |
 
+use agentx_types::since;
+
 use crate::reading::{ANYTHING, Reading};
 
 /// The name of the program; a path before it does not matter.
@@ -45,7 +47,11 @@ const RUNS: &[&str] = &["chat", "run", "serve", "sessions", "tools run", "identi
 /// The reason for which a person is asked about a command line each time; `None` where it does not run this
 /// program in such a way.
 pub(crate) fn why_asked(line: &str, reading: &Reading, version: u32) -> Option<&'static str> {
-    before(line, reading).or_else(|| (version >= 6).then(|| of_any_other(line, reading)).flatten())
+    before(line, reading).or_else(|| {
+        (version >= since::OWN_PROGRAM_IN_DISGUISE)
+            .then(|| of_any_other(line, reading))
+            .flatten()
+    })
 }
 
 /// The reason of version 6 and later: everything is asked about but what only shows. A variable of the

@@ -1,7 +1,7 @@
 //! Places that rules keep from searches. A search names one directory and shows what lies below it, so each file there is held
 //! against the rules by itself.
 
-use agentx_types::{AgentConfig, ApprovalMode, Rule, RuleEffect};
+use agentx_types::{AgentConfig, ApprovalMode, Rule, RuleEffect, since};
 
 use crate::approval::rules_of;
 use crate::named::is_named_by;
@@ -34,7 +34,8 @@ impl PlaceRules {
             RuleEffect::Deny => true,
             RuleEffect::Ask => {
                 let answered = fits(&rule.tool, tool) && covers(rule, root, &config.workspace);
-                let is_asked = config.rules_version >= 7 || config.approval != ApprovalMode::Auto;
+                let is_asked =
+                    config.rules_version >= since::AUTO_ASKS || config.approval != ApprovalMode::Auto;
                 is_asked && !answered
             }
         };

@@ -8,7 +8,7 @@
 //! three ways: the path that it names, the names in its command line, and, for a tool that says of no
 //! argument that it is a path, all texts in its arguments.
 
-use agentx_types::{Access, Guard, Rule, ToolSpec};
+use agentx_types::{Access, Guard, Rule, ToolSpec, since};
 
 use crate::named::{below_home, glob_holds, glob_meets, is_named_by};
 use crate::pattern::{fits, fits_path};
@@ -102,9 +102,6 @@ pub fn opens_secrets(guard: &Guard, rule: &Rule, workspace: &str) -> bool {
             .as_deref()
             .is_some_and(|line| line_names_secret(guard, line, workspace))
 }
-
-/// The rules of agents of this version and later count bare stars, where they can lead to what is guarded.
-const SINCE_BARE_STARS: u32 = 9;
 
 /// A guard that is asked about many files, as in a search.
 #[derive(Clone, Debug, Default)]
@@ -224,7 +221,7 @@ fn glob_is_guarded(guard: &Guard, name: &str, workspace: &str, version: u32) -> 
         patterns.any(|pattern| {
             let mut names = names.iter().flatten();
             names.any(|name| match version {
-                SINCE_BARE_STARS.. => glob_holds(&pattern, name, &workspace, holds),
+                since::BARE_STARS_REACH.. => glob_holds(&pattern, name, &workspace, holds),
                 _ => glob_meets(&pattern, name, &workspace, &workspace) == Meeting::Named,
             })
         })

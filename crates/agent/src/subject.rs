@@ -16,7 +16,7 @@ pub(crate) mod unread;
 
 use std::cell::OnceCell;
 
-use agentx_types::{Access, AgentConfig, Guard, Rule, RuleEffect, ToolSpec};
+use agentx_types::{Access, AgentConfig, Guard, Rule, RuleEffect, ToolSpec, since};
 use serde_json::Value;
 
 use crate::approval::member_directory;
@@ -25,15 +25,12 @@ use crate::graver::{names_what_is_grave, runs_git};
 use crate::guarded::{is_guarded_as, is_instructions_as};
 use crate::kept;
 use crate::named::{glob_meets, is_named_by};
-use crate::options::{SINCE_SHORTENED, fits_anywhere, fits_by_options};
+use crate::options::{fits_anywhere, fits_by_options};
 use crate::own_program;
 use crate::pattern::{fits, fits_path, is_within, literal, normalize};
 use crate::reading::{Meeting, Reading, read_as, read_within};
 use crate::secrets::{self, Guarded};
 use crate::stars::{names_all_places, names_all_variables, stays_below};
-
-/// The rules of agents of this version and later have a rule with a workspace allow no part of a line that goes out of it.
-const SINCE_LEFT: u32 = 9;
 
 /// The subject of a call. It is made for one judgement; the command line is read once, when something first
 /// asks for it.
@@ -142,7 +139,7 @@ impl<'a> Subject<'a> {
 
     /// The reason for which a person is asked about it each time, whatever rules say.
     pub(crate) fn always_asked(&self) -> Option<&'static str> {
-        let counts = self.version >= 5 && self.runs_commands();
+        let counts = self.version >= since::OWN_SETTINGS_ARE_ASKED_ABOUT && self.runs_commands();
         counts
             .then(|| own_program::why_asked(&self.argument, self.reading(), self.version))
             .flatten()
@@ -177,11 +174,13 @@ impl<'a> Subject<'a> {
                 .as_ref()
                 .is_none_or(|pattern| self.may_name(pattern, self.base(rule)))
             && rule.argument.as_ref().is_none_or(|pattern| {
-                let as_set =
-                    |words: &String| self.version >= 7 && fits_by_options(pattern, words, self.version);
+                let as_set = |words: &String| {
+                    self.version >= since::OPTIONS_IN_ANY_ORDER
+                        && fits_by_options(pattern, words, self.version)
+                };
                 let is_it = |words: &String| fits(pattern, words) || as_set(words);
                 let is_anywhere = |words: &String| {
-                    self.version >= SINCE_SHORTENED && fits_anywhere(pattern, words, self.version)
+                    self.version >= since::SHORTENED_OPTIONS && fits_anywhere(pattern, words, self.version)
                 };
                 fits(pattern, &self.argument)
                     || self.may_reach(pattern)
@@ -292,7 +291,7 @@ impl<'a> Subject<'a> {
         let mut used = Vec::new();
         for (at, command) in line.commands.iter().enumerate() {
             // What "always" kept word for word was seen without what a pipe gives it, which may be commands for an interpreter.
-            let is_fed = self.version >= 6 && line.fed.contains(&at);
+            let is_fed = self.version >= since::FED_COMMANDS_NEED_A_STAR && line.fed.contains(&at);
             let (index, _) = rules.iter().find(|(_, rule)| {
                 rule.argument.as_ref().is_some_and(|pattern| {
                     !(is_fed && is_exact(pattern))
@@ -312,10 +311,11 @@ impl<'a> Subject<'a> {
     fn covers_command(&self, pattern: &str, command: &str) -> bool {
         fits(pattern, command)
             && stays_below(pattern, command)
-            && (self.version == 0 || names_all_places(pattern, command))
+            && (self.version < since::PLACES_ARE_NAMED || names_all_places(pattern, command))
             && self.may_open_in(pattern, command)
-            && (self.version < 3 || names_all_variables(pattern, command))
-            && (self.version < 5 || names_what_is_grave(pattern, command, self.version))
+            && (self.version < since::VARIABLES_ARE_NAMED || names_all_variables(pattern, command))
+            && (self.version < since::GRAVE_WORDS_ARE_NAMED
+                || names_what_is_grave(pattern, command, self.version))
             && (self.git_runs().is_none() || !runs_git(command, self.version))
     }
 
@@ -323,7 +323,7 @@ impl<'a> Subject<'a> {
     /// are projects of their own cannot be known without the disk.
     fn leaves_folder_of(&self, rule: &Rule) -> bool {
         let place = rule.workspace.as_deref();
-        self.version >= SINCE_LEFT
+        self.version >= since::LEFT_FOLDERS
             && place.is_some_and(|place| self.reading().goes_out_of(place, self.workspace))
     }
 
@@ -370,7 +370,7 @@ impl<'a> Subject<'a> {
                 format!("{path} can make other programs run something, so no pattern allows it")
             }
             _ if self.told().is_some() => self.told().unwrap_or_default(),
-            (_, access) if self.version >= 6 => {
+            (_, access) if self.version >= since::REFUSALS_SAY_WHY => {
                 let what = match access {
                     Access::Change => "changing a file",
                     Access::Run => "running a program",

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use agentx_agent::{Above, Agent, Census, Context, Transition, bind_by, hold_to};
 use agentx_types::{
     Action, AgentConfig, AgentOutput, AgentStateId, ConfigChange, ConfigChanged, Envelope, EnvironmentEvent,
-    Limits, Source, StateOutput,
+    Limits, Source, StateOutput, since,
 };
 use serde::{Deserialize, Serialize};
 
@@ -83,7 +83,7 @@ impl AgentTree {
         };
         // A script that makes an agent knows the rules of the moment at which it was called; others hold by now.
         let maker = self.agents.get(&parent).map(Agent::config);
-        if let Some(maker) = maker.filter(|maker| maker.rules_version >= 7) {
+        if let Some(maker) = maker.filter(|maker| maker.rules_version >= since::RULES_REACH_BELOW) {
             hold_to(&mut config, maker);
         }
         let depth = self.depth(&parent).saturating_add(1);
@@ -285,7 +285,7 @@ impl AgentTree {
             return;
         };
         let maker = self.agents.get(of).map(|agent| agent.config().clone());
-        let Some(maker) = maker.filter(|maker| maker.rules_version >= 7) else {
+        let Some(maker) = maker.filter(|maker| maker.rules_version >= since::RULES_REACH_BELOW) else {
             return;
         };
         for id in self.below(of) {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+pub use crate::since::RULES_VERSION;
 use crate::{Condensing, ModelParams, ModelSpec, NanoUsd, Routing, ToolSpec};
 
 /// How deep agents may lie in each other, below the one that people talk to: those of files, and those that scripts make.
@@ -115,57 +116,6 @@ pub struct ServerRules {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub member_directory: Option<String>,
 }
-
-/// Which rules hold in new sessions, and in those that a program continues with; older logs are replayed by theirs.
-///
-/// - From 1 on, more of what hides a command is asked about beside a rule that asks or denies; no pattern covers files that
-///   programs run by themselves; "always" keeps no more than was seen.
-/// - From 2 on, calls in an answer that the model declined are not run, and a request that is refused without a word about why is
-///   also repaired by its roles.
-/// - From 3 on, a star of a rule stands for no variable of a shell, no pattern covers files that agents take for instructions, and
-///   rules may name the hosts of a tool.
-/// - From 4 on, a server whose counts show that it cuts what is sent has a smaller window than assumed, and the window that a refusal
-///   names is compared with the whole window that was assumed.
-/// - From 5 on, limits of tokens and money are looked at before a model call is tried again, results of tools are shortened before a
-///   request that is larger than a known window is sent, and an exchange that the model declined is left out of later requests.
-///   A request that is refused for its bytes teaches how much fits, that less is sent is an event, and what a server counts is
-///   compared across changes of settings that no request shows.
-/// - From 5 on, rules by path and the guard of files with secrets see through globs, braces, `cd`, `xargs` and code in a command line;
-///   a command that a rule is about is asked about where another program may run it; commands that change this program's settings are
-///   asked about whatever rules say.
-/// - From 5 on, a star of a rule stands for no words that make a command graver: `git *` does not allow `git push --force`.
-/// - From 6 on, a model that stops because its window is full teaches how much fits, less is sent where a summary comes to nothing, an
-///   input that never fits is left out of later requests, and a count of what a server had not cached is not taken for a window. Of
-///   several pictures that a server refuses, the newest is left out first.
-/// - From 6 on, an agent that another makes is held to the rules that deny or ask, and to the approval mode, that hold for its maker then.
-/// - From 6 on, the reasons of questions and refusals are worded otherwise: a refusal names the approval mode or a read-only folder, and a
-///   call that was stopped before it was allowed is said not to have run.
-/// - From 6 on, a window that was guessed from a refusal without a size is forgotten where the run ends before a model has answered, a small
-///   request that is refused for its bytes is not made smaller, and an input without content after an unanswered one asks that again.
-/// - From 6 on, agents below one whose `approval` becomes stricter are as strict.
-/// - From 7 on, a question says what the file of its tool grants, and so does one that a rule asks.
-/// - From 7 on, rules that deny or ask, the guard and this number reach the agents below at once when they change for one above.
-/// - From 7 on, a command that is given input is asked about beside a rule that denies or asks, unless its program is known to take
-///   input for data; short options of such a rule count in any order and grouping.
-/// - From 7 on, a run whose answer the model declined fails. A request that is refused without a reason is sent once more before it is
-///   changed, all changes that were in vain are taken back, and pictures are left out only for the model that refused them.
-/// - From 7 on, a summary that the conversation fits without is not waited for, and none is asked for in the rounds after one failed.
-/// - From 8 on, what is kept free for the answer is at most half of what instructions and tools leave of the window, and no longer answer
-///   is asked for than fits beside what is read. A single setting that a provider refuses by name is left out or sent under another
-///   name, and so are parts of answers that only their provider reads. What was left out and no answer has confirmed is sent to another
-///   model.
-/// - From 8 on, a copy tells its model that a call that was under way runs in the original, not that the program stopped.
-/// - From 9 on, the calls that were run last before the model declined to answer stay in the conversation, with results that say whether
-///   they were run. A declined answer behind a pause is left out as well.
-/// - From 9 on, a conversation that filled the window is condensed before the next request however small it is estimated to be, and a run
-///   ends after 8 paused answers in a row.
-/// - From 9 on, stars alone reach the program's own files where they lead there, a star over Git stands for known subcommands, long options
-///   count by their beginning, and a line with very many commands is held against no rule about a part of it. What bash runs in the
-///   target of `>&` although it is quoted is found.
-/// - From 9 on, long options of a rule that denies or asks count wherever they stand, and no star stands for what has Git or `man` show a
-///   manual with a viewer that somebody configured.
-/// - From 9 on, the text of a run is that of its last answer alone, even if that says nothing.
-pub const RULES_VERSION: u32 = 9;
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands it over so")]
 fn is_zero(number: &u32) -> bool {

@@ -45,6 +45,7 @@ mod said;
 pub mod schema;
 mod scripted;
 mod shared_set;
+pub mod since;
 mod time;
 mod time_words;
 pub mod topic;

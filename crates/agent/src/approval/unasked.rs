@@ -10,7 +10,7 @@
 //! What is *always* asked (`always_asked`, such as a change of this program's settings) is refused in `auto`
 //! as in `deny`.
 
-use agentx_types::{AgentConfig, ApprovalMode, Rule, RuleEffect};
+use agentx_types::{AgentConfig, ApprovalMode, Rule, RuleEffect, since};
 
 use super::{Judgement, allowed, asked, denied, describe};
 use crate::subject::Subject;
@@ -52,7 +52,9 @@ pub(super) fn unasked(
             .map(|_| (subject.default_reason("your"), Vec::new()))
     };
     match asking.or_else(secret) {
-        Some((reason, made_by)) if config.rules_version >= 7 => asked(subject, reason, made_by),
+        Some((reason, made_by)) if config.rules_version >= since::AUTO_ASKS => {
+            asked(subject, reason, made_by)
+        }
         _ => allowed(true, "the approval mode is `auto`".into(), Vec::new()),
     }
 }
@@ -60,14 +62,14 @@ pub(super) fn unasked(
 /// The words for a refusal because nobody is asked, as the version of the rules says them.
 pub(super) fn nobody_asked(config: &AgentConfig) -> &'static str {
     match config.rules_version {
-        0..6 => "and nobody is there to be asked",
+        ..since::REFUSALS_SAY_WHY => "and nobody is there to be asked",
         _ => "and in the approval mode `deny` nobody is asked",
     }
 }
 
 /// Refuses, where nobody is asked, what a rule that denies may be about: a rule holds for what cannot be read, too.
 fn hidden_from_denying(config: &AgentConfig, subject: &Subject<'_>, rules: &[Rule]) -> Option<Judgement> {
-    if config.rules_version < 6 {
+    if config.rules_version < since::HIDDEN_IS_REFUSED {
         return None;
     }
     let kept = rules

@@ -8,16 +8,12 @@
 //! It takes two such requests, or one that is counted as exactly the same, and only servers of the Chat Completions API without prices
 //! are looked at: a vendor that is paid for its tokens refuses what is too long.
 
-use agentx_types::{AgentConfig, Api, ContentPart, Prices};
+use agentx_types::{AgentConfig, Api, ContentPart, Prices, since};
 use serde::{Deserialize, Serialize};
 
 use super::Conversation;
 use super::estimate::estimate_part;
 
-/// The rules of agents of this version and later look at it.
-const SINCE_RULES: u32 = 4;
-/// From this version on, a count of what was new alone is no sign, and a model that costs something cuts nothing.
-const SINCE_DOUBTS: u32 = 6;
 /// Servers that count only what they had not cached count in blocks: up to so many tokens more than what was new.
 const CACHE_BLOCK: u64 = 256;
 /// A request has grown when it is estimated as so many tokens more.
@@ -47,11 +43,11 @@ impl Conversation {
     /// number is not smaller than 1,500, it is less than nine tenths of the assumed window, and what was
     /// surely sent is a quarter more.
     pub(super) fn notice_cut(&mut self, counted: u64, config: &AgentConfig) -> Option<u64> {
-        if config.rules_version < SINCE_RULES || config.model.api != Api::OpenaiChat {
+        if config.rules_version < since::CUTS_ARE_NOTICED || config.model.api != Api::OpenaiChat {
             return None;
         }
         // A vendor that wants money for its tokens refuses what is too long.
-        let has_doubts = config.rules_version >= SINCE_DOUBTS;
+        let has_doubts = config.rules_version >= since::COUNTS_OF_NEWS_ARE_NO_CUT;
         if has_doubts && config.model.prices != Prices::default() {
             return None;
         }

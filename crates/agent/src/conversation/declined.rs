@@ -10,13 +10,11 @@
 
 use std::sync::Arc;
 
-use agentx_types::{AgentConfig, ContentPart, Message, MessageId, Role};
+use agentx_types::{AgentConfig, ContentPart, Message, MessageId, Role, since};
 
 use super::estimate::estimate_message;
 use super::{Conversation, Entry};
 
-/// The rules of agents of this version and later keep the calls that were run.
-const SINCE_KEPT: u32 = 9;
 /// The text in the place of the result of a call that was run.
 const DONE: &str =
     "[This call was run, and succeeded. Its result is left out, because the answer to it was declined.]";
@@ -43,7 +41,7 @@ impl Conversation {
         };
         let results = self.entries[answer..].iter().rev();
         let mut results = results.filter(|entry| entry.message.role == Role::Tool);
-        if config.rules_version >= SINCE_KEPT {
+        if config.rules_version >= since::RUN_CALLS_STAY {
             let after_answer = self.entries[answer].seq.saturating_add(1);
             return Some(results.next().map_or(after_answer, Entry::seq));
         }
@@ -59,12 +57,12 @@ impl Conversation {
     pub(crate) fn leave_out_from(&mut self, seq: u64, config: &AgentConfig) {
         let is_after = |entry: &Entry| entry.seq >= seq && entry.message.role != Role::Tool;
         let first = self.entries.iter().position(is_after);
-        if first.is_none() && config.rules_version < SINCE_KEPT {
+        if first.is_none() && config.rules_version < since::RUN_CALLS_STAY {
             return;
         }
         let first = first.unwrap_or(self.entries.len());
         self.entries.truncate(first.max(self.window_start));
-        if config.rules_version >= SINCE_KEPT {
+        if config.rules_version >= since::RUN_CALLS_STAY {
             self.rephrase_last_results();
         }
         self.asked_entries = self.asked_entries.min(self.entries.len());

@@ -13,14 +13,12 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use agentx_types::{AgentConfig, Message, ModelSpec, Role};
+use agentx_types::{AgentConfig, Message, ModelSpec, Role, since};
 use serde::{Deserialize, Serialize};
 
 use super::estimate::estimate_message;
 use super::{Conversation, Entry};
 
-/// The rules of agents of this version and later take guesses back.
-const SINCE_RULES: u32 = 6;
 /// A refusal of fewer tokens for their bytes, about 32 kB, is not one of a full window.
 ///
 /// The smallest limits known of proxies and servers are 100 kB
@@ -58,7 +56,7 @@ pub(super) struct BeforeGuess {
 impl Conversation {
     /// Remembers what is sent now, unless an earlier guess is still open.
     pub(super) fn remember_before_guess(&mut self, config: &AgentConfig) {
-        if config.rules_version < SINCE_RULES || self.before_guess.is_some() {
+        if config.rules_version < since::GUESSES_ARE_TAKEN_BACK || self.before_guess.is_some() {
             return;
         }
         let is_result = |entry: &&Entry| entry.message.role == Role::Tool;
@@ -119,7 +117,8 @@ impl Conversation {
     /// Whether the last request was so small (8,192 tokens, about 32 kB) that its bytes fit anywhere: then it
     /// was refused for something else.
     pub(crate) fn asked_little(&self, config: &AgentConfig) -> bool {
-        config.rules_version >= SINCE_RULES && self.corrected(self.asked_tokens) < SMALL_TOKENS
+        config.rules_version >= since::GUESSES_ARE_TAKEN_BACK
+            && self.corrected(self.asked_tokens) < SMALL_TOKENS
     }
 
     /// Whether the conversation ends with something that no model has answered. A summary at the end awaits

@@ -13,10 +13,10 @@
 
 use std::sync::Arc;
 
-use agentx_types::{AgentConfig, Message, Overflow, Role};
+use agentx_types::{AgentConfig, Message, Overflow, Role, since};
 
 use super::estimate::estimate_message;
-use super::room::{LEAST_ANSWER, SINCE_FITTING};
+use super::room::LEAST_ANSWER;
 use super::shorten::with_short_results;
 use super::{Conversation, MAX_EXTRA_PERCENT};
 
@@ -43,7 +43,7 @@ impl Conversation {
         if let Some(asked) = overflow.asked.filter(|_| self.asked_tokens > 0) {
             let percent = asked.saturating_mul(100) / self.asked_tokens;
             self.extra_percent = percent.saturating_sub(100).min(MAX_EXTRA_PERCENT);
-            if config.rules_version >= SINCE_FITTING {
+            if config.rules_version >= since::ANSWERS_FIT {
                 self.extra_percent = self.extra_percent.max(before);
             }
         }
@@ -52,7 +52,9 @@ impl Conversation {
         let too_large = (size.saturating_mul(4) < room.saturating_mul(3)).then_some(size);
         // What the server says is all of its window, and what was refused is at most the room beside the answer.
         let assumed = match overflow.window {
-            Some(_) if config.rules_version >= 4 => config.model.context_window,
+            Some(_) if config.rules_version >= since::WINDOWS_ARE_COMPARED_WHOLE => {
+                config.model.context_window
+            }
             _ => room,
         };
         let window = overflow.window.or(too_large).map(|fits| fits.max(LEAST_WINDOW));
@@ -61,7 +63,7 @@ impl Conversation {
             self.assume_window(window, config);
         } else if overflow.asked.is_none() {
             self.extra_percent = (self.extra_percent + 50).min(MAX_EXTRA_PERCENT);
-        } else if config.rules_version >= SINCE_FITTING {
+        } else if config.rules_version >= since::ANSWERS_FIT {
             let least = (before + TOO_LOW_PERCENT).min(MAX_EXTRA_PERCENT);
             self.extra_percent = self.extra_percent.max(least);
         }
@@ -82,7 +84,7 @@ impl Conversation {
     /// `false` where that was done before, or the session is older than version 4 of the rules.
     pub(crate) fn shorten_results(&mut self, config: &AgentConfig) -> bool {
         let longest = Some(config.model.context_window / 4);
-        if config.rules_version < 4 || self.longest_result == longest {
+        if config.rules_version < since::RESULTS_ARE_SHORTENED || self.longest_result == longest {
             return false;
         }
         self.beginning_changed(config);
@@ -97,7 +99,7 @@ impl Conversation {
     /// `false` where no limit is sent, or too little is left; with `most`, where that is less than half of
     /// the answer that is wanted.
     pub(crate) fn shorten_answer(&mut self, config: &AgentConfig, most: bool) -> bool {
-        if config.rules_version >= SINCE_FITTING {
+        if config.rules_version >= since::ANSWERS_FIT {
             // Each refusal has raised the estimate, so this ends.
             return self.extra_percent < MAX_EXTRA_PERCENT && self.fits_with_a_shorter_answer(config, most);
         }
@@ -108,7 +110,7 @@ impl Conversation {
             .context_window
             .saturating_sub(read.saturating_mul(11) / 10);
         let helps = asked.is_some_and(|asked| (LEAST_ANSWER..asked).contains(&left));
-        if helps && config.rules_version >= 7 {
+        if helps && config.rules_version >= since::SHORTER_ANSWERS {
             self.before_repairs.get_or_insert_with(|| self.repairs.clone());
             self.repairs.answer = Some(left);
             return true;

@@ -1,6 +1,6 @@
 //! How many tokens an answer may have, where a provider has refused what was asked for.
 
-use agentx_types::{AgentConfig, Api, ModelParams};
+use agentx_types::{AgentConfig, Api, ModelParams, since};
 
 use super::Conversation;
 
@@ -35,6 +35,6 @@ impl Conversation {
             }
             None => asked.is_some() && model.api != Api::Anthropic,
         };
-        is_first && helps && config.rules_version >= 5
+        is_first && helps && config.rules_version >= since::LONGEST_ANSWER_IS_REPAIRED
     }
 }

@@ -22,7 +22,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use agentx_types::{
-    AgentConfig, ContentPart, Message, MessageId, ModelRequest, Role, ToolCallId, ToolSpec, Usage,
+    AgentConfig, ContentPart, Message, MessageId, ModelRequest, Role, ToolCallId, ToolSpec, Usage, since,
 };
 use serde::{Deserialize, Serialize};
 
@@ -190,7 +190,7 @@ impl Conversation {
             self.beginning_changed(config);
         }
         // Each start of the program says anew who decides about calls: no request shows that, and what was counted still holds.
-        if changes_requests || is_other || config.rules_version < 5 {
+        if changes_requests || is_other || config.rules_version < since::COUNTS_OUTLIVE_CHANGES {
             self.counted = None;
         }
     }

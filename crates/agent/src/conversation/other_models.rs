@@ -4,16 +4,12 @@
 //!
 //! Both happen when `config_changed` names another model or provider (`another_model`).
 
-use agentx_types::{AgentConfig, ModelSpec};
+use agentx_types::{AgentConfig, ModelSpec, since};
 use serde::{Deserialize, Serialize};
 
 use super::Conversation;
 use super::repair::{ALL, Repairs};
 
-/// The rules of agents of this version and later leave pictures out for the model alone that refused them.
-const SINCE_RULES: u32 = 7;
-/// From this version on, another model is asked with nothing left out that no answer has confirmed, and with optional settings.
-const SINCE_CONFIRMED: u32 = 8;
 /// So many models are remembered, the latest.
 const MOST: usize = 8;
 
@@ -42,7 +38,7 @@ impl Conversation {
     /// From version 8 of the rules on, repairs that no answer has confirmed are dropped as well; from version
     /// 7 on, what is left out of pictures is kept for each model by itself.
     pub(super) fn another_model(&mut self, before: &ModelSpec, config: &AgentConfig) {
-        if config.rules_version >= SINCE_CONFIRMED {
+        if config.rules_version >= since::OTHER_MODELS_ARE_ASKED_ANEW {
             if let Some(confirmed) = self.before_repairs.take() {
                 self.repairs = confirmed;
                 self.fixed.clear();
@@ -50,7 +46,7 @@ impl Conversation {
             self.repairs.plain = false;
         }
         self.repairs.another_model();
-        if config.rules_version >= SINCE_RULES {
+        if config.rules_version >= since::PICTURES_BY_MODEL {
             self.repairs.keep_media_of(before);
             self.repairs.take_media_of(&config.model);
             // What is put back after refusals in vain is what that one took.

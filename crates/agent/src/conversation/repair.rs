@@ -12,7 +12,7 @@
 
 use std::sync::Arc;
 
-use agentx_types::{AgentConfig, Api, ContentPart, Message, ModelRequest, RequestPart, Role};
+use agentx_types::{AgentConfig, Api, ContentPart, Message, ModelRequest, RequestPart, Role, since};
 use serde::{Deserialize, Serialize};
 
 use super::other_models::MediaOf;
@@ -21,16 +21,6 @@ use super::parts::{
     without_attached, without_media,
 };
 use super::{Conversation, Entry};
-
-/// The rules of agents of this version and later send a request once more before they change it, and put back all that was in vain.
-const SINCE_UNCHANGED: u32 = 7;
-/// From this version on, single settings and the parts of answers that only their provider reads are left out.
-const SINCE_SETTINGS: u32 = 8;
-/// From this version on, reasoning of Chat Completions and what is attached to words and calls can be left out.
-const SINCE_REASONING: u32 = 9;
-
-/// The rules of agents of this version and later keep what was counted where parts are left out: the next request asks for no longer answer.
-const SINCE_COUNT_STAYS: u32 = 9;
 
 /// The parts that are left out of requests. A number is the event up to which a part is left out; 0 if
 /// nothing is.
@@ -83,7 +73,7 @@ fn is_zero(number: &u64) -> bool {
 
 /// Whether the model may be sent reasoning in words, and a refusal of it is repaired.
 fn reasons(config: &AgentConfig) -> bool {
-    config.model.api == Api::OpenaiChat && config.rules_version >= SINCE_REASONING
+    config.model.api == Api::OpenaiChat && config.rules_version >= since::REASONING_IS_LEFT_OUT
 }
 
 /// Leaves out everything up to the end, what is still to come included.
@@ -163,7 +153,7 @@ impl Conversation {
         if std::mem::take(&mut self.begins_anew) {
             self.repairs.thinking = self.latest();
             if let Some(before) = &mut self.before_repairs
-                && config.rules_version >= SINCE_UNCHANGED
+                && config.rules_version >= since::SENT_AGAIN_UNCHANGED
             {
                 before.thinking = self.repairs.thinking;
             }
@@ -229,7 +219,7 @@ impl Conversation {
             _ => {
                 let thinking = self.repairs.thinking;
                 let before = self.before_repairs.take().unwrap_or_default();
-                if config.rules_version >= SINCE_UNCHANGED {
+                if config.rules_version >= since::SENT_AGAIN_UNCHANGED {
                     self.repairs = before;
                     self.fixed.clear();
                 } else {
@@ -239,7 +229,7 @@ impl Conversation {
         }
         // Told in words or by other roles, the same may weigh more; what has parts left out weighs less than was counted.
         let may_be_more = matches!(part, None | Some(RequestPart::ToolCalls | RequestPart::Roles));
-        if may_be_more || config.rules_version < SINCE_COUNT_STAYS {
+        if may_be_more || config.rules_version < since::COUNTS_OUTLIVE_REPAIRS {
             self.counted = None;
         } else {
             // A server that counts less by now has not cut anything for that.
@@ -257,7 +247,7 @@ impl Conversation {
 
     fn leave_out_blocks(&mut self, latest: u64, config: &AgentConfig) {
         self.repairs.blocks = latest;
-        if config.rules_version >= SINCE_REASONING {
+        if config.rules_version >= since::REASONING_IS_LEFT_OUT {
             self.repairs.attached = latest;
         }
     }
@@ -266,7 +256,7 @@ impl Conversation {
     /// the first time since a model has answered (from version 7 of the rules on).
     fn asks_unchanged(&mut self, refused: RequestPart, config: &AgentConfig) -> bool {
         let is_first = refused == RequestPart::Unknown && self.before_repairs.is_none();
-        let unchanged = is_first && config.rules_version >= SINCE_UNCHANGED;
+        let unchanged = is_first && config.rules_version >= since::SENT_AGAIN_UNCHANGED;
         if unchanged {
             self.before_repairs = Some(self.repairs.clone());
         }
@@ -313,7 +303,9 @@ impl Conversation {
         };
         let entries = self.entries[self.window_start..].iter().rev();
         let mut with_media = entries.filter(sent).map(Entry::seq);
-        let newest = with_media.next().filter(|_| config.rules_version >= 6)?;
+        let newest = with_media
+            .next()
+            .filter(|_| config.rules_version >= since::NEWEST_PICTURE_FIRST)?;
         with_media.any(|seq| seq != newest).then_some(newest)
     }
 
@@ -328,26 +320,28 @@ impl Conversation {
             RequestPart::Extras => {
                 let knows_extras = config.model.api == Api::Anthropic
                     || (refused == RequestPart::Extras
-                        && config.rules_version >= 2
+                        && config.rules_version >= since::NAMED_EXTRAS
                         && !config.tools.is_empty());
                 !self.repairs.plain && knows_extras
             }
             RequestPart::Media => self.has_media(),
             RequestPart::ToolCalls => self.has(self.repairs.tool_calls, is_exchange),
             RequestPart::Roles => {
-                let is_named = refused == RequestPart::Roles || config.rules_version >= 2;
+                let is_named =
+                    refused == RequestPart::Roles || config.rules_version >= since::ROLES_ARE_REPAIRED;
                 is_named && !self.repairs.roles && config.model.api != Api::Anthropic
             }
             RequestPart::Blocks => {
                 let attached = || {
-                    config.rules_version >= SINCE_REASONING && self.has(self.repairs.attached, has_attached)
+                    config.rules_version >= since::REASONING_IS_LEFT_OUT
+                        && self.has(self.repairs.attached, has_attached)
                 };
-                config.rules_version >= SINCE_SETTINGS
+                config.rules_version >= since::SETTINGS_ARE_LEFT_OUT
                     && (self.has(self.repairs.blocks, is_block) || attached())
             }
             setting => {
                 let is_new = setting.is_setting() && !self.repairs.without.contains(&setting);
-                is_new && config.rules_version >= SINCE_SETTINGS
+                is_new && config.rules_version >= since::SETTINGS_ARE_LEFT_OUT
             }
         }
     }

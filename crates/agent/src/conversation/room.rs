@@ -8,13 +8,11 @@
 //! `in_use` is what a request holds, and `size` is the same by estimate alone. All are tokens; what is compared with the window is
 //! corrected to how the provider counts.
 
-use agentx_types::{AgentConfig, Api, ModelParams};
+use agentx_types::{AgentConfig, Api, ModelParams, since};
 
 use super::Conversation;
 use super::estimate::room as beside_the_longest_answer;
 
-/// The rules of agents of this version and later count instructions and tools as the provider does, and ask for no longer answer than fits.
-pub(super) const SINCE_FITTING: u32 = 8;
 /// No answer is asked for that may have fewer tokens than this: it would be none.
 pub(super) const LEAST_ANSWER: u64 = 256;
 
@@ -48,7 +46,7 @@ impl Conversation {
     /// left for the conversation otherwise.
     pub(super) fn room(&mut self, config: &AgentConfig) -> u64 {
         let room = beside_the_longest_answer(config);
-        if config.rules_version < SINCE_FITTING {
+        if config.rules_version < since::ANSWERS_FIT {
             return room;
         }
         let window = config.model.context_window;
@@ -62,7 +60,7 @@ impl Conversation {
     pub(super) fn budget(&mut self, config: &AgentConfig) -> u64 {
         let fixed = self.fixed(config).tokens;
         let fixed = match config.rules_version {
-            SINCE_FITTING.. => self.corrected(fixed),
+            since::ANSWERS_FIT.. => self.corrected(fixed),
             _ => fixed,
         };
         self.room(config).saturating_sub(fixed)
@@ -97,7 +95,7 @@ impl Conversation {
     /// can; Anthropic's API always wants a number. `None` where none is asked for.
     fn longest_answer(&self, config: &AgentConfig) -> Option<u64> {
         let model = &config.model;
-        if config.rules_version < SINCE_FITTING {
+        if config.rules_version < since::ANSWERS_FIT {
             return None;
         }
         let wished = self.limited(&config.params).max_output_tokens;

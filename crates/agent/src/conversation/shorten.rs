@@ -10,14 +10,12 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use agentx_types::{AgentConfig, ContentPart, Message, MessageId, Role};
+use agentx_types::{AgentConfig, ContentPart, Message, MessageId, Role, since};
 
 use super::Conversation;
 use super::estimate::{estimate_message, estimate_part, estimate_text};
 use crate::summary::cut;
 
-/// The rules of agents of this version and later shorten results before a request.
-const SINCE_RULES: u32 = 5;
 /// No result is made shorter than this, in tokens: about 256 letters, enough to see what it was.
 const LEAST: u64 = 64;
 
@@ -27,7 +25,7 @@ impl Conversation {
     pub(crate) fn shorten_new_results(&mut self, config: &AgentConfig) {
         let budget = self.budget(config);
         let in_window = self.tokens_in_window();
-        if config.rules_version < SINCE_RULES || self.corrected(in_window) <= budget {
+        if config.rules_version < since::NEW_RESULTS_ARE_SHORTENED || self.corrected(in_window) <= budget {
             return;
         }
         let is_result = |index: &usize| self.entries[*index].message.role == Role::Tool;
@@ -51,7 +49,7 @@ impl Conversation {
     pub(super) fn shorten_what_is_left(&mut self, config: &AgentConfig) -> bool {
         let budget = self.budget(config);
         let in_window = self.tokens_in_window();
-        if config.rules_version < SINCE_RULES || self.corrected(in_window) <= budget {
+        if config.rules_version < since::NEW_RESULTS_ARE_SHORTENED || self.corrected(in_window) <= budget {
             return false;
         }
         let window = self.window_start..self.entries.len();
@@ -75,7 +73,7 @@ impl Conversation {
         input: Option<&MessageId>,
     ) -> bool {
         let in_window = self.tokens_in_window();
-        if config.rules_version < 6 || self.corrected(in_window) <= budget {
+        if config.rules_version < since::UNFIT_INPUTS_ARE_LEFT_OUT || self.corrected(in_window) <= budget {
             return false;
         }
         let [.., (start, end), _] = self.units(self.window_start)[..] else {

@@ -19,7 +19,9 @@
 
 use std::sync::Arc;
 
-use agentx_types::{AgentConfig, ConfigChange, Guard, Limits, ModelSpec, Rule, RuleEffect, ServerRules};
+use agentx_types::{
+    AgentConfig, ConfigChange, Guard, Limits, ModelSpec, Rule, RuleEffect, ServerRules, since,
+};
 
 use super::{Course, Step};
 
@@ -140,7 +142,7 @@ pub fn hold_to(config: &mut AgentConfig, maker: &AgentConfig) {
 /// version 6 of the rules an agent was only held to its own.
 pub(crate) fn made_by(maker: &AgentConfig, config: &AgentConfig) -> AgentConfig {
     let mut config = config.clone();
-    if maker.rules_version >= 6 {
+    if maker.rules_version >= since::MADE_AGENTS_ARE_HELD {
         hold_to(&mut config, maker);
     }
     config

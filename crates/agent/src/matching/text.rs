@@ -10,6 +10,8 @@
 //! The fast path compares texts in this form, and cuts the values of variables out of the original: [`Plain`]
 //! knows where each character comes from. Punctuation within a text stays; only that around it goes.
 
+use agentx_types::since;
+
 /// A text as it is compared, and where each of its characters comes from.
 pub(crate) struct Plain {
     /// The text.
@@ -108,9 +110,6 @@ pub(crate) fn folded(original: &str) -> String {
         .collect()
 }
 
-/// The rules of agents of this version and later compose kana as Unicode does.
-const SINCE_ALL_KANA: u32 = 9;
-
 /// Half-width katakana from U+FF66 on, as the usual ones.
 const KATAKANA: &str = "ヲァィゥェォャュョッーアイウエオカキクケコサシスセソタチツテトナニヌネノハヒフヘホマミムメモヤユヨラリルレロワン";
 /// The marks that make a kana voiced: in half width, and the one that follows a kana where texts are taken apart (NFD).
@@ -138,7 +137,7 @@ impl Kana {
     /// The kana that rules of this version know.
     pub(crate) fn of_version(version: u32) -> Self {
         match version {
-            SINCE_ALL_KANA.. => Self::All,
+            since::KANA_ARE_COMPOSED.. => Self::All,
             _ => Self::BeforeNine,
         }
     }

@@ -14,7 +14,7 @@
 
 use agentx_types::{
     ActionBody, Answer, AnswerCall, ContentPart, InvalidInput, Message, RequestedCall, RunStatus, StopReason,
-    ToolCallId, ToolStatus, Usage,
+    ToolCallId, ToolStatus, Usage, since,
 };
 use serde_json::Value;
 
@@ -27,11 +27,6 @@ use crate::limits;
 /// After so many paused answers in a row the model is not asked to go on again: a provider pauses a turn after several calls of its own
 /// tools, ten of them at Anthropic, so that nothing that comes to an end needs more.
 const PAUSES: u32 = 8;
-/// The rules of agents of this version and later bound pauses.
-const SINCE_PAUSES_END: u32 = 9;
-/// The rules of agents of this version and later have no words of an earlier answer stand for one that says nothing.
-const SINCE_LAST_ANSWER_ALONE: u32 = 9;
-
 impl ReactAgent {
     /// Takes up an answer that is whole and paid for, when no model call is under way any more.
     ///
@@ -59,7 +54,7 @@ impl ReactAgent {
             let is_paused = reason == StopReason::PauseTurn && calls.is_empty();
             // What comes behind a pause belongs to the answer before it.
             let is_another = run.pending.pauses == 0 && reason != StopReason::ContextWindow;
-            if is_another && self.config.rules_version >= SINCE_LAST_ANSWER_ALONE {
+            if is_another && self.config.rules_version >= since::LAST_ANSWER_ALONE {
                 run.last_text.clear();
             }
             run.pending.pauses = if is_paused {
@@ -84,12 +79,15 @@ impl ReactAgent {
                 step,
             );
             self.settle(step);
-        } else if !calls.is_empty() && reason == StopReason::Refusal && self.config.rules_version >= 2 {
+        } else if !calls.is_empty()
+            && reason == StopReason::Refusal
+            && self.config.rules_version >= since::DECLINED_CALLS_ARE_NOT_RUN
+        {
             self.decline(calls, step);
         } else if !calls.is_empty() {
             self.take_up(calls, step);
         } else {
-            let word = word.filter(|_| self.config.rules_version >= 8);
+            let word = word.filter(|_| self.config.rules_version >= since::UNKNOWN_ENDS_ARE_SAID);
             self.go_on_or_end((reason, word), said_something, usage, step);
         }
     }
@@ -118,7 +116,9 @@ impl ReactAgent {
         self.leave_out_declined();
         if self.course.inputs.has_steering() {
             self.go_on_after_steering(step);
-        } else if let (StopReason::Refusal, Some(why), 7..) = (reason, why, self.config.rules_version) {
+        } else if let (StopReason::Refusal, Some(why), since::DECLINED_RUNS_FAIL..) =
+            (reason, why, self.config.rules_version)
+        {
             // No program may take a refusal for an answer.
             self.fail("content_filter", why, step);
         } else {
@@ -136,7 +136,7 @@ impl ReactAgent {
     fn go_on_after_pause(&mut self, step: &mut Step<'_>) {
         let limits = self.config.limits;
         let Some(run) = self.course.active() else { return };
-        if run.pending.pauses >= PAUSES && self.config.rules_version >= SINCE_PAUSES_END {
+        if run.pending.pauses >= PAUSES && self.config.rules_version >= since::PAUSES_END {
             let message = format!("the model paused its answer {PAUSES} times in a row and never ended it");
             return self.fail("endless_pause", &message, step);
         }
@@ -231,7 +231,7 @@ impl ReactAgent {
 
     /// Stops agents in the background with a run that a limit or a refusal ends. Before version 9 of the rules they went on.
     fn interrupt_background(&mut self, why: &str, step: &mut Step<'_>) {
-        if self.config.rules_version >= 9 {
+        if self.config.rules_version >= since::BACKGROUND_STOPS {
             self.interrupt_children(why, step);
         }
     }
@@ -244,7 +244,7 @@ impl ReactAgent {
         };
         let input = run.input_id.clone();
         let declined = self.conversation.unanswered(&input, &self.config);
-        if self.config.rules_version >= 5
+        if self.config.rules_version >= since::DECLINED_IS_LEFT_OUT
             && let Some(run) = self.course.active()
         {
             run.pending.declined = declined;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use agentx_types::{
     ActionBody, AnswerCall, CallTool, Caller, ContentPart, Envelope, EnvironmentEvent, Message, MessageId,
     MessageOutput, RequestedCall, Role, RunStatus, StateOutput, StreamOutput, ToolResult, ToolResultPart,
-    ToolStatus,
+    ToolStatus, since,
 };
 
 use super::ReactAgent;
@@ -17,9 +17,6 @@ use crate::course::Step;
 use crate::ledger::{CallStage, LedgerEntry};
 use crate::limits;
 use crate::recall::RECALL;
-
-/// The rules of agents of this version and later have `recall` be a tool like others: it is named, and decided about anew.
-pub(super) const SINCE_RECALL_IS_A_TOOL: u32 = 9;
 
 impl ReactAgent {
     /// A new call: it is run, asked about, or answered at once. In this order: arguments that are not JSON, a tool that is not there,
@@ -77,7 +74,7 @@ impl ReactAgent {
     fn names_of_tools(&self) -> Vec<&str> {
         let recall = self
             .recall_tool(RECALL)
-            .filter(|_| self.config.rules_version >= SINCE_RECALL_IS_A_TOOL);
+            .filter(|_| self.config.rules_version >= since::RECALL_IS_A_TOOL);
         let own = self.config.tools.iter().map(|tool| tool.name.as_str());
         own.chain(recall.map(|_| RECALL)).collect()
     }

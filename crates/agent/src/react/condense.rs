@@ -17,7 +17,7 @@
 use agentx_types::{
     ActionBody, ActionId, Approval, ApprovalDecision, Cancel, Condense, CondensedRange, CondensingFailed,
     ContextChange, ContextCondensed, ContextRestored, Envelope, EnvironmentEvent, RequestedCall, StateOutput,
-    ToolSpec, ToolStatus,
+    ToolSpec, ToolStatus, since,
 };
 use serde::{Deserialize, Serialize};
 
@@ -34,8 +34,6 @@ const DECISIONS: usize = 40;
 /// Characters of each decision; what is longer ends with `…`.
 const DECISION_CHARS: usize = 300;
 
-/// The rules of agents of this version and later do not wait for summaries that the conversation fits without.
-const SINCE_RESTS: u32 = 7;
 /// For how many model calls no summary is asked for after one failed: its model may be away for long.
 const ROUNDS_TO_REST: u32 = 8;
 
@@ -194,7 +192,7 @@ impl ReactAgent {
             Why::Full | Why::Overflow(_) => None,
         };
         let request = summary::request(&self.config, part, instructions);
-        let may_rest = matches!(why, Why::Full) && self.config.rules_version >= SINCE_RESTS;
+        let may_rest = matches!(why, Why::Full) && self.config.rules_version >= since::SUMMARIES_REST;
         let brief = may_rest && (self.condenser.failed || self.conversation.fits(&self.config));
         let body = ActionBody::Condense(Condense {
             from_seq: part.range.from_seq,
@@ -267,7 +265,7 @@ impl ReactAgent {
             self.course.pay_for_tool(bill, step);
         }
         self.conversation.rest();
-        if self.config.rules_version >= SINCE_RESTS {
+        if self.config.rules_version >= since::SUMMARIES_REST {
             self.condenser.rounds_to_rest = ROUNDS_TO_REST;
             self.condenser.failed = true;
         }
@@ -275,7 +273,7 @@ impl ReactAgent {
         match under_way.why {
             Why::Overflow(cause) if self.course.active().is_some_and(|run| run.pending.stop.is_none()) => {
                 // Without a summary less can be sent all the same.
-                if self.config.rules_version < 6 || !self.sends_less(step) {
+                if self.config.rules_version < since::LESS_WITHOUT_A_SUMMARY || !self.sends_less(step) {
                     self.begin_stop(cause, step);
                 }
             }

@@ -6,12 +6,12 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use agentx_types::{
-    Approval, ApprovalDecision, RequestedCall, RuleEffect, ServerRules, ToolSpec, ToolStatus,
+    Approval, ApprovalDecision, RequestedCall, RuleEffect, ServerRules, ToolSpec, ToolStatus, since,
 };
 use serde_json::Value;
 
 use super::ReactAgent;
-use super::calls::{SINCE_RECALL_IS_A_TOOL, not_allowed};
+use super::calls::not_allowed;
 use crate::approval::{self, Question, Verdict};
 use crate::course::Step;
 use crate::ledger::{CallStage, LedgerEntry};
@@ -68,7 +68,9 @@ impl ReactAgent {
     /// The words of a rule that came after the question and denies the call: nobody allows what a rule
     /// denies. Before version 7 it held from the next call on.
     fn denied_meanwhile(&self, call: &RequestedCall) -> Option<String> {
-        let tool = self.tool_of(call).filter(|_| self.config.rules_version >= 7)?;
+        let tool = self
+            .tool_of(call)
+            .filter(|_| self.config.rules_version >= since::DENIED_MEANWHILE)?;
         let judgement = approval::judge(&self.config, &tool, &call.input);
         let rules = approval::rules_of(&self.config);
         let mut made_by = judgement.rules.iter().filter_map(|index| rules.get(*index));
@@ -152,6 +154,6 @@ impl ReactAgent {
     fn tool_of(&self, call: &RequestedCall) -> Option<Cow<'_, ToolSpec>> {
         let recall = || self.recall_tool(&call.name).map(Cow::Owned);
         let own = self.tool(&call.name).map(Cow::Borrowed);
-        own.or_else(|| recall().filter(|_| self.config.rules_version >= SINCE_RECALL_IS_A_TOOL))
+        own.or_else(|| recall().filter(|_| self.config.rules_version >= since::RECALL_IS_A_TOOL))
     }
 }

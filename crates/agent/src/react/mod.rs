@@ -25,8 +25,7 @@
 //! are looked at there), and `settle` the only one that ends a round.
 //!
 //! What changes the behaviour of this machine hangs on `config.rules_version`, which is logged: an old
-//! session is replayed to the same bytes (`RULES_VERSION` in agentx-types). A constant `SINCE_…` names the
-//! version where that helps.
+//! session is replayed to the same bytes (`since` in agentx-types names each behaviour that came later).
 
 mod answer;
 mod calls;
@@ -45,7 +44,7 @@ use std::sync::Arc;
 
 use agentx_types::{
     AgentConfig, AgentStateId, Api, ConfigChange, Envelope, EnvironmentEvent, Message, MessageId,
-    MessageOutput, ModelRequest, RunStatus, ToolSpec, UserMessage, WindowFill,
+    MessageOutput, ModelRequest, RunStatus, ToolSpec, UserMessage, WindowFill, since,
 };
 use serde::{Deserialize, Serialize};
 
@@ -57,9 +56,6 @@ pub use inner::{InnerCall, InnerStage};
 use crate::conversation::Conversation;
 use crate::course::{Course, Input, InputQueue, Run, Step, StopCause, Taken, Totals};
 use crate::ledger::ToolLedger;
-
-/// From this version on, thinking says which model it is of where its API attaches nothing to it.
-const SINCE_MARKS: u32 = 9;
 
 /// The ReAct machine.
 ///
@@ -264,7 +260,7 @@ impl ReactAgent {
         }
         // Who says nothing after a run that failed wants what is there to be asked again.
         let is_again = message.content.is_empty() && self.conversation.awaits_answer();
-        if !(is_again && self.config.rules_version >= 6) {
+        if !(is_again && self.config.rules_version >= since::EMPTY_INPUT_ASKS_AGAIN) {
             self.say(message, step);
         }
         self.call_model(step);
@@ -299,7 +295,8 @@ impl ReactAgent {
         let Some(run) = self.course.active() else { return };
         self.conversation.settle(&self.config, Some(&run.input_id));
         let request = || self.conversation.request(&self.config);
-        let marks = self.config.rules_version >= SINCE_MARKS && self.config.model.api == Api::OpenaiChat;
+        let marks = self.config.rules_version >= since::REASONING_IS_MARKED
+            && self.config.model.api == Api::OpenaiChat;
         let api = marks.then(|| Api::OpenaiChat.as_str());
         self.course.assembler.marks_thinking(api);
         self.course.ask(&self.config.model, request, step);

@@ -14,14 +14,11 @@
 
 use std::sync::Arc;
 
-use agentx_types::{ContextChange, ModelSpec, Overflow, RunStatus, StateOutput, Usage};
+use agentx_types::{ContextChange, ModelSpec, Overflow, RunStatus, StateOutput, Usage, since};
 
 use super::ReactAgent;
 use super::condense::Why;
 use crate::course::{Step, StopCause};
-
-/// The rules of agents of this version and later take a window that was full for the size of what is in it.
-const SINCE_FULL_IS_KNOWN: u32 = 9;
 
 impl ReactAgent {
     /// The window was full before the answer was whole: what was read and written is all that fits.
@@ -33,7 +30,9 @@ impl ReactAgent {
         let message = "the context window of the model is full";
         let cause = StopCause::error(RunStatus::Failed, "context_window", message);
         let counted = usage.read_tokens().saturating_add(usage.output_tokens);
-        let learns = self.config.rules_version >= 6 && usage.read_tokens() > 0 && !usage.is_estimated();
+        let learns = self.config.rules_version >= since::FULL_WINDOWS_TEACH
+            && usage.read_tokens() > 0
+            && !usage.is_estimated();
         let goes_on = if learns {
             self.learn_of_overflow(&Overflow {
                 window: Some(counted),
@@ -47,7 +46,7 @@ impl ReactAgent {
             self.conversation.overflowed();
             !said_something && self.condenses_after_overflow(&cause, step)
         };
-        if self.config.rules_version >= SINCE_FULL_IS_KNOWN && !goes_on {
+        if self.config.rules_version >= since::FULL_IS_KNOWN && !goes_on {
             let size = if learns {
                 counted
             } else {
@@ -144,7 +143,7 @@ impl ReactAgent {
         if stops || !self.ledger.is_empty() || !self.conversation.can_send_less(&self.config) {
             return false;
         }
-        if self.config.rules_version >= 5 {
+        if self.config.rules_version >= since::LESS_IS_SAID {
             let window = self.config.model.context_window;
             let change = ContextChange::Shortened { window };
             step.state(StateOutput::Context { change });

@@ -16,7 +16,7 @@
 use std::sync::Arc;
 
 use agentx_types::{
-    CommandRan, ContentPart, JobEnded, LeftRunning, Message, MessageId, Role, RunStatus, ToolStatus,
+    CommandRan, ContentPart, JobEnded, LeftRunning, Message, MessageId, Role, RunStatus, ToolStatus, since,
 };
 
 use super::ReactAgent;
@@ -43,7 +43,7 @@ impl ReactAgent {
         if asked_model {
             self.cut_off(step);
         }
-        if self.config.rules_version >= 8 {
+        if self.config.rules_version >= since::COPIES_LEAVE_CALLS {
             self.leave_calls_to_the_original();
         }
         self.drop_inner(true, step);

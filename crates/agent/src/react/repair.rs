@@ -9,7 +9,7 @@
 
 use std::sync::Arc;
 
-use agentx_types::{ContextChange, ErrorOccurred, Overflow, RequestPart, StateOutput};
+use agentx_types::{ContextChange, ErrorOccurred, Overflow, RequestPart, StateOutput, since};
 
 use super::ReactAgent;
 use crate::course::Step;
@@ -21,15 +21,16 @@ impl ReactAgent {
     /// megabyte or so: a small request that is refused would be refused with less too, and is none of these.
     /// From version 5 of the rules on the window is guessed from it.
     pub(super) fn is_too_large_as_text(&mut self, error: &ErrorOccurred) -> bool {
-        let is_it =
-            error.code == "too_large" && self.config.rules_version >= 2 && !self.conversation.sends_media();
+        let is_it = error.code == "too_large"
+            && self.config.rules_version >= since::LARGE_TEXT_IS_TOO_MUCH
+            && !self.conversation.sends_media();
         if is_it && let Some(run) = self.course.active() {
             run.pending.refused = None;
         }
         if is_it && self.conversation.asked_little(&self.config) {
             return false;
         }
-        if is_it && self.config.rules_version >= 5 {
+        if is_it && self.config.rules_version >= since::BYTES_TEACH_THE_WINDOW {
             // How many bytes fit is not said. What was refused is too much, and so is any request as large.
             self.learn_of_overflow(&Overflow::default());
         }
@@ -74,7 +75,8 @@ impl ReactAgent {
     /// Asks at once for a shorter answer, where the conversation and the longest answer do not fit together
     /// and at least half of that answer would. Nothing is shortened for it; from version 8 of the rules on.
     pub(super) fn asks_within_what_is_left(&mut self, step: &mut Step<'_>) -> bool {
-        let goes_on = self.config.rules_version >= 8 && self.asks_for_a_shorter_answer(true, step);
+        let goes_on =
+            self.config.rules_version >= since::ANSWERS_FIT && self.asks_for_a_shorter_answer(true, step);
         if goes_on {
             self.condenser.learned = None;
         }

@@ -6,7 +6,7 @@
 
 use agentx_types::{
     ActionBody, AttemptFailed, Cancel, Envelope, EnvironmentEvent, ErrorOccurred, RequestPart, RunStatus,
-    StateOutput, ToolStatus,
+    StateOutput, ToolStatus, since,
 };
 
 use super::ReactAgent;
@@ -49,7 +49,7 @@ impl ReactAgent {
             self.learn_of_overflow(overflow);
         }
         if failed.retry_in_ms.is_some()
-            && self.config.rules_version >= 5
+            && self.config.rules_version >= since::LIMITS_BETWEEN_ATTEMPTS
             && let Some(cause) = self.course.used_up(&self.config.limits, step)
         {
             self.begin_stop(cause, step);
@@ -130,7 +130,7 @@ impl ReactAgent {
         if !(on_record && running.is_empty() && self.ledger.is_settled()) {
             self.course.set_status(RunStatus::Stopping, step);
         }
-        let not_run = if self.config.rules_version >= 6 {
+        let not_run = if self.config.rules_version >= since::REFUSALS_SAY_WHY {
             NOT_RUN
         } else {
             STOPPED

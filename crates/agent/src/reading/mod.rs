@@ -47,7 +47,7 @@ mod told;
 mod word;
 mod wrap;
 
-use agentx_types::RULES_VERSION;
+use agentx_types::{RULES_VERSION, since};
 
 use crate::command::{BLANKS, take_apart};
 pub(crate) use data::sed_does;
@@ -152,7 +152,7 @@ pub fn read_as(line: &str, version: u32) -> Reading {
 /// Reads one command of a line, in the folders that the line goes to.
 pub(crate) fn read_within(outer: &Reading, command: &str, version: u32) -> Reading {
     let folders = match version {
-        9.. => outer.folders.clone(),
+        since::EXPANDED_TWICE.. => outer.folders.clone(),
         _ => Vec::new(),
     };
     read_in(folders, command, version)
@@ -162,11 +162,11 @@ pub(crate) fn read_within(outer: &Reading, command: &str, version: u32) -> Readi
 fn read_in(folders: Vec<String>, line: &str, version: u32) -> Reading {
     let mut reading = Reading {
         folders,
-        closer: version >= 1,
-        names: version >= 5,
-        feeds: version >= 7,
-        expands_twice: version >= 9,
-        beyond_stars: version >= 7 && line.contains('\r'),
+        closer: version >= since::READ_CLOSER,
+        names: version >= since::NAMES_IN_LINES,
+        feeds: version >= since::INPUT_MAY_RUN,
+        expands_twice: version >= since::EXPANDED_TWICE,
+        beyond_stars: version >= since::CARRIAGE_RETURNS_ARE_WORDS && line.contains('\r'),
         dots: line.contains("dotglob") || line.contains("globdots") || line.contains("GLOB_DOTS"),
         ..Reading::default()
     };

@@ -4,11 +4,11 @@
 //! allowed this very line. Where no rule may be about it, nothing is asked because of that: most lines with a
 //! variable are harmless.
 
-use agentx_types::{Rule, RuleEffect};
+use agentx_types::{Rule, RuleEffect, since};
 
 use super::Subject;
 use crate::named::glob_meets;
-use crate::options::{SINCE_SHORTENED, may_fit_anywhere, may_fit_by_options};
+use crate::options::{may_fit_anywhere, may_fit_by_options};
 use crate::reading::{Meeting, may_fit};
 
 impl Subject<'_> {
@@ -30,13 +30,15 @@ impl Subject<'_> {
         };
         let reading = self.reading();
         let what = |rule: &Rule| {
-            let before = rule.argument.is_none() && self.version < 5;
+            let before = rule.argument.is_none() && self.version < since::NAMES_IN_LINES;
             let pattern = rule.argument.as_deref().or(before.then_some(""));
             let may_run = |pattern: &str| {
                 let may_be = |open: &String| {
                     may_fit(pattern, open)
-                        || (self.version >= 7 && may_fit_by_options(pattern, open, self.version))
-                        || (self.version >= SINCE_SHORTENED && may_fit_anywhere(pattern, open, self.version))
+                        || (self.version >= since::OPTIONS_IN_ANY_ORDER
+                            && may_fit_by_options(pattern, open, self.version))
+                        || (self.version >= since::SHORTENED_OPTIONS
+                            && may_fit_anywhere(pattern, open, self.version))
                 };
                 reading.open.iter().any(may_be) || reading.mentions(pattern)
             };

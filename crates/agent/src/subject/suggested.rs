@@ -12,7 +12,7 @@
 //! | reaches one host and nothing else | that host |
 //! | any other with arguments | these arguments |
 
-use agentx_types::{Access, Rule, RuleEffect};
+use agentx_types::{Access, Rule, RuleEffect, since};
 
 use super::Subject;
 use crate::command::like;
@@ -24,7 +24,7 @@ use crate::stars::names_all_variables;
 impl Subject<'_> {
     /// The rule that "always" keeps.
     pub(crate) fn suggested(&self) -> Rule {
-        if self.version == 0 {
+        if self.version < since::KEPT_AS_SEEN {
             return self.suggested_before();
         }
         let path = self.path.as_ref().map(|path| match self.tool.access {
@@ -54,7 +54,7 @@ impl Subject<'_> {
 
     /// Whether a shell puts something into the command line that nobody saw.
     fn has_variables(&self) -> bool {
-        self.version >= 3 && !names_all_variables("", &self.argument)
+        self.version >= since::VARIABLES_ARE_NAMED && !names_all_variables("", &self.argument)
     }
 
     /// The rule that was suggested before rules had versions: wider, and for every workspace. Old logs are

@@ -5,7 +5,7 @@
 //! and names the first thing that is missing. Without it a person who wrote a rule would be asked again and
 //! again and not see why.
 
-use agentx_types::{AgentConfig, ApprovalMode, RULES_VERSION, Rule, RuleEffect, ToolSpec};
+use agentx_types::{AgentConfig, ApprovalMode, RULES_VERSION, Rule, RuleEffect, ToolSpec, since};
 use serde_json::Value;
 
 use super::{Subject, is_exact};
@@ -33,7 +33,7 @@ impl Subject<'_> {
             _ => "a",
         };
         let has_reason = self.secret().is_some() || self.git_runs().is_some();
-        let near = (self.version >= 7 && !has_reason)
+        let near = (self.version >= since::GAPS_ARE_NAMED && !has_reason)
             .then(|| self.uncovered(rules))
             .flatten();
         near.unwrap_or_else(|| self.default_reason(whose))

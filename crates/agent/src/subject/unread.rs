@@ -4,12 +4,10 @@
 //! Patterns are held against each reading of each command, so the work grows with the product; a very long line would hold a server
 //! up. From version 9 of the rules on.
 
-use agentx_types::{Rule, RuleEffect};
+use agentx_types::{Rule, RuleEffect, since};
 
 use super::Subject;
 
-/// The rules of agents of this version and later take no such line apart.
-const SINCE_BOUND: u32 = 9;
 /// Bytes of a line that is held against rules.
 const MOST_BYTES: usize = 64 * 1024;
 /// Ways in which commands of a line may be read, together: a plain command has two or three.
@@ -23,7 +21,7 @@ pub(crate) const TOO_MUCH: &str = "the command line is too long, or has too many
 impl Subject<'_> {
     /// Whether a command line has too much in it to be held against these rules, by any of the three bounds.
     pub(crate) fn is_too_much_for(&self, rules: &[Rule]) -> bool {
-        if self.version < SINCE_BOUND || !self.runs_commands() {
+        if self.version < since::LINES_ARE_BOUNDED || !self.runs_commands() {
             return false;
         }
         let reading = self.reading();

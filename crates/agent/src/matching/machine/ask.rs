@@ -7,17 +7,13 @@ use std::sync::Arc;
 
 use agentx_types::{
     AttemptFailed, ContentPart, Envelope, EnvironmentEvent, Message, MessageOutput, ModelRequest, RunStatus,
-    StopReason, StreamEnd, StreamOutput, ThinkingPart,
+    StopReason, StreamEnd, StreamOutput, ThinkingPart, since,
 };
 use serde::{Deserialize, Serialize};
 
 use super::MatchAgent;
 use crate::course::{Step, StopCause};
 use crate::matching::{AnswerParser, FastPath, Finding, Intent, prompt};
-
-/// The rules of agents of this version and later do not take a declined answer for one that no rule fits, and look at limits between the
-/// attempts of a call.
-const SINCE_REFUSALS_AND_LIMITS: u32 = 9;
 
 /// The input that a model is asked about, and what has been read of its answer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -193,7 +189,7 @@ impl MatchAgent {
     fn take_answer(&mut self, matching: Matching, reason: StopReason, step: &mut Step<'_>) {
         let intents = intents(matching.found);
         let why = match reason {
-            StopReason::Refusal if self.config.rules_version >= SINCE_REFUSALS_AND_LIMITS => {
+            StopReason::Refusal if self.config.rules_version >= since::DECLINED_SORTING_FAILS => {
                 ("content_filter", "the model declined to answer")
             }
             _ if !intents.is_empty() => return self.mean(&matching.message, intents, step),
@@ -217,7 +213,7 @@ impl MatchAgent {
     ) {
         if self.course.answers_model_call(fact.cause.as_ref())
             && failed.retry_in_ms.is_some()
-            && self.config.rules_version >= SINCE_REFUSALS_AND_LIMITS
+            && self.config.rules_version >= since::LIMITS_BETWEEN_SORTINGS
             && let Some(cause) = self.course.used_up(&self.config.limits, step)
         {
             self.begin_stop(cause, step);

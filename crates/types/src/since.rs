@@ -1,0 +1,254 @@
+//! The versions of the rules by which an agent decides, and what each of them changed.
+//!
+//! A session keeps to the version in its configuration (`rules_version`), so that its log is read again as it was written. Each behaviour that
+//! came later has a constant here, and code compares the version with that: `config.rules_version >= since::FULL_IS_KNOWN`. A version that
+//! was released is never changed; a new behaviour gets the next one.
+
+/// The version of new sessions, and of those that a program continues with; older logs are replayed by theirs.
+pub const RULES_VERSION: u32 = 9;
+
+/// More of what hides a command is asked about beside a rule that asks or denies.
+pub const READ_CLOSER: u32 = 1;
+
+/// No pattern covers files that programs run by themselves: hooks, start files of shells.
+pub const GUARDED_FILES: u32 = 1;
+
+/// "Always" keeps no more than was seen, and in its project.
+pub const KEPT_AS_SEEN: u32 = 1;
+
+/// Where all stars of a rule stand for what lies below a folder, no other word of the command is covered.
+pub const PLACES_ARE_NAMED: u32 = 1;
+
+/// Calls in an answer that the model declined are not run, and the run fails.
+pub const DECLINED_CALLS_ARE_NOT_RUN: u32 = 2;
+
+/// A request of text alone that is refused for its bytes is sent with less.
+pub const LARGE_TEXT_IS_TOO_MUCH: u32 = 2;
+
+/// Optional settings are left out for any API whose refusal names them.
+pub const NAMED_EXTRAS: u32 = 2;
+
+/// A request that is refused without a word about why is repaired by its roles, too.
+pub const ROLES_ARE_REPAIRED: u32 = 2;
+
+/// A star of a rule stands for no variable of a shell.
+pub const VARIABLES_ARE_NAMED: u32 = 3;
+
+/// No pattern covers files that agents take for instructions.
+pub const INSTRUCTIONS_ARE_GUARDED: u32 = 3;
+
+/// Rules may name the hosts of a tool.
+pub const RULES_NAME_HOSTS: u32 = 3;
+
+/// A server whose counts show that it cuts what is sent has a smaller window than assumed.
+pub const CUTS_ARE_NOTICED: u32 = 4;
+
+/// The window that a refusal names is compared with the whole window that was assumed.
+pub const WINDOWS_ARE_COMPARED_WHOLE: u32 = 4;
+
+/// Results of tools are shortened after an overflow.
+pub const RESULTS_ARE_SHORTENED: u32 = 4;
+
+/// Limits of tokens and money are looked at before a model call is tried again.
+pub const LIMITS_BETWEEN_ATTEMPTS: u32 = 5;
+
+/// Results of tools are shortened before a request that is larger than a known window is sent.
+pub const NEW_RESULTS_ARE_SHORTENED: u32 = 5;
+
+/// An exchange that the model declined is left out of later requests.
+pub const DECLINED_IS_LEFT_OUT: u32 = 5;
+
+/// A request that is refused for its bytes teaches how much fits.
+pub const BYTES_TEACH_THE_WINDOW: u32 = 5;
+
+/// That less is sent is an event.
+pub const LESS_IS_SAID: u32 = 5;
+
+/// What a server counts is compared across changes of settings that no request shows.
+pub const COUNTS_OUTLIVE_CHANGES: u32 = 5;
+
+/// A longest answer that is refused is asked for as the provider takes it.
+pub const LONGEST_ANSWER_IS_REPAIRED: u32 = 5;
+
+/// Rules by path and the guard of files with secrets see through globs, braces, `cd`, `xargs` and code in a command line; a command that a rule
+/// is about is asked about where another program may run it.
+pub const NAMES_IN_LINES: u32 = 5;
+
+/// Commands that change this program's settings are asked about whatever rules say.
+pub const OWN_SETTINGS_ARE_ASKED_ABOUT: u32 = 5;
+
+/// A star of a rule stands for no words that make a command graver: `git *` does not allow `git push --force`.
+pub const GRAVE_WORDS_ARE_NAMED: u32 = 5;
+
+/// A model that stops because its window is full teaches how much fits.
+pub const FULL_WINDOWS_TEACH: u32 = 6;
+
+/// Less is sent where a summary after an overflow comes to nothing.
+pub const LESS_WITHOUT_A_SUMMARY: u32 = 6;
+
+/// An input that never fits is left out of later requests.
+pub const UNFIT_INPUTS_ARE_LEFT_OUT: u32 = 6;
+
+/// A count of what a server had not cached is not taken for a window, nor any count of a model that costs something.
+pub const COUNTS_OF_NEWS_ARE_NO_CUT: u32 = 6;
+
+/// Of several pictures that a server refuses, the newest is left out first.
+pub const NEWEST_PICTURE_FIRST: u32 = 6;
+
+/// An agent that another makes is held to the rules that deny or ask, and to the approval mode, that hold for its maker then.
+pub const MADE_AGENTS_ARE_HELD: u32 = 6;
+
+/// A refusal names the approval mode or a read-only folder, and a call that was stopped before it was allowed is said not to have run.
+pub const REFUSALS_SAY_WHY: u32 = 6;
+
+/// A window that was guessed from a refusal without a size is forgotten where the run ends before a model has answered, and a small request
+/// that is refused for its bytes is not made smaller.
+pub const GUESSES_ARE_TAKEN_BACK: u32 = 6;
+
+/// An input without content after an unanswered one asks that again.
+pub const EMPTY_INPUT_ASKS_AGAIN: u32 = 6;
+
+/// Agents below one whose `approval` becomes stricter are as strict.
+pub const MODES_REACH_BELOW: u32 = 6;
+
+/// A rule without a star allows no command behind a pipe.
+pub const FED_COMMANDS_NEED_A_STAR: u32 = 6;
+
+/// Commands of this program are found in scripts, texts and other spellings.
+pub const OWN_PROGRAM_IN_DISGUISE: u32 = 6;
+
+/// Where nobody is asked, what a command line hides from a rule that denies is refused.
+pub const HIDDEN_IS_REFUSED: u32 = 6;
+
+/// A star over `git status` stands for no option that shows what is in files.
+pub const STATUS_SHOWS_FILES: u32 = 6;
+
+/// A question says what the file of its tool grants, and so does one that a rule asks.
+pub const REACH_IS_SAID: u32 = 7;
+
+/// Rules that deny or ask, the guard and the version reach the agents below at once when they change for one above, and an agent that a script
+/// makes is held to what holds by then.
+pub const RULES_REACH_BELOW: u32 = 7;
+
+/// A rule that comes after a question and denies the call holds when the question is answered.
+pub const DENIED_MEANWHILE: u32 = 7;
+
+/// A command that is given input is asked about beside a rule that denies or asks, unless its program is known to take input for data.
+pub const INPUT_MAY_RUN: u32 = 7;
+
+/// Short options of a rule that denies or asks count in any order and grouping.
+pub const OPTIONS_IN_ANY_ORDER: u32 = 7;
+
+/// A run whose answer the model declined fails.
+pub const DECLINED_RUNS_FAIL: u32 = 7;
+
+/// A request that is refused without a reason is sent once more before it is changed, and all changes that were in vain are taken back.
+pub const SENT_AGAIN_UNCHANGED: u32 = 7;
+
+/// Pictures are left out only for the model that refused them.
+pub const PICTURES_BY_MODEL: u32 = 7;
+
+/// A summary that the conversation fits without is not waited for, and none is asked for in the rounds after one failed.
+pub const SUMMARIES_REST: u32 = 7;
+
+/// No longer answer is asked for than fits beside what was refused.
+pub const SHORTER_ANSWERS: u32 = 7;
+
+/// A carriage return is part of a word, as to a shell.
+pub const CARRIAGE_RETURNS_ARE_WORDS: u32 = 7;
+
+/// In the mode `auto` rules that ask, and files with secrets, are asked about.
+pub const AUTO_ASKS: u32 = 7;
+
+/// A question says what the nearest rule does not cover.
+pub const GAPS_ARE_NAMED: u32 = 7;
+
+/// More files count among those that programs run by themselves and those that are instructions.
+pub const MORE_GUARDED_FILES: u32 = 7;
+
+/// What is kept free for the answer is at most half of what instructions and tools leave of the window, and no longer answer is asked for than
+/// fits beside what is read.
+pub const ANSWERS_FIT: u32 = 8;
+
+/// A single setting that a provider refuses by name is left out or sent under another name, and so are parts of answers that only their
+/// provider reads.
+pub const SETTINGS_ARE_LEFT_OUT: u32 = 8;
+
+/// What was left out and no answer has confirmed is sent to another model.
+pub const OTHER_MODELS_ARE_ASKED_ANEW: u32 = 8;
+
+/// A copy tells its model that a call that was under way runs in the original, not that the program stopped.
+pub const COPIES_LEAVE_CALLS: u32 = 8;
+
+/// A rule about files that `read` opens holds for command lines.
+pub const READING_RULES_HOLD_FOR_LINES: u32 = 8;
+
+/// The reason of a run names a word with which the answer ended and that is not known.
+pub const UNKNOWN_ENDS_ARE_SAID: u32 = 8;
+
+/// The calls that were run last before the model declined to answer stay in the conversation, with results that say whether they were run. A
+/// declined answer behind a pause is left out as well.
+pub const RUN_CALLS_STAY: u32 = 9;
+
+/// A conversation that filled the window is condensed before the next request however small it is estimated to be.
+pub const FULL_IS_KNOWN: u32 = 9;
+
+/// A run ends after 8 paused answers in a row.
+pub const PAUSES_END: u32 = 9;
+
+/// The text of a run is that of its last answer alone, even if that says nothing.
+pub const LAST_ANSWER_ALONE: u32 = 9;
+
+/// Agents in the background are stopped with a run that a limit or a refusal ends.
+pub const BACKGROUND_STOPS: u32 = 9;
+
+/// Stars alone reach the program's own files where they lead there.
+pub const BARE_STARS_REACH: u32 = 9;
+
+/// A star over Git stands for known subcommands alone. Others ask for passwords, print them, run programs, or are programs or names of
+/// somebody's own.
+pub const KNOWN_TO_GIT: u32 = 9;
+
+/// No star stands for what has Git or `man` show a manual: Git runs the viewer that a repository configures (`help.browser`, `man.NAME.cmd`),
+/// and `man` any viewer that it is told.
+pub const MANUALS_ARE_NAMED: u32 = 9;
+
+/// No star stands for options by which a program that reads writes, sends or runs.
+pub const OPTIONS_OF_READERS: u32 = 9;
+
+/// Long options of a rule that denies or asks count by their beginning and wherever they stand.
+pub const SHORTENED_OPTIONS: u32 = 9;
+
+/// No star over Git stands for options that go on with an unfinished operation: what that names is run.
+pub const CONTINUED_OPERATIONS: u32 = 9;
+
+/// A line with very many commands is held against no rule about a part of it.
+pub const LINES_ARE_BOUNDED: u32 = 9;
+
+/// What bash expands a second time is read: subscripts, targets of `>&`, `${…}` within `${…}`. So are folders that a command is told, and
+/// variables that say which program runs or where a path leads (`PATH`, `HOME`).
+pub const EXPANDED_TWICE: u32 = 9;
+
+/// A rule with a workspace allows no part of a line that goes out of it.
+pub const LEFT_FOLDERS: u32 = 9;
+
+/// A router fails where its model declines to sort an input.
+pub const DECLINED_SORTING_FAILS: u32 = 9;
+
+/// A router looks at its limits before its model call is tried again.
+pub const LIMITS_BETWEEN_SORTINGS: u32 = 9;
+
+/// Kana and the marks behind them are composed as Unicode does, where an input is compared with patterns.
+pub const KANA_ARE_COMPOSED: u32 = 9;
+
+/// `recall` is named among the tools, and decided about anew while a call of it waits.
+pub const RECALL_IS_A_TOOL: u32 = 9;
+
+/// What was counted stays where parts are left out of a request: the next one asks for no longer answer.
+pub const COUNTS_OUTLIVE_REPAIRS: u32 = 9;
+
+/// Reasoning of Chat Completions, and what is attached to words and calls, is left out once a provider refuses it.
+pub const REASONING_IS_LEFT_OUT: u32 = 9;
+
+/// Thinking says which model it is of where its API attaches nothing to it.
+pub const REASONING_IS_MARKED: u32 = 9;
