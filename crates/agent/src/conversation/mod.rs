@@ -230,7 +230,7 @@ impl Conversation {
     pub(crate) fn settle(&mut self, config: &AgentConfig, input: Option<&MessageId>) {
         let fixed = self.fixed(config).tokens;
         let budget = self.budget(config);
-        let moved = self.fit(budget) | self.leaves_out_what_never_fits(budget, config, input);
+        let moved = self.fit(budget) | self.leave_out_what_never_fits(budget, config, input);
         let mut changed = moved;
         if moved || (self.window_start > 0 && config.condensing.is_some()) {
             let stays = self.staying(config, budget, input);

@@ -183,7 +183,7 @@ impl Conversation {
             RequestPart::ToolCalls,
         ];
         const OF_ROLES: [RequestPart; 2] = [RequestPart::Roles, RequestPart::ToolCalls];
-        if self.asks_unchanged(refused, config) {
+        if self.ask_unchanged(refused, config) {
             return Some(RequestPart::Unknown);
         }
         let latest = self.latest();
@@ -252,9 +252,9 @@ impl Conversation {
         }
     }
 
-    /// Whether the request is to be sent once more as it was: it was refused without a word about why, for
-    /// the first time since a model has answered (from version 7 of the rules on).
-    fn asks_unchanged(&mut self, refused: RequestPart, config: &AgentConfig) -> bool {
+    /// Has the request sent once more as it was, where it was refused without a word about why for the first time since a model has answered
+    /// (from version 7 of the rules on). `false` where it has to change.
+    fn ask_unchanged(&mut self, refused: RequestPart, config: &AgentConfig) -> bool {
         let is_first = refused == RequestPart::Unknown && self.before_repairs.is_none();
         let unchanged = is_first && config.rules_version >= since::SENT_AGAIN_UNCHANGED;
         if unchanged {

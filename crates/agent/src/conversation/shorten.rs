@@ -66,7 +66,7 @@ impl Conversation {
     ///
     /// The run of that input failed, and each later run would. The input of the run under way is never left
     /// out. Returns whether there was one; from version 6 of the rules on.
-    pub(super) fn leaves_out_what_never_fits(
+    pub(super) fn leave_out_what_never_fits(
         &mut self,
         budget: u64,
         config: &AgentConfig,

@@ -110,13 +110,12 @@ impl ReactAgent {
         self.conversation.condensed()
     }
 
-    /// Whether the next model call has to wait for a summary; asks for one where that is due. Called by
-    /// `call_model` alone.
-    pub(super) fn condenses_first(&mut self, step: &mut Step<'_>) -> bool {
+    /// Asks for a summary where one is due. Returns whether the next model call has to wait for one. Called by `call_model` alone.
+    pub(super) fn condense_first(&mut self, step: &mut Step<'_>) -> bool {
         if self.condenser.under_way.is_some() || self.condense_as_wanted(step) {
             return true;
         }
-        if self.course.active().is_none() || self.rests_from_condensing() {
+        if self.course.active().is_none() || self.rest_from_condensing() {
             return false;
         }
         let Some(run) = self.course.active() else {
@@ -132,9 +131,9 @@ impl ReactAgent {
         }
     }
 
-    /// Whether a summary has failed in one of the last rounds, and the next request fits without one. Each
-    /// call counts as a round.
-    fn rests_from_condensing(&mut self) -> bool {
+    /// Passes one round of rest: a summary has failed in one of the last rounds, and the next request fits without one. `false` where it is time
+    /// for a summary again.
+    fn rest_from_condensing(&mut self) -> bool {
         let rests = self.condenser.rounds_to_rest > 0 && self.conversation.fits(&self.config);
         if rests {
             self.condenser.rounds_to_rest -= 1;
@@ -273,7 +272,7 @@ impl ReactAgent {
         match under_way.why {
             Why::Overflow(cause) if self.course.active().is_some_and(|run| run.pending.stop.is_none()) => {
                 // Without a summary less can be sent all the same.
-                if self.config.rules_version < since::LESS_WITHOUT_A_SUMMARY || !self.sends_less(step) {
+                if self.config.rules_version < since::LESS_WITHOUT_A_SUMMARY || !self.send_less(step) {
                     self.begin_stop(cause, step);
                 }
             }

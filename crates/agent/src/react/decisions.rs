@@ -20,7 +20,7 @@ impl ReactAgent {
     /// A person decides. A decision about a call that does not wait (any more) means nothing: two people may
     /// decide at once.
     pub(super) fn on_approval(&mut self, approval: &Approval, step: &mut Step<'_>) {
-        if self.decides_inner(approval, step) {
+        if self.decide_inner(approval, step) {
             return;
         }
         let Some(index) = self.awaiting_index(|entry| entry.call.tool_call_id == approval.tool_call_id)

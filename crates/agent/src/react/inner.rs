@@ -137,7 +137,7 @@ impl ReactAgent {
     ///
     /// A person who may not speak for the operator of the server cannot allow what the server's rules ask
     /// about: such a decision changes nothing.
-    pub(super) fn decides_inner(&mut self, approval: &Approval, step: &mut Step<'_>) -> bool {
+    pub(super) fn decide_inner(&mut self, approval: &Approval, step: &mut Step<'_>) -> bool {
         let of_it = |inner: &&InnerCall| inner.call.tool_call_id == approval.tool_call_id;
         let Some(inner) = self.inner.iter().find(of_it).cloned() else {
             return false;

@@ -289,7 +289,7 @@ impl ReactAgent {
             self.say(input.message, step);
         }
         self.conversation.shorten_new_results(&self.config);
-        if self.condenses_first(step) {
+        if self.condense_first(step) {
             return;
         }
         let Some(run) = self.course.active() else { return };

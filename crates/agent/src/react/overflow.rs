@@ -41,10 +41,10 @@ impl ReactAgent {
             if said_something {
                 self.condenser.learned = None;
             }
-            !said_something && self.goes_on_after_overflow(&cause, step)
+            !said_something && self.continue_after_overflow(&cause, step)
         } else {
             self.conversation.overflowed();
-            !said_something && self.condenses_after_overflow(&cause, step)
+            !said_something && self.condense_after_overflow(&cause, step)
         };
         if self.config.rules_version >= since::FULL_IS_KNOWN && !goes_on {
             let size = if learns {
@@ -61,7 +61,7 @@ impl ReactAgent {
 
     /// Asks for a summary after an overflow, once until a model has answered. `false` where none is asked
     /// for: the run is being stopped, calls are open, or a summary would make too little free.
-    pub(super) fn condenses_after_overflow(&mut self, cause: &StopCause, step: &mut Step<'_>) -> bool {
+    pub(super) fn condense_after_overflow(&mut self, cause: &StopCause, step: &mut Step<'_>) -> bool {
         let Some(run) = self.course.active() else {
             return false;
         };
@@ -128,17 +128,17 @@ impl ReactAgent {
 
     /// Goes on with less after an overflow, if that may help: with a summary, or with a smaller window that
     /// was learned. `false` if the run has to end with `cause`.
-    pub(super) fn goes_on_after_overflow(&mut self, cause: &StopCause, step: &mut Step<'_>) -> bool {
+    pub(super) fn continue_after_overflow(&mut self, cause: &StopCause, step: &mut Step<'_>) -> bool {
         let learned = self.condenser.learned.take();
         if learned.is_none() {
             self.conversation.overflowed();
         }
-        self.condenses_after_overflow(cause, step) || (learned == Some(true) && self.sends_less(step))
+        self.condense_after_overflow(cause, step) || (learned == Some(true) && self.send_less(step))
     }
 
     /// Asks again with fewer exchanges and shorter tool results, after a smaller window was learned and where
     /// a summary would not help. `false` where nothing shorter can be sent.
-    pub(super) fn sends_less(&mut self, step: &mut Step<'_>) -> bool {
+    pub(super) fn send_less(&mut self, step: &mut Step<'_>) -> bool {
         let stops = self.course.active().is_none_or(|run| run.pending.stop.is_some());
         if stops || !self.ledger.is_empty() || !self.conversation.can_send_less(&self.config) {
             return false;

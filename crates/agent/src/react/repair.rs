@@ -15,12 +15,12 @@ use super::ReactAgent;
 use crate::course::Step;
 
 impl ReactAgent {
-    /// Whether a request was refused for its bytes and has nothing but text left.
+    /// Notes that a request was refused for its bytes and has nothing but text left. `false` where it was refused for something else.
     ///
     /// Text in another form is as long, so it has to become less, as where the window is full. Proxies take a
     /// megabyte or so: a small request that is refused would be refused with less too, and is none of these.
     /// From version 5 of the rules on the window is guessed from it.
-    pub(super) fn is_too_large_as_text(&mut self, error: &ErrorOccurred) -> bool {
+    pub(super) fn note_too_large_text(&mut self, error: &ErrorOccurred) -> bool {
         let is_it = error.code == "too_large"
             && self.config.rules_version >= since::LARGE_TEXT_IS_TOO_MUCH
             && !self.conversation.sends_media();
@@ -48,7 +48,7 @@ impl ReactAgent {
     /// `false` where the run has to end.
     ///
     /// Nothing is asked while the run is being stopped, a summary is awaited or calls are open.
-    pub(super) fn asks_in_another_form(&mut self, step: &mut Step<'_>) -> bool {
+    pub(super) fn ask_in_another_form(&mut self, step: &mut Step<'_>) -> bool {
         let Some(run) = self.course.active() else {
             return false;
         };
@@ -61,7 +61,7 @@ impl ReactAgent {
             return false;
         }
         if refused == RequestPart::Tools {
-            return self.asks_without_tools(&tools, step);
+            return self.ask_without_tools(&tools, step);
         }
         let Some(part) = self.conversation.repair(refused, longest_answer, &self.config) else {
             return false;
@@ -74,9 +74,9 @@ impl ReactAgent {
 
     /// Asks at once for a shorter answer, where the conversation and the longest answer do not fit together
     /// and at least half of that answer would. Nothing is shortened for it; from version 8 of the rules on.
-    pub(super) fn asks_within_what_is_left(&mut self, step: &mut Step<'_>) -> bool {
+    pub(super) fn ask_within_what_is_left(&mut self, step: &mut Step<'_>) -> bool {
         let goes_on =
-            self.config.rules_version >= since::ANSWERS_FIT && self.asks_for_a_shorter_answer(true, step);
+            self.config.rules_version >= since::ANSWERS_FIT && self.ask_for_shorter_answer(true, step);
         if goes_on {
             self.condenser.learned = None;
         }
@@ -88,7 +88,7 @@ impl ReactAgent {
     ///
     /// With `most` only where at least half of the answer that is wanted is left: see `shorten_answer` in
     /// `crate::conversation`.
-    pub(super) fn asks_for_a_shorter_answer(&mut self, most: bool, step: &mut Step<'_>) -> bool {
+    pub(super) fn ask_for_shorter_answer(&mut self, most: bool, step: &mut Step<'_>) -> bool {
         let stops = self.course.active().is_none_or(|run| run.pending.stop.is_some());
         if stops || self.condensing().is_some() || !self.ledger.is_empty() {
             return false;
@@ -104,7 +104,7 @@ impl ReactAgent {
 
     /// Asks again without the tools that were refused as they are described. They stay off until they are
     /// described otherwise or another model is asked.
-    fn asks_without_tools(&mut self, tools: &[String], step: &mut Step<'_>) -> bool {
+    fn ask_without_tools(&mut self, tools: &[String], step: &mut Step<'_>) -> bool {
         let goes_on = self.conversation.leave_out_tools(tools, &self.config);
         if goes_on {
             let tools = tools.to_vec();

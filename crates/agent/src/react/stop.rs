@@ -73,17 +73,17 @@ impl ReactAgent {
                 self.note_declined();
             }
             self.cut_off(step);
-            if error.code == "context_window" || self.is_too_large_as_text(error) {
+            if error.code == "context_window" || self.note_too_large_text(error) {
                 let cause = StopCause::error(RunStatus::Failed, &error.code, &error.message).on_record();
                 let is_window = error.code == "context_window";
-                if (is_window && self.asks_within_what_is_left(step))
-                    || self.goes_on_after_overflow(&cause, step)
-                    || self.asks_for_a_shorter_answer(false, step)
+                if (is_window && self.ask_within_what_is_left(step))
+                    || self.continue_after_overflow(&cause, step)
+                    || self.ask_for_shorter_answer(false, step)
                 {
                     return;
                 }
             }
-            if self.asks_in_another_form(step) {
+            if self.ask_in_another_form(step) {
                 return;
             }
         }

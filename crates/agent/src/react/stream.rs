@@ -33,6 +33,7 @@ impl ReactAgent {
             // One that broke off without a word has cost what it has cost.
             let cut_off = self.course.assembler.finish_partial();
             self.pay(cut_off.usage, step);
+            self.learn_from_count(cut_off.usage, step);
         } else if !self.course.assembler.is_open() {
             return;
         }
@@ -99,6 +100,7 @@ impl ReactAgent {
                 let answer = self.course.assembler.finish();
                 self.conversation.was_taken();
                 self.pay(answer.usage, step);
+                self.learn_from_count(answer.usage, step);
                 if let Some(run) = self.course.active() {
                     run.pending.model_call = None;
                     run.pending.partial = None;
@@ -114,6 +116,7 @@ impl ReactAgent {
     pub(super) fn set_aside(&mut self, step: &mut Step<'_>) {
         let answer = self.course.assembler.finish_partial();
         self.pay(answer.usage, step);
+        self.learn_from_count(answer.usage, step);
         if let Some(run) = self.course.active()
             && answer.message.is_some()
         {
@@ -143,14 +146,18 @@ impl ReactAgent {
         step.message(MessageOutput::Assistant { message, partial });
     }
 
-    /// Pays for a stream, and learns by its count how the provider counts. A count that is itself estimated
-    /// teaches nothing.
+    /// Pays for a stream, at the prices of the model that was asked.
     fn pay(&mut self, usage: Usage, step: &mut Step<'_>) {
-        // What is estimated itself tells nothing about estimates.
-        if self.course.pay(usage, &self.config.model, step)
-            && !usage.is_estimated()
-            && let Some(window) = self.conversation.calibrate(&usage, &self.config)
-        {
+        self.course.pay(usage, &self.config.model, step);
+    }
+
+    /// Learns from what the provider counted how it counts, and whether its window is smaller than assumed. A count that is itself estimated
+    /// teaches nothing.
+    fn learn_from_count(&mut self, usage: Usage, step: &mut Step<'_>) {
+        if usage == Usage::default() || usage.is_estimated() {
+            return;
+        }
+        if let Some(window) = self.conversation.calibrate(&usage, &self.config) {
             self.on_cut(window, step);
         }
     }

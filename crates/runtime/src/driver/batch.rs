@@ -158,8 +158,9 @@ impl Driver {
             .flatten()
     }
 
-    /// Whether a responder may not say this, and is told why: the action is over, or it makes an agent where there is no room for one.
-    fn refuses(&self, item: &mut Item) -> bool {
+    /// Refuses what a responder may not say, and tells it why: the action is over, or it makes an agent where there is no room for one. `false`
+    /// where it may.
+    fn refuse(&self, item: &mut Item) -> bool {
         if item.of_responder
             && item
                 .draft
@@ -199,7 +200,7 @@ impl Driver {
     /// What the agent wants at once (a start, an answer, a report, a child) goes to the front of `queue`, so
     /// that no other fact comes between.
     fn fold_one(&mut self, mut item: Item, turn: &mut Turn, queue: &mut VecDeque<Item>) {
-        if self.refuses(&mut item) {
+        if self.refuse(&mut item) {
             return;
         }
         turn.gathered = item.gathered;

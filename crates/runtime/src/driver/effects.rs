@@ -1,6 +1,6 @@
 //! What a session has under way: one request for each action, cancellable, and never silently gone.
 //!
-//! For each action there is a record here from `start` until `forget`, and a task that waits for the end of
+//! For each action there is a record here from `start` until `take_ended`, and a task that waits for the end of
 //! its request. The end says whether the responder took it and let go of it; whether it also said its last
 //! word, the fold knows. Where it did not, [`outcome_of`] is what is put on record: so each action is settled
 //! exactly once (note 034).
@@ -147,7 +147,7 @@ impl Effects {
     /// Takes an ended action off the books; `None` where it is not on them.
     ///
     /// An action that was lost is remembered: what its responder says later is refused.
-    pub(super) fn forget(&mut self, id: &ActionId, end: &End) -> Option<Arc<Action>> {
+    pub(super) fn take_ended(&mut self, id: &ActionId, end: &End) -> Option<Arc<Action>> {
         if matches!(end, End::Request(bus::End::Lost)) {
             if self.lost.len() == MOST_LOST {
                 self.lost.pop_front();
@@ -284,12 +284,12 @@ mod tests {
         let mut effects = Effects::new(SessionId::new("ses_1"), queue);
         let id = |seq| ActionId::following(seq, 0);
         for seq in 0..10_000 {
-            effects.forget(&id(seq), &End::Request(bus::End::Lost));
+            effects.take_ended(&id(seq), &End::Request(bus::End::Lost));
         }
         assert_eq!(effects.lost.len(), MOST_LOST);
         assert!(effects.is_lost(&id(9_999)) && effects.is_lost(&id(9_744)));
         assert!(!effects.is_lost(&id(9_743)));
-        effects.forget(&id(10_000), &End::Request(bus::End::Settled));
+        effects.take_ended(&id(10_000), &End::Request(bus::End::Settled));
         assert!(!effects.is_lost(&id(10_000)));
     }
 }

@@ -319,7 +319,7 @@ impl Driver {
         while let Ok(said) = self.inbound.try_recv() {
             self.take_in(Item::all(said)).await?;
         }
-        let Some(action) = self.effects.forget(action, &end) else {
+        let Some(action) = self.effects.take_ended(action, &end) else {
             return Ok(());
         };
         if self.fold.is_open(&action.action_id)
