@@ -87,7 +87,8 @@ use approval::Question;
 pub use context::{Acted, Context, HeardBy, Transition};
 pub use conversation::{estimate_request, estimate_text};
 pub use course::{
-    Backlog, Bill, Input, Pending, Record, Run, StopCause, Totals, apply, bind_by, hold_to, keep_from,
+    Backlog, Bill, Input, Pending, Record, Refused, Run, StopCause, Totals, apply, bind_by, hold_to,
+    keep_from,
 };
 use course::{InputQueue, Step};
 pub use depth::{MOST_DEPTH, MOST_LEVELS, check_depth};

@@ -35,7 +35,7 @@ pub use change::{apply, bind_by, hold_to, keep_from};
 pub use inputs::{Backlog, Input};
 pub(crate) use inputs::{InputQueue, Taken};
 pub(crate) use run::Step;
-pub use run::{Bill, Pending, Record, Run, StopCause};
+pub use run::{Bill, Pending, Record, Refused, Run, StopCause};
 pub use spending::Totals;
 pub(crate) use stops::Follows;
 

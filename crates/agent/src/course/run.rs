@@ -83,16 +83,10 @@ pub struct Pending {
     pub quit: bool,
     /// The limit of iterations that the model was warned of, so that it is told once for each limit.
     pub warned_of: Option<u32>,
-    /// The part of the last request that its provider refuses for its form; taken out when the call has ended
-    /// and is repaired.
+    /// The refusal of the last request for its form, between the failed attempt that tells it and the error that ends the call: then the
+    /// request is repaired by it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub refused: Option<RequestPart>,
-    /// The number of tokens that the provider allows, if `refused` is the longest answer and it says so.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub longest_answer: Option<u64>,
-    /// The names of the refused tools, if `refused` is the description of tools.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub refused_tools: Vec<String>,
+    pub refused: Option<Refused>,
     /// The event that begins what the model declined to answer. From the end of the run on it is left out of
     /// what is sent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -101,6 +95,19 @@ pub struct Pending {
     /// back to 0.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub pauses: u32,
+}
+
+/// What a provider says of a request that it refuses for its form.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Refused {
+    /// The part that it refuses.
+    pub part: RequestPart,
+    /// The number of tokens that it allows, if the part is the longest answer and it says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub longest_answer: Option<u64>,
+    /// The names of the refused tools, if the part is the description of tools.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tools: Vec<String>,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks with a reference")]

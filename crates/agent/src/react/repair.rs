@@ -55,15 +55,16 @@ impl ReactAgent {
         let Some(refused) = run.pending.refused.take() else {
             return false;
         };
-        let longest_answer = run.pending.longest_answer.take();
-        let tools = std::mem::take(&mut run.pending.refused_tools);
         if run.pending.stop.is_some() || self.condensing().is_some() || !self.ledger.is_empty() {
             return false;
         }
-        if refused == RequestPart::Tools {
-            return self.ask_without_tools(&tools, step);
+        if refused.part == RequestPart::Tools {
+            return self.ask_without_tools(&refused.tools, step);
         }
-        let Some(part) = self.conversation.repair(refused, longest_answer, &self.config) else {
+        let repaired = self
+            .conversation
+            .repair(refused.part, refused.longest_answer, &self.config);
+        let Some(part) = repaired else {
             return false;
         };
         let change = ContextChange::Repaired(part);

@@ -10,7 +10,7 @@ use agentx_types::{
 };
 
 use super::ReactAgent;
-use crate::course::{Follows, Record, Step, StopCause};
+use crate::course::{Follows, Record, Refused, Step, StopCause};
 use crate::ledger::CallStage;
 
 /// The message to the model about a call that did not come to its end.
@@ -36,14 +36,16 @@ impl ReactAgent {
         if !self.course.answers_model_call(fact.cause.as_ref()) {
             return;
         }
-        let tools = match failed.refused {
-            Some(RequestPart::Tools) => self.conversation.tools_named(&failed.message, &self.config),
-            _ => Vec::new(),
-        };
+        let refused = failed.refused.map(|part| Refused {
+            part,
+            longest_answer: failed.longest_answer.map(u64::from),
+            tools: match part {
+                RequestPart::Tools => self.conversation.tools_named(&failed.message, &self.config),
+                _ => Vec::new(),
+            },
+        });
         if let Some(run) = self.course.active() {
-            run.pending.refused_tools = tools;
-            run.pending.refused = failed.refused;
-            run.pending.longest_answer = failed.longest_answer.map(u64::from);
+            run.pending.refused = refused;
         }
         if let Some(overflow) = &failed.overflow {
             self.learn_of_overflow(overflow);

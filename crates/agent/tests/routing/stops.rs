@@ -32,7 +32,7 @@ fn a_refusal_of_the_model_that_sorts_ends_the_run_as_one() {
         let mut family = Family::usual();
         family.say("the loud one");
         family.answer_as("router", text, StopReason::Refusal);
-        assert_eq!(family.ends(), [declined.clone()], "{text:?}");
+        assert_eq!(family.ends(), std::slice::from_ref(&declined), "{text:?}");
         assert_eq!(family.tree.agents.len(), 1, "nobody was given anything");
         let code = family.log.iter().find_map(|fact| match &fact.event {
             EnvironmentEvent::ErrorOccurred(error) => Some(error.code.clone()),
