@@ -472,58 +472,6 @@ fn a_refusal_names_the_part_that_is_refused() {
             "Function tools with reasoning_effort are not supported for gpt-9 in /v1/chat/completions. To use function tools, use /v1/responses or set reasoning_effort to 'none'.",
             Some(Part::Extras),
         ),
-        (
-            "messages.1.content.0.text.id: Extra inputs are not permitted",
-            Some(Part::Blocks),
-        ),
-        (
-            "messages.1.content.1.tool_use.index: Extra inputs are not permitted",
-            Some(Part::Blocks),
-        ),
-        (
-            "messages.1.content.0.server_tool_use.caller: Extra inputs are not permitted",
-            Some(Part::Blocks),
-        ),
-        (
-            "messages.1.content.0.thinking.id: Extra inputs are not permitted",
-            Some(Part::Thinking),
-        ),
-        (
-            "messages.1.content.0.text.cache_control.ttl: Extra inputs are not permitted",
-            Some(Part::Extras),
-        ),
-        (
-            "`messages[3].reasoning`: reasoning is not supported with this model",
-            Some(Part::Thinking),
-        ),
-        (
-            "'messages.1' : for 'role:assistant' the following must be satisfied[('messages.1' : property 'reasoning_content' is unsupported)]",
-            Some(Part::Thinking),
-        ),
-        (
-            "Error from provider: Extra inputs are not permitted, field: 'messages[8].reasoning', value: 'The temperature of'",
-            Some(Part::Thinking),
-        ),
-        (
-            "Unknown parameter: 'messages[1].reasoning_details'.",
-            Some(Part::Thinking),
-        ),
-        (
-            "invalid params, Mismatch type []*open_platform_oai.ReasoningDetail with value string",
-            Some(Part::Thinking),
-        ),
-        (
-            "The `reasoning_content` in the thinking mode must be passed back to the API.",
-            Some(Part::ToolCalls),
-        ),
-        (
-            "thinking is enabled but reasoning_content is missing in assistant tool call message at index 2",
-            Some(Part::ToolCalls),
-        ),
-        (
-            "Unsupported parameter: 'reasoning_effort' is not supported with this model.",
-            Some(Part::ReasoningEffort),
-        ),
         ("Something else is wrong", Some(Part::Unknown)),
         ("max_tokens: must be at most 64000", Some(Part::LongestAnswer)),
         ("Unsupported parameter: 'temperature'", Some(Part::Temperature)),
@@ -537,6 +485,68 @@ fn a_refusal_names_the_part_that_is_refused() {
         said(400, "prompt is too long: 210000 tokens > 200000 maximum"),
         None
     );
+}
+
+#[test]
+fn a_key_that_is_refused_is_named_by_the_part_that_it_is_in() {
+    use agentx_types::RequestPart as Part;
+    for (message, part) in [
+        (
+            "messages.1.content.0.text.id: Extra inputs are not permitted",
+            Part::Blocks,
+        ),
+        (
+            "messages.1.content.1.tool_use.index: Extra inputs are not permitted",
+            Part::Blocks,
+        ),
+        (
+            "messages.1.content.0.server_tool_use.caller: Extra inputs are not permitted",
+            Part::Blocks,
+        ),
+        (
+            "messages.1.content.0.thinking.id: Extra inputs are not permitted",
+            Part::Thinking,
+        ),
+        (
+            "messages.1.content.0.text.cache_control.ttl: Extra inputs are not permitted",
+            Part::Extras,
+        ),
+        (
+            "`messages[3].reasoning`: reasoning is not supported with this model",
+            Part::Thinking,
+        ),
+        (
+            "'messages.1' : for 'role:assistant' the following must be satisfied[('messages.1' : property 'reasoning_content' is unsupported)]",
+            Part::Thinking,
+        ),
+        (
+            "Error from provider: Extra inputs are not permitted, field: 'messages[8].reasoning', value: 'The temperature of'",
+            Part::Thinking,
+        ),
+        (
+            "Unknown parameter: 'messages[1].reasoning_details'.",
+            Part::Thinking,
+        ),
+        (
+            "invalid params, Mismatch type []*open_platform_oai.ReasoningDetail with value string",
+            Part::Thinking,
+        ),
+        (
+            "The `reasoning_content` in the thinking mode must be passed back to the API.",
+            Part::ToolCalls,
+        ),
+        (
+            "thinking is enabled but reasoning_content is missing in assistant tool call message at index 2",
+            Part::ToolCalls,
+        ),
+        (
+            "Unsupported parameter: 'reasoning_effort' is not supported with this model.",
+            Part::ReasoningEffort,
+        ),
+    ] {
+        let body = serde_json::json!({"error": {"type": "invalid_request_error", "message": message}});
+        assert_eq!(error(400, &body.to_string()).refused, Some(part), "{message}");
+    }
 }
 
 #[test]

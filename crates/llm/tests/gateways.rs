@@ -292,7 +292,7 @@ fn calls_that_are_all_numbered_0_are_told_apart_where_one_has_no_arguments() {
     );
     // Another id in the middle of a call is none, nor is one without a name.
     let changing = [(0, "a", "read", &path[..4]), (0, "b", "read", &path[4..])];
-    assert_eq!(chat_calls(&changing), [read.clone()]);
+    assert_eq!(chat_calls(&changing), std::slice::from_ref(&read));
     assert_eq!(chat_calls(&[(0, "a", "read", ""), (0, "b", "", path)]), [read]);
 }
 
