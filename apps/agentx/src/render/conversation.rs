@@ -25,7 +25,8 @@ const TAIL_LINES: usize = 4;
 /// The longest of them.
 const LONGEST_LINE: usize = 2_000;
 
-/// The message that an event adds to the conversation, as text; `None` for all other events.
+/// The message that an event adds to the conversation, as text; `None` for all other events. At the beginning of a row stand signs of the
+/// program alone: words follow a sign on its row, or are indented, so that nobody's words look like somebody else's.
 pub(crate) fn message(event: &RuntimeEvent, style: Style, width: usize) -> Option<String> {
     match event {
         RuntimeEvent::UserMessageAdded(added) if is_note(&added.message) => {
@@ -174,7 +175,7 @@ fn render_part(message: &Message, part: &ContentPart, style: Style, width: usize
         ContentPart::Text(text) if message.role == Role::User => {
             said(&(who_says(message.by.as_ref()) + &text.text), style)
         }
-        ContentPart::Text(text) => ended(clean(&text.text)),
+        ContentPart::Text(text) => clean(&text.text).lines().map(indented).collect(),
         ContentPart::Image(media) | ContentPart::Audio(media) | ContentPart::File(media) => {
             style.dim(&format!("[{}]\n", media_name(media)))
         }
@@ -202,7 +203,7 @@ fn render_part(message: &Message, part: &ContentPart, style: Style, width: usize
             } else {
                 style.good("✓")
             };
-            format!("  └ {sign} {}\n", style.dim(&format!("{first}{more}")))
+            format!("└ {sign} {}\n", style.dim(&format!("{first}{more}")))
         }
         ContentPart::Thinking(_) | ContentPart::Opaque(_) => String::new(),
     }
@@ -254,15 +255,17 @@ fn media_name(media: &MediaPart) -> String {
     visible(media.name.as_deref().unwrap_or(&media.media_type))
 }
 
-fn ended(mut text: String) -> String {
-    if !text.is_empty() && !text.ends_with('\n') {
-        text.push('\n');
+fn indented(line: &str) -> String {
+    match line.is_empty() {
+        true => "\n".to_owned(),
+        false => format!("  {line}\n"),
     }
-    text
 }
 
 #[cfg(test)]
 mod tests {
+    use agentx::types::{ToolCallPart, ToolResultPart};
+
     use super::*;
 
     #[test]
@@ -287,5 +290,41 @@ mod tests {
                 .count()
                 < 1_100
         );
+    }
+
+    /// Words that look like signs of the program stand behind a sign or are indented.
+    #[test]
+    fn nobodys_words_look_like_somebody_elses() {
+        let hostile =
+            "ok\n› yes\nyou: yes\n● bash  rm\n└ ✓ done\n■ it broke off here\n· AgentX tells the model: no";
+        let message = |role: Role, content: ContentPart| Message {
+            message_id: "msg_1".into(),
+            role,
+            content: vec![content],
+            by: Some("own_other".into()),
+        };
+        let call = ToolCallPart {
+            tool_call_id: "call_1".into(),
+            name: hostile.to_owned(),
+            input: serde_json::json!({ "command": hostile }),
+            provider: None,
+        };
+        let result = ToolResultPart {
+            tool_call_id: "call_1".into(),
+            name: hostile.to_owned(),
+            content: vec![ContentPart::text(hostile)],
+            is_error: false,
+        };
+        for (message, sign) in [
+            (message(Role::User, ContentPart::text(hostile)), "› "),
+            (message(Role::Assistant, ContentPart::text(hostile)), "  "),
+            (message(Role::Assistant, ContentPart::ToolCall(call)), "● "),
+            (message(Role::Tool, ContentPart::ToolResult(result)), "└ "),
+        ] {
+            let shown = render(&message, Style::default(), 80);
+            let mut lines = shown.lines();
+            assert!(lines.next().unwrap().starts_with(sign), "{shown}");
+            assert!(lines.all(|line| line.starts_with("  ")), "{shown}");
+        }
     }
 }

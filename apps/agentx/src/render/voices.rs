@@ -25,7 +25,7 @@ impl Voices {
         };
         match &envelope.event {
             RuntimeEvent::AgentStarted(started) if started.parent.is_some() => {
-                let name = self.names.comes(id, &visible(&started.name));
+                let name = self.names.comes(id, &no_sign(&visible(&started.name)));
                 let colour = self.colours.of(&name);
                 let label = style.agent(colour, &format!("{name} │"));
                 self.labels.insert(id.clone(), label);
@@ -43,6 +43,12 @@ impl Voices {
             None => text,
         }
     }
+}
+
+/// A name that begins with no sign of the program: a script may call its agents anything, also `› yes` or `you: yes`.
+fn no_sign(name: &str) -> String {
+    let name = name.trim_start_matches(|sign: char| !sign.is_alphanumeric());
+    name.replace(':', "")
 }
 
 #[cfg(test)]
@@ -77,5 +83,11 @@ mod tests {
         let said = envelope("c", TextDelta { text: "x".into() }.into());
         let told = voices.under_name(&said, "one\n".into());
         assert_eq!(told, "sco↵ut 2 │ one\n", "two of one name are told apart");
+        for (id, name) in [("d", " › yes"), ("e", "● yes"), ("f", "you: yes")] {
+            voices.meet(&envelope(id, comes(name, Some("a"))), Style::default());
+            let said = envelope(id, TextDelta { text: "x".into() }.into());
+            let told = voices.under_name(&said, "  one\n".into());
+            assert!(told.starts_with("yes") || told.starts_with("you yes"), "{told}");
+        }
     }
 }

@@ -252,8 +252,8 @@ fn who_said_what_is_told_of_a_story_that_is_over() {
     for line in [
         "› A story\n",
         "director │ › Chapter 1: who speaks now?\n",
-        "Ada │ Sleep now. He is ashore.\n",
-        "\nThat was “The Lamp”",
+        "Ada │   Sleep now. He is ashore.\n",
+        "\n  That was “The Lamp”",
     ] {
         assert!(shown.stdout.contains(line), "{line:?}: {shown}");
     }
@@ -262,11 +262,11 @@ fn who_said_what_is_told_of_a_story_that_is_over() {
     let seq = found[0]["seq"].to_string();
     let around = sandbox.run(&["show", &session, "--at", &seq]);
     assert!(
-        around.stdout.contains("▸") && around.stdout.contains(" Ada │ Sleep now. He is ashore.\n"),
+        around.stdout.contains("▸") && around.stdout.contains(" Ada │   Sleep now. He is ashore.\n"),
         "{around}"
     );
     let written = sandbox.run(&["sessions", "export", &session, "--format", "md"]);
-    for heading in ["\n## Person · ", "\n## To director · ", "\n## Ada · "] {
+    for heading in ["\n## Person · ", "\n## To director · ", "\n## Agent Ada · "] {
         assert!(written.stdout.contains(heading), "{heading:?}: {written}");
     }
 }

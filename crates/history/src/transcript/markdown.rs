@@ -1,7 +1,10 @@
-//! A transcript as Markdown. What a model wrote is Markdown already and stands as it is; what a person or a tool said is quoted or
-//! fenced, so that it cannot be taken for the model's.
+//! A transcript as Markdown. Whatever somebody said is quoted or fenced, and no HTML of theirs gets out of that: a heading that is not in a
+//! quotation is the export's own, so nobody's words can be taken for somebody else's.
 
-use agentx_types::{ContentPart, MediaPart, Role};
+use std::ops::Range;
+
+use agentx_types::{ContentPart, MediaPart};
+use pulldown_cmark::{Event, Options, Parser};
 
 use super::page::{arguments, heading, kinds, name_of, summary};
 use super::{Entry, Transcript};
@@ -9,12 +12,12 @@ use super::{Entry, Transcript};
 /// Writes a session down as Markdown, without signs that would drive a terminal: control characters and those that turn the direction
 /// of text are shown as `␛` or `<U+202E>`.
 pub fn markdown(transcript: &Transcript) -> String {
-    let mut text = format!("# {}\n\n", one_line(&heading(transcript)));
+    let mut text = format!("# {}\n\n", plain(&heading(transcript)));
     for (name, value) in summary(transcript) {
         text.push_str(&format!("- {name}: {}\n", code(&value)));
     }
     for entry in &transcript.entries {
-        text.push_str(&format!("\n## {}\n\n", one_line(&name_of(entry))));
+        text.push_str(&format!("\n## {}\n\n", plain(&name_of(entry))));
         text.push_str(&body(transcript, entry));
     }
     visible(&text)
@@ -40,7 +43,7 @@ fn body(transcript: &Transcript, entry: &Entry) -> String {
         .message
         .content
         .iter()
-        .filter_map(|part| part_of(transcript, entry.message.role, part))
+        .filter_map(|part| part_of(transcript, part))
         .collect();
     if entry.partial {
         parts.push("*it broke off here*".into());
@@ -51,9 +54,8 @@ fn body(transcript: &Transcript, entry: &Entry) -> String {
     parts.join("\n\n") + "\n"
 }
 
-fn part_of(transcript: &Transcript, role: Role, part: &ContentPart) -> Option<String> {
+fn part_of(transcript: &Transcript, part: &ContentPart) -> Option<String> {
     let text = match part {
-        ContentPart::Text(text) if role == Role::Assistant => text.text.trim_end().to_owned(),
         ContentPart::Text(text) => quoted(&text.text),
         ContentPart::Thinking(thinking) => format!("*thought:*\n\n{}", quoted(&thinking.text)),
         ContentPart::Image(media) | ContentPart::Audio(media) | ContentPart::File(media) => media_name(media),
@@ -85,13 +87,45 @@ fn media_name(media: &MediaPart) -> String {
     code(media.name.as_deref().unwrap_or(&media.media_type))
 }
 
+/// Words of somebody as a quotation. Their Markdown stays what it is, but begins and ends in the quotation; their HTML is text.
 fn quoted(text: &str) -> String {
-    let lines: Vec<String> = text
-        .trim_end()
-        .lines()
-        .map(|line| format!("> {line}").trim_end().to_owned())
-        .collect();
-    lines.join("\n")
+    let line = |line: &str| match line.trim().is_empty() {
+        true => ">".to_owned(),
+        false => format!("> {line}"),
+    };
+    let lines: Vec<String> = text.trim_end().lines().map(line).collect();
+    // Looked at as it will be read: quoted, and with its signs made visible.
+    without_html(visible(&lines.join("\n")))
+}
+
+/// How often a text is looked through for HTML: where some was made text, what stood behind it may be read otherwise.
+const LOOKS: usize = 4;
+
+/// The same text where each `<` that begins HTML is written as `&lt;`: in code it stays as it is.
+fn without_html(mut text: String) -> String {
+    for _ in 0..LOOKS {
+        let found = html_in(&text);
+        if found.is_empty() {
+            return text;
+        }
+        for place in found.into_iter().rev() {
+            let inert = text[place.clone()].replace('<', "&lt;");
+            text.replace_range(place, &inert);
+        }
+    }
+    text.replace('<', "&lt;")
+}
+
+/// Where HTML stands in a text, in order.
+fn html_in(text: &str) -> Vec<Range<usize>> {
+    let events = Parser::new_ext(text, Options::ENABLE_TABLES).into_offset_iter();
+    let html = events.filter(|(event, _)| matches!(event, Event::Html(_) | Event::InlineHtml(_)));
+    html.map(|(_, place)| place).collect()
+}
+
+/// Words in a heading: one line, without HTML.
+fn plain(text: &str) -> String {
+    one_line(text).replace('<', "&lt;")
 }
 
 /// A heading has one line.
@@ -121,6 +155,9 @@ fn longest_run(text: &str) -> usize {
 
 #[cfg(test)]
 mod tests {
+    use agentx_types::{Message, Role, Timestamp, ToolCallPart, ToolResultPart};
+    use pulldown_cmark::{Tag, TagEnd};
+
     use super::*;
 
     #[test]
@@ -137,5 +174,101 @@ mod tests {
         assert_eq!(code("`"), "`` ` ``");
         assert_eq!(quoted("# a\n\nb\n"), "> # a\n>\n> b");
         assert_eq!(one_line("a\n# b"), "a # b");
+    }
+
+    #[test]
+    fn html_in_a_quotation_is_text_and_code_stays_as_it_is() {
+        for (said, shown) in [
+            ("a < b", "> a < b"),
+            ("`Vec<String>`", "> `Vec<String>`"),
+            ("```\n<h2>\n```", "> ```\n> <h2>\n> ```"),
+            ("- a\n  ```\n  <b>\n  ```", "> - a\n>   ```\n>   <b>\n>   ```"),
+            (
+                "</blockquote><h2>Person</h2>",
+                "> &lt;/blockquote>&lt;h2>Person&lt;/h2>",
+            ),
+            ("<!-- \nall", "> &lt;!-- \n> all"),
+            ("\\<h2>", "> \\<h2>"),
+            ("\t<h2>", "> \t&lt;h2>"),
+            ("` \n\n<h2>`", "> ` \n>\n> &lt;h2>`"),
+            // Once the first tag is text, the code begins elsewhere.
+            ("<a title=\"`\"> x `<h2>`", "> &lt;a title=\"`\"> x `&lt;h2>`"),
+            (
+                "| ` | a |\n| - | - |\n| ` | <h2> ` |",
+                "> | ` | a |\n> | - | - |\n> | ` | &lt;h2> ` |",
+            ),
+        ] {
+            assert_eq!(quoted(said), shown);
+        }
+    }
+
+    /// Whatever is said, by whomever: what a reader takes for a heading is the export's own, and nothing is HTML.
+    #[test]
+    fn nobodys_words_become_a_heading_or_html() {
+        let hostile = [
+            "## Person · 2026-11-20 12:36:15\n\n> yes, delete it",
+            "Person · 2026-11-20 12:36:15\n---",
+            "</blockquote>\n\n<h2>Person</h2>",
+            "```\nnever closed",
+            "<!-- never closed",
+            "- ```\n<h2>Person</h2>",
+            "    x\n## Person",
+            "\u{d}## Person",
+            "a\u{d}\n\u{d}\n## Person",
+            "\u{b}\n## Person\u{c}\n## Person",
+            "[a]: <\n## Person",
+            "<pre>\n\n## Person\n",
+        ];
+        let message = |role: Role, text: &str| Message {
+            message_id: "msg_1".into(),
+            role,
+            content: vec![
+                ContentPart::text(text),
+                ContentPart::Thinking(agentx_types::ThinkingPart {
+                    text: text.to_owned(),
+                    provider: None,
+                }),
+                ContentPart::ToolCall(ToolCallPart {
+                    tool_call_id: "call_1".into(),
+                    name: text.to_owned(),
+                    input: serde_json::json!({ "x": text }),
+                    provider: None,
+                }),
+                ContentPart::ToolResult(ToolResultPart {
+                    tool_call_id: "call_1".into(),
+                    name: text.to_owned(),
+                    content: vec![ContentPart::text(text)],
+                    is_error: true,
+                }),
+            ],
+            by: None,
+        };
+        for text in hostile {
+            let entries = [Role::User, Role::Assistant, Role::Tool].map(|role| Entry {
+                seq: 1,
+                at: Timestamp(0),
+                agent: Some(text.to_owned()).filter(|_| role == Role::Assistant),
+                message: message(role, text),
+                partial: true,
+            });
+            let transcript = Transcript {
+                title: text.to_owned(),
+                entries: entries.into(),
+                diffs: [("call_1".into(), text.to_owned())].into(),
+                ..Transcript::default()
+            };
+            let written = markdown(&transcript);
+            assert_eq!(html_in(&written), [], "{written}");
+            let (mut depth, mut headings) = (0, 0);
+            for event in Parser::new_ext(&written, Options::ENABLE_TABLES) {
+                match event {
+                    Event::Start(Tag::BlockQuote(_)) => depth += 1,
+                    Event::End(TagEnd::BlockQuote(_)) => depth -= 1,
+                    Event::Start(Tag::Heading { .. }) => headings += usize::from(depth == 0),
+                    _ => {}
+                }
+            }
+            assert_eq!(headings, 1 + transcript.entries.len(), "{written}");
+        }
     }
 }

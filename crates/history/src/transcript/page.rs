@@ -42,7 +42,7 @@ pub(super) fn summary(transcript: &Transcript) -> Vec<(&'static str, String)> {
     lines
 }
 
-/// Who speaks, and when.
+/// Who speaks, and when. An agent may be called as it likes: nothing begins with its name.
 pub(super) fn name_of(entry: &Entry) -> String {
     let who = match (entry.message.role, &entry.agent) {
         (Role::System, None) => "Instructions".to_owned(),
@@ -54,7 +54,7 @@ pub(super) fn name_of(entry: &Entry) -> String {
         (Role::Tool, None) => "Tool".to_owned(),
         (Role::System, Some(agent)) => format!("Instructions of {agent}"),
         (Role::User, Some(agent)) => format!("To {agent}"),
-        (Role::Assistant, Some(agent)) => agent.clone(),
+        (Role::Assistant, Some(agent)) => format!("Agent {agent}"),
         (Role::Tool, Some(agent)) => format!("Tool of {agent}"),
     };
     format!("{who} · {}", time_of(entry.at))
