@@ -22,7 +22,7 @@ pub struct SessionInfo {
     pub status: Option<RunStatus>,
     /// The time at which it was made.
     pub created_at: Timestamp,
-    /// The time at which its last event was committed.
+    /// The time at which its last event was committed; a new title or a change of access does not count.
     pub updated_at: Timestamp,
     /// The `seq` of its last event.
     pub last_seq: u64,

@@ -157,9 +157,9 @@ fn latest(wanted: Wanted<'_>, limit: usize) -> Result<(usize, Vec<Found>), Fault
     Ok((count, hits.collect()))
 }
 
-/// Messages that say most about the words for their length, first.
+/// Messages that say most about the words for their length, first; of equal ones the latest.
 fn best(wanted: Wanted<'_>, limit: usize) -> Result<Vec<Found>, Fault> {
-    let sql = format!("{MATCHING} words.rank LIMIT ?3");
+    let sql = format!("{MATCHING} words.rank, words.rowid DESC LIMIT ?3");
     let mut statement = wanted.connection.prepare_cached(&sql)?;
     let mut rows = statement.query(params![
         wanted.expression,

@@ -499,3 +499,51 @@ fn a_copy_of_a_log_in_memory_is_what_a_dead_process_leaves() {
         assert_eq!(left.facts(&session()), facts(1, [user("a")]));
     });
 }
+
+#[test]
+fn a_new_title_makes_a_session_no_newer() {
+    on_both(async |log| {
+        let mut writers = Vec::new();
+        for (id, at) in [("ses_1", 100), ("ses_2", 200)] {
+            log.create(new_log(id)).await.unwrap();
+            let session = SessionId::new(id);
+            let writer = log.attach(&session).await.unwrap();
+            let mut fact = (*fact_of(&session, 1, user("hi"))).clone();
+            fact.at = Timestamp(at);
+            log.append(&writer, batch(vec![std::sync::Arc::new(fact)]))
+                .await
+                .unwrap();
+            writers.push(writer);
+        }
+        let session = SessionId::new("ses_1");
+        let title = SessionTitled { title: "mine".into() };
+        let mut fact = (*fact_of(&session, 2, title.into())).clone();
+        fact.at = Timestamp(300);
+        let titled = projecting(
+            vec![std::sync::Arc::new(fact)],
+            vec![Projection::Title("mine".into())],
+        );
+        log.append(&writers[0], titled).await.unwrap();
+        assert_eq!(ids(&log.list(query()).await.unwrap()), ["ses_2", "ses_1"]);
+        let info = log.info(&session).await.unwrap();
+        assert_eq!(
+            (info.title.as_str(), info.updated_at, info.last_seq),
+            ("mine", Timestamp(100), 2)
+        );
+    });
+}
+
+#[test]
+fn of_messages_that_say_the_same_the_latest_is_found_first() {
+    on_both(async |log| {
+        let writer = begin(log).await;
+        let said = |seq: u64| format!("payment {seq}");
+        let events = (1..=5).map(|seq| user(&said(seq)));
+        let projections = (1..=5).map(|seq| message(seq, &format!("msg_{seq}"), Role::User, &said(seq)));
+        log.append(&writer, projecting(facts(1, events), projections.collect()))
+            .await
+            .unwrap();
+        let hits = log.search(&owner(), "payment", 3).await.unwrap();
+        assert_eq!(hits.iter().map(|hit| hit.seq).collect::<Vec<_>>(), [5, 4, 3]);
+    });
+}

@@ -33,6 +33,18 @@ impl EnvironmentEvent {
         matches!(self.progress(), Progress::Delta | Progress::PartEnd)
     }
 
+    /// Whether it says only how a session is kept: its title, and who has access. The session counts as no newer because of it.
+    ///
+    /// ```
+    /// use agentx_types::{EnvironmentEvent, SessionTitled, TextChunk};
+    ///
+    /// assert!(EnvironmentEvent::from(SessionTitled { title: "Lunch".into() }).is_label());
+    /// assert!(!EnvironmentEvent::from(TextChunk { text: "Hel".into() }).is_label());
+    /// ```
+    pub fn is_label(&self) -> bool {
+        matches!(self, Self::SessionTitled(_) | Self::AccessChanged(_))
+    }
+
     /// Whether more of the same is to be expected at once, so that a commit may wait for it.
     pub fn goes_on(&self) -> bool {
         self.progress() != Progress::Whole

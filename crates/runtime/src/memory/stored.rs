@@ -206,7 +206,9 @@ impl Stored {
         self.check_order(&batch.facts)?;
         if let Some(last) = batch.facts.last() {
             self.info.last_seq = last.seq;
-            self.info.updated_at = last.at;
+            if !batch.facts.iter().all(|fact| fact.event.is_label()) {
+                self.info.updated_at = last.at;
+            }
             self.digests.push((last.seq, batch.derived));
         }
         self.own.extend(batch.facts);

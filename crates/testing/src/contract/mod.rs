@@ -12,7 +12,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use agentx_runtime::{Batch, BoxFuture, Digest, Fact, LogError, NewLog, SessionLog, Writer};
-use agentx_types::{AgentStateId, Draft, OwnerId, SessionId, SessionTitled, Source, Timestamp};
+use agentx_types::{AgentStateId, Draft, ErrorOccurred, OwnerId, SessionId, Source, Timestamp};
 
 /// What a check comes to: what was expected and what was found, where that differs.
 type Checked = Result<(), String>;
@@ -153,13 +153,13 @@ impl Store {
 }
 
 /// A fact that is no piece of anything.
-fn fact(session: &str, seq: u64, title: &str) -> Fact {
-    let title = title.to_owned();
-    let draft = Draft::new(
-        Source::User,
-        Some(AgentStateId::new("agt_1")),
-        SessionTitled { title },
-    );
+fn fact(session: &str, seq: u64, message: &str) -> Fact {
+    let error = ErrorOccurred {
+        code: "made_up".into(),
+        message: message.to_owned(),
+        recoverable: true,
+    };
+    let draft = Draft::new(Source::User, Some(AgentStateId::new("agt_1")), error);
     let at = Timestamp(MADE.0 + i64::try_from(seq).unwrap_or(i64::MAX / 2));
     Arc::new(draft.into_envelope(SessionId::new(session), seq, at))
 }
