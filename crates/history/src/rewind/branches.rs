@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use agentx_runtime::{Delivery, LogError, Runtime, RuntimeError, View};
-use agentx_types::{AgentStateId, ContentPart, Envelope, EnvironmentEvent, SessionId};
+use agentx_types::{AgentStateId, ContentPart, Envelope, EnvironmentEvent, MessageId, SessionId};
 use serde::Serialize;
 
 use super::history::SessionHistory;
@@ -242,6 +242,8 @@ struct Talk {
     text: String,
     calls: usize,
     turns: Vec<Turn>,
+    /// The messages of people among the turns, with their events.
+    inputs: Vec<(MessageId, u64)>,
 }
 
 impl Talk {
@@ -256,11 +258,14 @@ impl Talk {
         match &fact.event {
             E::UserMessage(message) => {
                 let texts = message.content.iter().filter_map(ContentPart::as_text);
+                self.inputs.push((message.message_id.clone(), fact.seq));
                 self.turns.push(Turn::Input {
                     seq: fact.seq,
                     texts: texts.map(str::to_owned).collect(),
                 });
             }
+            // What was taken back before the agent looked at it was not said.
+            E::InputRevised(revised) if revised.mode.is_none() => self.taken_back(&revised.message_id),
             E::StreamStart(_) => {
                 self.text.clear();
                 self.calls = 0;
@@ -274,5 +279,51 @@ impl Talk {
             }),
             _ => {}
         }
+    }
+
+    fn taken_back(&mut self, message: &MessageId) {
+        let taken = self.inputs.iter().find(|(id, _)| id == message);
+        if let Some(&(_, at)) = taken {
+            self.turns
+                .retain(|turn| !matches!(turn, Turn::Input { seq, .. } if *seq == at));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use agentx_types::{Draft, InputMode, InputRevised, Source, Timestamp, UserMessage};
+
+    use super::*;
+
+    #[test]
+    fn a_message_that_was_taken_back_was_not_said() {
+        let said = |id: &str| UserMessage {
+            message_id: id.into(),
+            content: vec![ContentPart::text(id)],
+            mode: InputMode::Queue,
+            idempotency_key: None,
+            by: None,
+        };
+        let revised = |id: &str, mode| InputRevised {
+            message_id: id.into(),
+            mode,
+        };
+        let events: Vec<EnvironmentEvent> = vec![
+            said("msg_1").into(),
+            said("msg_2").into(),
+            said("msg_3").into(),
+            revised("msg_2", None).into(),
+            revised("msg_3", Some(InputMode::Steer)).into(),
+        ];
+        let mut talk = Talk::default();
+        for (seq, event) in (1..).zip(events) {
+            let draft = Draft::new(Source::User, None, event);
+            talk.take(&draft.into_envelope("ses_1".into(), seq, Timestamp(0)), 0);
+        }
+        let seqs = talk.turns.iter().map(|turn| match turn {
+            Turn::Input { seq, .. } | Turn::Answer { seq, .. } => *seq,
+        });
+        assert_eq!(seqs.collect::<Vec<_>>(), [1, 3]);
     }
 }
