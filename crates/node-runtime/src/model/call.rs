@@ -82,27 +82,25 @@ impl Call {
 
     /// The HTTP request, the same for each attempt.
     async fn prepare(&self, endpoint: &Endpoint) -> Result<Request, Failure> {
+        let setup = |code, message| Failure {
+            code,
+            ..Failure::setup(message)
+        };
         if let Some(message) = endpoint.is_other_server(&self.request.model) {
-            return Err(Failure {
-                code: "other_server",
-                ..Failure::setup(message)
-            });
+            return Err(setup("other_server", message));
         }
         if let Some(message) = endpoint.missing_key() {
-            return Err(Failure {
-                code: "missing_key",
-                ..Failure::setup(message)
-            });
+            return Err(setup("missing_key", message));
         }
-        let url = endpoint.checked_url().map_err(Failure::setup)?;
+        let url = endpoint
+            .checked_url()
+            .map_err(|message| setup("bad_address", message))?;
         if let Some(message) = endpoint.refuses(&self.request) {
-            return Err(Failure {
-                code: "bad_request",
-                ..Failure::setup(message)
-            });
+            return Err(setup("bad_request", message));
         }
         let wire = (self.parts.wire_options)(&self.request.model);
-        let mut headers = endpoint.headers().map_err(Failure::setup)?;
+        let headers = endpoint.headers();
+        let mut headers = headers.map_err(|message| setup("bad_key", message))?;
         if let Some((name, value)) = agentx_llm::header(&self.request, &wire) {
             // One that a person has set stays beside it.
             headers.append(name, HeaderValue::from_static(value));

@@ -10,6 +10,14 @@ use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 
 use super::policy::Server;
 
+/// Where a person sets something: the variable, if there is one, and the key of the configuration.
+fn set_in(variable: Option<&str>, key: &str) -> String {
+    match variable {
+        Some(variable) => format!("{variable} or {key}"),
+        None => key.to_owned(),
+    }
+}
+
 /// What stands where something must not be seen.
 const HIDDEN: &str = "<hidden>";
 /// Values shorter than this are no secrets: hiding them would garble ordinary words.
@@ -154,10 +162,12 @@ impl Endpoint {
     /// The address, or what is wrong with it.
     pub(super) fn checked_url(&self) -> Result<&Url, String> {
         self.url.as_ref().map_err(|error| {
-            format!(
-                "the base URL of {} is not an address: {error}",
-                self.provider.name
-            )
+            let name = &self.provider.name;
+            let place = set_in(
+                self.provider.base_url_env.as_deref(),
+                &format!("providers.{name}.base_url"),
+            );
+            format!("the base URL of {name} is not an address: {error}; it is set in {place}")
         })
     }
 
@@ -187,12 +197,19 @@ impl Endpoint {
             .headers
             .iter()
             .map(|(name, value)| (name.clone(), value.expose().to_owned()));
+        let of = &self.provider.name;
         for (name, value) in own.chain(extra) {
-            let wrong = || {
-                format!(
-                    "the header `{name}` of {} has characters that cannot be sent",
-                    self.provider.name
-                )
+            let wrong = || match self.headers.iter().any(|(own, _)| *own == name) {
+                true => format!("the header `{name}` of {of} has characters that cannot be sent"),
+                false => {
+                    let place = set_in(
+                        self.provider.key_env.as_deref(),
+                        &format!("providers.{of}.api_key"),
+                    );
+                    format!(
+                        "the key of {of} has characters that cannot be sent, such as a line break; it is set in {place}"
+                    )
+                }
             };
             let key = HeaderName::from_bytes(name.as_bytes()).map_err(|_| wrong())?;
             let mut value = HeaderValue::from_str(&value).map_err(|_| wrong())?;
@@ -275,6 +292,13 @@ mod tests {
         let wrong = endpoint("http://h.test", Some("sk-new\nline"))
             .headers()
             .expect_err("a line break");
-        assert!(!wrong.contains("sk-new"), "{wrong}");
+        assert!(
+            !wrong.contains("sk-new") && wrong.contains("ANTHROPIC_API_KEY"),
+            "{wrong}"
+        );
+        let wrong = endpoint("http://h.test:bad", None)
+            .checked_url()
+            .expect_err("no port");
+        assert!(wrong.contains("ANTHROPIC_BASE_URL"), "{wrong}");
     }
 }

@@ -170,7 +170,7 @@ async fn what_cannot_be_tried_is_said_at_once() {
 
     assert_eq!(
         story(&Caller::at("not an address").call().await),
-        ["error bad_setup"]
+        ["error bad_address"]
     );
 }
 
