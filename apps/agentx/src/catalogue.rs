@@ -91,6 +91,8 @@ const EVERY: &[&str] = &[
 /// Codes with which a run can fail.
 const CODES: &[&str] = &[
     "missing_key",
+    "bad_address",
+    "bad_key",
     "unauthorized",
     "forbidden",
     "billing",

@@ -87,7 +87,7 @@ impl Console {
     pub(crate) fn out_width(&self) -> usize {
         match self.terminal.output {
             true => self.terminal.width,
-            false => self.terminal.width.max(ELSEWHERE),
+            false => usize::MAX,
         }
     }
 

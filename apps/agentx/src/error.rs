@@ -198,7 +198,7 @@ impl CliError {
                 "`agentx sessions list` shows those of all directories; `agentx` begins a new one".into(),
             ),
             Self::Run { exit, code, .. } => hint_after_run(*exit, code),
-            Self::NobodyAsked { allow, .. } => Some(format!("allow it with a rule: {allow}; or run with --yes")),
+            Self::NobodyAsked { allow, .. } => Some(format!("allow it in this folder with a rule: {allow}; or run with --yes")),
             Self::Damaged {
                 session, good_events, ..
             } if *good_events > 0 => Some(format!(

@@ -11,7 +11,8 @@ pub(crate) const EMPTY: &str = "empty_answer";
 /// The exit of a run that failed with this code.
 pub(crate) fn exit_of(code: &str) -> Exit {
     match code {
-        "unauthorized" | "forbidden" | "missing_key" | "billing" => Exit::Credentials,
+        "unauthorized" | "forbidden" | "missing_key" | "bad_key" | "billing" => Exit::Credentials,
+        "bad_address" => Exit::Config,
         "not_found" | "too_large" | "rate_limited" | "overloaded" | "server_error" | "timeout"
         | "bad_request" | "conflict" | "context_window" | "content_filter" | "bad_generation"
         | "bad_response" | "stream_broken" | "connection_failed" | "connection_lost" | "tls"
@@ -25,17 +26,16 @@ pub(crate) fn exit_of(code: &str) -> Exit {
 /// What to do about a run of `agentx run` that ended so.
 pub(crate) fn hint_after_run(exit: Exit, code: &str) -> Option<String> {
     let hint = match exit {
-        Exit::Limit => {
-            "`agentx resume --last` goes on; limits.* in the configuration and --max-iterations, --max-cost, --timeout raise the limits"
-                .into()
-        }
+        Exit::Limit => format!(
+            "{GO_ON}; limits.* in the configuration and --max-iterations, --max-cost, --timeout raise the limits"
+        ),
         Exit::Denied if code == NEEDED => {
             "the call goes on waiting; `agentx --connect URL run --session ID` without a prompt shows what came of it, and --wait waits longer".into()
         }
-        Exit::Denied => "allow it with a rule, as `agentx approvals add allow bash 'COMMAND'`, or run with --yes".into(),
-        Exit::Interrupted => "`agentx resume --last` goes on".into(),
+        Exit::Denied => "allow it in this folder with a rule, as `agentx approvals add allow bash 'COMMAND' --here`, or run with --yes".into(),
+        Exit::Interrupted => GO_ON.into(),
         Exit::Provider if matches!(code, CUT_OFF | EMPTY) => remedy(exit, code)?.to_owned(),
-        Exit::Provider => format!("{}; `agentx resume --last` goes on", remedy(exit, code)?),
+        Exit::Provider => format!("{}; {GO_ON}", remedy(exit, code)?),
         exit => remedy(exit, code)?.to_owned(),
     };
     Some(hint)
@@ -63,6 +63,8 @@ fn asks_otherwise(code: &str) -> bool {
     matches!(code, "content_filter" | "other_server")
 }
 
+/// How a run of a script goes on, and how a person goes on with it in a chat.
+const GO_ON: &str = "`agentx run --last \"go on\"` goes on, or `/retry` in a chat: `agentx resume --last`";
 /// What is said where a key is missing or refused.
 const KEY: &str = "check the key that `agentx config show` names";
 /// What is said where the server does not know the model, or the address.
@@ -79,8 +81,9 @@ fn remedy(exit: Exit, code: &str) -> Option<&'static str> {
         }
         (Exit::Credentials, "billing") => "see to the account at the provider",
         (Exit::Credentials, _) => KEY,
+        (_, "bad_address") => "mend the address",
         (_, "connection_failed" | "tls" | "redirected") => {
-            "check that the server runs at the address that `agentx config show` names"
+            "check that the server runs at this address; providers.NAME.base_url in the configuration sets another"
         }
         (_, "not_found") => MODEL,
         (_, "bad_response") => ADDRESS,
@@ -120,12 +123,14 @@ mod tests {
         assert_eq!(exit_of(refused), Exit::Provider);
         let hint = hint_after_run(Exit::Provider, refused).unwrap_or_default();
         assert!(
-            hint.contains("agentx config show") && hint.contains("resume --last"),
+            hint.contains("base_url")
+                && hint.contains("run --last \"go on\"")
+                && hint.contains("resume --last"),
             "{hint}"
         );
         let hint = hint_in_chat(Exit::Provider, refused).unwrap_or_default();
         assert!(
-            hint.contains("agentx config show") && hint.contains("/retry") && !hint.contains("resume"),
+            hint.contains("base_url") && hint.contains("/retry") && !hint.contains("resume"),
             "{hint}"
         );
         let declined = hint_in_chat(Exit::Provider, "content_filter").unwrap_or_default();

@@ -214,7 +214,7 @@ pub(crate) fn note_of_cost(agent: &AgentConfig) -> Option<String> {
     let counts_nothing = agent.limits.max_cost.is_some() && has_no_price(agent);
     counts_nothing.then(|| {
         format!(
-            "note: nobody knows what {} costs, so the limit of money counts nothing; models.{}.prices says it\n",
+            "note: no price is known for {}: max_cost is not enforced; set models.{}.prices\n",
             model.id, model.id
         )
     })

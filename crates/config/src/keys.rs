@@ -92,7 +92,7 @@ pub const KEYS: &[KeySpec] = &[
     key("params.thinking_tokens", Kind::Count, Trusted, None, "how many tokens the model may spend on reasoning"),
     key("limits.max_iterations", Kind::OrNone(&Kind::Count), Tighten, Some("50"), "how many times in one run the model may be answered with tool results"),
     key("limits.max_tokens", Kind::OrNone(&Kind::Count), Tighten, None, "tokens in one run, read and written"),
-    key("limits.max_cost", Kind::OrNone(&Kind::Money), Tighten, None, "US dollars in one run"),
+    key("limits.max_cost", Kind::OrNone(&Kind::Money), Tighten, None, "US dollars in one run; no further model call once they are spent"),
     key("limits.timeout", Kind::OrNone(&Kind::Duration), Tighten, None, "time that a program works on a run, from its start to its end"),
     key("condense.at", Kind::OrNone(&Kind::Count), Trusted, Some("80"), "how full the model's window is, in percent, when the older part of a conversation is condensed; `none` for only when it is wanted"),
     key("condense.keep", Kind::Count, Trusted, Some("8"), "how many of the latest exchanges stay as they are, as long as they fit into a quarter of the window"),

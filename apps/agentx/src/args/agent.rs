@@ -23,7 +23,7 @@ pub(crate) struct AgentArgs {
         allow_negative_numbers = true
     )]
     pub(crate) max_iterations: Option<String>,
-    /// Spend at most so many US dollars in one run
+    /// Ask no model again in a run that has spent so many US dollars
     #[arg(
         long,
         value_name = "USD",

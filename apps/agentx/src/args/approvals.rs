@@ -52,6 +52,9 @@ pub(crate) struct AddRuleArgs {
     /// The path that the call names
     #[arg(long, value_name = "PATTERN")]
     pub(crate) path: Option<String>,
+    /// Only in this folder; without it, the rule holds in every folder
+    #[arg(long)]
+    pub(crate) here: bool,
 }
 
 /// `agentx approvals replay`
@@ -63,8 +66,8 @@ pub(crate) struct TrialArgs {
     /// In this session
     #[arg(long, value_name = "ID", conflicts_with = "last")]
     pub(crate) session: Option<String>,
-    /// In so many sessions, the latest first
-    #[arg(long, value_name = "N", default_value_t = 20, value_parser = numbers::count, allow_negative_numbers = true)]
+    /// In so many sessions, the latest first; `all` for every one
+    #[arg(long, value_name = "N", default_value = "20", value_parser = numbers::count_or_all, allow_negative_numbers = true)]
     pub(crate) last: usize,
     /// Show at most so many calls
     #[arg(long, value_name = "N", default_value_t = 100)]

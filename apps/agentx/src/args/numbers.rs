@@ -10,6 +10,14 @@ pub(crate) fn count(text: &str) -> Result<usize, String> {
     }
 }
 
+/// How many of something, or `all` of them.
+pub(crate) fn count_or_all(text: &str) -> Result<usize, String> {
+    match text {
+        "all" => Ok(usize::MAX),
+        text => count(text).map_err(|_| "expected a whole number from 1, or `all`".into()),
+    }
+}
+
 /// A time with its unit, as in `90s`, `10m` or `2h`; `0` is none.
 pub(crate) fn time(text: &str) -> Result<Duration, String> {
     let wrong = || "expected a time such as 90s, 10m or 2h".to_owned();

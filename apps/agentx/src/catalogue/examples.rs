@@ -219,7 +219,7 @@ fn runs() -> Vec<CliError> {
         run(Exit::Limit, "iteration_limit", "50 rounds are used up"),
         CliError::NobodyAsked {
             calls: 1,
-            allow: "agentx approvals add allow bash 'touch x'".into(),
+            allow: "agentx approvals add allow bash 'touch x' --here".into(),
         },
         run(
             Exit::Denied,

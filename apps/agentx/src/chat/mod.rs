@@ -369,7 +369,7 @@ impl<'a> Chat<'a> {
         if works && !self.desk.is_busy() {
             self.attention.ended(Instant::now());
         }
-        self.transcript.has_no_price = self.progress.has_no_price();
+        (self.transcript.has_no_price, self.transcript.max_cost) = self.progress.money();
         self.cast.event(&mut self.transcript, envelope);
         self.ask_if_new(asked_before.as_ref()).await;
         self.call_if_long(&envelope.event, is_of_another);

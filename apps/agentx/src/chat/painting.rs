@@ -247,7 +247,7 @@ impl Chat<'_> {
     /// The texts that came back and come into the line after what is in it, in rows.
     fn rows_of_later(&self) -> Vec<String> {
         let (style, width) = (self.console.out_style(), self.console.terminal.width);
-        let rest = " · in the line after this";
+        let rest = " · comes into the line after this";
         let room = width.saturating_sub(rest.len() + 4);
         let row = |text: &str| {
             let first = cut(&visible(text.lines().next().unwrap_or_default()), room);

@@ -154,7 +154,7 @@ fn is_input(envelope: &Envelope<RuntimeEvent>) -> bool {
 impl Chat<'_> {
     /// Shows the last turns of what was there before.
     pub(super) async fn show_past(&mut self, past: &Past) {
-        self.transcript.has_no_price = self.progress.has_no_price();
+        (self.transcript.has_no_price, self.transcript.max_cost) = self.progress.money();
         for envelope in past.all() {
             self.cast.meet(envelope);
         }

@@ -2,7 +2,7 @@
 
 use agentx::runtime::SessionState;
 use agentx::types::{
-    AgentConfig, ApprovalMode, ContextChange, Prices, RuntimeEvent, SessionChange, ToolCallId, Usage,
+    AgentConfig, ApprovalMode, ContextChange, NanoUsd, Prices, RuntimeEvent, SessionChange, ToolCallId, Usage,
 };
 use agentx_terminal::Row;
 use tokio::time::{Duration, Instant};
@@ -101,6 +101,7 @@ impl Progress {
         self.stand.provider.clone_from(&model.provider);
         self.stand.window = model.context_window;
         self.stand.prices = model.prices;
+        self.stand.max_cost = config.limits.max_cost;
         self.stand.workspace = visible(&config.workspace);
         let of_member =
             (config.server_rules.as_ref()).is_some_and(|server| server.member_directory.is_some());
@@ -142,9 +143,9 @@ impl Progress {
         stand
     }
 
-    /// Whether nobody knows what the model costs.
-    pub(crate) fn has_no_price(&self) -> bool {
-        self.stand.has_no_price()
+    /// Whether nobody knows what the model costs, and the most that a run may have spent before its next call.
+    pub(crate) fn money(&self) -> (bool, Option<NanoUsd>) {
+        (self.stand.has_no_price(), self.stand.max_cost)
     }
 
     /// Takes an event. Of other agents than the one that people talk to, only what they ask and spend counts.

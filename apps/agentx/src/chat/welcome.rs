@@ -18,6 +18,8 @@ pub(crate) enum Where<'a> {
     Here(&'a Path),
     /// On this machine, where answers are given from a file if no model gives them.
     Answered(&'a Path),
+    /// On this machine, where a person named the demo although a model is connected.
+    Demo,
     /// On the server at this address.
     Server(&'a str),
 }
@@ -34,7 +36,7 @@ pub(crate) fn welcome(
     let name = format!("agentx {}", env!("CARGO_PKG_VERSION"));
     let server = match place {
         Where::Server(address) => format!(" · {}", visible(address)),
-        Where::Here(_) | Where::Answered(_) => String::new(),
+        Where::Here(_) | Where::Answered(_) | Where::Demo => String::new(),
     };
     let head = format!(
         "{} · {}{session} · {}{server}\n",
@@ -44,12 +46,17 @@ pub(crate) fn welcome(
     );
     match place {
         Where::Here(file) if model.api == Api::Scripted && session.is_empty() => {
-            format!("{head}\n{}{}\n", demo(style, width), real(file))
+            format!(
+                "{head}\n{}{}\n",
+                demo(", for want of a key", style, width),
+                real(file)
+            )
         }
         Where::Answered(file) if model.api == Api::Scripted && session.is_empty() => {
             format!("{head}\n{}{}\n", answered(style, width), real(file))
         }
-        Where::Here(_) | Where::Answered(_) => format!(
+        Where::Demo if session.is_empty() => format!("{head}\n{}", demo("", style, width)),
+        Where::Here(_) | Where::Answered(_) | Where::Demo => format!(
             "{head}{}\n",
             style.dim("/help explains, Ctrl-C stops the agent, Ctrl-D leaves")
         ),
@@ -68,10 +75,12 @@ fn prose(text: &str, width: usize) -> String {
     rows.iter().map(Row::text).collect::<Vec<_>>().join("\n")
 }
 
-fn demo(style: Style, width: usize) -> String {
+fn demo(why: &str, style: Style, width: usize) -> String {
     format!(
         "{}\n{}\nSay \"help\", \"list the files here\", \"run uname -a\".\n\n",
-        style.bold("This is the offline demo: a script, not a language model, for want of a key."),
+        style.bold(&format!(
+            "This is the offline demo: a script, not a language model{why}."
+        )),
         prose(
             "Nothing leaves this machine. It answers a few phrases and uses the real tools, so that approvals, \
              interrupts, sessions and replay can be tried.",

@@ -23,6 +23,9 @@ use crate::render::units;
 use crate::seat;
 pub(crate) use tried::Tried;
 
+/// Of so many sessions it is known how many there are.
+const ALL: usize = 100_000;
+
 /// Does what was asked for.
 pub(crate) fn run(
     command: ApprovalsCommand,
@@ -205,26 +208,31 @@ fn add(
         return Err(CliError::usage(message, hint));
     }
     let rule = Rule {
-        workspace: None,
+        workspace: args
+            .here
+            .then(|| loaded.settings.workspace.to_string_lossy().into_owned()),
         effect,
         tool: args.tool.clone(),
         argument: args.argument.clone().or_else(|| args.command.clone()),
         path: args.path.clone(),
     };
     let file = &loaded.settings.user_file;
-    let words = visible(&show_rule(&rule));
+    // A rule of one folder says so itself.
+    let place = if args.here { "" } else { ", in every folder" };
+    let words = format!("{}{place}", visible(&show_rule(&rule)));
     match add_rule(file, &rule)? {
         true => console.out(&format!("added to {}: {words}\n", file.display()))?,
         false => console.out(&format!("{} has it already: {words}\n", file.display()))?,
     }
     if rule.effect == RuleEffect::Allow && rule.argument.is_none() && rule.path.is_none() {
-        console.say(&note_of_everything(&rule.tool));
+        console.say(&note_of_everything(&rule.tool, args.here));
     }
     Ok(())
 }
 
 /// What a person should know of a rule that allows whatever a tool is called with: the pattern may have been forgotten.
-fn note_of_everything(tool: &str) -> String {
+fn note_of_everything(tool: &str, here: bool) -> String {
+    let place = if here { "in this folder" } else { "in every folder" };
     let (calls, pattern) = match tool {
         "bash" => ("every command".to_owned(), "bash 'git status'".to_owned()),
         "*" => (
@@ -237,7 +245,7 @@ fn note_of_everything(tool: &str) -> String {
         ),
     };
     format!(
-        "note: it allows {calls}, in every folder. `agentx approvals list` shows its number, `agentx approvals remove N` takes it back; a rule \
+        "note: it allows {calls}, {place}. `agentx approvals list` shows its number, `agentx approvals remove N` takes it back; a rule \
          for less has a pattern, as in `agentx approvals add allow {pattern}`\n"
     )
 }
@@ -318,11 +326,18 @@ async fn trial(
             let query = SessionQuery {
                 owner: runtime.owner().clone(),
                 workspace: None,
-                limit: args.last,
+                limit: ALL,
                 before: None,
             };
             let found = runtime.sessions(query).await?;
-            found.into_iter().map(|info| info.session_id).collect()
+            if found.len() > args.last {
+                let (looked, all) = (args.last, found.len());
+                console.say(&format!(
+                    "note: the latest {looked} of {all} sessions were looked at; `--last all` looks at all of them\n"
+                ));
+            }
+            let latest = found.into_iter().take(args.last);
+            latest.map(|info| info.session_id).collect()
         }
     };
     let mut reports = Vec::new();

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use agentx::config::{FolderTrust, Loaded, Settings};
 use agentx::runtime::Session;
-use agentx::types::{ApprovalMode, SessionId};
+use agentx::types::{Api, ApprovalMode, SessionId};
 use tokio::sync::mpsc;
 
 use crate::args::{AgentArgs, Global};
@@ -138,7 +138,9 @@ async fn chat(
     };
     let config = &agent.config;
     let id = session.as_ref().map(|session| session.id().to_string());
+    let is_connected = settings.providers.iter().any(|provider| provider.is_connected());
     let here = match settings.scripted_answers.is_empty() {
+        true if config.model.api == Api::Scripted && is_connected => Where::Demo,
         true => Where::Here(&settings.user_file),
         false => Where::Answered(&settings.user_file),
     };

@@ -25,6 +25,8 @@ use crate::start;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Level {
+    /// Neither good nor bad: something that is good to know.
+    Note,
     /// As it should be, or nothing to worry about.
     Ok,
     /// It works, but not as well as it could.
@@ -57,6 +59,13 @@ impl Check {
             found: found.into(),
             advice: None,
             exit: Exit::Ok,
+        }
+    }
+
+    fn note(name: &'static str, found: impl Into<String>) -> Self {
+        Self {
+            level: Level::Note,
+            ..Self::ok(name, found)
         }
     }
 
@@ -146,6 +155,7 @@ fn render(checks: &[Check], console: &Console) -> String {
     let mut text = String::new();
     for check in checks {
         let sign = match check.level {
+            Level::Note => "note".to_owned(),
             Level::Ok => style.good("ok  "),
             Level::Warn => style.warn("warn"),
             Level::Bad => style.bad("bad "),

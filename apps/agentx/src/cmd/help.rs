@@ -17,13 +17,17 @@ pub(crate) fn run(topic: &[String], console: &mut Console) -> Result<Exit, CliEr
         [word] if word == "settings" => settings(match console.terminal.output {
             true => console.terminal.width,
             // Another program reads it.
-            false => usize::MAX,
+            // A table of all would have lines that nobody reads.
+            false => PIPED,
         }),
         words => command(words)?,
     };
     console.out(&text)?;
     Ok(Exit::Ok)
 }
+
+/// Columns of what goes to a pipe.
+const PIPED: usize = 100;
 
 fn command(words: &[String]) -> Result<String, CliError> {
     let mut root = Cli::command();

@@ -168,5 +168,5 @@ pub(crate) fn render(models: &[ModelInfo], settings: &Settings, chosen: &str, wi
         }
         return table(&rows, width);
     }
-    table(&rows, width.max(120))
+    table(&rows, width)
 }

@@ -36,7 +36,7 @@ pub(crate) async fn run(
     }
     let history = history_of(runtime, &id).await?;
     let Some(number) = args.to else {
-        list(&history, as_json, console)?;
+        list(&id, &history, as_json, console)?;
         return Ok(Exit::Ok);
     };
     let Some(input) = history.input(number) else {
@@ -68,7 +68,12 @@ pub(crate) async fn run(
 }
 
 /// What was said, for people or programs.
-fn list(history: &SessionHistory, as_json: bool, console: &mut Console) -> Result<(), CliError> {
+fn list(
+    id: &SessionId,
+    history: &SessionHistory,
+    as_json: bool,
+    console: &mut Console,
+) -> Result<(), CliError> {
     if as_json {
         let inputs: Vec<Value> = history
             .inputs()
@@ -88,7 +93,11 @@ fn list(history: &SessionHistory, as_json: bool, console: &mut Console) -> Resul
         return console.out("nothing was said yet\n");
     }
     let (style, width) = (console.out_style(), console.terminal.width);
-    console.out(&rewind::list(history, usize::MAX, style, width))
+    console.out(&rewind::list(history, usize::MAX, style, width))?;
+    console.say(&format!(
+        "hint: `agentx rewind {id} --to N` goes back to before N; with --dry-run it only says what that would undo\n"
+    ));
+    Ok(())
 }
 
 fn no_input(number: usize, inputs: usize, id: &SessionId) -> CliError {

@@ -116,7 +116,7 @@ fn for_operators(error: RuntimeError) -> RuntimeError {
 /// In how many sessions of this machine those are looked for in which a call waits.
 const ALL: usize = 100_000;
 /// In a terminal that is not so wide there is more use for the title than for a count.
-const WIDE: usize = 100;
+const WIDE: usize = 120;
 /// The column of the count.
 const MESSAGES: usize = 3;
 
@@ -175,7 +175,7 @@ pub(crate) fn status_of(info: &SessionInfo, on_server: bool) -> String {
     match (&info.writer, info.status) {
         (Some(_), Some(status)) if on_server => live_word(status).to_owned(),
         (Some(_), None) if on_server => "new".to_owned(),
-        (Some(writer), _) => format!("open (process {})", writer.process),
+        (Some(writer), _) => format!("open (pid {})", writer.process),
         (None, Some(status)) => status_word(status).to_owned(),
         (None, None) if info.parent.is_some() => "fork".to_owned(),
         (None, None) => "new".to_owned(),
@@ -194,7 +194,7 @@ fn status_word(status: RunStatus) -> &'static str {
         S::Failed => "failed",
         S::TimedOut => "limit reached",
         S::Interrupted => "stopped",
-        S::AwaitingApproval => "asks",
+        S::AwaitingApproval => "needs approval",
         S::Pending | S::BuildingContext | S::AwaitingLlm | S::AwaitingTool | S::Stopping => "broke off",
     }
 }
@@ -219,6 +219,12 @@ async fn search(
         return Err(CliError::usage(
             "there is nothing to look for",
             "give words that were said: agentx sessions search parser",
+        ));
+    }
+    if !words.contains(char::is_alphanumeric) {
+        return Err(CliError::usage(
+            format!("{words} has no letter and no digit: only words can be searched"),
+            "give words that were said beside it: agentx sessions search parser",
         ));
     }
     let hits = runtime.search(words, limit).await?;
@@ -298,7 +304,7 @@ fn goes_from_usage(info: &SessionInfo) -> Option<String> {
 fn confirmed(id: &SessionId, spent: Option<&str>, console: &mut Console) -> Result<bool, CliError> {
     if !console.terminal.input {
         return Err(CliError::usage(
-            format!("{id} is only deleted when you say so"),
+            format!("{id} is not deleted without a confirmation"),
             "add --yes",
         ));
     }

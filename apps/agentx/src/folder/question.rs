@@ -183,6 +183,7 @@ fn answer(question: &str, console: &mut Console) -> Result<String, CliError> {
     })?;
     Ok(match read {
         0 => "q".to_owned(),
-        _ => line.trim().to_owned(),
+        // A key such as Esc leaves a character that is seen as `^[`.
+        _ => line.replace(char::is_control, "").trim().to_owned(),
     })
 }

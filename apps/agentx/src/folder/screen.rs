@@ -91,6 +91,11 @@ pub(crate) fn what_it_brings(loaded: &Loaded, brings: &Brings, most_tools: usize
 
 /// Whether the settings do more than make things stricter.
 fn shows_settings(loaded: &Loaded) -> bool {
+    // Of a file that cannot be read nothing would hold.
+    loaded.broken.is_empty() && shows_more(loaded)
+}
+
+fn shows_more(loaded: &Loaded) -> bool {
     !loaded.ignored.is_empty() || loaded.settings.folder.trust == FolderTrust::Trusted
 }
 
@@ -113,7 +118,7 @@ fn settings(loaded: &Loaded, file: &Brought) -> Vec<String> {
     let name = file.path.display();
     if let Some(mistake) = loaded.broken.first() {
         return vec![format!(
-            "{name} cannot be read, so it counts for nothing: {mistake}"
+            "{name} has a mistake; with the folder trusted AgentX does not start before it is mended: {mistake}"
         )];
     }
     if !shows_settings(loaded) {
@@ -153,17 +158,20 @@ pub(crate) fn changes(loaded: &Loaded, brings: &Brings, style: Style) -> String 
         if file.role == Role::Settings {
             text.push_str(match loaded.broken.is_empty() {
                 true => "  which sets:\n",
-                false => "  which cannot be read, so it counts for nothing:\n",
+                false => "  which has a mistake; with the folder trusted AgentX does not start before it is mended:\n",
             });
             let broken = loaded
                 .broken
                 .iter()
                 .map(|mistake| format!("    {}\n", visible(&mistake.to_string())));
             text.extend(broken);
-            text.extend(loaded.says.iter().map(|line| format!("    {}\n", visible(line))));
+            if loaded.broken.is_empty() {
+                text.extend(loaded.says.iter().map(|line| format!("    {}\n", visible(line))));
+            }
         }
     }
-    if brings.not_accepted().any(|file| file.role == Role::Settings) {
+    let has_settings = brings.not_accepted().any(|file| file.role == Role::Settings);
+    if has_settings && loaded.broken.is_empty() {
         text.extend(
             loaded
                 .effects

@@ -19,6 +19,15 @@ pub(super) struct Entry {
     words: String,
 }
 
+impl Entry {
+    /// Whether the session's id begins so, with or without `ses_`.
+    fn has_id(&self, word: &str) -> bool {
+        let id = self.info.session_id.as_str();
+        let bare = id.strip_prefix("ses_").unwrap_or(id);
+        id.starts_with(word) || bare.starts_with(word)
+    }
+}
+
 /// What is seen about how a session stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mark {
@@ -95,10 +104,7 @@ impl Model {
         let chosen = self.chosen().map(|info| info.session_id.clone());
         for info in page {
             if self.known.insert(info.session_id.clone()) {
-                let words = format!(
-                    "{}\n{}\n{}\n{}",
-                    info.title, info.workspace, info.session_id, info.model
-                );
+                let words = format!("{}\n{}\n{}", info.title, info.workspace, info.model);
                 self.entries.push(Entry {
                     words: words.to_lowercase(),
                     info,
@@ -280,16 +286,21 @@ impl Model {
         let filter = self.filter.to_lowercase();
         let words: Vec<&str> = filter.split_whitespace().collect();
         let searched = self.searched == self.filter.trim();
-        let fits = |entry: &Entry| {
-            (!self.only_here || entry.info.workspace == self.here)
-                && (words.iter().all(|word| entry.words.contains(word))
-                    || (searched && self.hits.contains_key(&entry.info.session_id)))
-        };
-        let entries = self.entries.iter().enumerate();
-        let shown = entries
-            .filter(|(_, entry)| fits(entry))
-            .map(|(at, _)| at)
-            .collect();
+        let (mut shown, mut by_id) = (Vec::new(), Vec::new());
+        for (at, entry) in self.entries.iter().enumerate() {
+            if self.only_here && entry.info.workspace != self.here {
+                continue;
+            }
+            let is_hit = searched && self.hits.contains_key(&entry.info.session_id);
+            let is_said = |word: &&str| entry.words.contains(word);
+            if is_hit || words.iter().all(is_said) {
+                shown.push(at);
+            } else if words.iter().all(|word| is_said(word) || entry.has_id(word)) {
+                by_id.push(at);
+            }
+        }
+        // Letters of an id may be a word by chance.
+        shown.extend(by_id);
         self.shown = shown;
         let place = chosen.filter(|_| self.at > 0).and_then(|id| {
             let mut shown = self.shown.iter();

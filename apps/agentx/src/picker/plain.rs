@@ -73,7 +73,7 @@ fn listed(model: &Model, width: usize) -> String {
             let mark = match model.mark(&entry.info) {
                 Mark::Elsewhere => "open",
                 Mark::BrokeOff => "broke off",
-                Mark::Asks => "asks",
+                Mark::Asks => "needs approval",
                 Mark::Fork => "fork",
                 Mark::None => "",
             };

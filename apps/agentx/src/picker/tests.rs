@@ -188,6 +188,29 @@ fn words_narrow_the_list_and_searched_words_widen_it() {
 }
 
 #[test]
+fn an_id_is_matched_from_its_beginning_and_behind_what_was_said() {
+    let mut model = Model::new("/home".into(), false);
+    let with_id = |id: &str, number: usize, title: &str| {
+        let mut info = session(number, title, "/home");
+        info.session_id = SessionId::new(id);
+        info
+    };
+    model.add(vec![
+        with_id("ses_57aaaaaaaaaa", 1, "by its id"),
+        with_id("ses_yj57aaaaaaaa", 2, "ticket 66"),
+        with_id("ses_bbbbbbbbbbbb", 3, "ticket 57"),
+    ]);
+    typed(&mut model, "57");
+    assert_eq!(titles(&model), ["ticket 57", "by its id"]);
+    model.key(KeyEvent::new(KeyCode::Char('u'), KeyModifiers::CONTROL));
+    typed(&mut model, "ticket 57");
+    assert_eq!(titles(&model), ["ticket 57"]);
+    model.key(KeyEvent::new(KeyCode::Char('u'), KeyModifiers::CONTROL));
+    typed(&mut model, "ses_yj");
+    assert_eq!(titles(&model), ["ticket 66"]);
+}
+
+#[test]
 fn the_chosen_one_stays_chosen_while_pages_come() {
     let mut model = model();
     model.key(key(KeyCode::Down));

@@ -101,7 +101,7 @@ pub(crate) fn plan(
         text.push_str("answer        the one before was still coming when you said that; the copy has what had come by then\n");
     }
     match files {
-        Ok(plan) if plan.files.is_empty() => text.push_str("files         none is other than it was\n"),
+        Ok(plan) if plan.files.is_empty() => text.push_str("files         no file is different\n"),
         Ok(plan) => {
             let (added, removed) = plan
                 .files

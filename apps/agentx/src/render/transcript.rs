@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use agentx::config::Thinking;
-use agentx::types::{RunStatus, RuntimeEvent, StopReason, Timestamp, ToolCallId, TurnResponse};
+use agentx::types::{NanoUsd, RunStatus, RuntimeEvent, StopReason, Timestamp, ToolCallId, TurnResponse};
 
 use super::clean::{Cleaner, clean, visible};
 use super::{style::Style, table::cut, todo::TodoView, tool::describe, units};
@@ -73,8 +73,9 @@ pub(crate) struct Transcript {
     costs: bool,
     /// Whether calls are refused because there is no person to ask.
     is_alone: bool,
-    /// Whether nobody knows what the model costs.
+    /// Whether nobody knows what the model costs, and the most that a run may have spent before its next call.
     pub(crate) has_no_price: bool,
+    pub(crate) max_cost: Option<NanoUsd>,
     turn: Option<TurnResponse>,
     pieces: Vec<Piece>,
 }
@@ -230,7 +231,7 @@ impl Transcript {
                     (None, _) => {}
                 }
                 self.run_end(end.status, end.reason.as_deref());
-                self.tell_cost();
+                self.tell_cost(end.status);
             }
             _ => {}
         }

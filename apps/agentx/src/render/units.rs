@@ -44,6 +44,21 @@ pub(crate) fn money(cost: NanoUsd) -> String {
     }
 }
 
+/// What is said of a run that has spent its limit of money or more: the last call is not held back, only the next one.
+pub(crate) fn over_limit(cost: NanoUsd, limit: Option<NanoUsd>) -> Option<String> {
+    let limit = limit.filter(|limit| cost >= *limit && cost.0 > 0)?;
+    let digits = |cost: NanoUsd| match cost.0 {
+        0..100_000 => format!("${}", cost.as_usd()),
+        100_000..1_000_000_000 => format!("${:.4}", cost.as_usd()),
+        _ => money(cost),
+    };
+    Some(format!(
+        "the limit of {} for one run is reached: this one cost {}",
+        digits(limit),
+        digits(cost)
+    ))
+}
+
 /// What some calls cost: `~$0.02` if a part of it is estimated.
 pub(crate) fn cost(cost: NanoUsd, usage: &Usage) -> String {
     format!("{}{}", about(usage), money(cost))
@@ -140,6 +155,21 @@ pub(crate) fn at_most(ms: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_run_that_spent_its_limit_is_told() {
+        let told = |cost, limit: Option<u64>| over_limit(NanoUsd(cost), limit.map(NanoUsd));
+        assert_eq!(told(5, None), None);
+        assert_eq!(told(5, Some(6)), None);
+        assert_eq!(
+            told(13_000_000, Some(10_000_000)).as_deref(),
+            Some("the limit of $0.0100 for one run is reached: this one cost $0.0130")
+        );
+        assert_eq!(
+            told(6_700_000, Some(1_000)).as_deref(),
+            Some("the limit of $0.000001 for one run is reached: this one cost $0.0067")
+        );
+    }
 
     #[test]
     fn figures_are_short() {

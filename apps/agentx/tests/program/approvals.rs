@@ -95,7 +95,25 @@ fn a_rule_is_tried_on_past_sessions() {
         &["approvals", "replay", "--rule", "dney bash"],
     ];
     insta::assert_snapshot!("approvals_replay", all(&sandbox, lines));
-    let ran = sandbox.run(&["approvals", "replay", "--rule", "allow bash", "--json"]);
+    sandbox.run(&["run", "hello"]);
+    let note = "the latest 1 of 2 sessions were looked at; `--last all` looks at all of them";
+    let ran = sandbox.run(&["approvals", "replay", "--rule", "allow bash", "--last", "1"]);
+    assert!(ran.stderr.contains(note), "{ran}");
+    let ran = sandbox.run(&["approvals", "replay", "--rule", "allow bash", "--last", "all"]);
+    assert!(
+        ran.stderr.is_empty() && ran.stdout.contains("in 2 sessions"),
+        "{ran}"
+    );
+    let id = crate::rewind::id_of(&sandbox, 1);
+    let ran = sandbox.run(&[
+        "approvals",
+        "replay",
+        "--rule",
+        "allow bash",
+        "--json",
+        "--session",
+        &id,
+    ]);
     let report: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
     let changes = &report["sessions"][0]["changes"];
     assert_eq!(changes[1]["answered"], "deny", "{ran}");

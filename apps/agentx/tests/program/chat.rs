@@ -295,7 +295,7 @@ fn a_session_that_another_process_writes_can_be_read() {
     assert!(busy.stderr.contains("is open in another AgentX"), "{busy}");
     assert!(busy.stderr.contains("agentx sessions show"), "{busy}");
     let list = sandbox.run(&["sessions", "list"]);
-    assert!(list.stdout.contains("open (process"), "{list}");
+    assert!(list.stdout.contains("open (pid"), "{list}");
     let id = sandbox.command(&["sessions", "list", "--json"]).output().unwrap();
     let list: serde_json::Value = serde_json::from_slice(&id.stdout).unwrap();
     let shown = sandbox.run(&["sessions", "show", list[0]["session_id"].as_str().unwrap()]);

@@ -251,7 +251,8 @@ fn a_limit_of_money_for_a_model_without_a_price_is_said_to_count_nothing() {
     let ran = sandbox.run(&["run", "--model", "openai/own", "--max-cost", "1", "hello"]);
     assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), "hello\n"), "{ran}");
     assert!(
-        ran.stderr.starts_with("note: nobody knows what own costs"),
+        ran.stderr
+            .starts_with("note: no price is known for own: max_cost is not enforced"),
         "{ran}"
     );
     let ran = sandbox.run(&["run", "--model", "openai/own", "hello"]);
@@ -395,4 +396,23 @@ fn messages_that_were_not_answered_go_along_with_a_word() {
     chat.wait_for_last("›");
     chat.keys("\u{4}");
     assert_eq!(chat.end(), Some(0));
+}
+
+#[test]
+fn a_bad_address_or_key_is_named_with_its_variable() {
+    for (key, address, code, named) in [
+        ("sk-made-up", "http://127.0.0.1:port/v1", 3, "OPENAI_BASE_URL"),
+        ("sk-made\nup", "http://127.0.0.1:1/v1", 4, "OPENAI_API_KEY"),
+    ] {
+        let sandbox = Sandbox::new()
+            .env("OPENAI_API_KEY", key)
+            .env("OPENAI_BASE_URL", address);
+        let ran = sandbox.run(&["run", "--model", "openai/made-up", "hello"]);
+        assert_eq!(ran.code, Some(code), "{ran}");
+        assert!(
+            ran.stderr.contains(named) && ran.stderr.contains("hint: "),
+            "{ran}"
+        );
+        assert!(!ran.to_string().contains("sk-made"), "{ran}");
+    }
 }

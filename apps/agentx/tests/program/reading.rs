@@ -90,7 +90,7 @@ fn what_was_cut_is_printed_whole_by_a_key() {
     let mut chat = Pty::start(&sandbox, &["--yes"], 80, 24);
     chat.wait_for_last("›");
     chat.keys("run seq 1 50\r");
-    chat.wait_for("… 34 lines (Ctrl-O shows all) …");
+    chat.wait_for("… 34 lines (Ctrl-O shows more) …");
     chat.wait_for_last("›");
     chat.keys("\u{f}");
     chat.wait_for("  │ 30");

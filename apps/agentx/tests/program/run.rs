@@ -338,13 +338,21 @@ fn a_script_that_said_ask_is_told_that_there_is_no_terminal() {
     );
     assert!(
         ran.stderr
-            .contains("agentx approvals add allow bash 'touch made'; or run with --yes"),
+            .contains("agentx approvals add allow bash 'touch made' --here; or run with --yes"),
         "{ran}"
     );
-    let added = sandbox.run(&["approvals", "add", "allow", "bash", "touch *"]);
+    let added = sandbox.run(&["approvals", "add", "allow", "bash", "touch *", "--here"]);
     assert_eq!(added.code, Some(0), "{added}");
+    assert!(
+        added.stdout.ends_with("allow bash \"touch *\" (only in /ws)\n"),
+        "{added}"
+    );
     let ran = sandbox.run(&["run", "run touch made"]);
     assert!(ran.code == Some(0) && sandbox.path("ws/made").exists(), "{ran}");
+    std::fs::create_dir(sandbox.path("other")).unwrap();
+    let other = sandbox.path("other");
+    let elsewhere = sandbox.run(&["--cwd", &other.to_string_lossy(), "run", "run touch made"]);
+    assert_eq!(elsewhere.code, Some(7), "the rule is for one folder: {elsewhere}");
     let unclear = sandbox.run(&["approvals", "add", "allow", "edit", "src/**"]);
     assert!(
         unclear.code == Some(2) && unclear.stderr.contains("--path 'src/**'"),

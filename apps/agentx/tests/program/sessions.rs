@@ -95,13 +95,20 @@ fn what_was_spent() {
 fn a_session_gets_a_name_and_nothing_else_happens() {
     let sandbox = Sandbox::new();
     let id = worked(&sandbox);
+    ok(sandbox.run(&["run", "--quiet", "thanks"]));
+    let latest = crate::rewind::id_of(&sandbox, 0);
     let named = ok(sandbox.run(&["sessions", "rename", &id, "The", "first\none"]));
+    assert_eq!(
+        crate::rewind::id_of(&sandbox, 0),
+        latest,
+        "--last goes by what was done"
+    );
     assert_eq!(named.stdout, "ses_[id] is called The first one\n");
     let listed = ok(sandbox.run(&["sessions", "list"]));
     assert!(listed.stdout.contains("The first one"), "{listed}");
     ok(sandbox.run(&["sessions", "verify", &id]));
     ok(sandbox.run(&["replay", &id]));
-    let after = ok(sandbox.run(&["run", "--last", "--quiet", "hello"]));
+    let after = ok(sandbox.run(&["run", "--session", &id, "--quiet", "hello"]));
     assert!(after.stdout.contains("demo"), "{after}");
     ok(sandbox.run(&["replay", &id]));
     let none = sandbox.run(&["sessions", "rename", &id, " "]);
@@ -300,4 +307,22 @@ fn space_is_given_back() {
     ok(sandbox.run(&["sessions", "delete", "--yes", &id]));
     let json = ok(sandbox.run(&["sessions", "gc", "--json"]));
     assert!(json.stdout.contains("freed_bytes"), "{json}");
+}
+
+#[test]
+fn a_search_without_a_word_says_that_only_words_can_be_searched() {
+    let sandbox = Sandbox::new();
+    let ran = sandbox.run(&["sessions", "search", "🐞"]);
+    assert_eq!(ran.code, Some(2), "{ran}");
+    assert!(ran.stderr.contains("only words can be searched"), "{ran}");
+}
+
+#[test]
+fn a_long_title_is_whole_in_a_pipe() {
+    let sandbox = Sandbox::new();
+    let id = worked(&sandbox);
+    let title = "tide ".repeat(60);
+    ok(sandbox.run(&["sessions", "rename", &id, &title]));
+    let listed = ok(sandbox.run(&["sessions", "list"]));
+    assert!(listed.stdout.contains(title.trim_end()), "{listed}");
 }

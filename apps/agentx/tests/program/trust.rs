@@ -127,13 +127,36 @@ fn what_settings_lead_to_stands_right_above_the_answers() {
 }
 
 #[test]
+fn settings_with_a_mistake_are_shown_with_it_and_without_effects() {
+    let sandbox = Sandbox::new().of_a_stranger();
+    sandbox.write(
+        "ws/.agentx/config.yaml",
+        "approval: auto\nrules:\n  - {effect: allow, tool: bash}\nmodle: x\n",
+    );
+    let mut pty = Pty::start(&sandbox, &[], 100, 30);
+    pty.wait_for("How far do you trust it?");
+    let screen = pty.lines().join("\n");
+    assert!(
+        screen.contains("has a mistake") && !screen.contains('→'),
+        "{screen}"
+    );
+    // A key that means nothing here is no part of the answer.
+    pty.keys("\u{1b}q\r");
+    pty.end();
+}
+
+#[test]
 fn a_folder_that_is_only_to_be_read_is_not_changed() {
     let sandbox = Sandbox::new().of_a_stranger();
     assert_eq!(sandbox.run(&["config", "trust", "--read-only"]).code, Some(0));
-    sandbox.run(&["run", "--yes", "run touch made"]);
+    let ran = sandbox.run(&["run", "--yes", "run touch made"]);
     assert!(
         !sandbox.path("ws/made").exists(),
         "also where everything is said yes to"
+    );
+    assert!(
+        ran.stderr.contains("this folder is read only") && !ran.stderr.contains("without asking"),
+        "{ran}"
     );
     assert_eq!(sandbox.run(&["config", "trust", "--revoke"]).code, Some(0));
     sandbox.run(&["run", "--yes", "run touch made"]);

@@ -128,7 +128,7 @@ const COMMANDS: &str = "\
 /title TEXT               name this session
 /sessions                 the latest sessions
 /who                      who is at this session of a server
-/wheel [take|ask|give WHO|release]  who drives it; take it, ask for it, hand it over, let it go
+/wheel [take|ask|give WHO|release]  shows who drives the session; takes, asks for, hands over, releases the wheel
 /help [COMMAND|keys|all]  explain one command, the keys, or everything
 /quit, /exit              leave (also Ctrl-D, and Ctrl-C twice on an empty line)
 ";
@@ -138,7 +138,7 @@ const KEYS: &str = "\
 Enter sends, Alt-Enter or a \\ at the end begins a new line, // sends a text that begins with /.
 Tab completes commands, models and files; Ctrl-R searches what was typed before.
 Ctrl-X Ctrl-E writes the line in $VISUAL or $EDITOR.
-Ctrl-O shows all that the last tool said, Ctrl-T shows or folds reasoning from here on, Ctrl-L clears the screen.
+Ctrl-O shows what the last tool said, up to 1,000 lines; Ctrl-T shows or folds reasoning from here on, Ctrl-L clears the screen.
 A question is answered by y, s, a or n and Enter, or at once with Alt; n WORDS says why, s PATTERN keeps another rule.
 What is typed while the agent works is queued: Alt-↑ takes the last message back, Ctrl-S says it at once.
 Esc or Ctrl-C stops the agent, and what is queued comes back into the line, one message after the other; the session goes on.

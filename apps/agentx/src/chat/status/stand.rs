@@ -35,6 +35,8 @@ pub(crate) struct Stand {
     pub(crate) cost: NanoUsd,
     /// What a token costs.
     pub(crate) prices: Prices,
+    /// The most that a run may have spent before its next call.
+    pub(crate) max_cost: Option<NanoUsd>,
     /// How often the model was answered with tool results, in the run that is under way or the last one.
     pub(crate) iterations: u32,
     /// How long the agent has worked since the chat began.

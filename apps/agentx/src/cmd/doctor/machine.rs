@@ -68,7 +68,7 @@ fn sandbox(root: &Path) -> Check {
         Some(_) => "no Landlock",
         None => "Landlock not known",
     };
-    Check::ok(
+    Check::note(
         "sandbox",
         format!("none: commands run unconfined (the kernel has {namespaces}, {landlock})"),
     )

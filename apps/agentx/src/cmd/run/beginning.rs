@@ -130,8 +130,12 @@ pub(super) fn of_before(event: &RuntimeEvent, earlier: Option<&RunId>) -> Option
 
 /// Whether nobody is asked about calls of this agent. In text a line says so, also with `--quiet`; JSON has a field for it.
 pub(super) fn asks_nobody(agent: &AgentConfig, args: &RunArgs, console: &mut Console) -> bool {
+    let is_read_only = agent.guard.as_ref().is_some_and(|guard| guard.read_only);
     let asks_nobody = agent.approval == ApprovalMode::Auto;
-    if asks_nobody && args.output_format == OutputFormat::Text {
+    if asks_nobody && is_read_only && args.output_format == OutputFormat::Text {
+        let note = "note: this folder is read only: changes and commands are refused, with --yes too\n";
+        console.say(&console.err_style().dim(note));
+    } else if asks_nobody && args.output_format == OutputFormat::Text {
         let note = format!("note: {ASKS_NOBODY}\n");
         console.say(&console.err_style().dim(&note));
     }

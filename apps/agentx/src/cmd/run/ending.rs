@@ -2,7 +2,7 @@
 
 use agentx::runtime::Session;
 use agentx::types::{
-    Eof, RunFinished, RunId, RunStatus, RuntimeEvent, StopReason, Timestamp, ToolCallId, ToolFailed,
+    Eof, NanoUsd, RunFinished, RunId, RunStatus, RuntimeEvent, StopReason, Timestamp, ToolCallId, ToolFailed,
     ToolStatus,
 };
 use serde_json::Value;
@@ -15,6 +15,7 @@ use crate::exit::Exit;
 use crate::failure::{CUT_OFF, EMPTY, exit_of};
 use crate::render::clean::clean;
 use crate::render::result::RunResult;
+use crate::render::units;
 use crate::render::written_call::{WRITTEN_CALL, is_written_call};
 
 /// What the agent says of a call that it would have asked about; in sessions of earlier programs in the first words.
@@ -237,7 +238,7 @@ impl Ending {
     }
 }
 
-/// The command that adds a rule for this call, as it is typed into a shell.
+/// The command that adds a rule for this call and this folder, as it is typed into a shell.
 fn command_that_allows(tool: &str, input: &Value) -> String {
     let text = |key: &str| {
         input
@@ -251,7 +252,7 @@ fn command_that_allows(tool: &str, input: &Value) -> String {
         (_, _, Some(path)) => format!(" --path {}", quoted(path)),
         _ => String::new(),
     };
-    format!("agentx approvals add allow {}{rest}", quoted(tool))
+    format!("agentx approvals add allow {}{rest} --here", quoted(tool))
 }
 
 /// Whether a person can read it at a glance and paste it.
@@ -295,10 +296,16 @@ pub(super) async fn leave(
 /// How long a server may take to stop the run.
 const STOPPING: std::time::Duration = std::time::Duration::from_secs(2);
 
-/// Says that the answer is a call that nobody has read, with what to do.
-pub(super) fn note_written_call(result: &RunResult, console: &mut Console) {
-    if result.status == Some(RunStatus::Completed) && is_written_call(&result.text) {
+/// Says of a run that came to its end that its answer is a call that nobody has read, and that it has spent its limit of money.
+pub(super) fn notes(result: &RunResult, max_cost: Option<NanoUsd>, console: &mut Console) {
+    if result.status != Some(RunStatus::Completed) {
+        return;
+    }
+    if is_written_call(&result.text) {
         console.say(&format!("note: {WRITTEN_CALL}\n"));
+    }
+    if let Some(note) = units::over_limit(result.cost, max_cost) {
+        console.say(&format!("note: {note}\n"));
     }
 }
 
@@ -352,7 +359,7 @@ mod tests {
             ),
             ("weather", json!({}), "weather"),
         ] {
-            let expected = format!("agentx approvals add allow {command}");
+            let expected = format!("agentx approvals add allow {command} --here");
             assert_eq!(command_that_allows(tool, &input), expected);
         }
     }
@@ -376,12 +383,12 @@ mod tests {
             duration_ms: 0,
             details: None,
         });
-        ending.result.cost = agentx::types::NanoUsd(5);
+        ending.result.cost = NanoUsd(5);
         ending.partial = "I cannot.".into();
         ending.event(&finished("run_1"));
         assert_eq!(ending.goes_on_in("run_2".into()), "I cannot.");
         assert!(!ending.is_over());
-        ending.result.cost = agentx::types::NanoUsd(2);
+        ending.result.cost = NanoUsd(2);
         ending.event(&finished("run_2"));
         let result = ending.into_result(None);
         assert_eq!((result.exit(), result.cost.0), (Exit::Denied, 7));

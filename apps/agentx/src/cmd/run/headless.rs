@@ -134,7 +134,7 @@ pub(crate) async fn with_session(
     {
         result.fill_cost(&before, &state);
     }
-    ending::note_written_call(&result, console);
+    ending::notes(&result, before.config.limits.max_cost, console);
     if args.output_format == OutputFormat::Text && Words::of(args, console) == Words::AtTheEnd {
         ending::print(&result, args.quiet, console)?;
     }

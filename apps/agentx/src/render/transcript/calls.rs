@@ -32,6 +32,8 @@ pub(super) struct Call {
     pub(super) headed: bool,
     /// Something of it was told before its end, so others may stand between that and the rest.
     begun: bool,
+    /// Another one was told while it ran, so its name stands before what follows.
+    beside: bool,
     /// Since when it runs.
     since: Option<Timestamp>,
     /// The person saw what it would do before it was allowed.
@@ -117,11 +119,16 @@ impl Transcript {
         call.headed = true;
         let line = head_of(call, self.width, self.style);
         self.aside(&line);
+        let open = self.calls.values_mut().filter(|call| call.headed);
+        let open: Vec<&mut Call> = open.collect();
+        if open.len() > 1 {
+            open.into_iter().for_each(|call| call.beside = true);
+        }
     }
 
     /// What stands before a line of a call beside others.
     fn label(&self, call: &Call) -> String {
-        match call.begun && (self.calls.len() > 1 || call.number > 1) {
+        match call.begun && (call.beside || self.calls.len() > 1 || call.number > 1) {
             true => format!("{} ", call.called()),
             false => String::new(),
         }
@@ -229,7 +236,7 @@ impl Transcript {
             return label;
         };
         let more = if self.holds_calls {
-            " (Ctrl-O shows all)"
+            " (Ctrl-O shows more)"
         } else {
             ""
         };

@@ -1,6 +1,6 @@
 //! How a call came to nothing, in words, and what a run has cost.
 
-use agentx::types::{ToolFailed, ToolStatus, TurnResponse, Usage};
+use agentx::types::{RunStatus, ToolFailed, ToolStatus, TurnResponse, Usage};
 
 use super::super::clean::visible;
 use super::super::units;
@@ -9,6 +9,10 @@ use super::Transcript;
 
 /// How the reason begins of a call that was stopped before it began.
 const NOT_RUN: &str = "Not run: ";
+/// How the reason begins of a call that a limit refused.
+const NOT_RUN_FOR: &str = "not run: ";
+/// What the model is told of a call that a person refused, and what stands before their note.
+const BY_PERSON: [&str; 2] = ["The person refused this call.", "They say: "];
 /// How the reason begins of a call that was refused by a rule or the approval mode.
 const NOT_ALLOWED: &str = "Not allowed: ";
 /// What it says where the approval mode refused the call.
@@ -28,9 +32,18 @@ impl Transcript {
             ToolStatus::Interrupted => error
                 .strip_prefix(NOT_RUN)
                 .map_or((word, error), |why| ("not run", why)),
+            ToolStatus::Refused => (word, error.strip_prefix(NOT_RUN_FOR).unwrap_or(error)),
             ToolStatus::Denied => (word, error.strip_prefix(NOT_ALLOWED).unwrap_or(error)),
             _ => (word, error),
         };
+        if let Some(note) = error.strip_prefix(BY_PERSON[0]) {
+            let note = note.trim_start();
+            let note = note.strip_prefix(BY_PERSON[1]).unwrap_or(note);
+            return match note.is_empty() {
+                true => word.to_owned(),
+                false => format!("{word}: {}", visible(note)),
+            };
+        }
         let error = match self.is_alone {
             true => &*error.replace(MODE_DENY, "there is no terminal to ask at"),
             false => error,
@@ -53,9 +66,13 @@ impl Transcript {
         }
     }
 
-    /// What a run has cost.
-    pub(super) fn tell_cost(&mut self) {
+    /// What a run has cost; of one that came to its end with the last call that its limit of money allowed, that it did.
+    pub(super) fn tell_cost(&mut self, status: RunStatus) {
         let Some(turn) = self.turn.take() else { return };
+        let note = units::over_limit(turn.cost, self.max_cost);
+        if let Some(note) = note.filter(|_| status == RunStatus::Completed) {
+            self.aside(&self.style.warn(&note));
+        }
         // A run that failed before anything was spent has no figures.
         if turn.text.is_empty() && turn.usage == Usage::default() {
             return self.aside("\n");

@@ -323,3 +323,54 @@ fn calls_of_one_name_are_told_apart_where_their_lines_stand_among_each_other() {
     let told = run(Transcript::new(Style::default(), 80).holding_calls());
     assert!(!told.contains("bash 2"), "each is told whole: {told}");
 }
+
+#[test]
+fn the_last_of_parallel_calls_keeps_its_name() {
+    use agentx::types::ToolExecuting;
+    let mut transcript = Transcript::new(Style::default(), 80);
+    let calls = [("a", "bash"), ("b", "write"), ("c", "read")];
+    for (id, name) in calls {
+        let call = ToolExecuting {
+            tool_call_id: ToolCallId::new(id),
+            name: name.into(),
+            input: serde_json::json!({"path": id}),
+        };
+        transcript.event(&call.into());
+    }
+    for (id, name) in [calls[2], calls[1], calls[0]] {
+        if name == "bash" {
+            transcript.tool_output(&ToolCallId::new(id), "one\n");
+        }
+        let done = ToolCompleted {
+            tool_call_id: ToolCallId::new(id),
+            name: name.into(),
+            duration_ms: 1_000,
+            details: None,
+        };
+        transcript.event(&done.into());
+    }
+    assert_eq!(
+        text(&mut transcript),
+        "● bash  a\n● write  b\n● read  c\n  └ read ✓ 1.0s\n  └ write ✓ 1.0s\n  │ bash one\n  └ bash ✓ 1.0s\n"
+    );
+}
+
+#[test]
+fn a_refusal_is_told_without_the_words_for_the_model() {
+    let transcript = Transcript::new(Style::default(), 80);
+    for (status, error, told) in [
+        (ToolStatus::Denied, "The person refused this call.", "refused"),
+        (
+            ToolStatus::Denied,
+            "The person refused this call. They say: not now",
+            "refused: not now",
+        ),
+        (
+            ToolStatus::Refused,
+            "not run: the limit of 5 tokens in one run is reached",
+            "refused by a limit: the limit of 5 tokens in one run is reached",
+        ),
+    ] {
+        assert_eq!(transcript.why_not(status, error), told);
+    }
+}
