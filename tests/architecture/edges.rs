@@ -58,7 +58,7 @@ pub(crate) const ALLOWED: &[(&str, &[&str])] = &[
             "node-runtime",
         ],
     ),
-    ("testing", &["types", "agent", "llm", "runtime"]),
+    ("testing", &["types", "bus", "agent", "llm", "runtime"]),
     ("agentx", LIBRARIES),
     ("cli", &["agentx", "server", "terminal"]),
     ("mock", &["testing"]),

@@ -24,22 +24,15 @@ use crate::{PendingApproval, Projection, RunState, SessionState, Sharing, Waitin
 
 /// The state of one session: the fold of its facts so far. It is a cache; the log is the truth.
 ///
-/// Its methods are of three kinds:
-///
-/// - A. [`new`](Self::new) begins a session that has seen nothing.
-/// - B. Two take the next fact: [`apply`](Self::apply) returns all that follows from it; [`advance`](Self::advance) moves the state
-///   and makes nothing else.
-/// - C. Getters, which take `&self` and may be called at any time.
-///
-/// Give it every fact of the session once, in `seq` order, by either of B.
+/// [`new`](Self::new) begins a session that has seen nothing. Give it every fact of the session once, in `seq` order, by one of two
+/// methods: [`apply`](Self::apply) returns all that follows from it; [`advance`](Self::advance) only moves the state. All other methods
+/// are getters.
 ///
 /// There are two ways because of what they cost: `advance` takes a third of the time over pieces of answers, and a tenth over rounds of
-/// tools, where `apply` makes a request for each (`crates/runtime/benches/long.rs` prints both). Whoever opens a session, or passes
-/// over what lies before a reader's place, wants the state alone. They are one code up to what nobody hears: the parts that remember
-/// nothing are not asked, and agents take the same steps with [`HeardBy`](agentx_agent::HeardBy) `Above` or `Nobody`. Two tests hold them
-/// together, fact by fact, in what the fold is afterwards and in what it would say next: `both_ways_to_fold_agree_after_each_fact`
-/// over random histories (`tests/histories.rs`) and `both_ways_to_fold_agree_after_each_fact_of_a_recorded_session`
-/// (`crates/history/tests/recorded.rs`).
+/// tools, where `apply` makes a request for each (`crates/runtime/benches/long.rs` prints both). Opening a session needs the state alone.
+/// In both, agents take the same steps; only what nobody hears ([`HeardBy`](agentx_agent::HeardBy)) is left out. Two tests compare them
+/// fact by fact: `both_ways_to_fold_agree_after_each_fact` over random histories (`tests/histories.rs`), and the one over recorded
+/// sessions (`crates/history/tests/recorded.rs`).
 ///
 /// ```
 /// use agentx_session::SessionFold;
