@@ -58,7 +58,7 @@ fn a_key_answers_at_once_and_only_what_was_seen() {
     chat.wait_for_last("asked only just now; the same key again answers");
     chat.wait_for_seconds("bash runs");
     chat.keys("\u{1b}n");
-    chat.wait_for_words("The person refused this call.");
+    chat.wait_for_words("✗ refused");
     chat.wait_for_last("› for later");
     chat.keys("\u{3}");
     chat.wait_for("stopped");
