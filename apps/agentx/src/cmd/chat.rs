@@ -111,6 +111,16 @@ async fn choose(
     picker::pick(&place, settings, console, inputs, has_keys).await
 }
 
+/// What a chat on this machine says of where it is.
+fn here(settings: &Settings, api: Api) -> Where<'_> {
+    let is_connected = settings.providers.iter().any(|provider| provider.is_connected());
+    match settings.scripted_answers.is_empty() {
+        true if api == Api::Scripted && is_connected => Where::Demo,
+        true => Where::Here(&settings.user_file),
+        false => Where::Answered(&settings.user_file),
+    }
+}
+
 async fn chat(
     place: &Place,
     loaded: &Loaded,
@@ -138,13 +148,9 @@ async fn chat(
     };
     let config = &agent.config;
     let id = session.as_ref().map(|session| session.id().to_string());
-    let is_connected = settings.providers.iter().any(|provider| provider.is_connected());
-    let here = match settings.scripted_answers.is_empty() {
-        true if config.model.api == Api::Scripted && is_connected => Where::Demo,
-        true => Where::Here(&settings.user_file),
-        false => Where::Answered(&settings.user_file),
-    };
-    let whereabouts = place.address().map_or(here, Where::Server);
+    let whereabouts = place
+        .address()
+        .map_or_else(|| here(settings, config.model.api), Where::Server);
     let mut text = welcome(
         &config.model,
         id.as_deref(),
