@@ -9,7 +9,7 @@ use rusqlite::{Connection, OpenFlags};
 
 use crate::error::{Fault, Place};
 use crate::keys::unsigned;
-use crate::schema::header;
+use crate::schema::{header, refuse_to_begin_anew};
 
 /// A database that has more bytes is not read whole.
 const MOST_BYTES: u64 = 1 << 30;
@@ -36,12 +36,13 @@ pub struct Examined {
 /// Looks at the database at `path`; `None` where there is none.
 ///
 /// # Errors
-/// Where it cannot be opened or is not a database of AgentX.
+/// Where it cannot be opened, is not a database of AgentX, or is missing beside its write-ahead log.
 pub fn examine(path: &Path) -> Result<Option<Examined>, LogError> {
+    let place = Place::new(path);
+    refuse_to_begin_anew(path, &place)?;
     if !path.exists() {
         return Ok(None);
     }
-    let place = Place::new(path);
     look(path, &place).map(Some).map_err(|fault| place.error(fault))
 }
 

@@ -58,7 +58,7 @@ impl SqliteLog {
     /// A database that was written by a newer version is opened for reading.
     ///
     /// # Errors
-    /// Where the file cannot be opened or is not a database of AgentX.
+    /// Where the file cannot be opened, is not a database of AgentX, or is missing or empty while its write-ahead log lies beside it.
     pub fn open(path: impl AsRef<Path>, options: Options) -> Result<Arc<Self>, LogError> {
         let path = path.as_ref();
         let directory = path.parent().unwrap_or(Path::new("")).join("locks");

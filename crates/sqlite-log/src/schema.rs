@@ -18,6 +18,8 @@ use crate::options::{Durability, Options};
 pub const FORMAT: u32 = 1;
 /// "AgtX", kept in `PRAGMA application_id`.
 pub(crate) const APPLICATION_ID: u32 = 0x4167_7458;
+/// A write-ahead log of this length has no commits.
+const WAL_HEADER_BYTES: u64 = 32;
 /// The time between two attempts to turn the write-ahead log on.
 const BETWEEN_ATTEMPTS: Duration = Duration::from_millis(2);
 const SCHEMA: &str = include_str!("schema.sql");
@@ -37,6 +39,7 @@ pub(crate) fn open_first(
     place: &Place,
 ) -> Result<(Connection, Option<u32>), LogError> {
     if let Location::File(path) = location {
+        refuse_to_begin_anew(path, place)?;
         make_file(path).map_err(|e| place.says(format!("the database cannot be made: {e}")))?;
     }
     let mut connection = connect(location, options).map_err(|e| place.error(e))?;
@@ -165,6 +168,23 @@ fn create(connection: &mut Connection, options: &Options, place: &Place) -> Resu
     transaction.commit()?;
     set_durability(connection, options)?;
     Ok(format.max(FORMAT))
+}
+
+/// Where the database is missing or empty and a write-ahead log with commits lies beside it, nothing is opened: SQLite would throw the log away
+/// and begin anew, as if there had never been a session.
+pub(crate) fn refuse_to_begin_anew(path: &Path, place: &Place) -> Result<(), LogError> {
+    let bytes = |path: &Path| path.metadata().map_or(0, |metadata| metadata.len());
+    let mut log = path.as_os_str().to_owned();
+    log.push("-wal");
+    // The log first: another process that makes the database writes to the database before it writes to the log.
+    if bytes(Path::new(&log)) <= WAL_HEADER_BYTES || bytes(path) > 0 {
+        return Ok(());
+    }
+    let log = log.display();
+    Err(place.says(format!(
+        "the database is missing or empty, but its write-ahead log {log} is there. \
+         Put the database back beside it, or move the log away to begin anew"
+    )))
 }
 
 /// Makes the file and its directory where they are missing, for nobody else's eyes; where others may look into the file, not any more.

@@ -259,3 +259,37 @@ fn a_newer_format_can_be_read_and_not_written() {
         is_newer(log.append(&unlocked, batch(vec![])).await.unwrap_err());
     });
 }
+
+#[test]
+fn a_database_that_is_missing_beside_its_write_ahead_log_is_not_begun_anew() {
+    run(async {
+        let home = Home::new();
+        let facts = small(&home).await;
+        let log = home.path().with_file_name("log.db-wal");
+        let (whole, ahead) = (std::fs::read(home.path()).unwrap(), std::fs::read(&log).unwrap());
+        assert!(ahead.len() > 32);
+        for left in [None, Some("")] {
+            match left {
+                None => std::fs::remove_file(home.path()).unwrap(),
+                Some(bytes) => std::fs::write(home.path(), bytes).unwrap(),
+            }
+            let refused = [
+                SqliteLog::open(home.path(), Options::default()).map(drop),
+                agentx_sqlite_log::examine(&home.path()).map(drop),
+            ];
+            for refused in refused {
+                let said = refused.unwrap_err().to_string();
+                assert!(
+                    said.contains("missing or empty") && said.contains(log.to_str().unwrap()),
+                    "{said}"
+                );
+            }
+            assert_eq!(std::fs::read(&log).unwrap(), ahead, "it is left as it was");
+            std::fs::write(home.path(), &whole).unwrap();
+        }
+        assert_eq!(read_on(&home.open(), "ses_1").await.0, facts);
+        std::fs::remove_file(home.path()).unwrap();
+        std::fs::remove_file(&log).unwrap();
+        home.open();
+    });
+}
