@@ -35,6 +35,8 @@ mod schema;
 #[cfg(feature = "builtin")]
 mod search;
 #[cfg(feature = "builtin")]
+mod temporary;
+#[cfg(feature = "builtin")]
 mod text;
 #[cfg(feature = "builtin")]
 mod todo;

@@ -488,6 +488,149 @@ async fn a_process_that_dies_in_between_leaves_no_doubt_about_its_own_work() {
     assert_eq!(file(&plan, "b").doubt, None);
 }
 
+/// Eight files, of which one restore put three back before its process died.
+async fn cut_off() -> (Session, u64) {
+    let session = Session::new();
+    for name in EIGHT {
+        session.place.write(name, "before\n");
+    }
+    let input = session.say();
+    for name in EIGHT {
+        session
+            .call("write", json!({"path": name, "content": "after\n"}))
+            .await;
+    }
+    session.restore(&session.plan(input).await, false).await;
+    session.dies_having_done(3, "after\n");
+    (session, input)
+}
+
+const EIGHT: [&str; 8] = ["a", "b", "c", "d", "e", "f", "g", "h"];
+
+impl Session {
+    /// As if the process had died after so many files of the latest restore: the others are as they were, and the end is not on record.
+    fn dies_having_done(&self, done: usize, was: &str) {
+        self.facts.lock().unwrap().pop();
+        for name in &EIGHT[done..] {
+            self.outside(name, Some(was));
+        }
+    }
+
+    /// What `--undo` does.
+    async fn undo(&self) -> RestoreReport {
+        let to_seq = self.history().restorings().last().unwrap().undo_to();
+        self.restore(&self.plan(to_seq).await, false).await
+    }
+
+    fn has_all(&self, words: &str) -> bool {
+        EIGHT
+            .iter()
+            .all(|name| self.on_disk(name).as_deref() == Some(words))
+    }
+}
+
+#[tokio::test]
+async fn a_restore_that_was_cut_off_and_is_repeated_is_taken_back_as_one() {
+    let (session, input) = cut_off().await;
+    assert!(session.history().unfinished().is_some());
+    let report = session.restore(&session.plan(input).await, false).await;
+    assert_eq!(report.restored.len(), 5, "{report:?}");
+    assert!(session.has_all("before\n") && session.history().unfinished().is_none());
+    for words in ["after\n", "before\n", "after\n"] {
+        let report = session.undo().await;
+        assert_eq!((report.restored.len(), report.failed.len()), (8, 0), "{report:?}");
+        assert!(session.has_all(words));
+    }
+}
+
+#[tokio::test]
+async fn a_restore_that_was_cut_off_is_taken_back_at_once_too() {
+    let (session, _) = cut_off().await;
+    assert_eq!(session.undo().await.restored.len(), 3);
+    assert!(session.has_all("after\n"));
+}
+
+#[tokio::test]
+async fn an_undo_that_was_cut_off_is_finished_by_the_next_one() {
+    for done in [7, 8] {
+        let (session, input) = cut_off().await;
+        session.restore(&session.plan(input).await, false).await;
+        session.undo().await;
+        session.dies_having_done(done, "before\n");
+        let report = session.undo().await;
+        assert_eq!(report.restored.len(), 8 - done, "{report:?}");
+        assert!(
+            session.has_all("after\n"),
+            "the same command does not go the opposite way"
+        );
+        for words in ["before\n", "after\n"] {
+            assert_eq!(session.undo().await.restored.len(), 8);
+            assert!(session.has_all(words));
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_was_done_between_a_restore_that_was_cut_off_and_the_next_one_stays() {
+    let (session, input) = cut_off().await;
+    session
+        .call("write", json!({"path": "a", "content": "later\n"}))
+        .await;
+    session.restore(&session.plan(input).await, false).await;
+    session.undo().await;
+    assert_eq!(session.on_disk("a").as_deref(), Some("later\n"));
+}
+
+/// The number of a process that is gone.
+fn gone() -> u32 {
+    let mut child = std::process::Command::new("true").spawn().unwrap();
+    child.wait().unwrap();
+    child.id()
+}
+
+#[tokio::test]
+async fn what_a_killed_process_left_beside_a_file_goes_with_the_next_change_there() {
+    let session = Session::new();
+    let own = std::process::id();
+    let left = [gone(), own].map(|process| format!(".agentx-{process}-1000000.tmp"));
+    let stay = [
+        ".agentx-1-0.tmp".to_owned(),
+        format!(".agentx-{own}-0.tmp"),
+        format!(".agentx-{}-x.tmp", gone()),
+        format!("agentx-{}-0.tmp", gone()),
+    ];
+    let leave = |directory: &str| {
+        for name in left.iter().chain(&stay) {
+            session.place.write(&format!("{directory}{name}"), "half");
+        }
+    };
+    let check = |directory: &str| {
+        for name in &left {
+            assert_eq!(session.on_disk(&format!("{directory}{name}")), None, "{name}");
+        }
+        for name in &stay {
+            assert!(session.on_disk(&format!("{directory}{name}")).is_some(), "{name}");
+        }
+    };
+    // A number below that of the next file of this process.
+    session.call("write", json!({"path": "x", "content": ""})).await;
+    leave("sub/");
+    let held = fs::File::create(session.path("sub/.agentx-999999999-0.tmp")).unwrap();
+    held.lock().unwrap();
+    let input = session.say();
+    session
+        .call("write", json!({"path": "sub/new", "content": "new\n"}))
+        .await;
+    check("sub/");
+    assert!(
+        session.path("sub/.agentx-999999999-0.tmp").exists(),
+        "somebody holds it"
+    );
+    leave("sub/");
+    session.restore(&session.plan(input).await, false).await;
+    check("sub/");
+}
+
 const NAMES: [&str; 4] = ["a", "b", "dir/c", "dir/sub/d"];
 const WORDS: [&str; 4] = ["x\n", "y\n", "x\ny\n", ""];
 

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use agentx_runtime::{Delivery, LogError, Runtime, RuntimeError, View};
+use agentx_runtime::{Delivery, Runtime, RuntimeError, View};
 use agentx_types::{
     Access, ActionKind, AgentConfig, AgentStateId, ConfigChange, ContentPart, EffectEnded, Envelope,
     EnvironmentEvent, FileFailed, FileImage, FilesRestoring, MessageId, SessionId, Source, Timestamp,
@@ -11,6 +11,7 @@ use agentx_types::{
 use serde::Serialize;
 use serde_json::Value;
 
+use super::restorings::Restoring;
 use super::trail::{FileChange, FileTrail, Image, change_of};
 
 /// The tools whose outcome tells what they made of which file. Names of tools are unique, so no other one can say so.
@@ -32,19 +33,6 @@ pub struct PastInput {
     /// Whether the agent was at work when it was said. To go back to before it leaves of that answer what had come by then.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub amid: bool,
-}
-
-/// Files that were put back.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Restoring {
-    /// The event.
-    pub seq: u64,
-    /// When.
-    pub at: Timestamp,
-    /// They were to be as before this event.
-    pub to_seq: u64,
-    /// Which.
-    pub files: Vec<String>,
 }
 
 /// Something that was done and that going back does not undo.
@@ -234,6 +222,9 @@ impl SessionHistory {
 
     fn restoring(&mut self, restoring: &FilesRestoring, fact: &Envelope<EnvironmentEvent>) {
         let image = |image: &Option<FileImage>| image.clone().map_or(Image::Absent, Image::File);
+        let changed_since = |seq: u64| self.files.values().any(|trail| trail.is_touched_since(seq + 1));
+        let begun = Restoring::begun(fact, restoring, &self.restorings, changed_since);
+        self.restorings.push(begun);
         for file in &restoring.files {
             let change = FileChange {
                 seq: fact.seq,
@@ -254,12 +245,6 @@ impl SessionHistory {
                 .changes
                 .push(change);
         }
-        self.restorings.push(Restoring {
-            seq: fact.seq,
-            at: fact.at,
-            to_seq: restoring.to_seq,
-            files: restoring.files.iter().map(|file| file.path.clone()).collect(),
-        });
     }
 
     fn made_for(&self, path: &str) -> Vec<String> {
@@ -291,6 +276,7 @@ impl SessionHistory {
         }
         if let Some(restoring) = self.restorings.iter_mut().find(|restoring| restoring.seq == seq) {
             restoring.files.retain(|path| !failed.contains(path.as_str()));
+            restoring.unfinished = false;
         }
         self.restorings.retain(|restoring| !restoring.files.is_empty());
     }
@@ -313,6 +299,11 @@ impl SessionHistory {
     /// When files were put back, in order.
     pub fn restorings(&self) -> &[Restoring] {
         &self.restorings
+    }
+
+    /// The latest time that files were put back, where nothing says that this ended: the process died, or could not write it down.
+    pub fn unfinished(&self) -> Option<&Restoring> {
+        self.restorings.last().filter(|last| last.unfinished)
     }
 
     /// The files that were changed, by their paths.
@@ -364,32 +355,4 @@ pub async fn history_of(runtime: &dyn Runtime, session: &SessionId) -> Result<Se
         }
     }
     Ok(history)
-}
-
-/// The latest time that files were put back, in this session or, where it was made to go back, in the one that it was forked
-/// from; and in which of them that is on record.
-///
-/// # Errors
-/// Where the session cannot be read.
-pub async fn latest_restoring(
-    runtime: &dyn Runtime,
-    session: &SessionId,
-) -> Result<Option<(SessionId, Restoring)>, RuntimeError> {
-    let parent = runtime.info(session).await?.parent;
-    let shared = parent.as_ref().map_or(0, |(_, at_seq)| *at_seq);
-    let own = history_of(runtime, session).await?;
-    let last = own.restorings().last().filter(|last| last.seq > shared);
-    if let Some(last) = last {
-        return Ok(Some((session.clone(), last.clone())));
-    }
-    let Some((parent, _)) = parent else {
-        return Ok(None);
-    };
-    // A parent that was deleted tells nothing any more.
-    let history = match history_of(runtime, &parent).await {
-        Err(RuntimeError::Log(LogError::NotFound(_))) => return Ok(None),
-        history => history?,
-    };
-    let last = history.restorings().last().cloned();
-    Ok(last.map(|last| (parent, last)))
 }

@@ -4,8 +4,10 @@
 
 mod branches;
 mod history;
+mod restorings;
 mod trail;
 
 pub use branches::{BranchFile, BranchSide, Branches, Turn, branches_of};
-pub use history::{Beyond, PastInput, Restoring, SessionHistory, Undone, history_of, latest_restoring};
+pub use history::{Beyond, PastInput, SessionHistory, Undone, history_of};
+pub use restorings::{Restoring, latest_restoring};
 pub use trail::{FileChange, FileTrail, Image};

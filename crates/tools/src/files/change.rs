@@ -1,11 +1,11 @@
 //! Changing a file: one change at a time, the earlier state kept first, the new state in place whole or not at all.
 
+use std::collections::HashSet;
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, Write as _};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use agentx_runtime::ToolContext;
@@ -16,14 +16,17 @@ use tokio::sync::{Mutex, OwnedMutexGuard};
 
 use super::kind;
 use crate::workspace::{Scope, explain};
-use crate::{FileOptions, ToolFailure, text};
+use crate::{FileOptions, ToolFailure, temporary, text};
 
 /// The turn of whoever changes files. A model may ask for several edits of one file at once; each has to see the one
 /// before it.
 #[derive(Clone, Default)]
 pub(crate) struct Changes {
-    turn: Arc<Mutex<()>>,
+    turn: Arc<Mutex<HashSet<PathBuf>>>,
 }
+
+/// The turn, with the directories that were looked at for what killed processes left.
+pub(crate) type Turn = OwnedMutexGuard<HashSet<PathBuf>>;
 
 /// A file as it was.
 pub(crate) struct Before {
@@ -42,7 +45,7 @@ pub(crate) struct Change {
 
 impl Changes {
     /// Waits for the turn.
-    pub(crate) async fn turn(&self, context: &ToolContext) -> Result<OwnedMutexGuard<()>, ToolFailure> {
+    pub(crate) async fn turn(&self, context: &ToolContext) -> Result<Turn, ToolFailure> {
         tokio::select! {
             biased;
             () = context.cancel.cancelled() => Err(ToolFailure::interrupted()),
@@ -111,16 +114,12 @@ impl Change {
     }
 
     /// Puts the new state in place and says what changed. Owns the turn, so that it is not given on before the work is done.
-    pub(crate) async fn make(
-        self,
-        turn: OwnedMutexGuard<()>,
-        diff_bytes: usize,
-    ) -> Result<Value, ToolFailure> {
+    pub(crate) async fn make(self, turn: Turn, diff_bytes: usize) -> Result<Value, ToolFailure> {
         // Not left when the call is cancelled: the model has to know whether the file changed.
         let done = tokio::task::spawn_blocking(move || {
-            let _turn = turn;
+            let mut turn = turn;
             let directories = missing_above(&self.before.real);
-            self.replace().map_err(|error| {
+            self.replace(&mut turn).map_err(|error| {
                 ToolFailure::failed(format!("{}: {}", self.before.real.display(), explain(&error)))
             })?;
             Ok(self.details(diff_bytes, &directories))
@@ -130,13 +129,17 @@ impl Change {
     }
 
     /// A new file beside the old one takes its name: a reader sees the one or the other, never half of it.
-    fn replace(&self) -> io::Result<()> {
-        static NEXT: AtomicU64 = AtomicU64::new(0);
+    fn replace(&self, looked_at: &mut HashSet<PathBuf>) -> io::Result<()> {
         let directory = self.before.real.parent().unwrap_or(Path::new("/"));
         fs::create_dir_all(directory)?;
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let temporary = directory.join(format!(".agentx-{}-{number}.tmp", std::process::id()));
+        if looked_at.insert(directory.to_owned())
+            && let Ok(directory) = File::open(directory)
+        {
+            temporary::remove_left(&directory);
+        }
+        let temporary = directory.join(temporary::name());
         let mut file = OpenOptions::new().write(true).create_new(true).open(&temporary)?;
+        temporary::hold(&file);
         let done = self
             .fill(&mut file)
             .and_then(|()| fs::rename(&temporary, &self.before.real));

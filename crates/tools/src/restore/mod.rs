@@ -4,6 +4,7 @@
 //! Nothing that anybody else made is lost without a word: a file that is not what the session left is a question to the
 //! person; what is replaced is kept as a blob first, and both are on record before any file is touched.
 
+mod cut_off;
 mod spot;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -185,6 +186,7 @@ pub async fn restore(
     blobs: &dyn BlobStore,
     record: &dyn Record,
 ) -> Result<RestoreReport, RuntimeError> {
+    cut_off::remove_left(history).await;
     let mut report = RestoreReport::default();
     let mut work = BTreeMap::new();
     for file in &wish.files {
@@ -219,6 +221,7 @@ pub async fn restore(
         }
     }
     if work.is_empty() {
+        report.seq = cut_off::end(history, wish.to_seq, record).await?;
         return Ok(report);
     }
     let begun = FilesRestoring {
@@ -227,8 +230,7 @@ pub async fn restore(
     };
     let seq = record.record(begun.into()).await?;
     report.seq = Some(seq);
-    let mut failed = Vec::new();
-    let mut gone = Vec::new();
+    let (mut failed, mut gone) = (Vec::new(), Vec::new());
     for (path, (replaced, bytes)) in work {
         let goes = bytes.is_none();
         match put(replaced, bytes).await {

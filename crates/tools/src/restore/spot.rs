@@ -8,14 +8,13 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, fchown};
 use std::path::{Component, Path};
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use nix::errno::Errno;
 use nix::fcntl::{AtFlags, OFlag, openat, renameat};
 use nix::sys::stat::{Mode, SFlag, fstatat, mkdirat};
 use nix::unistd::{UnlinkatFlags, unlinkat};
 
-use crate::{text, workspace::explain};
+use crate::{temporary, text, workspace::explain};
 
 /// Files beyond this are neither compared nor kept.
 const MOST_BYTES: u64 = 256 << 20;
@@ -129,9 +128,7 @@ impl Spot {
         mode: Option<u32>,
         there: Option<&Metadata>,
     ) -> Result<(), String> {
-        static NEXT: AtomicU64 = AtomicU64::new(0);
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let temporary = format!(".agentx-{}-back-{number}.tmp", std::process::id());
+        let temporary = temporary::name();
         let flags = OFlag::O_WRONLY | OFlag::O_CREAT | OFlag::O_EXCL | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
         let created = openat(
             &self.directory,
@@ -140,6 +137,7 @@ impl Spot {
             Mode::from_bits_truncate(0o666),
         );
         let mut file = File::from(created.map_err(said)?);
+        temporary::hold(&file);
         let done = fill(&mut file, bytes, mode, there)
             .map_err(|error| explain(&error))
             .and_then(|()| {
@@ -159,6 +157,11 @@ impl Spot {
             Ok(()) | Err(Errno::ENOENT) => Ok(()),
             Err(error) => Err(said(error)),
         }
+    }
+
+    /// Removes what killed processes left beside the file.
+    pub(super) fn remove_left(&self) {
+        temporary::remove_left(&self.directory);
     }
 
     /// Removes the directory that is there, where it is one and empty; whether it did.

@@ -1,0 +1,93 @@
+//! When files were put back, and what takes that back. A restore may have been cut off: then it and what finished it are taken back together.
+
+use agentx_runtime::{LogError, Runtime, RuntimeError};
+use agentx_types::{Envelope, EnvironmentEvent, FilesRestoring, SessionId, Timestamp};
+use serde::Serialize;
+
+use super::history::history_of;
+
+/// Files that were put back.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Restoring {
+    /// The event.
+    pub seq: u64,
+    /// When.
+    pub at: Timestamp,
+    /// They were to be as before this event.
+    pub to_seq: u64,
+    /// Which.
+    pub files: Vec<String>,
+    /// Whether nothing says that it ended. Any of the files may still be as it was.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unfinished: bool,
+    /// The first of the restores that are taken back together: this one and, directly before it, those that were cut off and that it repeats.
+    pub first: u64,
+    /// Whether it takes another one back.
+    #[serde(skip)]
+    pub is_undo: bool,
+}
+
+impl Restoring {
+    /// A restore that begins, after these. `changed_since` tells whether a tool changed a file after an event.
+    pub(super) fn begun(
+        fact: &Envelope<EnvironmentEvent>,
+        restoring: &FilesRestoring,
+        before: &[Self],
+        changed_since: impl Fn(u64) -> bool,
+    ) -> Self {
+        let to_seq = restoring.to_seq;
+        let is_undo = before.iter().any(|earlier| earlier.seq == to_seq);
+        // Two rewinds to different inputs are one change of mind: the way back leads to before the first.
+        let repeats = |last: &&Self| last.unfinished && (last.to_seq == to_seq || !last.is_undo && !is_undo);
+        let cut_off = before
+            .last()
+            .filter(repeats)
+            .filter(|last| !changed_since(last.seq));
+        Self {
+            seq: fact.seq,
+            at: fact.at,
+            to_seq,
+            files: restoring.files.iter().map(|file| file.path.clone()).collect(),
+            unfinished: true,
+            first: cut_off.map_or(fact.seq, |cut_off| cut_off.first),
+            is_undo,
+        }
+    }
+
+    /// The event to before which an undo goes. One that was cut off itself is finished and not taken back: the same command, given
+    /// again, does not go the opposite way.
+    pub fn undo_to(&self) -> u64 {
+        match self.unfinished && self.is_undo {
+            true => self.to_seq,
+            false => self.first,
+        }
+    }
+}
+
+/// The latest time that files were put back, in this session or, where it was made to go back, in the one that it was forked
+/// from; and in which of them that is on record.
+///
+/// # Errors
+/// Where the session cannot be read.
+pub async fn latest_restoring(
+    runtime: &dyn Runtime,
+    session: &SessionId,
+) -> Result<Option<(SessionId, Restoring)>, RuntimeError> {
+    let parent = runtime.info(session).await?.parent;
+    let shared = parent.as_ref().map_or(0, |(_, at_seq)| *at_seq);
+    let own = history_of(runtime, session).await?;
+    let last = own.restorings().last().filter(|last| last.seq > shared);
+    if let Some(last) = last {
+        return Ok(Some((session.clone(), last.clone())));
+    }
+    let Some((parent, _)) = parent else {
+        return Ok(None);
+    };
+    // A parent that was deleted tells nothing any more.
+    let history = match history_of(runtime, &parent).await {
+        Err(RuntimeError::Log(LogError::NotFound(_))) => return Ok(None),
+        history => history?,
+    };
+    let last = history.restorings().last().cloned();
+    Ok(last.map(|last| (parent, last)))
+}

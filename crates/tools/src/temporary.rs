@@ -1,0 +1,86 @@
+//! Files that are written beside another one and then take its name: what they are called, and the removal of those that a killed
+//! process left. Called by whatever puts a file in place, before it does.
+
+use std::fs::{File, TryLockError};
+use std::os::fd::AsFd;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use nix::dir::Dir;
+use nix::errno::Errno;
+use nix::fcntl::{OFlag, openat};
+use nix::sys::signal::kill;
+use nix::sys::stat::Mode;
+use nix::unistd::{Pid, UnlinkatFlags, unlinkat};
+
+/// In a directory with more entries than this, not all are looked at.
+const MOST_ENTRIES: usize = 100_000;
+
+/// The number of the next file of this process.
+static NEXT: AtomicU64 = AtomicU64::new(0);
+
+/// A name that no other file of this process has.
+pub(crate) fn name() -> String {
+    named(std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed))
+}
+
+fn named(process: u32, number: u64) -> String {
+    format!(".agentx-{process}-{number}.tmp")
+}
+
+/// Says that a file is being written. Another machine or container may not see this process; it sees the lock.
+pub(crate) fn hold(file: &File) {
+    // Without locks, the number of the process has to be enough.
+    let _ = file.try_lock();
+}
+
+/// Removes what killed processes left in a directory. What cannot be removed stays.
+pub(crate) fn remove_left(directory: impl AsFd) {
+    let flags = OFlag::O_RDONLY | OFlag::O_DIRECTORY | OFlag::O_CLOEXEC;
+    let Ok(mut listed) = Dir::openat(directory.as_fd(), ".", flags, Mode::empty()) else {
+        return;
+    };
+    let entries = listed.iter().take(MOST_ENTRIES).flatten();
+    let names = entries.filter_map(|entry| entry.file_name().to_str().ok().map(str::to_owned));
+    let left: Vec<String> = names.filter(|name| is_left(name)).collect();
+    for name in left {
+        if is_free(&directory, &name) {
+            let _ = unlinkat(&directory, name.as_str(), UnlinkatFlags::NoRemoveDir);
+        }
+    }
+}
+
+/// Whether the process that gave a file this name is gone. One with the number of this process may have been there before it: then it
+/// counted further.
+fn is_left(name: &str) -> bool {
+    let numbers = || {
+        name.strip_prefix(".agentx-")?
+            .strip_suffix(".tmp")?
+            .split_once('-')
+    };
+    let Some((process, number)) = numbers() else {
+        return false;
+    };
+    let (Ok(process), Ok(number)) = (process.parse::<u32>(), number.parse::<u64>()) else {
+        return false;
+    };
+    if named(process, number) != name {
+        return false;
+    }
+    if process == std::process::id() {
+        return number >= NEXT.load(Ordering::Relaxed);
+    }
+    match i32::try_from(process) {
+        Ok(process) if process > 0 => kill(Pid::from_raw(process), None) == Err(Errno::ESRCH),
+        _ => false,
+    }
+}
+
+/// Whether a regular file is there that nobody holds.
+fn is_free(directory: impl AsFd, name: &str) -> bool {
+    let flags = OFlag::O_RDONLY | OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK | OFlag::O_CLOEXEC;
+    let Ok(file) = openat(directory, name, flags, Mode::empty()).map(File::from) else {
+        return false;
+    };
+    file.metadata().is_ok_and(|metadata| metadata.is_file())
+        && !matches!(file.try_lock(), Err(TryLockError::WouldBlock))
+}
