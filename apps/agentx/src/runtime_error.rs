@@ -81,6 +81,9 @@ pub(crate) fn runtime_hint(error: &RuntimeError) -> Option<String> {
         RuntimeError::Log(LogError::Store { what, .. }) if what.contains("removed or replaced") => {
             "say it again in a new session; to go on with this one, put the file back from a copy".into()
         }
+        RuntimeError::Log(LogError::Store { what, .. }) if what.contains("missing or empty") => {
+            "put the database back beside its log; to begin anew, move the log away".into()
+        }
         RuntimeError::Log(LogError::Store { path, what }) => {
             let full = if what.contains("I/O") { "look whether the disk is full; " } else { "" };
             format!(

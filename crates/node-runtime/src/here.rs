@@ -192,8 +192,10 @@ impl Runtime for NodeRuntime {
     fn verify(&self, session: &SessionId) -> BoxFuture<'_, Result<VerifyReport, RuntimeError>> {
         let session = session.clone();
         Box::pin(async move {
-            self.owned(&session).await?;
-            Ok(self.log().verify(&session).await?)
+            match self.owned(&session).await?.last_seq {
+                0 => Err(LogError::NotFound(session.to_string()).into()),
+                _ => Ok(self.log().verify(&session).await?),
+            }
         })
     }
 

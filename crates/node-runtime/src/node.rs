@@ -281,13 +281,19 @@ impl NodeRuntime {
         Ok(found)
     }
 
+    /// The session with this beginning of an id, of those that `list` knows.
     pub(crate) async fn resolve_prefix(&self, prefix: &str) -> Result<SessionId, RuntimeError> {
         let with_kind = if prefix.starts_with(SessionId::PREFIX) {
             prefix.to_owned()
         } else {
             format!("{}{prefix}", SessionId::PREFIX)
         };
-        let mut ids = self.log().resolve(&self.owner, &with_kind).await?;
+        let mut ids = Vec::new();
+        for id in self.log().resolve(&self.owner, &with_kind).await? {
+            if self.log().info(&id).await?.last_seq > 0 {
+                ids.push(id);
+            }
+        }
         match ids.len() {
             0 => Err(LogError::NotFound(prefix.to_owned()).into()),
             1 => Ok(ids.remove(0)),

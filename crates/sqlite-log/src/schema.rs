@@ -182,8 +182,7 @@ pub(crate) fn refuse_to_begin_anew(path: &Path, place: &Place) -> Result<(), Log
     }
     let log = log.display();
     Err(place.says(format!(
-        "the database is missing or empty, but its write-ahead log {log} is there. \
-         Put the database back beside it, or move the log away to begin anew"
+        "the database is missing or empty, but its write-ahead log {log} has commits"
     )))
 }
 

@@ -248,6 +248,53 @@ fn a_session_is_taken_in_elsewhere_as_it_was() {
 }
 
 #[test]
+fn a_database_that_is_gone_while_its_log_is_there_is_no_empty_list() {
+    let sandbox = Sandbox::new();
+    ok(sandbox.run(&["run", "--quiet", "hello"]));
+    std::fs::remove_file(sandbox.path("home/.local/share/agentx/sessions.db")).unwrap();
+    for args in [&["sessions", "list"][..], &["run", "hello"], &["doctor"]] {
+        let ran = sandbox.run(args);
+        assert_ne!(ran.code, Some(0), "{ran}");
+        let said = format!("{}{}", ran.stdout, ran.stderr);
+        let whole = said.split_whitespace().collect::<Vec<_>>().join(" ");
+        for part in ["missing or empty", "sessions.db-wal", "put the database back"] {
+            assert!(whole.contains(part), "{ran}");
+        }
+    }
+}
+
+/// An import that is killed has made the session and written no event yet.
+#[test]
+fn a_session_whose_import_was_killed_does_not_exist_and_can_be_taken_in_again() {
+    let sandbox = Sandbox::new();
+    let id = worked(&sandbox);
+    ok(sandbox.run(&["sessions", "export", &id, "--format", "json", "-o", "s.json"]));
+    let there = ["--data", "../there"];
+    let at = |args: &[&str]| sandbox.run(&[args, &there].concat());
+    ok(at(&["sessions", "import", "s.json"]));
+    let database = rusqlite::Connection::open(sandbox.path("there/sessions.db")).unwrap();
+    database
+        .execute_batch(
+            "DELETE FROM batches; DELETE FROM blob_refs; DELETE FROM messages; DELETE FROM spent;
+             UPDATE sessions SET messages = 0, status = NULL, title = '', model = '', cost = 0",
+        )
+        .unwrap();
+    drop(database);
+    for args in [
+        &["sessions", "verify", &id][..],
+        &["sessions", "show", &id],
+        &["replay", &id],
+    ] {
+        let ran = at(args);
+        assert_ne!(ran.code, Some(0), "{ran}");
+        assert!(ran.stderr.contains("no session"), "{ran}");
+    }
+    ok(at(&["sessions", "import", "s.json"]));
+    ok(at(&["sessions", "verify", &id]));
+    ok(at(&["replay", &id]));
+}
+
+#[test]
 fn what_is_not_as_it_was_exported_is_not_taken_in() {
     let sandbox = Sandbox::new();
     let id = worked(&sandbox);
