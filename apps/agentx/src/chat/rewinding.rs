@@ -112,7 +112,8 @@ impl Chat<'_> {
             Back::To(number) => self.consider(&history, number).await,
             _ => {
                 let (style, width) = (self.console.out_style(), self.console.terminal.width);
-                let list = rewind::list(&history, LISTED, style, width);
+                let mut list = rewind::cut_off(history.unfinished(), None);
+                list.push_str(&rewind::list(&history, LISTED, style, width));
                 Ok(self.ask_back(list, Asking::Which))
             }
         }
@@ -152,6 +153,7 @@ impl Chat<'_> {
         let files = plan.as_ref().ok_or(why.as_str());
         let mut text = rewind::plan(history, to_seq, files, style, width);
         if let Some(plan) = &plan {
+            text.insert_str(0, &rewind::cut_off(history.unfinished(), Some(to_seq)));
             text.push_str(&rewind::diffs(plan, false, style, width));
         }
         let going = Going {
@@ -174,25 +176,35 @@ impl Chat<'_> {
         let Some((session, restoring)) = found else {
             return Ok("no file was put back, so there is nothing to take back".to_owned());
         };
-        let plan = self
-            .wait_for(runtime.plan_restore(&session, restoring.seq))
-            .await?;
+        let to_seq = restoring.undo_to();
+        let plan = self.wait_for(runtime.plan_restore(&session, to_seq)).await?;
         let (style, width) = (self.console.out_style(), self.console.terminal.width);
-        let mut text = rewind::plan(&SessionHistory::default(), restoring.seq, Ok(&plan), style, width);
+        let mut text = rewind::cut_off(Some(&restoring), Some(to_seq));
+        text.push_str(&rewind::plan(
+            &SessionHistory::default(),
+            to_seq,
+            Ok(&plan),
+            style,
+            width,
+        ));
         text.push_str(&rewind::diffs(&plan, false, style, width));
-        if plan.files.is_empty() {
-            return Ok(text);
-        }
         let going = Going {
             session,
-            to_seq: restoring.seq,
+            to_seq,
             words: None,
             fork_only: false,
-            plan: Some(plan),
+            plan: Some(plan.clone()),
             conversation: false,
             wanted: BTreeSet::new(),
             asked: 0,
         };
+        if plan.files.is_empty() {
+            if restoring.unfinished {
+                // One that was cut off after its last file has ended from here on.
+                self.put_back(&going, &plan).await?;
+            }
+            return Ok(text);
+        }
         Ok(self.ask_back(text, Asking::What(Box::new(going))))
     }
 

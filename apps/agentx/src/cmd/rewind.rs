@@ -93,6 +93,7 @@ fn list(
         return console.out("nothing was said yet\n");
     }
     let (style, width) = (console.out_style(), console.terminal.width);
+    console.say(&rewind::cut_off(history.unfinished(), None));
     console.out(&rewind::list(history, usize::MAX, style, width))?;
     console.say(&format!(
         "hint: `agentx rewind {id} --to N` goes back to before N; with --dry-run it only says what that would undo\n"
@@ -177,6 +178,7 @@ impl Going<'_> {
         let files = self.plan.as_ref().ok_or("only the conversation goes back");
         let mut text = rewind::plan(self.history, self.to_seq, files, style, width);
         if let Some(plan) = &self.plan {
+            text.insert_str(0, &rewind::cut_off(self.history.unfinished(), Some(self.to_seq)));
             text.push_str(&rewind::diffs(plan, false, style, width));
         }
         text
@@ -237,12 +239,14 @@ async fn undo(
             format!("`agentx rewind {id}` lists what was said"),
         ));
     };
-    let plan = runtime.plan_restore(&session, restoring.seq).await?;
+    let to_seq = restoring.undo_to();
+    let plan = runtime.plan_restore(&session, to_seq).await?;
     let width = console.terminal.width;
     let shown = |style| {
         let history = SessionHistory::default();
-        let text = rewind::plan(&history, restoring.seq, Ok(&plan), style, width);
-        format!("{text}{}", rewind::diffs(&plan, false, style, width))
+        let cut_off = rewind::cut_off(Some(&restoring), Some(to_seq));
+        let text = rewind::plan(&history, to_seq, Ok(&plan), style, width);
+        format!("{cut_off}{text}{}", rewind::diffs(&plan, false, style, width))
     };
     match (args.dry_run, as_json) {
         (true, false) => {
@@ -269,7 +273,7 @@ async fn undo(
         report = Some(done);
     }
     if as_json {
-        let told = json!({"session_id": session, "to_seq": restoring.seq, "plan": plan, "report": report});
+        let told = json!({"session_id": session, "to_seq": to_seq, "plan": plan, "report": report});
         console.out_pretty(&told)?;
     }
     Ok(exit_of(report.as_ref()))

@@ -76,7 +76,23 @@ fn put_back(history: &SessionHistory, restoring: &Restoring, style: Style) -> St
         _ => format!("before event {}", restoring.to_seq),
     };
     let files = counted(restoring.files.len(), "file");
-    style.dim(&format!("  ↺  {files} put back to {to}\n"))
+    let cut_off = if restoring.unfinished { ", cut off" } else { "" };
+    style.dim(&format!("  ↺  {files} put back to {to}{cut_off}\n"))
+}
+
+/// One line about the latest restore, where it was cut off: what going back to `to_seq` makes of it, or what can be done about it.
+pub(crate) fn cut_off(latest: Option<&Restoring>, to_seq: Option<u64>) -> String {
+    let Some(latest) = latest.filter(|latest| latest.unfinished) else {
+        return String::new();
+    };
+    let what = match to_seq {
+        Some(to) if to == latest.to_seq => "this finishes it",
+        Some(to) if to == latest.first => "this takes it back",
+        _ if latest.is_undo => "another undo finishes it",
+        _ => "going back there again finishes it, undo takes it back",
+    };
+    let files = counted(latest.files.len(), "file");
+    format!("note: putting back {files} was cut off; {what}\n")
 }
 
 /// What going back to before an event would undo.

@@ -105,6 +105,41 @@ fn files_alone_conversation_alone_and_what_others_changed() {
     assert_eq!(wrong.code, Some(2), "{wrong}");
 }
 
+/// Takes the end of the latest restore out of the database and one file back, as if the program had been killed before them.
+fn cut_off(sandbox: &Sandbox, file: &str, was: &str) {
+    let database = rusqlite::Connection::open(sandbox.path("home/.local/share/agentx/sessions.db")).unwrap();
+    database
+        .execute("DELETE FROM batches WHERE id = (SELECT max(id) FROM batches)", [])
+        .unwrap();
+    sandbox.write(&format!("ws/{file}"), was);
+}
+
+#[test]
+fn a_rewind_that_was_cut_off_is_named_finished_and_taken_back() {
+    let (sandbox, id) = worked();
+    let back = ["rewind", &id, "--to", "2", "--files", "--yes"];
+    let undo = ["rewind", &id, "--undo", "--yes"];
+    sandbox.run(&back);
+    cut_off(&sandbox, "notes.txt", "one\nbye\nthree\n");
+    let list = sandbox.run(&["rewind", &id]);
+    let again = sandbox.run(&back);
+    assert_eq!(
+        read(&sandbox, "notes.txt").as_deref(),
+        Some("one\nhello\nthree\n")
+    );
+    let undone = sandbox.run(&undo);
+    assert_eq!(read(&sandbox, "notes.txt").as_deref(), Some("one\nbye\nthree\n"));
+    assert_eq!(read(&sandbox, "new.txt").as_deref(), Some("fresh words\n"));
+    cut_off(&sandbox, "notes.txt", "one\nhello\nthree\n");
+    let finished = sandbox.run(&undo);
+    assert_eq!(read(&sandbox, "notes.txt").as_deref(), Some("one\nbye\nthree\n"));
+    assert_eq!(read(&sandbox, "new.txt").as_deref(), Some("fresh words\n"));
+    let all = [list, again, undone, finished].map(|ran| ran.to_string());
+    insta::assert_snapshot!("rewind_cut_off", all.join("\n\n"));
+    let verified = sandbox.run(&["sessions", "verify", &id]);
+    assert_eq!(verified.code, Some(0), "{verified}");
+}
+
 #[test]
 fn two_branches_are_compared_for_programs_too() {
     let (sandbox, id) = worked();
