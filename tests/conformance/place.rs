@@ -5,6 +5,7 @@
 #[path = "guides.rs"]
 pub(crate) mod guides;
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -53,6 +54,11 @@ impl Place {
     fn new() -> Self {
         let home = tempfile::tempdir().unwrap();
         std::fs::create_dir(home.path().join("ws")).unwrap();
+        Self::at(home)
+    }
+
+    /// In a directory with what was kept there.
+    fn at(home: tempfile::TempDir) -> Self {
         let log = SqliteLog::open(home.path().join("sessions.db"), Options::default()).unwrap();
         let model = ScriptedModel::new([]);
         let there = ModelInfo {
@@ -106,23 +112,59 @@ impl Place {
     /// The runtime of a server, whose operator asks.
     pub(crate) async fn remote() -> Self {
         let mut place = Self::new();
-        let keyring = Keyring::open(place.home.path()).unwrap();
-        let key = keyring.identity_or_new().unwrap();
+        place.serve(None).await;
+        place.ask_the_server().await;
+        place
+    }
+
+    /// The runtime of a server that is reached by another address, which calls `reach` with its own.
+    pub(crate) async fn remote_by(address: &str, reach: impl Fn(SocketAddr)) -> Self {
+        let mut place = Self::new();
+        reach(place.serve(Some(address.to_owned())).await);
+        place.ask_the_server().await;
+        place
+    }
+
+    /// A server of the same key with a copy of all that is kept now, and where it is.
+    pub(crate) async fn copied(&self) -> (Self, SocketAddr) {
+        let home = tempfile::tempdir().unwrap();
+        std::fs::create_dir(home.path().join("ws")).unwrap();
+        for entry in std::fs::read_dir(self.home.path()).unwrap() {
+            let entry = entry.unwrap();
+            if entry.file_type().unwrap().is_file() {
+                std::fs::copy(entry.path(), home.path().join(entry.file_name())).unwrap();
+            }
+        }
+        let mut place = Self::at(home);
+        let address = place.serve(Some(self.url.clone())).await;
+        (place, address)
+    }
+
+    /// Starts its server, which calls itself `origin`, or by its address. Returns that.
+    async fn serve(&mut self, origin: Option<String>) -> SocketAddr {
+        let keyring = Keyring::open(self.home.path()).unwrap();
         let options = ServerOptions {
             listen: ([127, 0, 0, 1], 0).into(),
+            origin: origin.clone(),
             ..ServerOptions::default()
         };
-        let settings = settings(place.home.path());
-        let server = bind(place.node.clone(), &settings, keyring, options)
+        let settings = settings(self.home.path());
+        let server = bind(self.node.clone(), &settings, keyring, options)
             .await
             .unwrap();
         let url = server.url().to_owned();
         tokio::spawn(server.run(std::future::pending()));
-        place.url = url;
-        let remote = place.connect(key, "test").await;
-        place.runtime = remote.clone();
-        place.remote = Some(remote);
-        place
+        let address = url.strip_prefix("http://").unwrap().parse().unwrap();
+        self.url = origin.unwrap_or(url);
+        address
+    }
+
+    /// Asks by its server from here on, as the operator.
+    async fn ask_the_server(&mut self) {
+        let key = self.keyring().identity_or_new().unwrap();
+        let remote = self.connect(key, "test").await;
+        self.runtime = remote.clone();
+        self.remote = Some(remote);
     }
 
     /// Somebody at another program.

@@ -5,6 +5,7 @@
 #[path = "../conformance/place.rs"]
 mod place;
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 use agentx::node::scripted::ScriptedEnvironment;
@@ -18,6 +19,7 @@ use agentx::sqlite_log::SqliteLog;
 use agentx::tools::{ToolOptions, Toolbox};
 use agentx::types::{ApprovalMode, ContentPart, Envelope, MediaPart, MediaSource, OwnerId, SessionId};
 use agentx_testing::{Answer, LogBuilder, ScriptedModel, fixture};
+use agentx_tests::proxy::{Cut, Proxy};
 use agentx_tests::remote::mirror;
 use serde_json::json;
 
@@ -390,4 +392,56 @@ async fn a_session_that_is_deleted_stays_where_it_was_kept() {
     assert_eq!(runtime.verify(&id).await.unwrap().problems, Vec::<String>::new());
     let events = all(runtime.watch(&id, 0, View::Environment, false).await.unwrap()).await;
     assert!(events.len() > facts.len(), "{events:?}");
+}
+
+/// Says something in a session that was closed, at the runtime that acts.
+async fn goes_on(place: &Place, session: &SessionId, answers: &[&str]) {
+    let request = OpenRequest::Resume(session.clone(), vec![]);
+    let mut talk = place.talk(place.node.open(request).await.unwrap()).await;
+    for answer in answers {
+        place.model.push(Answer::text(answer));
+        talk.say(&format!("say {answer}")).await;
+        talk.until(|event| serde_json::to_string(event).unwrap().contains(answer))
+            .await;
+        talk.ends().await;
+    }
+    talk.session.close().await;
+}
+
+/// An old copy of the server's data is put back, and the session goes on from there.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_copy_takes_nothing_of_a_history_that_is_written_anew() {
+    for anew in [&[][..], &["zwei", "drei", "vier"]] {
+        let proxy = Proxy::start(SocketAddr::from(([127, 0, 0, 1], 9)), 1);
+        let place = Place::remote_by(&proxy.url(), |address| proxy.point_to(address)).await;
+        let id = place.told(&["one"]).await;
+        let (old, address) = place.copied().await;
+        goes_on(&place, &id, &["two"]).await;
+        let facts = text(&place.facts(&id).await);
+        let (log, runtime) = elsewhere();
+        let remote = place.remote.clone().unwrap();
+        let mut keeping = soon(keep(&remote, &id, log.clone(), true)).await.unwrap();
+        let all_of_it = facts.len() as u64;
+        soon(keeping.kept().wait_for(|kept| kept.seq == all_of_it && kept.rows == all_of_it))
+            .await
+            .unwrap();
+
+        goes_on(&old, &id, anew).await;
+        proxy.point_to(address);
+        proxy.cut_all(Cut::Reset);
+        let ended = soon(keeping.ended()).await.unwrap_err();
+        assert!(
+            matches!(&ended, RuntimeError::WentBack { session, seq } if *session == id && *seq == all_of_it),
+            "{ended}"
+        );
+        assert_eq!(kept(&log, &id).await, facts, "nothing of the other history is here");
+        assert_eq!(runtime.verify(&id).await.unwrap().problems, Vec::<String>::new());
+        // To begin again finds it out before anything is taken, and elsewhere all is kept that there is now.
+        let again = keep_now(&place, &id, &log).await.unwrap_err().to_string();
+        assert!(again.contains("another session"), "{again}");
+        assert_eq!(kept(&log, &id).await, facts);
+        let (fresh, _) = elsewhere();
+        keep_now(&place, &id, &fresh).await.unwrap();
+        assert_eq!(kept(&fresh, &id).await, text(&old.facts(&id).await));
+    }
 }

@@ -86,6 +86,7 @@ const EVERY: &[&str] = &[
     "unknown_model_there",
     "unreachable",
     "usage",
+    "went_back",
 ];
 
 /// Codes with which a run can fail.
@@ -186,6 +187,7 @@ fn name_there(error: &RuntimeError) -> &'static str {
         RuntimeError::Denied(_) => "denied",
         RuntimeError::Unreachable { .. } => "unreachable",
         RuntimeError::Remote { .. } => "remote",
+        RuntimeError::WentBack { .. } => "went_back",
         RuntimeError::Gone { .. } => "gone",
     }
 }

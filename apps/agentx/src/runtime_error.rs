@@ -28,6 +28,7 @@ pub(crate) fn runtime_kind(error: &RuntimeError) -> &'static str {
         RuntimeError::Denied(_) => "not_allowed",
         RuntimeError::Unreachable { .. } => "unreachable",
         RuntimeError::Remote { .. } => "server",
+        RuntimeError::WentBack { .. } => "log_went_back",
         RuntimeError::Gone { .. } => "session_gone",
     }
 }
@@ -43,9 +44,10 @@ pub(crate) fn runtime_exit(error: &RuntimeError) -> Exit {
         RuntimeError::UnknownAgent { .. } => Exit::Usage,
         RuntimeError::Unavailable { .. } => Exit::Credentials,
         RuntimeError::Refused(_) => Exit::Failed,
-        RuntimeError::Denied(_) | RuntimeError::Unreachable { .. } | RuntimeError::Remote { .. } => {
-            Exit::Server
-        }
+        RuntimeError::Denied(_)
+        | RuntimeError::Unreachable { .. }
+        | RuntimeError::Remote { .. }
+        | RuntimeError::WentBack { .. } => Exit::Server,
     }
 }
 
@@ -102,6 +104,11 @@ pub(crate) fn runtime_hint(error: &RuntimeError) -> Option<String> {
         RuntimeError::BadAgent { .. } => "`agentx agents check` shows all mistakes, where the files are".into(),
         RuntimeError::Unavailable { .. } => "`agentx models` shows what each model needs".into(),
         RuntimeError::Gone { session, .. } => format!("`agentx sessions verify {session}` says what is safe"),
+        RuntimeError::WentBack { .. } => {
+            "start again to see what the server has now; a copy that was kept (`agentx mirror --keep`) is as it was: keep what \
+             the server has now in another place, with --data"
+                .into()
+        }
         RuntimeError::Unreachable { what, .. } if what.contains("certificate") => {
             "this machine does not trust its certificate; SSL_CERT_FILE names a file with the certificate of who signed it"
                 .into()

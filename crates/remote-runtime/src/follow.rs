@@ -15,7 +15,6 @@ use tokio_util::sync::CancellationToken;
 use crate::core::Core;
 use crate::environment::{Facts, Held};
 use crate::http::Ask;
-use crate::machine::DIVERGED;
 
 /// From so many facts before the end on, later readers need nothing from the server.
 const LOOK_BACK: u64 = 4096;
@@ -25,6 +24,8 @@ pub(crate) struct Wanted {
     pub(crate) session: SessionId,
     pub(crate) after_seq: u64,
     pub(crate) view: View,
+    /// The fact at `after_seq`, where the reader has it: the server has to have the same one.
+    pub(crate) has: Option<Fact>,
     /// Whether it goes on after all that is there now.
     pub(crate) on: bool,
     /// Ends it.
@@ -34,6 +35,9 @@ pub(crate) struct Wanted {
 /// Follows a session. When this returns, it is sure that the session is there and may be seen.
 pub(crate) async fn follow(core: &Arc<Core>, wanted: Wanted) -> Result<Subscription, RuntimeError> {
     let mut reading = Reading::new(wanted.view, Brings::Facts, Position::after(wanted.after_seq));
+    if let Some(fact) = &wanted.has {
+        reading = reading.after_fact(fact.clone());
+    }
     if !wanted.on {
         reading = reading.to_the_end();
     }
@@ -64,14 +68,14 @@ async fn head(core: &Core, session: &SessionId) -> Result<u64, RuntimeError> {
     Ok(info.last_seq)
 }
 
+/// Whether this may be the answer of a server whose session ends before what it was asked for.
+fn may_end_before(error: &RuntimeError) -> bool {
+    matches!(error, RuntimeError::Refused(_) | RuntimeError::WentBack { .. })
+}
+
 /// The end of a session of which nobody can have had so much as is wanted; else the error that said so.
 async fn end_before(core: &Core, wanted: &Wanted, error: RuntimeError) -> Result<u64, RuntimeError> {
-    let may_be = match &error {
-        RuntimeError::Refused(_) => true,
-        RuntimeError::Remote { code, .. } => code == DIVERGED,
-        _ => false,
-    };
-    if !may_be || wanted.view == View::Runtime {
+    if !may_end_before(&error) || wanted.view == View::Runtime {
         return Err(error);
     }
     let head = head(core, &wanted.session).await?;
@@ -79,6 +83,22 @@ async fn end_before(core: &Core, wanted: &Wanted, error: RuntimeError) -> Result
         Ok(head)
     } else {
         Err(error)
+    }
+}
+
+/// What an error means to a reader who has events already: where the session ends before them, its log went back.
+async fn or_went_back(core: &Core, wanted: &Wanted, reading: &Reading, error: RuntimeError) -> RuntimeError {
+    let seq = reading.known();
+    let has_events = reading.overlap() < seq;
+    if !has_events || !may_end_before(&error) {
+        return error;
+    }
+    match head(core, &wanted.session).await {
+        Ok(head) if head < seq => RuntimeError::WentBack {
+            session: wanted.session.clone(),
+            seq,
+        },
+        _ => error,
     }
 }
 
@@ -98,13 +118,15 @@ struct Connected {
 }
 
 impl Connected {
-    /// Asks the server for what comes after a fact. Returns the last one that is there.
-    async fn ask(&mut self, after: u64) -> Result<u64, RuntimeError> {
-        let error = match self.core.connection.follow(&self.held, after).await {
+    /// Asks the server for what a reading wants next. Returns the last fact that is there.
+    async fn ask(&mut self, reading: &Reading) -> Result<u64, RuntimeError> {
+        let error = match self.core.connection.follow(&self.held, reading.overlap()).await {
             Ok(began) => return Ok(began.head_seq),
-            Err(error) if self.has_begun => return Err(error),
             Err(error) => error,
         };
+        if self.has_begun || self.wanted.has.is_some() {
+            return Err(or_went_back(&self.core, &self.wanted, reading, error).await);
+        }
         // Who wants only what comes after the end waits for it from the end on.
         let head = end_before(&self.core, &self.wanted, error).await?;
         self.held = self.core.connection.hold(&self.wanted.session);
@@ -127,7 +149,10 @@ impl EventSource for Connected {
     /// It has begun for the first time, was left behind, or the session has ended. What it missed is here, or comes again.
     async fn begin(&mut self, reading: &Reading) -> Result<Began, FollowError> {
         if let Some(failure) = self.held.feed.ended() {
-            return Err(self.core.connection.error(failure).into());
+            let error = self.core.connection.error(failure);
+            return Err(or_went_back(&self.core, &self.wanted, reading, error)
+                .await
+                .into());
         }
         // Before anything is asked for: what comes from here on is heard.
         self.facts = Some(self.held.feed.listen());
@@ -135,7 +160,7 @@ impl EventSource for Connected {
         let after = if folds {
             self.wanted.after_seq
         } else {
-            reading.known()
+            reading.overlap()
         };
         let snapshot = self.held.feed.snapshot(after, folds);
         let mut fold = folds.then(|| SessionFold::new(self.wanted.session.clone()));
@@ -148,7 +173,7 @@ impl EventSource for Connected {
                     false => Some(head(&self.core, &self.wanted.session).await?),
                 }
             }
-            None => Some(self.ask(reading.known()).await?),
+            None => Some(self.ask(reading).await?),
         };
         if let (Some(head), false) = (head, self.has_begun) {
             self.has_begun = true;

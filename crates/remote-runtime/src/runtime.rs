@@ -238,6 +238,7 @@ impl Runtime for RemoteRuntime {
         let wanted = Wanted {
             session: session.clone(),
             after_seq,
+            has: None,
             view,
             on: follow,
             end: CancellationToken::new(),

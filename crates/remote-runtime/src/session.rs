@@ -173,6 +173,7 @@ impl RemoteSession {
         let wanted = Wanted {
             session: self.session.clone(),
             after_seq,
+            has: None,
             view,
             on: true,
             end: self.closed.clone(),

@@ -228,7 +228,8 @@ async fn what_is_said_through_cuts_is_said_once() {
     fake.append(&log(1));
     let runtime = soon(fake.connect_by(&relay)).await.unwrap();
     let session = opened(&runtime).await;
-    relay.cut_within(3_000);
+    // Enough for the longest event twice: the last one that came always comes again.
+    relay.cut_within(6_000);
     let mut events = soon(session.subscribe(0, View::Environment)).await.unwrap();
     let senders = (0..SENDERS).map(|_| {
         let session = session.clone();

@@ -34,6 +34,7 @@ impl From<&RuntimeError> for Problem {
                 ("unreachable", json!({"endpoint": endpoint, "what": what}))
             }
             RuntimeError::Remote { code, .. } => (code.as_str(), Value::Null),
+            RuntimeError::WentBack { session, seq } => ("went_back", json!({"session": session, "seq": seq})),
             RuntimeError::Gone { session, why } => ("gone", json!({"session": session, "why": why})),
         };
         Problem {
@@ -96,6 +97,7 @@ impl From<Problem> for RuntimeError {
             "unreachable" => data
                 .pair("endpoint", "what")
                 .map(|(endpoint, what)| Self::Unreachable { endpoint, what }),
+            "went_back" => data.went_back(),
             "gone" => data.gone(),
             _ => None,
         };
@@ -161,6 +163,11 @@ impl Data<'_> {
         Some(RuntimeError::Ambiguous { prefix, ids })
     }
 
+    fn went_back(&self) -> Option<RuntimeError> {
+        let (session, seq) = (self.session()?, self.number("seq")?);
+        Some(RuntimeError::WentBack { session, seq })
+    }
+
     fn gone(&self) -> Option<RuntimeError> {
         let (session, why) = (self.session()?, self.text("why")?);
         Some(RuntimeError::Gone { session, why })
@@ -221,6 +228,10 @@ mod tests {
             RuntimeError::Unreachable {
                 endpoint: "http://h".into(),
                 what: "refused".into(),
+            },
+            RuntimeError::WentBack {
+                session: session.clone(),
+                seq: 3,
             },
             RuntimeError::Gone {
                 session,

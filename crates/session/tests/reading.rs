@@ -164,7 +164,7 @@ impl Source {
             }
             Kind::Server => self.begin_server(reading, head),
             Kind::Subscription => {
-                let known = usize::try_from(reading.known().min(head)).unwrap();
+                let known = usize::try_from(reading.overlap().min(head)).unwrap();
                 let known = known - self.tape.below(known + 1);
                 self.queued = self.published(self.world.committed);
                 self.queue
@@ -179,9 +179,9 @@ impl Source {
     }
 
     fn begin_server(&mut self, reading: &Reading, head: u64) -> Began {
-        let mut known = reading.known().min(head);
+        let mut known = reading.overlap().min(head);
         let start = reading.position().whole().min(head);
-        let knows = reading.view() == View::Runtime && start > known && self.tape.once_in(2);
+        let knows = reading.view() == View::Runtime && start > reading.known() && self.tape.once_in(2);
         let fold = knows.then(|| self.world.fold(start));
         if knows {
             known = start;
@@ -343,6 +343,7 @@ fn check(kind: Kind, mut reader: Reader, choices: Vec<u8>) {
             },
             Step::End => break,
             Step::Missing(gap) => panic!("{gap}"),
+            Step::WentBack(_, seq) => panic!("event {seq} is not the same"),
         }
     }
     let Some(head) = reader.caught_up else {
@@ -430,9 +431,128 @@ fn a_log_that_has_less_than_it_says_is_read_to_its_end() {
                     let page = world.facts.iter().filter(|fact| fact.seq > after);
                     reading.page(page.cloned().collect());
                 }
-                Step::Begin | Step::Hear | Step::End | Step::Missing(_) => break,
+                Step::Begin | Step::Hear | Step::End | Step::Missing(_) | Step::WentBack(..) => break,
             }
         }
         assert_eq!(caught_up, Some(world.len()), "{view:?}");
+    }
+}
+
+/// A reader that has all up to the fact `seen`, and whose source was cut.
+fn cut_after(world: &World, (view, brings): (View, Brings), seen: u64) -> Reading {
+    let mut reading = Reading::new(view, brings, Position::after(0));
+    let fold = (brings == Brings::Facts).then(|| world.fold(0));
+    reading.begins(Began::Stream { head: None, fold });
+    for heard in heard_of(world, brings, 0, seen) {
+        reading.hear(heard);
+        while matches!(reading.step(), Step::Deliver(_)) {}
+    }
+    reading.hear(Heard::Cut);
+    assert!(matches!(reading.step(), Step::Begin));
+    reading
+}
+
+/// What a source brings of the facts after `after`, up to `upto`.
+fn heard_of(world: &World, brings: Brings, after: u64, upto: u64) -> Vec<Heard> {
+    let all = world.published.iter().filter(|heard| match heard {
+        Heard::Fact(fact) => brings == Brings::Facts && fact.seq > after && fact.seq <= upto,
+        Heard::Meaning(event) => brings == Brings::Meaning && event.seq > after && event.seq <= upto,
+        _ => false,
+    });
+    all.cloned().collect()
+}
+
+/// The events of a log that was written anew after it had lost what came after `kept`.
+fn written_anew(world: &World, kept: u64) -> World {
+    let later = |at: &mut agentx_types::Timestamp, seq: u64| at.0 += if seq > kept { 5 } else { 0 };
+    let mut other = World::new();
+    other.committed = world.committed;
+    for heard in &mut other.published {
+        match heard {
+            Heard::Fact(fact) => {
+                let fact = Arc::make_mut(fact);
+                later(&mut fact.at, fact.seq);
+            }
+            Heard::Meaning(event) => {
+                let event = Arc::make_mut(event);
+                later(&mut event.at, event.seq);
+            }
+            _ => {}
+        }
+    }
+    other
+}
+
+const WAYS: [(View, Brings); 3] = [
+    (View::Environment, Brings::Facts),
+    (View::Runtime, Brings::Facts),
+    (View::Runtime, Brings::Meaning),
+];
+
+#[test]
+fn a_log_that_went_back_is_found_out_before_anything_of_it_is_handed_on() {
+    let world = World::new();
+    for way in WAYS {
+        for (kept, there) in [(3, world.len()), (7, world.len()), (7, 7), (3, 5)] {
+            let other = written_anew(&world, kept);
+            let mut reading = cut_after(&world, way, 8);
+            let after = reading.overlap();
+            assert_eq!(after, 7, "{way:?}: one event more than what is wanted");
+            let head = (way.1 == Brings::Facts).then_some(there);
+            reading.begins(Began::Stream { head, fold: None });
+            let mut heard = heard_of(&other, way.1, after, there);
+            heard.push(Heard::CaughtUp(there));
+            for heard in heard {
+                if !matches!(reading.step(), Step::Hear) {
+                    break;
+                }
+                reading.hear(heard);
+            }
+            let Step::WentBack(session, seq) = reading.step() else {
+                panic!("{way:?}: kept up to {kept} of {there}");
+            };
+            assert_eq!((session, seq), (fixture::session_id(), 8));
+        }
+    }
+}
+
+#[test]
+fn a_log_that_lost_nothing_is_gone_on_with() {
+    let world = World::new();
+    for way in WAYS {
+        let mut reading = cut_after(&world, way, 8);
+        let after = reading.overlap();
+        reading.begins(Began::Stream {
+            head: None,
+            fold: None,
+        });
+        for heard in heard_of(&world, way.1, after, world.len()) {
+            reading.hear(heard);
+            while matches!(reading.step(), Step::Deliver(_)) {}
+        }
+        assert!(matches!(reading.step(), Step::Hear), "{way:?}");
+        assert_eq!(reading.position().seq, world.len(), "{way:?}");
+    }
+}
+
+#[test]
+fn a_reader_that_brings_its_last_fact_begins_only_where_the_log_has_it() {
+    let world = World::new();
+    for (there, is_same) in [(&world, true), (&written_anew(&world, 3), false)] {
+        let new = Reading::new(View::Environment, Brings::Facts, Position::after(5));
+        let mut reading = new.after_fact(world.facts[4].clone());
+        assert_eq!(reading.overlap(), 4);
+        reading.begins(Began::Stream {
+            head: Some(world.len()),
+            fold: None,
+        });
+        for heard in heard_of(there, Brings::Facts, 4, 6) {
+            reading.hear(heard);
+        }
+        match reading.step() {
+            Step::Deliver(Delivery::Environment(fact)) => assert!(is_same && fact.seq == 6),
+            Step::WentBack(_, seq) => assert!(!is_same && seq == 5),
+            step => panic!("{step:?}"),
+        }
     }
 }

@@ -198,6 +198,10 @@ fn runtimes() -> Vec<CliError> {
             detail: "the body has more than 16 MiB".into(),
         }),
         CliError::Runtime(RuntimeError::not_offered("takes no sessions in")),
+        CliError::Runtime(RuntimeError::WentBack {
+            session: session(),
+            seq: 99,
+        }),
         CliError::Runtime(RuntimeError::Gone {
             session: session(),
             why: "the disk is full".into(),

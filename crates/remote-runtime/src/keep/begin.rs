@@ -1,9 +1,10 @@
 //! How keeping begins: the log here is made, or looked at whether it is the same session.
 
 use agentx_runtime::{Fact, LogError, NewLog, RuntimeError, SessionInfo, SessionLog, Writer};
-use agentx_types::{Envelope, EnvironmentEvent};
+use agentx_types::{Envelope, EnvironmentEvent, SessionId};
 
 use super::{BATCH, Keeper};
+use crate::core::Core;
 use crate::http::{Ask, Page};
 
 /// Becomes the writer of the log here, which is made where there is none.
@@ -26,13 +27,12 @@ pub(super) async fn attach(log: &dyn SessionLog, info: &SessionInfo) -> Result<W
 }
 
 impl Keeper {
-    /// Folds what is in the log here. Returns its last fact.
-    pub(super) async fn load(&mut self) -> Result<Option<Fact>, RuntimeError> {
-        let mut last = None;
+    /// Folds what is in the log here.
+    pub(super) async fn load(&mut self) -> Result<(), RuntimeError> {
         loop {
             let facts = self.log.read(self.session(), self.fold.last_seq(), BATCH).await?;
             let Some(end) = facts.last() else { break };
-            last = Some(end.clone());
+            self.last = Some(end.clone());
             for fact in &facts {
                 let derived = self.fold.apply(fact);
                 self.digest.add(fact, &derived);
@@ -41,13 +41,13 @@ impl Keeper {
         }
         self.kept.seq = self.fold.last_seq();
         self.say();
-        Ok(last)
+        Ok(())
     }
 
     /// Makes sure that what is here is what the server has, as far as it goes. Each fact has its time, to the microsecond:
     /// logs whose first and last facts are the same did not part in between.
-    pub(super) async fn compare(&self, last: Option<&Fact>, head: u64) -> Result<(), RuntimeError> {
-        let Some(last) = last else { return Ok(()) };
+    pub(super) async fn compare(&self, head: u64) -> Result<(), RuntimeError> {
+        let Some(last) = &self.last else { return Ok(()) };
         let other = |what: String| {
             RuntimeError::Refused(format!(
                 "the log here has another session {}: {what}. It is left as it is; keep the server's in another place",
@@ -63,21 +63,38 @@ impl Keeper {
         let mut here = self.log.read(self.session(), 0, 1).await?;
         here.push(last.clone());
         for fact in here {
-            let there = self.fact_at(fact.seq).await?;
+            let there = fact_at(&self.core, self.session(), fact.seq).await?;
             if there.as_ref() != Some(&*fact) {
                 return Err(other(format!("its event {} is not the server's", fact.seq)));
             }
         }
         Ok(())
     }
+}
 
-    async fn fact_at(&self, seq: u64) -> Result<Option<Envelope<EnvironmentEvent>>, RuntimeError> {
-        let path = ["sessions", self.session().as_str(), "events"];
-        let ask = Ask::get(&path)
-            .with("after_seq", Some((seq - 1).to_string()))
-            .with("view", Some("environment".into()))
-            .with("limit", Some("1".into()));
-        let page: Page<Envelope<EnvironmentEvent>> = self.core.http.json(ask).await?;
-        Ok(page.items.into_iter().find(|fact| fact.seq == seq))
+/// Why a copy with this last fact cannot go on: where the server no longer has it, its log went back, and all that it says now, facts and
+/// rows, is of another history.
+pub(super) async fn cause(core: &Core, last: Option<Fact>, error: RuntimeError) -> RuntimeError {
+    let Some(last) = last else { return error };
+    match fact_at(core, &last.session_id, last.seq).await {
+        Ok(there) if there.as_ref() != Some(&*last) => RuntimeError::WentBack {
+            session: last.session_id.clone(),
+            seq: last.seq,
+        },
+        _ => error,
     }
+}
+
+async fn fact_at(
+    core: &Core,
+    session: &SessionId,
+    seq: u64,
+) -> Result<Option<Envelope<EnvironmentEvent>>, RuntimeError> {
+    let path = ["sessions", session.as_str(), "events"];
+    let ask = Ask::get(&path)
+        .with("after_seq", Some((seq - 1).to_string()))
+        .with("view", Some("environment".into()))
+        .with("limit", Some("1".into()));
+    let page: Page<Envelope<EnvironmentEvent>> = core.http.json(ask).await?;
+    Ok(page.items.into_iter().find(|fact| fact.seq == seq))
 }

@@ -98,28 +98,34 @@ pub async fn keep(
         writer,
         fold: SessionFold::new(session.clone()),
         digest: DerivedDigest::default(),
+        last: None,
         running: false,
         log,
         kept: Kept::default(),
         progress: watch::Sender::default(),
         stop: stop.clone(),
     };
-    let last = keeper.load().await?;
-    keeper.compare(last.as_ref(), info.last_seq).await?;
+    keeper.load().await?;
+    keeper.compare(info.last_seq).await?;
     keeper.find_rows().await?;
     let end = CancellationToken::new();
     let wanted = Wanted {
         session: session.clone(),
         after_seq: keeper.fold.last_seq(),
+        has: keeper.last.clone(),
         view: View::Environment,
         on: follow,
         end: end.clone(),
     };
     let subscription = follow::follow(&keeper.core, wanted).await?;
     let (kept, quit) = (keeper.progress.subscribe(), end.clone());
+    let core = keeper.core.clone();
     let task = tokio::spawn(async move {
         let kept = tokio::select! {
-            kept = keeper.run(subscription) => kept,
+            kept = keeper.run(subscription) => match kept {
+                Ok(()) => Ok(()),
+                Err(error) => Err(begin::cause(&core, keeper.last.take(), error).await),
+            },
             () = quit.cancelled() => Ok(()),
         };
         drop(keeper);
@@ -139,6 +145,8 @@ struct Keeper {
     writer: Writer,
     fold: SessionFold,
     digest: DerivedDigest,
+    /// The last fact that is here.
+    last: Option<Fact>,
     /// Whether a run is under way.
     running: bool,
     rows: Rows,
@@ -248,8 +256,10 @@ impl Keeper {
             projections.append(&mut derived.projections);
         }
         self.note(&projections);
+        let last = facts.last().cloned();
         let batch = Batch::new(facts, self.digest.value()).with_projections(projections);
         self.log.append(&self.writer, batch).await?;
+        self.last = last;
         self.kept.seq = self.fold.last_seq();
         self.want_rows();
         self.say();

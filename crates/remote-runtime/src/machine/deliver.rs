@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use agentx_runtime::RuntimeError;
 use agentx_types::wire::{
     Accepted, ClientFrame, Problem, Refused, ServerNotice, Subscribe, Subscribed, Unsubscribe, WireView,
 };
@@ -9,9 +10,9 @@ use agentx_types::{Envelope, EnvironmentEvent, SessionId};
 use serde_json::Value;
 
 use super::requests::Requests;
-use super::session::{Wanted, Wire};
+use super::session::Wire;
 use super::state::{AUTHENTICATE, LONGEST_REST_MS};
-use super::{Began, Command, DIVERGED, Failure, Machine, Moment};
+use super::{Began, Command, Failure, Machine, Moment};
 use crate::incoming::Incoming;
 
 /// What the ids of subscriptions begin with.
@@ -123,22 +124,16 @@ impl Machine {
         let Some(wanted) = self.sessions.get_mut(&session_id) else {
             return;
         };
-        if !is_last || !matches!(wanted.wire, Wire::Asked { .. }) || after_seq != wanted.applied {
+        if !is_last || !matches!(wanted.wire, Wire::Asked { .. }) || after_seq != wanted.asks_after() {
             return;
         }
-        if head_seq < after_seq {
-            let problem = Problem {
-                code: DIVERGED.into(),
-                detail: format!(
-                    "the server's session {session_id} ends at event {head_seq}, and {after_seq} were there before: it is not the same any more"
-                ),
-                retry_after_ms: None,
-                data: Value::Null,
-            };
-            self.unsubscribe(moment, &session_id);
-            return self.on_unsubscribed(moment, &session_id, problem);
+        let came = wanted.applied.max(wanted.newest_seq());
+        if head_seq < came {
+            return self.went_back(moment, &session_id, came);
         }
         wanted.wire = Wire::On;
+        wanted.overlaps = wanted.ends_with_newest();
+        let after_seq = wanted.applied;
         self.out.push_back(Command::Began(Began {
             session_id,
             after_seq,
@@ -163,16 +158,38 @@ impl Machine {
             .push_back(Command::Ended(session.clone(), Failure::Refused(problem)));
     }
 
+    /// The server's log lost what came before, or has other events there: nothing that comes now follows it.
+    fn went_back(&mut self, moment: Moment, session: &SessionId, seq: u64) {
+        self.unsubscribe(moment, session);
+        let went_back = RuntimeError::WentBack {
+            session: session.clone(),
+            seq,
+        };
+        self.on_unsubscribed(moment, session, Problem::from(&went_back));
+    }
+
     fn on_fact(&mut self, moment: Moment, fact: Arc<Envelope<EnvironmentEvent>>, bytes: usize) {
         let Some(wanted) = self.sessions.get_mut(&fact.session_id) else {
             return;
         };
-        if wanted.wire != Wire::On || fact.seq <= wanted.applied {
+        if wanted.wire != Wire::On {
             return;
         }
-        if fact.seq == wanted.applied + 1 {
+        if let Some(newest) = wanted.newest.as_ref().filter(|newest| newest.seq == fact.seq) {
+            if *newest != fact {
+                return self.went_back(moment, &fact.session_id, fact.seq);
+            }
+            wanted.overlaps = false;
+        }
+        if fact.seq <= wanted.applied {
+            return self.was_useful();
+        }
+        if fact.seq == wanted.applied + 1 && !wanted.overlaps {
             wanted.applied = fact.seq;
             wanted.gaps = 0;
+            if fact.seq > wanted.newest_seq() {
+                wanted.newest = Some(fact.clone());
+            }
             self.was_useful();
             return self.out.push_back(Command::Deliver(fact, bytes));
         }
@@ -187,8 +204,18 @@ impl Machine {
 
     /// An event that this version cannot read: the session cannot be followed past it, others can.
     fn on_strange(&mut self, moment: Moment, session: &SessionId, seq: u64, what: &str) {
-        let is_next = |wanted: &Wanted| wanted.wire == Wire::On && seq == wanted.applied + 1;
-        if !self.sessions.get(session).is_some_and(is_next) {
+        let Some(wanted) = self
+            .sessions
+            .get(session)
+            .filter(|wanted| wanted.wire == Wire::On)
+        else {
+            return;
+        };
+        if seq == wanted.newest_seq() {
+            // What was read before was another one.
+            return self.went_back(moment, session, seq);
+        }
+        if seq != wanted.applied + 1 || wanted.overlaps {
             return;
         }
         self.unsubscribe(moment, session);
@@ -226,7 +253,7 @@ impl Machine {
         }
     }
 
-    /// Asks for the events of a session from after the last one that was delivered, whatever was asked for before.
+    /// Asks for the events of a session from the last one on that was delivered, whatever was asked for before.
     pub(super) fn resubscribe(&mut self, moment: Moment, session: &SessionId) {
         if !self.phase.is_live() {
             return;
@@ -245,7 +272,7 @@ impl Machine {
             agents: Vec::new(),
             media: Vec::new(),
             session_id: session.clone(),
-            after_seq: wanted.applied,
+            after_seq: wanted.asks_after(),
             view: WireView::Environment,
         };
         let id = format!("{SUBSCRIBE}{number}");

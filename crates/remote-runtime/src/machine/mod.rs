@@ -20,9 +20,6 @@ use requests::Requests;
 use session::Wanted;
 use state::Phase;
 
-/// The code of a problem: the server's session ends before what was delivered of it already.
-pub const DIVERGED: &str = "diverged";
-
 /// When something happens, and a random number for what must not be the same in all clients.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Moment {

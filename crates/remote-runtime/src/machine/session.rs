@@ -1,10 +1,16 @@
 //! One session on the wire: from where its events are wanted, and whether they come.
 
+use agentx_runtime::Fact;
+
 /// A session whose events are wanted.
 #[derive(Debug)]
 pub(super) struct Wanted {
     /// Everything up to here was delivered.
     pub(super) applied: u64,
+    /// The last fact that ever came. A log that has another one in its place, or none, went back.
+    pub(super) newest: Option<Fact>,
+    /// Whether that fact was asked for again and did not come yet.
+    pub(super) overlaps: bool,
     pub(super) wire: Wire,
     /// How often in a row events were missing.
     pub(super) gaps: u32,
@@ -42,9 +48,32 @@ impl Wanted {
     pub(super) fn new(after_seq: u64) -> Self {
         Self {
             applied: after_seq,
+            newest: None,
+            overlaps: false,
             wire: Wire::Off,
             gaps: 0,
         }
+    }
+
+    /// After which event the server is asked: the last one that came is asked for again, where it is at hand.
+    pub(super) fn asks_after(&self) -> u64 {
+        if self.ends_with_newest() {
+            self.applied - 1
+        } else {
+            self.applied
+        }
+    }
+
+    /// Whether the last fact that ever came is the last one that was delivered.
+    pub(super) fn ends_with_newest(&self) -> bool {
+        self.newest
+            .as_ref()
+            .is_some_and(|newest| newest.seq == self.applied)
+    }
+
+    /// The `seq` of the last fact that ever came; 0 before any.
+    pub(super) fn newest_seq(&self) -> u64 {
+        self.newest.as_ref().map_or(0, |newest| newest.seq)
     }
 
     /// The connection is gone.

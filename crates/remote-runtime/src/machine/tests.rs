@@ -5,7 +5,7 @@ use agentx_types::wire::{
     Accepted, Bye, ClientRequest, Heartbeat, Hello, Ping, Problem, Refused, ServerNotice, Subscribed,
     Unsubscribed, WireView,
 };
-use agentx_types::{Draft, SessionId, SessionRole, Source, TextChunk, Timestamp};
+use agentx_types::{Draft, Envelope, SessionId, SessionRole, Source, TextChunk, Timestamp};
 use serde_json::Value;
 
 use super::*;
@@ -182,8 +182,9 @@ fn after_a_cut_it_comes_back_by_seq_and_waits_longer_each_time() {
             }) => Some(subscribe),
             _ => None,
         });
-    assert_eq!(subscribe.unwrap().after_seq, 1);
-    machine.received(at(401), subscribed(&session(), 1, 3));
+    assert_eq!(subscribe.unwrap().after_seq, 0, "the last one comes again");
+    machine.received(at(401), subscribed(&session(), 0, 3));
+    machine.received(at(401), fact(&session(), 1));
     machine.received(at(401), fact(&session(), 2));
     assert_eq!(delivered(&mut machine), [2]);
 }
@@ -228,7 +229,8 @@ fn missing_events_are_asked_for_again() {
     machine.received(at(0), fact(&session(), 3));
     assert_eq!(sent(&mut machine), ["unsubscribe unsubscribe", "subscribe s2"]);
     machine.received(at(0), fact(&session(), 2));
-    machine.received(at(0), subscribed(&session(), 1, 3));
+    machine.received(at(0), subscribed(&session(), 0, 3));
+    machine.received(at(0), fact(&session(), 1));
     machine.received(at(0), fact(&session(), 2));
     machine.received(at(0), fact(&session(), 3));
     assert_eq!(delivered(&mut machine), [2, 3]);
@@ -411,7 +413,88 @@ fn a_log_that_lost_events_is_not_followed() {
     live(&mut machine, 0);
     machine.received(at(0), subscribed(&session(), 9, 4));
     let last = commands(&mut machine).pop();
-    assert!(matches!(last, Some(Command::Ended(_, Failure::Refused(problem))) if problem.code == "diverged"));
+    assert!(
+        matches!(last, Some(Command::Ended(_, Failure::Refused(problem))) if problem.code == "went_back")
+    );
+}
+
+/// A fact of the same place as another one, in a log that was written anew.
+fn written_anew(seq: u64) -> Result<Incoming, String> {
+    let Ok(Incoming::Fact(fact, bytes)) = fact(&session(), seq) else {
+        panic!("no fact")
+    };
+    let mut fact = Envelope::clone(&fact);
+    fact.at = Timestamp(8);
+    Ok(Incoming::Fact(Arc::new(fact), bytes))
+}
+
+/// A machine that has events 1 to 3 and was connected anew.
+fn back_again() -> Machine {
+    let mut machine = following();
+    for seq in 1..=3 {
+        machine.received(at(0), fact(&session(), seq));
+    }
+    machine.closed(at(0), "cut".into());
+    let now = machine.wake_at().unwrap();
+    machine.tick(at(now));
+    live(&mut machine, now);
+    commands(&mut machine);
+    machine
+}
+
+/// What was delivered, and the code with which the session ended.
+fn delivered_until_the_end(machine: &mut Machine) -> (Vec<u64>, Option<String>) {
+    let (mut seqs, mut code) = (Vec::new(), None);
+    for command in commands(machine) {
+        match command {
+            Command::Deliver(fact, _) => seqs.push(fact.seq),
+            Command::Ended(_, Failure::Refused(problem)) => code = Some(problem.code),
+            _ => {}
+        }
+    }
+    (seqs, code)
+}
+
+#[test]
+fn a_log_that_went_back_and_grew_past_the_reader_is_not_followed() {
+    let mut machine = back_again();
+    machine.received(at(500), subscribed(&session(), 2, 9));
+    machine.received(at(500), written_anew(3));
+    machine.received(at(500), written_anew(4));
+    let (seqs, code) = delivered_until_the_end(&mut machine);
+    assert_eq!((seqs, code.as_deref()), (vec![], Some("went_back")));
+}
+
+#[test]
+fn a_log_that_went_back_to_just_before_the_last_event_is_not_followed() {
+    let mut machine = back_again();
+    machine.received(at(500), subscribed(&session(), 2, 2));
+    let (seqs, code) = delivered_until_the_end(&mut machine);
+    assert_eq!((seqs, code.as_deref()), (vec![], Some("went_back")));
+}
+
+#[test]
+fn the_last_event_is_compared_also_where_somebody_wanted_earlier_ones_again() {
+    let mut machine = back_again();
+    machine.want(at(400), &session(), 1);
+    machine.received(at(500), subscribed(&session(), 2, 9));
+    machine.received(at(500), subscribed(&session(), 1, 9));
+    machine.received(at(500), fact(&session(), 2));
+    machine.received(at(500), written_anew(3));
+    let (seqs, code) = delivered_until_the_end(&mut machine);
+    assert_eq!((seqs, code.as_deref()), (vec![2], Some("went_back")));
+}
+
+#[test]
+fn what_comes_before_the_last_event_came_again_does_not_count() {
+    let mut machine = back_again();
+    machine.received(at(500), subscribed(&session(), 2, 9));
+    machine.received(at(500), fact(&session(), 4));
+    assert_eq!(sent(&mut machine), ["unsubscribe unsubscribe", "subscribe s3"]);
+    machine.received(at(500), subscribed(&session(), 2, 9));
+    machine.received(at(500), fact(&session(), 3));
+    machine.received(at(500), fact(&session(), 4));
+    assert_eq!(delivered(&mut machine), [4]);
 }
 
 #[test]

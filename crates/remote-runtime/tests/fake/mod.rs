@@ -153,6 +153,16 @@ impl Fake {
         seq
     }
 
+    /// Loses what came after the fact `kept`, and writes others in its place, up to `last`.
+    pub fn goes_back(&self, session: &SessionId, kept: u64, last: u64) {
+        let kept = usize::try_from(kept).unwrap();
+        self.state().logs.get_mut(session).unwrap().truncate(kept);
+        for seq in kept as u64 + 1..=last {
+            let text = format!("written anew at {seq} ");
+            self.add(session, TextChunk { text });
+        }
+    }
+
     pub fn add_words(&self, session: &SessionId, count: usize) {
         for number in 0..count {
             let text = format!("word {number} ");

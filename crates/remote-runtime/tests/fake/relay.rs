@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
 
 /// The relay.
 #[derive(Clone)]
@@ -21,6 +22,8 @@ struct Shared {
     cut_within: AtomicU64,
     dice: AtomicU64,
     cuts: AtomicUsize,
+    /// Counts how often all connections were cut.
+    cut_now: watch::Sender<u64>,
 }
 
 impl Shared {
@@ -50,6 +53,7 @@ impl Relay {
             cut_within: AtomicU64::new(0),
             dice: AtomicU64::new(42),
             cuts: AtomicUsize::new(0),
+            cut_now: watch::Sender::new(0),
         });
         tokio::spawn({
             let shared = shared.clone();
@@ -71,6 +75,11 @@ impl Relay {
         self.shared.cut_within.store(bytes, Ordering::Relaxed);
     }
 
+    /// Cuts the connections that there are.
+    pub fn cut_now(&self) {
+        self.shared.cut_now.send_modify(|times| *times += 1);
+    }
+
     pub fn cuts(&self) -> usize {
         self.shared.cuts.load(Ordering::Relaxed)
     }
@@ -83,8 +92,10 @@ async fn relay(client: TcpStream, shared: Arc<Shared>) {
     let (client_in, client_out) = client.into_split();
     let (server_in, server_out) = server.into_split();
     let budget = shared.budget();
+    let mut cut_now = shared.cut_now.subscribe();
     tokio::select! {
         _ = copy(client_in, server_out, u64::MAX) => {}
+        _ = cut_now.changed() => {}
         cut = copy(server_in, client_out, budget) => {
             if cut {
                 shared.cuts.fetch_add(1, Ordering::Relaxed);

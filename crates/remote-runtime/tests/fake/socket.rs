@@ -118,6 +118,11 @@ impl Connection {
                     let id = Some(frame.id.clone());
                     return self.tell(Refused { id, problem }).await;
                 };
+                if wish.after_seq > head_seq {
+                    let problem = problem("refused", Value::Null);
+                    let id = Some(frame.id.clone());
+                    return self.tell(Refused { id, problem }).await;
+                }
                 let before = self.sent.insert(wish.session_id.clone(), wish.after_seq);
                 assert_eq!(before, None, "one subscription a session and connection");
                 self.tell(Subscribed {

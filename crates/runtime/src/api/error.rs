@@ -73,6 +73,17 @@ pub enum RuntimeError {
         /// For people.
         detail: String,
     },
+    /// The log of a session went back under whoever follows it: its machine lost power, or an old copy was put in its place.
+    #[error(
+        "the log of session {session} went back: its event {seq} is not the one that was seen before, or is not there any more. What \
+         comes now does not follow what was shown"
+    )]
+    WentBack {
+        /// Of which session.
+        session: SessionId,
+        /// The event that is another one now, or missing.
+        seq: u64,
+    },
     /// The session has ended. (One that its log let down says what the log said.)
     #[error("session {session} cannot go on: {why}")]
     Gone {

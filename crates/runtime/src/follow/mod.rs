@@ -37,7 +37,8 @@ const BUS_CAPACITY: usize = 8192;
 
 /// What a session is followed by. All of these can be dropped while they wait: they are asked again then.
 pub trait EventSource: Send {
-    /// Begins to bring what comes, or begins again after a cut, so that nothing after [`Reading::known`] is missing.
+    /// Begins to bring what comes, or begins again after a cut, so that nothing after [`Reading::known`] is missing; as a stream, nothing
+    /// after [`Reading::overlap`].
     fn begin(&mut self, reading: &Reading) -> impl Future<Output = Result<Began, FollowError>> + Send;
 
     /// Reads what was there before. Whoever brings that by itself is not asked.
@@ -136,6 +137,9 @@ impl<S: EventSource> Follower<S> {
                 }
                 Step::End => return Ok(None),
                 Step::Missing(gap) => return Err(FollowError::CutOff(gap.to_string())),
+                Step::WentBack(session, seq) => {
+                    return Err(RuntimeError::WentBack { session, seq }.into());
+                }
             }
         }
     }
@@ -146,7 +150,9 @@ impl<S: EventSource> Follower<S> {
             match self.step() {
                 Step::Deliver(delivery) => return Some(delivery),
                 Step::Hear => self.source.hear_now(&self.reading, &mut self.heard),
-                Step::Begin | Step::Read(_) | Step::End | Step::Missing(_) => return None,
+                Step::Begin | Step::Read(_) | Step::End | Step::Missing(_) | Step::WentBack(..) => {
+                    return None;
+                }
             }
             if self.heard.is_empty() {
                 return None;

@@ -113,7 +113,7 @@ impl EventSource for Subscribed {
         if let (Some(why), true) = (&self.cut_off, self.resumed_at == Some(position)) {
             return Err(FollowError::CutOff(why.clone()));
         }
-        self.subscription = Some(self.source.subscribe(reading.known()).await?);
+        self.subscription = Some(self.source.subscribe(reading.overlap()).await?);
         if self.cut_off.take().is_some() {
             self.resumed_at = Some(position);
         }

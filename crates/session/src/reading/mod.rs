@@ -2,7 +2,9 @@
 //! of this process, of another one's log, of a server, an ear of a script, a stream of an agent.
 
 mod position;
+mod seen;
 mod source;
+mod stage;
 mod view;
 
 use std::collections::VecDeque;
@@ -13,7 +15,9 @@ use agentx_types::{Envelope, RuntimeEvent};
 use crate::SessionFold;
 
 pub use position::Position;
+use seen::{Met, Seen};
 pub use source::{Began, Brings, Gap, Heard, Step, Wanted};
+use stage::{CaughtUp, Stage, follows, position};
 pub use view::{Delivery, Fact, View};
 
 /// A session as one reader sees it: the log, then what happens.
@@ -24,8 +28,9 @@ pub use view::{Delivery, Fact, View};
 /// - [`step`](Self::step) says what is to be done next. It is asked until it wants something from outside.
 /// - [`begins`](Self::begins), [`page`](Self::page), [`folded`](Self::folded) and [`hear`](Self::hear) give it that, and
 ///   nothing that it did not ask for. What is given twice, or comes again after a cut, is passed over.
-///   Where a fact is missing all the same, the source is broken, and the next step says so.
-/// - [`position`](Self::position), [`known`](Self::known) and [`fold`](Self::fold) say where it stands.
+///   Where a fact is missing all the same, the source is broken, and the next step says so. Where the last event that came is
+///   another one when it comes again, the log went back, and the next step says that.
+/// - [`position`](Self::position), [`known`](Self::known), [`overlap`](Self::overlap) and [`fold`](Self::fold) say where it stands.
 ///
 /// So each event after the place where it began is delivered once and in order, wherever the source is cut and whatever it
 /// brings again, and [`Delivery::CaughtUp`] comes once, after the last event that was there when the source began. One that is
@@ -47,7 +52,7 @@ pub use view::{Delivery, Fact, View};
 ///                 let after = log.iter().filter(|fact| fact.seq > after);
 ///                 reading.page(after.cloned().collect())
 ///             }
-///             Step::Hear | Step::End | Step::Missing(_) => return read,
+///             Step::Hear | Step::End | Step::Missing(_) | Step::WentBack(..) => return read,
 ///         }
 ///     }
 /// }
@@ -64,35 +69,13 @@ pub struct Reading {
     taken: Position,
     /// Everything up to here was handed on, where something is ready.
     given: Position,
+    /// The last event that came.
+    seen: Seen,
     /// How the session stands, where what facts mean is derived here.
     fold: Option<Box<SessionFold>>,
     /// What the log said and was not looked at yet.
     page: std::vec::IntoIter<Fact>,
     ready: VecDeque<Delivery>,
-}
-
-/// The place of a reading between its log and its source.
-#[derive(Clone, Copy, PartialEq)]
-enum Stage {
-    /// Something may be missing: the source begins, or begins again.
-    Cut,
-    /// Read up to this fact.
-    Log(u64),
-    /// The source brings what comes. Whether it is in step with what is known.
-    Live { in_step: bool },
-    /// The source is broken.
-    Broken(Gap),
-}
-
-/// Whether it was said that the reader has caught up.
-#[derive(Clone, Copy, PartialEq)]
-enum CaughtUp {
-    /// It is not known yet with which fact it has.
-    Unknown,
-    /// With this fact.
-    At(u64),
-    /// It was said; it is said once.
-    Said,
 }
 
 impl Reading {
@@ -106,6 +89,7 @@ impl Reading {
             goes_on: true,
             taken: after,
             given: after,
+            seen: Seen::default(),
             fold: None,
             page: Vec::new().into_iter(),
             ready: VecDeque::new(),
@@ -116,6 +100,13 @@ impl Reading {
     #[must_use]
     pub fn to_the_end(mut self) -> Self {
         self.goes_on = false;
+        self
+    }
+
+    /// This reading, which begins after a fact that the reader has: the source has to have it too.
+    #[must_use]
+    pub fn after_fact(mut self, fact: Fact) -> Self {
+        self.seen.fact(&fact);
         self
     }
 
@@ -147,6 +138,12 @@ impl Reading {
                 }
                 Stage::Live { .. } => return Step::Hear,
                 Stage::Broken(gap) => return Step::Missing(gap),
+                Stage::WentBack => {
+                    return match self.seen.place() {
+                        Some((session, seq)) => Step::WentBack(session, seq),
+                        None => Step::End,
+                    };
+                }
             }
         }
     }
@@ -158,6 +155,11 @@ impl Reading {
             Began::Stream { head, fold } => (Stage::Live { in_step: false }, head, fold),
         };
         self.stage = stage;
+        self.seen.is_awaited(matches!(stage, Stage::Live { .. }));
+        if head.is_some_and(|head| self.seen.is_after(head)) {
+            self.stage = Stage::WentBack;
+            return;
+        }
         if let (Some(head), CaughtUp::Unknown) = (head, self.caught_up) {
             self.caught_up = CaughtUp::At(head);
         }
@@ -198,6 +200,8 @@ impl Reading {
             let (first, last) = (wanted + 1, fold.last_seq());
             self.stage = Stage::Broken(Gap { first, last });
         } else if self.derives() && is_of_use {
+            // What comes now follows it, and not the last event that came.
+            self.seen = Seen::default();
             self.fold = Some(fold);
         }
     }
@@ -206,13 +210,9 @@ impl Reading {
     pub fn hear(&mut self, heard: Heard) {
         match heard {
             Heard::Fact(fact) => self.fact(&fact),
-            Heard::Meaning(event) => {
-                let is_wanted = self.view == View::Runtime && self.brings == Brings::Meaning;
-                if is_wanted && self.taken.moves_to(Position::of(&event)) {
-                    self.ready.push_back(Delivery::Runtime(event));
-                }
-            }
+            Heard::Meaning(event) => self.meaning(event),
             Heard::Log(head) => self.stage = Stage::Log(head),
+            Heard::CaughtUp(_) if self.seen.is_missing() => self.stage = Stage::WentBack,
             Heard::CaughtUp(head) => {
                 if self.caught_up != CaughtUp::Said {
                     self.caught_up = CaughtUp::Said;
@@ -242,6 +242,14 @@ impl Reading {
         } else {
             self.taken.whole()
         }
+    }
+
+    /// After which fact a stream that begins has to bring facts: it overlaps by one event with what came, where anything came.
+    /// By that event it is known whether the log is the same.
+    pub fn overlap(&self) -> u64 {
+        let known = self.known();
+        let last = self.seen.place();
+        last.map_or(known, |(_, seq)| known.min(seq.saturating_sub(1)))
     }
 
     /// How the session stands, where what facts mean is derived here at the moment.
@@ -300,6 +308,25 @@ impl Reading {
         true
     }
 
+    /// Takes what a fact means, as the source brings it.
+    fn meaning(&mut self, event: Arc<Envelope<RuntimeEvent>>) {
+        if self.view != View::Runtime || self.brings != Brings::Meaning {
+            return;
+        }
+        match self.seen.meet_meaning(&event) {
+            Met::Early => return,
+            Met::Other => {
+                self.stage = Stage::WentBack;
+                return;
+            }
+            Met::Good => {}
+        }
+        if self.taken.moves_to(Position::of(&event)) {
+            self.seen.meaning(&event);
+            self.ready.push_back(Delivery::Runtime(event));
+        }
+    }
+
     /// Takes a fact that the source brings. One that leaves a gap breaks the reading, unless the source comes
     /// again with what is missing.
     fn fact(&mut self, fact: &Fact) {
@@ -310,6 +337,14 @@ impl Reading {
             // A fact is published before what it means: here, the meaning of all before it has come.
             self.taken.moves_to(Position::after(fact.seq.saturating_sub(1)));
             return;
+        }
+        match self.seen.meet_fact(fact) {
+            Met::Early => return,
+            Met::Other => {
+                self.stage = Stage::WentBack;
+                return;
+            }
+            Met::Good => {}
         }
         match follows(self.known(), fact) {
             Ok(seq) if seq <= self.known() => {}
@@ -327,12 +362,16 @@ impl Reading {
     fn look_at(&mut self, fact: &Fact) {
         let after = Position::after(fact.seq);
         if self.view == View::Environment {
+            self.seen.fact(fact);
             self.taken.moves_to(after);
             self.ready.push_back(Delivery::Environment(fact.clone()));
             return;
         }
         // It was asked for first.
         let Some(fold) = &mut self.fold else { return };
+        if self.brings == Brings::Facts {
+            self.seen.fact(fact);
+        }
         if after <= self.taken {
             return fold.advance(fact);
         }
@@ -342,26 +381,5 @@ impl Reading {
         self.ready
             .extend(events.map(|event| Delivery::Runtime(Arc::new(event))));
         self.taken.moves_to(after);
-    }
-}
-
-/// The `seq` of a fact that is known or follows what is known.
-fn follows(known: u64, fact: &Fact) -> Result<u64, Gap> {
-    let next = known + 1;
-    if fact.seq > next {
-        return Err(Gap {
-            first: next,
-            last: fact.seq - 1,
-        });
-    }
-    Ok(fact.seq)
-}
-
-/// The place of a delivery; `None` for those that are no events.
-fn position(delivery: &Delivery) -> Option<Position> {
-    match delivery {
-        Delivery::Environment(fact) => Some(Position::after(fact.seq)),
-        Delivery::Runtime(event) => Some(Position::of(event)),
-        Delivery::CaughtUp(_) | Delivery::CutOff(_) => None,
     }
 }

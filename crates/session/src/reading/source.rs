@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use agentx_types::{Envelope, RuntimeEvent};
+use agentx_types::{Envelope, RuntimeEvent, SessionId};
 
 use super::{Delivery, Fact};
 use crate::SessionFold;
@@ -25,7 +25,8 @@ pub enum Brings {
 pub enum Began {
     /// It brings what comes from here on. The log has everything up to this fact, and perhaps more.
     Log(u64),
-    /// It brings everything after the fact that it was asked for by itself, perhaps amid facts that are known or come too early.
+    /// It brings everything after [`Reading::overlap`](super::Reading::overlap) by itself, perhaps amid facts that are known or come too
+    /// early.
     Stream {
         /// The last fact that was there, where the source does not [say so itself](Heard::CaughtUp).
         head: Option<u64>,
@@ -46,7 +47,7 @@ pub enum Heard {
     /// The source has brought all that was there when it began, up to this fact.
     CaughtUp(u64),
     /// Something may be missing from here on.
-    /// The source is asked to begin again, after what is known. What it brought before the cut counts.
+    /// The source is asked to begin again. What it brought before the cut counts.
     Cut,
 }
 
@@ -55,8 +56,8 @@ pub enum Heard {
 pub enum Step {
     /// Hand this on.
     Deliver(Delivery),
-    /// Have the source begin, or begin again, after [`Reading::known`](super::Reading::known); then
-    /// [`Reading::begins`](super::Reading::begins).
+    /// Have the source begin, or begin again, after [`Reading::known`](super::Reading::known), or as a stream after
+    /// [`Reading::overlap`](super::Reading::overlap); then [`Reading::begins`](super::Reading::begins).
     Begin,
     /// Read the log; then [`Reading::folded`](super::Reading::folded), or [`Reading::page`](super::Reading::page).
     Read(Wanted),
@@ -66,6 +67,9 @@ pub enum Step {
     End,
     /// Nothing more can be handed on.
     Missing(Gap),
+    /// The log of this session went back: the event with this `seq` is another one than before, or is not there any more. Nothing
+    /// that came of the new history was handed on.
+    WentBack(SessionId, u64),
 }
 
 /// What is wanted of what was there before.
