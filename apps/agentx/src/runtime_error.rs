@@ -80,7 +80,7 @@ pub(crate) fn runtime_hint(error: &RuntimeError) -> Option<String> {
              last step that was saved: `agentx resume --last`"
                 .into()
         }
-        RuntimeError::Log(LogError::Store { what, .. }) if what.contains("removed or replaced") => {
+        RuntimeError::Log(lost) if lost.is_lost() => {
             "say it again in a new session; to go on with this one, put the file back from a copy".into()
         }
         RuntimeError::Log(LogError::Store { what, .. }) if what.contains("missing or empty") => {
@@ -143,6 +143,8 @@ fn server_hint(code: &str) -> Option<&'static str> {
             "they type it there, or let you do it with `agentx identity trust KEY --as operator`"
         }
         "stale_epoch" => "`/who` in a chat shows who drives now",
+        "store" => "whoever runs the server finds the cause in what `agentx serve` says there",
+        "store_lost" => "restart `agentx serve` there, with the right data directory in its place",
         _ => return None,
     })
 }

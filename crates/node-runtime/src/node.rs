@@ -199,6 +199,14 @@ impl NodeRuntime {
         &self.data_dir
     }
 
+    /// Whether its log is still the one that was opened.
+    ///
+    /// # Errors
+    /// See [`SessionLog::check_place`].
+    pub fn check_log(&self) -> Result<(), LogError> {
+        self.driver.log.check_place()
+    }
+
     pub(crate) fn shared_log(&self) -> Arc<dyn SessionLog> {
         self.driver.log.clone()
     }

@@ -279,6 +279,14 @@ pub trait SessionLog: BlobStore {
         Box::pin(ready(Err(LogError::without("hashes to check"))))
     }
 
+    /// Whether the store is still the one that was opened: what is written to one that was removed or replaced is lost.
+    ///
+    /// # Errors
+    /// Where it is not; see [`LogError::is_lost`].
+    fn check_place(&self) -> Result<(), LogError> {
+        Ok(())
+    }
+
     /// Removes what nothing refers to any more. Returns the number of bytes of removed blobs and batches; where there were none, by
     /// how much the store became smaller all the same.
     /// A log that keeps no garbage has nothing to remove.

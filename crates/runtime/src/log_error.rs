@@ -74,6 +74,15 @@ pub enum LogError {
 }
 
 impl LogError {
+    /// What a store says whose file is no longer the one that was opened.
+    pub const LOST: &'static str =
+        "it was removed or replaced while it was in use; what was said in its sessions is lost";
+
+    /// Whether the store is lost: the program has to be started again, with the right file in its place.
+    pub fn is_lost(&self) -> bool {
+        matches!(self, Self::Store { what, .. } if what == Self::LOST)
+    }
+
     /// What a log says that does not keep this.
     pub(crate) fn without(what: &str) -> Self {
         Self::Store {

@@ -68,6 +68,10 @@ pub(crate) fn told(error: &RuntimeError) -> Box<Problem> {
     let mut problem = Box::new(Problem::from(error));
     problem.retry_after_ms = (problem.code == "queue_full").then_some(QUEUE_PAUSE_MS);
     let detail = match error {
+        RuntimeError::Log(lost) if lost.is_lost() => {
+            problem.code = "store_lost".into();
+            "the server's data was removed or replaced while it ran: it keeps nothing any more, and has to be started again"
+        }
         RuntimeError::Log(LogError::Store { .. }) => "the server's store says no",
         RuntimeError::Log(LogError::Full { .. }) => "the server's disk is full",
         RuntimeError::Log(LogError::Locked { .. }) => "another program keeps the server's store locked",

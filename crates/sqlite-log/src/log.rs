@@ -16,6 +16,7 @@ use crate::error::{Fault, Place};
 use crate::lock::{Attempt, Lock, Locks};
 use crate::options::{Durability, Options};
 use crate::pool::Readers;
+use crate::same_file::SameFile;
 use crate::schema::{self, Location};
 use crate::writer::{Append, Core, Job, Released, WriterThread};
 use crate::{adopt, keys, read, rows, scan, search, sessions, spending, verify};
@@ -25,6 +26,7 @@ use crate::{adopt, keys, read, rows, scan, search, sessions, spending, verify};
 /// Dropping it waits until all that was queued is written, then closes the database.
 pub struct SqliteLog {
     place: Place,
+    same_file: SameFile,
     pub(crate) options: Options,
     locks: Locks,
     writer: WriterThread,
@@ -109,6 +111,7 @@ impl SqliteLog {
         let commits_here = options.durability == Durability::Process;
         let writer = WriterThread::new(core, options.queue, commits_here);
         Ok(Arc::new(Self {
+            same_file: SameFile::of(&place),
             place,
             options,
             locks,
@@ -194,6 +197,10 @@ impl Drop for SqliteLog {
 }
 
 impl SessionLog for SqliteLog {
+    fn check_place(&self) -> Result<(), LogError> {
+        self.same_file.check(&self.place)
+    }
+
     fn create(&self, new: NewLog) -> BoxFuture<'_, Result<(), LogError>> {
         Box::pin(self.change(move |core| core.transaction(|connection| sessions::create(connection, &new))))
     }

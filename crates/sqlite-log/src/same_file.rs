@@ -5,9 +5,6 @@ use agentx_runtime::LogError;
 
 use crate::error::{Fault, Place};
 
-/// Said where the name is that of another file, or of none.
-const REMOVED: &str = "it was removed or replaced while it was in use; what was said in its sessions is lost";
-
 /// Which file was opened.
 pub(crate) struct SameFile {
     /// Device and inode of the file; `None` if the system has none, or the database is not a file.
@@ -25,7 +22,7 @@ impl SameFile {
     /// Nothing, where the name is still that of the file.
     pub(crate) fn check(&self, place: &Place) -> Result<(), LogError> {
         match self.opened.is_some() && identity(place) != self.opened {
-            true => Err(place.error(Fault::Other(REMOVED.into()))),
+            true => Err(place.error(Fault::Other(LogError::LOST.into()))),
             false => Ok(()),
         }
     }

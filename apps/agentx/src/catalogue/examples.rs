@@ -198,6 +198,10 @@ fn runtimes() -> Vec<CliError> {
             detail: "the body has more than 16 MiB".into(),
         }),
         CliError::Runtime(RuntimeError::not_offered("takes no sessions in")),
+        CliError::Runtime(RuntimeError::Remote {
+            code: "store_lost".into(),
+            detail: "the server's data was removed or replaced while it ran: it keeps nothing any more, and has to be started again".into(),
+        }),
         CliError::Runtime(RuntimeError::WentBack {
             session: session(),
             seq: 99,

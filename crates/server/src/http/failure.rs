@@ -114,7 +114,7 @@ fn status_of(code: &str) -> StatusCode {
         "rate_limited" | "too_many" | "quota_usage" | "queue_full" => StatusCode::TOO_MANY_REQUESTS,
         "corrupt" | "newer" | "store" | "internal" => StatusCode::INTERNAL_SERVER_ERROR,
         "unreachable" => StatusCode::BAD_GATEWAY,
-        "closing" | "timed_out" | "full" | "store_locked" => StatusCode::SERVICE_UNAVAILABLE,
+        "closing" | "timed_out" | "full" | "store_locked" | "store_lost" => StatusCode::SERVICE_UNAVAILABLE,
         "disk_full" | "quota_storage" => StatusCode::INSUFFICIENT_STORAGE,
         // What cannot be done as things stand: refused, busy, exists, ambiguous, fenced, unavailable, stale_epoch, …
         _ => StatusCode::CONFLICT,

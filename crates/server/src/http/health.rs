@@ -27,12 +27,13 @@ pub(crate) struct Health {
 /// The format of Prometheus.
 pub(crate) struct Metrics(String);
 
-pub(crate) async fn health() -> Body<Health> {
-    Body(Health {
+pub(crate) async fn health(front: Shared) -> Result<Body<Health>, Failure> {
+    front.state.runtime().check_log()?;
+    Ok(Body(Health {
         status: "ok",
         server: PROGRAM,
         protocol: agentx_types::wire::PROTOCOL,
-    })
+    }))
 }
 
 pub(crate) async fn metrics(front: Shared, _: Operator) -> Result<Metrics, Failure> {

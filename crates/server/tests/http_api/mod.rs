@@ -13,6 +13,7 @@ mod desk;
 mod files;
 mod foreign;
 mod lists;
+mod lost;
 mod members;
 mod parts;
 mod quotas;
