@@ -422,9 +422,13 @@ async fn a_copy_takes_nothing_of_a_history_that_is_written_anew() {
         let remote = place.remote.clone().unwrap();
         let mut keeping = soon(keep(&remote, &id, log.clone(), true)).await.unwrap();
         let all_of_it = facts.len() as u64;
-        soon(keeping.kept().wait_for(|kept| kept.seq == all_of_it && kept.rows == all_of_it))
-            .await
-            .unwrap();
+        soon(
+            keeping
+                .kept()
+                .wait_for(|kept| kept.seq == all_of_it && kept.rows == all_of_it),
+        )
+        .await
+        .unwrap();
 
         goes_on(&old, &id, anew).await;
         proxy.point_to(address);
@@ -434,7 +438,11 @@ async fn a_copy_takes_nothing_of_a_history_that_is_written_anew() {
             matches!(&ended, RuntimeError::WentBack { session, seq } if *session == id && *seq == all_of_it),
             "{ended}"
         );
-        assert_eq!(kept(&log, &id).await, facts, "nothing of the other history is here");
+        assert_eq!(
+            kept(&log, &id).await,
+            facts,
+            "nothing of the other history is here"
+        );
         assert_eq!(runtime.verify(&id).await.unwrap().problems, Vec::<String>::new());
         // To begin again finds it out before anything is taken, and elsewhere all is kept that there is now.
         let again = keep_now(&place, &id, &log).await.unwrap_err().to_string();

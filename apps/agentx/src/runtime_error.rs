@@ -54,44 +54,7 @@ pub(crate) fn runtime_exit(error: &RuntimeError) -> Exit {
 /// What to do about it.
 pub(crate) fn runtime_hint(error: &RuntimeError) -> Option<String> {
     let hint = match error {
-        RuntimeError::Log(LogError::NotFound(_)) => "`agentx sessions list` shows all of them".into(),
-        RuntimeError::Log(LogError::Busy { session, .. }) => format!(
-            "`agentx watch {session}` looks on while the other process writes it, `agentx sessions show {session}` reads it; \
-             or try another way from there: `agentx fork {session}`; where that process is `agentx serve`, \
-             --connect URL joins it"
-        ),
-        RuntimeError::Log(LogError::Fenced { session, .. }) => {
-            format!("another process goes on with it; `agentx sessions show {session}` reads it")
-        }
-        RuntimeError::Log(LogError::Corrupt { session, seq, .. }) => {
-            let good = seq.saturating_sub(1);
-            format!("`agentx sessions verify {session}` says what is safe; events up to {good} can be forked")
-        }
-        RuntimeError::Log(LogError::Newer { .. }) => {
-            "install the newer version to write it; reading commands work: `agentx sessions list`".into()
-        }
-        RuntimeError::Log(LogError::Full { .. }) => {
-            "free some space; a session that has begun goes on from the last step that was saved: \
-             `agentx resume --last`"
-                .into()
-        }
-        RuntimeError::Log(LogError::Locked { .. }) => {
-            "end what holds it, such as a database tool or a backup; a session that has begun goes on from the \
-             last step that was saved: `agentx resume --last`"
-                .into()
-        }
-        RuntimeError::Log(lost) if lost.is_lost() => {
-            "say it again in a new session; to go on with this one, put the file back from a copy".into()
-        }
-        RuntimeError::Log(LogError::Store { what, .. }) if what.contains("missing or empty") => {
-            "put the database back beside its log; to begin anew, move the log away".into()
-        }
-        RuntimeError::Log(LogError::Store { path, what }) => {
-            let full = if what.contains("I/O") { "look whether the disk is full; " } else { "" };
-            format!(
-                "{full}name another directory with --data or AGENTX_DATA; if the file is damaged, keep it, and move {path} away to begin anew"
-            )
-        }
+        RuntimeError::Log(error) => return log_hint(error),
         RuntimeError::Ambiguous { .. } => "give more letters of the id".into(),
         RuntimeError::UnknownModel { nearest, .. } if !nearest.is_empty() => {
             format!(
@@ -120,11 +83,57 @@ pub(crate) fn runtime_hint(error: &RuntimeError) -> Option<String> {
                 .into()
         }
         RuntimeError::Remote { code, .. } => return server_hint(code).map(str::to_owned),
-        RuntimeError::Log(LogError::Exists(session)) => format!(
+        RuntimeError::Refused(_) => return None,
+    };
+    Some(hint)
+}
+
+/// What to do about an error of the log.
+fn log_hint(error: &LogError) -> Option<String> {
+    let hint = match error {
+        LogError::NotFound(_) => "`agentx sessions list` shows all of them".into(),
+        LogError::Busy { session, .. } => format!(
+            "`agentx watch {session}` looks on while the other process writes it, `agentx sessions show {session}` reads it; \
+             or try another way from there: `agentx fork {session}`; where that process is `agentx serve`, \
+             --connect URL joins it"
+        ),
+        LogError::Fenced { session, .. } => {
+            format!("another process goes on with it; `agentx sessions show {session}` reads it")
+        }
+        LogError::Corrupt { session, seq, .. } => {
+            let good = seq.saturating_sub(1);
+            format!("`agentx sessions verify {session}` says what is safe; events up to {good} can be forked")
+        }
+        LogError::Newer { .. } => {
+            "install the newer version to write it; reading commands work: `agentx sessions list`".into()
+        }
+        LogError::Full { .. } => {
+            "free some space; a session that has begun goes on from the last step that was saved: \
+             `agentx resume --last`"
+                .into()
+        }
+        LogError::Locked { .. } => {
+            "end what holds it, such as a database tool or a backup; a session that has begun goes on from the \
+             last step that was saved: `agentx resume --last`"
+                .into()
+        }
+        lost if lost.is_lost() => {
+            "say it again in a new session; to go on with this one, put the file back from a copy".into()
+        }
+        LogError::Store { what, .. } if what.contains("missing or empty") => {
+            "put the database back beside its log; to begin anew, move the log away".into()
+        }
+        LogError::Store { path, what } => {
+            let full = if what.contains("I/O") { "look whether the disk is full; " } else { "" };
+            format!(
+                "{full}name another directory with --data or AGENTX_DATA; if the file is damaged, keep it, and move {path} away to begin anew"
+            )
+        }
+        LogError::Exists(session) => format!(
             "`agentx sessions show {session}` shows what is there; to have the other one, delete it first, or name \
              another directory with --data"
         ),
-        RuntimeError::Log(_) | RuntimeError::Refused(_) => return None,
+        _ => return None,
     };
     Some(hint)
 }
