@@ -51,6 +51,10 @@ pub(crate) fn runtime_exit(error: &RuntimeError) -> Exit {
     }
 }
 
+/// What to do where a server's log went back.
+const WENT_BACK: &str = "start again to see what the server has now; a copy that was kept (`agentx mirror --keep`) is as it was: keep \
+     what the server has now in another place, with --data";
+
 /// What to do about it.
 pub(crate) fn runtime_hint(error: &RuntimeError) -> Option<String> {
     let hint = match error {
@@ -67,11 +71,7 @@ pub(crate) fn runtime_hint(error: &RuntimeError) -> Option<String> {
         RuntimeError::BadAgent { .. } => "`agentx agents check` shows all mistakes, where the files are".into(),
         RuntimeError::Unavailable { .. } => "`agentx models` shows what each model needs".into(),
         RuntimeError::Gone { session, .. } => format!("`agentx sessions verify {session}` says what is safe"),
-        RuntimeError::WentBack { .. } => {
-            "start again to see what the server has now; a copy that was kept (`agentx mirror --keep`) is as it was: keep what \
-             the server has now in another place, with --data"
-                .into()
-        }
+        RuntimeError::WentBack { .. } => WENT_BACK.into(),
         RuntimeError::Unreachable { what, .. } if what.contains("certificate") => {
             "this machine does not trust its certificate; SSL_CERT_FILE names a file with the certificate of who signed it"
                 .into()
