@@ -9,6 +9,9 @@ use serde_json::{Value, json};
 
 pub(crate) use crate::facts::*;
 
+/// The rules of the oldest logs, and those of a session that is opened today. [`fixtures::config`] has the oldest ones.
+pub(crate) const OLDEST_AND_NEWEST: [u32; 2] = [0, RULES_VERSION];
+
 /// What the world is asked to do and has not answered.
 pub(crate) struct Session {
     pub(crate) agent: Agent,
@@ -62,6 +65,22 @@ impl Session {
         let mut session = Self::with(change);
         session.say("go");
         session
+    }
+
+    /// The same as [`Self::with`], under this version of the rules.
+    pub(crate) fn with_rules(version: u32, change: impl FnOnce(&mut AgentConfig)) -> Self {
+        Self::with(|config| {
+            config.rules_version = version;
+            change(config);
+        })
+    }
+
+    /// The same as [`Self::started`], under this version of the rules.
+    pub(crate) fn started_with_rules(version: u32, change: impl FnOnce(&mut AgentConfig)) -> Self {
+        Self::started(|config| {
+            config.rules_version = version;
+            change(config);
+        })
     }
 
     pub(crate) fn react(&self) -> &ReactAgent {

@@ -95,27 +95,29 @@ fn assumed(config: &mut AgentConfig) {
 
 #[test]
 fn a_smaller_window_is_learned_once_and_no_run_fails() {
-    for says in [true, false] {
-        for (window, bytes) in [(8_192, 3), (32_768, 5)] {
-            for words in [200, 3_000, 20_000] {
-                let server = Server { window, says, bytes };
-                let mut session = Session::with(assumed);
-                session.copies = false;
-                let refused: Vec<u32> = (0..8).map(|n| server.run(&mut session, n, words)).collect();
-                let ends = session.ends_of_runs();
-                assert!(
-                    ends.len() == 8 && ends.iter().all(|(status, _)| *status == RunStatus::Completed),
-                    "{server:?}, {words} words: {refused:?} {ends:?}"
-                );
-                let all: u32 = refused.iter().sum();
-                assert!(
-                    all <= if says { 2 } else { 4 },
-                    "{server:?}, {words} words: {refused:?}"
-                );
-                let known = session.react().config().model.context_window;
-                assert!(all == 0 || known < 128_000);
-                assert!(!says || all == 0 || known == window, "{known}");
-                session.check_replay();
+    for version in OLDEST_AND_NEWEST {
+        for says in [true, false] {
+            for (window, bytes) in [(8_192, 3), (32_768, 5)] {
+                for words in [200, 3_000, 20_000] {
+                    let server = Server { window, says, bytes };
+                    let mut session = Session::with_rules(version, assumed);
+                    session.copies = false;
+                    let refused: Vec<u32> = (0..8).map(|n| server.run(&mut session, n, words)).collect();
+                    let ends = session.ends_of_runs();
+                    assert!(
+                        ends.len() == 8 && ends.iter().all(|(status, _)| *status == RunStatus::Completed),
+                        "{server:?}, {words} words: {refused:?} {ends:?}"
+                    );
+                    let all: u32 = refused.iter().sum();
+                    assert!(
+                        all <= if says { 2 } else { 4 },
+                        "{server:?}, {words} words: {refused:?}"
+                    );
+                    let known = session.react().config().model.context_window;
+                    assert!(all == 0 || known < 128_000);
+                    assert!(!says || all == 0 || known == window, "{known}");
+                    session.check_replay();
+                }
             }
         }
     }
@@ -123,67 +125,71 @@ fn a_smaller_window_is_learned_once_and_no_run_fails() {
 
 #[test]
 fn what_is_as_large_as_it_might_be_says_nothing_about_the_window() {
-    let mut session = Session::with(|config| {
-        config.model.context_window = 20_000;
-        config.model.max_output_tokens = 4_000;
-        config.condensing = Some(Box::default());
-    });
-    session.say("go");
-    for n in 0..11 {
-        session.looks(&format!("c{n}"));
-        session.result(&format!("c{n}"), &"word ".repeat(1_000));
-    }
-    let window = |session: &Session| session.react().config().model.context_window;
-    let refusal = |says: Option<u64>| {
-        let server = Server {
-            window: says.unwrap_or_default(),
-            says: says.is_some(),
-            bytes: 4,
+    for version in OLDEST_AND_NEWEST {
+        let mut session = Session::with_rules(version, |config| {
+            config.model.context_window = 20_000;
+            config.model.max_output_tokens = 4_000;
+            config.condensing = Some(Box::default());
+        });
+        session.say("go");
+        for n in 0..11 {
+            session.looks(&format!("c{n}"));
+            session.result(&format!("c{n}"), &"word ".repeat(1_000));
+        }
+        let window = |session: &Session| session.react().config().model.context_window;
+        let refusal = |says: Option<u64>| {
+            let server = Server {
+                window: says.unwrap_or_default(),
+                says: says.is_some(),
+                bytes: 4,
+            };
+            server.refusal(&session.request())
         };
-        server.refusal(&session.request())
-    };
-    let (silent, right) = (refusal(None), refusal(Some(20_000)));
-    session.model(silent);
-    assert_eq!(
-        window(&session),
-        20_000,
-        "the estimate was too low, not the window too small"
-    );
-    session.summary("In short.");
-    session.model(right);
-    assert_eq!(window(&session), 20_000, "it says what was assumed");
+        let (silent, right) = (refusal(None), refusal(Some(20_000)));
+        session.model(silent);
+        assert_eq!(
+            window(&session),
+            20_000,
+            "the estimate was too low, not the window too small"
+        );
+        session.summary("In short.");
+        session.model(right);
+        assert_eq!(window(&session), 20_000, "it says what was assumed");
+    }
 }
 
 #[test]
 fn another_model_is_not_bound_by_what_was_learned() {
-    let server = Server {
-        window: 8_192,
-        says: true,
-        bytes: 4,
-    };
-    let mut session = Session::with(assumed);
-    session.copies = false;
-    for n in 0..3 {
-        server.run(&mut session, n, 3_000);
+    for version in OLDEST_AND_NEWEST {
+        let server = Server {
+            window: 8_192,
+            says: true,
+            bytes: 4,
+        };
+        let mut session = Session::with_rules(version, assumed);
+        session.copies = false;
+        for n in 0..3 {
+            server.run(&mut session, n, 3_000);
+        }
+        let config = session.react().config().clone();
+        assert_eq!(config.model.context_window, 8_192);
+        assert_eq!(config.model.max_output_tokens, 4_096);
+        let larger = ModelSpec {
+            id: "larger".into(),
+            context_window: 500_000,
+            ..config.model.clone()
+        };
+        session.change(ConfigChange::Model(Box::new(larger)));
+        assert_eq!(session.react().config().model.context_window, 500_000);
+        session.say("again");
+        session.looks("long");
+        session.result("long", &"word ".repeat(50_000));
+        assert!(
+            session.sent().iter().any(|said| said.len() > 200_000),
+            "results are whole again"
+        );
+        session.check_replay();
     }
-    let config = session.react().config().clone();
-    assert_eq!(config.model.context_window, 8_192);
-    assert_eq!(config.model.max_output_tokens, 4_096);
-    let larger = ModelSpec {
-        id: "larger".into(),
-        context_window: 500_000,
-        ..config.model.clone()
-    };
-    session.change(ConfigChange::Model(Box::new(larger)));
-    assert_eq!(session.react().config().model.context_window, 500_000);
-    session.say("again");
-    session.looks("long");
-    session.result("long", &"word ".repeat(50_000));
-    assert!(
-        session.sent().iter().any(|said| said.len() > 200_000),
-        "results are whole again"
-    );
-    session.check_replay();
 }
 
 #[test]
@@ -212,35 +218,37 @@ fn what_old_logs_say_of_an_overflow_teaches_nothing_new() {
 
 #[test]
 fn naming_the_model_again_does_not_forget_what_was_learned_of_it() {
-    let server = Server {
-        window: 8_192,
-        says: true,
-        bytes: 4,
-    };
-    let mut session = Session::with(assumed);
-    session.copies = false;
-    let named = session.react().config().model.clone();
-    assert_eq!(
-        session.react().as_learned(named.clone()),
-        named,
-        "nothing is known yet"
-    );
-    for n in 0..3 {
-        server.run(&mut session, n, 3_000);
-    }
-    let learned = session.react().config().model.clone();
-    assert_eq!(learned.context_window, 8_192);
-    assert_eq!(session.react().as_learned(named.clone()), learned);
-    let configured = ModelSpec {
-        context_window: 16_384,
-        ..named.clone()
-    };
-    let other = ModelSpec {
-        id: "other".into(),
-        ..named
-    };
-    for model in [configured, other] {
-        assert_eq!(session.react().as_learned(model.clone()), model);
+    for version in OLDEST_AND_NEWEST {
+        let server = Server {
+            window: 8_192,
+            says: true,
+            bytes: 4,
+        };
+        let mut session = Session::with_rules(version, assumed);
+        session.copies = false;
+        let named = session.react().config().model.clone();
+        assert_eq!(
+            session.react().as_learned(named.clone()),
+            named,
+            "nothing is known yet"
+        );
+        for n in 0..3 {
+            server.run(&mut session, n, 3_000);
+        }
+        let learned = session.react().config().model.clone();
+        assert_eq!(learned.context_window, 8_192);
+        assert_eq!(session.react().as_learned(named.clone()), learned);
+        let configured = ModelSpec {
+            context_window: 16_384,
+            ..named.clone()
+        };
+        let other = ModelSpec {
+            id: "other".into(),
+            ..named
+        };
+        for model in [configured, other] {
+            assert_eq!(session.react().as_learned(model.clone()), model);
+        }
     }
 }
 

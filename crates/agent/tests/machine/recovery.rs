@@ -415,30 +415,32 @@ fn a_run_says_how_long_it_was_worked_on() {
 
 #[test]
 fn what_was_left_running_and_is_ended_is_told_to_the_model() {
-    let mut session = Session::started(|_| {});
-    session.calls(&[("c1", "change", json!({"path": "a"}))]);
-    session.open.clear();
-    let left = |tool_call_id: Option<ToolCallId>, program: &str, processes| LeftRunning {
-        tool_call_id,
-        program: program.into(),
-        processes,
-    };
-    session.happens(WriterAttached {
-        epoch: 2,
-        program: "test".into(),
-        process: 1,
-        ended: vec![left(Some("c1".into()), "make", 3), left(None, "sleep", 1)],
-        serves: false,
-    });
-    let told = session.sent().join("\n");
-    assert!(
+    for version in OLDEST_AND_NEWEST {
+        let mut session = Session::started_with_rules(version, |_| {});
+        session.calls(&[("c1", "change", json!({"path": "a"}))]);
+        session.open.clear();
+        let left = |tool_call_id: Option<ToolCallId>, program: &str, processes| LeftRunning {
+            tool_call_id,
+            program: program.into(),
+            processes,
+        };
+        session.happens(WriterAttached {
+            epoch: 2,
+            program: "test".into(),
+            process: 1,
+            ended: vec![left(Some("c1".into()), "make", 3), left(None, "sleep", 1)],
+            serves: false,
+        });
+        let told = session.sent().join("\n");
+        assert!(
         told.contains("look before you repeat it. It was still running (make and 2 more processes), and has been ended now."),
         "{told}"
     );
-    assert!(
-        told.contains("user: [Commands in the background were still running"),
-        "{told}"
-    );
-    assert!(told.contains("and have been ended: sleep.]"), "{told}");
-    session.check_replay();
+        assert!(
+            told.contains("user: [Commands in the background were still running"),
+            "{told}"
+        );
+        assert!(told.contains("and have been ended: sleep.]"), "{told}");
+        session.check_replay();
+    }
 }

@@ -52,49 +52,57 @@ impl Session {
 
 #[test]
 fn a_tool_that_a_refusal_names_is_left_out_and_the_run_goes_on() {
-    let mut session = Session::started(|config| tools(config, &["look", "now", "a.b", "c"]));
-    assert_eq!(session.offered(), ["look", "now", "a.b", "c"]);
-    session
-        .tool_refused("Invalid schema for function 'now': In context=(), object schema missing properties.");
-    assert_eq!(session.offered(), ["look", "a.b", "c"]);
-    session.tool_refused("tools.1.custom.name: String should match pattern '^[a-zA-Z0-9_-]{1,128}$'");
-    assert_eq!(
-        session.offered(),
-        ["look", "c"],
-        "places are those of the last request"
-    );
-    session.model(stream(
-        vec![call("c1", "look", json!({"path": "a"}))],
-        StopReason::ToolUse,
-    ));
-    session.result("c1", "there");
-    assert_eq!(session.offered(), ["look", "c"]);
-    assert_eq!(session.left_out(), [vec!["now"], vec!["a.b"]]);
+    for version in OLDEST_AND_NEWEST {
+        let mut session =
+            Session::started_with_rules(version, |config| tools(config, &["look", "now", "a.b", "c"]));
+        assert_eq!(session.offered(), ["look", "now", "a.b", "c"]);
+        session.tool_refused(
+            "Invalid schema for function 'now': In context=(), object schema missing properties.",
+        );
+        assert_eq!(session.offered(), ["look", "a.b", "c"]);
+        session.tool_refused("tools.1.custom.name: String should match pattern '^[a-zA-Z0-9_-]{1,128}$'");
+        assert_eq!(
+            session.offered(),
+            ["look", "c"],
+            "places are those of the last request"
+        );
+        session.model(stream(
+            vec![call("c1", "look", json!({"path": "a"}))],
+            StopReason::ToolUse,
+        ));
+        session.result("c1", "there");
+        assert_eq!(session.offered(), ["look", "c"]);
+        assert_eq!(session.left_out(), [vec!["now"], vec!["a.b"]]);
+    }
 }
 
 #[test]
 fn tools_beyond_the_most_that_a_provider_takes_are_left_out() {
-    let names: Vec<String> = (0..140).map(|at| format!("t{at}")).collect();
-    let names: Vec<&str> = names.iter().map(String::as_str).collect();
-    let mut session = Session::started(|config| tools(config, &names));
-    session.tool_refused(
+    for version in OLDEST_AND_NEWEST {
+        let names: Vec<String> = (0..140).map(|at| format!("t{at}")).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let mut session = Session::started_with_rules(version, |config| tools(config, &names));
+        session.tool_refused(
         "Invalid 'tools': array too long. Expected an array with maximum length 128, but got an array with length 140 instead.",
     );
-    assert_eq!(session.offered(), names[..128]);
+        assert_eq!(session.offered(), names[..128]);
+    }
 }
 
 #[test]
 fn refusals_that_name_no_tool_or_too_many_end_the_run() {
-    let mut session = Session::started(|config| tools(config, &["look"]));
-    session.tool_refused("tools.7.custom: no");
-    assert!(session.left_out().is_empty());
-    let names: Vec<String> = (0..100).map(|at| format!("t{at}")).collect();
-    let names: Vec<&str> = names.iter().map(String::as_str).collect();
-    let mut session = Session::started(|config| tools(config, &names));
-    for name in &names[..16] {
-        session.tool_refused(&format!("Invalid schema for function '{name}'"));
+    for version in OLDEST_AND_NEWEST {
+        let mut session = Session::started_with_rules(version, |config| tools(config, &["look"]));
+        session.tool_refused("tools.7.custom: no");
+        assert!(session.left_out().is_empty());
+        let names: Vec<String> = (0..100).map(|at| format!("t{at}")).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let mut session = Session::started_with_rules(version, |config| tools(config, &names));
+        for name in &names[..16] {
+            session.tool_refused(&format!("Invalid schema for function '{name}'"));
+        }
+        assert_eq!(session.left_out().len(), 16);
+        session.tool_refused("Invalid schema for function 't17'");
+        assert_eq!(session.left_out().len(), 16);
     }
-    assert_eq!(session.left_out().len(), 16);
-    session.tool_refused("Invalid schema for function 't17'");
-    assert_eq!(session.left_out().len(), 16);
 }

@@ -96,85 +96,91 @@ pub(crate) fn picture() -> ContentPart {
 
 #[test]
 fn thinking_made_before_the_beginning_changed_is_sent_no_more() {
-    let mut session = Session::started(keeping);
-    for round in 0..100 {
-        if session.condense().is_some() {
-            break;
+    for version in OLDEST_AND_NEWEST {
+        let mut session = Session::started_with_rules(version, keeping);
+        for round in 0..100 {
+            if session.condense().is_some() {
+                break;
+            }
+            session.thinking_round(&format!("c{round}"), 100);
         }
-        session.thinking_round(&format!("c{round}"), 100);
+        session.summary("In short.");
+        assert!(session.thoughts().is_empty(), "{:?}", session.thoughts());
+        session.thinking_round("later", 1);
+        assert_eq!(session.thoughts(), ["later"], "what is thought from here on fits");
+        assert!(session.undo());
+        assert_eq!(
+            session.thoughts(),
+            ["later"],
+            "a request that is out is as it was"
+        );
+        session.thinking_round("last", 1);
+        assert!(
+            session.thoughts().is_empty(),
+            "an answer to a request of before does not fit either"
+        );
+        session.thinking_round("new", 1);
+        assert_eq!(session.thoughts(), ["new"]);
+        session.check_replay();
     }
-    session.summary("In short.");
-    assert!(session.thoughts().is_empty(), "{:?}", session.thoughts());
-    session.thinking_round("later", 1);
-    assert_eq!(session.thoughts(), ["later"], "what is thought from here on fits");
-    assert!(session.undo());
-    assert_eq!(
-        session.thoughts(),
-        ["later"],
-        "a request that is out is as it was"
-    );
-    session.thinking_round("last", 1);
-    assert!(
-        session.thoughts().is_empty(),
-        "an answer to a request of before does not fit either"
-    );
-    session.thinking_round("new", 1);
-    assert_eq!(session.thoughts(), ["new"]);
-    session.check_replay();
 }
 
 #[test]
 fn other_tools_or_instructions_leave_earlier_thinking_out_and_the_same_ones_do_not() {
-    let mut session = Session::started(keeping);
-    session.thinking_round("a", 1);
-    let tools = session.react().config().tools.clone();
-    session.change(ConfigChange::Tools(tools.clone()));
-    session.change(ConfigChange::Limits(Limits::default()));
-    session.thinking_round("b", 1);
-    assert_eq!(session.thoughts(), ["a", "b"]);
-    let fewer: Vec<ToolSpec> = tools
-        .iter()
-        .filter(|tool| tool.name != "change")
-        .cloned()
-        .collect();
-    session.change(ConfigChange::Tools(fewer.into()));
-    session.thinking_round("c", 1);
-    assert!(session.thoughts().is_empty());
-    session.change(ConfigChange::Instructions(vec![Instructions {
-        path: "AGENTS.md".into(),
-        text: "Be brief.".into(),
-    }]));
-    session.thinking_round("d", 1);
-    assert!(session.thoughts().is_empty());
-    session.thinking_round("e", 1);
-    assert_eq!(session.thoughts(), ["e"]);
-    session.check_replay();
+    for version in OLDEST_AND_NEWEST {
+        let mut session = Session::started_with_rules(version, keeping);
+        session.thinking_round("a", 1);
+        let tools = session.react().config().tools.clone();
+        session.change(ConfigChange::Tools(tools.clone()));
+        session.change(ConfigChange::Limits(Limits::default()));
+        session.thinking_round("b", 1);
+        assert_eq!(session.thoughts(), ["a", "b"]);
+        let fewer: Vec<ToolSpec> = tools
+            .iter()
+            .filter(|tool| tool.name != "change")
+            .cloned()
+            .collect();
+        session.change(ConfigChange::Tools(fewer.into()));
+        session.thinking_round("c", 1);
+        assert!(session.thoughts().is_empty());
+        session.change(ConfigChange::Instructions(vec![Instructions {
+            path: "AGENTS.md".into(),
+            text: "Be brief.".into(),
+        }]));
+        session.thinking_round("d", 1);
+        assert!(session.thoughts().is_empty());
+        session.thinking_round("e", 1);
+        assert_eq!(session.thoughts(), ["e"]);
+        session.check_replay();
+    }
 }
 
 #[test]
 fn a_window_that_slides_leaves_earlier_thinking_out() {
-    let mut session = Session::started(|config| {
-        keeping(config);
-        if let Some(condensing) = &mut config.condensing {
-            condensing.at_percent = 0;
+    for version in OLDEST_AND_NEWEST {
+        let mut session = Session::started_with_rules(version, |config| {
+            keeping(config);
+            if let Some(condensing) = &mut config.condensing {
+                condensing.at_percent = 0;
+            }
+        });
+        let mut slid = 0;
+        for round in 0..60 {
+            let before = session.request().messages.len();
+            session.thinking_round(&format!("c{round}"), 100);
+            if session.request().messages.len() < before {
+                slid += 1;
+                assert!(session.thoughts().is_empty(), "{:?}", session.thoughts());
+            }
         }
-    });
-    let mut slid = 0;
-    for round in 0..60 {
-        let before = session.request().messages.len();
-        session.thinking_round(&format!("c{round}"), 100);
-        if session.request().messages.len() < before {
-            slid += 1;
-            assert!(session.thoughts().is_empty(), "{:?}", session.thoughts());
-        }
+        assert!(slid > 1, "the window has moved on {slid} times");
+        session.check_replay();
     }
-    assert!(slid > 1, "the window has moved on {slid} times");
-    session.check_replay();
 }
 
 #[test]
 fn sessions_of_before_are_sent_as_they_were() {
-    let mut session = Session::started(small);
+    let mut session = Session::started_with_rules(0, small);
     session.thinking_round("a", 1);
     let tools = session.react().config().tools.clone();
     let fewer: Vec<ToolSpec> = tools
@@ -190,16 +196,18 @@ fn sessions_of_before_are_sent_as_they_were() {
 
 #[test]
 fn recall_is_on_offer_from_the_start_beside_other_tools() {
-    let has_recall = |session: &Session| session.request().tools.iter().any(|tool| tool.name == "recall");
-    let mut session = Session::started(keeping);
-    assert!(has_recall(&session));
-    session.calls(&[("r", "recall", json!({"words": "port"}))]);
-    assert!(session.sent().pop().unwrap().contains("Nothing condensed"));
-    let without = Session::started(|config| {
-        keeping(config);
-        config.tools = Vec::new().into();
-    });
-    assert!(!has_recall(&without), "there are models that take no tools");
+    for version in OLDEST_AND_NEWEST {
+        let has_recall = |session: &Session| session.request().tools.iter().any(|tool| tool.name == "recall");
+        let mut session = Session::started_with_rules(version, keeping);
+        assert!(has_recall(&session));
+        session.calls(&[("r", "recall", json!({"words": "port"}))]);
+        assert!(session.sent().pop().unwrap().contains("Nothing condensed"));
+        let without = Session::started_with_rules(version, |config| {
+            keeping(config);
+            config.tools = Vec::new().into();
+        });
+        assert!(!has_recall(&without), "there are models that take no tools");
+    }
 }
 
 /// What has parts left out is no longer than what was counted, so that no longer answer fits beside it.
@@ -228,38 +236,42 @@ fn a_repaired_request_asks_for_no_longer_answer() {
 
 #[test]
 fn what_a_refusal_names_is_left_out_and_the_run_goes_on() {
-    let mut session = Session::started(keeping);
-    session.thinking_round("a", 1);
-    session.refused(RequestPart::Thinking);
-    assert!(session.thoughts().is_empty());
-    session.answer("done");
-    assert_eq!(session.repairs(), [RequestPart::Thinking]);
-    assert_eq!(session.ends_of_runs(), [(RunStatus::Completed, None)]);
-    session.check_replay();
+    for version in OLDEST_AND_NEWEST {
+        let mut session = Session::started_with_rules(version, keeping);
+        session.thinking_round("a", 1);
+        session.refused(RequestPart::Thinking);
+        assert!(session.thoughts().is_empty());
+        session.answer("done");
+        assert_eq!(session.repairs(), [RequestPart::Thinking]);
+        assert_eq!(session.ends_of_runs(), [(RunStatus::Completed, None)]);
+        session.check_replay();
+    }
 }
 
 #[test]
 fn a_refused_picture_is_replaced_by_words_for_good() {
-    let mut session = Session::with(keeping);
-    session.happens(UserMessage {
-        message_id: "msg_p".into(),
-        content: vec![ContentPart::text("look"), picture()],
-        mode: InputMode::Queue,
-        idempotency_key: None,
-        by: None,
-    });
-    session.refused(RequestPart::Media);
-    assert!(
-        session.sent()[0].contains("shot.png (image/png) is left out"),
-        "{:?}",
-        session.sent()
-    );
-    session.answer("I cannot see it");
-    session.say("and now");
-    assert!(session.sent()[0].contains("is left out"));
-    session.answer("done");
-    assert_eq!(session.repairs(), [RequestPart::Media]);
-    session.check_replay();
+    for version in OLDEST_AND_NEWEST {
+        let mut session = Session::with_rules(version, keeping);
+        session.happens(UserMessage {
+            message_id: "msg_p".into(),
+            content: vec![ContentPart::text("look"), picture()],
+            mode: InputMode::Queue,
+            idempotency_key: None,
+            by: None,
+        });
+        session.refused(RequestPart::Media);
+        assert!(
+            session.sent()[0].contains("shot.png (image/png) is left out"),
+            "{:?}",
+            session.sent()
+        );
+        session.answer("I cannot see it");
+        session.say("and now");
+        assert!(session.sent()[0].contains("is left out"));
+        session.answer("done");
+        assert_eq!(session.repairs(), [RequestPart::Media]);
+        session.check_replay();
+    }
 }
 
 /// Which of the pictures that were sent one by one are left out of the next request.
@@ -304,105 +316,121 @@ fn of_several_pictures_the_newest_is_left_out_first_and_then_all() {
 
 #[test]
 fn what_nobody_names_is_left_out_part_by_part_and_comes_back_where_that_was_in_vain() {
-    let mut session = Session::started(keeping);
-    session.thinking_round("a", 1);
-    let before = session.sent().len();
-    for _ in 0..3 {
+    for version in OLDEST_AND_NEWEST {
+        let mut session = Session::started_with_rules(version, keeping);
+        session.thinking_round("a", 1);
+        let before = session.sent().len();
+        let is_sent_again = version == RULES_VERSION;
+        if is_sent_again {
+            session.refused(RequestPart::Unknown);
+            assert_eq!(session.thoughts(), ["a"], "it is sent once more as it was");
+            assert_eq!(session.repairs(), [RequestPart::Unknown]);
+        }
+        for _ in 0..3 {
+            session.refused(RequestPart::Unknown);
+        }
+        let plain = session.request();
+        assert!(plain.plain);
+        assert!(
+            plain.messages.iter().all(|message| message.role != Role::Tool),
+            "calls are told in words"
+        );
+        assert!(
+            session
+                .sent()
+                .iter()
+                .any(|line| line.contains("[called look with")),
+            "{:?}",
+            session.sent()
+        );
         session.refused(RequestPart::Unknown);
+        let parts = [RequestPart::Thinking, RequestPart::Extras, RequestPart::ToolCalls];
+        assert_eq!(session.repairs()[usize::from(is_sent_again)..], parts);
+        assert_eq!(session.ends_of_runs().len(), 1, "nothing is left to try");
+        session.say("again");
+        let request = session.request();
+        assert!(!request.plain);
+        let thoughts: &[&str] = if is_sent_again { &["a"] } else { &[] };
+        assert_eq!(session.thoughts(), thoughts, "rules {version}");
+        assert_eq!(
+            request
+                .messages
+                .iter()
+                .filter(|message| message.role == Role::Tool)
+                .count(),
+            1
+        );
+        assert_eq!(session.sent().len(), before + 1);
+        session.answer("done");
+        session.check_replay();
     }
-    let plain = session.request();
-    assert!(plain.plain);
-    assert!(
-        plain.messages.iter().all(|message| message.role != Role::Tool),
-        "calls are told in words"
-    );
-    assert!(
-        session
-            .sent()
-            .iter()
-            .any(|line| line.contains("[called look with")),
-        "{:?}",
-        session.sent()
-    );
-    session.refused(RequestPart::Unknown);
-    let parts = [RequestPart::Thinking, RequestPart::Extras, RequestPart::ToolCalls];
-    assert_eq!(session.repairs(), parts);
-    assert_eq!(session.ends_of_runs().len(), 1, "nothing is left to try");
-    session.say("again");
-    let request = session.request();
-    assert!(!request.plain);
-    assert_eq!(
-        request
-            .messages
-            .iter()
-            .filter(|message| message.role == Role::Tool)
-            .count(),
-        1
-    );
-    assert_eq!(session.sent().len(), before + 1);
-    session.answer("done");
-    session.check_replay();
 }
 
 #[test]
 fn a_template_that_wants_turns_gets_them_and_then_calls_in_words_until_another_model_is_asked() {
-    let mut session = Session::started(small);
-    session.looks("a");
-    session.result("a", "seen");
-    session.refused(RequestPart::Roles);
-    assert!(session.request().turns);
-    let has_results = |session: &Session| {
-        session
-            .request()
-            .messages
-            .iter()
-            .any(|message| message.role == Role::Tool)
-    };
-    assert!(has_results(&session), "most templates know tools");
-    session.refused(RequestPart::Roles);
-    assert!(!has_results(&session));
-    session.looks("b");
-    session.result("b", "seen");
-    assert!(
-        !has_results(&session),
-        "what comes later is told in words at once"
-    );
-    assert_eq!(session.repairs(), [RequestPart::Roles, RequestPart::ToolCalls]);
-    session.answer("done");
-    let mut model = session.react().config().model.clone();
-    model.id = "another".into();
-    session.change(ConfigChange::Model(Box::new(model)));
-    session.say("and again");
-    assert!(has_results(&session) && !session.request().turns);
-    session.refused(RequestPart::Roles);
-    session.refused(RequestPart::Roles);
-    session.refused(RequestPart::Roles);
-    assert_eq!(session.ends_of_runs().len(), 2, "nothing is left to try");
-    session.check_replay();
+    for version in OLDEST_AND_NEWEST {
+        let mut session = Session::started_with_rules(version, small);
+        session.looks("a");
+        session.result("a", "seen");
+        session.refused(RequestPart::Roles);
+        assert!(session.request().turns);
+        let has_results = |session: &Session| {
+            session
+                .request()
+                .messages
+                .iter()
+                .any(|message| message.role == Role::Tool)
+        };
+        assert!(has_results(&session), "most templates know tools");
+        session.refused(RequestPart::Roles);
+        assert!(!has_results(&session));
+        session.looks("b");
+        session.result("b", "seen");
+        assert!(
+            !has_results(&session),
+            "what comes later is told in words at once"
+        );
+        assert_eq!(session.repairs(), [RequestPart::Roles, RequestPart::ToolCalls]);
+        session.answer("done");
+        let mut model = session.react().config().model.clone();
+        model.id = "another".into();
+        session.change(ConfigChange::Model(Box::new(model)));
+        session.say("and again");
+        assert!(has_results(&session) && !session.request().turns);
+        session.refused(RequestPart::Roles);
+        session.refused(RequestPart::Roles);
+        session.refused(RequestPart::Roles);
+        assert_eq!(session.ends_of_runs().len(), 2, "nothing is left to try");
+        session.check_replay();
+    }
 }
 
 #[test]
 fn a_refusal_of_something_else_ends_the_run_as_before() {
-    let mut session = Session::started(keeping);
-    session.model(vec![error_event("unauthorized", "no key")]);
-    assert!(session.repairs().is_empty());
-    assert_eq!(session.ends_of_runs().len(), 1);
-    let mut stopped = Session::started(keeping);
-    stopped.interrupt();
-    stopped.refused(RequestPart::Unknown);
-    assert!(stopped.repairs().is_empty(), "it is being stopped");
-    assert_eq!(stopped.ends_of_runs().len(), 1);
+    for version in OLDEST_AND_NEWEST {
+        let mut session = Session::started_with_rules(version, keeping);
+        session.model(vec![error_event("unauthorized", "no key")]);
+        assert!(session.repairs().is_empty());
+        assert_eq!(session.ends_of_runs().len(), 1);
+        let mut stopped = Session::started_with_rules(version, keeping);
+        stopped.interrupt();
+        stopped.refused(RequestPart::Unknown);
+        assert!(stopped.repairs().is_empty(), "it is being stopped");
+        assert_eq!(stopped.ends_of_runs().len(), 1);
+    }
 }
 
 #[test]
 fn a_program_that_dies_after_a_refusal_asks_in_the_plainer_form() {
-    let mut session = Session::started(keeping);
-    session.thinking_round("a", 1);
-    session.refused(RequestPart::Thinking);
-    session.restart();
-    assert!(session.thoughts().is_empty());
-    session.answer("done");
-    session.check_replay();
+    for version in OLDEST_AND_NEWEST {
+        let mut session = Session::started_with_rules(version, keeping);
+        session.thinking_round("a", 1);
+        session.refused(RequestPart::Thinking);
+        session.restart();
+        assert!(session.thoughts().is_empty());
+        session.answer("done");
+        session.check_replay();
+    }
 }
 
 proptest! {
