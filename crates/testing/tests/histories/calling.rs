@@ -6,7 +6,7 @@ use agentx_llm::{ModelError, StreamContext, StreamDecoder, decode_error};
 use agentx_testing::vendors::ModelAnswer;
 use agentx_types::*;
 
-use super::History;
+use super::{History, LAST_ANSWER};
 use crate::answers;
 
 /// A model call that is under way.
@@ -50,7 +50,10 @@ impl History {
             return;
         }
         self.number += 1;
-        let answer = answers::answer(&mut self.random, request.model.api, self.number);
+        let answer = match self.ends {
+            true => ModelAnswer::text(LAST_ANSWER),
+            false => answers::answer(&mut self.random, request.model.api, self.number),
+        };
         match self.send(request, &answer) {
             Ok(stream) => {
                 let id = format!("msg_{}_{}", call.action.action_id, call.attempt);
@@ -75,8 +78,9 @@ impl History {
         self.note_beginning(request);
         match self.shop.ask(request, answer) {
             Ok(asked) => {
-                self.accepted += 1;
                 self.seen.add("thinking dropped by the vendor", asked.dropped);
+                self.seen
+                    .add("thinking dropped for its prefix", asked.changed_prefixes);
                 self.seen
                     .add("requests cut by the server", u64::from(asked.is_cut));
                 Ok(asked.stream)

@@ -37,10 +37,14 @@ pub(crate) struct History {
     api: Api,
     /// The first message of the last request, unless something has changed it since that is not the window.
     beginning: Option<String>,
-    accepted: u64,
+    /// Whether the model gives [`LAST_ANSWER`] to everything from now on.
+    ends: bool,
     wrong: BTreeMap<String, String>,
     verbose: bool,
 }
+
+/// The answer to the last prompt of each history.
+pub(crate) const LAST_ANSWER: &str = "I am here.";
 
 impl History {
     /// Plays the history of this seed to its end, then sends one more prompt.
@@ -91,7 +95,7 @@ impl History {
             seen: Counts::default(),
             api: config.model.api,
             beginning: None,
-            accepted: 0,
+            ends: false,
             wrong: BTreeMap::new(),
             verbose,
         };
@@ -344,18 +348,25 @@ impl History {
         self.blame("no rest (any)".into(), "it never comes to rest");
     }
 
-    /// Whatever was, what a person says next is sent and accepted.
+    /// Whatever was, what a person says next is answered, in a run that completes with that answer.
     fn ask_once_more(&mut self) {
         let change = ConfigChange::Limits(Limits::default());
         self.say(ConfigChanged { change });
-        let before = self.accepted;
         self.number += 1;
         let mut input = people::input(&mut Random::new(1), self.number);
         (input.content, input.mode) = (vec![ContentPart::text("are you there?")], InputMode::Queue);
+        let asked = input.message_id.clone();
+        self.ends = true;
         self.say(input);
         self.settle();
-        if self.accepted == before {
-            self.blame("beyond repair (any)".into(), "nothing more is accepted");
+        let agent = self.fold.root_agent().and_then(|agent| agent.react());
+        let run = agent.and_then(|agent| agent.run());
+        let said = agent.and_then(|agent| agent.messages().last().map(|message| message.text()));
+        let is_answered = said.as_deref() == Some(LAST_ANSWER)
+            && run.is_some_and(|run| run.input_id == asked && run.status == RunStatus::Completed);
+        if !is_answered {
+            let how = format!("{:?}, {said:?}", run.map(|run| (&run.input_id, run.status)));
+            self.blame("beyond repair (any)".into(), &how);
         }
     }
 }

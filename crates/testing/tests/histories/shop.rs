@@ -47,6 +47,8 @@ pub(crate) struct Asked {
     pub(crate) stream: String,
     /// How many thinking blocks were dropped.
     pub(crate) dropped: u64,
+    /// Those of them that were dropped because what stands before them had changed.
+    pub(crate) changed_prefixes: u64,
     /// Whether the beginning was cut off without a word.
     pub(crate) is_cut: bool,
 }
@@ -127,6 +129,7 @@ impl Shop {
                 Ok(Asked {
                     stream: accepted.stream(answer),
                     dropped: 0,
+                    changed_prefixes: 0,
                     is_cut: accepted.cut_off > 0,
                 })
             }
@@ -137,6 +140,7 @@ impl Shop {
                 Ok(Asked {
                     stream: accepted.stream(answer),
                     dropped: accepted.dropped.len() as u64,
+                    changed_prefixes: accepted.changed_prefixes().count() as u64,
                     is_cut: false,
                 })
             }
