@@ -394,10 +394,10 @@ async fn a_session_that_is_deleted_stays_where_it_was_kept() {
     assert!(events.len() > facts.len(), "{events:?}");
 }
 
-/// Says something in a session that was closed, at the runtime that acts.
+/// Says something in a session that was closed.
 async fn goes_on(place: &Place, session: &SessionId, answers: &[&str]) {
     let request = OpenRequest::Resume(session.clone(), vec![]);
-    let mut talk = place.talk(place.node.open(request).await.unwrap()).await;
+    let mut talk = place.talk(place.runtime.open(request).await.unwrap()).await;
     for answer in answers {
         place.model.push(Answer::text(answer));
         talk.say(&format!("say {answer}")).await;
