@@ -5,6 +5,10 @@ pub(crate) struct Programs {
     state: u64,
 }
 
+/// What a program stores once it has all its values, and after its last statement.
+pub(crate) const BEGAN: &str = "it began";
+pub(crate) const CAME_THROUGH: &str = "it came through";
+
 /// What the scheduler calls its fields, and what a script may call its own.
 const FIELDS: &[&str] = &[
     "task",
@@ -159,10 +163,12 @@ impl Programs {
                 for key, inner in next, x do keep(key, inner) dig(inner, deep - 1) end
             end\n",
         );
+        text.push_str(&format!("ctx.kv.set('{BEGAN}', #v)\n"));
         for _ in 0..4 + self.number(16) {
             let statement = self.statement();
             text.push_str(&format!("pcall(function() {statement} end)\n"));
         }
+        text.push_str(&format!("ctx.kv.set('{CAME_THROUGH}', #v)\n"));
         let last = self.value();
         text.push_str(&format!("leak = {last}\nreturn {last}\nend"));
         text
