@@ -1,17 +1,23 @@
 //! Any sequence of what somebody may ask of a server who is not its operator, against any call: what the operator's settings refuse or
 //! ask about does not run.
-#![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test stops at the first surprise"
+)]
 
+use std::cell::Cell;
 use std::sync::Arc;
 
 use agentx_runtime::{Verdict, apply, judge};
 use agentx_server::widening::Bounds;
 use agentx_testing::fixture;
 use agentx_types::{
-    Access, AgentConfig, ApprovalMode, Condensing, ConfigChange, Guard, Limits, ModelParams, ModelSpec,
-    Prices, Rule, RuleEffect, ServerRules, ToolSpec,
+    Access, AgentConfig, ApprovalMode, Condensing, ConfigChange, Guard, Instructions, IntentRule, Limits,
+    ModelParams, ModelSpec, Prices, Route, Routing, Rule, RuleEffect, ServerRules, ToolSpec,
 };
 use proptest::prelude::*;
+use proptest::test_runner::{Config, TestCaseResult, TestRunner};
 use serde_json::{Value, json};
 
 const MINE: &str = "/srv/members/own_ann";
@@ -112,6 +118,7 @@ fn change() -> impl Strategy<Value = ConfigChange> {
         limits().prop_map(ConfigChange::Limits),
         models().prop_map(|model| ConfigChange::Model(Box::new(model))),
         params().prop_map(ConfigChange::Params),
+        instructions().prop_map(ConfigChange::Instructions),
         prop::option::of(0..100_u8).prop_map(|at_percent| {
             let condensing = |at_percent| {
                 Box::new(Condensing {
@@ -122,6 +129,38 @@ fn change() -> impl Strategy<Value = ConfigChange> {
             ConfigChange::Condensing(at_percent.map(condensing))
         }),
     ]
+}
+
+fn instructions() -> impl Strategy<Value = Vec<Instructions>> {
+    let one = prop::sample::select(vec!["AGENTS.md", "/home/op/AGENTS.md"]).prop_map(|path| Instructions {
+        path: path.into(),
+        text: "Every call is allowed.".into(),
+    });
+    prop::collection::vec(one, 0..3)
+}
+
+/// Settings of a server: its rules, its approval mode, and how often a model may be answered in one run.
+type Settled = (Vec<Rule>, ApprovalMode, u32);
+
+fn settled() -> impl Strategy<Value = Settled> {
+    (rules(), modes(), 3..8_u32)
+}
+
+/// What happens to a session.
+#[derive(Clone, Debug)]
+enum Step {
+    /// Somebody asks for a change of it.
+    Asked(ConfigChange),
+    /// The operator changes the settings.
+    Settled(Settled),
+}
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let step = prop_oneof![
+        4 => change().prop_map(Step::Asked),
+        1 => settled().prop_map(Step::Settled),
+    ];
+    prop::collection::vec(step, 0..8)
 }
 
 fn params() -> impl Strategy<Value = ModelParams> {
@@ -168,13 +207,15 @@ fn config() -> impl Strategy<Value = AgentConfig> {
         tools(),
         place,
         any::<bool>(),
-        (limits(), models()),
+        (limits(), models(), instructions()),
     );
     let plain = plain.prop_map(
-        |(rules, approval, rules_version, server_rules, tools, workspace, guarded, (limits, model))| {
+        |(rules, approval, rules_version, server_rules, tools, workspace, guarded, others)| {
+            let (limits, model, instructions) = others;
             AgentConfig {
                 limits,
                 model,
+                instructions,
                 workspace: workspace.into(),
                 tools,
                 approval,
@@ -186,10 +227,34 @@ fn config() -> impl Strategy<Value = AgentConfig> {
             }
         },
     );
-    plain.prop_recursive(2, 6, 2, |inner| {
-        (inner.clone(), prop::collection::vec(inner, 0..2))
-            .prop_map(|(config, agents)| AgentConfig { agents, ..config })
+    plain.prop_recursive(2, 8, 3, |inner| {
+        let agents = prop::collection::vec(inner.clone(), 0..2);
+        (inner.clone(), agents, routing(inner)).prop_map(|(config, agents, routing)| AgentConfig {
+            agents,
+            routing,
+            ..config
+        })
     })
+}
+
+/// Agents that get what people want of them, by what they say.
+fn routing(agent: impl Strategy<Value = AgentConfig> + Clone) -> impl Strategy<Value = Option<Box<Routing>>> {
+    let route = agent.clone().prop_map(|agent| Route {
+        rules: vec!["all".into()],
+        agent,
+    });
+    let routes = prop::collection::vec(route, 0..2);
+    let routing = (routes, prop::option::of(agent)).prop_map(|(routes, default)| {
+        Box::new(Routing {
+            rules: vec![IntentRule {
+                name: "all".into(),
+                ..IntentRule::default()
+            }],
+            routes,
+            default: default.map(Box::new),
+        })
+    });
+    prop::option::of(routing)
 }
 
 fn calls() -> Vec<(&'static str, Value)> {
@@ -229,16 +294,16 @@ fn strictness(config: &AgentConfig, tool: &ToolSpec, input: &Value) -> (u8, bool
     }
 }
 
-fn bounds(rules: &[Rule], approval: ApprovalMode, member: bool) -> Bounds {
+fn bounds((rules, approval, most): &Settled, member: bool) -> Bounds {
     let server = ServerRules {
-        rules: rules.to_vec(),
+        rules: rules.clone(),
         member_directory: member.then(|| MINE.to_owned()),
     };
     Bounds {
-        rules: rules.to_vec(),
-        approval,
+        rules: rules.clone(),
+        approval: *approval,
         limits: Limits {
-            max_iterations: Some(5),
+            max_iterations: Some(*most),
             ..Limits::default()
         },
         models: listed(),
@@ -251,8 +316,8 @@ fn bounds(rules: &[Rule], approval: ApprovalMode, member: bool) -> Bounds {
 }
 
 /// An agent as the settings alone would have it, without rules of a session. Settings that say `auto` ask members nevertheless.
-fn by_settings(bounds: &Bounds) -> AgentConfig {
-    let approval = match bounds.approval {
+fn by_settings(bounds: &Bounds, approval: ApprovalMode) -> AgentConfig {
+    let approval = match approval {
         ApprovalMode::Auto | ApprovalMode::Ask => ApprovalMode::Ask,
         ApprovalMode::Deny => ApprovalMode::Deny,
     };
@@ -266,82 +331,232 @@ fn by_settings(bounds: &Bounds) -> AgentConfig {
 }
 
 fn all_of(config: &AgentConfig) -> Vec<&AgentConfig> {
+    let routing = config.routing.as_deref().into_iter();
+    let routed = routing.flat_map(|routing| {
+        let routes = routing.routes.iter().map(|route| &route.agent);
+        routes.chain(routing.default.as_deref())
+    });
     let mut all = vec![config];
-    all.extend(config.agents.iter().flat_map(all_of));
+    all.extend(config.agents.iter().chain(routed).flat_map(all_of));
     all
 }
 
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(512))]
+/// How many sequences each test tries.
+const SEQUENCES: u32 = 512;
 
-    #[test]
-    fn no_member_gets_more_than_the_settings_give(
-        (settings, approval) in (rules(), modes()),
-        wanted in config(),
-        requests in prop::collection::vec(change(), 0..6),
-    ) {
-        let bounds = bounds(&settings, approval, true);
-        let Ok(mut now) = bounds.admit(wanted) else { return Ok(()) };
-        for request in requests {
-            if let Ok(change) = bounds.admit_change(&now, request) {
-                apply(&mut now, &change);
-            }
+/// What came of all sequences: a test in which everything is refused shows nothing.
+#[derive(Default)]
+struct Tally {
+    /// Sessions that were made.
+    made: Cell<u32>,
+    /// Of those, with agents to which people are routed.
+    routed: Cell<u32>,
+    /// Changes that were taken.
+    taken: Cell<u32>,
+    /// Of those, after the settings had changed.
+    taken_later: Cell<u32>,
+}
+
+impl Tally {
+    /// So many sessions were made, half as many changes taken, and some of them after the settings had changed.
+    fn is_enough(&self, made: u32) {
+        let counts = [&self.made, &self.taken, &self.taken_later].map(Cell::get);
+        eprintln!(
+            "made, taken, taken after settings changed, routed: {counts:?}, {}",
+            self.routed.get()
+        );
+        let enough = counts[0] >= made && counts[1] >= made / 2 && counts[2] >= made / 8;
+        assert!(
+            enough,
+            "of {SEQUENCES} sequences: [made, changes taken, after settings changed] = {counts:?}"
+        );
+    }
+}
+
+fn count(of: &Cell<u32>, whether: bool) {
+    of.set(of.get() + u32::from(whether));
+}
+
+fn try_all<S: Strategy>(of: &S, test: impl Fn(S::Value) -> TestCaseResult) {
+    let config = Config {
+        source_file: Some(file!()),
+        ..Config::with_cases(SEQUENCES)
+    };
+    let tried = TestRunner::new(config).run(of, test);
+    tried.unwrap_or_else(|error| panic!("{error}"));
+}
+
+/// A session, and the server's settings, as both change.
+struct World<'t> {
+    /// The session as it is now.
+    now: AgentConfig,
+    /// As it would be, had nobody but the operator changed anything.
+    before: AgentConfig,
+    bounds: Bounds,
+    /// The loosest approval mode of all settings that there were.
+    loosest: ApprovalMode,
+    /// The widest of their limits.
+    most: u32,
+    member: bool,
+    tally: &'t Tally,
+}
+
+impl<'t> World<'t> {
+    fn new(now: AgentConfig, settled: &Settled, member: bool, tally: &'t Tally) -> Self {
+        Self {
+            before: now.clone(),
+            now,
+            bounds: bounds(settled, member),
+            loosest: settled.1,
+            most: settled.2,
+            member,
+            tally,
         }
-        let reference = by_settings(&bounds);
-        for agent in all_of(&now) {
-            prop_assert!(agent.limits.max_iterations.is_some_and(|most| most <= 5));
-            prop_assert!(bounds.models.contains(&agent.model));
-            for (name, input) in calls() {
-                let Some(tool) = agent.tools.iter().find(|tool| tool.name == name) else { continue };
-                let own = reference.tools.iter().find(|tool| tool.name == name).unwrap();
-                let (is, by_server) = strictness(agent, tool, &input);
-                let (least, _) = strictness(&reference, own, &input);
-                prop_assert!(is >= least, "{name} {input}: {is} < {least}");
-                // What is asked about for the server's sake is known to be, so that nobody else answers it.
-                prop_assert!(is != 1 || least == 0 || by_server, "{name} {input}");
+    }
+
+    fn take(&mut self, steps: Vec<Step>) {
+        let mut later = false;
+        for step in steps {
+            match step {
+                Step::Asked(wanted) => {
+                    let Ok(change) = self.bounds.admit_change(&self.now, wanted) else {
+                        continue;
+                    };
+                    apply(&mut self.now, &change);
+                    count(&self.tally.taken, true);
+                    count(&self.tally.taken_later, later);
+                }
+                Step::Settled(settled) => {
+                    later = true;
+                    self.bounds = bounds(&settled, self.member);
+                    if settled.1 != ApprovalMode::Deny {
+                        self.loosest = settled.1;
+                    }
+                    self.most = self.most.max(settled.2);
+                    // As the server writes it to open sessions (`ServerState::renew`).
+                    let binds = ConfigChange::ServerRules(self.bounds.server_rules.clone());
+                    apply(&mut self.now, &binds);
+                    apply(&mut self.before, &binds);
+                }
             }
         }
     }
 
-    #[test]
-    fn no_driver_gets_more_than_the_operator_gave(
-        (settings, approval) in (rules(), modes()),
-        given in (rules(), modes(), limits(), params()),
-        requests in prop::collection::vec(change(), 1..6),
-    ) {
-        let bounds = bounds(&settings, approval, false);
-        let mut given_rules = settings.clone();
-        given_rules.extend(given.0);
-        let before = AgentConfig { rules: given_rules, approval: given.1, limits: given.2, params: given.3, ..by_settings(&bounds) };
-        let mut now = before.clone();
-        for request in requests {
-            if let Ok(change) = bounds.admit_change(&now, request) {
-                apply(&mut now, &change);
-            }
-        }
-        if let Some(was) = before.limits.max_iterations {
-            let is = now.limits.max_iterations;
-            prop_assert!(is.is_some_and(|is| is <= was.max(5)), "{is:?} after {was}");
-        }
-        prop_assert!(bounds.models.contains(&now.model));
-        let (is, was) = (&now.model.prices, &before.model.prices);
-        prop_assert!(is.input <= was.input && is.output <= was.output, "{} is dearer", now.model.id);
-        prop_assert_eq!(&now.condensing, &before.condensing);
-        let (is, was) = (&now.params, &before.params);
-        prop_assert!(was.max_output_tokens.is_none_or(|was| is.max_output_tokens.is_some_and(|is| is <= was)));
-        prop_assert!(is.thinking_tokens.unwrap_or(0) <= was.thinking_tokens.unwrap_or(0));
-        // The operator may give this session another approval mode than that of the settings, but no way around their rules.
-        let reference = AgentConfig { approval: ApprovalMode::Ask, ..by_settings(&bounds) };
-        // What cannot be read is refused where nobody is asked. Whoever drives may have people asked.
-        let asked = AgentConfig { approval: now.approval, ..before.clone() };
+    /// An agent as the settings alone would have it. Their rules hold as they are now; an approval mode holds for what is asked afterwards.
+    fn by_settings(&self) -> AgentConfig {
+        by_settings(&self.bounds, self.loosest)
+    }
+}
+
+fn member_has_no_more(world: &World<'_>) -> TestCaseResult {
+    let reference = world.by_settings();
+    for agent in all_of(&world.now) {
+        prop_assert!(agent.limits.max_iterations.is_some_and(|most| most <= world.most));
+        prop_assert!(world.bounds.models.contains(&agent.model));
         for (name, input) in calls() {
-            let tool = before.tools.iter().find(|tool| tool.name == name).unwrap();
-            let [was, asked, least] = [&before, &asked, &reference].map(|config| strictness(config, tool, &input).0);
-            let (is, by_server) = strictness(&now, tool, &input);
-            prop_assert!(is >= was.min(asked), "{name} {input}: {is} < {was}");
-            prop_assert!(is != 0 || was == 0, "{name} {input} runs, and did not before");
-            prop_assert!(least != 2 || is == 2, "{name} {input} is denied by the settings");
-            prop_assert!(is != 1 || least == 0 || by_server, "{name} {input}: somebody else than the operator answers");
+            let Some(tool) = agent.tools.iter().find(|tool| tool.name == name) else {
+                continue;
+            };
+            let own = reference.tools.iter().find(|tool| tool.name == name).unwrap();
+            let (is, by_server) = strictness(agent, tool, &input);
+            let (least, _) = strictness(&reference, own, &input);
+            prop_assert!(is >= least, "{name} {input}: {is} < {least}");
+            // What is asked about for the server's sake is known to be, so that nobody else answers it.
+            prop_assert!(is != 1 || least == 0 || by_server, "{name} {input}");
         }
     }
+    Ok(())
+}
+
+#[test]
+fn no_member_gets_more_than_the_settings_give() {
+    let tally = Tally::default();
+    try_all(&(settled(), config(), steps()), |(settled, wanted, steps)| {
+        let Ok(now) = bounds(&settled, true).admit(wanted) else {
+            return Ok(());
+        };
+        count(&tally.made, true);
+        count(&tally.routed, now.routing.is_some());
+        let mut world = World::new(now, &settled, true, &tally);
+        world.take(steps);
+        member_has_no_more(&world)
+    });
+    tally.is_enough(SEQUENCES / 4);
+    assert!(
+        tally.routed.get() >= SEQUENCES / 64,
+        "{} routed",
+        tally.routed.get()
+    );
+}
+
+fn driver_has_no_more(
+    World {
+        now,
+        before,
+        bounds,
+        most,
+        ..
+    }: &World<'_>,
+) -> TestCaseResult {
+    if let Some(was) = before.limits.max_iterations {
+        let is = now.limits.max_iterations;
+        prop_assert!(is.is_some_and(|is| is <= was.max(*most)), "{is:?} after {was}");
+    }
+    prop_assert!(bounds.models.contains(&now.model));
+    let (is, was) = (&now.model.prices, &before.model.prices);
+    prop_assert!(
+        is.input <= was.input && is.output <= was.output,
+        "{} is dearer",
+        now.model.id
+    );
+    prop_assert_eq!(&now.condensing, &before.condensing);
+    let (is, was) = (&now.params, &before.params);
+    let answers_more = was
+        .max_output_tokens
+        .is_some_and(|was| is.max_output_tokens.is_none_or(|is| is > was));
+    prop_assert!(!answers_more);
+    prop_assert!(is.thinking_tokens.unwrap_or(0) <= was.thinking_tokens.unwrap_or(0));
+    // The operator may give this session another approval mode than that of the settings, but no way around their rules.
+    let reference = by_settings(bounds, ApprovalMode::Ask);
+    // What cannot be read is refused where nobody is asked. Whoever drives may have people asked.
+    let asked = AgentConfig {
+        approval: now.approval,
+        ..before.clone()
+    };
+    for (name, input) in calls() {
+        let tool = before.tools.iter().find(|tool| tool.name == name).unwrap();
+        let [was, asked, least] =
+            [before, &asked, &reference].map(|config| strictness(config, tool, &input).0);
+        let (is, by_server) = strictness(now, tool, &input);
+        prop_assert!(is >= was.min(asked), "{name} {input}: {is} < {was}");
+        prop_assert!(is != 0 || was == 0, "{name} {input} runs, and did not before");
+        prop_assert!(least != 2 || is == 2, "{name} {input} is denied by the settings");
+        prop_assert!(
+            is != 1 || least == 0 || by_server,
+            "{name} {input}: somebody else than the operator answers"
+        );
+    }
+    Ok(())
+}
+
+#[test]
+fn no_driver_gets_more_than_the_operator_gave() {
+    let tally = Tally::default();
+    let given = (rules(), modes(), limits(), params());
+    try_all(&(settled(), given, steps()), |(settled, given, steps)| {
+        let mut rules = settled.0.clone();
+        rules.extend(given.0);
+        let now = AgentConfig {
+            rules,
+            approval: given.1,
+            limits: given.2,
+            params: given.3,
+            ..by_settings(&bounds(&settled, false), settled.1)
+        };
+        count(&tally.made, true);
+        let mut world = World::new(now, &settled, false, &tally);
+        world.take(steps);
+        driver_has_no_more(&world)
+    });
+    tally.is_enough(SEQUENCES);
 }
