@@ -82,6 +82,46 @@ async fn nobody_else_says_where_they_are() {
     world.end().await;
 }
 
+/// Somebody there who says that they are nobody; the answer is not read yet.
+async fn visit(world: &World, address: &str) -> Client {
+    let mut client = from(world, address).await.unwrap();
+    client.notice("hello").await;
+    client
+        .send("authenticate", serde_json::json!({"client": "web"}))
+        .await;
+    client
+}
+
+#[tokio::test]
+async fn visitors_of_all_addresses_have_half_of_the_connections() {
+    let mut options = options();
+    options.allow_visitors = true;
+    options.limits.connections = 4;
+    let data = std::sync::Arc::new(tempfile::tempdir().unwrap());
+    let trusted = |settings: &mut Settings| settings.trusted_proxies = vec!["127.0.0.1".into()];
+    let world = World::set(data, options, trusted).await;
+    let mut visitors = Vec::new();
+    for address in ["192.0.2.1", "192.0.2.2"] {
+        let mut visitor = visit(&world, address).await;
+        assert_eq!(visitor.answer("c1").await["event"], "accepted", "{address}");
+        visitors.push(visitor);
+    }
+    let mut third = visit(&world, "192.0.2.3").await;
+    assert_eq!(
+        third.bye().await["code"],
+        1013,
+        "the other half is not for visitors"
+    );
+    drop(third);
+    // There is room for who is known, and for as many visitors as before.
+    let mut desk = world.client("desk").await;
+    desk.accepted("ping", serde_json::json!({})).await;
+    for visitor in &mut visitors {
+        visitor.accepted("ping", serde_json::json!({})).await;
+    }
+    world.end().await;
+}
+
 #[tokio::test]
 async fn visitors_are_counted_by_address_and_members_by_person() {
     let world = world("127.0.0.1", |settings| {
@@ -89,21 +129,10 @@ async fn visitors_are_counted_by_address_and_members_by_person() {
         settings.quotas.connections = Some(1);
     })
     .await;
-    let visit = |address: &'static str| {
-        let world = &world;
-        async move {
-            let mut client = from(world, address).await.unwrap();
-            client.notice("hello").await;
-            client
-                .send("authenticate", serde_json::json!({"client": "web"}))
-                .await;
-            client
-        }
-    };
-    let mut one = visit("192.0.2.1").await;
+    let mut one = visit(&world, "192.0.2.1").await;
     one.answer("c1").await;
-    assert_eq!(visit("192.0.2.1").await.bye().await["code"], 1013);
-    visit("192.0.2.2").await.answer("c1").await;
+    assert_eq!(visit(&world, "192.0.2.1").await.bye().await["code"], 1013);
+    visit(&world, "192.0.2.2").await.answer("c1").await;
     let (ann, _) = world.member("ann");
     let mut first = from(&world, "192.0.2.3").await.unwrap();
     let hello = first.notice("hello").await;
