@@ -205,3 +205,34 @@ fn licences_are_read_as_they_are_written() {
         assert!(!is_met(unmet, &allowed), "{unmet}");
     }
 }
+
+/// The C++ of the VM is not built for this: the file is compiled alone, and what it lacks are other errors.
+#[test]
+fn a_build_that_aborts_on_panics_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let compiler = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+    let said = |panics: &str| {
+        let compiled = Command::new(&compiler)
+            .args([
+                "--edition",
+                "2024",
+                "--crate-type",
+                "lib",
+                "--emit",
+                "metadata",
+                "-C",
+                panics,
+            ])
+            .arg("--out-dir")
+            .arg(folder.path())
+            .arg(workspace_root().join("crates/luau-tools/src/stack.rs"))
+            .output()
+            .unwrap();
+        assert!(!compiled.status.success());
+        String::from_utf8_lossy(&compiled.stderr).into_owned()
+    };
+    let refusal = "error: errors of the VM unwind through functions of Rust";
+    let refused = said("panic=abort");
+    assert!(refused.contains(refusal), "{refused}");
+    assert!(!said("panic=unwind").contains(refusal), "only there");
+}
