@@ -4,7 +4,8 @@
 use std::io::BufRead as _;
 
 use crate::common::{Ran, Sandbox};
-use serde_json::Value;
+use crate::models::streaming;
+use serde_json::{Value, json};
 
 /// A session in which a file was read, a command failed, and one was not allowed.
 fn worked(sandbox: &Sandbox) -> String {
@@ -193,6 +194,43 @@ fn a_session_is_written_down_to_read() {
     assert_eq!(again.code, Some(2), "{again}");
     assert!(again.stderr.contains("--force"), "{again}");
     ok(sandbox.run(&["sessions", "export", &id, "-o", "page.html", "--force"]));
+}
+
+/// What clears a screen, sets a title, or turns the direction of a text around, as a person and a model may say it.
+const ACTS: &str = "a\u{1b}[2J b\u{9b}2J c\u{1b}]0;title\u{7} d\u{7f} e\u{202e} f\u{2066}";
+
+#[test]
+fn what_is_written_down_does_nothing_to_a_terminal() {
+    let answer = format!(
+        "data: {}\n\ndata: {}\n\ndata: [DONE]\n\n",
+        json!({"choices": [{"index": 0, "delta": {"content": format!("model {ACTS}")}}]}),
+        json!({"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}),
+    );
+    let sandbox = Sandbox::new().env("OPENAI_BASE_URL", &streaming(&[&answer]));
+    let said = format!("person {ACTS}");
+    ok(sandbox.run(&["run", "--model", "openai/own", "--quiet", &said]));
+    let id = raw_id(&sandbox);
+    let acts = |text: &str| {
+        let is_one = |c: char| (c.is_control() && !c.is_whitespace()) || "\u{85}\u{202e}\u{2066}".contains(c);
+        text.contains(is_one)
+    };
+    for format in ["json", "md", "html"] {
+        let export = ["sessions", "export", &id, "--format", format];
+        let shown = ok(sandbox.run(&export)).stdout;
+        assert!(!acts(&shown), "{format}: {shown:?}");
+        let file = format!("page.{format}");
+        ok(sandbox.run(&[&export[..], &["-o", &file]].concat()));
+        let written = std::fs::read_to_string(sandbox.path(&format!("ws/{file}"))).unwrap();
+        assert!(!acts(&written), "{format}: {written:?}");
+    }
+    // The values are the same.
+    let document = ok(sandbox.run(&["sessions", "export", &id, "--format", "json"])).stdout;
+    let document: Value = serde_json::from_str(&document).unwrap();
+    let values = document.to_string();
+    for words in [said, format!("model {ACTS}")] {
+        let words = Value::from(words).to_string();
+        assert!(values.contains(words.trim_matches('"')), "{words} is in {values}");
+    }
 }
 
 #[test]
