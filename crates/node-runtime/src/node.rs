@@ -111,8 +111,7 @@ impl NodeRuntime {
         }
     }
 
-    /// This runtime as a server has it: the sessions that it opens say so, and where it is killed, the next server continues with
-    /// them.
+    /// This runtime as a server has it: the sessions that it opens say so, and after a kill the next server continues them.
     pub fn as_server(&self) -> Self {
         let mut server = self.for_owner(self.owner.clone());
         server.driver.serves = true;
@@ -148,8 +147,7 @@ impl NodeRuntime {
         self.driver.guard.clone()
     }
 
-    /// Sets how calls are decided by the settings of the program: an existing session that asks nobody is set to `mode` when
-    /// it is opened, unless the changes that it is opened with name a mode.
+    /// Sets the approval mode of existing sessions that ask nobody when they are opened, unless the changes at opening name one.
     #[must_use]
     pub fn asking_again(mut self, mode: ApprovalMode) -> Self {
         self.driver.approval = Some(mode);
@@ -291,11 +289,8 @@ impl NodeRuntime {
 
     /// The session with this beginning of an id, of those that `list` knows.
     pub(crate) async fn resolve_prefix(&self, prefix: &str) -> Result<SessionId, RuntimeError> {
-        let with_kind = if prefix.starts_with(SessionId::PREFIX) {
-            prefix.to_owned()
-        } else {
-            format!("{}{prefix}", SessionId::PREFIX)
-        };
+        let rest = prefix.strip_prefix(SessionId::PREFIX).unwrap_or(prefix);
+        let with_kind = format!("{}{rest}", SessionId::PREFIX);
         let mut ids = Vec::new();
         for id in self.log().resolve(&self.owner, &with_kind).await? {
             if self.log().info(&id).await?.last_seq > 0 {
