@@ -220,42 +220,61 @@ fn numbers_of_tables_are_read() {
     assert_eq!(constant("crates/server/src/http/layers.rs", "ANSWER"), 60);
 }
 
-#[test]
-fn the_limits_of_the_protocol_are_those_of_the_server() {
-    let (limits, quotas) = (Limits::default(), Quotas::default());
-    let of = |file: &str, name: &str| constant(&format!("crates/server/src/{file}.rs"), name);
-    let option = |name: &str| many(of("options", name));
-    let bytes = |count: usize| size(count as u64);
-    let count = |count: usize| many(count as u64);
-    let some = |quota: Option<u64>| many(quota.unwrap());
-    let expected = [
+/// A constant of a file of the server.
+fn of_server(file: &str, name: &str) -> u64 {
+    constant(&format!("crates/server/src/{file}.rs"), name)
+}
+
+/// A number of frames or connections, as tables write it.
+fn count(count: usize) -> String {
+    many(count as u64)
+}
+
+/// A number of bytes, as tables write it.
+fn bytes(count: usize) -> String {
+    size(count as u64)
+}
+
+/// What rows about frames, requests and messages say.
+fn of_messages(limits: &Limits, quotas: &Quotas) -> Vec<(&'static str, Vec<String>)> {
+    let option = |name: &str| many(of_server("options", name));
+    vec![
         (
             "a frame of a client",
             vec![
                 bytes(limits.frame_bytes),
-                size(of("ws/allowance", "VISITOR_BYTES")),
+                size(of_server("ws/allowance", "VISITOR_BYTES")),
             ],
         ),
         (
             "all that comes on a WebSocket before",
             vec![
-                size(of("ws/allowance", "UNKNOWN_BYTES")),
-                many(of("ws/reading", "UNKNOWN_FRAMES")),
+                size(of_server("ws/allowance", "UNKNOWN_BYTES")),
+                many(of_server("ws/reading", "UNKNOWN_FRAMES")),
             ],
         ),
-        ("the head of a request", vec![size(of("options", "HEAD_BYTES"))]),
+        (
+            "the head of a request",
+            vec![size(of_server("options", "HEAD_BYTES"))],
+        ),
         (
             "a body of a request",
-            vec![bytes(limits.body_bytes), size(of("http/body", "OPEN_BYTES"))],
+            vec![
+                bytes(limits.body_bytes),
+                size(of_server("http/body", "OPEN_BYTES")),
+            ],
         ),
         (
             "a body that nobody reads",
             vec![
-                size(of("unread", "DISCARDED_BYTES")),
-                format!("{} s", of("unread", "DISCARDING")),
+                size(of_server("unread", "DISCARDED_BYTES")),
+                format!("{} s", of_server("unread", "DISCARDING")),
             ],
         ),
-        ("an `id` of a frame", vec![many(of("ws/frames", "ID_CHARS"))]),
+        (
+            "an `id` of a frame",
+            vec![many(of_server("ws/frames", "ID_CHARS"))],
+        ),
         ("an idempotency key", vec!["1".into(), option("KEY_CHARS")]),
         ("parts of a message", vec![count(agentx::types::wire::MOST_PARTS)]),
         ("a title", vec![option("TITLE_CHARS")]),
@@ -267,13 +286,20 @@ fn the_limits_of_the_protocol_are_those_of_the_server() {
             "what waits in a session",
             vec![many(quotas.queued), size(quotas.queued_bytes)],
         ),
+    ]
+}
+
+/// What rows about connections and times say.
+fn of_connections(limits: &Limits, quotas: &Quotas) -> Vec<(&'static str, Vec<String>)> {
+    let some = |quota: Option<u64>| many(quota.unwrap());
+    vec![
         (
             "frames of a connection",
             vec![many(limits.rate.into()), many(limits.burst.into())],
         ),
         (
             "an answer to a request",
-            vec![format!("{} s", of("http/layers", "ANSWER"))],
+            vec![format!("{} s", of_server("http/layers", "ANSWER"))],
         ),
         ("subscriptions of a connection", vec![count(limits.subscriptions)]),
         (
@@ -297,16 +323,24 @@ fn the_limits_of_the_protocol_are_those_of_the_server() {
         ),
         (
             "bodies of more than 64 KiB",
-            vec!["1".into(), many(of("turns", "BODIES"))],
+            vec!["1".into(), many(of_server("turns", "BODIES"))],
         ),
         ("saying nothing at all", vec![seconds(limits.silence)]),
         ("the end of a server", vec![seconds(limits.shutdown)]),
-    ];
-    let expected = expected.map(|(begins, numbers)| (begins, 1, numbers));
+    ]
+}
+
+#[test]
+fn the_limits_of_the_protocol_are_those_of_the_server() {
+    let (limits, quotas) = (Limits::default(), Quotas::default());
+    let rows = of_messages(&limits, &quotas)
+        .into_iter()
+        .chain(of_connections(&limits, &quotas));
+    let expected: Vec<_> = rows.map(|(begins, numbers)| (begins, 1, numbers)).collect();
     let wrong = compared("docs/PROTOCOL.md", "### Limits", &expected);
     none(&wrong, "limits in docs/PROTOCOL.md");
     assert_eq!(
-        of("http/body", "AT_ONCE_BYTES"),
+        of_server("http/body", "AT_ONCE_BYTES"),
         64 << 10,
         "as the page says of bodies"
     );
