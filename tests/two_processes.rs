@@ -80,10 +80,7 @@ async fn who_comes_second_is_told_so_and_can_read_and_watch() {
     is_told_so(world.run(&["resume", &session]), &session);
     world.run(&["sessions", "delete", "--yes", &session]).exits(8);
     let list = world.run(&["sessions", "list"]).exits(0);
-    assert!(
-        list.out.contains(&format!("open (process {})", chat.id())),
-        "{list}"
-    );
+    assert!(list.out.contains(&format!("open (pid {})", chat.id())), "{list}");
     let show = world.run(&["sessions", "show", &session]).exits(0);
     assert!(show.out.contains("the first answer"), "{show}");
 
