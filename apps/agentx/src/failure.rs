@@ -63,8 +63,9 @@ fn asks_otherwise(code: &str) -> bool {
     matches!(code, "content_filter" | "other_server")
 }
 
-/// How a run of a script goes on, and how a person goes on with it in a chat.
-const GO_ON: &str = "`agentx run --last \"go on\"` goes on, or `/retry` in a chat: `agentx resume --last`";
+/// The commands that continue a run: one for scripts, one for people.
+const GO_ON: &str =
+    "continue with `agentx run --last \"go on\"`, or with `/retry` in a chat (`agentx resume --last`)";
 /// What is said where a key is missing or refused.
 const KEY: &str = "check the key that `agentx config show` names";
 /// What is said where the server does not know the model, or the address.

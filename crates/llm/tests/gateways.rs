@@ -347,7 +347,7 @@ fn what_a_total_has_beyond_prompt_and_completion_may_be_tokens_of_the_cache() {
     let grok = json!({"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 177,
         "prompt_tokens_details": {"cached_tokens": 60}, "completion_tokens_details": {"reasoning_tokens": 7}});
     assert_eq!(tokens(&[grok]), counts(100, 17, 60, 0, 7));
-    // A total that is no count, or less than its parts, or that stands alone proves nothing.
+    // A total is ignored if it is not a number, is less than its parts, or stands alone.
     for (total, prompt) in [
         (json!(1e30), 20),
         (json!(-1), 20),

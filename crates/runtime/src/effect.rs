@@ -19,7 +19,7 @@ use crate::places::Places;
 ///
 /// | action | says on the way | last word |
 /// | --- | --- | --- |
-/// | `call_model` | a stream, and `attempt_failed` for each attempt that comes to nothing; `stream_end` with `broken` is on the way too | `stream_end` with any other reason, or `error` |
+/// | `call_model` | a stream, and `attempt_failed` for each attempt that fails; `stream_end` with `broken` is on the way too | `stream_end` with any other reason, or `error` |
 /// | `condense` | `attempt_failed` where another attempt follows | `context_condensed` or `condensing_failed` |
 /// | `call_tool` | `tool_output_chunk`, and steps | `tool_result` |
 /// | `start_timer` | nothing | `timer_fired` |

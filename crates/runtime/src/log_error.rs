@@ -74,7 +74,7 @@ pub enum LogError {
 }
 
 impl LogError {
-    /// What a store says whose file is no longer the one that was opened.
+    /// The error of a store whose file was removed or replaced after it was opened.
     pub const LOST: &'static str =
         "it was removed or replaced while it was in use; what was said in its sessions is lost";
 

@@ -83,7 +83,7 @@ pub const GRAVE_WORDS_ARE_NAMED: u32 = 5;
 /// A model that stops because its window is full teaches how much fits.
 pub const FULL_WINDOWS_TEACH: u32 = 6;
 
-/// Less is sent where a summary after an overflow comes to nothing.
+/// If the summary after an overflow fails, the next request sends fewer messages.
 pub const LESS_WITHOUT_A_SUMMARY: u32 = 6;
 
 /// An input that never fits is left out of later requests.
@@ -219,7 +219,7 @@ pub const OPTIONS_OF_READERS: u32 = 9;
 /// Long options of a rule that denies or asks count by their beginning and wherever they stand.
 pub const SHORTENED_OPTIONS: u32 = 9;
 
-/// No star over Git stands for options that go on with an unfinished operation: what that names is run.
+/// A star over Git does not cover options that continue an unfinished operation, because that operation may name programs to run.
 pub const CONTINUED_OPERATIONS: u32 = 9;
 
 /// A line with very many commands is held against no rule about a part of it.

@@ -140,7 +140,7 @@ fn settings_with_a_mistake_are_shown_with_it_and_without_effects() {
         screen.contains("has a mistake") && !screen.contains('→'),
         "{screen}"
     );
-    // A key that means nothing here is no part of the answer.
+    // Keys without a meaning in this question are ignored.
     pty.keys("\u{1b}q\r");
     pty.end();
 }

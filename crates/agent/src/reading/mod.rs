@@ -221,7 +221,7 @@ impl Reading {
         for inner in lexed.inner.iter().filter(runs) {
             self.fed = fed.inner(inner);
             match inner.kind {
-                // What a variable is replaced by is no program by itself: the words that it stands for are looked at where it stands.
+                // The value of a variable does not name a program here; the line is read again where the variable is used.
                 fed::InnerKind::Parameter if self.expands_twice => {
                     self.line(&format!("echo {}", inner.text), deeper);
                 }

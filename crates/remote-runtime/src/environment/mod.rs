@@ -217,7 +217,7 @@ impl Connection {
     /// `after_seq` on: pass over each whose `seq` came before.
     ///
     /// # Errors
-    /// Where there is no such session, one may not see it, or the server cannot be reached.
+    /// Returns an error if the session does not exist or may not be seen, or if the server cannot be reached.
     pub async fn publish(&self, session: &SessionId, after_seq: u64) -> Result<Published, RuntimeError> {
         let held = self.hold(session);
         self.follow(&held, after_seq).await?;

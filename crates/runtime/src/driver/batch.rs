@@ -158,8 +158,8 @@ impl Driver {
             .flatten()
     }
 
-    /// Refuses what a responder may not say, and tells it why: the action is over, or it makes an agent where there is no room for one. `false`
-    /// where it may.
+    /// Rejects an event of a responder whose action is over, or that creates an agent beyond the limit, and tells the responder why.
+    /// Returns `false` if the event is accepted.
     fn refuse(&self, item: &mut Item) -> bool {
         if item.of_responder
             && item
