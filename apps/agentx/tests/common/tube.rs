@@ -8,8 +8,8 @@ use std::sync::{Mutex, mpsc};
 
 use nix::fcntl::{FcntlArg, FdFlag, fcntl};
 use nix::pty::{Winsize, openpty};
-use nix::sys::signal::{Signal, kill};
-use nix::unistd::Pid;
+use nix::sys::signal::{Signal, kill, killpg};
+use nix::unistd::{Pid, tcgetpgrp};
 
 /// Terminals are opened one at a time.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
@@ -92,6 +92,11 @@ impl Tube {
     pub(crate) fn kill_program(&mut self) {
         self.signal(Signal::SIGKILL);
         let _ = self.child.wait();
+    }
+
+    /// Kills the processes that a shell has started in the foreground.
+    pub(crate) fn kill_foreground(&self) {
+        killpg(tcgetpgrp(&self.keys).unwrap(), Signal::SIGKILL).unwrap();
     }
 
     /// Sends the program a signal.

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use serde_json::json;
 
+use crate::film::Film;
 use crate::model::Part;
 use crate::stage::{Stage, World};
 use crate::svg::svg;
@@ -13,7 +14,11 @@ const COLUMNS: u16 = 84;
 
 /// The picture of what is on the screen now is the one in `docs/screens`.
 fn is_drawn(name: &str, title: &str, stage: &Stage<'_>) {
-    let drawn = svg(&stage.terminal, COLUMNS, &stage.root(), title);
+    is_kept(name, &svg(&stage.terminal, COLUMNS, &stage.root(), title));
+}
+
+/// This picture is the one in `docs/screens`.
+fn is_kept(name: &str, drawn: &str) {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(format!("../../docs/screens/{name}.svg"));
     if std::env::var_os("UPDATE_DOCS").is_some() {
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -195,4 +200,92 @@ fn going_back() {
     chat.keys("\u{1b}");
     chat.wait_for_prompt();
     chat.leave();
+}
+
+/// A file, and a model that changes it and then talks, waiting twice in its first answer. Its words are made up.
+fn world_of_a_change() -> World {
+    let old = "    if hour < 12:\n        return \"Good morning\"\n    return \"Good evening\"\n";
+    let new = "    if hour < 12:\n        return \"Good morning\"\n    if hour < 18:\n        return \"Good afternoon\"\n    \
+               return \"Good evening\"\n";
+    let answer = [
+        "`greeting` now has three answers:\n\n- before noon: **Good morning**\n",
+        "- from noon to six: **Good afternoon**\n",
+        "- after that: **Good evening**\n",
+    ];
+    let said = |text: &str| Part::Say(text.into());
+    let world = World::of_model(vec![
+        vec![
+            said("I read the file first."),
+            Part::Call("read", json!({ "path": "greet.py" })),
+        ],
+        vec![Part::Call(
+            "edit",
+            json!({ "path": "greet.py", "old_string": old, "new_string": new }),
+        )],
+        vec![said(answer[0]), Part::Hold, said(answer[1]), Part::Hold],
+        answer.map(said).to_vec(),
+    ]);
+    world.write("greet.py", format!("def greeting(hour):\n{old}"));
+    world
+}
+
+/// The recording at the top of the README: a change is asked about, the program is killed in the middle of an answer and resumed, and
+/// the session is derived again. Only the model's words are made up.
+#[test]
+fn a_session_that_is_killed_and_resumed() {
+    let world = world_of_a_change();
+    let mut shell = Stage::shell(&world, (COLUMNS, 26));
+    let mut film = Film::new(COLUMNS, 26);
+    shell.wait_for_last("$");
+    film.hold(&shell, 600);
+    film.type_in(&mut shell, "agentx");
+    shell.keys("\r");
+    shell.wait_for_prompt();
+    film.hold(&shell, 1000);
+    film.type_in(
+        &mut shell,
+        "greet people with \"Good afternoon\" from noon to six",
+    );
+    film.hold(&shell, 400);
+    shell.keys("\r");
+    shell.wait_for_question();
+    film.hold(&shell, 3500);
+    film.type_in(&mut shell, "y");
+    film.hold(&shell, 400);
+    shell.keys("\r");
+    shell.wait_for("before noon: Good morning");
+    film.hold(&shell, 700);
+    world.go_on();
+    shell.wait_for("from noon to six: Good afternoon");
+    film.hold(&shell, 900);
+    shell.kill_foreground();
+    shell.wait("the shell again", |terminal| {
+        terminal.screen().last().is_some_and(|row| row == "$") && terminal.cursor().1 == 3
+    });
+    film.hold(&shell, 1500);
+    film.type_in(&mut shell, "agentx resume --last");
+    film.hold(&shell, 400);
+    shell.keys("\r");
+    shell.wait_for("after that: Good evening");
+    shell.wait_for_prompt();
+    film.hold(&shell, 3500);
+    shell.keys("\u{4}");
+    shell.wait_for_last("$");
+    film.hold(&shell, 800);
+    let id = shell.id_to_resume();
+    film.type_in(&mut shell, "agentx replay ");
+    shell.keys(&id);
+    shell.wait("the id", |terminal| {
+        terminal.screen().last().is_some_and(|row| row.ends_with(&id))
+    });
+    film.hold(&shell, 600);
+    shell.keys("\r");
+    shell.wait_for("the same to the byte");
+    shell.wait_for_last("$");
+    film.hold(&shell, 5000);
+    let title =
+        "A change is asked about, the program is killed and resumed, and the session is derived again";
+    is_kept("recording", &film.svg(title));
+    shell.keys("exit\r");
+    assert_eq!(shell.end(), Some(0));
 }

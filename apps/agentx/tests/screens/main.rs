@@ -11,6 +11,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 mod docs;
+mod film;
 mod journeys;
 mod model;
 mod stable;

@@ -29,7 +29,17 @@ pub(crate) fn row_of(row: &str, root: &str) -> String {
         .chars()
         .map(|c| if TURNING.contains(c) { '⠋' } else { c })
         .collect();
-    times(&ids(&ports(&row)))
+    times(&hashes(&ids(&ports(&row))))
+}
+
+/// Digests: 64 digits.
+fn hashes(row: &str) -> String {
+    let is_digit = |c: char| c.is_ascii_hexdigit();
+    let words = row.split(' ').map(|word| match word.len() {
+        64 if word.chars().all(is_digit) => "39a3f02fc12495f4".repeat(4),
+        _ => word.to_owned(),
+    });
+    words.collect::<Vec<_>>().join(" ")
 }
 
 /// Where the model listens.

@@ -1,7 +1,8 @@
 //! The program in a terminal of some width, a world of its own around it: keys go in, the screen is waited for, and what stands there
 //! in the end is kept as text.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::{Duration, Instant};
 
@@ -135,6 +136,38 @@ impl<'a> Stage<'a> {
             terminal: Terminal::new(columns, rows),
             columns,
         }
+    }
+
+    /// A shell in this world, in which the program can be called by its name. Its prompt clears what stands behind it.
+    pub(crate) fn shell(world: &'a World, (columns, rows): (u16, u16)) -> Self {
+        let program = world.sandbox.command(&[]);
+        let folder = Path::new(program.get_program()).parent().unwrap();
+        let path = format!(
+            "{}:{}",
+            folder.display(),
+            std::env::var("PATH").unwrap_or_default()
+        );
+        let mut shell = Command::new("bash");
+        shell.args(["--norc", "--noprofile", "-i"]);
+        shell.envs(
+            program
+                .get_envs()
+                .filter_map(|(name, value)| Some((name, value?))),
+        );
+        shell.env("PATH", path).env("PS1", r"\[\e[J\]$ ");
+        shell.current_dir(program.get_current_dir().unwrap());
+        let defaults = [("TERM", "xterm-256color"), ("COLORTERM", "truecolor")];
+        Self {
+            world,
+            tube: Tube::open(&shell, (columns, rows), &defaults, &[]),
+            terminal: Terminal::new(columns, rows),
+            columns,
+        }
+    }
+
+    /// Kills what runs in the foreground of a shell.
+    pub(crate) fn kill_foreground(&self) {
+        self.tube.kill_foreground();
     }
 
     /// A chat, once it can be written in.
@@ -290,6 +323,16 @@ impl<'a> Stage<'a> {
     /// What is on the screen now, as it is in every run.
     pub(crate) fn screen(&self) -> Vec<String> {
         stable(&self.terminal.screen(), &self.world.root())
+    }
+
+    /// The session that the program named last when it was left.
+    pub(crate) fn id_to_resume(&mut self) -> String {
+        let rows = self.terminal.all();
+        let named = rows
+            .iter()
+            .rev()
+            .find_map(|row| row.split_once("agentx resume ses_"));
+        format!("ses_{}", named.unwrap().1)
     }
 
     pub(crate) fn root(&self) -> String {

@@ -39,30 +39,50 @@ struct Letter {
 /// What is on the screen now; `root` is where its world lies.
 pub(crate) fn svg(terminal: &Terminal, columns: u16, root: &str, title: &str) -> String {
     let used = u16::try_from(terminal.screen().len()).unwrap();
+    let mut text = begin(columns, used, title, "");
+    for row in 0..used {
+        text += &row_svg(terminal, row, root);
+    }
+    text += &cursor_svg(terminal, used);
+    text + END
+}
+
+/// The head of a picture of so many columns and rows.
+pub(crate) fn begin(columns: u16, rows: u16, title: &str, style: &str) -> String {
     let (width, height) = (
         f32::from(columns) * CELL + f32::from(MARGIN) * 2.0,
-        used * ROW + MARGIN * 2,
+        rows * ROW + MARGIN * 2,
     );
-    let mut text = format!(
+    format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width:.0}\" height=\"{height}\" viewBox=\"0 0 {width:.0} \
-         {height}\" role=\"img\">\n<title>{}</title>\n\
+         {height}\" role=\"img\">\n<title>{}</title>\n{style}\
          <rect width=\"100%\" height=\"100%\" rx=\"8\" fill=\"{GROUND}\"/>\n\
          <g font-family=\"ui-monospace, 'DejaVu Sans Mono', Menlo, Consolas, 'Noto Sans Mono CJK SC', monospace\" \
          font-size=\"14\" fill=\"{LETTERS}\" xml:space=\"preserve\">\n",
         escaped(title)
-    );
-    for row in 0..used {
-        write_row(&mut text, row, &letters(terminal, row, root));
-    }
+    )
+}
+
+/// The end of a picture.
+pub(crate) const END: &str = "</g>\n</svg>\n";
+
+/// A row of the screen, as it is in every run.
+pub(crate) fn row_svg(terminal: &Terminal, row: u16, root: &str) -> String {
+    let mut text = String::new();
+    write_row(&mut text, row, &letters(terminal, row, root));
+    text
+}
+
+/// The cursor, if it is in or directly below the first `used` rows.
+pub(crate) fn cursor_svg(terminal: &Terminal, used: u16) -> String {
     let (row, column) = terminal.cursor();
-    if row <= used {
-        let (x, y) = (left(column - 1), MARGIN + (row - 1) * ROW);
-        let _ = writeln!(
-            text,
-            "<rect x=\"{x:.1}\" y=\"{y}\" width=\"{CELL}\" height=\"{ROW}\" fill=\"{LETTERS}\" opacity=\"0.6\"/>"
-        );
+    if row > used {
+        return String::new();
     }
-    text + "</g>\n</svg>\n"
+    let (x, y) = (left(column - 1), MARGIN + (row - 1) * ROW);
+    format!(
+        "<rect x=\"{x:.1}\" y=\"{y}\" width=\"{CELL}\" height=\"{ROW}\" fill=\"{LETTERS}\" opacity=\"0.6\"/>\n"
+    )
 }
 
 /// Letters that look alike are written together, each where its cell is.
