@@ -1,7 +1,9 @@
-//! What a terminal front end is made of, without a terminal: styled text and its widths, markdown rendered as it streams, and a
-//! painter that turns frames into few bytes and never touches what has scrolled away.
+//! What a terminal front end is made of, without a terminal: styled text and its widths, markdown rendered as it streams, a painter
+//! that turns frames into few bytes and never touches what has scrolled away, a line editor, and a filter that keeps foreign text
+//! from driving the terminal.
 //!
-//! Everything here is a pure function of what it is given; reading keys and writing bytes is the program's.
+//! Reading keys and writing bytes is the program's. Everything here is a pure function of what it is given, except for
+//! [`History`], which keeps the lines that were typed in a file.
 //!
 //! ```
 //! use agentx_terminal::{Markdown, Painter, Theme};
@@ -17,13 +19,19 @@
 //! assert!(bytes.contains("Beijing.") && !bytes.contains("Weather"), "what stands is not written again");
 //! ```
 
+pub mod clean;
+mod editor;
 mod highlight;
+mod history;
 mod markdown;
 mod painter;
+mod pastes;
 mod style;
 mod text;
 mod wrap;
 
+pub use editor::{Edited, Editor};
+pub use history::{History, LONGEST as LONGEST_KEPT};
 pub use markdown::Markdown;
 pub use painter::{LongRows, Painter};
 pub use style::{Color, Style, Theme};

@@ -15,8 +15,6 @@ use tokio::io::AsyncReadExt as _;
 use tokio::process::{Child, ChildStdout};
 use tokio::time::{Instant, sleep, sleep_until};
 
-use super::editor::Edited;
-use super::history::LONGEST as LONGEST_KEPT;
 use super::leaving::is_exit;
 use super::slash::{self, Slash};
 use super::terminal::Input;
@@ -29,6 +27,8 @@ use crate::render::conversation;
 use crate::render::style::Style;
 use crate::render::table::cut;
 use crate::render::units;
+use agentx_terminal::Edited;
+use agentx_terminal::LONGEST_KEPT;
 pub(super) use own::Own;
 use process::{Group, begin};
 

@@ -5,7 +5,6 @@ use agentx::types::{AgentKind, ApprovalDecision, ContentPart, InputMode};
 use crossterm::event::KeyEvent;
 use tokio::time::Instant;
 
-use super::editor::Edited;
 use super::leaving::is_exit;
 use super::lost::remedy;
 use super::slash::{self, Slash};
@@ -17,6 +16,7 @@ use crate::render::answers::is_nearly_answer;
 use crate::render::approval::{self, Answer};
 use crate::render::clean::visible;
 use crate::render::conversation;
+use agentx_terminal::Edited;
 
 /// What is said of an answer that came when nobody waited for it any more.
 const TOO_LATE: &str = "  not counted: the question was not open any more";

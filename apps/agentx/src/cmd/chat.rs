@@ -2,14 +2,13 @@
 
 use std::sync::Arc;
 
-use agentx::config::{FolderTrust, Loaded, Settings};
+use agentx::config::{EditKeys, FolderTrust, Loaded, Settings};
 use agentx::runtime::Session;
 use agentx::types::{Api, ApprovalMode, SessionId};
+use agentx_terminal::{Editor, History};
 use tokio::sync::mpsc;
 
 use crate::args::{AgentArgs, Global};
-use crate::chat::editor::Editor;
-use crate::chat::history::History;
 use crate::chat::painting::Left;
 use crate::chat::patience::Inputs;
 use crate::chat::screen::Screen;
@@ -172,7 +171,7 @@ async fn chat(
         inputs.keep(Input::Waited(prompt));
     }
     let ends = (inputs, signals);
-    let editor = Editor::with_keys(history, settings.chat.keys);
+    let editor = Editor::with_keys(history, settings.chat.keys == EditKeys::Vi);
     let mut chat = Chat::new(place, settings, console, face, editor, agent, ends);
     chat.says_yes = given.yes;
     let mut chat = match session {

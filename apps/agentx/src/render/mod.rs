@@ -4,7 +4,6 @@ pub(crate) mod answers;
 pub(crate) mod approval;
 pub(crate) mod branches;
 pub(crate) mod cast;
-pub(crate) mod clean;
 pub(crate) mod company;
 pub(crate) mod conversation;
 pub(crate) mod diff;
@@ -21,3 +20,5 @@ pub(crate) mod units;
 pub(crate) mod voices;
 pub(crate) mod window;
 pub(crate) mod written_call;
+
+pub(crate) use agentx_terminal::clean;

@@ -1,12 +1,10 @@
 //! What the bytes of a screen come to on a terminal.
 
-use agentx::config::EditKeys;
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-use super::super::editor::{Edited, Editor};
-use super::super::history::History;
 use super::*;
 use crate::testing::terminal::FakeTerminal;
+use agentx_terminal::{Edited, Editor, History};
 
 fn line(text: &str) -> Option<Line> {
     Some(Line {
@@ -239,7 +237,7 @@ fn what_was_cut_is_not_shown_whatever_streams_meanwhile() {
         let mut dice = Dice(seed * 7919);
         let columns = dice.one(&[12, 20, 41]);
         let (mut screen, mut terminal) = screen(columns, 12);
-        let mut editor = Editor::with_keys(History::default(), EditKeys::Emacs);
+        let mut editor = Editor::with_keys(History::default(), false);
         for _ in 0..80 {
             match dice.below(8) {
                 0 => screen.print_answer(dice.one(&["a word", " and\n\n", "- one\n", "`code`\n", "好的"])),

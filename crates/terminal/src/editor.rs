@@ -11,12 +11,11 @@ mod vi;
 
 use std::collections::VecDeque;
 
-use agentx::config::EditKeys;
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
-use super::history::History;
-use super::pastes::Pastes;
-use crate::render::clean::clean_with_tabs;
+use crate::clean::clean_with_tabs;
+use crate::history::History;
+use crate::pastes::Pastes;
 use search::Search;
 use undo::Undo;
 use vi::Vi;
@@ -26,7 +25,7 @@ const LONGEST: usize = 1 << 20;
 
 /// What a key came to.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Edited {
+pub enum Edited {
     /// Nothing.
     Nothing,
     /// The text or the cursor changed.
@@ -63,7 +62,7 @@ struct Cut {
 
 /// A line that is being written.
 #[derive(Debug, Default)]
-pub(crate) struct Editor {
+pub struct Editor {
     text: String,
     cursor: usize,
     cut: Cut,
@@ -82,37 +81,37 @@ pub(crate) struct Editor {
 }
 
 impl Editor {
-    /// An empty line with this history, edited by these keys.
-    pub(crate) fn with_keys(history: History, keys: EditKeys) -> Self {
+    /// An empty line with this history, edited by the keys of vi or else by those of Emacs.
+    pub fn with_keys(history: History, has_vi: bool) -> Self {
         Self {
             history,
-            vi: (keys == EditKeys::Vi).then(Vi::default),
+            vi: has_vi.then(Vi::default),
             ..Self::default()
         }
     }
 
     /// What is written.
-    pub(crate) fn text(&self) -> &str {
+    pub fn text(&self) -> &str {
         &self.text
     }
 
     /// Where the next character goes, in bytes.
-    pub(crate) fn cursor(&self) -> usize {
+    pub fn cursor(&self) -> usize {
         self.cursor
     }
 
     /// Whether keys are commands, as in vi's normal mode.
-    pub(crate) fn is_commanded(&self) -> bool {
+    pub fn is_commanded(&self) -> bool {
         self.vi.as_ref().is_some_and(Vi::is_normal)
     }
 
     /// Whether the person has the keys of vi.
-    pub(crate) fn is_vi(&self) -> bool {
+    pub fn is_vi(&self) -> bool {
         self.vi.is_some()
     }
 
     /// Empties the line.
-    pub(crate) fn clear(&mut self) {
+    pub fn clear(&mut self) {
         self.set(String::new());
         self.history.leave();
         self.undo.forget();
@@ -122,7 +121,7 @@ impl Editor {
     }
 
     /// Throws away what is written, as Ctrl-C does; it can be undone.
-    pub(crate) fn discard(&mut self) {
+    pub fn discard(&mut self) {
         self.change(false);
         self.set(String::new());
         self.history.leave();
@@ -133,12 +132,12 @@ impl Editor {
     }
 
     /// Keeps a line that was given in the history.
-    pub(crate) fn remember(&mut self, line: &str) {
+    pub fn remember(&mut self, line: &str) {
         self.history.add(line);
     }
 
     /// Takes pasted text as it is, line ends and all. A long one is shown by its size.
-    pub(crate) fn paste(&mut self, text: &str) -> Edited {
+    pub fn paste(&mut self, text: &str) -> Edited {
         let text = text.replace("\r\n", "\n").replace('\r', "\n");
         let shown = self.pastes.fold(clean_with_tabs(&text));
         self.change(false);
@@ -146,12 +145,12 @@ impl Editor {
     }
 
     /// What is looked for in the history, while it is.
-    pub(crate) fn wanted(&self) -> Option<String> {
+    pub fn wanted(&self) -> Option<String> {
         self.wanted.as_ref().map(Search::told)
     }
 
     /// Puts `text` in the place of what stands from `from` to the cursor.
-    pub(crate) fn complete(&mut self, from: usize, text: &str) {
+    pub fn complete(&mut self, from: usize, text: &str) {
         if from <= self.cursor && self.text.is_char_boundary(from) {
             self.change(false);
             self.text.replace_range(from..self.cursor, text);
@@ -160,7 +159,7 @@ impl Editor {
     }
 
     /// Takes a key.
-    pub(crate) fn key(&mut self, key: KeyEvent) -> Edited {
+    pub fn key(&mut self, key: KeyEvent) -> Edited {
         if key.kind == KeyEventKind::Release {
             return Edited::Nothing;
         }

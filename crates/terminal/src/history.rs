@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 /// How many lines are kept.
 const MOST: usize = 1_000;
 /// Longer texts were pasted: they are not written down, and so many are kept for as long as the program runs.
-pub(super) const LONGEST: usize = 4_096;
+pub const LONGEST: usize = 4_096;
 const LONG_ONES: usize = 8;
 const FILE: &str = "history";
 
 /// Lines, the oldest first, and where the person is among them.
 #[derive(Debug, Default)]
-pub(crate) struct History {
+pub struct History {
     lines: Vec<String>,
     at: Option<usize>,
     draft: String,
@@ -21,7 +21,7 @@ pub(crate) struct History {
 
 impl History {
     /// The history in this directory; what cannot be read is no history.
-    pub(crate) fn load(data_dir: &Path) -> Self {
+    pub fn load(data_dir: &Path) -> Self {
         let file = data_dir.join(FILE);
         let text = std::fs::read_to_string(&file).unwrap_or_default();
         let mut lines: Vec<String> = text.lines().map(unescape).collect();

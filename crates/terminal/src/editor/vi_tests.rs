@@ -142,7 +142,7 @@ const TABLE: &[(&str, &str)] = &[
 ];
 
 fn in_vi() -> Editor {
-    Editor::with_keys(History::default(), EditKeys::Vi)
+    Editor::with_keys(History::default(), true)
 }
 
 #[test]

@@ -8,7 +8,7 @@ const LONGEST: usize = 4096;
 /// Takes control sequences out of a stream of text, even if they are split between pieces. Line feeds stay, tabs
 /// become spaces, a lone carriage return becomes a line feed, everything else that is not printable goes.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Cleaner {
+pub struct Cleaner {
     state: State,
     length: usize,
     after_return: bool,
@@ -32,7 +32,7 @@ enum State {
 
 impl Cleaner {
     /// One that leaves a lone carriage return as it is, for who knows what is written over.
-    pub(crate) fn keeping_returns() -> Self {
+    pub fn keeping_returns() -> Self {
         Self {
             keeps_returns: true,
             ..Self::default()
@@ -40,7 +40,7 @@ impl Cleaner {
     }
 
     /// Appends what is printable of `text` to `out`.
-    pub(crate) fn push(&mut self, text: &str, out: &mut String) {
+    pub fn push(&mut self, text: &str, out: &mut String) {
         for c in text.chars() {
             self.char(c, out);
         }
@@ -115,14 +115,14 @@ fn shows_nothing(c: char) -> bool {
 }
 
 /// The printable part of a whole text.
-pub(crate) fn clean(text: &str) -> String {
+pub fn clean(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     Cleaner::default().push(text, &mut out);
     out
 }
 
 /// The same with its tabs, for what goes on to the agent: in a Makefile or a table they are not blanks.
-pub(crate) fn clean_with_tabs(text: &str) -> String {
+pub fn clean_with_tabs(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut cleaner = Cleaner {
         keeps_tabs: true,
@@ -135,7 +135,7 @@ pub(crate) fn clean_with_tabs(text: &str) -> String {
 /// Text of many lines of which nothing drives a terminal but colours: other control characters, and marks that turn text around, are shown
 /// as signs. What is painted goes
 /// another way, so this is the last look at what names, descriptions and errors hold that somebody else wrote.
-pub(crate) fn printable(text: &str) -> Cow<'_, str> {
+pub fn printable(text: &str) -> Cow<'_, str> {
     let drives = |c: char| drives(c) && !matches!(c, '\n' | '\t');
     if !text.contains(drives) {
         return Cow::Borrowed(text);
@@ -164,7 +164,7 @@ pub(crate) fn printable(text: &str) -> Cow<'_, str> {
 }
 
 /// How long a sequence is that only sets colours, where one begins here.
-pub(super) fn colours(text: &str) -> Option<usize> {
+pub fn colours(text: &str) -> Option<usize> {
     let inner = text.strip_prefix("\u{1b}[")?;
     let end = inner.find(|c: char| !c.is_ascii_digit() && c != ';')?;
     inner[end..].starts_with('m').then_some(end + 3)
@@ -172,7 +172,7 @@ pub(super) fn colours(text: &str) -> Option<usize> {
 
 /// One line in which nothing is hidden: what is not printable is shown as a sign. For commands and paths that a person
 /// decides about.
-pub(crate) fn visible(text: &str) -> String {
+pub fn visible(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
@@ -189,7 +189,7 @@ pub(crate) fn visible(text: &str) -> String {
 
 /// One line of which nothing drives a terminal, turns text around, ends the line or takes no room: such signs are shown as in [`visible`].
 /// Emoji that are put together stay whole.
-pub(crate) fn one_line(text: &str) -> Cow<'_, str> {
+pub fn one_line(text: &str) -> Cow<'_, str> {
     let hides = |c: char| drives(c) || (shows_nothing(c) && !joins(c));
     if !text.contains(hides) {
         return Cow::Borrowed(text);
@@ -205,7 +205,7 @@ pub(crate) fn one_line(text: &str) -> Cow<'_, str> {
 }
 
 /// Text of many lines in each of which nothing is hidden, as in [`one_line`]. Its tabs become blanks.
-pub(crate) fn lines_shown(text: &str) -> String {
+pub fn lines_shown(text: &str) -> String {
     let lines = text
         .split('\n')
         .map(|line| line.strip_suffix('\r').unwrap_or(line));

@@ -1,16 +1,16 @@
 //! The line as a whole: taken, written anew, put aside for a question, given back.
 
 use super::Editor;
-use crate::render::clean::clean_with_tabs;
+use crate::clean::clean_with_tabs;
 
 impl Editor {
     /// What is written, with the texts of long pastes in it.
-    pub(crate) fn whole(&self) -> String {
+    pub fn whole(&self) -> String {
         self.pastes.unfold(&self.text)
     }
 
     /// Takes what is written, whole. What came back with it is written next.
-    pub(crate) fn take(&mut self) -> String {
+    pub fn take(&mut self) -> String {
         let whole = self.whole();
         self.pastes.sent(&self.text);
         self.clear();
@@ -19,7 +19,7 @@ impl Editor {
     }
 
     /// Writes this instead; what stood there can be had back.
-    pub(crate) fn replace(&mut self, text: &str) {
+    pub fn replace(&mut self, text: &str) {
         self.change(false);
         let text = clean_with_tabs(&text.replace("\r\n", "\n").replace('\r', "\n"));
         let shown = self.pastes.refold(text);
@@ -27,13 +27,13 @@ impl Editor {
     }
 
     /// Whether what was written is put aside for a question.
-    pub(crate) fn is_stashed(&self) -> bool {
+    pub fn is_stashed(&self) -> bool {
         self.stashed.is_some()
     }
 
     /// Takes what was written elsewhere, where meanwhile a question may have come or gone: the text belongs to where it was
     /// taken from.
-    pub(crate) fn written(&mut self, text: &str, was_stashed: bool) {
+    pub fn written(&mut self, text: &str, was_stashed: bool) {
         match (&mut self.stashed, was_stashed) {
             (Some(draft), false) => {
                 let text = self.pastes.refold(clean_with_tabs(text));
@@ -47,7 +47,7 @@ impl Editor {
 
     /// Brings back texts that were said: the first is in the line, or in what is put aside for a question. The others, and what was written
     /// already, come into the line one by one, each when the one before is sent or thrown away.
-    pub(crate) fn bring_back(&mut self, texts: &[String]) {
+    pub fn bring_back(&mut self, texts: &[String]) {
         let Some((first, others)) = texts.split_first() else {
             return;
         };
@@ -74,12 +74,12 @@ impl Editor {
     }
 
     /// The texts that came back and are not in the line yet.
-    pub(crate) fn later(&self) -> impl ExactSizeIterator<Item = &str> {
+    pub fn later(&self) -> impl ExactSizeIterator<Item = &str> {
         self.later.iter().map(String::as_str)
     }
 
     /// Keeps in the history what was written and not sent, in the order in which it was said: the next chat has it.
-    pub(crate) fn keep_unsent(&mut self) {
+    pub fn keep_unsent(&mut self) {
         // While a question is open, the draft is stashed and the line holds an answer.
         let own = match &self.stashed {
             Some((draft, _)) => self.pastes.unfold(draft),
@@ -93,7 +93,7 @@ impl Editor {
     }
 
     /// Puts what is written aside, so that it does not become the answer to a question; behind what is there already.
-    pub(crate) fn stash(&mut self) {
+    pub fn stash(&mut self) {
         let text = std::mem::take(&mut self.text);
         let cursor = std::mem::take(&mut self.cursor);
         let (draft, at) = self.stashed.get_or_insert_default();
@@ -109,7 +109,7 @@ impl Editor {
     }
 
     /// Takes back what was put aside. What is written since is the answer to a question that is asked no more.
-    pub(crate) fn unstash(&mut self) {
+    pub fn unstash(&mut self) {
         if let Some((text, cursor)) = self.stashed.take() {
             self.text = text;
             self.cursor = cursor;

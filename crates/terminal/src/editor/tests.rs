@@ -183,7 +183,7 @@ fn what_stands_for_a_paste_is_one_letter_to_the_cursor() {
         editor.paste(" b");
         assert_eq!(typed_in(editor, keys).1, left, "{keys}");
     }
-    let mut editor = Editor::with_keys(History::default(), EditKeys::Vi);
+    let mut editor = Editor::with_keys(History::default(), true);
     editor.paste(&"line\n".repeat(20));
     assert_eq!(typed_in(editor, "<esc>x").1, "|");
 }
