@@ -3,30 +3,39 @@
 mod trials;
 
 use std::collections::BTreeMap;
+use std::ops::Deref;
 use std::path::Path;
 use std::sync::Arc;
 
 use agentx::agent_files::{Library, Mistake};
 use agentx::assembly::{WithFiles, runtime_with_files};
 use agentx::config::Settings;
-use agentx::identity::{Keyring, OPERATOR, PublicKey, owner_of};
+use agentx::identity::{Keyring, OPERATOR, owner_of};
 use agentx::node::NodeRuntime;
 use agentx::remote::{ConnectOptions, Endpoint, Keeping, RemoteRuntime, keep};
-use agentx::runtime::{LogError, NewLog, Runtime, RuntimeError, SessionLog, StandingRules};
+use agentx::runtime::{LogError, NewLog, Runtime as _, RuntimeError, SessionLog, StandingRules};
 use agentx::types::{AgentConfig, ConfigChange, EnvironmentEvent, OwnerId, Seat, SessionId, Source};
 
-use crate::console::Console;
 use crate::error::CliError;
+use crate::place::{self, Server};
 
 /// What opening a session puts on record first is among so many facts.
 const FIRST_FACTS: usize = 16;
 
-/// Where commands work: here, or on a server.
+/// Where commands work, with what this process made for it.
 pub(crate) struct Place {
-    runtime: Arc<dyn Runtime>,
-    /// The same, where it is this process's own.
+    front: place::Place,
+    /// The runtime of this process; `None` on a server.
     node: Option<Node>,
-    server: Option<Server>,
+}
+
+/// All that is not about the runtime of this process is the front end's.
+impl Deref for Place {
+    type Target = place::Place;
+
+    fn deref(&self) -> &Self::Target {
+        &self.front
+    }
 }
 
 /// The runtime of this process, and the files that it was made with.
@@ -34,21 +43,6 @@ struct Node {
     runtime: Arc<NodeRuntime>,
     library: Arc<Library>,
     mistakes: Vec<Mistake>,
-}
-
-/// The server that commands work on.
-pub(crate) struct Server {
-    remote: Arc<RemoteRuntime>,
-    /// As it was named.
-    address: String,
-    /// Its key, where it was not known before.
-    new_key: Option<PublicKey>,
-    /// Who this program is to it.
-    me: Seat,
-    /// The directory there that new sessions are to work in, where one was named.
-    workspace: Option<String>,
-    /// What the people there are called by whoever uses this program.
-    names: BTreeMap<OwnerId, String>,
 }
 
 impl Place {
@@ -82,13 +76,12 @@ impl Place {
         let runtime = node.runtime.asking_again(settings.approval).held_to(standing);
         let runtime = Arc::new(runtime);
         Ok(Self {
-            runtime: runtime.clone(),
+            front: place::Place::of_process(runtime.clone()),
             node: Some(Node {
                 runtime,
                 library: node.library,
                 mistakes: node.mistakes,
             }),
-            server: None,
         })
     }
 
@@ -118,40 +111,18 @@ impl Place {
                 "leave `--cwd` out",
             ));
         }
+        let server = Server {
+            remote,
+            address: address.to_owned(),
+            new_key: known(&place).filter(|_| before.is_none()),
+            me: Seat { person, client },
+            names: names(&keyring),
+            workspace: cwd.map(|cwd| cwd.to_string_lossy().into_owned()),
+        };
         Ok(Self {
-            runtime: remote.clone(),
+            front: place::Place::on_server(server),
             node: None,
-            server: Some(Server {
-                remote,
-                address: address.to_owned(),
-                new_key: known(&place).filter(|_| before.is_none()),
-                me: Seat { person, client },
-                names: names(&keyring),
-                workspace: cwd.map(|cwd| cwd.to_string_lossy().into_owned()),
-            }),
         })
-    }
-
-    /// Says the key of a server that is met for the first time.
-    pub(crate) fn introduce(&self, console: &mut Console) {
-        if let Some(server) = &self.server
-            && let Some(key) = &server.new_key
-        {
-            console.say(&format!(
-                "note: {} is new to you; from now on it has to have the key that it has now, {key}\n",
-                server.address
-            ));
-        }
-        if let Some(server) = &self.server
-            && server.remote.person().visitor
-        {
-            console.say(STRANGER);
-        }
-    }
-
-    /// The runtime.
-    pub(crate) fn runtime(&self) -> &dyn Runtime {
-        &*self.runtime
     }
 
     /// The files of agents and tools that this machine's runtime was made with; `None` on a server.
@@ -200,68 +171,7 @@ impl Place {
             })
             .collect()
     }
-
-    /// The runtime, to be kept.
-    pub(crate) fn shared(&self) -> Arc<dyn Runtime> {
-        self.runtime.clone()
-    }
-
-    /// The server, if it is one.
-    pub(crate) fn remote(&self) -> Option<&Arc<RemoteRuntime>> {
-        self.server.as_ref().map(|server| &server.remote)
-    }
-
-    /// The address of the server, as it was named.
-    pub(crate) fn address(&self) -> Option<&str> {
-        self.server.as_ref().map(|server| server.address.as_str())
-    }
-
-    /// Who this program is to the server, if it is one.
-    pub(crate) fn me(&self) -> Option<&Seat> {
-        self.server.as_ref().map(|server| &server.me)
-    }
-
-    /// The names that this program's user gave to people at the server; `None` if no server is connected.
-    pub(crate) fn names(&self) -> Option<&BTreeMap<OwnerId, String>> {
-        self.server.as_ref().map(|server| &server.names)
-    }
-
-    /// Whether it is the server of somebody else, who decides about calls there.
-    pub(crate) fn is_of_another(&self) -> bool {
-        self.me().is_some_and(|me| me.person.as_str() != OPERATOR)
-    }
-
-    /// The agent that the server gives a new session; `None` here, where the settings say that.
-    pub(crate) async fn default_agent(&self) -> Result<Option<AgentConfig>, CliError> {
-        let Some(server) = &self.server else {
-            return Ok(None);
-        };
-        let mut agent = server.remote.default_agent().await?;
-        if let Some(workspace) = &server.workspace {
-            agent.workspace.clone_from(workspace);
-        }
-        Ok(Some(agent))
-    }
-
-    /// The directory on the server that new sessions are to work in, where one was named.
-    pub(crate) fn workspace(&self) -> Option<&str> {
-        self.server.as_ref()?.workspace.as_deref()
-    }
-
-    /// How this program is called to do something at this place.
-    pub(crate) fn command(&self, words: &str) -> String {
-        match &self.server {
-            Some(server) => format!("agentx --connect {} {words}", server.address),
-            None => format!("agentx {words}"),
-        }
-    }
 }
-
-/// What somebody is told whose key a server does not know, where visitors are let in.
-const STRANGER: &str = "\
-note: this server does not know your key, so you are a visitor: you see what is shared with everybody, and change nothing
-hint: `agentx identity show` prints your key; the operator lets you in with `agentx identity trust KEY --as member`
-";
 
 /// Begins to keep a session of a server in the database here. The copy is this person's own, whoever owns the session there.
 pub(crate) async fn begin_keeping(

@@ -1,12 +1,14 @@
 //! How a run that failed is told: which exit its code stands for, and what to do about it. One table for `run` and chat.
 
-use crate::cmd::run::operator::NEEDED;
 use crate::exit::Exit;
 
 /// The code of an answer that reached its longest length.
 pub(crate) const CUT_OFF: &str = "answer_cut_off";
 /// The code of an answer that says nothing.
 pub(crate) const EMPTY: &str = "empty_answer";
+
+/// The code of a run that nobody answered in time.
+pub(crate) const NEEDED: &str = "operator_needed";
 
 /// The exit of a run that failed with this code.
 pub(crate) fn exit_of(code: &str) -> Exit {

@@ -7,7 +7,7 @@ use agentx::runtime::RuntimeError;
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until};
 
-use crate::compose::Place;
+use crate::place::Place;
 use crate::render::units;
 
 /// How long a run waits for a server that was lost, for example because it ends, to be there again.

@@ -1,7 +1,6 @@
 //! Words that people know from Claude Code, Codex, Gemini CLI, aider and the like, and what does the same here: an error names it.
 
-/// Words of other programs, and the hint that helps whoever typed one.
-type Table = [(&'static [&'static str], &'static str)];
+use crate::chat::slash::Others as Table;
 
 const COMMAND_LINE: &Table = &[
     (
@@ -110,90 +109,6 @@ const COMMAND_LINE: &Table = &[
     ),
 ];
 
-const SLASH: &Table = &[
-    (
-        &["new", "clear", "reset"],
-        "leave with /quit and type `agentx` for a new session; this one is kept. /compact makes room in this one, /rewind goes back",
-    ),
-    (&["bye", "q"], "/quit leaves"),
-    (
-        &["cost", "tokens", "stats", "quota"],
-        "/usage says what was spent, /context what fills the window",
-    ),
-    (
-        &["permissions", "allowed-tools", "approve"],
-        "/approvals lists the rules, /approve-mode says who decides about the rest",
-    ),
-    (
-        &["login", "logout", "auth"],
-        "there is no login: a model's key is read from its variable, such as ANTHROPIC_API_KEY; `agentx doctor` says what is missing",
-    ),
-    (
-        &["init", "memory"],
-        "instructions for a project stand in its AGENTS.md; ask the agent to write one, or to change it",
-    ),
-    (
-        &["resume", "continue", "history", "load", "chat"],
-        "/sessions lists the latest; leave with /quit and type `agentx resume` to go on with one",
-    ),
-    (
-        &["undo", "restore", "checkpoint"],
-        "/rewind goes back: conversation, files or both",
-    ),
-    (&["branch"], "/fork tries another way in a copy of this session"),
-    (&["rename", "name"], "/title TEXT names this session"),
-    (
-        &["models"],
-        "/model lists them; /model NAME asks another one from here on",
-    ),
-    (
-        &["plan", "mode"],
-        "/approve-mode deny refuses all calls that no rule allows, /approve-mode ask asks again",
-    ),
-    (
-        &["config", "settings", "theme", "vim", "hooks"],
-        "settings stand in a file: `agentx config edit` opens it, `agentx help settings` explains them",
-    ),
-    (
-        &["agents"],
-        "`agentx agents` lists them; `agentx --agent NAME` talks to one",
-    ),
-    (
-        &["bashes", "tasks", "ps", "background"],
-        "/jobs lists the commands in the background; /jobs stop NAME ends one",
-    ),
-    (&["tools", "skills"], "`agentx tools` lists the tools"),
-    (
-        &["mcp", "plugin", "plugins"],
-        "there are no MCP servers and plugins; a file describes a tool of your own: `agentx tools new`",
-    ),
-    (
-        &["cd", "pwd"],
-        "a session stays in its directory; `agentx --cwd DIR` begins one in another",
-    ),
-    (
-        &["add-dir"],
-        "a rule lets the agent read or write elsewhere: agentx approvals add allow read --path '/DIR/**'",
-    ),
-    (
-        &["effort", "think", "reasoning"],
-        "params.thinking_tokens in the configuration says how much the model may reason: `agentx config set params.thinking_tokens 8000`",
-    ),
-    (&["redo"], "/rewind undo takes the last rewind back"),
-    (
-        &["share"],
-        "`agentx sessions share` lets other people of your server see a session; `agentx sessions export ID` writes it down",
-    ),
-    (
-        &["export", "save", "copy"],
-        "`agentx sessions export ID` writes a session down; /status says its id",
-    ),
-    (&["doctor", "bug"], "`agentx doctor` looks for what is wrong"),
-    (&["add", "drop", "read"], "@FILE in a message sends a file along"),
-    (&["ls"], "!ls runs it"),
-    (&["version"], "`agentx --version` prints it"),
-];
-
 /// What to type instead of a word of a command line.
 pub(crate) fn instead_of_word(word: &str) -> Option<&'static str> {
     find(COMMAND_LINE, word.split('=').next().unwrap_or(word))
@@ -211,11 +126,6 @@ pub(crate) fn instead_of_nested(command: &str, word: &str) -> Option<&'static st
     })
 }
 
-/// What to type in a chat instead of `/NAME`.
-pub(crate) fn instead_of_slash(name: &str) -> Option<&'static str> {
-    find(SLASH, name)
-}
-
 fn find(table: &Table, word: &str) -> Option<&'static str> {
     let row = table.iter().find(|(words, _)| words.contains(&word));
     row.map(|(_, hint)| *hint)
@@ -225,7 +135,7 @@ fn find(table: &Table, word: &str) -> Option<&'static str> {
 mod tests {
     use super::*;
     use crate::args::Cli;
-    use crate::chat::slash;
+    use crate::chat::slash::{self, OTHERS};
     use clap::CommandFactory as _;
 
     #[test]
@@ -241,7 +151,7 @@ mod tests {
                 assert!(!is_flag && own.find_subcommand(word).is_none(), "{word}: {hint}");
             }
         }
-        for (words, _) in SLASH {
+        for (words, _) in OTHERS {
             assert!(words.iter().all(|word| !slash::NAMES.contains(word)), "{words:?}");
         }
     }
@@ -249,7 +159,7 @@ mod tests {
     #[test]
     fn what_is_named_exists() {
         let own = Cli::command();
-        for (_, hint) in COMMAND_LINE.iter().chain(SLASH) {
+        for (_, hint) in COMMAND_LINE.iter().chain(OTHERS) {
             for named in hint.split("agentx ").skip(1) {
                 let word = named
                     .split(|c: char| !c.is_ascii_alphanumeric() && c != '-')

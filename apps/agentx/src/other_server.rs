@@ -6,8 +6,8 @@ use agentx::llm::origin;
 use agentx::runtime::Session;
 use agentx::types::{ConfigChange, ModelSpec};
 
-use crate::compose::Place;
 use crate::error::CliError;
+use crate::place::Place;
 use crate::render::clean::visible;
 
 /// A model whose provider has another address now than in its session.

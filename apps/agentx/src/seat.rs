@@ -8,13 +8,31 @@ use agentx::config::{FolderTrust, ModelOffer, Origin, Settings, nearest};
 use agentx::runtime::{ModelInfo, NamedAgent, OpenRequest, RuntimeError, Session, SessionQuery, ToolsChange};
 use agentx::types::{AgentConfig, AgentKind, Api, ApprovalMode, ConfigChange, ModelSpec, Prices, SessionId};
 
-use crate::args::{AgentArgs, SessionArgs};
-use crate::compose::Place;
 use crate::error::CliError;
 use crate::new_agent::NewAgent;
+use crate::place::Place;
 use crate::render::clean::visible;
 pub(crate) use limits::limits_again;
 use limits::{limit, limits};
+
+/// What a person wants of an agent, over what the settings say. The settings have the values already; this says which of them were named.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Wanted {
+    /// The agent of a file.
+    pub(crate) agent: Option<String>,
+    /// Standing instructions.
+    pub(crate) system: Option<String>,
+    /// A model was named.
+    pub(crate) model: bool,
+    /// It was named who decides about calls that no rule decides.
+    pub(crate) approval: bool,
+    /// A limit of iterations was named.
+    pub(crate) max_iterations: bool,
+    /// A limit of money was named.
+    pub(crate) max_cost: bool,
+    /// A limit of time was named.
+    pub(crate) timeout: bool,
+}
 
 /// Which session is meant.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,30 +45,6 @@ pub(crate) enum Target {
     Last,
     /// The one that the person chooses; the latest of this directory where nobody can be asked.
     Chosen,
-}
-
-impl Target {
-    /// What the flags mean.
-    pub(crate) fn of(args: &SessionArgs) -> Result<Self, CliError> {
-        // As `--session "$ID"` says where no ID is set: what else is there is not to be gone on with by mistake.
-        if args.session.as_ref().is_some_and(|id| id.trim().is_empty()) {
-            return Err(CliError::usage(
-                "--session names no session",
-                "give the id of one; --last is the latest of this directory",
-            ));
-        }
-        let named = args.session.as_ref().or(args.resume.as_ref());
-        match named {
-            Some(id) if !id.is_empty() => Ok(Self::Id(id.clone())),
-            Some(_) => Ok(Self::Last),
-            None if args.last => Ok(Self::Last),
-            None if args.fork => Err(CliError::usage(
-                "--fork needs a session",
-                "add --session ID, --resume ID or --last",
-            )),
-            None => Ok(Self::New),
-        }
-    }
 }
 
 /// The id of the session that is meant; `None` for a new one.
@@ -100,7 +94,7 @@ pub(crate) async fn workspace(place: &Place, settings: &Settings) -> Result<Stri
 pub(crate) async fn resume(
     place: &Place,
     settings: &Settings,
-    agent: &AgentArgs,
+    agent: &Wanted,
     id: SessionId,
     fork: bool,
 ) -> Result<Arc<dyn Session>, CliError> {
@@ -141,7 +135,7 @@ pub(crate) async fn leave(place: &Place, session: &dyn Session) {
 pub(crate) async fn new_agent(
     place: &Place,
     settings: &Settings,
-    agent: &AgentArgs,
+    agent: &Wanted,
 ) -> Result<NewAgent, CliError> {
     if let Some(name) = &agent.agent {
         return of_file(place, settings, agent, name).await;
@@ -150,7 +144,7 @@ pub(crate) async fn new_agent(
         let model = model(place, settings, None)?;
         return Ok(NewAgent::whole(settings.agent(model, place.runtime().tools())));
     };
-    if agent.model.is_some() {
+    if agent.model {
         config.model = model(place, settings, None)?;
     }
     if let Some(system) = &agent.system {
@@ -167,14 +161,14 @@ pub(crate) async fn new_agent(
 async fn of_file(
     place: &Place,
     settings: &Settings,
-    agent: &AgentArgs,
+    agent: &Wanted,
     name: &str,
 ) -> Result<NewAgent, CliError> {
     let is_here = place.remote().is_none();
     let mut named = NamedAgent::new(name);
-    if is_here || agent.model.is_some() {
+    if is_here || agent.model {
         let model = model(place, settings, None)?;
-        let is_named = agent.model.is_some();
+        let is_named = agent.model;
         named.model = is_named.then(|| format!("{}/{}", model.provider, model.id));
     }
     named.system_prompt.clone_from(&agent.system);
@@ -189,15 +183,14 @@ async fn of_file(
 }
 
 /// The approval mode that the command line names; that nobody is asked is not for members of a server to say.
-fn mode_named(place: &Place, settings: &Settings, agent: &AgentArgs) -> Option<ApprovalMode> {
+fn mode_named(place: &Place, settings: &Settings, agent: &Wanted) -> Option<ApprovalMode> {
     let is_theirs = !place.is_of_another() || settings.approval != ApprovalMode::Auto;
-    ((agent.approve.is_some() || agent.yes) && is_theirs).then_some(settings.approval)
+    (agent.approval && is_theirs).then_some(settings.approval)
 }
 
 /// What a person should know whose command line names a mode that is not theirs to name.
-pub(crate) fn note_of_mode(place: &Place, settings: &Settings, agent: &AgentArgs) -> Option<&'static str> {
-    let is_named = agent.approve.is_some() || agent.yes;
-    (is_named && mode_named(place, settings, agent).is_none()).then_some(
+pub(crate) fn note_of_mode(place: &Place, settings: &Settings, agent: &Wanted) -> Option<&'static str> {
+    (agent.approval && mode_named(place, settings, agent).is_none()).then_some(
         "note: `--yes` does not count here: the operator of the server decides about calls that no rule allows\n",
     )
 }
@@ -237,14 +230,8 @@ pub(crate) fn note_of_tools(change: &ToolsChange) -> Option<String> {
 }
 
 /// What a person should know of how calls are decided from now on in a session of this machine: `--yes` holds for the program that it was
-/// given to, and rules of the session hold while its folder is trusted. `there` is the last event before it was opened.
-pub(crate) async fn note_of_decisions(
-    place: &Place,
-    settings: &Settings,
-    session: &dyn Session,
-    there: u64,
-) -> Option<String> {
-    let changed = place.changed_by_opening(session.id(), there).await;
+/// given to, and rules of the session hold while its folder is trusted. `changed` is what opening it changed by itself.
+pub(crate) fn note_of_decisions(settings: &Settings, changed: &[ConfigChange]) -> Option<String> {
     let modes = changed.iter().filter_map(|change| match change {
         ConfigChange::Approval(ApprovalMode::Ask) => Some("from now on you are asked again"),
         ConfigChange::Approval(ApprovalMode::Deny) => {
@@ -360,9 +347,9 @@ fn is_there(info: &ModelInfo) -> Result<(), CliError> {
 }
 
 /// What flags change about a session that exists, but for its limits; what they do not name stays as it was.
-fn changes(place: &Place, settings: &Settings, agent: &AgentArgs) -> Result<Vec<ConfigChange>, CliError> {
+fn changes(place: &Place, settings: &Settings, agent: &Wanted) -> Result<Vec<ConfigChange>, CliError> {
     let mut changes = Vec::new();
-    if agent.model.is_some() {
+    if agent.model {
         changes.push(ConfigChange::Model(Box::new(model(place, settings, None)?)));
     }
     changes.extend(mode_named(place, settings, agent).map(ConfigChange::Approval));

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use agentx::assembly::{Misnamed, misnamed_tools};
-use agentx::config::{ConfigError, Flag, Loaded, Places, Request, SCRIPTED_MODEL, check_environment, load};
+use agentx::config::{ConfigError, Flag, Loaded, Places, Request, check_environment, load};
 
 use crate::args::{AgentArgs, Approve, Global};
 use crate::console::Console;
@@ -103,11 +103,6 @@ pub(crate) fn tool_warnings(loaded: &Loaded) -> String {
 fn warnings(misnamed: &Misnamed) -> String {
     let lines = misnamed.warnings.iter();
     lines.map(|warning| format!("warning: {warning}\n")).collect()
-}
-
-/// Whether this names the built-in demo, which is in no catalog.
-pub(crate) fn is_demo(model: &str) -> bool {
-    model == SCRIPTED_MODEL || model == "demo"
 }
 
 /// What a person should know about the configuration.

@@ -1,6 +1,6 @@
 //! The model of a new session where nobody names one, and a person names a server of their own (`OPENAI_BASE_URL`): what the server has.
 
-use agentx::config::{Loaded, Origin, ProviderKey, ProviderSettings, Settings, Sourced};
+use agentx::config::{Loaded, Origin, ProviderKey, ProviderSettings, SCRIPTED_MODEL, Settings, Sourced};
 use agentx::node::model::{NoList, models_of_server};
 use agentx::types::{Api, ModelSpec};
 
@@ -9,7 +9,11 @@ use crate::error::CliError;
 use crate::exit::Exit;
 use crate::other_server;
 use crate::render::clean::visible;
-use crate::start::is_demo;
+
+/// Whether this names the built-in demo, which is in no catalog.
+pub(crate) fn is_demo(model: &str) -> bool {
+    model == SCRIPTED_MODEL || model == "demo"
+}
 
 /// So many names are told.
 const NAMES: usize = 8;

@@ -2,6 +2,9 @@
 
 use clap::{Args, ValueEnum};
 
+use crate::error::CliError;
+use crate::seat::{Target, Wanted};
+
 /// What shapes the agent.
 #[derive(Args, Clone, Debug, Default, PartialEq)]
 pub(crate) struct AgentArgs {
@@ -63,6 +66,19 @@ impl AgentArgs {
             plain: self.plain || outer.plain,
         }
     }
+
+    /// What of it a session takes over from the settings.
+    pub(crate) fn wanted(&self) -> Wanted {
+        Wanted {
+            agent: self.agent.clone(),
+            system: self.system.clone(),
+            model: self.model.is_some(),
+            approval: self.approve.is_some() || self.yes,
+            max_iterations: self.max_iterations.is_some(),
+            max_cost: self.max_cost.is_some(),
+            timeout: self.timeout.is_some(),
+        }
+    }
 }
 
 /// Who decides about calls that no rule decides.
@@ -91,4 +107,28 @@ pub(crate) struct SessionArgs {
     /// Leave that session as it is and go on in a copy of it
     #[arg(long, help_heading = "Session", hide_short_help = true)]
     pub(crate) fork: bool,
+}
+
+impl SessionArgs {
+    /// The session that the flags mean.
+    pub(crate) fn target(&self) -> Result<Target, CliError> {
+        // As `--session "$ID"` says where no ID is set: what else is there is not to be gone on with by mistake.
+        if self.session.as_ref().is_some_and(|id| id.trim().is_empty()) {
+            return Err(CliError::usage(
+                "--session names no session",
+                "give the id of one; --last is the latest of this directory",
+            ));
+        }
+        let named = self.session.as_ref().or(self.resume.as_ref());
+        match named {
+            Some(id) if !id.is_empty() => Ok(Target::Id(id.clone())),
+            Some(_) => Ok(Target::Last),
+            None if self.last => Ok(Target::Last),
+            None if self.fork => Err(CliError::usage(
+                "--fork needs a session",
+                "add --session ID, --resume ID or --last",
+            )),
+            None => Ok(Target::New),
+        }
+    }
 }

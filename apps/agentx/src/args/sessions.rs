@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand, ValueEnum};
 
 use super::{IdArgs, ShareArgs, numbers};
+use crate::show::Wanted;
 
 /// `agentx sessions`
 #[derive(Debug, Subcommand)]
@@ -67,6 +68,17 @@ pub(crate) struct ShowArgs {
     /// Go through it event by event, with the state and the context after each; with SEQ print that step
     #[arg(long, value_name = "SEQ", num_args = 0..=1, default_missing_value = "")]
     pub(crate) step: Option<String>,
+}
+
+impl ShowArgs {
+    /// What is to be shown.
+    pub(crate) fn wanted(&self) -> Wanted<'_> {
+        Wanted {
+            id: &self.id,
+            at: self.at,
+            step: self.step.as_deref(),
+        }
+    }
 }
 
 /// `agentx sessions rename`

@@ -5,9 +5,9 @@ use agentx::runtime::{OpenRequest, View};
 
 use super::desk::Desk;
 use super::{Chat, Seat};
-use crate::cmd::diff::{only, relatives_of};
 use crate::error::CliError;
 use crate::follow::Follower;
+use crate::relatives::{only, relatives_of};
 use crate::render::branches;
 use crate::render::clean::visible;
 use crate::render::units::counted;

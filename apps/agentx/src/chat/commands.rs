@@ -7,13 +7,13 @@ use agentx::types::{AgentConfig, ApprovalMode, ConfigChange};
 
 use super::slash::{self, Slash, Wish};
 use super::{Chat, Seat};
-use crate::cmd::{models, sessions};
 use crate::error::CliError;
 use crate::new_agent::NewAgent;
 use crate::render::clean::visible;
+use crate::render::sessions::render_list;
 use crate::render::table::table;
 use crate::render::units;
-use crate::{other_server, seat, usual_model};
+use crate::{models, other_server, seat, usual_model};
 
 /// What is said of a window that nobody knows.
 fn assumed(model: &str) -> String {
@@ -270,11 +270,7 @@ impl Chat<'_> {
             before: None,
         };
         let list = self.place.runtime().sessions(query).await?;
-        Ok(sessions::render_list(
-            &list,
-            self.place,
-            self.console.terminal.width,
-        ))
+        Ok(render_list(&list, self.place, self.console.terminal.width))
     }
 
     fn who(&self) -> String {

@@ -8,9 +8,9 @@ use agentx::remote::{CallsWaiting, People, Presence, RemoteRuntime};
 use agentx::types::wire::WheelWish;
 use agentx::types::{OwnerId, Seat, SessionId, SessionRole};
 
-use crate::compose::Place;
 use crate::error::CliError;
 use crate::link::Link;
+use crate::place::Place;
 use crate::render::company as words;
 
 /// How long who drives has to answer who asks, as the server has it.

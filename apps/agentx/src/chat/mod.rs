@@ -51,12 +51,12 @@ use agentx::types::{AgentKind, ApprovalRequested, ContentPart, RuntimeEvent, Ses
 use agentx_terminal::Editor;
 use tokio::time::Instant;
 
-use crate::compose::Place;
 use crate::console::Console;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::follow::Follower;
 use crate::new_agent::NewAgent;
+use crate::place::Place;
 use crate::render::cast::Cast;
 use crate::render::transcript::Transcript;
 use crate::signals::Signals;

@@ -6,11 +6,11 @@ use agentx::types::{AgentConfig, ApprovalDecision, ApprovalRequested, ConfigChan
 
 use super::slash::Rules;
 use super::{Chat, Seat};
-use crate::cmd::approvals::{self, no_rule, remove_from_file};
 use crate::error::CliError;
 use crate::in_question;
 use crate::render::approval::Answer;
 use crate::render::clean::visible;
+use crate::rules::{self, no_rule, remove_from_file};
 
 impl Chat<'_> {
     /// The file that a call is about to change, as it is now.
@@ -124,14 +124,14 @@ impl Chat<'_> {
     pub(super) async fn rules(&mut self, wish: Rules) -> Result<String, CliError> {
         let config = self.agent_config().await?;
         match wish {
-            Rules::List => Ok(approvals::render(
+            Rules::List => Ok(rules::render(
                 &config,
                 |index, _| Some(index + 1),
                 |rule| self.origin(rule),
                 self.console.terminal.width,
             )),
             Rules::Test(call) => {
-                let tried = approvals::Tried::of(&config, &call, !self.company.is_possible())?;
+                let tried = rules::Tried::of(&config, &call, !self.company.is_possible())?;
                 Ok(tried.words(|rule| self.origin(rule)))
             }
             Rules::Remove(number) => self.without_rule(config.rules, number).await,

@@ -4,11 +4,14 @@ use agentx::config::nearest;
 use agentx::runtime::UsageBy;
 use agentx::types::ApprovalMode;
 
-use crate::other_programs::instead_of_slash;
-
 mod help;
+mod others;
 
 pub(crate) use help::{about, help};
+#[cfg(test)]
+pub(crate) use others::OTHERS;
+pub(crate) use others::Others;
+use others::instead_of_slash;
 
 /// A command.
 #[derive(Clone, Debug, PartialEq, Eq)]

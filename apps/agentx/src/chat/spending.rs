@@ -3,8 +3,8 @@
 use agentx::runtime::{UsageBy, UsageQuery, UsageRow};
 
 use super::{Chat, Seat};
-use crate::cmd::spending::{has_unpriced, render, total};
 use crate::error::CliError;
+use crate::render::spending::{has_unpriced, render, total};
 use crate::render::units;
 use crate::seat;
 

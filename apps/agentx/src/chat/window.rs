@@ -5,7 +5,6 @@ use agentx::runtime::RuntimeError;
 use unicode_segmentation::UnicodeSegmentation as _;
 
 use super::{Chat, Face, Seat};
-use crate::cmd::context;
 use crate::error::CliError;
 use crate::render::clean::{clean, visible};
 use crate::render::{units, window};
@@ -45,7 +44,7 @@ impl Chat<'_> {
             if !later.iter().any(|later| {
                 later.range.from_seq <= condensed.seq && condensed.range.to_seq <= later.range.to_seq
             }) {
-                text.push_str(&format!("{}\n", context::line(number, condensed, &command)));
+                text.push_str(&format!("{}\n", window::condensed(number, condensed, &command)));
             }
         }
         let note = format!(

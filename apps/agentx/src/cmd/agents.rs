@@ -20,7 +20,8 @@ use crate::exit::Exit;
 use crate::render::clean::{lines_shown, visible};
 use crate::render::table::table;
 use crate::render::units::counted;
-use crate::{seat, start};
+use crate::seat::{self, Wanted};
+use crate::start;
 
 /// Does what was asked for.
 pub(crate) fn run(command: AgentsCommand, global: &Global, console: &mut Console) -> Result<Exit, CliError> {
@@ -40,11 +41,11 @@ pub(crate) fn run(command: AgentsCommand, global: &Global, console: &mut Console
             AgentsCommand::List => list(place, settings, json, console).await,
             AgentsCommand::Check => check(place, &loaded.settings, json, console).await,
             AgentsCommand::Show { name } => {
-                let agent = AgentArgs {
+                let wanted = Wanted {
                     agent: Some(name),
-                    ..AgentArgs::default()
+                    ..Wanted::default()
                 };
-                let agent = seat::new_agent(place, settings, &agent).await?;
+                let agent = seat::new_agent(place, settings, &wanted).await?;
                 show(&agent.config, json, console)
             }
             AgentsCommand::New(_) => Ok(Exit::Ok),

@@ -1,27 +1,23 @@
 //! `agentx approvals`: which rules there are, what they would decide, and what another one would have decided.
 
-mod tried;
-
-use agentx::config::{
-    Loaded, Origin, WrittenRule, add_rule, nearest, parse_effect, parse_rule, remove_rule, show_rule,
-};
+use agentx::config::{Loaded, Origin, WrittenRule, add_rule, nearest, parse_effect, parse_rule, show_rule};
 use agentx::history::{TrialReport, try_rule};
 use agentx::runtime::{Delivery, SessionFold, SessionQuery, View, names_a_tool};
-use agentx::types::{AgentConfig, ApprovalMode, Rule, RuleEffect, ToolSpec};
+use agentx::types::{AgentConfig, Rule, RuleEffect, ToolSpec};
 use serde_json::{Value, json};
 
-use crate::args::{AddRuleArgs, AgentArgs, ApprovalsCommand, Global, TrialArgs};
+use crate::args::{AddRuleArgs, ApprovalsCommand, Global, TrialArgs};
 use crate::cmd::{only_here, with_runtime};
 use crate::compose::Place;
 use crate::console::Console;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::render::clean::visible;
-use crate::render::table::{table, whole};
+use crate::render::table::table;
 use crate::render::tool::describe;
 use crate::render::units;
-use crate::seat;
-pub(crate) use tried::Tried;
+use crate::rules::{Tried, no_rule, remove_from_file, render};
+use crate::seat::{self, Wanted};
 
 /// Of so many sessions it is known how many there are.
 const ALL: usize = 100_000;
@@ -69,7 +65,7 @@ pub(crate) fn run(
 /// The agent of a new session, or of this one as it stands.
 async fn config_of(place: &Place, loaded: &Loaded, session: Option<&str>) -> Result<AgentConfig, CliError> {
     let Some(session) = session else {
-        let agent = seat::new_agent(place, &loaded.settings, &AgentArgs::default()).await?;
+        let agent = seat::new_agent(place, &loaded.settings, &Wanted::default()).await?;
         return Ok(*agent.config);
     };
     let runtime = place.runtime();
@@ -124,48 +120,6 @@ pub(crate) fn holding_nowhere(loaded: &Loaded) -> String {
 /// The number by which `remove` knows a rule: its place in the configuration, which a rule of a session has not.
 fn number_of(loaded: &Loaded, rule: &Rule) -> Option<usize> {
     written(loaded, rule).map(|(index, _)| index + 1)
-}
-
-/// What is decided where no rule does.
-fn defaults(mode: ApprovalMode) -> [[&'static str; 2]; 2] {
-    let rest = match mode {
-        ApprovalMode::Ask => "ask about everything else",
-        ApprovalMode::Auto => "allow everything else but files that may hold secrets",
-        ApprovalMode::Deny => "deny everything else",
-    };
-    let from = match mode {
-        ApprovalMode::Ask => "default",
-        ApprovalMode::Auto => "`approval: auto`",
-        ApprovalMode::Deny => "`approval: deny`",
-    };
-    [
-        [
-            "allow what touches nothing, and reading inside the workspace",
-            "default",
-        ],
-        [rest, from],
-    ]
-}
-
-/// The rules of an agent and the defaults, as a table, each with the number by which it is removed, and where it comes from.
-pub(crate) fn render(
-    config: &AgentConfig,
-    number: impl Fn(usize, &Rule) -> Option<usize>,
-    origin: impl Fn(&Rule) -> String,
-    width: usize,
-) -> String {
-    let mut rows = vec![["N", "RULE", "FROM"].map(str::to_owned).to_vec()];
-    for (index, rule) in config.rules.iter().enumerate() {
-        rows.push(vec![
-            number(index, rule).map_or("–".into(), |number| number.to_string()),
-            visible(&show_rule(rule)),
-            visible(&origin(rule)),
-        ]);
-    }
-    for [what, from] in defaults(config.approval) {
-        rows.push(vec!["–".into(), what.into(), from.into()]);
-    }
-    whole(&rows, width)
 }
 
 fn list(config: &AgentConfig, loaded: &Loaded, as_json: bool, console: &mut Console) -> Result<(), CliError> {
@@ -259,47 +213,12 @@ fn near_tools(name: &str, tools: &[ToolSpec]) -> String {
     }
 }
 
-/// Removes a rule of the configuration from its file.
-pub(crate) fn remove_from_file(rule: &Rule, origin: &Origin) -> Result<String, CliError> {
-    let (place, root, again) = match origin {
-        Origin::User(place) => (place, None, ""),
-        Origin::Workspace(place) => (
-            place,
-            // The file is FOLDER/.agentx/config.yaml.
-            place.file.ancestors().nth(2),
-            "\nthat file has changed; if you trusted it, `agentx config trust` trusts it again",
-        ),
-        other => {
-            return Err(CliError::usage(
-                format!("the rule comes from {other}, not from a file"),
-                "take it out where it is set",
-            ));
-        }
-    };
-    remove_rule(place, rule, root)?;
-    Ok(format!(
-        "removed from {}: {}{again}\n",
-        place.file.display(),
-        visible(&show_rule(rule))
-    ))
-}
-
 fn remove(loaded: &Loaded, number: usize, console: &mut Console) -> Result<(), CliError> {
     let rules = loaded.merged.rules();
     match number.checked_sub(1).and_then(|index| rules.get(index)) {
         Some(rule) => console.out(&remove_from_file(&rule.value, &rule.origin)?),
         None => Err(no_rule(number, rules.len())),
     }
-}
-
-/// A number that no rule has.
-pub(crate) fn no_rule(number: usize, rules: usize) -> CliError {
-    let message = match rules {
-        0 => format!("there is no rule {number}: there are none"),
-        1 => format!("there is no rule {number}: there is only rule 1"),
-        _ => format!("there is no rule {number}: they go from 1 to {rules}"),
-    };
-    CliError::usage(message, "`agentx approvals list` shows them")
 }
 
 async fn trial(

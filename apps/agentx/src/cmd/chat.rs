@@ -130,7 +130,7 @@ async fn chat(
 ) -> Result<(Option<Left>, Result<Exit, CliError>), CliError> {
     let settings = &loaded.settings;
     let signals = Signals::listen()?;
-    console.say(seat::note_of_mode(place, settings, given).unwrap_or_default());
+    console.say(seat::note_of_mode(place, settings, &given.wanted()).unwrap_or_default());
     let session = match seat::find(place, settings, &target).await? {
         Some(id) => Some(resumed(place, settings, given, id, fork, console).await?),
         None => None,
@@ -143,7 +143,7 @@ async fn chat(
                 seat::note_of_tools(&state.tools_change),
             )
         }
-        None => (seat::new_agent(place, settings, given).await?, None),
+        None => (seat::new_agent(place, settings, &given.wanted()).await?, None),
     };
     let config = &agent.config;
     let id = session.as_ref().map(|session| session.id().to_string());
@@ -181,7 +181,7 @@ async fn chat(
     listen(place).await;
     let exit = chat.talk().await;
     if let Some(session) = chat.session_at_rest() {
-        seat::limits_again(place, given, session.as_ref()).await;
+        seat::limits_again(place, &given.wanted(), session.as_ref()).await;
     }
     match (chat.close().await, exit) {
         (Ok(left), exit) => Ok((left, exit)),
@@ -199,9 +199,10 @@ async fn resumed(
     console: &mut Console,
 ) -> Result<Arc<dyn Session>, CliError> {
     let there = place.runtime().info(&id).await?.last_seq;
-    let session = seat::resume(place, settings, agent, id, fork).await?;
+    let session = seat::resume(place, settings, &agent.wanted(), id, fork).await?;
     let of_server = other_server::record(place, settings, session.as_ref()).await;
-    let of_decisions = seat::note_of_decisions(place, settings, session.as_ref(), there).await;
+    let changed = place.changed_by_opening(session.id(), there).await;
+    let of_decisions = seat::note_of_decisions(settings, &changed);
     let notes = [of_server, of_decisions];
     notes.into_iter().flatten().for_each(|note| console.say(&note));
     Ok(session)

@@ -204,7 +204,7 @@ fn check(loaded: &Loaded, console: &mut Console) -> Result<(), CliError> {
     let settings = &loaded.settings;
     let wanted = settings.model_or_default();
     // A model of a server is for that server to know; the demo is in no catalog.
-    if settings.connect.is_none() && !start::is_demo(&wanted.value) {
+    if settings.connect.is_none() && !usual_model::is_demo(&wanted.value) {
         let known = settings.choose_model(&wanted.value, &[]);
         known.map_err(|unknown| CliError::UnknownModel {
             name: unknown.name,

@@ -1,14 +1,13 @@
 //! `agentx context`: the exact request that the model got at a point of a session, to the byte.
 
 use agentx::runtime::{ContextView, Runtime};
-use agentx::types::CondensedRange;
 
 use crate::args::ContextArgs;
 use crate::console::Console;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::render::clean::{clean, visible};
-use crate::render::{units, window};
+use crate::render::window;
 
 /// Prints the request.
 pub(crate) async fn run(
@@ -48,7 +47,7 @@ pub(crate) async fn run(
         view.api.as_str()
     ));
     for (number, condensed) in (1..).zip(&view.condensed) {
-        console.say(&format!("{}\n", line(number, condensed, "")));
+        console.say(&format!("{}\n", window::condensed(number, condensed, "")));
     }
     console.out_exact(&view.body)?;
     if console.terminal.output && !view.body.ends_with('\n') {
@@ -68,22 +67,9 @@ fn parts(view: &ContextView, model: &str, console: &mut Console) -> Result<Exit,
     console.say(&format!("after event {}\n", fill.seq));
     console.out(&window::render(fill, &visible(model), console.out_width()))?;
     for (number, condensed) in (1..).zip(&view.condensed) {
-        console.say(&format!("{}\n", line(number, condensed, "")));
+        console.say(&format!("{}\n", window::condensed(number, condensed, "")));
     }
     Ok(Exit::Ok)
-}
-
-/// What is condensed, and what that made free.
-pub(crate) fn line(number: usize, condensed: &CondensedRange, command: &str) -> String {
-    let range = &condensed.range;
-    format!(
-        "{number}. events {} to {} are condensed: {}, {} tokens, to {} ({command}--summary {number} shows it)",
-        range.from_seq,
-        range.to_seq,
-        units::counted(range.messages, "message"),
-        units::count(range.tokens),
-        units::count(range.summary_tokens),
-    )
 }
 
 /// One summary alone.
@@ -99,7 +85,7 @@ fn summary(view: &ContextView, number: usize, json: bool, console: &mut Console)
         console.out_pretty(condensed)?;
         return Ok(Exit::Ok);
     }
-    console.say(&format!("{}\n", line(number, condensed, "")));
+    console.say(&format!("{}\n", window::condensed(number, condensed, "")));
     console.out(&clean(&condensed.summary))?;
     if !condensed.summary.ends_with('\n') {
         console.out("\n")?;

@@ -7,7 +7,6 @@ use agentx::types::SessionId;
 
 use crate::args::{AgentArgs, From, Global, MirrorArgs, OutputFormat};
 use crate::cmd::block_on;
-use crate::cmd::spectator::{Spectator, Stage};
 use crate::compose::{Place, begin_keeping};
 use crate::console::Console;
 use crate::error::CliError;
@@ -17,6 +16,7 @@ use crate::link::Link;
 use crate::logging;
 use crate::render::units;
 use crate::signals::Signals;
+use crate::spectator::{Spectator, Stage};
 use crate::start;
 
 /// Follows the session until the person has seen enough.

@@ -24,8 +24,6 @@ pub(crate) mod rewind;
 pub(crate) mod run;
 pub(crate) mod serve;
 pub(crate) mod sessions;
-pub(crate) mod show;
-pub(crate) mod spectator;
 pub(crate) mod spending;
 pub(crate) mod tools;
 pub(crate) mod usage;
@@ -43,7 +41,7 @@ use crate::error::CliError;
 use crate::exit::Exit;
 use crate::logging;
 use crate::seat::Target;
-use crate::start;
+use crate::{show, start};
 
 /// Runs what was asked for and says how it ended.
 pub(crate) fn main(cli: Cli, console: &mut Console) -> Exit {
@@ -76,7 +74,7 @@ fn dispatch(cli: Cli, console: &mut Console) -> Result<Exit, CliError> {
     };
     match command {
         Command::Chat(args) => {
-            let target = Target::of(&args.session)?;
+            let target = args.session.target()?;
             let fork = args.session.fork;
             chat::run(
                 &global,
@@ -94,7 +92,7 @@ fn dispatch(cli: Cli, console: &mut Console) -> Result<Exit, CliError> {
             let target = match (args.last, &session.resume) {
                 (true, _) => Target::Last,
                 (false, None) => Target::Chosen,
-                (false, Some(_)) => Target::of(&session)?,
+                (false, Some(_)) => session.target()?,
             };
             chat::run(&global, &args.agent.or(agent), (target, false), &[], console)
         }
@@ -150,7 +148,7 @@ fn without_agent(command: Command, global: &Global, console: &mut Console) -> Re
             sessions::run(place, loaded, &command, json, console).await
         }),
         Command::Show(args) => with_runtime(global, console, async |place, _, console| {
-            show::run(place.runtime(), &args, json, console).await
+            show::run(place.runtime(), args.wanted(), json, console).await
         }),
         Command::Watch(args) => with_runtime(global, console, async |place, loaded, console| {
             let thinking = loaded.settings.chat.thinking;

@@ -14,8 +14,10 @@ use crate::error::CliError;
 use crate::exit::Exit;
 use crate::render::clean::{Cleaner, clean, visible};
 use crate::render::table::table;
+use crate::rules::tool_named;
+use crate::seat::{self, Wanted};
 use crate::signals::Signals;
-use crate::{seat, start};
+use crate::start;
 
 /// Does what was asked for.
 pub(crate) fn run(command: ToolsCommand, global: &Global, console: &mut Console) -> Result<Exit, CliError> {
@@ -48,7 +50,7 @@ pub(crate) fn run(command: ToolsCommand, global: &Global, console: &mut Console)
             ToolsCommand::Check => agents::check(place, &loaded.settings, json, console).await,
             ToolsCommand::Run { name, arguments } => {
                 let input = arguments_of(find_here(place, &tools, &name)?, &arguments)?;
-                let agent = seat::new_agent(place, &loaded.settings, &AgentArgs::default()).await;
+                let agent = seat::new_agent(place, &loaded.settings, &Wanted::default()).await;
                 // Most tools ask no model: they run where there is none, too.
                 let (agent, no_model) = match agent {
                     Ok(agent) => (*agent.config, None),
@@ -101,22 +103,9 @@ fn touches(tool: &ToolSpec) -> &'static str {
     }
 }
 
-/// The tool of this name.
-pub(crate) fn find<'a>(tools: &'a [ToolSpec], name: &str) -> Result<&'a ToolSpec, CliError> {
-    tools.iter().find(|tool| tool.name == name).ok_or_else(|| {
-        let names = tools.iter().map(|tool| tool.name.as_str());
-        let near = agentx::config::nearest(name, names, 3);
-        let hint = match near.is_empty() {
-            true => "`agentx tools` lists them".to_owned(),
-            false => format!("did you mean {}?", near.join(" or ")),
-        };
-        CliError::usage(format!("there is no tool {name:?}"), hint)
-    })
-}
-
 /// The same; of one whose file has mistakes, what they are.
 fn find_here<'a>(place: &Place, tools: &'a [ToolSpec], name: &str) -> Result<&'a ToolSpec, CliError> {
-    find(tools, name).map_err(|error| {
+    tool_named(tools, name).map_err(|error| {
         let told = mistakes_of(place.mistakes(), name);
         match told.is_empty() {
             true => error,

@@ -11,7 +11,6 @@ use crate::args::{From, Global, OutputFormat, WatchArgs};
 use crate::chat::past::Past;
 use crate::chat::screen::Screen;
 use crate::chat::terminal::{Input, RawMode, keys};
-use crate::cmd::spectator::{Spectator, Stage};
 use crate::compose::Place;
 use crate::console::Console;
 use crate::error::CliError;
@@ -21,6 +20,7 @@ use crate::link::Link;
 use crate::render::clean::visible;
 use crate::render::conversation;
 use crate::signals::Signals;
+use crate::spectator::{Spectator, Stage};
 
 /// How often it is looked who drives: what is said there comes at once, that somebody left may take so long.
 const LOOK: Duration = Duration::from_secs(1);

@@ -4,10 +4,10 @@ use agentx::assembly::{forget_values, kept_values};
 use agentx::config::{ConfigError, Loaded, WrittenRule, folder_now, show_rule};
 use agentx::types::FolderNow;
 
-use crate::cmd::approvals::remove_from_file;
 use crate::error::CliError;
 use crate::render::clean::visible;
 use crate::render::units::counted;
+use crate::rules::remove_from_file;
 
 /// What goes with the trust in the folder that lies here now. It is looked for before anything is said about the folder: what was kept for
 /// another one at its path stays.

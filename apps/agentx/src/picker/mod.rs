@@ -20,10 +20,10 @@ use agentx_terminal::{Painter, Row, Theme};
 use tokio::sync::mpsc;
 
 use crate::chat::terminal::{Input, RawMode, long_rows};
-use crate::compose::Place;
 use crate::console::Console;
 use crate::error::CliError;
 use crate::exit::Exit;
+use crate::place::Place;
 use crate::render::units;
 use crate::seat;
 use crate::signals::Signals;

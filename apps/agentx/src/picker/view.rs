@@ -6,10 +6,10 @@ use agentx_terminal::{Line, Markdown, Row, Style, Theme, width};
 
 use super::model::{Mark, Model};
 use super::preview::Preview;
-use crate::cmd::sessions::status_of;
 use crate::render::clean::{clean, visible};
+use crate::render::sessions::status_of;
 use crate::render::units;
-use crate::start::is_demo;
+use crate::usual_model::is_demo;
 
 /// From so many columns on the preview stands beside the list.
 pub(super) const BESIDE: usize = 80;

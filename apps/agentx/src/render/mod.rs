@@ -11,6 +11,8 @@ pub(crate) mod fitted;
 pub(crate) mod names;
 pub(crate) mod result;
 pub(crate) mod rewind;
+pub(crate) mod sessions;
+pub(crate) mod spending;
 pub(crate) mod style;
 pub(crate) mod table;
 pub(crate) mod todo;

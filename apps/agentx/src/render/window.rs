@@ -1,6 +1,6 @@
 //! What fills the window of a model, as people read it.
 
-use agentx::types::{WindowFill, WindowKind, WindowShare};
+use agentx::types::{CondensedRange, WindowFill, WindowKind, WindowShare};
 
 use super::table::table;
 use super::units;
@@ -100,6 +100,19 @@ fn name(share: &WindowShare) -> &'static str {
         WindowKind::Media => "pictures and files",
         WindowKind::Opaque => "for the provider alone",
     }
+}
+
+/// What is condensed, and what that made free.
+pub(crate) fn condensed(number: usize, condensed: &CondensedRange, command: &str) -> String {
+    let range = &condensed.range;
+    format!(
+        "{number}. events {} to {} are condensed: {}, {} tokens, to {} ({command}--summary {number} shows it)",
+        range.from_seq,
+        range.to_seq,
+        units::counted(range.messages, "message"),
+        units::count(range.tokens),
+        units::count(range.summary_tokens),
+    )
 }
 
 #[cfg(test)]

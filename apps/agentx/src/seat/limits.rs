@@ -4,17 +4,16 @@ use agentx::config::{DEFAULT_AGENT_NAME, Settings};
 use agentx::runtime::{NamedAgent, NamedLimits, Session};
 use agentx::types::{AgentConfig, ConfigChange, Limits};
 
-use crate::args::AgentArgs;
-use crate::compose::Place;
 use crate::error::CliError;
-use crate::seat::LEAVING;
+use crate::place::Place;
+use crate::seat::{LEAVING, Wanted};
 
 /// Limits that flags name hold for the program that they were given to: without them, those of the settings hold again. What holds in
 /// the sessions of a server, its settings say.
 pub(super) async fn limit(
     place: &Place,
     settings: &Settings,
-    agent: &AgentArgs,
+    agent: &Wanted,
     session: &dyn Session,
 ) -> Result<(), CliError> {
     let config = session.state().await?.config;
@@ -42,8 +41,8 @@ async fn usual_limits(place: &Place, settings: &Settings, config: &AgentConfig) 
 
 /// Limits that flags name end with the program: in a session of a server those of its agent hold again. On this machine the next opening
 /// sees to that.
-pub(crate) async fn limits_again(place: &Place, agent: &AgentArgs, session: &dyn Session) {
-    let is_given = agent.max_iterations.is_some() || agent.max_cost.is_some() || agent.timeout.is_some();
+pub(crate) async fn limits_again(place: &Place, agent: &Wanted, session: &dyn Session) {
+    let is_given = agent.max_iterations || agent.max_cost || agent.timeout;
     if !is_given || place.remote().is_none() {
         return;
     }
@@ -65,12 +64,12 @@ pub(crate) async fn limits_again(place: &Place, agent: &AgentArgs, session: &dyn
 }
 
 /// The limits that flags name.
-pub(super) fn limits(settings: &Settings, agent: &AgentArgs) -> NamedLimits {
+pub(super) fn limits(settings: &Settings, agent: &Wanted) -> NamedLimits {
     let given = &settings.limits;
     NamedLimits {
-        max_iterations: agent.max_iterations.as_ref().map(|_| given.max_iterations),
-        max_cost: agent.max_cost.as_ref().map(|_| given.max_cost),
-        max_wall_ms: agent.timeout.as_ref().map(|_| given.max_wall_ms),
+        max_iterations: agent.max_iterations.then_some(given.max_iterations),
+        max_cost: agent.max_cost.then_some(given.max_cost),
+        max_wall_ms: agent.timeout.then_some(given.max_wall_ms),
         ..NamedLimits::default()
     }
 }

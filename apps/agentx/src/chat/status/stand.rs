@@ -6,7 +6,7 @@ use agentx::types::{ApprovalMode, NanoUsd, Prices, Usage};
 use serde_json::json;
 
 use crate::render::units;
-use crate::start::is_demo;
+use crate::usual_model::is_demo;
 
 /// How the row says that calls are done without a question.
 const NOBODY: &str = "auto";

@@ -5,8 +5,9 @@ use agentx::config::{Loaded, Origin, ProviderKey, ProviderSettings, Settings, So
 use super::Check;
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::start::{check_tools, is_demo};
+use crate::start::check_tools;
 use crate::usual_model;
+use crate::usual_model::is_demo;
 
 /// Whether the configuration can be read, and what should be mended.
 pub(super) fn configuration(loaded: &Result<Loaded, CliError>) -> Check {

@@ -41,7 +41,7 @@ pub(crate) async fn run(
 ) -> Result<RunResult, CliError> {
     let mut loaded = start::settings_of_run(global, &args.agent, console)?;
     logging::start(&loaded.settings, false)?;
-    let target = Target::of(&args.session)?;
+    let target = args.session.target()?;
     // A session that exists may have something under way: without a prompt, that is gone on with.
     let prompt = prompt::read(args, target != Target::New, &loaded.settings, console).await?;
     let place = place_of(global, &args.agent, &mut loaded, &target, console).await?;
@@ -58,7 +58,7 @@ pub(crate) async fn run(
         (Err(error), Some(id)) => return RunResult::failed_in(&id, error),
         (opened, _) => opened.map_err(CliError::unsaved)?,
     };
-    console.say(seat::note_of_mode(&place, &loaded.settings, &args.agent).unwrap_or_default());
+    console.say(seat::note_of_mode(&place, &loaded.settings, &args.agent.wanted()).unwrap_or_default());
     say_notes(&place, &loaded.settings, session.as_ref(), there, console).await;
     // A session that was told to refuse stays so; one that was told so above, for want of a person, does not.
     let told_now = target == Target::New || args.agent.approve.is_some();
@@ -81,7 +81,7 @@ pub(crate) async fn run(
     if args.agent.yes || args.agent.approve.is_some() {
         asks_again(global, &place, &loaded.settings, session.as_ref()).await;
     }
-    seat::limits_again(&place, &args.agent, session.as_ref()).await;
+    seat::limits_again(&place, &args.agent.wanted(), session.as_ref()).await;
     if asked_before {
         // Whoever goes on with the session at a terminal is asked again. Where that cannot be said, calls stay refused.
         let _ = session.change(ConfigChange::Approval(ApprovalMode::Ask)).await;

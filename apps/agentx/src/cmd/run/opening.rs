@@ -50,7 +50,8 @@ pub(super) async fn say_notes(
         console.say(&console.err_style().dim(note));
     }
     let of_server = other_server::record(place, settings, session).await;
-    let of_decisions = seat::note_of_decisions(place, settings, session, there).await;
+    let changed = place.changed_by_opening(session.id(), there).await;
+    let of_decisions = seat::note_of_decisions(settings, &changed);
     let notes = [of_server, of_decisions];
     notes.into_iter().flatten().for_each(|note| console.say(&note));
 }
@@ -70,7 +71,7 @@ pub(super) async fn open(
     }
     if let Some(id) = found {
         let there = place.runtime().info(&id).await?.last_seq;
-        let session = seat::resume(place, settings, &args.agent, id, args.session.fork).await?;
+        let session = seat::resume(place, settings, &args.agent.wanted(), id, args.session.fork).await?;
         if let Err(error) = other_server::check(place, settings, session.as_ref()).await {
             seat::leave(place, session.as_ref()).await;
             return Err(error);
@@ -81,7 +82,7 @@ pub(super) async fn open(
         };
         return Ok((session, asks, there));
     }
-    let mut agent = seat::new_agent(place, settings, &args.agent).await?;
+    let mut agent = seat::new_agent(place, settings, &args.agent.wanted()).await?;
     // A file may want to be asked where the command line does not.
     let asks = (was_said && is_said) || agent.config.approval == ApprovalMode::Ask;
     if asks && !has_person {

@@ -9,6 +9,7 @@ use tokio::time::{Instant, sleep_until};
 use crate::compose::Place;
 use crate::error::CliError;
 use crate::exit::Exit;
+use crate::failure::NEEDED;
 use crate::render::clean::visible;
 use crate::render::units;
 
@@ -71,9 +72,6 @@ impl Elsewhere {
         }
     }
 }
-
-/// The code of a run that nobody answered in time.
-pub(crate) const NEEDED: &str = "operator_needed";
 
 fn in_words(time: Duration) -> String {
     units::duration(u64::try_from(time.as_millis()).unwrap_or(u64::MAX))

@@ -5,10 +5,10 @@ use agentx::runtime::{Runtime, SessionInfo, SessionQuery, UsageBy, UsageQuery};
 use agentx::types::SessionId;
 
 use crate::args::StatsArgs;
-use crate::cmd::spending;
 use crate::console::Console;
 use crate::error::CliError;
 use crate::render::clean::visible;
+use crate::render::spending;
 use crate::render::{table::table, units};
 
 /// Counts a session, or all.

@@ -12,7 +12,7 @@ use agentx::types::{
 use agentx_terminal::{Row, Theme};
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-#[path = "../../../../../crates/types/tests/golden/newer_words.rs"]
+#[path = "../../../../crates/types/tests/golden/newer_words.rs"]
 mod newer_words;
 
 use super::panes::{self, Pane};

@@ -8,9 +8,9 @@ use agentx_terminal::{Line, Style, Theme};
 use serde_json::{Value, json};
 
 use super::words::words;
-use crate::cmd::sessions::run_word;
 use crate::render::clean::{clean, visible};
 use crate::render::conversation::is_note;
+use crate::render::sessions::run_word;
 use crate::render::tool::describe;
 use crate::render::units;
 use crate::seat;

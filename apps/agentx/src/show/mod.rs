@@ -17,7 +17,6 @@ use agentx::types::Vocabulary as _;
 use agentx_terminal::{Painter, Row, Theme};
 use tokio::sync::mpsc;
 
-use crate::args::ShowArgs;
 use crate::chat::terminal::{Input, RawMode, keys, long_rows};
 use crate::console::Console;
 use crate::error::CliError;
@@ -29,16 +28,26 @@ use crate::signals::Signals;
 use stepper::{Step, Stepper};
 use timeline::Timeline;
 
+/// What of a session is to be shown; all that was said, where neither a place nor a step is named.
+pub(crate) struct Wanted<'a> {
+    /// Its id, or the beginning of it.
+    pub(crate) id: &'a str,
+    /// Only what was said around this event.
+    pub(crate) at: Option<u64>,
+    /// This step, whole; an empty one goes through all of them.
+    pub(crate) step: Option<&'a str>,
+}
+
 /// Shows a session in the way that was asked for.
 pub(crate) async fn run(
     runtime: &dyn Runtime,
-    args: &ShowArgs,
+    wanted: Wanted<'_>,
     json: bool,
     console: &mut Console,
 ) -> Result<Exit, CliError> {
-    let id = runtime.resolve(&args.id).await?;
-    let Some(step) = &args.step else {
-        match args.at {
+    let id = runtime.resolve(wanted.id).await?;
+    let Some(step) = wanted.step else {
+        match wanted.at {
             Some(seq) => around::show(runtime, &id, seq, json, console).await?,
             None => whole(runtime, &id, json, console).await?,
         }
@@ -54,7 +63,7 @@ pub(crate) async fn run(
         all(&timeline, json, console)?;
         return Ok(Exit::Ok);
     }
-    interactive(Stepper::new(timeline, args.at), console).await
+    interactive(Stepper::new(timeline, wanted.at), console).await
 }
 
 /// What was said.

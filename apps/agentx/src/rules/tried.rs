@@ -8,7 +8,6 @@ use agentx::tools::where_it_leads;
 use agentx::types::{AgentConfig, Rule, ToolSpec};
 use serde_json::{Value, json};
 
-use crate::cmd::tools;
 use crate::console::Console;
 use crate::error::CliError;
 use crate::render::clean::visible;
@@ -39,7 +38,7 @@ impl Tried {
     }
 
     /// Prints it.
-    pub(super) fn tell(
+    pub(crate) fn tell(
         &self,
         from: impl Fn(&Rule) -> String,
         as_json: bool,
@@ -88,7 +87,7 @@ impl Tried {
 /// A call as it is typed: the tool, then its command line, its path, or its arguments as JSON.
 fn call_of<'a>(tools: &'a [ToolSpec], words: &str) -> Result<(&'a ToolSpec, Value), CliError> {
     let (name, rest) = words.split_once(':').unwrap_or((words, ""));
-    let tool = tools::find(tools, name.trim())?;
+    let tool = super::tool_named(tools, name.trim())?;
     let rest = rest.trim();
     if rest.is_empty() {
         return Ok((tool, json!({})));
