@@ -60,7 +60,8 @@ pub(crate) const ALLOWED: &[(&str, &[&str])] = &[
     ),
     ("testing", &["types", "bus", "agent", "llm", "runtime"]),
     ("agentx", LIBRARIES),
-    ("cli", &["agentx", "server", "terminal"]),
+    ("chat", &["agentx", "terminal"]),
+    ("cli", &["agentx", "chat", "server", "terminal"]),
     ("mock", &["testing"]),
 ];
 

@@ -5,44 +5,19 @@
 use std::process::ExitCode;
 
 mod args;
-mod attach;
-#[cfg(test)]
-mod catalogue;
-mod chat;
 mod cmd;
 mod compose;
-mod console;
 mod elsewhere;
-mod error;
-mod exit;
-mod failure;
-mod folder;
-mod follow;
-mod in_question;
-mod keys;
-mod link;
 mod logging;
-mod models;
-mod new_agent;
 mod other_programs;
-mod other_server;
-mod output;
-mod picker;
-mod place;
-mod relatives;
-mod render;
-mod rules;
-mod runtime_error;
-mod seat;
-mod show;
-mod signals;
-mod spectator;
 mod start;
-#[cfg(test)]
-mod testing;
 mod told;
-mod usual_model;
 
+// The parts of the front end have the same paths here as in the library.
+use agentx_chat::{
+    attach, chat, console, error, exit, failure, folder, follow, in_question, link, models, new_agent,
+    other_server, picker, place, relatives, render, rules, seat, show, signals, spectator, usual_model,
+};
 use console::Console;
 
 /// The allocator of glibc keeps memory that a server used in a flood of connections; jemalloc gives it back within seconds.

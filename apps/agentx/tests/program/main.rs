@@ -61,6 +61,6 @@ mod pty;
 #[path = "../common/serving.rs"]
 mod serving;
 #[cfg(unix)]
-#[path = "../../src/testing/terminal.rs"]
+#[path = "../../../../crates/chat/src/testing/terminal.rs"]
 #[allow(dead_code, reason = "the tests of the screen use more of it")]
 mod terminal;

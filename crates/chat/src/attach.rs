@@ -1,0 +1,314 @@
+//! `@path` in what a person says: the file goes to the model with the words. A picture goes as one.
+
+use std::path::{Component, Path, PathBuf};
+
+use agentx::types::{ContentPart, MediaPart, MediaSource, NoPicture, Picture};
+use base64::Engine as _;
+
+use crate::render::clean::visible;
+
+pub(crate) mod files;
+mod missing;
+
+/// The longest text that goes along; of more the model can read a part itself.
+const LONGEST_TEXT: u64 = 256 * 1024;
+/// The largest picture.
+const LARGEST_PICTURE: u64 = 5 << 20;
+/// The most pixels a side that vendors take: <https://platform.claude.com/docs/en/build-with-claude/vision>, read 2026-11-22.
+const LONGEST_SIDE: u32 = 8_000;
+
+/// What is said, with the files that it names.
+#[derive(Debug)]
+pub struct Attached {
+    /// The words, and after them the files.
+    pub content: Vec<ContentPart>,
+    /// Where those files are.
+    pub files: Vec<PathBuf>,
+    /// What a person should know of names that are no file, a line each.
+    pub notes: Vec<String>,
+    /// Which of them are about a name that is written as a path, so that a file was meant for certain.
+    pub missing: Vec<String>,
+}
+
+/// The words, and after them the files that they name with `@`. A word with `@` that names no file is a word; where a file may have been
+/// meant, a note says so. A blank in a name is written with a backslash, and `~/` is the home directory.
+///
+/// # Errors
+/// Where a file that is there cannot go along, or a link leads to another one than its name says, in words for the person.
+pub fn attached(
+    text: &str,
+    workspace: &Path,
+    is_guarded: impl Fn(&Path) -> bool,
+) -> Result<Attached, String> {
+    let mut content = vec![ContentPart::text(text)];
+    let (mut notes, mut missing_files): (Vec<String>, Vec<String>) = Default::default();
+    let mut files: Vec<PathBuf> = Vec::new();
+    let mut seen: Vec<String> = Vec::new();
+    let mut rest = text.trim_start();
+    while !rest.is_empty() {
+        let (word, after) = rest.split_at(end_of_word(rest));
+        rest = after.trim_start();
+        let Some(name) = word.strip_prefix('@').map(unescaped) else {
+            continue;
+        };
+        let trimmed = name.trim_end_matches([',', '.', ';', ':', '?', '!', ')', '"', '\'']);
+        let found = [name.as_str(), trimmed]
+            .into_iter()
+            .find(|name| !name.is_empty() && place_of(name, workspace).is_file());
+        let Some(name) = found else {
+            let note = missing::note(trimmed, workspace).filter(|note| !notes.contains(note));
+            missing_files.extend(note.clone().filter(|_| missing::is_path(trimmed, workspace)));
+            notes.extend(note);
+            continue;
+        };
+        if !seen.iter().any(|seen| seen == name) {
+            let path = real_path(name, workspace, &is_guarded)?;
+            content.push(file(name, &path)?);
+            files.push(path);
+            seen.push(name.to_owned());
+        }
+    }
+    Ok(Attached {
+        content,
+        files,
+        notes,
+        missing: missing_files,
+    })
+}
+
+/// Where a name leads.
+fn place_of(name: &str, workspace: &Path) -> PathBuf {
+    match (name.strip_prefix("~/"), std::env::var_os("HOME")) {
+        (Some(rest), Some(home)) => Path::new(&home).join(rest),
+        _ => workspace.join(name),
+    }
+}
+
+/// A name as it is written after `@`.
+pub(crate) fn escaped(name: &str) -> String {
+    name.replace(' ', "\\ ")
+}
+
+/// A name that is written after `@`.
+pub(crate) fn unescaped(written: &str) -> String {
+    written.replace("\\ ", " ")
+}
+
+/// Where the word begins that a text ends with.
+pub(crate) fn last_word(text: &str) -> usize {
+    let after_last = |ends: &dyn Fn(usize, char) -> bool| {
+        let last = text.char_indices().rev().find(|(at, sign)| ends(*at, *sign));
+        last.map_or(0, |(at, sign)| at + sign.len_utf8())
+    };
+    let start = after_last(&|at, sign| ends_word(text, at, sign));
+    match text[start..].starts_with('@') {
+        true => start,
+        false => after_last(&|_, sign| sign.is_whitespace()),
+    }
+}
+
+/// Where the word ends that a text begins with.
+fn end_of_word(text: &str) -> usize {
+    match text.starts_with('@') {
+        true => (text.char_indices())
+            .find(|(at, sign)| ends_word(text, *at, *sign))
+            .map_or(text.len(), |(at, _)| at),
+        false => text.find(char::is_whitespace).unwrap_or(text.len()),
+    }
+}
+
+/// Whether a word with `@` ends here: a blank behind a backslash belongs to it.
+fn ends_word(text: &str, at: usize, sign: char) -> bool {
+    sign.is_whitespace() && !(sign == ' ' && text[..at].ends_with('\\'))
+}
+
+/// Where a file lies. What lies in the workspace may come from a stranger: a link there leads to no file elsewhere, and to none
+/// that is guarded, because the person sees only its name. Any file goes along that the person names itself.
+fn real_path(name: &str, workspace: &Path, is_guarded: impl Fn(&Path) -> bool) -> Result<PathBuf, String> {
+    let unreadable = |error: std::io::Error| format!("{name}: {error}");
+    let root = workspace.canonicalize().map_err(unreadable)?;
+    let real = place_of(name, &root).canonicalize().map_err(unreadable)?;
+    let written = without_dots(&place_of(name, &root));
+    let is_link = written != real && written.starts_with(&root);
+    if is_link && (!real.starts_with(&root) || is_guarded(&real)) {
+        let real = visible(&real.to_string_lossy());
+        return Err(format!(
+            "nothing was sent: {name} is a link to {real}; name that file itself (@{real}) if it should go along"
+        ));
+    }
+    Ok(real)
+}
+
+/// The path without `.` and `..`, whatever lies there.
+fn without_dots(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => {
+                plain.pop();
+            }
+            part => plain.push(part),
+        }
+    }
+    plain
+}
+
+fn file(name: &str, path: &Path) -> Result<ContentPart, String> {
+    let size = path.metadata().map_err(|error| format!("{name}: {error}"))?.len();
+    let is_picture = named_as_picture(Path::new(name));
+    let most = if is_picture { LARGEST_PICTURE } else { LONGEST_TEXT };
+    if size > most {
+        return Err(format!(
+            "{name} has {size} bytes, and at most {most} go along; name it without the @, and the agent can read what it needs"
+        ));
+    }
+    let bytes = std::fs::read(path).map_err(|error| format!("{name}: {error}"))?;
+    if is_picture {
+        // A request with something else in a picture's place is refused, and so is every later one of that conversation.
+        let picture = Picture::of(&bytes).map_err(|why| match why {
+            NoPicture::OtherKind => {
+                format!(
+                    "{name} is named like a picture, and holds none that models take (png, jpeg, gif, webp)"
+                )
+            }
+            NoPicture::Broken => format!("{name}: {why}; nothing was sent"),
+        })?;
+        if picture.longest_side() > LONGEST_SIDE {
+            return Err(format!(
+                "{name} has {}x{} pixels, and models take at most {LONGEST_SIDE} a side; make it smaller",
+                picture.width, picture.height
+            ));
+        }
+        return Ok(ContentPart::Image(MediaPart {
+            media_type: picture.media_type.to_owned(),
+            source: MediaSource::Base64(base64::engine::general_purpose::STANDARD.encode(bytes)),
+            name: Some(name.to_owned()),
+        }));
+    }
+    let text = String::from_utf8(bytes).map_err(|_| {
+        format!("{name} is neither text nor a picture that models take (png, jpeg, gif, webp)")
+    })?;
+    Ok(ContentPart::text(format!(
+        "\n\n<file path=\"{name}\">\n{}\n</file>",
+        text.trim_end()
+    )))
+}
+
+fn named_as_picture(path: &Path) -> bool {
+    let extension = path.extension().and_then(|extension| extension.to_str());
+    extension.is_some_and(|extension| {
+        ["png", "jpg", "jpeg", "gif", "webp"].contains(&extension.to_ascii_lowercase().as_str())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn content(
+        text: &str,
+        workspace: &Path,
+        is_guarded: impl Fn(&Path) -> bool,
+    ) -> Result<Vec<ContentPart>, String> {
+        Ok(attached(text, workspace, is_guarded)?.content)
+    }
+
+    #[test]
+    fn a_name_with_a_blank_is_written_with_a_backslash() {
+        let place = tempfile::tempdir().unwrap();
+        std::fs::write(place.path().join("my own notes.txt"), "mine").unwrap();
+        std::fs::write(place.path().join("a.txt"), "one").unwrap();
+        let written = format!("see C:\\ @{}, and @a.txt", escaped("my own notes.txt"));
+        let parts = content(&written, place.path(), |_| false).unwrap();
+        let said: Vec<&str> = parts.iter().skip(1).filter_map(ContentPart::as_text).collect();
+        assert_eq!(
+            said,
+            [
+                "\n\n<file path=\"my own notes.txt\">\nmine\n</file>",
+                "\n\n<file path=\"a.txt\">\none\n</file>"
+            ]
+        );
+        assert_eq!(
+            content("@my own notes.txt", place.path(), |_| false)
+                .unwrap()
+                .len(),
+            1
+        );
+    }
+
+    #[test]
+    fn files_go_along_once_and_words_stay_words() {
+        let place = tempfile::tempdir().unwrap();
+        std::fs::write(place.path().join("a.txt"), "one\ntwo\n").unwrap();
+        std::fs::write(place.path().join("b.png"), b"GIF89a\x02\0\x03\0\0\0\0,;").unwrap();
+        std::fs::write(place.path().join("c.bin"), [0xff, 0xfe]).unwrap();
+        let parts = content("see @a.txt, @b.png and @a.txt of @ada", place.path(), |_| false).unwrap();
+        assert_eq!(parts.len(), 3);
+        assert_eq!(
+            parts[1].as_text(),
+            Some("\n\n<file path=\"a.txt\">\none\ntwo\n</file>")
+        );
+        assert!(matches!(&parts[2], ContentPart::Image(media) if media.media_type == "image/gif"));
+        std::fs::write(
+            place.path().join("d.png"),
+            b"\xff\xd8\xff\xc0\0\x0b\x08\0\x05\0\x07\x01\0\0\0\xff\xda\0\x03\x01xyz\xff\xd9",
+        )
+        .unwrap();
+        let parts = content("@d.png", place.path(), |_| false).unwrap();
+        assert!(matches!(&parts[1], ContentPart::Image(media) if media.media_type == "image/jpeg"));
+        std::fs::write(place.path().join("f.png"), b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR").unwrap();
+        let cut = content("@f.png", place.path(), |_| false);
+        assert!(
+            cut.is_err_and(|why| why.contains("broken or cut off")),
+            "a vendor would refuse it"
+        );
+        std::fs::write(place.path().join("e.png"), "no picture").unwrap();
+        assert!(
+            content("@e.png", place.path(), |_| false)
+                .unwrap_err()
+                .contains("holds none that models take")
+        );
+        assert!(
+            content("@c.bin", place.path(), |_| false)
+                .unwrap_err()
+                .contains("neither text nor a picture")
+        );
+        std::fs::write(place.path().join("big.txt"), vec![b'x'; 300_000]).unwrap();
+        assert!(
+            content("@big.txt", place.path(), |_| false)
+                .unwrap_err()
+                .contains("at most 262144")
+        );
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_in_the_folder_takes_no_file_along_that_its_name_does_not_say() {
+        use std::os::unix::fs::symlink;
+
+        let home = tempfile::tempdir().unwrap();
+        let home = home.path().canonicalize().unwrap();
+        let place = home.join("project");
+        std::fs::create_dir_all(place.join("docs")).unwrap();
+        std::fs::write(home.join("key"), "a secret").unwrap();
+        std::fs::write(place.join(".env"), "a secret").unwrap();
+        std::fs::write(place.join("docs/a.md"), "words").unwrap();
+        symlink(home.join("key"), place.join("CONTRIBUTING.md")).unwrap();
+        symlink(".env", place.join("notes.txt")).unwrap();
+        symlink(&home, place.join("up")).unwrap();
+        symlink("docs/a.md", place.join("README.md")).unwrap();
+        let is_guarded = |path: &Path| path.ends_with(".env");
+        for name in [
+            "CONTRIBUTING.md",
+            "notes.txt",
+            "up/key",
+            "docs/../CONTRIBUTING.md",
+        ] {
+            let refused = content(&format!("see @{name}"), &place, is_guarded).unwrap_err();
+            assert!(refused.contains("is a link to"), "{name}: {refused}");
+        }
+        let named = format!("@README.md @.env @{}", home.join("key").display());
+        assert_eq!(content(&named, &place, is_guarded).unwrap().len(), 4);
+    }
+}

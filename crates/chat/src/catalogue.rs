@@ -1,0 +1,256 @@
+//! Every error that there is, with an example of each. docs/ERRORS.md is made of it: `UPDATE_DOCS=1 cargo test -p agentx-chat
+//! catalogue` writes it anew.
+
+mod examples;
+
+use std::collections::BTreeSet;
+
+use agentx::config::ConfigError;
+use agentx::identity::KeyringError;
+use agentx::runtime::{LogError, RuntimeError};
+
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::failure::{exit_of, hint_after_run};
+
+pub(crate) use examples::all;
+
+/// What the page says before its tables.
+const HEAD: &str = "# Errors
+
+Made from the code: `UPDATE_DOCS=1 cargo test -p agentx-chat catalogue` writes it anew.
+
+An error is a line `error: …` on standard error, often one `hint: …` that says what to do, and an [exit code](CLI.md#exit-codes). Where a [result](PROTOCOL.md#the-result-of-a-headless-run)
+is wanted, its field `error` has the same as `kind`, `message` and `hint`. Kinds are stable; the words after them are examples.
+
+## Commands
+";
+
+/// What stands before the table of runs.
+const RUNS: &str = "
+## Runs
+
+How a run can fail that had begun. The message is what the model's server or the runtime said; the kind is the code of the failure.
+";
+
+/// The names of all variants, those inside others too.
+const EVERY: &[&str] = &[
+    "ambiguous",
+    "bad_agent",
+    "bad_tool",
+    "body",
+    "busy",
+    "closed_output",
+    "closed_terminal",
+    "config_edit",
+    "config_file",
+    "config_mistakes",
+    "config_no_home",
+    "corrupt",
+    "damaged",
+    "data_dir",
+    "denied",
+    "directory",
+    "diverged",
+    "exists",
+    "fenced",
+    "file",
+    "full",
+    "gone",
+    "input",
+    "key",
+    "keyring_busy",
+    "keyring_damaged",
+    "keyring_exists",
+    "keyring_file",
+    "keyring_open_directory",
+    "keyring_readable",
+    "keyring_writable",
+    "listen",
+    "locked",
+    "missing_key",
+    "no_model",
+    "newer",
+    "no_blob",
+    "no_identity",
+    "no_session",
+    "nobody_asked",
+    "not_found",
+    "refused",
+    "remote",
+    "run",
+    "store",
+    "unavailable",
+    "unknown_agent",
+    "unknown_model",
+    "unknown_model_there",
+    "unreachable",
+    "usage",
+    "went_back",
+];
+
+/// Codes with which a run can fail.
+const CODES: &[&str] = &[
+    "missing_key",
+    "bad_address",
+    "bad_key",
+    "unauthorized",
+    "forbidden",
+    "billing",
+    "not_found",
+    "bad_request",
+    "conflict",
+    "too_large",
+    "context_window",
+    "rate_limited",
+    "overloaded",
+    "server_error",
+    "timeout",
+    "connection_failed",
+    "connection_lost",
+    "tls",
+    "redirected",
+    "other_server",
+    "stream_broken",
+    "bad_response",
+    "bad_generation",
+    "content_filter",
+    "empty_pause",
+    "endless_pause",
+    "answer_cut_off",
+    "empty_answer",
+    "disk_full",
+    "storage",
+];
+
+/// Which variant it is. A new one has no name here until somebody gives it one, an entry in [`EVERY`] and an example.
+fn name_of(error: &CliError) -> &'static str {
+    match error {
+        CliError::Usage { .. } => "usage",
+        CliError::BadTool { .. } => "bad_tool",
+        CliError::Config(ConfigError::Mistakes(_)) => "config_mistakes",
+        CliError::Config(ConfigError::File { .. }) => "config_file",
+        CliError::Config(ConfigError::NoHome) => "config_no_home",
+        CliError::Config(ConfigError::Edit { .. }) => "config_edit",
+        CliError::Keyring(error) => match error {
+            KeyringError::File { .. } => "keyring_file",
+            KeyringError::Readable { .. } => "keyring_readable",
+            KeyringError::Writable { .. } => "keyring_writable",
+            KeyringError::OpenDirectory { .. } => "keyring_open_directory",
+            KeyringError::Damaged { .. } => "keyring_damaged",
+            KeyringError::Exists { .. } => "keyring_exists",
+            KeyringError::Busy { .. } => "keyring_busy",
+            KeyringError::Key(_) => "key",
+        },
+        CliError::NoIdentity { .. } => "no_identity",
+        CliError::Runtime(error) => name_there(error),
+        CliError::UnknownModel { .. } => "unknown_model",
+        CliError::MissingKey { .. } => "missing_key",
+        CliError::NoModel => "no_model",
+        CliError::NoSession { .. } | CliError::NobodyDrives => "no_session",
+        CliError::Run { .. } => "run",
+        CliError::NobodyAsked { .. } => "nobody_asked",
+        CliError::Body { .. } => "body",
+        CliError::Damaged { .. } => "damaged",
+        CliError::Diverged { .. } => "diverged",
+        CliError::File { .. } => "file",
+        CliError::Directory { .. } => "directory",
+        CliError::DataDir { .. } => "data_dir",
+        CliError::Listen { .. } => "listen",
+        CliError::Input { .. } => "input",
+        CliError::ClosedOutput => "closed_output",
+        CliError::ClosedTerminal => "closed_terminal",
+    }
+}
+
+fn name_there(error: &RuntimeError) -> &'static str {
+    match error {
+        RuntimeError::Log(error) => match error {
+            LogError::NotFound(_) => "not_found",
+            LogError::NoBlob(_) => "no_blob",
+            LogError::Exists(_) => "exists",
+            LogError::Busy { .. } => "busy",
+            LogError::Fenced { .. } => "fenced",
+            LogError::Corrupt { .. } => "corrupt",
+            LogError::Newer { .. } => "newer",
+            LogError::Full { .. } => "full",
+            LogError::Locked { .. } => "locked",
+            // And what a later version adds, until it has words of its own here.
+            _ => "store",
+        },
+        RuntimeError::Ambiguous { .. } => "ambiguous",
+        RuntimeError::UnknownModel { .. } => "unknown_model_there",
+        RuntimeError::UnknownAgent { .. } => "unknown_agent",
+        RuntimeError::BadAgent { .. } => "bad_agent",
+        RuntimeError::Unavailable { .. } => "unavailable",
+        RuntimeError::Refused(_) => "refused",
+        RuntimeError::Denied(_) => "denied",
+        RuntimeError::Unreachable { .. } => "unreachable",
+        RuntimeError::Remote { .. } => "remote",
+        RuntimeError::WentBack { .. } => "went_back",
+        RuntimeError::Gone { .. } => "gone",
+    }
+}
+
+/// A cell of a table.
+fn cell(text: &str) -> String {
+    let lines: Vec<String> = text.lines().map(crate::render::clean::visible).collect();
+    lines.join("; ").replace('|', "\\|").replace('<', "&lt;")
+}
+
+fn page() -> String {
+    let mut text =
+        format!("{HEAD}\n| kind | exit | says, for example | what to do |\n| --- | --- | --- | --- |\n");
+    for error in all()
+        .iter()
+        .filter(|error| !matches!(error, CliError::Run { .. }))
+    {
+        text.push_str(&format!(
+            "| `{}` | {} | {} | {} |\n",
+            error.kind(),
+            error.exit().code(),
+            cell(&error.to_string()),
+            cell(&error.hint().unwrap_or_default())
+        ));
+    }
+    text.push_str(&format!(
+        "{RUNS}\n| kind | exit | what to do |\n| --- | --- | --- |\n"
+    ));
+    for code in CODES {
+        let exit = exit_of(code);
+        let hint = hint_after_run(exit, code).unwrap_or_default();
+        text.push_str(&format!("| `{code}` | {} | {} |\n", exit.code(), cell(&hint)));
+    }
+    for (exit, words) in [
+        (Exit::Limit, "a limit of the run"),
+        (Exit::Denied, "an approval that nobody could give"),
+        (Exit::Failed, "anything else"),
+    ] {
+        let hint = hint_after_run(exit, "").unwrap_or_default();
+        text.push_str(&format!("| {words} | {} | {} |\n", exit.code(), cell(&hint)));
+    }
+    text
+}
+
+#[test]
+fn every_error_has_an_example() {
+    let named: BTreeSet<&str> = all().iter().map(name_of).collect();
+    assert_eq!(named, EVERY.iter().copied().collect());
+    for code in CODES {
+        assert_ne!(exit_of(code), Exit::Failed, "{code}");
+    }
+}
+
+#[test]
+fn the_page_of_errors_is_made_from_the_code() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/ERRORS.md");
+    if std::env::var_os("UPDATE_DOCS").is_some() {
+        assert!(std::fs::write(path, page()).is_ok(), "{path}");
+    }
+    let written = std::fs::read_to_string(path).unwrap_or_default();
+    assert!(
+        written == page(),
+        "docs/ERRORS.md is not what the code says: UPDATE_DOCS=1 writes it anew\n{}",
+        page()
+    );
+}

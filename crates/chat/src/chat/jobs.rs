@@ -1,0 +1,358 @@
+//! Commands in the background, as a chat tells of them: in its status row, when one ends, and before it leaves, because they end with the
+//! program. The agent's are known from events, and those that the person's own commands left running from their process group.
+
+use agentx::tools::LeftInGroup;
+use agentx::types::{JobFinished, RuntimeEvent, Timestamp, ToolCallId};
+use serde_json::Value;
+
+use crate::render::clean::visible;
+use crate::render::table::{cut, table};
+use crate::render::units;
+
+/// So many columns of a command are shown.
+const SHOWN: usize = 60;
+/// So many commands are named at once.
+const NAMED: usize = 3;
+
+/// The jobs of a session, as far as they began while the chat looked on.
+#[derive(Debug, Default)]
+pub struct Jobs {
+    /// Commands of calls that run.
+    called: Vec<(ToolCallId, String)>,
+    /// Those in the background.
+    running: Vec<Job>,
+    /// How many the person's own commands have left running so far.
+    own: usize,
+    /// Whether the person was told that leaving ends them.
+    warned: bool,
+}
+
+/// A command in the background.
+#[derive(Debug)]
+struct Job {
+    id: String,
+    command: String,
+    since: Timestamp,
+    /// The processes, where a command of the person's own left them running.
+    left: Option<LeftInGroup>,
+}
+
+impl Jobs {
+    /// A command of the person's own left this running. Returns its name.
+    pub(crate) fn left_running(&mut self, command: &str, left: LeftInGroup, since: Timestamp) -> String {
+        self.own += 1;
+        self.warned = false;
+        let id = format!("own_{}", self.own);
+        self.running.push(Job {
+            id: id.clone(),
+            command: command.to_owned(),
+            since,
+            left: Some(left),
+        });
+        id
+    }
+
+    /// Whether a command of the person's own is among them.
+    pub(crate) fn has_own(&self) -> bool {
+        self.running.iter().any(|job| job.left.is_some())
+    }
+
+    /// Forgets those of the person's own that have ended; says which.
+    pub(crate) fn own_that_ended(&mut self) -> Vec<String> {
+        let is_over = |job: &mut Job| job.left.as_ref().is_some_and(|left| !left.still_runs());
+        self.running
+            .extract_if(.., is_over)
+            .map(|job| format!("{} has ended ({})", job.id, short(&job.command)))
+            .collect()
+    }
+
+    /// Ends one of the person's own; whether it is one.
+    pub(crate) fn stop_own(&mut self, name: &str) -> bool {
+        let before = self.running.len();
+        self.running.retain(|job| job.id != name || job.left.is_none());
+        self.running.len() < before
+    }
+
+    /// Takes an event that happened at this time; returns what is to be said about it.
+    pub fn event(&mut self, event: &RuntimeEvent, at: Timestamp) -> Option<String> {
+        match event {
+            RuntimeEvent::ToolExecuting(call) => {
+                let command = call.input.get("command").and_then(Value::as_str);
+                let command = command.map(|command| (call.tool_call_id.clone(), command.to_owned()));
+                self.called.extend(command);
+                None
+            }
+            RuntimeEvent::ToolCompleted(call) => {
+                self.answered(&call.tool_call_id, call.details.as_ref(), at);
+                None
+            }
+            RuntimeEvent::ToolFailed(call) => {
+                self.answered(&call.tool_call_id, call.details.as_ref(), at);
+                None
+            }
+            RuntimeEvent::JobFinished(ended) => Some(self.ended(ended)),
+            RuntimeEvent::SessionResumed(_) => self.ended_with_their_program(),
+            _ => None,
+        }
+    }
+
+    /// Notes that a call has its result. A job that it started may still run, or one that it asked about has ended.
+    fn answered(&mut self, call: &ToolCallId, details: Option<&Value>, since: Timestamp) {
+        let at = self.called.iter().position(|(id, _)| id == call);
+        let command = at.map(|at| self.called.remove(at).1);
+        let Some(details) = details else { return };
+        let Some(job) = details.get("job").and_then(Value::as_str) else {
+            return;
+        };
+        if details.get("running").and_then(Value::as_bool) == Some(false) {
+            self.running.retain(|running| running.id != job);
+        } else if let Some(command) = command.filter(|_| !self.runs(job)) {
+            self.warned = false;
+            let id = job.to_owned();
+            self.running.push(Job {
+                id,
+                command,
+                since,
+                left: None,
+            });
+        }
+    }
+
+    /// The names of all that run.
+    pub(crate) fn names(&self) -> Vec<String> {
+        self.running.iter().map(|job| job.id.clone()).collect()
+    }
+
+    /// Whether a job of this name runs.
+    pub(crate) fn runs(&self, job: &str) -> bool {
+        self.running.iter().any(|running| running.id == job)
+    }
+
+    /// The name of the job that a person means: `job_1`, or `1`.
+    pub(crate) fn named(&self, wanted: &str) -> Option<String> {
+        let names = match wanted.parse::<u64>() {
+            Ok(number) => vec![format!("job_{number}"), format!("own_{number}")],
+            Err(_) => vec![wanted.to_owned()],
+        };
+        names.into_iter().find(|name| self.runs(name))
+    }
+
+    /// All that run, a row each: name, since when, command.
+    pub(crate) fn list(&self, now: Timestamp, width: usize) -> String {
+        if self.running.is_empty() {
+            return "nothing runs in the background".to_owned();
+        }
+        let rows: Vec<Vec<String>> = self
+            .running
+            .iter()
+            .map(|job| {
+                let seconds = now.millis_since(job.since) / 1000;
+                let time = units::duration(seconds.max(1) * 1000).replace(".0s", "s");
+                vec![visible(&job.id), time, short(&job.command)]
+            })
+            .collect();
+        table(&rows, width) + "/jobs stop NAME ends one, /jobs stop all ends all"
+    }
+
+    fn ended(&mut self, ended: &JobFinished) -> String {
+        self.running.retain(|running| running.id != ended.job);
+        format!(
+            "{} has ended: {} ({})",
+            visible(&ended.job),
+            visible(&ended.how),
+            short(&ended.command)
+        )
+    }
+
+    /// Another process has taken the session over, such as a server that was started again, or the chat has left it. The agent's commands
+    /// in the background ended with it; those of the person's own go on.
+    pub(crate) fn ended_with_their_program(&mut self) -> Option<String> {
+        self.called.clear();
+        let (own, agents) = std::mem::take(&mut self.running)
+            .into_iter()
+            .partition(|job| job.left.is_some());
+        self.running = own;
+        were_ended(&agents)
+    }
+
+    /// What is said where they go on without this program, in the session at a server.
+    pub fn at_the_server(&self) -> Option<String> {
+        let go = if self.running.len() == 1 { "goes" } else { "go" };
+        (!self.running.is_empty()).then(|| {
+            format!(
+                "{} {go} on at the server: {}",
+                units::counted(self.running.len(), "job"),
+                names(&self.running)
+            )
+        })
+    }
+
+    /// How many there are, for the status row; empty where there are none.
+    pub(crate) fn row(&self) -> String {
+        match self.running.len() {
+            0 => String::new(),
+            count => format!(" · {}", units::counted(count, "job")),
+        }
+    }
+
+    /// What is said, once, before a person leaves who may not know that jobs run. Those of a server go on there.
+    pub(crate) fn warning(&mut self, is_here: bool) -> Option<String> {
+        let ends: Vec<&Job> = self.that_end(is_here).collect();
+        if ends.is_empty() || self.warned {
+            return None;
+        }
+        let (are, them) = if ends.len() == 1 {
+            ("is", "it")
+        } else {
+            ("are", "them")
+        };
+        let (count, names) = (units::counted(ends.len(), "job"), names(ends.iter().copied()));
+        self.warned = true;
+        Some(format!(
+            "{count} {are} still running: {names}; leave again to end {them}"
+        ))
+    }
+
+    /// The person goes on: before they leave after all, they are warned again.
+    pub(crate) fn warn_again(&mut self) {
+        self.warned = false;
+    }
+
+    /// What is said after the chat has left.
+    pub(crate) fn ended_with_the_chat(&self, is_here: bool) -> Option<String> {
+        were_ended(self.that_end(is_here)).map(|told| told + "\n")
+    }
+
+    /// Those that end with the chat.
+    fn that_end(&self, is_here: bool) -> impl Iterator<Item = &Job> {
+        self.running
+            .iter()
+            .filter(move |job| is_here || job.left.is_some())
+    }
+}
+
+fn were_ended<'a>(jobs: impl IntoIterator<Item = &'a Job>) -> Option<String> {
+    let jobs: Vec<&Job> = jobs.into_iter().collect();
+    let were = if jobs.len() == 1 { "was" } else { "were" };
+    let names = names(jobs.iter().copied());
+    (!jobs.is_empty()).then(|| format!("{} {were} ended: {names}", units::counted(jobs.len(), "job")))
+}
+
+fn names<'a>(jobs: impl IntoIterator<Item = &'a Job>) -> String {
+    let all: Vec<String> = jobs.into_iter().map(|job| short(&job.command)).collect();
+    let more = all.len().saturating_sub(NAMED);
+    let more = if more > 0 {
+        format!(" and {more} more")
+    } else {
+        String::new()
+    };
+    all[..all.len().min(NAMED)].join(", ") + &more
+}
+
+fn short(command: &str) -> String {
+    cut(&visible(command.lines().next().unwrap_or_default()), SHOWN)
+}
+
+#[cfg(test)]
+mod tests {
+    use agentx::types::{SessionResumed, ToolCompleted, ToolExecuting};
+    use serde_json::json;
+
+    use super::*;
+
+    const BEGAN: Timestamp = Timestamp(1_000_000);
+
+    fn began(jobs: &mut Jobs, call: &str, command: &str, job: &str) {
+        let executing = ToolExecuting {
+            tool_call_id: call.into(),
+            name: "bash".into(),
+            input: json!({ "command": command }),
+        };
+        assert_eq!(jobs.event(&executing.into(), BEGAN), None);
+        assert_eq!(
+            jobs.event(&done(call, json!({ "job": job, "running": true })), BEGAN),
+            None
+        );
+    }
+
+    fn done(call: &str, details: Value) -> RuntimeEvent {
+        ToolCompleted {
+            tool_call_id: call.into(),
+            name: "bash".into(),
+            duration_ms: 5,
+            details: Some(details),
+        }
+        .into()
+    }
+
+    #[test]
+    fn jobs_are_counted_told_when_they_end_and_named_before_leaving() {
+        let mut jobs = Jobs::default();
+        assert_eq!((jobs.row(), jobs.warning(true)), (String::new(), None));
+        began(&mut jobs, "c1", "npm run dev\n# more", "job_1");
+        began(&mut jobs, "c2", "cargo watch", "job_2");
+        assert_eq!(
+            jobs.event(&done("c3", json!({ "exit_code": 0, "job": null })), BEGAN),
+            None
+        );
+        assert_eq!(jobs.row(), " · 2 jobs");
+        let now = Timestamp(BEGAN.0 + 12_000_000);
+        assert_eq!(
+            jobs.list(now, 80),
+            "job_1  12s  npm run dev\njob_2  12s  cargo watch\n/jobs stop NAME ends one, /jobs stop all ends all"
+        );
+        assert_eq!(jobs.named("2").as_deref(), Some("job_2"));
+        assert_eq!(
+            (jobs.named("job_1").as_deref(), jobs.named("3")),
+            (Some("job_1"), None)
+        );
+        assert_eq!(
+            jobs.warning(true).unwrap(),
+            "2 jobs are still running: npm run dev, cargo watch; leave again to end them"
+        );
+        assert_eq!(jobs.warning(true), None, "the second time it leaves");
+        jobs.warn_again();
+        assert!(
+            jobs.warning(true).is_some() && jobs.warning(true).is_none(),
+            "another message came between"
+        );
+        let ended = JobFinished {
+            job: "job_1".into(),
+            command: "npm run dev".into(),
+            how: "exit 1, 3.20 s".into(),
+        };
+        assert_eq!(
+            jobs.event(&ended.into(), BEGAN).unwrap(),
+            "job_1 has ended: exit 1, 3.20 s (npm run dev)"
+        );
+        assert_eq!(
+            jobs.ended_with_the_chat(true).unwrap(),
+            "1 job was ended: cargo watch\n"
+        );
+        assert_eq!(
+            jobs.at_the_server().unwrap(),
+            "1 job goes on at the server: cargo watch"
+        );
+        jobs.event(&done("c4", json!({ "job": "job_2", "running": false })), BEGAN);
+        assert_eq!(
+            (jobs.row(), jobs.ended_with_the_chat(true)),
+            (String::new(), None)
+        );
+    }
+
+    #[test]
+    fn a_process_that_takes_the_session_over_has_none_of_the_jobs_of_the_one_before() {
+        let mut jobs = Jobs::default();
+        began(&mut jobs, "c1", "npm run dev", "job_1");
+        let resumed = SessionResumed {
+            epoch: 2,
+            ended: Vec::new(),
+        };
+        let told = jobs.event(&resumed.clone().into(), BEGAN);
+        assert_eq!(told.unwrap(), "1 job was ended: npm run dev");
+        assert_eq!(
+            (jobs.row(), jobs.event(&resumed.into(), BEGAN)),
+            (String::new(), None)
+        );
+    }
+}

@@ -1,0 +1,155 @@
+//! Stopping what runs, leaving, and what is said on coming back.
+
+use std::sync::Arc;
+
+use agentx::runtime::Session;
+use tokio::time::Instant;
+
+use super::past::Past;
+use super::{Chat, Face, Flow, Seat};
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::render::clean::visible;
+use crate::render::conversation;
+
+/// The notice for an interrupt that arrives after the run has ended.
+const ENDED: &str = "The answer had already ended. Ctrl-C again leaves AgentX.";
+/// The notice for an interrupt where nothing runs.
+const AGAIN: &str = "Ctrl-C again leaves AgentX.";
+
+/// Whether the line is a word that leaves the chat, such as `exit`, rather than a message.
+pub(super) fn is_exit(line: &str) -> bool {
+    matches!(line.trim(), "exit" | "quit" | ":q" | ":q!" | ":wq" | ":wq!")
+}
+
+/// Whether the answer to a question is a wish to leave: such a word, or the command.
+pub(crate) fn leaves(answer: &str) -> bool {
+    is_exit(answer) || matches!(answer.trim(), "/quit" | "/exit")
+}
+
+impl Chat<'_> {
+    pub(super) async fn signal(&mut self, exit: Exit) -> Result<Flow, CliError> {
+        match exit {
+            Exit::Interrupted => {
+                let flow = self.stop().await;
+                if matches!(flow, Ok(Flow::On)) {
+                    self.signals.acted();
+                }
+                flow
+            }
+            exit => Ok(Flow::Leave(exit)),
+        }
+    }
+
+    /// After a signal that has stopped something: only an interrupt leaves the chat open.
+    pub(super) fn goes_on_or_leaves(&mut self, exit: Exit) {
+        match exit {
+            Exit::Interrupted => self.signals.acted(),
+            exit => self.leaving = Some(exit),
+        }
+    }
+
+    /// A person wants to leave. Where that ends commands in the background, they are named first, as a shell does it.
+    pub(super) fn leave(&mut self) -> Flow {
+        let (is_here, is_asked) = (
+            self.place.remote().is_none(),
+            !matches!(self.face, Face::Lines { eager: false }),
+        );
+        self.tell_of_own_jobs();
+        match self.jobs.warning(is_here).filter(|_| is_asked) {
+            Some(warning) => {
+                self.transcript
+                    .in_passing(&self.console.out_style().warn(&warning));
+                Flow::On
+            }
+            None => Flow::Leave(Exit::Ok),
+        }
+    }
+
+    /// The session, where nothing runs in it and nothing waits: a run that goes on at a server keeps what it was given.
+    pub fn session_at_rest(&self) -> Option<Arc<dyn Session>> {
+        let Seat::Open { session, .. } = &self.seat else {
+            return None;
+        };
+        (!self.works() && self.desk.queue.is_empty()).then(|| session.clone())
+    }
+
+    /// Whether something can be stopped: the agent, or one that it made and that works in the background.
+    pub(super) fn works(&self) -> bool {
+        self.desk.is_busy() || self.cast.is_at_work()
+    }
+
+    /// Stops what runs; leaves when nothing does and the person asks twice, or when they ask again while it stops.
+    pub(super) async fn stop(&mut self) -> Result<Flow, CliError> {
+        let is_stopping = self.desk.is_busy() && self.desk.stopping;
+        if is_stopping {
+            return Ok(Flow::Leave(Exit::Interrupted));
+        }
+        if !self.works() || self.desk.stopping {
+            return Ok(self.leave_if_meant());
+        }
+        let Seat::Open { session, .. } = &self.seat else {
+            return Ok(Flow::Leave(Exit::Ok));
+        };
+        let session = session.clone();
+        self.desk.stopping = self.desk.is_busy();
+        if let Err(error) = self.take_all_back().await {
+            self.failed(error)?;
+            if self.lost.is_some() {
+                return Ok(Flow::On);
+            }
+        }
+        let reason = Some("the person stopped it".into());
+        if let Err(error) = self.wait_for(async { session.interrupt(reason).await }).await {
+            self.failed(error)?;
+        }
+        Ok(Flow::On)
+    }
+
+    /// Leaves on the second press of the key: what it was meant to stop may have ended before it was pressed. Without a terminal there is
+    /// no second one.
+    fn leave_if_meant(&mut self) -> Flow {
+        let now = Instant::now();
+        let has_just_ended = self.attention.meant_to_stop(now);
+        if matches!(self.face, Face::Lines { eager: false }) || self.attention.leaves(now) {
+            return self.leave();
+        }
+        let notice = if has_just_ended { ENDED } else { AGAIN };
+        match &mut self.face {
+            Face::Editor { screen, .. } => screen.set_hint(notice.to_owned()),
+            Face::Lines { .. } => self.transcript.in_passing(notice),
+        }
+        Flow::On
+    }
+
+    /// Says on leaving what becomes of the calls that nobody has answered. Where nothing can be saved any more they stay asked.
+    pub(super) fn say_what_was_not_answered(&mut self) {
+        if self.desk.is_busy() && self.lost.is_none() && self.desk.question().is_none() {
+            let note = "· the answer was stopped";
+            self.transcript.aside(&self.console.out_style().warn(note));
+        }
+        let names: Vec<String> = self.desk.questions().map(|asked| visible(&asked.name)).collect();
+        if names.is_empty() || self.lost.is_some() {
+            return;
+        }
+        let note = format!(
+            "· not answered, so not run: {}; the agent is told so",
+            names.join(", ")
+        );
+        self.transcript.aside(&self.console.out_style().warn(&note));
+    }
+
+    /// What the session was left with, for whoever comes back to it.
+    pub(super) fn say_what_is_left(&mut self, past: &Past) {
+        let style = self.console.out_style();
+        if let Some(note) = past.ended_on_opening() {
+            self.transcript.note(&style.warn(&note));
+        }
+        // A screen shows it above the line.
+        if self.desk.is_held() && matches!(self.face, Face::Lines { .. }) {
+            let note = conversation::is_queued(self.desk.queue.iter().count());
+            self.transcript
+                .note(&style.dim(&format!("{note} (/queue lists them)")));
+        }
+    }
+}

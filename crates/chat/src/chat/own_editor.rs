@@ -1,0 +1,257 @@
+//! Ctrl-X Ctrl-E: writing in the person's own editor. The terminal is lent to it, with nobody else reading; what the agent does
+//! meanwhile is shown afterwards. Nothing that was written is lost, whatever becomes of the editor.
+
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::ExitStatus;
+
+use agentx::node::program_environment;
+use agentx::tools::ProgramEnvironment;
+use tokio::process::{Child, Command};
+
+use super::terminal::{Input, Lent};
+use super::{Chat, Face, Flow, next_delivery};
+use crate::error::CliError;
+use crate::exit::Exit;
+
+/// A text that is longer is no line for an agent.
+const LONGEST: u64 = 1 << 20;
+/// How a shell says that there is no such program, and that it cannot be run.
+const NO_PROGRAM: [i32; 2] = [127, 126];
+
+/// How a visit to the editor ended.
+enum Visit {
+    /// So.
+    Over(ExitStatus),
+    /// The program is told to leave.
+    Leaves(Exit),
+}
+
+/// A file that is deleted when this is dropped, unless it is the only place where a text is.
+struct Draft {
+    path: PathBuf,
+    keep: bool,
+}
+
+impl Draft {
+    /// Writes the text where only this person can read it.
+    fn new(text: &str) -> io::Result<Self> {
+        let directory = std::env::temp_dir();
+        let mut tries = 0_u32;
+        loop {
+            // Nobody can have put something else there: the file is made now, or not at all.
+            let path = directory.join(format!("agentx-{}-{tries}.md", std::process::id()));
+            let mut options = std::fs::OpenOptions::new();
+            options.write(true).create_new(true);
+            #[cfg(unix)]
+            std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+            match options.open(&path) {
+                Ok(mut file) => {
+                    let draft = Self { path, keep: false };
+                    file.write_all(text.as_bytes())?;
+                    return Ok(draft);
+                }
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists && tries < 1_000 => tries += 1,
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// What is written there now.
+    fn read(&self) -> Result<String, String> {
+        let size = self.path.metadata().map_err(|error| error.to_string())?.len();
+        if size > LONGEST {
+            return Err(format!("it has {size} bytes, and at most {LONGEST} are taken"));
+        }
+        let bytes = std::fs::read(&self.path).map_err(|error| error.to_string())?;
+        let text = String::from_utf8(bytes).map_err(|_| "it is not UTF-8".to_owned())?;
+        let text = text.strip_suffix('\n').unwrap_or(&text);
+        Ok(text.strip_suffix('\r').unwrap_or(text).to_owned())
+    }
+}
+
+impl Drop for Draft {
+    fn drop(&mut self) {
+        if !self.keep {
+            let _ = std::fs::remove_file(&self.path);
+        }
+    }
+}
+
+/// The person's editor, as they name it; `vi` where they name none.
+pub fn wanted_editor(lookup: impl Fn(&str) -> Option<String>) -> String {
+    let named = ["VISUAL", "EDITOR"].into_iter().filter_map(lookup);
+    let mut named = named.filter(|name| !name.trim().is_empty());
+    named.next().unwrap_or_else(|| "vi".to_owned())
+}
+
+/// Runs the editor as a shell would: its name may have arguments. It gets no keys: an editor stays open for long, and commands of the agent
+/// could read them from it.
+fn begin(editor: &str, path: &Path, environment: &ProgramEnvironment) -> io::Result<Child> {
+    Command::new("sh")
+        .args(["-c", &format!("{editor} \"$1\""), "sh"])
+        .arg(path)
+        .env_clear()
+        .envs(environment.variables())
+        .kill_on_drop(true)
+        .spawn()
+}
+
+impl Chat<'_> {
+    /// Lets the person write the line in their own editor.
+    pub(super) async fn write_elsewhere(&mut self) -> Result<Flow, CliError> {
+        let was_stashed = self.editor.is_stashed();
+        let before = self.editor.whole();
+        let editor = wanted_editor(|name| std::env::var(name).ok());
+        let mut draft = match Draft::new(&before) {
+            Ok(draft) => draft,
+            Err(error) => return self.no_editor(&format!("no file could be made for the editor: {error}")),
+        };
+        let Some(lent) = self.lend_terminal()? else {
+            return Ok(Flow::On);
+        };
+        let visit = match begin(&editor, &draft.path, &program_environment(self.settings)) {
+            Ok(child) => self.visit(child).await?,
+            Err(error) => {
+                drop(lent);
+                return self.no_editor(&format!("{editor} could not be run: {error}"));
+            }
+        };
+        drop(lent);
+        self.measure_terminal().await?;
+        let status = match visit {
+            Visit::Over(status) => status,
+            Visit::Leaves(exit) => {
+                // What was being written there is all that there is of it.
+                draft.keep = draft.read().is_ok_and(|text| text != before);
+                return Ok(Flow::Leave(exit));
+            }
+        };
+        if !status.success() {
+            let what = match status.code() {
+                Some(code) if NO_PROGRAM.contains(&code) => {
+                    format!("there is no editor {editor:?} to run; $VISUAL or $EDITOR names yours")
+                }
+                _ => format!("{editor:?} ended with {status}; the line is as it was"),
+            };
+            return self.no_editor(&what);
+        }
+        match draft.read() {
+            Ok(text) => {
+                if text != before {
+                    self.editor.written(&text, was_stashed);
+                }
+                Ok(Flow::On)
+            }
+            Err(what) => {
+                draft.keep = draft.path.exists();
+                let at = draft.path.display();
+                self.no_editor(&format!(
+                    "what was written in {at} cannot be taken: {what}; the line is as it was"
+                ))
+            }
+        }
+    }
+
+    fn no_editor(&mut self, what: &str) -> Result<Flow, CliError> {
+        self.transcript.aside(&self.console.out_style().bad(what));
+        Ok(Flow::On)
+    }
+
+    /// Takes what lives off the screen and gives the terminal away.
+    fn lend_terminal(&mut self) -> Result<Option<Lent>, CliError> {
+        self.paint()?;
+        let Face::Editor {
+            raw: Some(raw),
+            screen,
+        } = &mut self.face
+        else {
+            return Ok(None);
+        };
+        let bytes = screen.stand_aside();
+        self.console.paint(&bytes)?;
+        Ok(Some(raw.lend()))
+    }
+
+    /// The terminal may have another size than before.
+    async fn measure_terminal(&mut self) -> Result<(), CliError> {
+        if let Ok((columns, rows)) = crossterm::terminal::size() {
+            Box::pin(self.input(Input::Resize(columns.into(), rows.into()))).await?;
+        }
+        Ok(())
+    }
+
+    /// Waits for the editor. What happens meanwhile is taken in, and shown when the terminal is back.
+    async fn visit(&mut self, mut child: Child) -> Result<Visit, CliError> {
+        loop {
+            tokio::select! {
+                biased;
+                ended = child.wait() => {
+                    return Ok(Visit::Over(ended.map_err(|error| CliError::File {
+                        path: "the editor".into(),
+                        what: error.to_string(),
+                    })?));
+                }
+                delivery = next_delivery(&mut self.seat) => match delivery? {
+                    Some(delivery) => self.delivery(&delivery).await,
+                    // The session has ended: the chat says so when it looks for the next event.
+                    None => {
+                        let ended = child.wait().await;
+                        return Ok(ended.map_or(Visit::Leaves(Exit::Storage), Visit::Over));
+                    }
+                },
+                news = self.company.news() => self.tell_company(news),
+                exit = self.signals.next() => {
+                    // Ctrl-C in the terminal is the editor's affair.
+                    if exit != Exit::Interrupted {
+                        let _ = child.start_kill();
+                        let _ = child.wait().await;
+                        return Ok(Visit::Leaves(exit));
+                    }
+                    self.signals.acted();
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_draft_is_private_and_gone_afterwards() {
+        let draft = Draft::new("one\ntwo").unwrap();
+        let path = draft.path.clone();
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt as _;
+            assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o600);
+        }
+        assert_eq!(draft.read().as_deref(), Ok("one\ntwo"));
+        std::fs::write(&path, "three\n").unwrap();
+        assert_eq!(draft.read().as_deref(), Ok("three"), "editors end the last line");
+        std::fs::write(&path, [0xff, 0xfe]).unwrap();
+        assert!(draft.read().unwrap_err().contains("UTF-8"));
+        let second = Draft::new("").unwrap();
+        assert_ne!(second.path, path);
+        drop((draft, second));
+        assert!(!path.exists());
+    }
+
+    #[test]
+    fn the_editor_is_the_one_that_is_named() {
+        let named = |set: &[(&str, &str)]| {
+            wanted_editor(|name| {
+                let found = set.iter().find(|(known, _)| *known == name);
+                found.map(|(_, value)| (*value).to_owned())
+            })
+        };
+        assert_eq!(
+            named(&[("VISUAL", "code --wait"), ("EDITOR", "ed")]),
+            "code --wait"
+        );
+        assert_eq!(named(&[("VISUAL", ""), ("EDITOR", "ed")]), "ed");
+        assert_eq!(named(&[]), "vi");
+    }
+}

@@ -1,0 +1,341 @@
+//! The screen of a chat: text that flows down and scrolls away for good, and below it what lives: the words that still stream,
+//! how things stand, and the line that is being written.
+//!
+//! What has scrolled away is never touched again, and of what lives only what changed is written.
+
+use std::borrow::Cow;
+
+use agentx_terminal::{Line as Text, Markdown, Painter, Row, Style, Theme};
+
+use super::asked::Asked;
+pub(crate) use super::line::Line;
+use super::line::layout;
+use super::terminal::long_rows;
+use crate::render::transcript::{Lane, Piece};
+
+/// Below this height nothing but the line lives.
+const LOW: usize = 8;
+
+/// Rows hang by so many columns at most; a line that begins farther in is a picture.
+const MOST_HANGING: usize = 12;
+
+/// So many rows of a line that another agent is saying.
+const BESIDE: usize = 4;
+
+/// Collects the bytes for a terminal.
+#[derive(Debug)]
+pub struct Screen {
+    painter: Painter,
+    theme: Theme,
+    rows: usize,
+    bytes: String,
+    /// Rows that go up for good with the next frame.
+    done: Vec<Row>,
+    /// The answer that streams.
+    answer: Option<Markdown>,
+    /// The line of other text that is not complete, with its looks.
+    open: String,
+    line: Option<Line>,
+    /// The question that was printed last.
+    asked: Option<Asked>,
+    /// What other agents are saying.
+    beside: Vec<String>,
+    /// How things stand.
+    status: String,
+    /// What waits to be said, a row each.
+    queue: Vec<String>,
+    /// What may be written here.
+    hint: String,
+}
+
+impl Screen {
+    /// A screen of this size.
+    pub fn new(columns: usize, rows: usize, theme: Theme) -> Self {
+        Self {
+            painter: Painter::new(columns, rows),
+            theme,
+            rows,
+            bytes: String::new(),
+            done: Vec::new(),
+            answer: None,
+            open: String::new(),
+            line: None,
+            asked: None,
+            beside: Vec::new(),
+            status: String::new(),
+            queue: Vec::new(),
+            hint: String::new(),
+        }
+    }
+
+    /// Adds what was said, each as what it is.
+    pub(crate) fn say(&mut self, pieces: &[Piece]) {
+        for piece in pieces {
+            match piece.lane {
+                Lane::Answer => self.print_answer(&piece.text),
+                Lane::Aside => self.print(&piece.text),
+                Lane::Question => self.print_question(&piece.text),
+                Lane::Passing => self.print_in_passing(&piece.text),
+            }
+        }
+    }
+
+    /// Adds text above the line, as it is.
+    pub fn print(&mut self, text: &str) {
+        self.end_answer();
+        self.put(text);
+    }
+
+    /// Adds a question, which stays in sight while it is open.
+    fn print_question(&mut self, text: &str) {
+        self.end_answer();
+        let before = self.done.len();
+        self.put(text);
+        self.asked = Some(Asked::new(text, self.done[before..].to_vec(), before));
+    }
+
+    /// Says whether the question that was printed last is answered in the line; `None` if there is no question any more.
+    pub(crate) fn set_asked(&mut self, is_open: Option<bool>) {
+        match (is_open, &mut self.asked) {
+            (Some(is_open), Some(asked)) => asked.is_open = is_open,
+            (None, _) => self.asked = None,
+            (Some(_), None) => {}
+        }
+    }
+
+    /// Adds whole lines above what still lives of the answer, which goes on below them.
+    pub(crate) fn print_in_passing(&mut self, text: &str) {
+        if let Some(answer) = &mut self.answer {
+            self.done.extend(answer.take_done());
+        }
+        self.put(text);
+    }
+
+    fn put(&mut self, text: &str) {
+        let text = self.readable(text);
+        let mut rest = text.as_ref();
+        while let Some((line, after)) = rest.split_once('\n') {
+            self.open.push_str(line);
+            let looks = open_looks(&self.open);
+            self.end_open();
+            self.open = looks;
+            rest = after;
+        }
+        self.open.push_str(rest);
+    }
+
+    /// Adds words of the model, which are markdown.
+    pub(crate) fn print_answer(&mut self, text: &str) {
+        if !Text::from_ansi(&self.open).spans.is_empty() {
+            self.end_open();
+        }
+        self.open.clear();
+        let (columns, theme) = (self.painter.columns(), self.theme);
+        let answer = self.answer.get_or_insert_with(|| Markdown::new(columns, theme));
+        answer.push(text);
+    }
+
+    /// On a light background what is yellow or cyan cannot be read: it gets darker colours.
+    fn readable<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        match self.theme.light && text.contains('\u{1b}') {
+            true => Cow::Owned(
+                text.replace("\u{1b}[36m", "\u{1b}[34m")
+                    .replace("\u{1b}[33m", "\u{1b}[35m"),
+            ),
+            false => Cow::Borrowed(text),
+        }
+    }
+
+    fn end_answer(&mut self) {
+        if let Some(mut answer) = self.answer.take() {
+            answer.end();
+            self.done.extend(answer.take_done());
+        }
+    }
+
+    fn end_open(&mut self) {
+        let line = std::mem::take(&mut self.open);
+        self.done.extend(hanging(&line).rows(self.painter.columns()));
+    }
+
+    /// Shows this line, or none.
+    pub(crate) fn set_line(&mut self, line: Option<Line>) {
+        self.line = line;
+    }
+
+    /// Shows lines that other agents are saying; they are printed when they end.
+    pub(crate) fn set_beside(&mut self, beside: Vec<String>) {
+        self.beside = beside
+            .iter()
+            .map(|line| self.readable(line).into_owned())
+            .collect();
+    }
+
+    /// Says how things stand, in one row; nothing takes the row away.
+    pub(crate) fn set_status(&mut self, status: String) {
+        self.status = self.readable(&status).into_owned();
+    }
+
+    /// Shows what waits to be said, a row each, above the line.
+    pub(crate) fn set_queue(&mut self, queue: Vec<String>) {
+        self.queue = queue.iter().map(|row| self.readable(row).into_owned()).collect();
+    }
+
+    /// Whether it has this size already.
+    pub(crate) fn has_size(&self, columns: usize, rows: usize) -> bool {
+        (self.painter.columns(), self.rows) == (columns, rows)
+    }
+
+    /// Takes the bytes that take off the screen what lives, for as long as another program has the terminal.
+    pub(crate) fn stand_aside(&mut self) -> String {
+        if let Some(answer) = &mut self.answer {
+            self.done.extend(answer.take_done());
+        }
+        let frame = self.painter.frame(&self.done, &[], None);
+        if let Some(asked) = &mut self.asked {
+            asked.printed(self.done.len());
+        }
+        self.done.clear();
+        self.bytes.push_str(&frame);
+        std::mem::take(&mut self.bytes)
+    }
+
+    /// Shows below the line what may be written, until it is taken away.
+    pub(crate) fn set_hint(&mut self, hint: String) {
+        self.hint = hint;
+    }
+
+    /// Hands bytes to the terminal that show nothing.
+    pub(crate) fn tell(&mut self, bytes: &str) {
+        self.bytes.push_str(bytes);
+    }
+
+    /// Takes what was handed over so, and nothing that is shown.
+    pub(crate) fn take_told(&mut self) -> String {
+        std::mem::take(&mut self.bytes)
+    }
+
+    /// What comes looks so.
+    pub(crate) fn set_theme(&mut self, theme: Theme) {
+        self.theme = theme;
+    }
+
+    /// How it looks.
+    pub(crate) fn theme(&self) -> Theme {
+        self.theme
+    }
+
+    /// The terminal has another size now.
+    pub(crate) fn resize(&mut self, columns: usize, rows: usize) {
+        let bytes = self.painter.resize(columns, rows, long_rows());
+        self.bytes.push_str(&bytes);
+        self.rows = rows;
+        let columns = self.painter.columns();
+        if let Some(answer) = &mut self.answer {
+            answer.set_columns(columns);
+        }
+        if let Some(asked) = &mut self.asked {
+            asked.left_the_screen(Some(columns));
+        }
+    }
+
+    /// Begins on a clear screen.
+    pub(crate) fn clear(&mut self) {
+        self.bytes.push_str(&self.painter.clear());
+        if let Some(asked) = &mut self.asked {
+            asked.left_the_screen(None);
+        }
+    }
+
+    /// Takes the bytes for the terminal.
+    pub fn take(&mut self) -> String {
+        let columns = self.painter.columns();
+        let mut live = match &mut self.answer {
+            Some(answer) => {
+                self.done.extend(answer.take_done());
+                answer.live()
+            }
+            None if self.open.is_empty() => Vec::new(),
+            None => hanging(&self.open).rows(columns),
+        };
+        for line in &self.beside {
+            let rows = Text::from_ansi(line).rows(columns);
+            let hidden = rows.len().saturating_sub(BESIDE);
+            live.extend(rows.into_iter().skip(hidden));
+        }
+        // Without a line to write the cursor stays where words come, and each costs what it has.
+        let mut cursor = live.last().map(|row| (live.len() - 1, row.width()));
+        let mut below = Vec::new();
+        if self.rows >= LOW {
+            below.extend((!self.status.is_empty()).then(|| Row::from_ansi(&self.status)));
+            below.extend(self.queue.iter().map(|row| Row::from_ansi(row)));
+        }
+        let most = self.painter.most();
+        let mut written = None;
+        if let Some(line) = &self.line {
+            let layout = layout(line, columns, most);
+            written = Some((below.len() + layout.row, layout.column));
+            below.extend(layout.rows.iter().map(|row| Row::new(row, Style::default())));
+            for hint in self.hint.lines() {
+                below.extend(Text::new(hint, self.theme.faint).rows(columns));
+            }
+        }
+        if let Some(asked) = &mut self.asked {
+            asked.printed(self.done.len());
+            let room = most.saturating_sub(below.len());
+            live.extend(asked.rows((live.len(), below.len()), self.rows, room));
+        }
+        cursor = written.map(|(row, column)| (live.len() + row, column)).or(cursor);
+        live.append(&mut below);
+        let frame = self.painter.frame(&self.done, &live, cursor);
+        self.done.clear();
+        self.bytes.push_str(&frame);
+        std::mem::take(&mut self.bytes)
+    }
+
+    /// Takes the bytes that leave the terminal as it should be found: the words, and nothing that lived below them.
+    pub(crate) fn leave(&mut self) -> String {
+        self.end_answer();
+        if !self.open.is_empty() {
+            self.end_open();
+        }
+        self.line = None;
+        self.asked = None;
+        self.beside.clear();
+        self.hint.clear();
+        self.queue.clear();
+        self.status.clear();
+        self.take()
+    }
+}
+
+/// A line whose further rows begin where its first one does: behind its blanks, and behind the bar of an output or the sign of what
+/// is listed.
+pub(super) fn hanging(line: &str) -> Text {
+    let mut text = Text::from_ansi(line);
+    let plain: String = text.spans.iter().map(|span| span.text.as_str()).collect();
+    let blanks = plain.len() - plain.trim_start_matches(' ').len();
+    if blanks > 0 && blanks < plain.len() && blanks <= MOST_HANGING {
+        let told = &plain[blanks..];
+        let bar = match told {
+            told if told.starts_with("│ ") => "│ ",
+            told if told.starts_with(['└', '☑', '☐', '▸', '·']) => "  ",
+            _ => "",
+        };
+        let look = text.spans.first().map(|span| span.style).unwrap_or_default();
+        text.rest = Row::new(&format!("{}{bar}", " ".repeat(blanks)), look);
+    }
+    text
+}
+
+/// The control sequence of the look that a line leaves on.
+fn open_looks(line: &str) -> String {
+    let last = line.rfind("\u{1b}[").map(|at| &line[at..]);
+    let end = last.and_then(|last| last.find('m').map(|end| &last[..=end]));
+    end.filter(|codes| *codes != "\u{1b}[0m")
+        .unwrap_or_default()
+        .to_owned()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,402 @@
+//! Commands of a chat: lines that begin with `/`.
+
+use agentx::config::nearest;
+use agentx::runtime::UsageBy;
+use agentx::types::ApprovalMode;
+
+mod help;
+mod others;
+
+pub(crate) use help::{about, help};
+use others::instead_of_slash;
+pub use others::{OTHERS, Others};
+
+/// A command.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Slash {
+    /// Explain the commands, or one of them, or the keys.
+    Help(Option<String>),
+    /// Leave.
+    Quit,
+    /// Ask another model, or list them.
+    Model(Option<String>),
+    /// Say how things stand.
+    Status,
+    /// Say what was spent: in this session, or in all, added up so.
+    Usage(Option<UsageBy>),
+    /// Say what fills the model's window, or print the last request to the byte.
+    Context {
+        /// Whether the request is wanted.
+        exact: bool,
+    },
+    /// Show reasoning, whole: this one from the end.
+    Thinking(usize),
+    /// Show all that a tool said: this call from the end.
+    Output(usize),
+    /// List the commands in the background, or end the one of this name.
+    Jobs(Option<String>),
+    /// Show the list of what is to be done.
+    Todo,
+    /// Decide otherwise about calls that no rule decides, or say how.
+    ApproveMode(Option<ApprovalMode>),
+    /// List the latest sessions.
+    Sessions,
+    /// Give the session a title.
+    Title(String),
+    /// Say who is there.
+    Who,
+    /// Say who drives, or wish otherwise.
+    Wheel(Wish),
+    /// Say something to the agent in the middle of its work.
+    Steer(String),
+    /// See what is queued, or make something else of it.
+    Queue(QueueWish),
+    /// Go on in a copy of the session, whole or up to an event.
+    Fork(Option<u64>),
+    /// Go back to before an input, or list them.
+    Rewind(Back),
+    /// Compare this branch with another.
+    Diff(Option<String>),
+    /// List the approval rules, try a call on them, or remove one.
+    Approvals(Rules),
+    /// Condense the conversation, or take a summary out again.
+    Compact(CompactWish),
+    /// Try again at once what waits for its next attempt.
+    Retry,
+    /// Have an input stay whatever is condensed, or no longer.
+    Pin(PinWish),
+}
+
+impl Slash {
+    /// Whether the command only shows something, so that it needs no agent and changes nothing.
+    pub(crate) fn only_shows(&self) -> bool {
+        match self {
+            Self::Help(_)
+            | Self::Status
+            | Self::Usage(_)
+            | Self::Context { .. }
+            | Self::Thinking(_)
+            | Self::Output(_)
+            | Self::Jobs(None)
+            | Self::Todo
+            | Self::Sessions
+            | Self::Who
+            | Self::Model(None)
+            | Self::ApproveMode(None)
+            | Self::Wheel(Wish::Know)
+            | Self::Queue(QueueWish::List)
+            | Self::Approvals(Rules::List | Rules::Test(_)) => true,
+            Self::Quit
+            | Self::Model(_)
+            | Self::ApproveMode(_)
+            | Self::Title(_)
+            | Self::Wheel(_)
+            | Self::Steer(_)
+            | Self::Queue(_)
+            | Self::Fork(_)
+            | Self::Rewind(_)
+            | Self::Diff(_)
+            | Self::Approvals(_)
+            | Self::Compact(_)
+            | Self::Jobs(_)
+            | Self::Retry
+            | Self::Pin(_) => false,
+        }
+    }
+}
+
+/// What a person wants with the older part of the conversation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum CompactWish {
+    /// That a summary stands for it, which minds these words.
+    Now(Option<String>),
+    /// That it is as it was.
+    Undo,
+}
+
+/// Which input is to stay, or no longer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct PinWish {
+    /// Counted from the first; the latest where none is named.
+    pub(crate) number: Option<usize>,
+    /// Whether it stays.
+    pub(crate) stays: bool,
+}
+
+/// Where a person wants to go back to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Back {
+    /// To one of those that are listed.
+    Choose,
+    /// To before this input.
+    To(usize),
+    /// To before files were put back.
+    Undo,
+}
+
+/// What a person wants with the approval rules.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Rules {
+    /// To see them.
+    List,
+    /// To know what would happen to this call.
+    Test(String),
+    /// That this one goes.
+    Remove(usize),
+}
+
+/// What a person wants with what is queued.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum QueueWish {
+    /// To see it.
+    List,
+    /// To write one otherwise, or all.
+    Edit(Option<usize>),
+    /// That this one goes.
+    Remove(usize),
+    /// That this one is heard in the middle of the run.
+    Steer(usize),
+}
+
+/// What a person wants with the wheel.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Wish {
+    /// To know who has it.
+    Know,
+    /// To have it.
+    Take,
+    /// To ask who has it.
+    Ask,
+    /// That this one has it.
+    Give(String),
+    /// That nobody has it.
+    Release,
+}
+
+/// The names of all commands.
+pub const NAMES: &[&str] = &[
+    "help",
+    "quit",
+    "exit",
+    "model",
+    "status",
+    "usage",
+    "context",
+    "thinking",
+    "output",
+    "jobs",
+    "todo",
+    "approve-mode",
+    "sessions",
+    "title",
+    "who",
+    "wheel",
+    "steer",
+    "queue",
+    "fork",
+    "rewind",
+    "diff",
+    "approvals",
+    "compact",
+    "retry",
+    "pin",
+    "unpin",
+];
+
+/// Reads a line: a command, a mistake in one, or `None` for what is meant for the agent.
+pub(crate) fn parse(line: &str) -> Option<Result<Slash, String>> {
+    let rest = line.trim().strip_prefix('/')?;
+    // In other programs a slash opens the list of commands. Paths and doubled slashes are for the agent.
+    if rest.is_empty() {
+        return Some(Ok(Slash::Help(None)));
+    } else if rest.starts_with('/') || rest.split_whitespace().next()?.contains('/') {
+        return None;
+    }
+    let (name, argument) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
+    Some(command(name, argument.trim()))
+}
+
+fn command(name: &str, argument: &str) -> Result<Slash, String> {
+    let given = (!argument.is_empty()).then(|| argument.to_owned());
+    Ok(match name {
+        "help" => Slash::Help(given),
+        "quit" | "exit" => Slash::Quit,
+        "model" => Slash::Model(given),
+        "status" => Slash::Status,
+        "usage" => Slash::Usage(match argument {
+            "" => None,
+            "session" | "sessions" => Some(UsageBy::Session),
+            "day" => Some(UsageBy::Day),
+            "model" => Some(UsageBy::Model),
+            "cause" => Some(UsageBy::Cause),
+            other => {
+                return Err(format!(
+                    "`{other}` is nothing to add up by: session, day, model or cause"
+                ));
+            }
+        }),
+        "context" => match argument {
+            "" => Slash::Context { exact: false },
+            "exact" => Slash::Context { exact: true },
+            other => return Err(format!("/context takes `exact` or nothing, not `{other}`")),
+        },
+        "thinking" => Slash::Thinking(number(name, argument)?.unwrap_or(1)),
+        "output" => Slash::Output(number(name, argument)?.unwrap_or(1)),
+        "jobs" => Slash::Jobs(job(argument)?),
+        "todo" => Slash::Todo,
+        "sessions" => Slash::Sessions,
+        "who" => Slash::Who,
+        "wheel" => Slash::Wheel(wish(argument)?),
+        "steer" => Slash::Steer(given.ok_or("what should it hear? /steer TEXT")?),
+        "queue" => Slash::Queue(queue_wish(argument)?),
+        "fork" => Slash::Fork(number(name, argument)?),
+        "rewind" if argument == "undo" => Slash::Rewind(Back::Undo),
+        "rewind" => Slash::Rewind(number(name, argument)?.map_or(Back::Choose, Back::To)),
+        "diff" => Slash::Diff(given),
+        "approvals" => Slash::Approvals(rules(argument)?),
+        "compact" if argument == "undo" => Slash::Compact(CompactWish::Undo),
+        "compact" => Slash::Compact(CompactWish::Now(given)),
+        "retry" => Slash::Retry,
+        "pin" | "unpin" => Slash::Pin(PinWish {
+            number: number(name, argument)?,
+            stays: name == "pin",
+        }),
+        "title" => Slash::Title(given.ok_or("a title needs words: /title TEXT")?),
+        "approve-mode" => Slash::ApproveMode(match argument {
+            "" => None,
+            "ask" => Some(ApprovalMode::Ask),
+            "auto" => Some(ApprovalMode::Auto),
+            "deny" => Some(ApprovalMode::Deny),
+            other => return Err(format!("there is no mode `{other}`: ask, auto or deny")),
+        }),
+        other => {
+            if let Some(instead) = instead_of_slash(other) {
+                return Err(format!("there is no command /{other}: {instead}"));
+            }
+            let near = nearest(other, NAMES.iter().copied(), 1);
+            let near = near.first().map(|near| format!(" did you mean /{near}?"));
+            let near = near.unwrap_or_default();
+            return Err(format!(
+                "there is no command /{other};{near} /help lists them all"
+            ));
+        }
+    })
+}
+
+/// The number that a command takes, if one is given.
+fn number<T: std::str::FromStr>(name: &str, argument: &str) -> Result<Option<T>, String> {
+    match argument {
+        "" => Ok(None),
+        given => match given.parse() {
+            Ok(number) => Ok(Some(number)),
+            Err(_) => Err(format!("`{given}` is no number: /{name} takes one, or nothing")),
+        },
+    }
+}
+
+/// The command in the background that is to end, if one is.
+fn job(argument: &str) -> Result<Option<String>, String> {
+    match argument.split_once(char::is_whitespace).unwrap_or((argument, "")) {
+        ("" | "list", "") => Ok(None),
+        ("stop" | "kill", "") => Err("which one? /jobs stop NAME; /jobs lists them".into()),
+        ("stop" | "kill", name) => Ok(Some(name.trim().to_owned())),
+        _ => Err(format!("/jobs takes nothing or stop NAME, not `{argument}`")),
+    }
+}
+
+fn rules(argument: &str) -> Result<Rules, String> {
+    let (word, number) = argument.split_once(char::is_whitespace).unwrap_or((argument, ""));
+    match (word, number.trim().parse()) {
+        ("" | "list", Err(_)) if number.is_empty() => Ok(Rules::List),
+        ("test", _) if number.trim().is_empty() => {
+            Err("which call? For example /approvals test bash: rm -rf build".into())
+        }
+        ("test", _) => Ok(Rules::Test(number.trim().to_owned())),
+        ("remove", Ok(number)) => Ok(Rules::Remove(number)),
+        ("remove", Err(_)) => Err("which one? /approvals remove N; /approvals lists them".into()),
+        _ => Err(format!(
+            "/approvals takes nothing, test CALL or remove N, not `{argument}`"
+        )),
+    }
+}
+
+fn queue_wish(argument: &str) -> Result<QueueWish, String> {
+    let (word, number) = argument.split_once(char::is_whitespace).unwrap_or((argument, ""));
+    let number = number.trim();
+    match (word, number.parse()) {
+        ("" | "list", _) if number.is_empty() => Ok(QueueWish::List),
+        ("edit", _) if number.is_empty() => Ok(QueueWish::Edit(None)),
+        ("edit", Ok(number)) => Ok(QueueWish::Edit(Some(number))),
+        ("remove", Ok(number)) => Ok(QueueWish::Remove(number)),
+        ("steer", Ok(number)) => Ok(QueueWish::Steer(number)),
+        ("edit" | "remove" | "steer", Err(_)) => {
+            Err(format!("which one? /queue {word} N; /queue lists them"))
+        }
+        _ => Err(format!(
+            "/queue takes nothing, edit, remove or steer N, not `{argument}`"
+        )),
+    }
+}
+
+fn wish(argument: &str) -> Result<Wish, String> {
+    let (word, rest) = argument.split_once(char::is_whitespace).unwrap_or((argument, ""));
+    let rest = rest.trim();
+    Ok(match (word, rest) {
+        ("", _) => Wish::Know,
+        ("take", "") => Wish::Take,
+        ("ask", "") => Wish::Ask,
+        ("release", "") => Wish::Release,
+        ("give", "") => return Err("to whom? /wheel give WHO; /who shows who is there".into()),
+        ("give", who) => Wish::Give(who.to_owned()),
+        _ => {
+            return Err(format!(
+                "/wheel takes nothing, take, ask, give WHO or release, not `{argument}`"
+            ));
+        }
+    })
+}
+
+/// A text for the agent, without the slash that kept it from being a command.
+pub(crate) fn unescaped(line: &str) -> &str {
+    if line.starts_with("//") { &line[1..] } else { line }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commands_and_texts_are_told_apart() {
+        assert_eq!(parse("hello"), None);
+        assert_eq!(parse("/usr/bin/env is a path"), None);
+        assert_eq!(parse("//quit"), None);
+        assert_eq!(parse("/ "), Some(Ok(Slash::Help(None))));
+        assert_eq!(unescaped("//quit"), "/quit");
+        assert_eq!(
+            parse(" /model  opus "),
+            Some(Ok(Slash::Model(Some("opus".into()))))
+        );
+        assert_eq!(
+            parse("/approve-mode auto"),
+            Some(Ok(Slash::ApproveMode(Some(ApprovalMode::Auto))))
+        );
+        assert_eq!(parse("/wheel"), Some(Ok(Slash::Wheel(Wish::Know))));
+        assert_eq!(
+            parse("/wheel give ada-1f"),
+            Some(Ok(Slash::Wheel(Wish::Give("ada-1f".into()))))
+        );
+        assert!(matches!(parse("/wheel give"), Some(Err(_))));
+        assert!(matches!(parse("/wheel drive"), Some(Err(_))));
+        assert!(matches!(parse("/titel x"), Some(Err(what)) if what.contains("/title")));
+        assert!(matches!(parse("/title"), Some(Err(_))));
+        assert!(matches!(parse("/zzzz"), Some(Err(what)) if what.contains("/zzzz; /help")));
+        assert_eq!(parse("/context"), Some(Ok(Slash::Context { exact: false })));
+        assert_eq!(parse("/context exact"), Some(Ok(Slash::Context { exact: true })));
+        assert!(matches!(parse("/context all"), Some(Err(_))));
+        assert_eq!(
+            parse("/approvals test bash: rm -rf x"),
+            Some(Ok(Slash::Approvals(Rules::Test("bash: rm -rf x".into()))))
+        );
+        assert!(matches!(parse("/approvals test"), Some(Err(what)) if what.contains("which call?")));
+    }
+}

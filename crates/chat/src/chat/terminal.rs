@@ -1,0 +1,355 @@
+//! The terminal of a chat: raw while it is open, itself again whatever happens; and who reads from it.
+
+use std::io::{self, BufRead as _, Write as _};
+use std::sync::{Condvar, Mutex, MutexGuard, Once, PoisonError};
+use std::time::{Duration, Instant};
+
+use agentx_terminal::LongRows;
+use crossterm::event::{Event, KeyEvent};
+use tokio::sync::mpsc;
+
+use super::background::Answer;
+use super::xterm;
+use crate::output::{self, standard_output};
+
+/// What a person does.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Input {
+    /// A key.
+    Key(KeyEvent),
+    /// A text that was pasted.
+    Paste(String),
+    /// The terminal has another size: columns and rows.
+    Resize(usize, usize),
+    /// The terminal says what its background is.
+    Background {
+        /// Whether a light one.
+        is_light: bool,
+    },
+    /// The terminal says what it is.
+    Named(String),
+    /// A whole line, where lines are read.
+    Line(String),
+    /// A line that was sent while something else had to end first: it answers nothing.
+    Waited(String),
+    /// There is nothing more to read.
+    End,
+}
+
+/// How many inputs may wait; then the terminal's own buffer fills.
+const WAITING: usize = 64;
+
+/// Reads keys on a thread of its own: it sleeps until there is one.
+pub fn keys() -> mpsc::Receiver<Input> {
+    let (sender, inputs) = mpsc::channel(WAITING);
+    std::thread::spawn(move || {
+        let mut answer = Answer::new(Instant::now());
+        loop {
+            GATE.pass();
+            let waits = answer.patience();
+            if waits.is_some_and(|patience| !crossterm::event::poll(patience).unwrap_or(true)) {
+                for input in answer.give_up() {
+                    if sender.blocking_send(input).is_err() {
+                        return;
+                    }
+                }
+                continue;
+            }
+            let input = match crossterm::event::read() {
+                Ok(Event::Key(key)) => {
+                    for input in answer.take(key, Instant::now()) {
+                        if let Input::Named(name) = &input {
+                            xterm::is_named(name);
+                        }
+                        if sender.blocking_send(input).is_err() {
+                            return;
+                        }
+                    }
+                    continue;
+                }
+                Ok(Event::Paste(text)) => Input::Paste(text),
+                Ok(Event::Resize(columns, rows)) => Input::Resize(columns.into(), rows.into()),
+                Ok(Event::FocusGained | Event::FocusLost | Event::Mouse(_)) => continue,
+                Err(_) => Input::End,
+            };
+            let end = input == Input::End;
+            if sender.blocking_send(input).is_err() || end {
+                return;
+            }
+        }
+    });
+    inputs
+}
+
+/// How long whoever reads the keys is waited for; it may have one that nobody takes.
+const AWAY: Duration = Duration::from_millis(300);
+
+/// Where whoever reads the keys waits while another program has the terminal. A terminal has one reader, and so one gate.
+static GATE: Gate = Gate {
+    state: Mutex::new((false, false)),
+    changed: Condvar::new(),
+};
+
+struct Gate {
+    /// Whether the terminal is lent, and whether nobody here reads from it.
+    state: Mutex<(bool, bool)>,
+    changed: Condvar,
+}
+
+impl Gate {
+    fn state(&self) -> MutexGuard<'_, (bool, bool)> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits while the terminal is lent.
+    fn pass(&self) {
+        let mut state = self.state();
+        while state.0 {
+            state.1 = true;
+            self.changed.notify_all();
+            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+        state.1 = false;
+    }
+
+    /// From here on nobody reads.
+    fn close(&self) {
+        let mut state = self.state();
+        state.0 = true;
+        wake_reader();
+        while !state.1 {
+            let (after, waited) = self
+                .changed
+                .wait_timeout(state, AWAY)
+                .unwrap_or_else(PoisonError::into_inner);
+            state = after;
+            if waited.timed_out() {
+                return;
+            }
+        }
+    }
+
+    fn open(&self) {
+        self.state().0 = false;
+        self.changed.notify_all();
+    }
+}
+
+/// Whoever waits for a key is woken up by the word that the terminal may have another size.
+fn wake_reader() {
+    #[cfg(unix)]
+    let _ = nix::sys::signal::raise(nix::sys::signal::Signal::SIGWINCH);
+}
+
+/// The terminal as another program has it, until this is dropped.
+pub(crate) struct Lent(());
+
+impl Drop for Lent {
+    fn drop(&mut self) {
+        // A terminal that is gone is noticed by whoever reads from it.
+        let _ = enter();
+        GATE.open();
+    }
+}
+
+/// Reads lines on a thread of its own, one ahead.
+pub fn lines() -> mpsc::Receiver<Input> {
+    let (sender, inputs) = mpsc::channel(1);
+    std::thread::spawn(move || {
+        for line in io::stdin().lock().lines() {
+            let Ok(line) = line else { break };
+            if sender.blocking_send(Input::Line(line)).is_err() {
+                return;
+            }
+        }
+        let _ = sender.blocking_send(Input::End);
+    });
+    inputs
+}
+
+/// The terminal in raw mode, with pastes told apart from keys.
+pub struct RawMode;
+
+impl RawMode {
+    /// Enters it; it ends when this is dropped, and before a panic says something.
+    ///
+    /// # Errors
+    /// Where the terminal refuses.
+    pub fn enter() -> io::Result<Self> {
+        enter()?;
+        let before = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |panic| {
+            leave();
+            before(panic);
+        }));
+        Ok(Self)
+    }
+
+    /// Lends the terminal to another program, as it was before, with nobody here reading from it.
+    pub(crate) fn lend(&self) -> Lent {
+        GATE.close();
+        leave();
+        Lent(())
+    }
+
+    /// Goes to the background, and comes back when the shell says so.
+    #[cfg(unix)]
+    pub(crate) fn suspend(&self) -> io::Result<()> {
+        leave();
+        nix::sys::signal::raise(nix::sys::signal::Signal::SIGTSTP)?;
+        enter()
+    }
+
+    /// There is no background here.
+    #[cfg(not(unix))]
+    pub(crate) fn suspend(&self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Drop for RawMode {
+    fn drop(&mut self) {
+        leave();
+    }
+}
+
+/// Whether the terminal has forgotten what others wanted of its keys before.
+static FORGOTTEN: Once = Once::new();
+
+fn enter() -> io::Result<()> {
+    crossterm::terminal::enable_raw_mode()?;
+    let mut wishes = String::from("\x1b[?2004h");
+    if tells_keys_apart(&|name| std::env::var(name).ok()) {
+        // A program that was killed has left its wish behind; the shell has none while another program runs.
+        FORGOTTEN.call_once(|| wishes.push_str("\x1b[<16u"));
+        wishes.push_str("\x1b[>1u");
+    }
+    wishes.push_str(xterm::wishes());
+    standard_output().write_all(wishes.as_bytes())?;
+    output::finish()
+}
+
+fn leave() {
+    let mut farewell = String::new();
+    if tells_keys_apart(&|name| std::env::var(name).ok()) {
+        farewell.push_str("\x1b[<u");
+    }
+    farewell.push_str(xterm::farewell());
+    farewell.push_str("\x1b[?2004l");
+    // A terminal that is gone needs no cleaning up.
+    let _ = standard_output().write_all(farewell.as_bytes());
+    // Another program, or the shell, has the terminal next.
+    let _ = output::finish();
+    let _ = crossterm::terminal::disable_raw_mode();
+}
+
+/// Makes the terminal itself again, from any thread, where a chat has it.
+pub(crate) fn restore() {
+    if crossterm::terminal::is_raw_mode_enabled().unwrap_or(false) {
+        leave();
+    }
+}
+
+/// Whether it is known of a terminal that it tells Shift-Enter from Enter where it is asked to (the keyboard protocol of kitty). Asking
+/// it first would cost a start of the program, and some never answer.
+fn tells_keys_apart(lookup: &dyn Fn(&str) -> Option<String>) -> bool {
+    let is = |name: &str, words: &[&str]| lookup(name).is_some_and(|value| words.contains(&value.as_str()));
+    let is_set = |name: &str| lookup(name).is_some_and(|value| !value.is_empty());
+    if is_set("TMUX") || is_set("STY") {
+        return false;
+    }
+    is(
+        "TERM",
+        &[
+            "xterm-kitty",
+            "xterm-ghostty",
+            "foot",
+            "foot-direct",
+            "alacritty",
+            "rio",
+        ],
+    ) || is("TERM_PROGRAM", &["ghostty", "WezTerm", "iTerm.app", "rio"])
+        || is_set("KITTY_WINDOW_ID")
+}
+
+/// Whether the terminal can say what it is, and that would tell more than the variables do. What is between the program and the
+/// terminal would answer for itself.
+pub(crate) fn may_be_asked() -> bool {
+    asks_for_name(&|name| std::env::var(name).ok())
+}
+
+fn asks_for_name(lookup: &dyn Fn(&str) -> Option<String>) -> bool {
+    let is_set = |name: &str| lookup(name).is_some_and(|value| !value.is_empty());
+    let kinds = ["xterm", "screen", "tmux"];
+    let is_kind = lookup("TERM").is_some_and(|term| kinds.iter().any(|kind| term.starts_with(kind)));
+    is_kind && !is_set("TMUX") && !is_set("STY")
+}
+
+/// What the terminal does with rows that are too long when it becomes narrower. It cannot be asked for that. Of those that cut
+/// them a few can be told apart; all others are taken for what most of them are.
+pub(crate) fn long_rows() -> LongRows {
+    match xterm::is_known().unwrap_or_else(|| cuts_rows(&|name| std::env::var(name).ok())) {
+        true => LongRows::Cut,
+        false => LongRows::Broken,
+    }
+}
+
+fn cuts_rows(lookup: &dyn Fn(&str) -> Option<String>) -> bool {
+    let is_set = |name: &str| lookup(name).is_some_and(|value| !value.is_empty());
+    // What is between the program and the terminal decides.
+    if is_set("TMUX") {
+        return false;
+    }
+    let kinds = ["linux", "st", "st-256color", "screen", "screen-256color"];
+    let is_kind = lookup("TERM").is_some_and(|term| kinds.contains(&term.as_str()));
+    is_set("STY") || is_kind || is_set("XTERM_VERSION")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The value of a variable, where only these are set.
+    fn value(set: &[(&str, &str)], name: &str) -> Option<String> {
+        let found = set.iter().find(|(known, _)| *known == name);
+        found.map(|(_, value)| (*value).to_owned())
+    }
+
+    #[test]
+    fn xterm_is_told_from_terminals_that_break_rows_anew() {
+        let cuts = |set: &[(&str, &str)]| cuts_rows(&|name| value(set, name));
+        assert!(cuts(&[
+            ("TERM", "xterm-256color"),
+            ("XTERM_VERSION", "XTerm(390)")
+        ]));
+        assert!(cuts(&[("TERM", "screen"), ("STY", "1.pts")]));
+        assert!(!cuts(&[
+            ("TERM", "screen"),
+            ("TMUX", "/tmp/x"),
+            ("XTERM_VERSION", "XTerm(390)")
+        ]));
+        assert!(!cuts(&[("TERM", "xterm-256color")]) && !cuts(&[("TERM", "xterm-kitty")]));
+    }
+
+    #[test]
+    fn who_may_be_another_one_is_asked_what_it_is() {
+        let asks = |set: &[(&str, &str)]| asks_for_name(&|name| value(set, name));
+        assert!(asks(&[("TERM", "xterm-256color")]) && asks(&[("TERM", "screen-256color")]));
+        assert!(!asks(&[("TERM", "screen"), ("STY", "1.pts")]));
+        assert!(!asks(&[("TERM", "xterm-256color"), ("TMUX", "/tmp/x")]));
+        assert!(!asks(&[("TERM", "linux")]) && !asks(&[]));
+    }
+
+    #[test]
+    fn keys_are_told_apart_where_the_terminal_is_known_to() {
+        let tells = |set: &[(&str, &str)]| tells_keys_apart(&|name| value(set, name));
+        assert!(tells(&[("TERM", "xterm-kitty")]));
+        assert!(tells(&[("TERM", "xterm-256color"), ("TERM_PROGRAM", "ghostty")]));
+        assert!(!tells(&[("TERM", "xterm-256color")]));
+        assert!(!tells(&[
+            ("TERM", "tmux-256color"),
+            ("TMUX", "/tmp/x"),
+            ("KITTY_WINDOW_ID", "1")
+        ]));
+    }
+}

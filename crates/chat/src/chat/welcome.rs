@@ -1,0 +1,124 @@
+//! What a chat says when it opens.
+
+use std::path::Path;
+
+use agentx::types::{Api, ModelSpec};
+use agentx_terminal::{Line, Row};
+
+use crate::render::clean::visible;
+use crate::render::style::Style;
+
+/// How wide a paragraph is at most.
+const WIDEST: usize = 76;
+
+/// Where the chat is.
+#[derive(Clone, Copy, Debug)]
+pub enum Where<'a> {
+    /// On this machine, with this file for settings.
+    Here(&'a Path),
+    /// On this machine, where answers are given from a file if no model gives them.
+    Answered(&'a Path),
+    /// On this machine, where a person named the demo although a model is connected.
+    Demo,
+    /// On the server at this address.
+    Server(&'a str),
+}
+
+/// The first lines of a chat.
+pub fn welcome(
+    model: &ModelSpec,
+    session: Option<&str>,
+    workspace: &str,
+    place: Where<'_>,
+    (style, width): (Style, usize),
+) -> String {
+    let session = session.map(|id| format!(" · {id}")).unwrap_or_default();
+    let name = format!("agentx {}", env!("CARGO_PKG_VERSION"));
+    let server = match place {
+        Where::Server(address) => format!(" · {}", visible(address)),
+        Where::Here(_) | Where::Answered(_) | Where::Demo => String::new(),
+    };
+    let head = format!(
+        "{} · {}{session} · {}{server}\n",
+        style.bold(&name),
+        visible(&model.id),
+        visible(workspace)
+    );
+    match place {
+        Where::Here(file) if model.api == Api::Scripted && session.is_empty() => {
+            format!(
+                "{head}\n{}{}\n",
+                demo(", for want of a key", style, width),
+                real(file)
+            )
+        }
+        Where::Answered(file) if model.api == Api::Scripted && session.is_empty() => {
+            format!("{head}\n{}{}\n", answered(style, width), real(file))
+        }
+        Where::Demo if session.is_empty() => format!("{head}\n{}", demo("", style, width)),
+        Where::Here(_) | Where::Answered(_) | Where::Demo => format!(
+            "{head}{}\n",
+            style.dim("/help explains, Ctrl-C stops the agent, Ctrl-D leaves")
+        ),
+        Where::Server(_) => format!(
+            "{head}{}\n",
+            style.dim(
+                "/help explains, /who shows who is there, Ctrl-C stops the agent, Ctrl-D leaves it at work"
+            )
+        ),
+    }
+}
+
+/// Sentences in rows that are good to read, and no wider than the terminal.
+fn prose(text: &str, width: usize) -> String {
+    let rows = Line::new(text, Default::default()).rows(width.min(WIDEST));
+    rows.iter().map(Row::text).collect::<Vec<_>>().join("\n")
+}
+
+fn demo(why: &str, style: Style, width: usize) -> String {
+    format!(
+        "{}\n{}\nSay \"help\", \"list the files here\", \"run uname -a\".\n\n",
+        style.bold(&format!(
+            "This is the offline demo: a script, not a language model{why}."
+        )),
+        prose(
+            "Nothing leaves this machine. It answers a few phrases and uses the real tools, so that approvals, \
+             interrupts, sessions and replay can be tried.",
+            width
+        )
+    )
+}
+
+fn answered(style: Style, width: usize) -> String {
+    format!(
+        "{}\n{}\n\n",
+        style.bold("No language model is asked, for want of a key."),
+        prose(
+            "Answers are given from the file that `scripted_answers` names; what it has none for is answered by the \
+             offline demo. Agents, tools and sessions are the real ones.",
+            width
+        )
+    )
+}
+
+/// A path as people write it: what lies in their home begins with `~`.
+fn at_home(file: &Path) -> String {
+    let home = std::env::var_os("HOME").filter(|home| !home.is_empty());
+    let below = home.and_then(|home| file.strip_prefix(home).ok().map(Path::to_owned));
+    match below {
+        Some(below) => format!("~/{}", below.display()),
+        None => file.display().to_string(),
+    }
+}
+
+/// How a real model is asked instead.
+fn real(file: &Path) -> String {
+    format!(
+        "To talk to a real model, set a key and start again:\n\
+         \x20 export ANTHROPIC_API_KEY=…     or OPENAI_API_KEY=…\n\
+         \x20 export OPENAI_BASE_URL=http://localhost:11434/v1     any compatible server\n\
+         or name a provider in the configuration (`agentx help settings` lists the keys):\n\
+         \x20 {}\n",
+        at_home(file)
+    )
+}

@@ -1,0 +1,232 @@
+//! Standard output and error behind two writers, with what is known about the terminal, so that every command runs in
+//! a test as it does in a shell.
+
+use std::io::{self, IsTerminal as _, Write};
+
+use agentx::history::plain_json;
+use agentx_terminal::Theme;
+use serde::Serialize;
+
+use crate::error::CliError;
+use crate::output::{self, standard_error, standard_output};
+use crate::render::clean::printable;
+use crate::render::fitted::fitted;
+use crate::render::style::Style;
+
+/// What the system calls it when a terminal is written to whose other end was closed.
+const EIO: i32 = 5;
+
+/// Columns where there is no terminal.
+const ELSEWHERE: usize = 100;
+
+/// Where a command writes, and what it may assume about who reads.
+pub struct Console {
+    out: Box<dyn Write>,
+    err: Box<dyn Write>,
+    /// What is known about the terminal.
+    pub terminal: Terminal,
+}
+
+/// What is known about the terminal.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Terminal {
+    /// Whether standard input is one.
+    pub input: bool,
+    /// Whether standard output is one.
+    pub output: bool,
+    /// Whether standard error is one.
+    pub error: bool,
+    /// Whether it can do more than print lines.
+    pub capable: bool,
+    /// Whether colours are wanted.
+    pub color: bool,
+    /// Whether words stand in the place of signs, and lines are only appended.
+    pub(crate) words: bool,
+    /// Its columns.
+    pub width: usize,
+}
+
+impl Console {
+    /// The process's own streams.
+    pub fn of_process() -> Self {
+        let is_set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+        let capable = std::env::var("TERM").is_ok_and(|term| !term.is_empty() && term != "dumb");
+        let output = io::stdout().is_terminal();
+        let error = io::stderr().is_terminal();
+        let known = if output || error {
+            crossterm::terminal::size().ok()
+        } else {
+            None
+        };
+        let width = known
+            .map_or(ELSEWHERE, |(columns, _)| usize::from(columns))
+            .max(20);
+        let color = capable && !is_set("NO_COLOR");
+        let terminal = Terminal {
+            input: io::stdin().is_terminal(),
+            output,
+            error,
+            capable: capable && !is_set("ACCESSIBLE"),
+            color: color && !is_set("ACCESSIBLE"),
+            words: is_set("ACCESSIBLE"),
+            width,
+        };
+        Self {
+            out: Box::new(io::BufWriter::new(standard_output())),
+            err: Box::new(standard_error()),
+            terminal,
+        }
+    }
+
+    /// Only whole lines from here on, without colours, and words in the place of signs: for who listens.
+    pub(crate) fn use_words(&mut self) {
+        (self.terminal.capable, self.terminal.color, self.terminal.words) = (false, false, true);
+    }
+
+    /// Columns for what goes to standard output: no terminal narrows what another program reads.
+    pub fn out_width(&self) -> usize {
+        match self.terminal.output {
+            true => self.terminal.width,
+            false => usize::MAX,
+        }
+    }
+
+    /// Colours for standard output.
+    pub fn out_style(&self) -> Style {
+        Style {
+            color: self.terminal.color && self.terminal.output,
+            words: self.terminal.words,
+        }
+    }
+
+    /// Looks for standard output: for the background that the terminal says it has, else a dark one.
+    pub fn theme(&self) -> Theme {
+        if !self.out_style().color {
+            return Theme::marked();
+        }
+        // `15;0` is white on black; the last number is the background.
+        let background = std::env::var("COLORFGBG").ok();
+        let number = background.and_then(|colors| colors.rsplit(';').next()?.parse::<u8>().ok());
+        match number {
+            Some(7 | 9..=15) => Theme::light(),
+            _ => Theme::dark(),
+        }
+    }
+
+    /// Colours for standard error.
+    pub fn err_style(&self) -> Style {
+        Style {
+            color: self.terminal.color && self.terminal.error,
+            words: self.terminal.words,
+        }
+    }
+
+    /// Writes text and flushes it. Nothing in it drives the terminal, whoever said it: see [`printable`].
+    pub fn out(&mut self, text: &str) -> Result<(), CliError> {
+        self.out_exact(&printable(text))
+    }
+
+    /// Writes what a painter of the terminal made of texts that it cleaned.
+    pub fn paint(&mut self, bytes: &str) -> Result<(), CliError> {
+        self.out_exact(bytes)
+    }
+
+    /// Writes data as it is, and flushes it.
+    pub fn out_exact(&mut self, text: &str) -> Result<(), CliError> {
+        if text.is_empty() {
+            return Ok(());
+        }
+        let written = self.out.write_all(text.as_bytes());
+        let written = written.and_then(|()| self.out.flush());
+        written.map_err(|error| self.gone(error))
+    }
+
+    /// Why nothing can be written any more. A terminal whose other end was closed answers like a broken disk.
+    fn gone(&self, error: io::Error) -> CliError {
+        match error.raw_os_error() {
+            Some(EIO) if self.terminal.output => CliError::ClosedTerminal,
+            _ => error.into(),
+        }
+    }
+
+    /// Writes data as one line of JSON, not flushed.
+    pub fn out_json(&mut self, value: &impl Serialize) -> Result<(), CliError> {
+        let line = serde_json::to_string(value).map_err(io::Error::from)?;
+        let written = self.out.write_all(plain_json(&line).as_bytes());
+        let written = written.and_then(|()| self.out.write_all(b"\n"));
+        written.map_err(|error| self.gone(error))
+    }
+
+    /// Writes data as JSON for people and programs.
+    pub fn out_pretty(&mut self, value: &impl Serialize) -> Result<(), CliError> {
+        let text = serde_json::to_string_pretty(value).map_err(io::Error::from)?;
+        self.out_exact(&format!("{}\n", plain_json(&text)))
+    }
+
+    /// Hands everything over to be written.
+    pub fn flush(&mut self) -> Result<(), CliError> {
+        self.out.flush().map_err(|error| self.gone(error))
+    }
+
+    /// Waits until everything is written, to standard error too.
+    pub fn finish(&mut self) -> Result<(), CliError> {
+        let written = self.out.flush().and_then(|()| output::finish());
+        written.map_err(|error| self.gone(error))
+    }
+
+    /// Whether anybody may still read standard output: who waits for long before it is written to learns of `| head -1` so.
+    #[cfg(unix)]
+    pub fn is_read(&self) -> bool {
+        use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+        let out = io::stdout();
+        let mut asked = [PollFd::new(std::os::fd::AsFd::as_fd(&out), PollFlags::empty())];
+        let gone = poll(&mut asked, PollTimeout::ZERO).is_ok()
+            && asked[0]
+                .revents()
+                .is_some_and(|found| found.contains(PollFlags::POLLERR));
+        !gone
+    }
+
+    /// Nothing here says that.
+    #[cfg(not(unix))]
+    pub(crate) fn is_read(&self) -> bool {
+        true
+    }
+
+    /// Prints a message to standard error, on a terminal in rows that fit; a line that does not end yet stays as it is. Control characters
+    /// are shown as signs. A closed standard error is ignored.
+    pub fn say(&mut self, text: &str) {
+        let (lines, open) = text.split_at(text.rfind('\n').map_or(0, |at| at + 1));
+        match self.terminal.error {
+            true => self.say_exact(&(fitted(lines, self.terminal.width) + open)),
+            false => self.say_exact(text),
+        }
+    }
+
+    /// Prints what comes in pieces to standard error, as it comes.
+    pub fn say_exact(&mut self, text: &str) {
+        let _ = self
+            .err
+            .write_all(printable(text).as_bytes())
+            .and_then(|()| self.err.flush());
+    }
+
+    /// Writes whole lines, on a terminal in rows that fit.
+    pub fn out_lines(&mut self, lines: &str) -> Result<(), CliError> {
+        let rows = self.fitted(lines);
+        self.out(&rows)
+    }
+
+    /// Lines as they stand on standard output: on a terminal in rows that fit.
+    pub(crate) fn fitted(&self, lines: &str) -> String {
+        match self.terminal.output {
+            true => fitted(lines, self.terminal.width),
+            false => lines.to_owned(),
+        }
+    }
+
+    /// Says what went wrong.
+    pub fn complain(&mut self, error: &CliError) {
+        self.say(&error.render());
+    }
+}

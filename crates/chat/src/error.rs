@@ -1,0 +1,400 @@
+//! Everything that can go wrong here, as people and programs read it: a kind, a message, a hint, an exit code.
+
+use std::fmt;
+use std::io;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use agentx::config::{At, ConfigError, Origin};
+use agentx::identity::KeyringError;
+use agentx::runtime::{LogError, RuntimeError};
+use serde_json::{Value, json};
+
+use crate::exit::Exit;
+use crate::failure::hint_after_run;
+use crate::keys;
+use crate::render::units::counted;
+use crate::runtime_error::{runtime_exit, runtime_hint, runtime_kind};
+
+/// Why a command came to nothing.
+#[derive(Debug)]
+#[expect(missing_docs, reason = "each variant says what its fields hold")]
+pub enum CliError {
+    /// The command line makes no sense.
+    Usage { message: String, hint: String },
+    /// The configuration has mistakes.
+    Config(ConfigError),
+    /// The file of a tool that was asked for has mistakes, each with its place.
+    BadTool { name: String, mistakes: Vec<String> },
+    /// The files that say who one is and whom one trusts are not in order.
+    Keyring(KeyringError),
+    /// It was never needed to be anybody here.
+    NoIdentity { path: String },
+    /// The runtime says no.
+    Runtime(RuntimeError),
+    /// A model that nobody knows; where its name comes from.
+    UnknownModel {
+        name: String,
+        nearest: Vec<String>,
+        origin: Origin,
+    },
+    /// A model whose key is missing.
+    MissingKey {
+        model: String,
+        variable: String,
+        user_file: PathBuf,
+    },
+    /// No model is connected, and a command needs one.
+    NoModel,
+    /// There is no session to go on with.
+    NoSession { workspace: String },
+    /// There is no session that somebody drives.
+    NobodyDrives,
+    /// A run that ended otherwise than it should; what the model or the runtime said.
+    Run {
+        exit: Exit,
+        code: String,
+        message: String,
+    },
+    /// Calls of a run were refused because nobody could be asked; the command that allows the first of them.
+    NobodyAsked { calls: u32, allow: String },
+    /// A response body that is not what its API promises, or that says that the request failed.
+    Body { code: String, message: String },
+    /// A session whose stored bytes are not what was written.
+    Damaged {
+        session: String,
+        problems: Vec<String>,
+        good_events: u64,
+    },
+    /// A session that derives otherwise than it did live.
+    Diverged { session: String, first: u64, last: u64 },
+    /// A file or a stream that cannot be read or written.
+    File { path: String, what: String },
+    /// A directory that was named and cannot be worked in.
+    Directory { path: String, what: String },
+    /// The directory where sessions are kept cannot be made.
+    DataDir { path: String, what: String },
+    /// An address cannot be listened at.
+    Listen { address: SocketAddr, what: String },
+    /// What was given is not what it should be.
+    Input { what: String },
+    /// Nobody reads what is written any more.
+    ClosedOutput,
+    /// The terminal that is written to was closed.
+    ClosedTerminal,
+}
+
+impl CliError {
+    /// A mistake on the command line.
+    pub fn usage(message: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self::Usage {
+            message: message.into(),
+            hint: hint.into(),
+        }
+    }
+
+    /// What the runtime says about an event that was named with `--at`: a mistake of the command line, if one was.
+    pub fn about_event(error: RuntimeError, at: Option<u64>, hint: &str) -> Self {
+        match (error, at) {
+            (RuntimeError::Refused(message), Some(_)) => Self::usage(message, hint),
+            (error, _) => Self::Runtime(error),
+        }
+    }
+
+    /// What went wrong before there was a session: where nothing could be written, there is none to go on with.
+    pub fn unsaved(self) -> Self {
+        match self {
+            Self::Runtime(RuntimeError::Log(LogError::Full { .. } | LogError::Locked { .. })) => Self::Run {
+                exit: self.exit(),
+                code: self.kind().to_owned(),
+                message: self.to_string().replace("nothing of the last step", "nothing"),
+            },
+            error => error,
+        }
+    }
+
+    /// Stable, for programs.
+    pub fn kind(&self) -> &str {
+        match self {
+            Self::Usage { .. } => "usage",
+            Self::Config(_) => "config",
+            Self::BadTool { .. } => "bad_tool",
+            Self::Keyring(error) => keys::kind(error),
+            Self::NoIdentity { .. } => "no_identity",
+            Self::Runtime(error) => runtime_kind(error),
+            Self::UnknownModel { .. } => "unknown_model",
+            Self::MissingKey { .. } => "missing_key",
+            Self::NoModel => "no_model",
+            Self::NoSession { .. } | Self::NobodyDrives => "no_session",
+            Self::Run { code, .. } | Self::Body { code, .. } => code,
+            Self::NobodyAsked { .. } => "approval_needed",
+            Self::Damaged { .. } => "damaged",
+            Self::Diverged { .. } => "diverged",
+            Self::File { .. } => "file",
+            Self::Directory { .. } => "directory",
+            Self::DataDir { .. } => "storage",
+            Self::Listen { .. } => "listen",
+            Self::Input { .. } => "input",
+            Self::ClosedOutput => "closed_output",
+            Self::ClosedTerminal => "closed_terminal",
+        }
+    }
+
+    /// How the program ends because of it.
+    pub fn exit(&self) -> Exit {
+        match self {
+            Self::Usage { .. } | Self::Input { .. } | Self::Directory { .. } => Exit::Usage,
+            Self::Config(error) if is_typed(error) => Exit::Usage,
+            Self::Config(_) | Self::BadTool { .. } => Exit::Config,
+            Self::Keyring(error) => keys::exit(error),
+            Self::NoIdentity { .. } => Exit::Credentials,
+            Self::Runtime(error) => runtime_exit(error),
+            Self::UnknownModel {
+                origin: Origin::Flag(_),
+                ..
+            } => Exit::Usage,
+            Self::UnknownModel { .. } => Exit::Config,
+            Self::MissingKey { .. } | Self::NoModel => Exit::Credentials,
+            Self::NoSession { .. } | Self::NobodyDrives => Exit::Session,
+            Self::Run { exit, .. } => *exit,
+            Self::NobodyAsked { .. } => Exit::Denied,
+            Self::Body { .. } => Exit::Provider,
+            Self::Damaged { .. } | Self::Diverged { .. } | Self::DataDir { .. } => Exit::Storage,
+            Self::File { .. } | Self::Listen { .. } => Exit::Failed,
+            Self::ClosedOutput => Exit::Ok,
+            Self::ClosedTerminal => Exit::HungUp,
+        }
+    }
+
+    /// What to do about it.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Self::Usage { hint, .. } => Some(hint.clone()).filter(|hint| !hint.is_empty()),
+            Self::Config(error) => config_hint(error),
+            Self::BadTool { .. } => Some("`agentx tools check` shows all mistakes".into()),
+            Self::Keyring(error) => error.hint(),
+            Self::NoIdentity { .. } => Some("`agentx identity new` makes one".into()),
+            Self::Runtime(error) => runtime_hint(error),
+            Self::UnknownModel { nearest, .. } if !nearest.is_empty() => Some(format!(
+                "did you mean {}? `agentx models` lists them all",
+                nearest.join(", ")
+            )),
+            Self::UnknownModel { .. } => {
+                Some("`agentx models` lists them all; `PROVIDER/ID` takes a model that no list has".into())
+            }
+            Self::MissingKey {
+                variable, user_file, ..
+            } => Some(format!(
+                "set {variable}, or name another variable as `api_key_env` of the provider in {}",
+                user_file.display()
+            )),
+            Self::NoModel => Some(
+                "set ANTHROPIC_API_KEY or OPENAI_API_KEY, or OPENAI_BASE_URL for a server of your own; `--model demo` lets the offline demo answer, which is a script"
+                    .into(),
+            ),
+            Self::NobodyDrives => {
+                Some("`agentx watch ID` waits for somebody to drive it; `agentx resume` drives one".into())
+            }
+            Self::NoSession { .. } => Some(
+                "`agentx sessions list` shows those of all directories; `agentx` begins a new one".into(),
+            ),
+            Self::Run { exit, code, .. } => hint_after_run(*exit, code),
+            Self::NobodyAsked { allow, .. } => Some(format!("allow it in this folder with a rule: {allow}; or run with --yes")),
+            Self::Damaged {
+                session, good_events, ..
+            } if *good_events > 0 => Some(format!(
+                "the first {good_events} events are good: `agentx fork {session} --at {good_events}` goes on from there"
+            )),
+            Self::Diverged { .. } => Some(
+                "nothing is lost: the facts are stored; what differs is what this version derives from them"
+                    .into(),
+            ),
+            Self::DataDir { .. } => Some("name another directory with --data or AGENTX_DATA".into()),
+            Self::Directory { .. } => Some("--cwd names the directory to work in".into()),
+            Self::Listen { address, what } => listen_hint(address, what),
+            Self::Damaged { .. }
+            | Self::File { .. }
+            | Self::Input { .. }
+            | Self::Body { .. }
+            | Self::ClosedOutput
+            | Self::ClosedTerminal => None,
+        }
+    }
+
+    /// As a part of a result object.
+    pub(crate) fn to_json(&self) -> Value {
+        let mut object = json!({ "kind": self.kind(), "message": self.to_string() });
+        if let Some(hint) = self.hint() {
+            object["hint"] = Value::from(hint);
+        }
+        object
+    }
+
+    /// As people read it on standard error.
+    pub(crate) fn render(&self) -> String {
+        let mut text = String::new();
+        let message = self.to_string();
+        for (i, line) in message.lines().enumerate() {
+            text.push_str(if i == 0 { "error: " } else { "       " });
+            text.push_str(&crate::render::clean::visible(line));
+            text.push('\n');
+        }
+        if let Some(hint) = self.hint() {
+            text.push_str(&format!("hint: {}\n", crate::render::clean::visible(&hint)));
+        }
+        text
+    }
+}
+
+impl fmt::Display for CliError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Usage { message, .. } => f.write_str(message),
+            Self::Config(error) => write!(f, "{error}"),
+            Self::BadTool { name, mistakes } => {
+                write!(
+                    f,
+                    "the file of tool {name:?} has mistakes\n{}",
+                    mistakes.join("\n")
+                )
+            }
+            Self::Keyring(error) => write!(f, "{error}"),
+            Self::NoIdentity { path } => write!(f, "you are nobody here yet: there is no {path}"),
+            Self::Runtime(RuntimeError::UnknownModel { model, .. }) => write!(f, "unknown model `{model}`"),
+            Self::Runtime(error) => write!(f, "{error}"),
+            Self::UnknownModel { name, origin, .. } => match origin {
+                Origin::Default => write!(f, "unknown model `{name}`"),
+                origin => write!(f, "unknown model `{name}` ({origin})"),
+            },
+            Self::MissingKey { model, variable, .. } => {
+                write!(f, "model {model} needs a key, and {variable} is not set")
+            }
+            Self::NoModel => {
+                f.write_str("no model is connected: there is no key, and no server of your own is named")
+            }
+            Self::NobodyDrives => f.write_str("there is no session that somebody drives"),
+            Self::NoSession { workspace } => write!(f, "there is no session in {workspace} to go on with"),
+            Self::Run { message, .. } | Self::Body { message, .. } => f.write_str(message),
+            Self::NobodyAsked { calls, .. } => {
+                let were = if *calls == 1 { "was" } else { "were" };
+                write!(
+                    f,
+                    "{} {were} refused because nobody could be asked",
+                    counted(*calls, "call")
+                )
+            }
+            Self::Damaged {
+                session, problems, ..
+            } => {
+                write!(f, "session {session} is damaged")?;
+                problems.iter().try_for_each(|problem| write!(f, "\n{problem}"))
+            }
+            Self::Diverged { session, first, last } => {
+                write!(
+                    f,
+                    "session {session} derives otherwise than it did live, first in the events {first} to {last}"
+                )
+            }
+            Self::File { path, what } | Self::Directory { path, what } => write!(f, "{path}: {what}"),
+            Self::DataDir { path, what } => write!(f, "sessions cannot be kept in {path}: {what}"),
+            Self::Listen { address, what } => write!(f, "{address} cannot be listened at: {what}"),
+            Self::Input { what } => f.write_str(what),
+            Self::ClosedOutput => f.write_str("nobody reads the output any more"),
+            Self::ClosedTerminal => f.write_str("the terminal was closed"),
+        }
+    }
+}
+
+impl From<ConfigError> for CliError {
+    fn from(error: ConfigError) -> Self {
+        Self::Config(error)
+    }
+}
+
+impl From<KeyringError> for CliError {
+    fn from(error: KeyringError) -> Self {
+        Self::Keyring(error)
+    }
+}
+
+impl From<RuntimeError> for CliError {
+    fn from(error: RuntimeError) -> Self {
+        Self::Runtime(error)
+    }
+}
+
+/// Errors of writing to standard output and error.
+impl From<io::Error> for CliError {
+    fn from(error: io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::BrokenPipe => Self::ClosedOutput,
+            _ => Self::File {
+                path: "output".into(),
+                what: error.to_string(),
+            },
+        }
+    }
+}
+
+fn listen_hint(address: &SocketAddr, what: &str) -> Option<String> {
+    let taken = what.contains("in use");
+    let denied = what.contains("denied");
+    match () {
+        () if taken => Some(format!(
+            "something listens there already; if it is a server of yours: agentx --connect http://{address} sessions list; \
+             else name another port: --listen {}:{}",
+            address.ip(),
+            address.port().saturating_add(1)
+        )),
+        () if denied => Some("ports below 1024 need more rights: name another with --listen".into()),
+        () => Some("--listen names an address of this machine".into()),
+    }
+}
+
+/// Whether all that is wrong was typed just now.
+fn is_typed(error: &ConfigError) -> bool {
+    match error {
+        ConfigError::Mistakes(mistakes) => mistakes.iter().all(|mistake| matches!(mistake.at, At::Flag(_))),
+        _ => false,
+    }
+}
+
+fn config_hint(error: &ConfigError) -> Option<String> {
+    match error {
+        ConfigError::Mistakes(mistakes)
+            if mistakes
+                .iter()
+                .any(|mistake| mistake.at == At::Flag("config set".into())) =>
+        {
+            Some("`agentx help settings` lists every key with what it takes".into())
+        }
+        ConfigError::Mistakes(_) if is_typed(error) => Some("`agentx help run` explains the options".into()),
+        ConfigError::Mistakes(_) => {
+            Some("`agentx help settings` lists every key; `agentx config check` reads it again".into())
+        }
+        ConfigError::File { .. } => Some("`agentx config path` shows which files are read".into()),
+        ConfigError::NoHome => Some("set HOME, or AGENTX_CONFIG and AGENTX_DATA".into()),
+        ConfigError::Edit { text, .. } => {
+            Some(format!("add it by hand: {}", text.trim_end().replace('\n', " ")))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_error_says_what_why_and_what_to_do() {
+        let shown = |error: &CliError| {
+            format!(
+                "{}(kind {}, exit {})",
+                error.render(),
+                error.kind(),
+                error.exit().code()
+            )
+        };
+        let all: Vec<String> = crate::catalogue::all().iter().map(shown).collect();
+        insta::assert_snapshot!("errors", all.join("\n\n"));
+    }
+}

@@ -1,0 +1,130 @@
+//! Exit codes: one for each kind of end, so that a script knows what happened without reading words.
+
+use std::process::ExitCode;
+
+/// How the program ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exit {
+    /// What was asked is done.
+    Ok,
+    /// The run failed.
+    Failed,
+    /// The command line makes no sense.
+    Usage,
+    /// The configuration has mistakes, or a file of agents or tools.
+    Config,
+    /// A key is missing or was refused.
+    Credentials,
+    /// The model cannot be reached, answers with an error, declines, or gives no whole answer.
+    Provider,
+    /// A limit of the run was reached.
+    Limit,
+    /// An approval was needed and nobody could give it.
+    Denied,
+    /// There is no such session, or another process writes it.
+    Session,
+    /// Sessions cannot be read or written, or are damaged.
+    Storage,
+    /// The server cannot be reached or says no.
+    Server,
+    /// Stopped by Ctrl-C.
+    Interrupted,
+    /// The terminal was closed.
+    HungUp,
+    /// Ended at once by Ctrl-\.
+    Quit,
+    /// Nobody reads the output any more.
+    Unread,
+    /// Stopped by a signal to terminate.
+    Terminated,
+}
+
+/// Every code with its meaning, in order; this table is what `agentx help exit-codes` prints.
+pub const TABLE: &[(Exit, u8, &str)] = &[
+    (Exit::Ok, 0, "what was asked is done"),
+    (Exit::Failed, 1, "the run failed"),
+    (Exit::Usage, 2, "the command line makes no sense"),
+    (
+        Exit::Config,
+        3,
+        "the configuration has mistakes, or a file of agents or tools",
+    ),
+    (Exit::Credentials, 4, "a key is missing or was refused"),
+    (
+        Exit::Provider,
+        5,
+        "the model cannot be reached, answers with an error, declines, or gives no whole answer",
+    ),
+    (
+        Exit::Limit,
+        6,
+        "a limit of the run was reached (iterations, tokens, cost, time)",
+    ),
+    (Exit::Denied, 7, "an approval was needed and nobody could give it"),
+    (
+        Exit::Session,
+        8,
+        "there is no such session, or another process writes it",
+    ),
+    (
+        Exit::Storage,
+        9,
+        "sessions cannot be read or written, or are damaged",
+    ),
+    (Exit::Server, 10, "the server cannot be reached or says no"),
+    (
+        Exit::HungUp,
+        129,
+        "stopped because the terminal was closed (SIGHUP)",
+    ),
+    (Exit::Interrupted, 130, "stopped by Ctrl-C"),
+    (
+        Exit::Quit,
+        131,
+        "ended at once by Ctrl-\\ (SIGQUIT), with the commands that ran",
+    ),
+    (
+        Exit::Unread,
+        141,
+        "a run was stopped because nobody reads its output any more",
+    ),
+    (Exit::Terminated, 143, "stopped by a signal to terminate"),
+];
+
+impl Exit {
+    /// The number that the shell sees.
+    pub(crate) fn code(self) -> u8 {
+        TABLE
+            .iter()
+            .find(|(exit, _, _)| *exit == self)
+            .map_or(1, |(_, code, _)| *code)
+    }
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(exit.code())
+    }
+}
+
+/// The table as people read it.
+pub fn table() -> String {
+    TABLE
+        .iter()
+        .map(|(_, code, meaning)| format!("  {code:>3}  {meaning}\n"))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_exit_has_its_own_code() {
+        let mut codes: Vec<u8> = TABLE.iter().map(|(_, code, _)| *code).collect();
+        codes.sort_unstable();
+        codes.dedup();
+        assert_eq!(codes.len(), TABLE.len());
+        assert_eq!(Exit::Interrupted.code(), 130);
+    }
+}

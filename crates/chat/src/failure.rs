@@ -1,0 +1,148 @@
+//! How a run that failed is told: which exit its code stands for, and what to do about it. One table for `run` and chat.
+
+use crate::exit::Exit;
+
+/// The code of an answer that reached its longest length.
+pub const CUT_OFF: &str = "answer_cut_off";
+/// The code of an answer that says nothing.
+pub const EMPTY: &str = "empty_answer";
+
+/// The code of a run that nobody answered in time.
+pub const NEEDED: &str = "operator_needed";
+
+/// The exit of a run that failed with this code.
+pub fn exit_of(code: &str) -> Exit {
+    match code {
+        "unauthorized" | "forbidden" | "missing_key" | "bad_key" | "billing" => Exit::Credentials,
+        "bad_address" => Exit::Config,
+        "not_found" | "too_large" | "rate_limited" | "overloaded" | "server_error" | "timeout"
+        | "bad_request" | "conflict" | "context_window" | "content_filter" | "bad_generation"
+        | "bad_response" | "stream_broken" | "connection_failed" | "connection_lost" | "tls"
+        | "redirected" | "empty_pause" | "endless_pause" | CUT_OFF | EMPTY => Exit::Provider,
+        "disk_full" | "storage" => Exit::Storage,
+        "other_server" => Exit::Usage,
+        _ => Exit::Failed,
+    }
+}
+
+/// What to do about a run of `agentx run` that ended so.
+pub(crate) fn hint_after_run(exit: Exit, code: &str) -> Option<String> {
+    let hint = match exit {
+        Exit::Limit => format!(
+            "{GO_ON}; limits.* in the configuration and --max-iterations, --max-cost, --timeout raise the limits"
+        ),
+        Exit::Denied if code == NEEDED => {
+            "the call goes on waiting; `agentx --connect URL run --session ID` without a prompt shows what came of it, and --wait waits longer".into()
+        }
+        Exit::Denied => "allow it in this folder with a rule, as `agentx approvals add allow bash 'COMMAND' --here`, or run with --yes".into(),
+        Exit::Interrupted => GO_ON.into(),
+        Exit::Provider if matches!(code, CUT_OFF | EMPTY) => remedy(exit, code)?.to_owned(),
+        Exit::Provider => format!("{}; {GO_ON}", remedy(exit, code)?),
+        exit => remedy(exit, code)?.to_owned(),
+    };
+    Some(hint)
+}
+
+/// What to do about it in a chat, which goes on.
+pub(crate) fn hint_in_chat(exit: Exit, code: &str) -> Option<String> {
+    let hint = match exit {
+        Exit::Limit => {
+            "`/retry`, or what you say next, goes on; limits.* in the configuration and --max-iterations, --max-cost, --timeout raise the limits".into()
+        }
+        exit => match remedy(exit, code)? {
+            KEY => format!("{KEY}; then leave, and go on with `agentx resume --last`: a running chat keeps the key it started with"),
+            KEPT => "Nothing is lost. `/retry` asks again when the cause is gone.".into(),
+            MODEL => format!("`/model NAME` asks another model (`/model` lists them); {MODEL}"),
+            remedy if asks_otherwise(code) => remedy.into(),
+            remedy => format!("{remedy}; then `/retry` asks again"),
+        },
+    };
+    Some(hint)
+}
+
+/// Whether the same question would fail again.
+fn asks_otherwise(code: &str) -> bool {
+    matches!(code, "content_filter" | "other_server")
+}
+
+/// The commands that continue a run: one for scripts, one for people.
+const GO_ON: &str =
+    "continue with `agentx run --last \"go on\"`, or with `/retry` in a chat (`agentx resume --last`)";
+/// What is said where a key is missing or refused.
+const KEY: &str = "check the key that `agentx config show` names";
+/// What is said where the server does not know the model, or the address.
+const MODEL: &str = "check the model (`agentx models`) and the address (`agentx config show`)";
+/// What is said where something answers that does not speak the API of a model.
+const ADDRESS: &str = "check that a model server is at the address that `agentx config show` names";
+/// What is said where the cause is not known well enough to name a remedy.
+const KEPT: &str = "what was said so far is kept";
+
+fn remedy(exit: Exit, code: &str) -> Option<&'static str> {
+    Some(match (exit, code) {
+        (Exit::Credentials, "forbidden") => {
+            "choose another model, or see to the rights of the key (`agentx config show` names it)"
+        }
+        (Exit::Credentials, "billing") => "see to the account at the provider",
+        (Exit::Credentials, _) => KEY,
+        (_, "bad_address") => "mend the address",
+        (_, "connection_failed" | "tls" | "redirected") => {
+            "check that the server runs at this address; providers.NAME.base_url in the configuration sets another"
+        }
+        (_, "not_found") => MODEL,
+        (_, "bad_response") => ADDRESS,
+        (_, "context_window") => {
+            "`/compact` in a chat makes room; else choose a model with a larger window, or begin a new session"
+        }
+        (_, "too_large") => "choose a model with a larger window, or begin a new session",
+        (_, "endless_pause") => "go on in other words, or choose another model",
+        (_, "content_filter") => {
+            "what was declined is left out from here on; put it in other words, or go further back (/rewind, `agentx rewind`)"
+        }
+        (_, CUT_OFF) => {
+            "`agentx run --last \"go on\"` goes on where it stops; `params.max_output_tokens` in the configuration allows longer answers"
+        }
+        (_, EMPTY) => {
+            "`agentx show` shows what was done; `agentx run --last \"go on\"` asks again, with `--model NAME` another model"
+        }
+        (_, "rate_limited") => "wait a little, or choose another model",
+        (_, "overloaded" | "server_error" | "timeout" | "conflict") => "wait a little",
+        (_, "other_server") => {
+            "set the address again (`agentx config show`), or name the model to go on where it is now: --model NAME, in a chat /model NAME"
+        }
+        (_, "disk_full") => "free some space",
+        (_, "storage_locked") => "end what holds it, such as a database tool or a backup",
+        (Exit::Provider, _) => KEPT,
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hint_says_what_to_check_where_something_can_be() {
+        let refused = "connection_failed";
+        assert_eq!(exit_of(refused), Exit::Provider);
+        let hint = hint_after_run(Exit::Provider, refused).unwrap_or_default();
+        assert!(
+            hint.contains("base_url")
+                && hint.contains("run --last \"go on\"")
+                && hint.contains("resume --last"),
+            "{hint}"
+        );
+        let hint = hint_in_chat(Exit::Provider, refused).unwrap_or_default();
+        assert!(
+            hint.contains("base_url") && hint.contains("/retry") && !hint.contains("resume"),
+            "{hint}"
+        );
+        let declined = hint_in_chat(Exit::Provider, "content_filter").unwrap_or_default();
+        assert!(!declined.contains("/retry"), "{declined}");
+        let hint = hint_in_chat(Exit::Credentials, "unauthorized").unwrap_or_default();
+        assert!(
+            hint.contains("agentx resume --last") && !hint.contains("/retry"),
+            "a chat does not read a key again: {hint}"
+        );
+        assert_eq!(hint_in_chat(Exit::Failed, "something_else"), None);
+    }
+}

@@ -1,0 +1,126 @@
+//! Trust in the folder that somebody starts in: what is said about one that nobody trusts, and the question at the first start.
+
+mod question;
+pub mod screen;
+pub mod take_back;
+pub mod tools;
+
+pub use question::{Answer, ask};
+pub use screen::{changes, what_it_brings, what_it_is};
+pub use take_back::TakenBack;
+
+use agentx::assembly::{Brings, Brought, Role, brings};
+use agentx::config::{FolderTrust, Loaded, Standing};
+
+use crate::render::clean::visible;
+use crate::render::units::counted;
+
+const TRUSTED: &str = "trusted this folder";
+const READ_ONLY: &str = "made this folder read only";
+
+/// Names that are listed in a note.
+const MOST: usize = 5;
+
+/// What a person should know where nobody can be asked: what of this folder is left out, and how it counts. Empty where nothing is.
+pub fn note(loaded: &Loaded) -> String {
+    if loaded.settings.connect.is_some() || loaded.settings.folder.whole {
+        return String::new();
+    }
+    let brings = brings(&loaded.settings);
+    let trust = loaded.settings.folder.trust;
+    let (out, followed) = match trust {
+        FolderTrust::Trusted => (changed(&brings), followed(&brings, TRUSTED)),
+        FolderTrust::ReadOnly => (left_out(&brings, trust), followed(&brings, READ_ONLY)),
+        FolderTrust::Unknown | FolderTrust::Restricted => (left_out(&brings, trust), String::new()),
+    };
+    let hint = match (out.is_empty(), followed.is_empty()) {
+        (true, true) => return another(loaded),
+        (false, _) => "`agentx config trust --show` shows it, `agentx config trust` loads it",
+        (true, false) => {
+            "`agentx config trust --show` shows what changed; `agentx config trust --restricted` stops following it"
+        }
+    };
+    format!("{}{out}{followed}hint: {hint}\n", another(loaded))
+}
+
+/// That another folder lies at the path of one that a person decided about; empty where none does.
+fn another(loaded: &Loaded) -> String {
+    let root = visible(&loaded.places.workspace_root.to_string_lossy());
+    match loaded.settings.folder.before {
+        Some(before) => format!(
+            "note: another folder lies at {root} now: what you said about the one before ({}) does not hold for it\n",
+            before.word()
+        ),
+        None => String::new(),
+    }
+}
+
+fn left_out(brings: &Brings, trust: FolderTrust) -> String {
+    // Settings that do not count are named one by one already.
+    let out: Vec<String> = brings
+        .files
+        .iter()
+        .filter(|file| !counts(file, trust) && !matches!(file.role, Role::Settings | Role::Named | Role::Git))
+        .map(|file| visible(&file.path.to_string_lossy()))
+        .collect();
+    match (out.is_empty(), trust) {
+        (true, _) => String::new(),
+        (false, FolderTrust::Unknown) => {
+            format!(
+                "note: nobody has said that this folder is trusted; not loaded: {}\n",
+                listed(&out)
+            )
+        }
+        (false, _) => format!(
+            "note: this folder is {}; not loaded: {}\n",
+            trust.word(),
+            listed(&out)
+        ),
+    }
+}
+
+/// Whether a file of a folder that is not trusted is loaded all the same.
+fn counts(file: &Brought, trust: FolderTrust) -> bool {
+    file.role == Role::Instructions
+        && (trust == FolderTrust::ReadOnly
+            || (trust == FolderTrust::Restricted && file.standing == Standing::Accepted))
+}
+
+/// What changed in a folder that is trusted and is left out: what runs.
+fn changed(brings: &Brings) -> String {
+    // Settings whose files do not count are named one by one already; what Git runs is named where Git is asked about.
+    let is_left_out = |file: &Brought| matches!(file.role, Role::Settings | Role::Definition);
+    let out = not_accepted(brings, is_left_out);
+    match out.is_empty() {
+        true => String::new(),
+        false => format!(
+            "note: new or changed since you {TRUSTED}, so not loaded: {}\n",
+            listed(&out)
+        ),
+    }
+}
+
+/// Which instructions are followed that were others when the person said something about the folder.
+fn followed(brings: &Brings, said: &str) -> String {
+    let read = not_accepted(brings, |file| file.role == Role::Instructions);
+    match read.is_empty() {
+        true => String::new(),
+        false => format!(
+            "note: new or changed since you {said}, and followed: {}\n",
+            listed(&read)
+        ),
+    }
+}
+
+fn not_accepted(brings: &Brings, which: impl Fn(&Brought) -> bool) -> Vec<String> {
+    let files = brings.not_accepted().filter(|file| which(file));
+    files.map(|file| visible(&file.path.to_string_lossy())).collect()
+}
+
+fn listed(names: &[String]) -> String {
+    let shown = names.iter().take(MOST).cloned().collect::<Vec<_>>().join(", ");
+    match names.len().checked_sub(MOST) {
+        Some(more @ 1..) => format!("{shown} and {} more", counted(more, "file")),
+        _ => shown,
+    }
+}

@@ -1,0 +1,189 @@
+//! The question at the first start in a folder, and where what was accepted has changed. It is asked before anything of the folder
+//! is loaded, in plain lines, so that every terminal can do it.
+
+use std::io::BufRead as _;
+
+use agentx::assembly::{Brings, Role, brings};
+use agentx::config::{FolderTrust, Loaded, trust_folder};
+
+use super::screen::{changes, what_it_brings, what_it_is};
+use super::take_back::TakenBack;
+use crate::chat::leaving::leaves;
+use crate::console::Console;
+use crate::error::CliError;
+use crate::render::clean::visible;
+
+/// Tools that have a row of their own: those that reach farthest stay in sight above the answers.
+const MOST_TOOLS: usize = 8;
+
+/// What came of the question.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// There was nothing to ask.
+    NotAsked,
+    /// A decision was recorded, so the settings have to be read again.
+    Said,
+    /// The person wants to leave.
+    Leave,
+}
+
+/// Asks how far the folder is trusted, where nobody said so yet or where it has changed since, and a person is there.
+pub fn ask(loaded: &Loaded, console: &mut Console) -> Result<Answer, CliError> {
+    let is_there = console.terminal.input && console.terminal.output;
+    if !is_there || loaded.settings.connect.is_some() || loaded.settings.folder.whole {
+        return Ok(Answer::NotAsked);
+    }
+    let brings = brings(&loaded.settings);
+    match loaded.settings.folder.trust {
+        FolderTrust::Unknown => first(loaded, &brings, console),
+        FolderTrust::Trusted if has_changed(&brings) => again(loaded, &brings, console),
+        FolderTrust::Trusted | FolderTrust::Restricted | FolderTrust::ReadOnly => Ok(Answer::NotAsked),
+    }
+}
+
+/// Instructions may change in a folder that is trusted; what runs may not.
+fn has_changed(brings: &Brings) -> bool {
+    brings.not_accepted().any(|file| file.role != Role::Instructions)
+}
+
+fn first(loaded: &Loaded, brings: &Brings, console: &mut Console) -> Result<Answer, CliError> {
+    let trusts = match loaded.ignored.is_empty() {
+        true if brings.is_empty() => "AgentX asks before changes and commands",
+        true => "load its files; AgentX still asks before changes and commands",
+        false => "load all of this; its settings decide what is asked about",
+    };
+    let ignores = match brings.is_empty() {
+        true => "as 1; what it brings later is not loaded",
+        false => "load nothing unasked; AgentX asks before changes and commands",
+    };
+    let reads = match brings.is_empty() {
+        true => "the agent changes and runs nothing",
+        false => "load its instructions; the agent changes and runs nothing",
+    };
+    let screen = format!(
+        "This folder is new to AgentX:\n{}\n{}\n\
+         1  trust it    {trusts}\n\
+         2  read only   {reads}\n\
+         3  ignore it   {ignores}\n",
+        what_it_is(loaded),
+        what_it_brings(loaded, brings, MOST_TOOLS),
+    );
+    console.out_lines(&screen)?;
+    let question = match brings.is_empty() {
+        true => "How far do you trust it? [1, 2, 3, q to leave] ",
+        false => "How far do you trust it? [1, 2, 3, s to show its files, q to leave] ",
+    };
+    loop {
+        let given = answer(question, console)?;
+        let trust = match given.to_lowercase().as_str() {
+            "1" => FolderTrust::Trusted,
+            "2" => FolderTrust::ReadOnly,
+            "3" => FolderTrust::Restricted,
+            "s" => {
+                console.out(&changes(loaded, brings, console.out_style()))?;
+                continue;
+            }
+            word if wants_to_leave(word) => return Ok(Answer::Leave),
+            _ => {
+                not_understood(&given, console)?;
+                continue;
+            }
+        };
+        let accepted = match trust {
+            FolderTrust::Trusted => brings.accepted(),
+            FolderTrust::ReadOnly => brings.instructions(),
+            FolderTrust::Restricted => match wants_instructions(loaded, brings, console)? {
+                Some(true) => brings.instructions(),
+                Some(false) => Vec::new(),
+                None => return Ok(Answer::Leave),
+            },
+            FolderTrust::Unknown => Vec::new(),
+        };
+        let taken_back = TakenBack::of(loaded);
+        trust_folder(&loaded.trust_dir, &loaded.places.workspace_root, trust, &accepted)?;
+        if trust == FolderTrust::Restricted {
+            console.out(&taken_back.take(loaded, false)?)?;
+        }
+        return Ok(Answer::Said);
+    }
+}
+
+/// Shows the instructions of a restricted folder, and asks whether they are given to the model; `None` where the person wants to leave.
+fn wants_instructions(
+    loaded: &Loaded,
+    brings: &Brings,
+    console: &mut Console,
+) -> Result<Option<bool>, CliError> {
+    let mut alone = Brings::default();
+    let files = brings.files.iter().filter(|file| file.role == Role::Instructions);
+    alone.files.extend(files.cloned());
+    if alone.is_empty() {
+        return Ok(Some(false));
+    }
+    console.out(&changes(loaded, &alone, console.out_style()))?;
+    loop {
+        let given = answer(
+            "Give these instructions to the model? [y, n, q to leave] ",
+            console,
+        )?;
+        match given.to_lowercase().as_str() {
+            "y" | "yes" => return Ok(Some(true)),
+            "n" | "no" => return Ok(Some(false)),
+            word if wants_to_leave(word) => return Ok(None),
+            _ => not_understood(&given, console)?,
+        }
+    }
+}
+
+fn again(loaded: &Loaded, brings: &Brings, console: &mut Console) -> Result<Answer, CliError> {
+    console.out(&format!(
+        "Changed since you trusted this folder:\n\n{}\n\
+         1  take it     load it as it is now\n\
+         2  go without  what changed is not loaded\n",
+        changes(loaded, brings, console.out_style())
+    ))?;
+    loop {
+        let given = answer("What about it? [1, 2, q to leave] ", console)?;
+        match given.to_lowercase().as_str() {
+            "1" => {
+                let (dir, root) = (&loaded.trust_dir, &loaded.places.workspace_root);
+                trust_folder(dir, root, FolderTrust::Trusted, &brings.accepted())?;
+                return Ok(Answer::Said);
+            }
+            "2" => return Ok(Answer::NotAsked),
+            word if wants_to_leave(word) => return Ok(Answer::Leave),
+            _ => not_understood(&given, console)?,
+        }
+    }
+}
+
+/// Says that an answer is none of those that are offered, before it is asked again.
+fn not_understood(answer: &str, console: &mut Console) -> Result<(), CliError> {
+    let message = match answer {
+        "" => "Please type one of the answers in brackets.\n".to_owned(),
+        other => format!("`{}` is not one of the answers.\n", visible(other)),
+    };
+    console.out(&message)
+}
+
+/// Whether an answer is a wish to leave.
+fn wants_to_leave(word: &str) -> bool {
+    word == "q" || leaves(word)
+}
+
+/// Reads one line from the person; `q` at the end of input.
+fn answer(question: &str, console: &mut Console) -> Result<String, CliError> {
+    let rows = console.fitted(question);
+    console.out(&format!("{} ", rows.trim_end()))?;
+    console.flush()?;
+    let mut line = String::new();
+    let read = std::io::stdin().lock().read_line(&mut line);
+    let read = read.map_err(|error| CliError::Input {
+        what: error.to_string(),
+    })?;
+    Ok(match read {
+        0 => "q".to_owned(),
+        // A key such as Esc leaves a character that is seen as `^[`.
+        _ => line.replace(char::is_control, "").trim().to_owned(),
+    })
+}

@@ -1,0 +1,188 @@
+//! What a person sees of a folder before they say how far they trust it: which folder it is, and what it would bring. Every word of
+//! the folder is a claim, so it is cleaned of what drives terminals.
+
+use std::path::Path;
+
+use agentx::assembly::{Brings, Brought, Role};
+use agentx::config::{FolderTrust, Loaded, Standing, accepted_text, trusted_below};
+
+use super::{take_back, tools};
+use crate::render::clean::visible;
+use crate::render::diff;
+use crate::render::style::Style;
+use crate::render::units::counted;
+
+/// Lines of one difference. A file is shown whole: what is cut off could be what matters.
+const MOST_DIFF: usize = 1_000_000;
+
+/// Which folder it is, and what else a person should know about the place.
+pub fn what_it_is(loaded: &Loaded) -> String {
+    let root = &loaded.places.workspace_root;
+    let mut text = format!("  {}\n", visible(&root.to_string_lossy()));
+    let home = std::env::var_os("HOME").map(std::path::PathBuf::from);
+    let home = home.and_then(|home| std::fs::canonicalize(home).ok());
+    if root.parent().is_none() {
+        text.push_str("  This is the whole machine: every file of it is inside.\n");
+    } else if home.as_deref() == Some(root) {
+        text.push_str("  This is your home directory: all that you have is inside, keys and letters too.\n");
+    } else if home.is_some_and(|home| home.starts_with(root)) {
+        text.push_str("  Your home directory is inside of it.\n");
+    }
+    if let Some(before) = loaded.settings.folder.before {
+        let before = before.word();
+        text.push_str(&format!(
+            "  Another folder lies here now: what you said about the one before ({before}) does not hold for it.\n"
+        ));
+        text.push_str(&take_back::allowed_here(loaded));
+    }
+    let below = trusted_below(&loaded.trust_dir, root).len();
+    if below > 0 {
+        text.push_str(&format!(
+            "  It lies above {} that you trust.\n",
+            counted(below, "folder")
+        ));
+    }
+    text
+}
+
+/// What the folder brings, one row for each thing. Tools beyond `most_tools` share a row that says what they reach together; nothing else
+/// is cut or left out: a folder could hide what matters behind what does not.
+pub fn what_it_brings(loaded: &Loaded, brings: &Brings, most_tools: usize) -> String {
+    if brings.is_empty() {
+        return "  It brings no instructions, settings or tools.\n".to_owned();
+    }
+    let mut rows = Vec::new();
+    rows.extend(files(brings, Role::Instructions).map(instructions));
+    for file in files(brings, Role::Settings) {
+        rows.extend(settings(loaded, file));
+    }
+    rows.extend(named(loaded));
+    if !loaded.settings.git.is_empty() {
+        rows.push("Git runs what the repository in it names:".to_owned());
+        rows.extend(loaded.settings.git.text().lines().map(|line| format!("  {line}")));
+    }
+    let keys = loaded.settings.key_variables();
+    rows.extend(tools::rows(&brings.tools, most_tools, &|name| {
+        keys.contains(name)
+    }));
+    rows.extend(
+        brings
+            .unused
+            .iter()
+            .map(|what| format!("{what}: not used; you have your own of this name")),
+    );
+    rows.extend(brings.agents.iter().map(|(name, variables)| {
+        let with: Vec<&str> = variables.iter().map(String::as_str).collect();
+        match with.is_empty() {
+            true => format!("agent {name}"),
+            false => format!("agent {name}: its model is told {}", with.join(", ")),
+        }
+    }));
+    let others = files(brings, Role::Definition).count();
+    if others > brings.tools.len() + brings.agents.len() {
+        rows.push(format!("{} below .agentx in all", counted(others, "file")));
+    }
+    // Last, so that no number of other rows moves it out of sight.
+    if shows_settings(loaded) {
+        rows.extend(loaded.effects.iter().map(|effect| format!("→ {effect}")));
+    }
+    rows.iter().map(|row| format!("  {}\n", visible(row))).collect()
+}
+
+/// Whether the settings do more than make things stricter.
+fn shows_settings(loaded: &Loaded) -> bool {
+    // Of a file that cannot be read nothing would hold.
+    loaded.broken.is_empty() && shows_more(loaded)
+}
+
+fn shows_more(loaded: &Loaded) -> bool {
+    !loaded.ignored.is_empty() || loaded.settings.folder.trust == FolderTrust::Trusted
+}
+
+fn files(brings: &Brings, role: Role) -> impl Iterator<Item = &Brought> {
+    brings.files.iter().filter(move |file| file.role == role)
+}
+
+fn instructions(file: &Brought) -> String {
+    let lines = String::from_utf8_lossy(&file.bytes).lines().count();
+    format!(
+        "{}: {} of instructions",
+        file.path.display(),
+        counted(lines, "line")
+    )
+}
+
+/// Settings that only make things stricter are one row. Others are shown one by one, because what they say matters: an address, a
+/// command, a rule. They are shown as they are understood: an escape or a lone carriage return could hide one of them as it is written.
+fn settings(loaded: &Loaded, file: &Brought) -> Vec<String> {
+    let name = file.path.display();
+    if let Some(mistake) = loaded.broken.first() {
+        return vec![format!(
+            "{name} has a mistake; with the folder trusted AgentX does not start before it is mended: {mistake}"
+        )];
+    }
+    if !shows_settings(loaded) {
+        return vec![format!("{name}: settings that make things stricter")];
+    }
+    std::iter::once(format!("{name} sets:"))
+        .chain(loaded.says.iter().map(|line| format!("  {line}")))
+        .collect()
+}
+
+/// The files that the settings name.
+fn named(loaded: &Loaded) -> impl Iterator<Item = String> + '_ {
+    loaded.settings.named_files.iter().map(|file| {
+        let lines = String::from_utf8_lossy(&file.bytes).lines().count();
+        format!(
+            "{}: {}, for `{}`",
+            file.path.display(),
+            counted(lines, "line"),
+            file.key
+        )
+    })
+}
+
+/// The files that are not as they were accepted: new ones whole, others as a difference.
+pub fn changes(loaded: &Loaded, brings: &Brings, style: Style) -> String {
+    let mut text = String::new();
+    for file in brings.not_accepted() {
+        let name = visible(&file.path.to_string_lossy());
+        let word = match file.standing {
+            Standing::Changed => "changed",
+            Standing::New | Standing::Accepted => "new",
+        };
+        text.push_str(&format!("{name} ({word})\n"));
+        for line in difference(loaded, &file.path, &file.bytes, style) {
+            text.push_str(&format!("  {line}\n"));
+        }
+        if file.role == Role::Settings {
+            text.push_str(match loaded.broken.is_empty() {
+                true => "  which sets:\n",
+                false => "  which has a mistake; with the folder trusted AgentX does not start before it is mended:\n",
+            });
+            let broken = loaded
+                .broken
+                .iter()
+                .map(|mistake| format!("    {}\n", visible(&mistake.to_string())));
+            text.extend(broken);
+            if loaded.broken.is_empty() {
+                text.extend(loaded.says.iter().map(|line| format!("    {}\n", visible(line))));
+            }
+        }
+    }
+    let has_settings = brings.not_accepted().any(|file| file.role == Role::Settings);
+    if has_settings && loaded.broken.is_empty() {
+        text.extend(
+            loaded
+                .effects
+                .iter()
+                .map(|effect| format!("→ {}\n", visible(effect))),
+        );
+    }
+    text
+}
+
+fn difference(loaded: &Loaded, file: &Path, bytes: &[u8], style: Style) -> Vec<String> {
+    let old = accepted_text(&loaded.trust_dir, &loaded.settings.folder, file).unwrap_or_default();
+    diff::unified(&old, &String::from_utf8_lossy(bytes), MOST_DIFF, style)
+}

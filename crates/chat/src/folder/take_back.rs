@@ -1,0 +1,94 @@
+//! What goes with the trust in a folder: the rules that answers kept for it, and what its tools keep.
+
+use agentx::assembly::{forget_values, kept_values};
+use agentx::config::{ConfigError, Loaded, WrittenRule, folder_now, show_rule};
+use agentx::types::FolderNow;
+
+use crate::error::CliError;
+use crate::render::clean::visible;
+use crate::render::units::counted;
+use crate::rules::remove_from_file;
+
+/// What goes with the trust in the folder that lies here now. It is looked for before anything is said about the folder: what was kept for
+/// another one at its path stays.
+pub struct TakenBack {
+    rules: Vec<WrittenRule>,
+    now: Option<FolderNow>,
+}
+
+impl TakenBack {
+    /// Looks for it.
+    pub fn of(loaded: &Loaded) -> Self {
+        Self {
+            rules: of_this_folder(loaded).into_iter().cloned().collect(),
+            now: folder_now(&loaded.places.workspace_root),
+        }
+    }
+
+    /// Takes the rules that allow something in this folder out of the person's file, and with `values` removes what its tools keep. Each
+    /// is named in lines for the person, and so is what stays.
+    pub fn take(&self, loaded: &Loaded, values: bool) -> Result<String, CliError> {
+        let mut text = String::new();
+        for rule in &self.rules {
+            text.push_str(&match remove_from_file(&rule.value, &rule.origin) {
+                Ok(removed) => removed,
+                Err(error) => format!(
+                    "note: {} stays, take it out by hand ({}): {error}\n",
+                    visible(&show_rule(&rule.value)),
+                    rule.origin
+                ),
+            });
+        }
+        text.push_str(&self.values_of(loaded, values)?);
+        Ok(text)
+    }
+
+    fn values_of(&self, loaded: &Loaded, remove: bool) -> Result<String, CliError> {
+        let (data, root) = (&loaded.settings.data_dir, &loaded.places.workspace_root);
+        let failed = |error| {
+            CliError::from(ConfigError::File {
+                path: data.clone(),
+                what: format!("what tools keep: {error}"),
+            })
+        };
+        let spaces = kept_values(data, root, self.now.as_ref()).map_err(failed)?;
+        if spaces.is_empty() {
+            return Ok(String::new());
+        }
+        let count = spaces.values().sum::<u32>();
+        let names: Vec<String> = spaces.keys().map(|space| visible(space)).collect();
+        let kept = format!(
+            "{} that its tools kept (key {}: {})",
+            counted(count, "value"),
+            if names.len() == 1 { "space" } else { "spaces" },
+            names.join(", ")
+        );
+        if !remove {
+            return Ok(format!(
+                "{kept} stay, and nothing reads them; `agentx config trust --revoke` removes them\n"
+            ));
+        }
+        forget_values(data, root, self.now.as_ref()).map_err(failed)?;
+        Ok(format!("removed {kept}\n"))
+    }
+}
+
+/// The rules that allow something in this folder, without those that were kept for another one at its path.
+fn of_this_folder(loaded: &Loaded) -> Vec<&WrittenRule> {
+    let mut rules = loaded.allowed_here();
+    rules.retain(|rule| !rule.is_of_another_folder(&loaded.trust_dir));
+    rules
+}
+
+/// The rules that allow something in this folder, in lines for the person.
+pub(super) fn allowed_here(loaded: &Loaded) -> String {
+    let hold = of_this_folder(loaded).into_iter();
+    hold.map(|rule| {
+        format!(
+            "  A rule of yours holds here: {} ({})\n",
+            visible(&show_rule(&rule.value)),
+            rule.origin
+        )
+    })
+    .collect()
+}

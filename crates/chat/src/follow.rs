@@ -1,0 +1,88 @@
+//! Following a session from a front end: what the one follower delivers, while a server that cannot be reached is waited for.
+
+use std::sync::Arc;
+
+use agentx::runtime::{
+    Delivery, FollowError, Follower as Following, Position, Runtime, RuntimeError, Session, Subscribed, View,
+};
+use agentx::types::SessionId;
+
+use crate::error::CliError;
+use crate::exit::Exit;
+
+/// How long is waited before a server that cannot be reached is asked for a session's events again.
+const AGAIN: std::time::Duration = std::time::Duration::from_secs(1);
+
+/// A session that is followed wherever it is, and over every cut.
+pub struct Follower {
+    following: Following<Subscribed>,
+    /// A session that cannot go on knows why better than its events do.
+    session: Option<Arc<dyn Session>>,
+}
+
+impl Follower {
+    /// Begins after `after_seq`.
+    pub async fn new(session: Arc<dyn Session>, after_seq: u64, view: View) -> Result<Self, CliError> {
+        let events = Subscribed::to_session(session.clone(), view);
+        Self::of(events, Some(session), (after_seq, view)).await
+    }
+
+    /// Looks at a session, beginning after `after_seq`.
+    pub async fn watching(
+        runtime: Arc<dyn Runtime>,
+        session: SessionId,
+        after_seq: u64,
+        view: View,
+    ) -> Result<Self, CliError> {
+        let events = Subscribed::to_watched(runtime, session, view);
+        Self::of(events, None, (after_seq, view)).await
+    }
+
+    async fn of(
+        events: Subscribed,
+        session: Option<Arc<dyn Session>>,
+        (after_seq, view): (u64, View),
+    ) -> Result<Self, CliError> {
+        let mut following = events.follow(view, Position::after(after_seq));
+        following.begin().await.map_err(RuntimeError::from)?;
+        Ok(Self { following, session })
+    }
+
+    /// The next delivery; `None` at the end. Safe to drop while it waits.
+    pub async fn next(&mut self) -> Result<Option<Delivery>, CliError> {
+        loop {
+            match self.following.next().await {
+                Ok(delivery) => return Ok(delivery),
+                // A server comes back, or the person has enough of waiting.
+                Err(FollowError::Runtime(RuntimeError::Unreachable { .. })) => {
+                    tokio::time::sleep(AGAIN).await;
+                }
+                Err(FollowError::Runtime(error)) => return Err(error.into()),
+                Err(FollowError::CutOff(why)) => return Err(self.complaint(&why).await),
+            }
+        }
+    }
+
+    /// The next delivery that is there already.
+    pub fn ready(&mut self) -> Option<Delivery> {
+        self.following.ready()
+    }
+
+    /// The `seq` up to which everything was delivered or is being delivered.
+    pub fn seq(&self) -> u64 {
+        self.following.position().seq
+    }
+
+    async fn complaint(&self, why: &str) -> CliError {
+        if let Some(session) = &self.session
+            && let Err(error) = session.state().await
+        {
+            return error.into();
+        }
+        CliError::Run {
+            exit: Exit::Storage,
+            code: "cut_off".into(),
+            message: format!("the session cannot be followed: {why}"),
+        }
+    }
+}

@@ -1,0 +1,31 @@
+//! What a call that waits for a decision would change: everybody who is shown a question sees the change in the file as it is now, in a
+//! chat, in a run and when looking on.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use agentx::runtime::{FileInQuestion, Runtime, Session};
+use agentx::types::{ApprovalRequested, SessionId};
+
+use crate::render::approval::edited_path;
+
+/// How long a question waits for the file that it is about.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// The file that a call is about to change, as it is now: whoever has it says so, this program or a server. Where nobody does, the
+/// question is put all the same, with what the call itself says.
+pub async fn file_now(
+    runtime: &dyn Runtime,
+    id: &SessionId,
+    open: Option<Arc<dyn Session>>,
+    question: &ApprovalRequested,
+) -> FileInQuestion {
+    if edited_path(question).is_none() {
+        return FileInQuestion::default();
+    }
+    let asked = runtime.file_in_question(id, open, &question.tool_call_id);
+    match tokio::time::timeout(PATIENCE, asked).await {
+        Ok(Ok(file)) => file,
+        Ok(Err(_)) | Err(_) => FileInQuestion::default(),
+    }
+}

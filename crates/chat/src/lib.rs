@@ -1,0 +1,49 @@
+//! A chat with agents in a terminal, as a library: the chat itself, the transcript of a session, the picker of sessions, the viewer
+//! that goes through a session step by step, and the console that they write to.
+//!
+//! A front end works at a [`place::Place`], which has a `dyn Runtime` and knows whether it is a server's. The program that is built
+//! on this crate makes the runtime, reads the settings and parses its command line; what of that a session takes over is
+//! [`seat::Wanted`].
+//!
+//! | module | what is in it |
+//! | --- | --- |
+//! | [`chat`] | the chat: one loop over the session, the person and the system |
+//! | [`picker`] | the list of sessions from which a person chooses one |
+//! | [`show`] | a session that is over or goes on elsewhere, whole or step by step |
+//! | [`spectator`] | a session that somebody else drives, as it happens |
+//! | [`folder`] | the question whether a folder is trusted |
+//! | [`render`] | from events to text |
+//! | [`seat`], [`new_agent`] | taking a seat at a session, and the agent of one that is not opened yet |
+//! | [`console`], [`signals`], [`output`] | standard output and error, and signals |
+//! | [`error`], [`exit`], [`failure`] | what can go wrong, as people and programs read it |
+
+pub mod attach;
+#[cfg(test)]
+mod catalogue;
+pub mod chat;
+pub mod console;
+pub mod error;
+pub mod exit;
+pub mod failure;
+pub mod folder;
+pub mod follow;
+pub mod in_question;
+mod keys;
+pub mod link;
+pub mod models;
+pub mod new_agent;
+pub mod other_server;
+mod output;
+pub mod picker;
+pub mod place;
+pub mod relatives;
+pub mod render;
+pub mod rules;
+mod runtime_error;
+pub mod seat;
+pub mod show;
+pub mod signals;
+pub mod spectator;
+#[cfg(test)]
+mod testing;
+pub mod usual_model;

@@ -1,0 +1,142 @@
+//! The models that can be asked, and what is missing for the others, as a table.
+
+use agentx::config::{Origin, ProviderSettings, Settings, Sourced};
+use agentx::node::model::models_of_server;
+use agentx::runtime::ModelInfo;
+use agentx::types::{Api, Prices};
+
+use crate::render::clean::visible;
+use crate::render::table::table;
+use crate::render::units;
+use crate::usual_model::{self, is_demo};
+
+/// Puts what servers of the person's own have in the place of the models that their vendor has, and has the model that is named in the list.
+/// Where no model is named, the one that such a server has is the one that is asked. Returns a line for each server that does not say what
+/// it has.
+pub async fn with_own_servers(settings: &mut Settings, models: &mut Vec<ModelInfo>) -> String {
+    let own: Vec<ProviderSettings> = usual_model::own_servers(settings).cloned().collect();
+    let mut notes = String::new();
+    for provider in &own {
+        let name = &provider.name;
+        let known = match models_of_server(settings, name).await {
+            Some(Ok(known)) => known,
+            Some(Err(why)) => {
+                let note = format!("note: the server of {name} does not say which models it has: {why}\n");
+                notes.push_str(&format!("{}\n", visible(note.trim_end())));
+                continue;
+            }
+            None => continue,
+        };
+        let is_there = |info: &ModelInfo| {
+            let id = &info.spec.id;
+            info.spec.provider != *name || known.contains(id) || settings.catalog.own(id).is_some()
+        };
+        models.retain(is_there);
+        for id in &known {
+            add(settings, models, &format!("{name}/{id}"));
+        }
+        let usual = settings.model_or_default().value;
+        let is_of_it = match &provider.default_model {
+            Some(model) => *model == usual,
+            None => is_demo(&usual),
+        };
+        let is_usual = settings.model.is_none() && is_of_it;
+        let has_usual = provider
+            .default_model
+            .as_ref()
+            .is_some_and(|usual| known.contains(usual));
+        if is_usual && !has_usual {
+            // Of several none is asked until one is named.
+            let one = known
+                .first()
+                .filter(|_| known.len() == 1)
+                .cloned()
+                .unwrap_or_default();
+            settings.model = Some(Sourced::new(format!("{name}/{one}"), Origin::Default));
+        }
+    }
+    if let Some(named) = settings.model.clone() {
+        add(settings, models, &named.value);
+    }
+    notes
+}
+
+/// Adds a model of this name, where the list has none and it can be asked.
+fn add(settings: &Settings, models: &mut Vec<ModelInfo>, name: &str) {
+    if models.iter().any(|info| is_called(info, name)) || name.ends_with('/') {
+        return;
+    }
+    let Ok(spec) = settings.choose_model(name, &[]) else {
+        return;
+    };
+    let missing = settings
+        .provider(&spec.provider)
+        .and_then(|provider| Some(format!("set {}", provider.missing_variable()?)));
+    models.push(ModelInfo {
+        spec,
+        aliases: Vec::new(),
+        missing,
+    });
+}
+
+/// Whether a person means this model by the name.
+fn is_called(info: &ModelInfo, name: &str) -> bool {
+    let is_it = |name: &str| info.spec.id == name || info.aliases.iter().any(|alias| alias == name);
+    let of_provider = name
+        .split_once('/')
+        .filter(|(provider, _)| *provider == info.spec.provider);
+    is_it(name) || of_provider.is_some_and(|(_, id)| is_it(id))
+}
+
+/// Below this a terminal has no room for all that there is to say.
+const WIDE: usize = 100;
+/// The column of other names.
+const ALIASES: usize = 5;
+
+/// The list; the model that is asked by default is marked with `*`.
+/// A `?` marks what nobody knows: a price, or a window that is assumed.
+pub fn render(models: &[ModelInfo], settings: &Settings, chosen: &str, width: usize) -> String {
+    let heads = [
+        "",
+        "MODEL",
+        "PROVIDER",
+        "WINDOW",
+        "IN/OUT PER M",
+        "ALIASES",
+        "NEEDS",
+    ];
+    let mut rows = vec![heads.map(str::to_owned).to_vec()];
+    for info in models {
+        let spec = &info.spec;
+        let price = |nano: u64| nano as f64 / 1e3;
+        let is_chosen = is_called(info, chosen);
+        rows.push(vec![
+            if is_chosen { "*" } else { "" }.to_owned(),
+            spec.id.clone(),
+            spec.provider.clone(),
+            units::window(
+                spec.context_window,
+                settings
+                    .catalog
+                    .assumes_window(&spec.provider, spec.context_window, &spec.prices),
+            ),
+            match spec.prices == Prices::default() && spec.api != Api::Scripted {
+                true => "?".to_owned(),
+                false => format!("${} / ${}", price(spec.prices.input), price(spec.prices.output)),
+            },
+            info.aliases.join(" "),
+            info.missing.clone().unwrap_or_default(),
+        ]);
+    }
+    if width < WIDE {
+        // Which variable is missing is what matters most; other names are in the configuration's documents.
+        for row in &mut rows {
+            row.remove(ALIASES);
+            let needs = row.pop().unwrap_or_default();
+            let short = needs.strip_prefix("set ").and_then(|needs| needs.split_once(','));
+            row.push(short.map_or(&*needs, |(variable, _)| variable).to_owned());
+        }
+        return table(&rows, width);
+    }
+    table(&rows, width)
+}

@@ -1,0 +1,69 @@
+//! The agent of a session that is not opened yet: that of the settings, of the server, or of a file of either.
+
+use std::sync::Arc;
+
+use agentx::runtime::{NamedAgent, OpenRequest, Runtime, RuntimeError, Session};
+use agentx::types::{AgentConfig, ApprovalMode, ConfigChange};
+
+/// The agent of a session that is not opened yet.
+#[derive(Clone, Debug)]
+pub struct NewAgent {
+    /// What it is.
+    pub config: Box<AgentConfig>,
+    /// How the place is asked for it, where a file there describes it.
+    named: Option<NamedAgent>,
+    /// What the person has changed meanwhile: their word counts more than a file's.
+    changes: Vec<ConfigChange>,
+}
+
+impl NewAgent {
+    /// One that is known whole.
+    pub fn whole(config: AgentConfig) -> Self {
+        Self {
+            config: Box::new(config),
+            named: None,
+            changes: Vec::new(),
+        }
+    }
+
+    /// One that a file describes.
+    pub(crate) fn of_file(config: AgentConfig, named: NamedAgent) -> Self {
+        Self {
+            named: Some(named),
+            ..Self::whole(config)
+        }
+    }
+
+    /// It refuses what it would ask about.
+    pub fn refuse(&mut self) {
+        self.config.approval = ApprovalMode::Deny;
+        if let Some(named) = &mut self.named {
+            named.approval = Some(ApprovalMode::Deny);
+        }
+    }
+
+    /// Changes it before anything was said to it.
+    pub(crate) fn change(&mut self, change: ConfigChange) {
+        match &change {
+            ConfigChange::Model(model) => self.config.model = (**model).clone(),
+            ConfigChange::Approval(mode) => self.config.approval = *mode,
+            ConfigChange::Rules(rules) => self.config.rules.clone_from(rules),
+            _ => return,
+        }
+        if self.named.is_some() {
+            self.changes.push(change);
+        }
+    }
+
+    /// Opens a session with it.
+    pub async fn open(self, runtime: &dyn Runtime) -> Result<Arc<dyn Session>, RuntimeError> {
+        let Some(named) = self.named else {
+            return runtime.open(OpenRequest::New(self.config)).await;
+        };
+        let session = runtime.open_named(named).await?;
+        for change in self.changes {
+            session.change(change).await?;
+        }
+        Ok(session)
+    }
+}

@@ -1,0 +1,120 @@
+//! A session whose model was asked at another server than the one where its provider is now: nothing of it is sent there before a person
+//! says so. The runtime refuses such requests; here a person learns of it before, and how to go on.
+
+use agentx::config::Settings;
+use agentx::llm::origin;
+use agentx::runtime::Session;
+use agentx::types::{ConfigChange, ModelSpec};
+
+use crate::error::CliError;
+use crate::place::Place;
+use crate::render::clean::visible;
+
+/// A model whose provider has another address now than in its session.
+pub(crate) struct Moved {
+    /// The model's id.
+    model: String,
+    provider: String,
+    /// The origin of the server that was asked so far.
+    asked_at: String,
+    /// The origin of the server that would be asked now.
+    now: String,
+    /// The variable that names the server, of a built-in provider.
+    variable: Option<String>,
+}
+
+impl Moved {
+    fn what(&self) -> String {
+        let (provider, asked_at, now) = (
+            visible(&self.provider),
+            visible(&self.asked_at),
+            visible(&self.now),
+        );
+        format!("this session was asked at {asked_at}, and {provider} is at {now} now")
+    }
+
+    fn how_to_go_back(&self) -> String {
+        match &self.variable {
+            Some(variable) => format!("set {variable} to that server again"),
+            None => format!(
+                "set providers.{}.base_url to that server again",
+                visible(&self.provider)
+            ),
+        }
+    }
+
+    /// The line on opening a chat.
+    pub(crate) fn note(&self) -> String {
+        format!(
+            "note: {}; nothing is sent there unless you choose it with `/model {}`. To stay, leave and {}\n",
+            self.what(),
+            visible(&self.model),
+            self.how_to_go_back(),
+        )
+    }
+
+    fn error(&self, go_on: &str) -> CliError {
+        let (model, now) = (visible(&self.model), visible(&self.now));
+        CliError::usage(
+            format!("{}: nothing was sent", self.what()),
+            format!(
+                "{}, or send the conversation to {now} with {go_on} {model}",
+                self.how_to_go_back()
+            ),
+        )
+    }
+
+    /// Why a line of a chat is not sent.
+    pub(crate) fn in_chat(&self) -> CliError {
+        self.error("/model")
+    }
+}
+
+/// How the model of a session has moved; `None` where it is asked at the same server as before, or nobody knows where that was.
+pub(crate) fn moved(settings: &Settings, model: &ModelSpec) -> Option<Moved> {
+    let provider = settings.catalog.provider(&model.provider)?;
+    let asked_at = model.server.clone()?;
+    let now = origin(&provider.base_url)?;
+    (asked_at != now).then(|| Moved {
+        model: format!("{}/{}", model.provider, model.id),
+        provider: model.provider.clone(),
+        asked_at,
+        now,
+        variable: provider.base_url_env.clone(),
+    })
+}
+
+/// Refuses to go on with a session of this machine at another server than before.
+///
+/// # Errors
+/// Both addresses, and how to go on. Where the session cannot be read.
+pub async fn check(place: &Place, settings: &Settings, session: &dyn Session) -> Result<(), CliError> {
+    if place.remote().is_some() {
+        return Ok(());
+    }
+    let model = session.state().await?.config.model;
+    moved(settings, &model).map_or(Ok(()), |moved| Err(moved.error("--model")))
+}
+
+/// Records at which server a session of this machine is asked from here on, where it was asked at its provider's own address so far, or
+/// is older than such records. Returns what a person should know of it.
+pub async fn record(place: &Place, settings: &Settings, session: &dyn Session) -> Option<String> {
+    if place.remote().is_some() {
+        return None;
+    }
+    let model = session.state().await.ok()?.config.model;
+    let server = settings.catalog.provider(&model.provider)?.other_server()?;
+    if model.server.is_some() {
+        return None;
+    }
+    let note = format!(
+        "note: this session is asked at {} from here on\n",
+        visible(&server)
+    );
+    let model = ModelSpec {
+        server: Some(server),
+        ..model
+    };
+    session.change(ConfigChange::Model(Box::new(model))).await.ok()?;
+    Some(note)
+}

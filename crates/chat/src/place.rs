@@ -1,0 +1,135 @@
+//! Where a front end works: with the runtime of its own process, or on a server.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use agentx::identity::{OPERATOR, PublicKey};
+use agentx::remote::RemoteRuntime;
+use agentx::runtime::Runtime;
+use agentx::types::{AgentConfig, OwnerId, Seat};
+
+use crate::console::Console;
+use crate::error::CliError;
+
+/// Where a front end works: here, or on a server.
+pub struct Place {
+    runtime: Arc<dyn Runtime>,
+    server: Option<Server>,
+}
+
+/// The server that commands work on.
+pub struct Server {
+    /// The connection to it.
+    pub remote: Arc<RemoteRuntime>,
+    /// As it was named.
+    pub address: String,
+    /// Its key, where it was not known before.
+    pub new_key: Option<PublicKey>,
+    /// Who this program is to it.
+    pub me: Seat,
+    /// The directory there that new sessions are to work in, where one was named.
+    pub workspace: Option<String>,
+    /// What the people there are called by whoever uses this program.
+    pub names: BTreeMap<OwnerId, String>,
+}
+
+impl Place {
+    /// This process, which has this runtime.
+    pub fn of_process(runtime: Arc<dyn Runtime>) -> Self {
+        Self {
+            runtime,
+            server: None,
+        }
+    }
+
+    /// A server.
+    pub fn on_server(server: Server) -> Self {
+        Self {
+            runtime: server.remote.clone(),
+            server: Some(server),
+        }
+    }
+
+    /// Says the key of a server that is met for the first time.
+    pub fn introduce(&self, console: &mut Console) {
+        if let Some(server) = &self.server
+            && let Some(key) = &server.new_key
+        {
+            console.say(&format!(
+                "note: {} is new to you; from now on it has to have the key that it has now, {key}\n",
+                server.address
+            ));
+        }
+        if let Some(server) = &self.server
+            && server.remote.person().visitor
+        {
+            console.say(STRANGER);
+        }
+    }
+
+    /// The runtime.
+    pub fn runtime(&self) -> &dyn Runtime {
+        &*self.runtime
+    }
+
+    /// The runtime, to be kept.
+    pub fn shared(&self) -> Arc<dyn Runtime> {
+        self.runtime.clone()
+    }
+
+    /// The server, if it is one.
+    pub fn remote(&self) -> Option<&Arc<RemoteRuntime>> {
+        self.server.as_ref().map(|server| &server.remote)
+    }
+
+    /// The address of the server, as it was named.
+    pub fn address(&self) -> Option<&str> {
+        self.server.as_ref().map(|server| server.address.as_str())
+    }
+
+    /// Who this program is to the server, if it is one.
+    pub(crate) fn me(&self) -> Option<&Seat> {
+        self.server.as_ref().map(|server| &server.me)
+    }
+
+    /// The names that this program's user gave to people at the server; `None` if no server is connected.
+    pub(crate) fn names(&self) -> Option<&BTreeMap<OwnerId, String>> {
+        self.server.as_ref().map(|server| &server.names)
+    }
+
+    /// Whether it is the server of somebody else, who decides about calls there.
+    pub fn is_of_another(&self) -> bool {
+        self.me().is_some_and(|me| me.person.as_str() != OPERATOR)
+    }
+
+    /// The agent that the server gives a new session; `None` here, where the settings say that.
+    pub async fn default_agent(&self) -> Result<Option<AgentConfig>, CliError> {
+        let Some(server) = &self.server else {
+            return Ok(None);
+        };
+        let mut agent = server.remote.default_agent().await?;
+        if let Some(workspace) = &server.workspace {
+            agent.workspace.clone_from(workspace);
+        }
+        Ok(Some(agent))
+    }
+
+    /// The directory on the server that new sessions are to work in, where one was named.
+    pub(crate) fn workspace(&self) -> Option<&str> {
+        self.server.as_ref()?.workspace.as_deref()
+    }
+
+    /// How this program is called to do something at this place.
+    pub fn command(&self, words: &str) -> String {
+        match &self.server {
+            Some(server) => format!("agentx --connect {} {words}", server.address),
+            None => format!("agentx {words}"),
+        }
+    }
+}
+
+/// What somebody is told whose key a server does not know, where visitors are let in.
+const STRANGER: &str = "\
+note: this server does not know your key, so you are a visitor: you see what is shared with everybody, and change nothing
+hint: `agentx identity show` prints your key; the operator lets you in with `agentx identity trust KEY --as member`
+";

@@ -1,0 +1,187 @@
+//! The answers to a question about a tool call: on a server not all of them count for everybody, and only those that do are offered.
+
+use agentx::runtime::PendingApproval;
+use agentx::types::ApprovalDecision;
+use agentx_terminal::{Line, Row};
+
+use super::approval::LONGEST_RULE;
+use super::clean::visible;
+use super::style::Style;
+use super::table::cut;
+
+/// The answers to a question that count for who looks at it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Answers(Vec<ApprovalDecision>);
+
+impl Default for Answers {
+    fn default() -> Self {
+        use ApprovalDecision::{Always, Deny, Once, Session};
+        Self(vec![Once, Session, Always, Deny])
+    }
+}
+
+impl Answers {
+    /// As the server of the session says; all, where none does.
+    pub(crate) fn of(asked: &PendingApproval) -> Self {
+        asked.answers.clone().map(Self).unwrap_or_default()
+    }
+
+    /// Whether this one counts.
+    pub(crate) fn has(&self, decision: ApprovalDecision) -> bool {
+        self.0.contains(&decision)
+    }
+
+    /// Whether the call can be allowed at all.
+    pub(crate) fn can_allow(&self) -> bool {
+        self.0.iter().any(|decision| *decision != ApprovalDecision::Deny)
+    }
+
+    /// What is typed for each, in the order in which it is offered.
+    fn keys(&self, between: &str, words: impl Fn(ApprovalDecision) -> &'static str) -> String {
+        let words: Vec<&str> = self.0.iter().map(|decision| words(*decision)).collect();
+        words.join(between)
+    }
+
+    /// The words before the cursor while a question is open.
+    fn prompt(&self) -> String {
+        match self.can_allow() {
+            true => format!("allow? {}", self.keys(" · ", key)),
+            false => "the operator decides · n refuses it".to_owned(),
+        }
+    }
+
+    /// The same in a terminal that is so wide: broken between words.
+    pub fn prompt_in(&self, width: usize) -> String {
+        let words = format!("{} ›", self.prompt());
+        let rows = Line::new(&words, Default::default()).rows(width.saturating_sub(2).max(1));
+        let rows: Vec<String> = rows.iter().map(Row::text).collect();
+        format!("{} ", rows.join("\n"))
+    }
+
+    /// The same, where keys are read one by one.
+    pub(crate) fn prompt_of_keys(&self) -> String {
+        format!("{} · Alt+letter at once › ", self.prompt())
+    }
+
+    /// What is printed where the answer is a line; for who listens in words.
+    pub(crate) fn prompt_of_lines(&self, style: Style) -> String {
+        let words = match self.can_allow() {
+            true => format!(
+                "allow it? type {}, and press Enter",
+                self.keys(", ", key_in_words)
+            ),
+            false => "the operator decides; type n to refuse it, and press Enter".to_owned(),
+        };
+        style.sign(&format!("{} ›", self.prompt()), &words).to_owned()
+    }
+
+    /// The error for a line that is none of the answers.
+    pub fn wrong(&self, line: &str) -> String {
+        let shown = cut(&visible(line.trim()), LONGEST_RULE);
+        format!("`{shown}` is not one of the answers: {}", self.keys(", ", key))
+    }
+
+    /// What is said to an answer that does not count here.
+    pub(crate) fn not_counted(&self) -> String {
+        match self.can_allow() {
+            true => format!("not counted; what counts here: {}", self.keys(", ", key)),
+            false => {
+                format!("not counted: only the operator of the server may allow this call; {REFUSE_OR_STOP}")
+            }
+        }
+    }
+}
+
+/// What somebody can do about a question who may not allow the call.
+pub(crate) const REFUSE_OR_STOP: &str = "`n` refuses it, Ctrl-C stops the run";
+
+fn key(decision: ApprovalDecision) -> &'static str {
+    match decision {
+        ApprovalDecision::Once => "y once",
+        ApprovalDecision::Session => "s session",
+        ApprovalDecision::Always => "a always",
+        ApprovalDecision::Deny => "n no",
+    }
+}
+
+fn key_in_words(decision: ApprovalDecision) -> &'static str {
+    match decision {
+        ApprovalDecision::Once => "y for this once",
+        ApprovalDecision::Session => "s for this session",
+        ApprovalDecision::Always => "a for always",
+        ApprovalDecision::Deny => "n for no",
+    }
+}
+
+/// Words that mean yes or no to people, but decide nothing here.
+const NEARLY: [&str; 16] = [
+    "ok",
+    "okay",
+    "k",
+    "yeah",
+    "yep",
+    "yup",
+    "sure",
+    "yes please",
+    "please",
+    "go ahead",
+    "do it",
+    "allow",
+    "nope",
+    "nah",
+    "deny",
+    "cancel",
+];
+
+/// Whether a line was meant as an answer, but is none: a number, as other programs take it, or a word that is nearly one.
+pub(crate) fn is_nearly_answer(line: &str) -> bool {
+    let words = line.trim().trim_end_matches(['.', '!']).to_lowercase();
+    let is_number = !words.is_empty() && words.bytes().all(|byte| byte.is_ascii_digit());
+    is_number || NEARLY.contains(&words.replace(',', "").as_str())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_nearly_an_answer_is_no_message_while_a_question_is_open() {
+        let told = "`1` is not one of the answers: y once, s session, a always, n no";
+        for line in [" 1 ", "ok", "OK!", "nope", "yes, please", "go ahead."] {
+            assert!(is_nearly_answer(line), "{line}");
+        }
+        assert_eq!(Answers::default().wrong(" 1 "), told);
+        for line in [
+            "",
+            "1 more file, please",
+            "one",
+            "ok, and then write a test",
+            "allow me to explain",
+        ] {
+            assert!(!is_nearly_answer(line), "{line}");
+        }
+    }
+
+    #[test]
+    fn a_question_offers_the_answers_that_count() {
+        use ApprovalDecision::{Always, Deny, Once};
+        let (all, once, none) = (Answers::default(), Answers(vec![Once, Deny]), Answers(vec![Deny]));
+        let prompts = [&all, &once, &none].map(|answers| answers.prompt_in(80));
+        assert_eq!(
+            prompts,
+            [
+                "allow? y once · s session · a always · n no › ",
+                "allow? y once · n no › ",
+                "the operator decides · n refuses it › "
+            ]
+        );
+        assert!(once.has(Once) && !once.has(Always) && !none.has(Once) && none.has(Deny));
+        assert_eq!(once.not_counted(), "not counted; what counts here: y once, n no");
+        let words = Style::default();
+        assert!(
+            !none.prompt_of_lines(words).contains('y'),
+            "{}",
+            none.prompt_of_lines(words)
+        );
+    }
+}

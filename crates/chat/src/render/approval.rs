@@ -1,0 +1,382 @@
+//! The question about a tool call, and the answers that a person may type.
+
+use agentx::config::show_rule;
+use agentx::runtime::grade::{Grade, of_command};
+use agentx::runtime::{FileInQuestion, PendingApproval};
+use agentx::types::{ApprovalDecision, ApprovalRequested, Rule};
+use serde_json::Value;
+
+use super::answers::Answers;
+use super::clean::visible;
+use super::diff::unified;
+use super::style::Style;
+use super::table::cut;
+use super::tool::arguments;
+use super::units;
+
+/// A rule that is longer is not shown whole, where it is a text that stands above.
+pub(super) const LONGEST_RULE: usize = 160;
+
+/// What can be typed besides, where a rule is kept.
+const OTHER_RULE: &str = "  (or choose it yourself: `a PATTERN`)";
+
+/// A person's answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Answer {
+    /// What was decided.
+    pub decision: ApprovalDecision,
+    /// A word to the model.
+    pub note: Option<String>,
+    /// The pattern that the kept rule is to have, in place of the one that was shown.
+    pub pattern: Option<String>,
+}
+
+/// A question that was open before, as it was put then.
+pub fn open(asked: &PendingApproval) -> ApprovalRequested {
+    ApprovalRequested {
+        tool_call_id: asked.tool_call_id.clone(),
+        name: asked.name.clone(),
+        input: asked.input.clone(),
+        reason: asked.reason.clone(),
+        suggested: asked.suggested.clone(),
+    }
+}
+
+/// How a chat puts a question.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Put<'a> {
+    /// What whoever sees it may answer; nothing, where it is not theirs to answer.
+    pub(crate) answers: Option<&'a Answers>,
+    /// Why the like would be asked about also with the rule that `always` keeps.
+    pub(crate) still_asked: Option<&'a str>,
+    /// What shows the rest of a long change.
+    pub(crate) shows_all: &'a str,
+}
+
+/// The question as a chat puts it: of a long change the beginning.
+pub(crate) fn put(request: &ApprovalRequested, file: &FileInQuestion, how: Put<'_>, style: Style) -> String {
+    let mut diff = change(request, file.text.as_deref(), style);
+    if let Some(lines) = diff.as_mut().filter(|lines| is_long(lines)) {
+        let more = units::counted(lines.len() - DIFF_LINES, "line");
+        lines.truncate(DIFF_LINES);
+        lines.push(style.dim(&format!("… {more} more ({} shows all)", how.shows_all)));
+    }
+    let keeps = how
+        .answers
+        .is_none_or(|answers| answers.has(ApprovalDecision::Always));
+    let mut text = told(request, file, diff, (keeps, style));
+    if keeps && how.answers.is_some() {
+        text = format!("{}{}\n", text.trim_end(), style.dim(OTHER_RULE));
+    }
+    if let Some(why) = how.still_asked {
+        let words = format!("  and it would be asked about all the same: {}", visible(why));
+        text.push_str(&format!("{}\n", style.dim(&words)));
+    }
+    text
+}
+
+/// All of a change of which the question has only the beginning.
+pub(crate) fn whole_change(
+    request: &ApprovalRequested,
+    file: &FileInQuestion,
+    style: Style,
+) -> Option<String> {
+    let lines = change(request, file.text.as_deref(), style).filter(|lines| is_long(lines))?;
+    let path = visible(edited_path(request)?);
+    let mut text = format!("{}  {path}\n", style.bold(&visible(&request.name)));
+    for line in lines {
+        text.push_str(&format!("    {line}\n"));
+    }
+    Some(text)
+}
+
+/// Lines of a change that a chat shows at first.
+const DIFF_LINES: usize = 40;
+
+/// Whether a change has more lines than that. To say of one that it is left out takes a line, too.
+fn is_long(lines: &[String]) -> bool {
+    lines.len() > DIFF_LINES + 1
+}
+
+/// The file that a call changes, where it changes one.
+pub(crate) fn edited_path(request: &ApprovalRequested) -> Option<&str> {
+    let input = &request.input;
+    let edits = input.get("old_string").is_some() && input.get("new_string").is_some();
+    let writes = request.name == "write" && input.get("content").is_some();
+    (edits || writes).then(|| input.get("path")?.as_str()).flatten()
+}
+
+/// Whether the edit will fail because its text is not in the file now.
+fn is_doomed(request: &ApprovalRequested, before: Option<&str>) -> bool {
+    let from = request.input.get("old_string").and_then(Value::as_str);
+    // Line ends are as the file has them, whatever the model writes.
+    let plain = |text: &str| text.replace("\r\n", "\n");
+    from.zip(before)
+        .is_some_and(|(from, file)| !from.is_empty() && !plain(file).contains(&plain(from)))
+}
+
+/// A change as a diff: of the file, where it is known as it is, else of what is replaced.
+fn change(request: &ApprovalRequested, before: Option<&str>, style: Style) -> Option<Vec<String>> {
+    edited_path(request)?;
+    if is_doomed(request, before) {
+        return None;
+    }
+    let text = |name: &str| request.input.get(name).and_then(Value::as_str);
+    let (old, new) = match (text("old_string"), text("new_string"), before) {
+        (Some(from), Some(to), Some(file)) if !from.is_empty() && file.contains(from) => {
+            let all = request.input.get("replace_all").and_then(Value::as_bool) == Some(true);
+            let changed = match all {
+                true => file.replace(from, to),
+                false => file.replacen(from, to, 1),
+            };
+            (file.to_owned(), changed)
+        }
+        (Some(from), Some(to), _) => (from.to_owned(), to.to_owned()),
+        _ => (before.unwrap_or_default().to_owned(), text("content")?.to_owned()),
+    };
+    let lines = unified(&old, &new, usize::MAX, style);
+    Some(match lines.is_empty() {
+        true => vec![style.dim("nothing in the file changes")],
+        false => lines,
+    })
+}
+
+/// What is asked: every argument whole, nothing hidden in it, a change of a file as a diff of it as it is now; why; and the
+/// rule that "always" would keep.
+pub fn question(request: &ApprovalRequested, file: &FileInQuestion, style: Style) -> String {
+    let diff = change(request, file.text.as_deref(), style);
+    told(request, file, diff, (true, style))
+}
+
+fn told(
+    request: &ApprovalRequested,
+    file: &FileInQuestion,
+    diff: Option<Vec<String>>,
+    (keeps, style): (bool, Style),
+) -> String {
+    let mut text = format!(
+        "{} {}\n",
+        style.warn(style.sign("?", "question:")),
+        style.bold(&wish(request))
+    );
+    let in_diff = |name: &str| diff.is_some() && ["old_string", "new_string", "content"].contains(&name);
+    text.push_str(&arguments(&request.input, |name| !in_diff(name)));
+    for line in diff.into_iter().flatten() {
+        text.push_str(&format!("    {line}\n"));
+    }
+    if let Some(place) = &file.leads_to {
+        text.push_str(&format!(
+            "{}\n",
+            style.warn(&format!("  by a link it leads to {}", visible(place)))
+        ));
+    }
+    if is_doomed(request, file.text.as_deref()) {
+        let words = "  the text to replace is not in the file as it is now, so this call will fail";
+        text.push_str(&format!("{}\n", style.warn(words)));
+    }
+    let mut say = |words: &str| text.push_str(&format!("{}\n", style.dim(words)));
+    if let Some(why) = &file.withheld {
+        say(&format!("  the file as it is now is not shown: {}", visible(why)));
+    }
+    if !request.reason.is_empty() {
+        say(&format!("  because {}", visible(&request.reason)));
+    }
+    let place = match request.suggested.workspace {
+        Some(_) => ", in this project",
+        None => "",
+    };
+    if keeps {
+        say(&format!("  always would keep{place}: {}", rule(request)));
+    }
+    text
+}
+
+/// What the tool wants to do, as a sentence that says how grave it is.
+fn wish(request: &ApprovalRequested) -> String {
+    let name = visible(&request.name);
+    let text = |key: &str| request.input.get(key).and_then(Value::as_str);
+    if let Some(line) = text("command") {
+        return match of_command(line) {
+            Grade::Runs => format!("{name} wants to run a command"),
+            Grade::Network => format!("{name} wants to run a command that reaches the network"),
+            Grade::Destroys => format!("{name} wants to run a command that deletes or overwrites"),
+        };
+    }
+    match (edited_path(request), text("path"), text("url")) {
+        (Some(path), _, _) if text("content").is_some() => format!("{name} wants to write {}", visible(path)),
+        (Some(path), _, _) => format!("{name} wants to change {}", visible(path)),
+        (_, Some(path), _) if matches!(&*name, "read" | "grep" | "glob") => {
+            format!("{name} wants to look at {}", visible(path))
+        }
+        (_, _, Some(url)) => format!("{name} wants to reach {}", visible(url)),
+        _ => format!("{name} wants to run"),
+    }
+}
+
+/// The rule that `always` would keep. One that is about a long text, word for word, has it above.
+fn rule(request: &ApprovalRequested) -> String {
+    let text = request.suggested.argument.as_deref().unwrap_or_default();
+    let named = request.input.get("command").and_then(Value::as_str);
+    // Where it holds is said in front of it.
+    let everywhere = Rule {
+        workspace: None,
+        ..request.suggested.clone()
+    };
+    let rule = visible(&show_rule(&everywhere));
+    if named == Some(text) && rule.chars().count() > LONGEST_RULE {
+        return format!("{} and so on, just as it stands above", cut(&rule, LONGEST_RULE));
+    }
+    rule
+}
+
+/// Reads an answer: a letter or its word, after `n` a word to the model, after `a` and `s` the pattern of the rule to keep, which
+/// has to fit the call. Anything else is not an answer, so that what
+/// a person types for the agent never decides by accident.
+pub fn parse(line: &str) -> Option<Answer> {
+    let line = line.trim();
+    let (word, rest) = line.split_once([' ', ',', ':', '—']).unwrap_or((line, ""));
+    let rest = rest.trim();
+    let decision = match word.to_lowercase().as_str() {
+        "y" | "yes" | "once" => ApprovalDecision::Once,
+        "s" | "session" => ApprovalDecision::Session,
+        "a" | "always" => ApprovalDecision::Always,
+        "n" | "no" => ApprovalDecision::Deny,
+        _ => return None,
+    };
+    let given = (!rest.is_empty()).then(|| rest.to_owned());
+    let (note, pattern) = match decision {
+        ApprovalDecision::Deny => (given, None),
+        ApprovalDecision::Session | ApprovalDecision::Always => (None, given),
+        ApprovalDecision::Once if given.is_some() => return None,
+        ApprovalDecision::Once => (None, None),
+    };
+    Some(Answer {
+        decision,
+        note,
+        pattern,
+    })
+}
+
+/// The answer in words, for the record above.
+pub(crate) fn answered(answer: &Answer) -> &'static str {
+    match answer.decision {
+        ApprovalDecision::Once => "allowed once",
+        ApprovalDecision::Session => "allowed for this session",
+        ApprovalDecision::Always => "always allowed",
+        ApprovalDecision::Deny => "refused",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn asked(command: &str, pattern: &str) -> String {
+        let request: ApprovalRequested = serde_json::from_value(serde_json::json!({
+            "tool_call_id": "call_1", "name": "bash", "input": {"command": command}, "reason": "",
+            "suggested": {"effect": "allow", "tool": "bash", "argument": pattern},
+        }))
+        .unwrap();
+        question(&request, &FileInQuestion::default(), Style::default())
+    }
+
+    #[test]
+    fn a_long_command_is_told_once() {
+        let command = format!("cat <<EOF\n{}EOF", "a row of it\n".repeat(40));
+        let text = asked(&command, &command);
+        assert_eq!(text.matches("a row of it").count(), 40 + 10, "{text}");
+        assert!(text.contains("… and so on, just as it stands above\n"), "{text}");
+        assert!(asked("cargo test -p a", "cargo test *").contains("keep: allow bash \"cargo test *\"\n"));
+    }
+
+    #[test]
+    fn a_question_says_how_grave_a_call_is() {
+        for (command, said) in [
+            ("cargo test", "bash wants to run a command\n"),
+            (
+                "curl -s example.com",
+                "bash wants to run a command that reaches the network\n",
+            ),
+            (
+                "sudo rm -rf build",
+                "bash wants to run a command that deletes or overwrites\n",
+            ),
+            (
+                "ls; git push",
+                "bash wants to run a command that reaches the network\n",
+            ),
+        ] {
+            let text = asked(command, command);
+            assert!(text.contains(said), "{command}: {text}");
+        }
+    }
+
+    #[test]
+    fn an_edit_that_will_fail_is_shown_as_one() {
+        let shown = |file: &str| {
+            let request: ApprovalRequested = serde_json::from_value(serde_json::json!({
+                "tool_call_id": "c1",
+                "name": "edit",
+                "input": { "path": "a.py", "old_string": "return 1\nend", "new_string": "return 2" },
+                "reason": "",
+                "suggested": { "effect": "allow", "tool": "edit" },
+            }))
+            .unwrap();
+            let file = FileInQuestion {
+                path: Some("a.py".into()),
+                text: Some(file.into()),
+                ..FileInQuestion::default()
+            };
+            question(&request, &file, Style::default())
+        };
+        let doomed = shown("return 3\n");
+        assert!(
+            doomed.contains("this call will fail") && !doomed.contains("@@"),
+            "{doomed}"
+        );
+        assert!(
+            doomed.contains("return 1"),
+            "what the model looks for is shown: {doomed}"
+        );
+        for file in ["return 1\nend\n", "return 1\r\nend\r\n"] {
+            let good = shown(file);
+            assert!(!good.contains("will fail") && good.contains("@@"), "{good}");
+        }
+    }
+
+    #[test]
+    fn only_clear_answers_decide() {
+        let deny = |note: &str| {
+            Some(Answer {
+                decision: ApprovalDecision::Deny,
+                note: Some(note.into()),
+                pattern: None,
+            })
+        };
+        assert_eq!(
+            parse(" Y "),
+            Some(Answer {
+                decision: ApprovalDecision::Once,
+                note: None,
+                pattern: None
+            })
+        );
+        assert_eq!(
+            parse("always"),
+            Some(Answer {
+                decision: ApprovalDecision::Always,
+                note: None,
+                pattern: None
+            })
+        );
+        assert_eq!(parse("n use git mv"), deny("use git mv"));
+        assert_eq!(parse("no, 用别的"), deny("用别的"));
+        assert_eq!(
+            parse("a git status *").and_then(|answer| answer.pattern),
+            Some("git status *".into())
+        );
+        for line in ["", "yes please do", "yess", "any new idea", "nope", "maybe"] {
+            assert_eq!(parse(line), None, "{line}");
+        }
+    }
+}

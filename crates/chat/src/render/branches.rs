@@ -1,0 +1,229 @@
+//! Two branches beside each other, as people and programs read them.
+
+use agentx::history::{BranchFile, BranchSide, Branches, Turn};
+use agentx_terminal::{Markdown, Theme};
+use serde_json::{Value, json};
+use similar::{ChangeTag, TextDiff};
+
+use super::clean::{clean, visible};
+use super::diff::unified;
+use super::rewind::words;
+use super::style::Style;
+use super::table::cut;
+use super::units::counted;
+
+/// The most that is shown of a file's diff.
+const MOST_LINES: usize = 200;
+/// Paragraphs are one line of this width, mostly.
+const READ_COLUMNS: usize = 400;
+/// Turns of a side that are shown; those between the first and the last are counted.
+const MOST_TURNS: usize = 12;
+
+/// How a file ended on a branch: `None` where it is not known, else its text, which is empty where there is none.
+fn text(left: Option<&Option<Vec<u8>>>) -> Option<std::borrow::Cow<'_, str>> {
+    let bytes = left?.as_deref().unwrap_or_default();
+    Some(String::from_utf8_lossy(bytes))
+}
+
+fn is_text(file: &BranchFile) -> bool {
+    let sides = file.left.iter().flatten().flatten();
+    sides.into_iter().all(|bytes| !bytes.contains(&0))
+}
+
+/// Lines that come and go from the first to the second.
+fn counts(file: &BranchFile) -> Option<(usize, usize)> {
+    let (one, other) = (text(file.left[0].as_ref())?, text(file.left[1].as_ref())?);
+    if !is_text(file) {
+        return None;
+    }
+    let diff = TextDiff::from_lines(one.as_ref(), other.as_ref());
+    let count = |tag| {
+        diff.iter_all_changes()
+            .filter(|change| change.tag() == tag)
+            .count()
+    };
+    Some((count(ChangeTag::Insert), count(ChangeTag::Delete)))
+}
+
+/// The lines of a file's diff.
+fn lines(file: &BranchFile, most: usize, style: Style) -> Vec<String> {
+    match (text(file.left[0].as_ref()), text(file.left[1].as_ref())) {
+        (Some(one), Some(other)) if is_text(file) => unified(&one, &other, most, style),
+        _ => Vec::new(),
+    }
+}
+
+fn state(left: Option<&Option<Vec<u8>>>) -> &'static str {
+    match left {
+        None => "unknown",
+        Some(None) => "absent",
+        Some(Some(_)) => "there",
+    }
+}
+
+/// As people read it.
+pub fn render(branches: &Branches, style: Style, width: usize) -> String {
+    let [one, other] = &branches.sides;
+    let mut text = format!(
+        "{} and {} are the same up to event {}\n",
+        one.session_id, other.session_id, branches.part_after
+    );
+    for side in &branches.sides {
+        text.push_str(&side_text(side, style, width));
+    }
+    if branches.files.is_empty() {
+        text.push_str("files are the same, as far as the agents changed them\n");
+        return text;
+    }
+    text.push_str(&style.bold(&format!("from {} to {}", one.session_id, other.session_id)));
+    text.push('\n');
+    for file in &branches.files {
+        text.push_str(&file_text(file, branches, style));
+    }
+    text
+}
+
+fn side_text(side: &BranchSide, style: Style, width: usize) -> String {
+    let mut text = format!("{}\n", style.bold(side.session_id.as_str()));
+    if side.turns.is_empty() {
+        text.push_str(&style.dim("  nothing was said since\n"));
+    }
+    let hidden = side.turns.len().saturating_sub(MOST_TURNS);
+    for (index, turn) in side.turns.iter().enumerate() {
+        let from_end = side.turns.len() - index;
+        if hidden > 0 && index >= MOST_TURNS / 2 && from_end > MOST_TURNS / 2 {
+            if index == MOST_TURNS / 2 {
+                text.push_str(&style.dim(&format!("  … {hidden} more\n")));
+            }
+            continue;
+        }
+        text.push_str(&turn_text(turn, style, width));
+    }
+    text
+}
+
+fn turn_text(turn: &Turn, style: Style, width: usize) -> String {
+    match turn {
+        Turn::Input { texts, .. } => {
+            let words = words(texts);
+            let first = words
+                .lines()
+                .map(str::trim)
+                .find(|line| !line.is_empty())
+                .unwrap_or_default();
+            let said = cut(&visible(first), width.saturating_sub(4));
+            format!("  {}\n", style.person(&format!("› {said}")))
+        }
+        Turn::Answer { text, calls, .. } => {
+            let lines = read(text);
+            let mut more = Vec::new();
+            match lines.len() {
+                0 | 1 => {}
+                n => more.push(format!("{} more", counted(n - 1, "line"))),
+            }
+            match calls {
+                0 => {}
+                n => more.push(counted(*n, "call")),
+            }
+            let more = match more.is_empty() {
+                true => String::new(),
+                false => format!("… {}", more.join(", ")),
+            };
+            let Some(first) = lines.first() else {
+                return format!("    {}\n", style.dim(&more));
+            };
+            let said = cut(first, width.saturating_sub(6 + more.len()));
+            let line = format!("    {said}  {}", style.dim(&more));
+            format!("{}\n", line.trim_end())
+        }
+    }
+}
+
+/// The lines of an answer as a person reads them, and not as the model marks them.
+fn read(answer: &str) -> Vec<String> {
+    let mut markdown = Markdown::new(READ_COLUMNS, Theme::plain());
+    markdown.push(&clean(answer));
+    markdown.end();
+    let rows = markdown.take_done().into_iter().map(|row| row.text());
+    rows.map(|row| row.trim().trim_start_matches('#').trim_start().to_owned())
+        .filter(|row| !row.is_empty())
+        .collect()
+}
+
+fn file_text(file: &BranchFile, branches: &Branches, style: Style) -> String {
+    let what = match (state(file.left[0].as_ref()), state(file.left[1].as_ref())) {
+        ("unknown", _) | (_, "unknown") => "how it ended is not on record".to_owned(),
+        ("absent", _) => "only in the second".to_owned(),
+        (_, "absent") => "only in the first".to_owned(),
+        _ => match counts(file) {
+            Some((added, removed)) => format!("+{added} -{removed}"),
+            None => "differs; it is no text".to_owned(),
+        },
+    };
+    let [one, other] = &branches.sides;
+    let who = match file.changed {
+        [true, true] => "changed in both".to_owned(),
+        [true, false] => format!("changed in {}", one.session_id),
+        _ => format!("changed in {}", other.session_id),
+    };
+    let mut text = format!(
+        "{}  {}\n",
+        visible(&file.shown),
+        style.dim(&format!("{what} · {who}"))
+    );
+    for line in lines(file, MOST_LINES, style) {
+        text.push_str(&format!("  {line}\n"));
+    }
+    text
+}
+
+/// As programs read it.
+pub fn json(branches: &Branches) -> Value {
+    let files: Vec<Value> = branches
+        .files
+        .iter()
+        .map(|file| {
+            let counts = counts(file);
+            let diff = lines(file, usize::MAX, Style::default());
+            json!({
+                "path": file.path, "changed_in_one": file.changed[0], "changed_in_other": file.changed[1],
+                "one": state(file.left[0].as_ref()), "other": state(file.left[1].as_ref()),
+                "added": counts.map(|(added, _)| added), "removed": counts.map(|(_, removed)| removed),
+                "diff": diff.iter().map(|line| format!("{line}\n")).collect::<String>(),
+            })
+        })
+        .collect();
+    json!({
+        "part_after": branches.part_after,
+        "one": branches.sides[0],
+        "other": branches.sides[1],
+        "files": files,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn answers_are_read_and_not_their_marks() {
+        assert_eq!(
+            read("## The **plan**\n\n- one `a`\n- two [b](https://c.d)\n"),
+            ["The plan", "• one a", "• two b (https://c.d)"]
+        );
+        let answer = |text: &str, calls| {
+            let turn = Turn::Answer {
+                seq: 1,
+                text: text.into(),
+                calls,
+            };
+            turn_text(&turn, Style::default(), 40)
+        };
+        assert_eq!(
+            answer("It is **done**.\nAll.", 1),
+            "    It is done. All.  … 1 call\n"
+        );
+        assert_eq!(answer("# One\n\ntwo\n", 0), "    One  … 1 line more\n");
+        assert_eq!(answer("", 2), "    … 2 calls\n");
+    }
+}

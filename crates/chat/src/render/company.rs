@@ -1,0 +1,118 @@
+//! The people of a session in words: who is there, who drives, who asks.
+
+use std::collections::BTreeMap;
+
+use agentx::types::wire::{ApprovalWaiting, Present, Wheel};
+use agentx::types::{OwnerId, Seat, SessionRole, VISITORS};
+
+use super::clean::visible;
+
+/// What a role lets somebody do.
+pub fn may(role: SessionRole) -> &'static str {
+    match role {
+        SessionRole::Watch => "watch",
+        SessionRole::Approve => "watch, approve",
+        SessionRole::Drive => "watch, approve, drive",
+        SessionRole::Own => "everything",
+    }
+}
+
+/// A seat as it is called here: `you`, another program of yours, or somebody else's.
+pub(crate) fn seat_name(seat: &Seat, me: &Seat) -> String {
+    if seat == me {
+        return "you".to_owned();
+    }
+    let client = visible(&seat.client);
+    match () {
+        () if seat.person == me.person => format!("you at {client}"),
+        () if seat.person.as_str() == VISITORS => format!("a visitor at {client}"),
+        () => format!("{} at {client}", person(&seat.person)),
+    }
+}
+
+/// A person, short enough for a line.
+pub(crate) fn person(owner: &OwnerId) -> String {
+    let id = visible(owner.as_str());
+    match id.char_indices().nth(12) {
+        Some((at, _)) => format!("{}…", &id[..at]),
+        None => id,
+    }
+}
+
+/// How many are named in one line.
+const NAMED: usize = 6;
+
+/// Somebody with what they do: `you drive`, `a visitor at web-1 drives`.
+fn does(seat: &Seat, me: &Seat, you: &str, they: &str) -> String {
+    let verb = if seat.person == me.person { you } else { they };
+    format!("{} {verb}", seat_name(seat, me))
+}
+
+/// Somebody drives.
+pub(crate) fn drives(seat: &Seat, me: &Seat) -> String {
+    does(seat, me, "drive", "drives")
+}
+
+/// Somebody asks for the wheel.
+pub(crate) fn asks(seat: &Seat, me: &Seat) -> String {
+    does(seat, me, "ask for the wheel", "asks for the wheel")
+}
+
+/// Everybody who is there, in one line.
+pub(crate) fn here(people: &[Present], me: &Seat) -> String {
+    let told = people.iter().map(|present| match present.driving {
+        true => drives(&present.seat, me),
+        false => does(&present.seat, me, "watch", "watches"),
+    });
+    let mut named: Vec<String> = told.take(NAMED).collect();
+    if people.len() > NAMED {
+        named.push(format!("{} more", people.len() - NAMED));
+    }
+    named.join(" · ")
+}
+
+/// Everybody who is there, a line each, for `/who`.
+pub(crate) fn who(people: &[Present], me: &Seat, names: &BTreeMap<OwnerId, String>) -> Vec<Vec<String>> {
+    let person = |owner: &OwnerId| match names.get(owner) {
+        Some(name) => format!("{} ({owner})", visible(name)),
+        None => owner.to_string(),
+    };
+    let row = |present: &Present| {
+        let mark = if present.driving { "drives" } else { "" };
+        vec![
+            seat_name(&present.seat, me),
+            person(&present.seat.person),
+            may(present.role).to_owned(),
+            mark.to_owned(),
+        ]
+    };
+    let heads = ["WHO", "PERSON", "MAY", ""].map(str::to_owned).to_vec();
+    std::iter::once(heads).chain(people.iter().map(row)).collect()
+}
+
+/// A call of a member waits, and what to type to decide about it.
+pub(crate) fn call_waits(call: &ApprovalWaiting, address: &str) -> String {
+    let who = match &call.owner_name {
+        Some(name) => visible(name),
+        None => person(&call.owner),
+    };
+    format!(
+        "{who}: {} waits for your decision; in another terminal: agentx --connect {} resume {}",
+        visible(&call.name),
+        visible(address),
+        visible(call.session_id.as_str())
+    )
+}
+
+/// Who drives, and who would like to.
+pub(crate) fn wheel(wheel: &Wheel, me: &Seat) -> String {
+    let drives = match &wheel.seat {
+        Some(seat) => drives(seat, me),
+        None => "nobody drives; who says something does".to_owned(),
+    };
+    match &wheel.asked_by {
+        Some(seat) if seat == me => format!("{drives}; you have asked for the wheel"),
+        Some(seat) => format!("{drives}; {}", asks(seat, me)),
+        None => drives,
+    }
+}

@@ -1,0 +1,330 @@
+//! Messages of a session that lies in the past: whole, in order, as `sessions show` and a resumed chat print them.
+
+use agentx::types::{
+    CommandFinished, ContentPart, LeftRunning, MediaPart, Message, OwnerId, Role, RuntimeEvent,
+};
+
+use super::clean::{clean, visible};
+use super::company::person;
+use super::style::Style;
+use super::table::cut;
+use super::tool::describe;
+use super::units;
+
+/// How the parts begin that go along with what a person says in a chat.
+pub(crate) const ALONG: [&str; 3] = [
+    "\n\n<file path=",
+    "\n\n<ran_by_the_person ",
+    "\n\n<files_put_back>",
+];
+
+/// A text of more lines was pasted: a chat shows so many of its first and last ones.
+const MOST_LINES: usize = 40;
+const HEAD_LINES: usize = 12;
+const TAIL_LINES: usize = 4;
+/// The longest of them.
+const LONGEST_LINE: usize = 2_000;
+
+/// The message that an event adds to the conversation, as text; `None` for all other events. At the beginning of a row stand signs of the
+/// program alone: words follow a sign on its row, or are indented, so that nobody's words look like somebody else's.
+pub(crate) fn message(event: &RuntimeEvent, style: Style, width: usize) -> Option<String> {
+    match event {
+        RuntimeEvent::UserMessageAdded(added) if is_note(&added.message) => {
+            let text = clean(words(&added.message).trim());
+            let note = format!("· AgentX tells the model: {}", text.replace('\n', "\n  "));
+            Some(style.dim(&note) + "\n")
+        }
+        RuntimeEvent::UserMessageAdded(added) => Some(render(&added.message, style, width)),
+        RuntimeEvent::AssistantMessageAdded(added) => {
+            let mut text = render(&added.message, style, width);
+            if added.partial {
+                text.push_str(&style.warn("■ it broke off here\n"));
+            }
+            Some(text)
+        }
+        RuntimeEvent::ToolResultMessageAdded(added) => Some(render(&added.message, style, width)),
+        _ => None,
+    }
+    .filter(|text| !text.is_empty())
+}
+
+/// How a session is gone on with. Where it does not fit beside the words the command has a row of its own, so that it can be copied.
+pub fn go_on_with(command: &str, columns: usize) -> String {
+    const WORDS: &str = "go on with:";
+    let between = match WORDS.len() + 1 + agentx_terminal::width(command) <= columns {
+        true => ' ',
+        false => '\n',
+    };
+    format!("{WORDS}{between}{command}\n")
+}
+
+/// What is said on leaving about messages that were queued.
+pub fn stays_queued(count: usize) -> String {
+    match count {
+        1 => "1 message stays queued; it is not sent before you come back\n".to_owned(),
+        count => format!("{count} messages stay queued; they are not sent before you come back\n"),
+    }
+}
+
+/// The line on leaving when the stop of a run could not be saved: the run resumes when the session is opened again.
+pub fn stop_not_saved(queued: usize) -> String {
+    let queued = match queued {
+        0 => String::new(),
+        1 => " and sends the queued message".to_owned(),
+        count => format!(" and sends the {count} queued messages"),
+    };
+    format!("the stop of the run is not saved: opening the session again resumes the run{queued}\n")
+}
+
+/// What is said on coming back to messages that were queued, where they cannot be seen.
+pub fn is_queued(count: usize) -> String {
+    let (are, they) = if count == 1 {
+        ("is", "it is")
+    } else {
+        ("are", "they are")
+    };
+    let messages = units::counted(count, "message");
+    format!("{messages} {are} still queued from before; {they} sent before what you say now")
+}
+
+/// What is said about commands that a killed program had left running. Those that ended with it were named when it was left.
+pub fn was_ended(ended: &[LeftRunning]) -> Option<String> {
+    let left: Vec<LeftRunning> = ended.iter().filter(|left| left.processes > 0).cloned().collect();
+    let names = names_of_left(&left)?;
+    Some(format!("still running from before, and ended now: {names}"))
+}
+
+/// What is said of a copy whose original has commands that still run, because its program was killed.
+pub fn still_runs(left: &[LeftRunning], command: &str) -> Option<String> {
+    let names = names_of_left(left)?;
+    Some(format!(
+        "commands of the original still run, because the program that ran them was killed: {names}\n{command} ends them\n"
+    ))
+}
+
+/// The first program, and how many processes there are beside it.
+fn names_of_left(ended: &[LeftRunning]) -> Option<String> {
+    let first = ended.first()?;
+    let more = ended
+        .iter()
+        .map(|left| left.processes)
+        .sum::<u32>()
+        .saturating_sub(1);
+    let others = match more {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    Some(format!("{}{others}", visible(&first.program)))
+}
+
+/// What a person said, without the files and the output of commands that went along.
+pub(crate) fn words(message: &Message) -> String {
+    let texts = message.content.iter().filter_map(ContentPart::as_text);
+    texts.filter(|text| !went_along(text)).collect()
+}
+
+/// The same as a chat shows it: with the person before it, where that is not the owner of the session.
+pub(crate) fn told(message: &Message) -> String {
+    who_says(message.by.as_ref()) + &words(message)
+}
+
+/// Who says something, before it; nothing for the owner of the session.
+fn who_says(by: Option<&OwnerId>) -> String {
+    by.map(|by| format!("{}: ", person(by))).unwrap_or_default()
+}
+
+/// A command that a person ran beside the conversation, and what it printed: of a long output the beginning and the end.
+pub(crate) fn ran(ran: &CommandFinished, style: Style) -> String {
+    const ENDS: usize = 10;
+    let who = who_says(ran.by.as_ref());
+    let mut text = style.dim(&format!("› {who}!{}", visible(&ran.command)));
+    let output = clean(&ran.output);
+    let lines: Vec<&str> = output.lines().collect();
+    let hidden = lines.len().saturating_sub(2 * ENDS);
+    for (at, line) in lines.iter().enumerate() {
+        if hidden > 0 && at == ENDS {
+            text.push_str(&style.dim(&format!("\n  │ … {hidden} lines …")));
+        }
+        if hidden == 0 || at < ENDS || at >= ENDS + hidden {
+            text.push_str(&style.dim(&format!("\n  │ {}", cut(line, LONGEST_LINE))));
+        }
+    }
+    text + &style.dim(&format!("\n  └ {}", visible(&ran.how)))
+}
+
+/// Whether nobody said it: it tells the model of commands that have ended. A person sees that otherwise.
+pub(crate) fn is_note(message: &Message) -> bool {
+    message.message_id.as_str().starts_with("msg_ended_")
+}
+
+/// Whether a text is none that the person typed.
+pub(crate) fn went_along(text: &str) -> bool {
+    ALONG.iter().any(|begin| text.starts_with(begin))
+}
+
+fn render(message: &Message, style: Style, width: usize) -> String {
+    message
+        .content
+        .iter()
+        .map(|part| render_part(message, part, style, width))
+        .collect()
+}
+
+fn render_part(message: &Message, part: &ContentPart, style: Style, width: usize) -> String {
+    match part {
+        ContentPart::Text(text) if message.role == Role::User => {
+            said(&(who_says(message.by.as_ref()) + &text.text), style)
+        }
+        ContentPart::Text(text) => clean(&text.text).lines().map(indented).collect(),
+        ContentPart::Image(media) | ContentPart::Audio(media) | ContentPart::File(media) => {
+            style.dim(&format!("[{}]\n", media_name(media)))
+        }
+        ContentPart::ToolCall(call) => {
+            let what = cut(&describe(&call.input), width.saturating_sub(call.name.len() + 4));
+            let line = format!(
+                "{} {}  {what}",
+                style.person("●"),
+                style.bold(&visible(&call.name))
+            );
+            format!("{}\n", line.trim_end())
+        }
+        ContentPart::ToolResult(result) => {
+            let text: String = result.content.iter().filter_map(ContentPart::as_text).collect();
+            let text = clean(&text);
+            let lines = text.lines().count();
+            let first = cut(text.lines().next().unwrap_or_default(), width.saturating_sub(24));
+            let more = if lines > 1 {
+                format!(" … {lines} lines")
+            } else {
+                String::new()
+            };
+            let sign = if result.is_error {
+                style.bad("✗")
+            } else {
+                style.good("✓")
+            };
+            format!("└ {sign} {}\n", style.dim(&format!("{first}{more}")))
+        }
+        ContentPart::Thinking(_) | ContentPart::Opaque(_) => String::new(),
+    }
+}
+
+/// What a person said, marked line by line.
+pub(crate) fn said(text: &str, style: Style) -> String {
+    said_in(&clean(text), style)
+}
+
+/// What a person said before, or elsewhere: of a long paste the beginning and the end, and how much is between them.
+pub(crate) fn said_in_short(text: &str, style: Style) -> String {
+    let text = clean(text);
+    let lines: Vec<&str> = text.lines().collect();
+    let shown = |lines: &[&str]| {
+        lines
+            .iter()
+            .map(|line| cut(line, LONGEST_LINE))
+            .collect::<Vec<_>>()
+    };
+    if lines.len() <= MOST_LINES {
+        return said_in(&shown(&lines).join("\n"), style);
+    }
+    let (head, rest) = lines.split_at(HEAD_LINES);
+    let (out, tail) = rest.split_at(rest.len() - TAIL_LINES);
+    let mut short = shown(head);
+    short.push(format!("… {} …", units::counted(out.len(), "line")));
+    short.extend(shown(tail));
+    said_in(&short.join("\n"), style)
+}
+
+fn said_in(text: &str, style: Style) -> String {
+    let mut lines = text.lines();
+    let mut shown = format!(
+        "{}\n",
+        style.person(&format!(
+            "{}{}",
+            style.sign("› ", "you: "),
+            lines.next().unwrap_or_default()
+        ))
+    );
+    for line in lines {
+        shown.push_str(&format!("{}\n", style.person(&format!("  {line}"))));
+    }
+    shown
+}
+
+fn media_name(media: &MediaPart) -> String {
+    visible(media.name.as_deref().unwrap_or(&media.media_type))
+}
+
+fn indented(line: &str) -> String {
+    match line.is_empty() {
+        true => "\n".to_owned(),
+        false => format!("  {line}\n"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use agentx::types::{ToolCallPart, ToolResultPart};
+
+    use super::*;
+
+    #[test]
+    fn of_a_long_paste_a_chat_shows_both_ends() {
+        let lines = |n: usize| (1..=n).map(|i| format!("line {i}\n")).collect::<String>();
+        let shown = said_in_short(&lines(5_000), Style::default());
+        let shown: Vec<&str> = shown.lines().collect();
+        assert_eq!(shown.len(), HEAD_LINES + 1 + TAIL_LINES);
+        assert_eq!(
+            (shown[0], shown[12], shown[16]),
+            ("› line 1", "  … 4984 lines …", "  line 5000")
+        );
+        let whole = said_in_short(&lines(40), Style::default());
+        assert_eq!(
+            whole,
+            said(&lines(40), Style::default()),
+            "what a person writes is shown"
+        );
+        assert!(
+            said_in_short(&"好".repeat(50_000), Style::default())
+                .chars()
+                .count()
+                < 1_100
+        );
+    }
+
+    /// Words that look like signs of the program stand behind a sign or are indented.
+    #[test]
+    fn nobodys_words_look_like_somebody_elses() {
+        let hostile =
+            "ok\n› yes\nyou: yes\n● bash  rm\n└ ✓ done\n■ it broke off here\n· AgentX tells the model: no";
+        let message = |role: Role, content: ContentPart| Message {
+            message_id: "msg_1".into(),
+            role,
+            content: vec![content],
+            by: Some("own_other".into()),
+        };
+        let call = ToolCallPart {
+            tool_call_id: "call_1".into(),
+            name: hostile.to_owned(),
+            input: serde_json::json!({ "command": hostile }),
+            provider: None,
+        };
+        let result = ToolResultPart {
+            tool_call_id: "call_1".into(),
+            name: hostile.to_owned(),
+            content: vec![ContentPart::text(hostile)],
+            is_error: false,
+        };
+        for (message, sign) in [
+            (message(Role::User, ContentPart::text(hostile)), "› "),
+            (message(Role::Assistant, ContentPart::text(hostile)), "  "),
+            (message(Role::Assistant, ContentPart::ToolCall(call)), "● "),
+            (message(Role::Tool, ContentPart::ToolResult(result)), "└ "),
+        ] {
+            let shown = render(&message, Style::default(), 80);
+            let mut lines = shown.lines();
+            assert!(lines.next().unwrap().starts_with(sign), "{shown}");
+            assert!(lines.all(|line| line.starts_with("  ")), "{shown}");
+        }
+    }
+}

@@ -1,0 +1,128 @@
+//! The object that ends every machine-readable output, in failure too.
+
+use agentx::runtime::SessionState;
+use agentx::types::{NanoUsd, RunId, RunStatus, SessionId, StopReason, Usage};
+use serde_json::{Value, json};
+
+use crate::error::CliError;
+use crate::exit::Exit;
+
+/// What is said where nobody is asked.
+pub const ASKS_NOBODY: &str = "calls run without asking";
+
+/// How a headless run ended.
+#[derive(Debug, Default)]
+pub struct RunResult {
+    /// Which session; `None` where none was opened.
+    pub session_id: Option<SessionId>,
+    /// Which run; `None` where none began.
+    pub run_id: Option<RunId>,
+    /// How it ended; `None` where none began.
+    pub status: Option<RunStatus>,
+    /// The last answer, as far as it came.
+    pub text: String,
+    /// Why the last answer ended.
+    pub stop_reason: Option<StopReason>,
+    /// Tokens of the run.
+    pub usage: Usage,
+    /// Money of the run.
+    pub cost: NanoUsd,
+    /// Whether nobody knows what the model costs.
+    pub has_no_price: bool,
+    /// How many model calls.
+    pub model_calls: u32,
+    /// From the start of the run to its end.
+    pub duration_ms: u64,
+    /// Whether every call was done that no rule denies, without a question.
+    pub asks_nobody: bool,
+    /// What of the run continues in the background, where it is at a server.
+    pub jobs: Option<String>,
+    /// Why it is no success.
+    pub error: Option<CliError>,
+}
+
+impl RunResult {
+    /// A run that never began.
+    pub fn failed(error: CliError) -> Self {
+        Self {
+            error: Some(error),
+            ..Self::default()
+        }
+    }
+
+    /// A run that came to no end in this session.
+    ///
+    /// # Errors
+    /// Where nobody reads the output any more, and so no result.
+    pub fn failed_in(session: &SessionId, error: CliError) -> Result<Self, CliError> {
+        match error {
+            CliError::ClosedOutput => Err(CliError::ClosedOutput),
+            error => Ok(Self {
+                session_id: Some(session.clone()),
+                ..Self::failed(error)
+            }),
+        }
+    }
+
+    /// How the program ends because of it.
+    pub fn exit(&self) -> Exit {
+        self.error.as_ref().map_or(Exit::Ok, CliError::exit)
+    }
+
+    /// What a run that did not say what it cost has cost: the difference of the session's sums.
+    pub fn fill_cost(&mut self, before: &SessionState, after: &SessionState) {
+        if self.model_calls > 0 {
+            return;
+        }
+        let less = |after: u64, before: u64| after.saturating_sub(before);
+        self.usage = Usage {
+            input_tokens: less(after.usage.input_tokens, before.usage.input_tokens),
+            output_tokens: less(after.usage.output_tokens, before.usage.output_tokens),
+            cache_read_tokens: less(after.usage.cache_read_tokens, before.usage.cache_read_tokens),
+            cache_write_tokens: less(after.usage.cache_write_tokens, before.usage.cache_write_tokens),
+            reasoning_tokens: less(after.usage.reasoning_tokens, before.usage.reasoning_tokens),
+            estimated_tokens: less(after.usage.estimated_tokens, before.usage.estimated_tokens),
+            reported_cost: NanoUsd(less(after.usage.reported_cost.0, before.usage.reported_cost.0)),
+        };
+        self.cost = NanoUsd(less(after.cost.0, before.cost.0));
+    }
+
+    /// Dollars; `None` where tokens were used and nobody knows their price.
+    fn cost_usd(&self) -> Option<f64> {
+        let is_unknown = self.has_no_price && self.cost == NanoUsd(0) && self.usage != Usage::default();
+        (!is_unknown).then(|| self.cost.as_usd())
+    }
+
+    /// The object.
+    pub fn to_json(&self) -> Value {
+        let status = match self.status {
+            Some(status) => json!(status),
+            None => json!("failed"),
+        };
+        let mut object = json!({
+            "type": "result",
+            "status": status,
+            "session_id": self.session_id,
+            "run_id": self.run_id,
+            "text": self.text,
+            "usage": self.usage,
+            "cost_usd": self.cost_usd(),
+            "model_calls": self.model_calls,
+            "duration_ms": self.duration_ms,
+            "exit_code": self.exit().code(),
+        });
+        // Only of an answer that is not all that it would have been.
+        if let Some(why @ (StopReason::MaxTokens | StopReason::Refusal | StopReason::Other)) =
+            self.stop_reason
+        {
+            object["stop_reason"] = json!(why);
+        }
+        if self.asks_nobody {
+            object["approval"] = json!("auto");
+        }
+        if let Some(error) = &self.error {
+            object["error"] = error.to_json();
+        }
+        object
+    }
+}

@@ -1,0 +1,338 @@
+//! Going back, as people read it: what was said, what going back to before it would undo, and what came of it.
+
+use std::collections::BTreeSet;
+
+use agentx::history::{PastInput, Restoring, SessionHistory};
+use agentx::runtime::{Doubt, PlannedFile, RestorePlan, RestoreReport, WhatHappens};
+use agentx::types::{ContentPart, Timestamp};
+
+use super::clean::visible;
+use super::conversation::went_along;
+use super::diff::told;
+use super::style::Style;
+use super::table::cut;
+use super::tool::describe;
+use super::units::{self, counted};
+
+/// Lines of a file's diff where only the beginning is shown, and where all of it is.
+const SHORT: usize = 6;
+/// Commands that are named; the others are counted.
+const NAMED: usize = 5;
+
+/// With less room for what was said, the rest stands below it.
+const NARROW: usize = 20;
+
+/// What the person said, without what went along.
+pub fn words(texts: &[String]) -> String {
+    let own = texts.iter().filter(|text| !went_along(text));
+    own.map(String::as_str).collect()
+}
+
+/// What was said, newest first, at most `most` inputs, each with how much going back to before it would undo.
+pub fn list(history: &SessionHistory, most: usize, style: Style, width: usize) -> String {
+    let mut text = String::new();
+    let mut restorings = history.restorings().iter().rev().peekable();
+    for input in history.inputs().iter().rev().take(most) {
+        while let Some(restoring) = restorings.next_if(|restoring| restoring.seq > input.seq) {
+            text.push_str(&put_back(history, restoring, style));
+        }
+        text.push_str(&line(history, input, style, width));
+    }
+    let hidden = history.inputs().len().saturating_sub(most);
+    if hidden > 0 {
+        text.push_str(&style.dim(&format!("     … {} earlier\n", counted(hidden, "input"))));
+    }
+    text
+}
+
+fn line(history: &SessionHistory, input: &PastInput, style: Style, width: usize) -> String {
+    let undone = history.undone(input.seq);
+    let mut much = vec![counted(undone.messages, "message")];
+    if !undone.files.is_empty() {
+        much.push(counted(undone.files.len(), "file"));
+    }
+    if undone.beyond > 0 {
+        much.push(format!("{} cannot be undone", counted(undone.beyond, "call")));
+    }
+    let much = much.join(", ");
+    let (number, text) = (input.number, visible(&words(&input.texts)));
+    match width.saturating_sub(much.len() + 9) {
+        room @ NARROW.. => format!("{number:>3}  {}  {}\n", cut(&text, room), style.dim(&much)),
+        _ => format!(
+            "{number:>3}  {}\n     {}\n",
+            cut(&text, width.saturating_sub(6)),
+            style.dim(&much)
+        ),
+    }
+}
+
+fn put_back(history: &SessionHistory, restoring: &Restoring, style: Style) -> String {
+    let to = match history
+        .inputs()
+        .iter()
+        .find(|input| input.seq >= restoring.to_seq)
+    {
+        Some(input) if input.seq == restoring.to_seq => format!("before input {}", input.number),
+        _ => format!("before event {}", restoring.to_seq),
+    };
+    let files = counted(restoring.files.len(), "file");
+    let cut_off = if restoring.unfinished { ", cut off" } else { "" };
+    style.dim(&format!("  ↺  {files} put back to {to}{cut_off}\n"))
+}
+
+/// One line about the latest restore, where it was cut off: what going back to `to_seq` makes of it, or what can be done about it.
+pub fn cut_off(latest: Option<&Restoring>, to_seq: Option<u64>) -> String {
+    let Some(latest) = latest.filter(|latest| latest.unfinished) else {
+        return String::new();
+    };
+    let what = match to_seq {
+        Some(to) if to == latest.to_seq => "this finishes it",
+        Some(to) if to == latest.first => "this takes it back",
+        _ if latest.is_undo => "another undo finishes it",
+        _ => "going back there again finishes it, undo takes it back",
+    };
+    let files = counted(latest.files.len(), "file");
+    format!("note: putting back {files} was cut off; {what}\n")
+}
+
+/// What going back to before an event would undo.
+pub fn plan(
+    history: &SessionHistory,
+    to_seq: u64,
+    files: Result<&RestorePlan, &str>,
+    style: Style,
+    width: usize,
+) -> String {
+    let undone = history.undone(to_seq);
+    let mut text = String::new();
+    if undone.messages > 0 {
+        text.push_str(&format!(
+            "conversation  {}, {} of yours; they stay in this session\n",
+            counted(undone.messages, "message"),
+            undone.inputs
+        ));
+    }
+    let is_amid = |input: &PastInput| input.seq == to_seq && input.amid;
+    if history.inputs().iter().any(is_amid) {
+        text.push_str("answer        the one before was still coming when you said that; the copy has what had come by then\n");
+    }
+    match files {
+        Ok(plan) if plan.files.is_empty() => text.push_str("files         no file is different\n"),
+        Ok(plan) => {
+            let (added, removed) = plan
+                .files
+                .iter()
+                .fold((0, 0), |(a, r), file| (a + file.added, r + file.removed));
+            text.push_str(&format!(
+                "files         {}, +{added} -{removed}\n",
+                counted(plan.files.len(), "file")
+            ));
+            for file in &plan.files {
+                text.push_str(&one_file(file, style, width));
+            }
+        }
+        Err(why) => text.push_str(&format!("files         stay as they are: {}\n", visible(why))),
+    }
+    let beyond: Vec<_> = history.beyond(to_seq).collect();
+    if !beyond.is_empty() {
+        text.push_str("stays         what these did is not undone:\n");
+    }
+    for done in beyond.iter().take(NAMED) {
+        let what = format!("{}  {}", visible(&done.tool), describe(&done.input));
+        text.push_str(&format!("  · {}\n", cut(&what, width.saturating_sub(5))));
+    }
+    if beyond.len() > NAMED {
+        text.push_str(&format!("  · and {} more\n", beyond.len() - NAMED));
+    }
+    text
+}
+
+fn one_file(file: &PlannedFile, style: Style, width: usize) -> String {
+    let (sign, what) = match file.happens {
+        _ if file.blocked.is_some() => ("!", String::new()),
+        WhatHappens::Removed => ("-", "is deleted: it did not exist then".to_owned()),
+        WhatHappens::BroughtBack => ("+", "comes back".to_owned()),
+        WhatHappens::Changed => ("~", format!("+{} -{}", file.added, file.removed)),
+    };
+    let name = cut(&visible(&file.shown), width.saturating_sub(30).max(20));
+    let mut line = format!("  {sign} {name}  {}\n", style.dim(&what));
+    if let Some(why) = &file.blocked {
+        let why = format!("cannot be put back: {}", visible(why));
+        line = format!("  {sign} {name}  {}\n", style.bad(&why));
+    } else if let Some(doubt) = &file.doubt {
+        line.push_str(&format!("    {}\n", style.warn(&in_words(doubt))));
+    }
+    line
+}
+
+/// Why a person is asked about a file.
+pub fn in_words(doubt: &Doubt) -> String {
+    match doubt {
+        Doubt::ChangedSince { at, during } => {
+            let who = match during {
+                Some(call) => format!("while `{}` ran", visible(call)),
+                None => "not by the agent here".to_owned(),
+            };
+            match at {
+                Some(at) => format!("changed since, {who}, {}", units::ago(*at, now())),
+                None => "removed since, not by the agent here".to_owned(),
+            }
+        }
+        Doubt::ChangedBetween { seq } => {
+            format!("somebody else changed it too, before event {seq}; that goes with it")
+        }
+        Doubt::NotKnown => "whether it is as the agent left it is not known".to_owned(),
+        Doubt::Outside => "it lies outside of the workspace".to_owned(),
+    }
+}
+
+fn now() -> Timestamp {
+    units::now()
+}
+
+/// The diffs of a plan: what is there becomes what was.
+pub fn diffs(plan: &RestorePlan, whole: bool, style: Style, width: usize) -> String {
+    let most = if whole { usize::MAX } else { SHORT };
+    let mut text = String::new();
+    for file in plan.files.iter().filter(|file| file.blocked.is_none()) {
+        text.push_str(&diff_of(file, most, style, width));
+    }
+    text
+}
+
+/// The diff of one file.
+pub(crate) fn diff_of(file: &PlannedFile, most: usize, style: Style, width: usize) -> String {
+    let mut text = format!("{}\n", style.bold(&visible(&file.shown)));
+    if file.diff.is_empty() {
+        text.push_str(&style.dim("  not shown: it is no text, or nothing is in it\n"));
+    }
+    for line in told(&file.diff, most, width.saturating_sub(2), style) {
+        text.push_str(&format!("  {line}\n"));
+    }
+    text
+}
+
+/// What came of putting files back; paths as in the plan.
+pub fn report(report: &RestoreReport, plan: &RestorePlan) -> String {
+    let shown = |path: &str| {
+        let file = plan.files.iter().find(|file| file.path == path);
+        visible(file.map_or(path, |file| &file.shown))
+    };
+    let mut text = match report.restored.len() {
+        0 => "no file was put back\n".to_owned(),
+        n => {
+            let names: Vec<String> = report.restored.iter().map(|path| shown(path)).collect();
+            format!("{} put back: {}\n", counted(n, "file"), names.join(", "))
+        }
+    };
+    if !report.directories.is_empty() {
+        let names: Vec<String> = report.directories.iter().map(|path| visible(path)).collect();
+        text.push_str(&format!("  empty now, and gone too: {}\n", names.join(", ")));
+    }
+    for failed in &report.failed {
+        text.push_str(&format!(
+            "  ! {}: {}\n",
+            shown(&failed.path),
+            visible(&failed.what)
+        ));
+    }
+    text
+}
+
+const BEFORE_PATHS: &str = "\n\n<files_put_back>\nThe person put these files back to how they were earlier; read them again before you change them:\n";
+const AFTER_PATHS: &str = "\n</files_put_back>";
+
+/// An agent whose files were put back under it is told so with the next words: once, however often they were put back until then.
+pub(crate) fn tell_the_agent(along: &mut Vec<ContentPart>, report: &RestoreReport) {
+    if report.restored.is_empty() {
+        return;
+    }
+    let mut paths: BTreeSet<String> = report.restored.iter().cloned().collect();
+    along.retain(|part| {
+        let told = part
+            .as_text()
+            .and_then(|text| text.strip_prefix(BEFORE_PATHS)?.strip_suffix(AFTER_PATHS));
+        paths.extend(told.into_iter().flat_map(str::lines).map(str::to_owned));
+        told.is_none()
+    });
+    let paths: Vec<String> = paths.into_iter().collect();
+    along.push(ContentPart::text(format!(
+        "{BEFORE_PATHS}{}{AFTER_PATHS}",
+        paths.join("\n")
+    )));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_put_back_again_and_again_is_told_once() {
+        let report = |restored: &[&str]| RestoreReport {
+            restored: restored.iter().map(|path| (*path).to_owned()).collect(),
+            ..RestoreReport::default()
+        };
+        let mut along = vec![ContentPart::text("\n\n<command_run_by_the_person>x")];
+        tell_the_agent(&mut along, &report(&[]));
+        assert_eq!(along.len(), 1);
+        tell_the_agent(&mut along, &report(&["/w/b", "/w/a"]));
+        tell_the_agent(&mut along, &report(&["/w/b", "/w/c"]));
+        let told: Vec<&str> = along.iter().filter_map(ContentPart::as_text).collect();
+        assert_eq!(told.len(), 2, "{told:?}");
+        assert!(
+            went_along(told[1]) && told[1].contains(":\n/w/a\n/w/b\n/w/c\n</"),
+            "{told:?}"
+        );
+    }
+
+    fn file(shown: &str, happens: WhatHappens, doubt: Option<Doubt>, blocked: Option<&str>) -> PlannedFile {
+        PlannedFile {
+            path: format!("/w/{shown}"),
+            shown: shown.into(),
+            happens,
+            seen: None,
+            doubt,
+            blocked: blocked.map(str::to_owned),
+            added: 1,
+            removed: 2,
+            diff: "@@ -1,2 +1 @@\n-a\n-b\n+c\n".into(),
+        }
+    }
+
+    #[test]
+    fn a_plan_says_what_goes_what_comes_and_what_stays() {
+        let between = Some(Doubt::ChangedBetween { seq: 7 });
+        let made = RestorePlan {
+            session_id: "ses_1".into(),
+            to_seq: 3,
+            files: vec![
+                file("new.txt", WhatHappens::Removed, None, None),
+                file("old.txt", WhatHappens::BroughtBack, None, None),
+                file("both\u{1b}.txt", WhatHappens::Changed, between, None),
+                file("leaf", WhatHappens::Changed, None, Some("a link is in its place")),
+            ],
+        };
+        let history = SessionHistory::default();
+        let shown = plan(&history, 3, Ok(&made), Style::default(), 60);
+        assert_eq!(
+            shown,
+            "files         4 files, +4 -8\n  - new.txt  is deleted: it did not exist then\n  + old.txt  comes back\n  \
+             ~ both␛.txt  +1 -2\n    somebody else changed it too, before event 7; that goes with it\n  \
+             ! leaf  cannot be put back: a link is in its place\n"
+        );
+        assert!(diffs(&made, true, Style::default(), 60).starts_with("new.txt\n  @@ -1,2 +1 @@\n  -a\n"));
+        let told = report(
+            &RestoreReport {
+                seq: Some(9),
+                restored: vec!["/w/new.txt".into()],
+                directories: Vec::new(),
+                failed: vec![agentx::types::FileFailed {
+                    path: "/w/old.txt".into(),
+                    what: "permission denied".into(),
+                }],
+            },
+            &made,
+        );
+        assert_eq!(told, "1 file put back: new.txt\n  ! old.txt: permission denied\n");
+    }
+}

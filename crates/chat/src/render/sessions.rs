@@ -1,0 +1,103 @@
+//! Sessions as people read a list of them.
+
+use agentx::runtime::SessionInfo;
+use agentx::types::RunStatus;
+
+use super::clean::visible;
+use super::company::person;
+use super::{table::table, units};
+use crate::place::Place;
+use crate::usual_model::is_demo;
+
+/// In a terminal that is not so wide there is more use for the title than for a count.
+const WIDE: usize = 120;
+/// The column of the count.
+const MESSAGES: usize = 3;
+
+/// The list as people read it. That a session is open is worth a word where another process has it, not on a server, which
+/// has them all; whose it is, where it is another one's.
+pub fn render_list(sessions: &[SessionInfo], place: &Place, width: usize) -> String {
+    let (me, on_server) = (place.runtime().owner(), place.remote().is_some());
+    if sessions.is_empty() {
+        return "no sessions yet: `agentx` begins one\n".into();
+    }
+    let now = units::now();
+    let mut rows = vec![
+        ["ID", "LAST EVENT", "STATUS", "MESSAGES", "COST", "MODEL", "TITLE"]
+            .map(str::to_owned)
+            .to_vec(),
+    ];
+    for info in sessions {
+        let title = if info.title.is_empty() {
+            info.workspace.clone()
+        } else {
+            info.title.clone()
+        };
+        let fork = info
+            .parent
+            .as_ref()
+            .map(|(parent, seq)| format!(" (fork of {parent} at {seq})"))
+            .unwrap_or_default();
+        let whose = match info.owner == *me {
+            true => String::new(),
+            false => {
+                let name = place.names().and_then(|names| names.get(&info.owner));
+                format!(
+                    "(of {}) ",
+                    name.map_or_else(|| person(&info.owner), |name| visible(name))
+                )
+            }
+        };
+        rows.push(vec![
+            info.session_id.to_string(),
+            units::ago(info.updated_at, now),
+            status_of(info, on_server),
+            info.messages.to_string(),
+            units::cost_of(info.cost, &info.usage, !is_demo(&info.model)),
+            visible(&info.model),
+            format!("{whose}{}{fork}", visible(&title)),
+        ]);
+    }
+    if width < WIDE {
+        rows.iter_mut().for_each(|row| drop(row.remove(MESSAGES)));
+    }
+    table(&rows, width)
+}
+
+/// How a session stands, in a word or two.
+pub(crate) fn status_of(info: &SessionInfo, on_server: bool) -> String {
+    match (&info.writer, info.status) {
+        (Some(_), Some(status)) if on_server => live_word(status).to_owned(),
+        (Some(_), None) if on_server => "new".to_owned(),
+        (Some(writer), _) => format!("open (pid {})", writer.process),
+        (None, Some(status)) => status_word(status).to_owned(),
+        (None, None) if info.parent.is_some() => "fork".to_owned(),
+        (None, None) => "new".to_owned(),
+    }
+}
+
+/// Where a run stands, in a word.
+pub(crate) fn run_word(status: RunStatus) -> &'static str {
+    live_word(status)
+}
+
+fn status_word(status: RunStatus) -> &'static str {
+    use agentx::types::RunStatus as S;
+    match status {
+        S::Completed => "completed",
+        S::Failed => "failed",
+        S::TimedOut => "limit reached",
+        S::Interrupted => "stopped",
+        S::AwaitingApproval => "needs approval",
+        S::Pending | S::BuildingContext | S::AwaitingLlm | S::AwaitingTool | S::Stopping => "broke off",
+    }
+}
+
+/// Of a session that is open.
+fn live_word(status: RunStatus) -> &'static str {
+    use agentx::types::RunStatus as S;
+    match status {
+        S::Pending | S::BuildingContext | S::AwaitingLlm | S::AwaitingTool | S::Stopping => "works",
+        status => status_word(status),
+    }
+}

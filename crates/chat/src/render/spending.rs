@@ -1,0 +1,72 @@
+//! What was spent, added up, as a table.
+
+use std::collections::BTreeSet;
+
+use agentx::runtime::{UsageBy, UsageRow};
+use agentx::types::{NanoUsd, Usage};
+
+use super::clean::visible;
+use super::{table::table, units};
+use crate::usual_model::is_demo;
+
+/// The sum of rows.
+pub fn total(rows: &[UsageRow]) -> UsageRow {
+    let mut total = UsageRow {
+        key: "total".into(),
+        title: None,
+        calls: 0,
+        usage: Usage::default(),
+        cost: NanoUsd::default(),
+        unpriced_models: BTreeSet::new(),
+    };
+    for row in rows {
+        total.unpriced_models.extend(row.unpriced_models.iter().cloned());
+        total.calls += row.calls;
+        total.usage += row.usage;
+        total.cost += row.cost;
+    }
+    total
+}
+
+/// Whether nobody knows what a part of it cost. The demo costs nothing.
+pub fn has_unpriced(row: &UsageRow) -> bool {
+    row.unpriced_models.iter().any(|model| !is_demo(model))
+}
+
+/// The rows and their sum.
+pub fn render(by: UsageBy, rows: &[UsageRow], total: &UsageRow, width: usize) -> String {
+    let head = match by {
+        UsageBy::Session => "SESSION",
+        UsageBy::Day => "DAY",
+        UsageBy::Model => "MODEL",
+        UsageBy::Cause => "CAUSE",
+    };
+    let mut heads = [head, "CALLS", "IN", "CACHED", "OUT", "COST"]
+        .map(str::to_owned)
+        .to_vec();
+    if by == UsageBy::Session {
+        heads.push("TITLE".into());
+    }
+    let cells = |row: &UsageRow| {
+        let usage = &row.usage;
+        let read = usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens;
+        let mut cells = vec![
+            visible(&row.key),
+            row.calls.to_string(),
+            units::count(read),
+            units::count(usage.cache_read_tokens),
+            units::count(usage.output_tokens),
+            units::sum(row.cost, usage, has_unpriced(row)),
+        ];
+        if by == UsageBy::Session {
+            cells.push(visible(row.title.as_deref().unwrap_or_default()));
+        }
+        cells
+    };
+    let mut lines = vec![heads];
+    lines.extend(rows.iter().map(cells));
+    if rows.len() > 1 {
+        lines.push(cells(total));
+    }
+    table(&lines, width)
+}

@@ -1,0 +1,106 @@
+//! Colours and signs, or none of them: a pipe, `NO_COLOR` and a dumb terminal get plain text.
+
+use std::collections::HashMap;
+
+/// How text may be marked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Style {
+    /// Whether colours may be used.
+    pub(crate) color: bool,
+    /// Whether words stand in the place of signs, for who listens.
+    pub(crate) words: bool,
+}
+
+/// The colours of agents: what is good, worth a look or wrong has others.
+const AGENTS: [&str; 6] = ["34", "35", "36", "94", "95", "96"];
+
+/// How many names keep their colours.
+const MOST_NAMES: usize = 256;
+
+/// Which agent has which colour.
+#[derive(Debug, Default)]
+pub(crate) struct Colours {
+    given: HashMap<String, usize>,
+}
+
+impl Colours {
+    /// A name keeps its colour. A new one gets that which fewest others have, so that those who speak together differ.
+    pub(crate) fn of(&mut self, name: &str) -> usize {
+        if let Some(colour) = self.given.get(name) {
+            return *colour;
+        }
+        if self.given.len() >= MOST_NAMES {
+            self.given.clear();
+        }
+        let having = |colour: &usize| self.given.values().filter(|other| *other == colour).count();
+        let colour = (0..AGENTS.len()).min_by_key(having).unwrap_or_default();
+        self.given.insert(name.to_owned(), colour);
+        colour
+    }
+}
+
+impl Style {
+    fn wrap(self, code: &str, text: &str) -> String {
+        if self.color && !text.is_empty() {
+            format!("\u{1b}[{code}m{text}\u{1b}[0m")
+        } else {
+            text.to_owned()
+        }
+    }
+
+    /// A sign, or what it means where words are wanted.
+    pub fn sign<'a>(self, sign: &'a str, words: &'a str) -> &'a str {
+        if self.words { words } else { sign }
+    }
+
+    /// Less important.
+    pub fn dim(self, text: &str) -> String {
+        self.wrap("2", text)
+    }
+
+    /// More important.
+    pub(crate) fn bold(self, text: &str) -> String {
+        self.wrap("1", text)
+    }
+
+    /// What the person said.
+    pub(crate) fn person(self, text: &str) -> String {
+        self.wrap("36", text)
+    }
+
+    /// An agent among others, in its [colour](Colours).
+    pub(crate) fn agent(self, colour: usize, text: &str) -> String {
+        self.wrap(AGENTS.get(colour).copied().unwrap_or("36"), text)
+    }
+
+    /// What went well.
+    pub fn good(self, text: &str) -> String {
+        self.wrap("32", text)
+    }
+
+    /// What a person should look at.
+    pub fn warn(self, text: &str) -> String {
+        self.wrap("33", text)
+    }
+
+    /// What went wrong.
+    pub fn bad(self, text: &str) -> String {
+        self.wrap("31", text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::{AGENTS, Colours};
+
+    #[test]
+    fn agents_that_speak_together_differ_in_colour() {
+        let mut colours = Colours::default();
+        let names = ["writer", "director", "Ada", "Ben", "scout", "critic"];
+        let given: HashSet<usize> = names.iter().map(|name| colours.of(name)).collect();
+        assert_eq!(given.len(), AGENTS.len());
+        assert_eq!((colours.of("Ada"), colours.of("seventh")), (2, 0));
+    }
+}

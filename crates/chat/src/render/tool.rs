@@ -1,0 +1,348 @@
+//! A tool call on the screen: what is called with what, the first lines of its output as they come, the last ones at
+//! its end, and how it ended.
+
+use std::collections::VecDeque;
+
+use serde_json::Value;
+
+use super::clean::{Cleaner, visible};
+use super::table::cut;
+use super::{todo, units};
+
+/// Lines that are shown as they come.
+const HEAD_LINES: usize = 12;
+/// Lines that are shown at the end of what was left out.
+const TAIL_LINES: usize = 4;
+/// The longest line that is kept.
+const LONGEST_LINE: usize = 2_000;
+
+/// What a change of a file is made of: that is shown as a diff, or with the question.
+const CHANGES: [&str; 3] = ["old_string", "new_string", "content"];
+
+/// What a call does, in one line: its most telling argument, else all of them.
+pub fn describe(input: &Value) -> String {
+    let Value::Object(arguments) = input else {
+        return visible(&input.to_string());
+    };
+    if let Some(items) = arguments.get("todos").and_then(todo::read) {
+        return todo::summary(&items);
+    }
+    let telling = ["command", "pattern", "path", "file_path", "query", "words", "url"];
+    let found = telling
+        .iter()
+        .find_map(|name| arguments.get(*name)?.as_str().map(|value| (*name, value)));
+    match found {
+        Some((name, value)) if arguments.len() > 1 => {
+            let of_a_change = |key: &str| name == "path" && CHANGES.contains(&key);
+            let others = arguments
+                .iter()
+                .filter(|(key, _)| *key != name && !of_a_change(key));
+            let others: Vec<String> = others
+                .map(|(key, value)| match (name, key.as_str(), value.as_str()) {
+                    ("pattern", "path", Some(path)) => format!("in {}", visible(path)),
+                    _ => format!("{key}={}", short(value)),
+                })
+                .collect();
+            format!("{}  {}", visible(value), others.join(" "))
+                .trim_end()
+                .to_owned()
+        }
+        Some((_, value)) => visible(value),
+        None if arguments.is_empty() => String::new(),
+        None if arguments.len() == 1 && arguments.contains_key("from") => {
+            format!("from {}", short(&arguments["from"]))
+        }
+        None => visible(&input.to_string()),
+    }
+}
+
+fn short(value: &Value) -> String {
+    match value {
+        Value::String(text) => cut(&visible(text), 40),
+        other => cut(&visible(&other.to_string()), 40),
+    }
+}
+
+/// What a call is given, whole: these of its arguments, each line of them.
+pub(crate) fn arguments(input: &Value, wanted: impl Fn(&str) -> bool) -> String {
+    let mut text = String::new();
+    match input {
+        Value::Object(arguments) => {
+            for (name, value) in arguments.iter().filter(|(name, _)| wanted(name)) {
+                argument(&mut text, name, value);
+            }
+        }
+        other => argument(&mut text, "input", other),
+    }
+    text
+}
+
+fn argument(text: &mut String, name: &str, value: &Value) {
+    let shown = match value {
+        Value::String(words) => words.clone(),
+        other => other.to_string(),
+    };
+    let mut lines = shown.split('\n');
+    text.push_str(&format!(
+        "  {}: {}\n",
+        visible(name),
+        visible(lines.next().unwrap_or_default())
+    ));
+    for line in lines {
+        text.push_str(&format!("    {}\n", visible(line)));
+    }
+}
+
+/// The output of one call while it runs.
+#[derive(Clone, Debug)]
+pub(crate) struct ToolOutputView {
+    cleaner: Cleaner,
+    partial: String,
+    shown: usize,
+    left_out: usize,
+    tail: VecDeque<String>,
+}
+
+impl Default for ToolOutputView {
+    fn default() -> Self {
+        Self {
+            cleaner: Cleaner::keeping_returns(),
+            partial: String::new(),
+            shown: 0,
+            left_out: 0,
+            tail: VecDeque::new(),
+        }
+    }
+}
+
+impl ToolOutputView {
+    /// Takes a piece; returns the lines that are shown now.
+    pub(crate) fn push(&mut self, text: &str) -> Vec<String> {
+        let mut clean = std::mem::take(&mut self.partial);
+        self.cleaner.push(text, &mut clean);
+        let mut lines = Vec::new();
+        let mut rest = clean.as_str();
+        while let Some((line, after)) = rest.split_once('\n') {
+            lines.extend(self.line(overwritten(line)));
+            rest = after;
+        }
+        rest = overwritten(rest);
+        let mut end = rest.len().min(LONGEST_LINE);
+        while !rest.is_char_boundary(end) {
+            end -= 1;
+        }
+        self.partial = rest[..end].to_owned();
+        lines
+    }
+
+    /// Whether anything came.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.shown == 0 && self.partial.is_empty()
+    }
+
+    /// What is left to show when the call has ended; `more` says how what was left out can be seen.
+    pub(crate) fn finish(&mut self, more: &str) -> Vec<String> {
+        let mut lines = Vec::new();
+        if !self.partial.is_empty() {
+            let last = std::mem::take(&mut self.partial);
+            lines.extend(self.line(&last));
+        }
+        if self.left_out > self.tail.len() {
+            let left_out = units::counted(self.left_out - self.tail.len(), "line");
+            lines.push(format!("… {left_out}{more} …"));
+        }
+        lines.extend(self.tail.drain(..));
+        lines
+    }
+
+    /// The lines that came last, of those that are not shown yet; the one that has not ended among them.
+    pub(crate) fn last(&self) -> impl Iterator<Item = &str> {
+        let open = (!self.partial.is_empty()).then_some(self.partial.as_str());
+        self.tail.iter().map(String::as_str).chain(open)
+    }
+
+    fn line(&mut self, line: &str) -> Option<String> {
+        if self.shown < HEAD_LINES {
+            self.shown += 1;
+            return Some(line.to_owned());
+        }
+        self.left_out += 1;
+        if self.tail.len() == TAIL_LINES {
+            self.tail.pop_front();
+        }
+        self.tail.push_back(cut(line, LONGEST_LINE));
+        None
+    }
+}
+
+/// What a terminal would show of a line that was written over: what was written last, such as how far something has come.
+fn overwritten(line: &str) -> &str {
+    let mut written = line.rsplit('\r').filter(|text| !text.trim().is_empty());
+    written.next().unwrap_or_default()
+}
+
+/// What a call streams to whoever listens, line by line; nothing is left out.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct EmittedView {
+    cleaner: Cleaner,
+    partial: String,
+}
+
+impl EmittedView {
+    /// Takes a piece; returns the lines that have ended. One that does not end is broken where it is too long to be kept.
+    pub(crate) fn push(&mut self, text: &str) -> Vec<String> {
+        self.cleaner.push(text, &mut self.partial);
+        let Some(end) = self.partial.rfind('\n') else {
+            return match self.partial.len() < LONGEST_LINE {
+                true => Vec::new(),
+                false => vec![std::mem::take(&mut self.partial)],
+            };
+        };
+        let rest = self.partial.split_off(end + 1);
+        let whole = std::mem::replace(&mut self.partial, rest);
+        whole.lines().map(str::to_owned).collect()
+    }
+
+    /// The line that has not ended.
+    pub(crate) fn finish(&mut self) -> Vec<String> {
+        let last = std::mem::take(&mut self.partial);
+        if last.is_empty() { Vec::new() } else { vec![last] }
+    }
+}
+
+/// What the details of a finished call say in a few words: `exit 1`, `+3 −1`.
+pub(crate) fn outcome(details: Option<&Value>) -> String {
+    let Some(Value::Object(details)) = details else {
+        return String::new();
+    };
+    let mut words = Vec::new();
+    let number = |name: &str| details.get(name).and_then(Value::as_u64);
+    if let Some(code) = details.get("exit_code").and_then(Value::as_i64) {
+        words.push(format!("exit {code}"));
+    }
+    if let Some(signal) = details.get("signal").and_then(Value::as_str) {
+        words.push(format!("killed by {}", visible(signal)));
+    }
+    if let Some(job) = details.get("job").and_then(Value::as_str)
+        && details.get("running").and_then(Value::as_bool) == Some(true)
+    {
+        words.push(format!("runs in the background as {}", visible(job)));
+    }
+    match (number("matches"), number("files"), number("matched")) {
+        (Some(0), ..) | (.., Some(0)) => words.push("nothing found".to_owned()),
+        (Some(matches), Some(files), _) => {
+            words.push(format!(
+                "{} in {}",
+                many(matches, "match", "matches"),
+                many(files, "file", "files")
+            ));
+        }
+        (.., Some(matched)) => words.push(many(matched, "file", "files")),
+        _ => {}
+    }
+    if let (Some(added), Some(removed)) = (details.get("added"), details.get("removed")) {
+        words.push(format!("+{added} −{removed}"));
+    }
+    words.join(", ")
+}
+
+fn many(count: u64, one: &str, more: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { more })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn the_telling_argument_comes_first() {
+        assert_eq!(describe(&json!({"command": "ls -la"})), "ls -la");
+        assert_eq!(describe(&json!({"path": "a.rs", "old": "x\ny"})), "a.rs  old=x↵y");
+        assert_eq!(
+            describe(&json!({"path": "src", "pattern": "fn main"})),
+            "fn main  in src"
+        );
+        assert_eq!(describe(&json!({"words": "the tide"})), "the tide");
+        assert_eq!(describe(&json!({"from": 17})), "from 17");
+        assert_eq!(describe(&json!({})), "");
+        assert_eq!(describe(&json!({"n": 1})), "{\"n\":1}");
+        assert!(describe(&json!({"command": "ls\u{1b}[2K; rm -rf /"})).contains("rm -rf /"));
+    }
+
+    #[test]
+    fn head_and_tail_are_shown_and_the_middle_is_counted() {
+        let mut view = ToolOutputView::default();
+        let mut lines = Vec::new();
+        for i in 0..100 {
+            lines.extend(view.push(&format!("line {i}\n")));
+        }
+        assert_eq!(lines.len(), HEAD_LINES);
+        let end = view.finish("");
+        assert_eq!(end, ["… 84 lines …", "line 96", "line 97", "line 98", "line 99"]);
+    }
+
+    #[test]
+    fn of_what_is_written_over_the_last_is_shown_as_on_a_terminal() {
+        let mut view = ToolOutputView::default();
+        let mut lines = Vec::new();
+        for piece in [
+            "one\r\n",
+            " 10%",
+            "\r 50%",
+            "\r100%\n",
+            "half\rdone\r",
+            "    ",
+            "\r\n",
+            "\rend",
+        ] {
+            lines.extend(view.push(piece));
+        }
+        assert_eq!(lines, ["one", "100%", "done"]);
+        assert_eq!(view.last().collect::<Vec<_>>(), ["end"]);
+        assert_eq!(view.finish(""), ["end"]);
+    }
+
+    #[test]
+    fn what_came_of_a_call_is_told_in_words() {
+        for (details, told) in [
+            (json!({"exit_code": 3, "signal": null}), "exit 3"),
+            (
+                json!({"exit_code": null, "signal": "SIGTERM"}),
+                "killed by SIGTERM",
+            ),
+            (json!({"matches": 3, "files": 1}), "3 matches in 1 file"),
+            (json!({"matches": 0, "files": 0}), "nothing found"),
+            (json!({"matched": 1}), "1 file"),
+            (json!({"added": 2, "removed": 0}), "+2 −0"),
+            (json!({}), ""),
+        ] {
+            assert_eq!(outcome(Some(&details)), told);
+        }
+    }
+
+    #[test]
+    fn of_what_is_emitted_nothing_is_left_out() {
+        let mut view = EmittedView::default();
+        let long = "好".repeat(LONGEST_LINE);
+        let mut lines = Vec::new();
+        for piece in ["One ", "line\n\nTwo", " lines\n", "and", " the end", &long] {
+            lines.extend(view.push(piece));
+        }
+        lines.extend(view.push("."));
+        lines.extend(view.finish());
+        assert_eq!(
+            lines,
+            ["One line", "", "Two lines", &format!("and the end{long}"), "."]
+        );
+    }
+
+    #[test]
+    fn a_flood_without_a_line_end_stays_bounded() {
+        let mut view = ToolOutputView::default();
+        for _ in 0..1000 {
+            view.push(&"好".repeat(1000));
+        }
+        assert!(view.partial.len() <= LONGEST_LINE);
+    }
+}

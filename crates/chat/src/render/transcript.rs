@@ -1,0 +1,400 @@
+//! The story of a run: RuntimeEvents to pieces of text, each for the answer or for what is said beside it.
+
+use std::collections::HashMap;
+
+use agentx::config::Thinking;
+use agentx::types::{NanoUsd, RunStatus, RuntimeEvent, StopReason, Timestamp, ToolCallId, TurnResponse};
+
+use super::clean::{Cleaner, clean, visible};
+use super::{style::Style, table::cut, todo::TodoView, tool::describe, units};
+use crate::exit::Exit;
+use crate::failure::{exit_of, hint_in_chat};
+use calls::Call;
+use thinking::Thought;
+pub(crate) use thinking::length;
+
+/// Where a piece of text belongs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lane {
+    /// The words of the model.
+    Answer,
+    /// Everything beside them.
+    Aside,
+    /// What is said beside an answer that goes on: it does not end it.
+    Passing,
+    /// A question to the person, which a screen keeps in sight.
+    Question,
+}
+
+/// A piece of text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Piece {
+    /// Where it belongs.
+    pub lane: Lane,
+    /// The text.
+    pub text: String,
+}
+
+/// Turns events into text, one after the other.
+#[derive(Debug, Default)]
+pub struct Transcript {
+    style: Style,
+    width: usize,
+    calls: HashMap<ToolCallId, Call>,
+    /// Whether a call is told when it has ended; while it runs it is shown by who asks for [`Transcript::running`].
+    holds_calls: bool,
+    /// When what is told happened.
+    at: Timestamp,
+    /// How reasoning is shown, where somebody chose; else as it comes, where it can be told apart.
+    thinking: Option<Thinking>,
+    /// For somebody who only looks on, and has no commands.
+    looks_on: bool,
+    thought: Option<Thought>,
+    todos: TodoView,
+    cleaner: Cleaner,
+    open_line: Option<Open>,
+    /// The error that may end the run: said once, at the end of the run, or before whatever comes first.
+    failure: Option<Failure>,
+    /// What waits for the end of the open line.
+    notes: Vec<String>,
+    /// What was said last about an attempt that will be repeated.
+    attempt: String,
+    /// Whether words of an answer came that has not ended.
+    answers: bool,
+    /// Whether an answer has begun, and neither words nor calls of it came.
+    is_wordless: bool,
+    /// What an answer that ended lacks. It is told when the run ends with it: a router's answer has no words, and its run continues.
+    lacks: Option<&'static str>,
+    /// Whether it was told in this run that nothing was condensed.
+    not_condensed: bool,
+    /// Whoever has this says himself how the run failed.
+    silent_end: bool,
+    /// What the last run cost, where that is told after it.
+    costs: bool,
+    /// Whether calls are refused because there is no person to ask.
+    is_alone: bool,
+    /// Whether nobody knows what the model costs, and the most that a run may have spent before its next call.
+    pub(crate) has_no_price: bool,
+    pub(crate) max_cost: Option<NanoUsd>,
+    turn: Option<TurnResponse>,
+    pieces: Vec<Piece>,
+}
+
+/// Why an attempt failed is not cut to less than this, however narrow the terminal.
+const SHORTEST_REASON: usize = 100;
+
+#[derive(Debug)]
+struct Failure {
+    code: String,
+    message: String,
+}
+
+/// What the unfinished line on the screen is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Open {
+    Answer,
+    Thinking,
+}
+
+impl Transcript {
+    /// For a screen of this width.
+    pub fn new(style: Style, width: usize) -> Self {
+        Self {
+            style,
+            width: width.max(20),
+            ..Self::default()
+        }
+    }
+
+    /// For a run whose failure is told by the error that ends the program.
+    pub fn with_silent_end(mut self) -> Self {
+        self.silent_end = true;
+        self
+    }
+
+    /// Tells after each run what it cost.
+    pub(crate) fn with_costs(mut self) -> Self {
+        self.costs = true;
+        self
+    }
+
+    /// Tells calls when they have ended: who has this shows them while they run.
+    pub(crate) fn holding_calls(mut self) -> Self {
+        self.holds_calls = true;
+        self
+    }
+
+    /// What comes happened at this time.
+    pub(crate) fn set_time(&mut self, at: Timestamp) {
+        self.at = at;
+    }
+
+    /// The screen has another width now.
+    pub(crate) fn set_width(&mut self, width: usize) {
+        self.width = width.max(20);
+    }
+
+    /// Whether something was said that nobody has taken.
+    pub(crate) fn has_said(&self) -> bool {
+        !self.pieces.is_empty()
+    }
+
+    /// Takes what was said since the last time.
+    pub fn take(&mut self) -> Vec<Piece> {
+        std::mem::take(&mut self.pieces)
+    }
+
+    /// Says something beside the answer, in lines of its own.
+    pub fn aside(&mut self, text: &str) {
+        self.error_in_passing();
+        self.end_line();
+        let end = if text.ends_with('\n') { "" } else { "\n" };
+        self.put(Lane::Aside, format!("{text}{end}"));
+    }
+
+    /// Says what a person wanted to be told, whatever goes on. On a screen an answer that streams goes on below it as what it is: a
+    /// list stays a list.
+    pub(crate) fn in_passing(&mut self, text: &str) {
+        match self.holds_calls && self.answers {
+            true => self.put(Lane::Passing, format!("{}\n", text.trim_end_matches('\n'))),
+            false => self.aside(text),
+        }
+    }
+
+    /// Says something that may wait for the end of the line that is open, so that no sentence is broken.
+    pub(crate) fn note(&mut self, text: &str) {
+        match self.open_line {
+            _ if self.holds_calls && self.answers => self.in_passing(text),
+            Some(_) => self.notes.push(text.to_owned()),
+            None => self.aside(text),
+        }
+    }
+
+    fn tell_notes(&mut self) {
+        for note in std::mem::take(&mut self.notes) {
+            self.put(Lane::Aside, format!("{note}\n"));
+        }
+    }
+
+    /// Ends the line that is open, if one is.
+    pub fn end_line(&mut self) {
+        match self.open_line.take() {
+            Some(Open::Answer) => self.put(Lane::Answer, "\n".into()),
+            Some(Open::Thinking) => self.put(Lane::Aside, "\n".into()),
+            None => {}
+        }
+        self.tell_notes();
+    }
+
+    /// Takes an event.
+    pub(crate) fn event(&mut self, event: &RuntimeEvent) {
+        if let RuntimeEvent::ThinkingDelta(delta) = event {
+            return self.think(&delta.text);
+        }
+        if thinking::is_after(event) {
+            self.end_thought();
+        }
+        match event {
+            RuntimeEvent::TextDelta(delta) => self.stream(Open::Answer, &delta.text),
+            RuntimeEvent::MessageStart(_) => self.begin(),
+            RuntimeEvent::MessageStop(stop) => self.message_end(stop.stop_reason),
+            RuntimeEvent::ToolCallRequested(call) => {
+                self.is_wordless = false;
+                self.remember(&call.tool_call_id, &call.name, describe(&call.input));
+                self.note_order(call);
+            }
+            RuntimeEvent::ToolExecuting(call) => self.executing(call),
+            RuntimeEvent::ToolOutput(output) => self.tool_output(&output.tool_call_id, &output.text),
+            RuntimeEvent::Chunk(chunk) => {
+                // Of the agent's own words the pieces came before.
+                if let Some(call) = &chunk.tool_call_id {
+                    self.emitted(call, &chunk.text);
+                }
+            }
+            RuntimeEvent::ApprovalRequested(asked) => self.asked(&asked.tool_call_id),
+            RuntimeEvent::ApprovalSettled(settled) => self.settled(&settled.tool_call_id),
+            RuntimeEvent::ToolCompleted(done) => self.completed(done),
+            RuntimeEvent::ToolFailed(failed) => self.failed(failed),
+            RuntimeEvent::ErrorRaised(error) => self.error(error),
+            RuntimeEvent::ContextChanged(changed) => self.context_changed(&changed.change),
+            RuntimeEvent::RunStarted(_) => self.turn = None,
+            RuntimeEvent::TurnResponse(turn) => self.answered(turn),
+            RuntimeEvent::RunStatusChanged(_) => self.lacks = None,
+            RuntimeEvent::RunFinished(end) => {
+                self.not_condensed = false;
+                match (self.lacks.take(), end.reason.as_deref()) {
+                    // Sessions of now say which word it was.
+                    (Some(context::UNKNOWN_END), Some(reason)) if end.status == RunStatus::Completed => {
+                        self.warn_of_answer(&visible(reason));
+                    }
+                    (Some(what), _) => self.warn_of_answer(what),
+                    (None, _) => {}
+                }
+                self.run_end(end.status, end.reason.as_deref());
+                self.tell_cost(end.status);
+            }
+            _ => {}
+        }
+    }
+
+    /// An answer begins; the one before may have broken off without a word, as when the process was killed.
+    fn begin(&mut self) {
+        self.cleaner = Cleaner::default();
+        self.is_wordless = true;
+        if std::mem::take(&mut self.answers) {
+            let line = self.style.warn("… broken off; asked again");
+            self.aside(&line);
+        }
+    }
+
+    /// An answer has ended. That it is not all that it would have been is said: nothing else tells it from one that is whole.
+    fn message_end(&mut self, why: StopReason) {
+        // What broke off is told by the error that follows, or else by the answer that is begun again.
+        self.answers &= why == StopReason::Broken;
+        self.end_line();
+        self.lacks = match why {
+            // The end of the run says these.
+            StopReason::MaxTokens | StopReason::EndTurn if self.silent_end => None,
+            StopReason::MaxTokens => {
+                return self.warn_of_answer("the answer is cut off: it reached its longest length");
+            }
+            // Such a run fails and says why; those of earlier programs ended like any other.
+            StopReason::Refusal => Some(context::DECLINED),
+            StopReason::Other => Some(context::UNKNOWN_END),
+            StopReason::EndTurn if self.is_wordless => Some("the model said nothing"),
+            _ => None,
+        };
+    }
+
+    fn warn_of_answer(&mut self, what: &str) {
+        let line = self.style.warn(&format!("{}{what}", self.style.sign("… ", "")));
+        self.aside(&line);
+    }
+
+    fn stream(&mut self, kind: Open, text: &str) {
+        self.answers |= kind == Open::Answer;
+        self.is_wordless &= kind != Open::Answer;
+        let mut shown = String::with_capacity(text.len());
+        self.cleaner.push(text, &mut shown);
+        if shown.is_empty() {
+            return;
+        }
+        self.error_in_passing();
+        if self.open_line.is_some_and(|open| open != kind) {
+            self.end_line();
+        }
+        // The first line that ends is where notes may stand.
+        let rest = match shown.find('\n') {
+            Some(at) if !self.notes.is_empty() => shown.split_off(at + 1),
+            _ => String::new(),
+        };
+        self.open_line = (!shown.ends_with('\n')).then_some(kind);
+        self.put_streamed(kind, shown);
+        if self.open_line.is_none() {
+            self.tell_notes();
+        }
+        if !rest.is_empty() {
+            self.open_line = (!rest.ends_with('\n')).then_some(kind);
+            self.put_streamed(kind, rest);
+        }
+    }
+
+    fn put_streamed(&mut self, kind: Open, shown: String) {
+        match kind {
+            Open::Answer => self.put(Lane::Answer, shown),
+            Open::Thinking => {
+                let dimmed = self.style.dim(&shown);
+                self.put(Lane::Aside, dimmed);
+            }
+        }
+    }
+
+    fn error(&mut self, error: &agentx::types::ErrorRaised) {
+        let message = visible(&clean(&error.message).replace('\n', " "));
+        self.answers = false;
+        let Some(wait) = error.retry_in_ms else {
+            // The last attempt and the error that it leads to are one failure.
+            self.failure = Some(Failure {
+                code: error.code.clone(),
+                message,
+            });
+            return;
+        };
+        let bound = |most| format!(", giving up after {}", units::at_most(most));
+        let until = error.gives_up_in_ms.map(bound).unwrap_or_default();
+        let told = if self.attempt == message {
+            "the same error".into()
+        } else {
+            let room = self.width.saturating_sub(26 + until.len());
+            cut(&message, room.max(SHORTEST_REASON))
+        };
+        let again = format!("… {told}; next try in {}{until}", units::duration(wait));
+        self.aside(&self.style.warn(&again));
+        self.attempt = message;
+    }
+
+    /// An error after which the run went on.
+    fn error_in_passing(&mut self) {
+        if let Some(failure) = self.failure.take() {
+            let line = format!("{} {}", self.style.bad("error:"), failure.message);
+            self.aside(&line);
+        }
+    }
+
+    fn run_end(&mut self, status: RunStatus, reason: Option<&str>) {
+        if !matches!(status, RunStatus::Failed | RunStatus::TimedOut) {
+            self.error_in_passing();
+        }
+        let failure = self.failure.take();
+        self.answers = false;
+        self.end_line();
+        self.attempt.clear();
+        // Calls that never got an outcome belong to a run that is over.
+        self.end_calls();
+        if self.silent_end {
+            return;
+        }
+        let (code, message) = match (failure, reason) {
+            (Some(failure), _) => (failure.code, failure.message),
+            (None, reason) => (String::new(), reason.map(visible).unwrap_or_default()),
+        };
+        let told = |what: &str| match message.is_empty() {
+            true => what.to_owned(),
+            false => format!("{what}: {message}"),
+        };
+        let exit = match status {
+            RunStatus::Interrupted => {
+                return self.aside(&self.style.warn(self.style.sign("■ stopped", "stopped")));
+            }
+            RunStatus::TimedOut => Exit::Limit,
+            RunStatus::Failed => exit_of(&code),
+            _ => return,
+        };
+        let line = match exit {
+            Exit::Limit => self
+                .style
+                .warn(&told(self.style.sign("■ limit reached", "limit reached"))),
+            _ => self.style.bad(&told(self.style.sign("■ failed", "failed"))),
+        };
+        self.aside(&line);
+        if let Some(hint) = hint_in_chat(exit, &code) {
+            self.aside(&self.style.dim(&format!("hint: {hint}")));
+        }
+    }
+
+    fn put(&mut self, lane: Lane, text: String) {
+        match self.pieces.last_mut() {
+            Some(last) if last.lane == lane => last.text.push_str(&text),
+            _ => self.pieces.push(Piece { lane, text }),
+        }
+    }
+}
+
+mod before;
+mod calls;
+mod context;
+mod ended;
+mod others;
+#[cfg(test)]
+mod tests;
+mod thinking;

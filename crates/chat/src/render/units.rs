@@ -1,0 +1,223 @@
+//! Figures as people read them: tokens, money, times.
+
+use std::fmt::Display;
+
+use agentx::types::{NanoUsd, Timestamp, Usage};
+
+/// `950`, `12.3k`, `1.2M`.
+pub fn count(n: u64) -> String {
+    match n {
+        0..=999 => n.to_string(),
+        1_000..=999_949 => format!("{:.1}k", n as f64 / 1e3),
+        _ => format!("{:.1}M", n as f64 / 1e6),
+    }
+}
+
+/// `950 B`, `12.3 KiB`, `1.2 MiB`.
+pub fn bytes(n: u64) -> String {
+    let mut n = n as f64;
+    for unit in ["B", "KiB", "MiB", "GiB"] {
+        if n < 1024.0 {
+            return match unit {
+                "B" => format!("{n:.0} B"),
+                unit => format!("{n:.1} {unit}"),
+            };
+        }
+        n /= 1024.0;
+    }
+    format!("{n:.1} TiB")
+}
+
+/// `1 file`, `3 files`: for words whose plural is made by an s.
+pub fn counted<N: Display + PartialEq + From<u8>>(n: N, what: &str) -> String {
+    let end = if n == N::from(1) { "" } else { "s" };
+    format!("{n} {what}{end}")
+}
+
+/// Dollars with as many digits as say something.
+pub(crate) fn money(cost: NanoUsd) -> String {
+    let usd = cost.as_usd();
+    match cost.0 {
+        0 => "$0".into(),
+        1..10_000_000 => format!("${usd:.4}"),
+        _ => format!("${usd:.2}"),
+    }
+}
+
+/// What is said of a run that has spent its limit of money or more: the last call is not held back, only the next one.
+pub fn over_limit(cost: NanoUsd, limit: Option<NanoUsd>) -> Option<String> {
+    let limit = limit.filter(|limit| cost >= *limit && cost.0 > 0)?;
+    let digits = |cost: NanoUsd| match cost.0 {
+        0..100_000 => format!("${}", cost.as_usd()),
+        100_000..1_000_000_000 => format!("${:.4}", cost.as_usd()),
+        _ => money(cost),
+    };
+    Some(format!(
+        "the limit of {} for one run is reached: this one cost {}",
+        digits(limit),
+        digits(cost)
+    ))
+}
+
+/// What some calls cost: `~$0.02` if a part of it is estimated.
+pub fn cost(cost: NanoUsd, usage: &Usage) -> String {
+    format!("{}{}", about(usage), money(cost))
+}
+
+/// The same; `$?` where nobody knows what the model costs.
+pub(crate) fn cost_of(cost: NanoUsd, usage: &Usage, has_no_price: bool) -> String {
+    match has_no_price && cost.0 == 0 && *usage != Usage::default() {
+        true => "$?".into(),
+        false => self::cost(cost, usage),
+    }
+}
+
+/// What some calls cost together: `$0.12+?` where nobody knows what a part of them cost, `$?` where nobody knows it of any.
+pub fn sum(cost: NanoUsd, usage: &Usage, has_unpriced: bool) -> String {
+    match has_unpriced && cost.0 > 0 {
+        true => format!("{}+?", self::cost(cost, usage)),
+        false => cost_of(cost, usage, has_unpriced),
+    }
+}
+
+/// The sign before what is estimated.
+fn about(usage: &Usage) -> &'static str {
+    match usage.is_estimated() {
+        true => "~",
+        false => "",
+    }
+}
+
+/// `0.3s`, `12s`, `3m 05s`, `2h 05m`.
+pub fn duration(millis: u64) -> String {
+    let seconds = millis / 1000;
+    match seconds {
+        0..=9 => format!("{:.1}s", millis as f64 / 1e3),
+        10..=59 => format!("{seconds}s"),
+        60..=3599 => format!("{}m {:02}s", seconds / 60, seconds % 60),
+        _ => format!("{}h {:02}m", seconds / 3600, seconds % 3600 / 60),
+    }
+}
+
+/// How long ago something was.
+pub(crate) fn ago(then: Timestamp, now: Timestamp) -> String {
+    let seconds = now.millis_since(then) / 1000;
+    match seconds {
+        0..=59 => "just now".into(),
+        60..=3599 => format!("{} min ago", seconds / 60),
+        3600..=86_399 => format!("{} h ago", seconds / 3600),
+        _ => format!("{} d ago", seconds / 86_400),
+    }
+}
+
+/// The tokens that fit into one call; with a `?` where that is only assumed, as with prices that nobody knows.
+pub(crate) fn window(tokens: u64, is_assumed: bool) -> String {
+    let unknown = if is_assumed { "?" } else { "" };
+    format!("{}{unknown}", count(tokens))
+}
+
+/// Tokens in words: `12.3k in (9.0k cached), 400 out`; `~12.3k in, …` if some are estimated.
+pub fn usage(usage: &Usage) -> String {
+    let read = usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens;
+    let cached = match usage.cache_read_tokens {
+        0 => String::new(),
+        cached => format!(" ({} cached)", count(cached)),
+    };
+    format!(
+        "{}{} in{cached}, {} out",
+        about(usage),
+        count(read),
+        count(usage.output_tokens)
+    )
+}
+
+/// The clock of this machine.
+pub fn now() -> Timestamp {
+    let since = std::time::SystemTime::now()
+        .duration_since(std::time::UNIX_EPOCH)
+        .unwrap_or_default();
+    Timestamp(i64::try_from(since.as_micros()).unwrap_or(i64::MAX))
+}
+
+/// A limit of time, short: `10m`, `15s`, `24h`.
+pub(crate) fn at_most(ms: u64) -> String {
+    let seconds = ms.div_ceil(1_000);
+    match seconds {
+        0..120 => format!("{seconds}s"),
+        120..7_200 => format!("{}m", seconds.div_ceil(60)),
+        _ => match (seconds.div_ceil(60) / 60, seconds.div_ceil(60) % 60) {
+            (hours, 0) => format!("{hours}h"),
+            (hours, minutes) => format!("{hours}h {minutes:02}m"),
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_that_spent_its_limit_is_told() {
+        let told = |cost, limit: Option<u64>| over_limit(NanoUsd(cost), limit.map(NanoUsd));
+        assert_eq!(told(5, None), None);
+        assert_eq!(told(5, Some(6)), None);
+        assert_eq!(
+            told(13_000_000, Some(10_000_000)).as_deref(),
+            Some("the limit of $0.0100 for one run is reached: this one cost $0.0130")
+        );
+        assert_eq!(
+            told(6_700_000, Some(1_000)).as_deref(),
+            Some("the limit of $0.000001 for one run is reached: this one cost $0.0067")
+        );
+    }
+
+    #[test]
+    fn figures_are_short() {
+        assert_eq!(
+            [count(950), count(12_345), count(999_999), count(1_200_000)],
+            ["950", "12.3k", "1.0M", "1.2M"]
+        );
+        assert_eq!(
+            [
+                money(NanoUsd(0)),
+                money(NanoUsd(4_500_000)),
+                money(NanoUsd(1_234_000_000))
+            ],
+            ["$0", "$0.0045", "$1.23"]
+        );
+        assert_eq!(
+            [
+                duration(300),
+                duration(12_000),
+                duration(185_000),
+                duration(7_500_000)
+            ],
+            ["0.3s", "12s", "3m 05s", "2h 05m"]
+        );
+        assert_eq!(
+            [bytes(950), bytes(12_595), bytes(5 << 20), bytes(3 << 40)],
+            ["950 B", "12.3 KiB", "5.0 MiB", "3.0 TiB"]
+        );
+        assert_eq!(
+            [
+                counted(0_u64, "file"),
+                counted(1_usize, "file"),
+                counted(12_u32, "file")
+            ],
+            ["0 files", "1 file", "12 files"]
+        );
+        assert_eq!(ago(Timestamp(0), Timestamp(7_200_000_000)), "2 h ago");
+    }
+
+    #[test]
+    fn limits_of_time_are_short() {
+        assert_eq!(
+            [at_most(600_000), at_most(14_250), at_most(119_500), at_most(0)],
+            ["10m", "15s", "2m", "0s"]
+        );
+        assert_eq!(
+            [at_most(7_200_000), at_most(86_340_000), at_most(86_400_000)],
+            ["2h", "23h 59m", "24h"]
+        );
+    }
+}

@@ -1,0 +1,173 @@
+//! What fills the window of a model, as people read it.
+
+use agentx::types::{CondensedRange, WindowFill, WindowKind, WindowShare};
+
+use super::table::table;
+use super::units;
+
+/// In a terminal with less room only what is weighed is told: no pieces, no bytes.
+const NARROW: usize = 56;
+
+/// A line about the whole, then a table: what there is of each kind, how many tokens it takes, and what is free; below it what is
+/// not sent any more.
+pub fn render(fill: &WindowFill, model: &str, width: usize) -> String {
+    let mut rows = rows(fill);
+    if width < NARROW {
+        let keep = |row: Vec<String>| row.into_iter().enumerate().filter(|(at, _)| ![1, 4].contains(at));
+        rows = rows
+            .into_iter()
+            .map(|row| keep(row).map(|(_, cell)| cell).collect())
+            .collect();
+    }
+    let left_out = match fill.left_out {
+        0 => String::new(),
+        n => format!(
+            "{} too many for the window and not sent: /compact condenses what was said\n",
+            match n {
+                1 => "1 message is".to_owned(),
+                _ => format!("{n} messages are"),
+            }
+        ),
+    };
+    format!(
+        "{model}: {} of {} tokens in use ({})\n{}{left_out}",
+        units::count(fill.in_use),
+        units::count(fill.window),
+        percent(fill.in_use, fill.window),
+        table(&rows, width)
+    )
+}
+
+fn rows(fill: &WindowFill) -> Vec<Vec<String>> {
+    let mut rows = vec![
+        ["WHAT", "PIECES", "TOKENS", "SHARE", "SIZE"]
+            .map(str::to_owned)
+            .to_vec(),
+    ];
+    let estimated: u64 = fill.shares.iter().map(|share| share.tokens).sum();
+    for share in &fill.shares {
+        let tokens = in_proportion(share.tokens, fill.in_use, estimated);
+        let size = match share.bytes {
+            0 => String::new(),
+            bytes => units::bytes(bytes),
+        };
+        rows.push(vec![
+            name(share).to_owned(),
+            share.count.to_string(),
+            units::count(tokens),
+            percent(tokens, fill.window),
+            size,
+        ]);
+    }
+    let free = fill.window.saturating_sub(fill.in_use);
+    let answer = fill.answer.min(free);
+    for (what, tokens) in [("kept for the answer", answer), ("free", free - answer)] {
+        let share = percent(tokens, fill.window);
+        rows.push(vec![
+            what.into(),
+            String::new(),
+            units::count(tokens),
+            share,
+            String::new(),
+        ]);
+    }
+    rows
+}
+
+/// Estimates in the proportion of what the provider counted, so that they add up to it.
+fn in_proportion(tokens: u64, in_use: u64, estimated: u64) -> u64 {
+    tokens.saturating_mul(in_use) / estimated.max(1)
+}
+
+fn percent(tokens: u64, window: u64) -> String {
+    match tokens.saturating_mul(100) / window.max(1) {
+        0 if tokens > 0 => "<1 %".into(),
+        share => format!("{share} %"),
+    }
+}
+
+fn name(share: &WindowShare) -> &'static str {
+    match share.kind {
+        WindowKind::SystemPrompt => "system prompt",
+        WindowKind::Instructions => "instructions",
+        WindowKind::Tools => "tools",
+        WindowKind::Summaries => "summaries",
+        WindowKind::Inputs => "what was said to it",
+        WindowKind::Answers => "answers",
+        WindowKind::Reasoning => "reasoning",
+        WindowKind::ToolCalls => "tool calls",
+        WindowKind::ToolResults => "tool results",
+        WindowKind::Media => "pictures and files",
+        WindowKind::Opaque => "for the provider alone",
+    }
+}
+
+/// What is condensed, and what that made free.
+pub fn condensed(number: usize, condensed: &CondensedRange, command: &str) -> String {
+    let range = &condensed.range;
+    format!(
+        "{number}. events {} to {} are condensed: {}, {} tokens, to {} ({command}--summary {number} shows it)",
+        range.from_seq,
+        range.to_seq,
+        units::counted(range.messages, "message"),
+        units::count(range.tokens),
+        units::count(range.summary_tokens),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_add_up_to_what_the_provider_counted() {
+        let share = |kind, count, tokens, bytes| WindowShare {
+            kind,
+            count,
+            tokens,
+            bytes,
+        };
+        let fill = WindowFill {
+            seq: 9,
+            window: 8_000,
+            answer: 1_000,
+            in_use: 4_000,
+            left_out: 0,
+            shares: vec![
+                share(WindowKind::Tools, 9, 1_000, 5_120),
+                share(WindowKind::Inputs, 2, 980, 4_000),
+                share(WindowKind::Media, 1, 20, 0),
+            ],
+        };
+        assert_eq!(
+            render(&fill, "m", 80),
+            "m: 4.0k of 8.0k tokens in use (50 %)\n\
+             WHAT                 PIECES  TOKENS  SHARE  SIZE\n\
+             tools                9       2.0k    25 %   5.0 KiB\n\
+             what was said to it  2       2.0k    24 %   3.9 KiB\n\
+             pictures and files   1       40      <1 %\n\
+             kept for the answer          1.0k    12 %\n\
+             free                         3.0k    37 %\n"
+        );
+        assert!(
+            render(&fill, "m", 40).contains("\nwhat was said to it  2.0k    24 %\n"),
+            "{}",
+            render(&fill, "m", 40)
+        );
+        let slid = WindowFill {
+            left_out: 12,
+            ..fill.clone()
+        };
+        let line = "12 messages are too many for the window and not sent: /compact condenses what was said\n";
+        assert!(render(&slid, "m", 80).ends_with(line));
+        let overfull = WindowFill {
+            in_use: 9_000,
+            ..fill
+        };
+        let text = render(&overfull, "m", 80);
+        assert!(
+            text.contains("(112 %)") && text.ends_with("free                         0       0 %\n"),
+            "{text}"
+        );
+    }
+}

@@ -1,0 +1,101 @@
+//! Approval rules as people read them, and taking one out of the file that it stands in.
+
+mod tried;
+
+use agentx::config::{Origin, remove_rule, show_rule};
+use agentx::types::{AgentConfig, ApprovalMode, Rule, ToolSpec};
+
+use crate::error::CliError;
+use crate::render::clean::visible;
+use crate::render::table::whole;
+pub use tried::Tried;
+
+/// The rules of an agent and the defaults, as a table, each with the number by which it is removed, and where it comes from.
+pub fn render(
+    config: &AgentConfig,
+    number: impl Fn(usize, &Rule) -> Option<usize>,
+    origin: impl Fn(&Rule) -> String,
+    width: usize,
+) -> String {
+    let mut rows = vec![["N", "RULE", "FROM"].map(str::to_owned).to_vec()];
+    for (index, rule) in config.rules.iter().enumerate() {
+        rows.push(vec![
+            number(index, rule).map_or("–".into(), |number| number.to_string()),
+            visible(&show_rule(rule)),
+            visible(&origin(rule)),
+        ]);
+    }
+    for [what, from] in defaults(config.approval) {
+        rows.push(vec!["–".into(), what.into(), from.into()]);
+    }
+    whole(&rows, width)
+}
+
+/// Removes a rule of the configuration from its file.
+pub fn remove_from_file(rule: &Rule, origin: &Origin) -> Result<String, CliError> {
+    let (place, root, again) = match origin {
+        Origin::User(place) => (place, None, ""),
+        Origin::Workspace(place) => (
+            place,
+            // The file is FOLDER/.agentx/config.yaml.
+            place.file.ancestors().nth(2),
+            "\nthat file has changed; if you trusted it, `agentx config trust` trusts it again",
+        ),
+        other => {
+            return Err(CliError::usage(
+                format!("the rule comes from {other}, not from a file"),
+                "take it out where it is set",
+            ));
+        }
+    };
+    remove_rule(place, rule, root)?;
+    Ok(format!(
+        "removed from {}: {}{again}\n",
+        place.file.display(),
+        visible(&show_rule(rule))
+    ))
+}
+
+/// A number that no rule has.
+pub fn no_rule(number: usize, rules: usize) -> CliError {
+    let message = match rules {
+        0 => format!("there is no rule {number}: there are none"),
+        1 => format!("there is no rule {number}: there is only rule 1"),
+        _ => format!("there is no rule {number}: they go from 1 to {rules}"),
+    };
+    CliError::usage(message, "`agentx approvals list` shows them")
+}
+
+/// The tool of this name.
+pub fn tool_named<'a>(tools: &'a [ToolSpec], name: &str) -> Result<&'a ToolSpec, CliError> {
+    tools.iter().find(|tool| tool.name == name).ok_or_else(|| {
+        let names = tools.iter().map(|tool| tool.name.as_str());
+        let near = agentx::config::nearest(name, names, 3);
+        let hint = match near.is_empty() {
+            true => "`agentx tools` lists them".to_owned(),
+            false => format!("did you mean {}?", near.join(" or ")),
+        };
+        CliError::usage(format!("there is no tool {name:?}"), hint)
+    })
+}
+
+/// What is decided where no rule does.
+fn defaults(mode: ApprovalMode) -> [[&'static str; 2]; 2] {
+    let rest = match mode {
+        ApprovalMode::Ask => "ask about everything else",
+        ApprovalMode::Auto => "allow everything else but files that may hold secrets",
+        ApprovalMode::Deny => "deny everything else",
+    };
+    let from = match mode {
+        ApprovalMode::Ask => "default",
+        ApprovalMode::Auto => "`approval: auto`",
+        ApprovalMode::Deny => "`approval: deny`",
+    };
+    [
+        [
+            "allow what touches nothing, and reading inside the workspace",
+            "default",
+        ],
+        [rest, from],
+    ]
+}

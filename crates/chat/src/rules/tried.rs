@@ -1,0 +1,155 @@
+//! `agentx approvals test` and `/approvals test`: what would happen to a call, and by which rule.
+
+use std::path::Path;
+
+use agentx::config::show_rule;
+use agentx::runtime::{Decided, Ruling, refused_by_the_tool};
+use agentx::tools::where_it_leads;
+use agentx::types::{AgentConfig, Rule, ToolSpec};
+use serde_json::{Value, json};
+
+use crate::console::Console;
+use crate::error::CliError;
+use crate::render::clean::visible;
+
+/// What the rules say of a call.
+pub struct Tried {
+    tool: String,
+    input: Value,
+    ruling: Ruling,
+    /// Why the tool itself would refuse it on this machine.
+    refused: Option<String>,
+}
+
+impl Tried {
+    /// Reads a call as it is typed, and holds it against the rules of an agent. Where its path leads is looked up only where
+    /// the tool runs here.
+    pub fn of(config: &AgentConfig, words: &str, is_here: bool) -> Result<Self, CliError> {
+        let (tool, input) = call_of(&config.tools, words)?;
+        let refused = is_here
+            .then(|| refused_at_the_place(config, tool, &input))
+            .flatten();
+        Ok(Self {
+            tool: tool.name.clone(),
+            ruling: Ruling::of(config, tool, &input),
+            input,
+            refused,
+        })
+    }
+
+    /// Prints it.
+    pub fn tell(
+        &self,
+        from: impl Fn(&Rule) -> String,
+        as_json: bool,
+        console: &mut Console,
+    ) -> Result<(), CliError> {
+        if !as_json {
+            return console.out(&self.words(from));
+        }
+        let ruling = &self.ruling;
+        let rules = ruling.rules.iter();
+        let rules: Vec<Value> = rules
+            .map(|rule| json!({"rule": rule, "from": from(rule)}))
+            .collect();
+        console.out_pretty(&json!({
+            "decision": ruling.decision, "because": ruling.because, "rules": rules, "always": ruling.always,
+            "still_asked": ruling.still_asked, "refused_by_the_tool": self.refused, "tool": self.tool,
+            "input": self.input,
+        }))
+    }
+
+    /// The same in words.
+    pub(crate) fn words(&self, from: impl Fn(&Rule) -> String) -> String {
+        let ruling = &self.ruling;
+        let mut text = format!("{}: {}\n", ruling.decision.as_str(), visible(&ruling.because));
+        for rule in &ruling.rules {
+            let (words, from) = (visible(&show_rule(rule)), visible(&from(rule)));
+            text.push_str(&format!("  {words}  ({from})\n"));
+        }
+        if let Some(always) = &ruling.always {
+            text.push_str(&format!("always would keep: {}\n", visible(&show_rule(always))));
+        }
+        if let Some(why) = &ruling.still_asked {
+            text.push_str(&format!(
+                "  and it would be asked about all the same: {}\n",
+                visible(why)
+            ));
+        }
+        let refused = self.refused.as_ref();
+        if let Some(why) = refused.filter(|_| ruling.decision != Decided::Deny) {
+            text.push_str(&format!("but the tool refuses it: {}\n", visible(why)));
+        }
+        text
+    }
+}
+
+/// A call as it is typed: the tool, then its command line, its path, or its arguments as JSON.
+fn call_of<'a>(tools: &'a [ToolSpec], words: &str) -> Result<(&'a ToolSpec, Value), CliError> {
+    let (name, rest) = words.split_once(':').unwrap_or((words, ""));
+    let tool = super::tool_named(tools, name.trim())?;
+    let rest = rest.trim();
+    if rest.is_empty() {
+        return Ok((tool, json!({})));
+    }
+    if rest.starts_with('{') {
+        // `{ git push; }` is a command line.
+        let is_line = tool.command_argument.is_some() && rest.contains('}') && !rest.starts_with("{\"");
+        match serde_json::from_str(rest) {
+            Ok(input) => return Ok((tool, input)),
+            Err(_) if is_line => {}
+            Err(error) => {
+                return Err(CliError::usage(
+                    format!("the arguments are not JSON: {error}"),
+                    format!("for example '{}: {{\"path\": \"x\"}}'", tool.name),
+                ));
+            }
+        }
+    }
+    match tool.command_argument.as_ref().or(tool.path_argument.as_ref()) {
+        Some(argument) => {
+            let mut input = json!({});
+            input[argument] = rest.into();
+            Ok((tool, input))
+        }
+        None => Err(CliError::usage(
+            format!("{} takes neither a command line nor a path", tool.name),
+            format!("give its arguments as JSON: '{}: {{…}}'", tool.name),
+        )),
+    }
+}
+
+/// Why the tool itself would refuse a call: where its path leads to on this machine.
+fn refused_at_the_place(config: &AgentConfig, tool: &ToolSpec, input: &Value) -> Option<String> {
+    let path = input.get(tool.path_argument.as_ref()?)?.as_str()?;
+    let workspace = Path::new(&config.workspace);
+    let root = workspace.canonicalize().ok()?;
+    match where_it_leads(workspace, path) {
+        Ok(real) => refused_by_the_tool(config, tool, input, &root, &real),
+        Err(error) => Some(error.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn braces_around_no_json_are_a_command_line() {
+        let tools = [
+            ToolSpec::new("bash", "", json!({"type": "object"}), agentx::types::Access::Run)
+                .with_command_argument("command"),
+        ];
+        for (words, line) in [
+            ("bash: { git push; }", "{ git push; }"),
+            ("bash: {git,push}", "{git,push}"),
+            ("bash: {\"command\": \"ls\"}", "ls"),
+        ] {
+            let (_, input) = call_of(&tools, words).unwrap();
+            assert_eq!(input, json!({ "command": line }), "{words}");
+        }
+        for words in ["bash: {oops", "bash: {\"command\": ls}"] {
+            assert!(call_of(&tools, words).is_err(), "{words}");
+        }
+    }
+}

@@ -1,0 +1,232 @@
+//! `agentx show`: a session and what was said in it; around one place; or step by step, with the state and the context after
+//! each event.
+
+mod around;
+mod ended;
+mod panes;
+mod stepper;
+#[cfg(test)]
+mod tests;
+mod timeline;
+mod view;
+mod words;
+
+use agentx::runtime::{Delivery, Runtime, View};
+use agentx::types::SessionId;
+use agentx::types::Vocabulary as _;
+use agentx_terminal::{Painter, Row, Theme};
+use tokio::sync::mpsc;
+
+use crate::chat::terminal::{Input, RawMode, keys, long_rows};
+use crate::console::Console;
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::render::conversation;
+use crate::render::voices::Voices;
+use crate::signals::Signals;
+
+use stepper::{Step, Stepper};
+use timeline::Timeline;
+
+/// What of a session is to be shown; all that was said, where neither a place nor a step is named.
+pub struct Wanted<'a> {
+    /// Its id, or the beginning of it.
+    pub id: &'a str,
+    /// Only what was said around this event.
+    pub at: Option<u64>,
+    /// This step, whole; an empty one goes through all of them.
+    pub step: Option<&'a str>,
+}
+
+/// Shows a session in the way that was asked for.
+pub async fn run(
+    runtime: &dyn Runtime,
+    wanted: Wanted<'_>,
+    json: bool,
+    console: &mut Console,
+) -> Result<Exit, CliError> {
+    let id = runtime.resolve(wanted.id).await?;
+    let Some(step) = wanted.step else {
+        match wanted.at {
+            Some(seq) => around::show(runtime, &id, seq, json, console).await?,
+            None => whole(runtime, &id, json, console).await?,
+        }
+        return Ok(Exit::Ok);
+    };
+    let timeline = Timeline::read(runtime, &id).await?;
+    let terminal = console.terminal;
+    if !step.is_empty() {
+        one(timeline, step, json, console)?;
+        return Ok(Exit::Ok);
+    }
+    if json || !(terminal.input && terminal.output && terminal.capable) {
+        all(&timeline, json, console)?;
+        return Ok(Exit::Ok);
+    }
+    interactive(Stepper::new(timeline, wanted.at), console).await
+}
+
+/// What was said.
+async fn whole(
+    runtime: &dyn Runtime,
+    id: &SessionId,
+    json: bool,
+    console: &mut Console,
+) -> Result<(), CliError> {
+    let mut subscription = runtime.watch(id, 0, View::Runtime, false).await?;
+    let (style, width) = (console.out_style(), console.terminal.width);
+    let mut voices = Voices::default();
+    let mut ended = ended::Ended::default();
+    while let Some(delivery) = subscription.next().await {
+        match delivery {
+            Delivery::Runtime(envelope) if json => console.out_json(&*envelope)?,
+            Delivery::Runtime(envelope) => {
+                voices.meet(&envelope, style);
+                ended.event(&envelope.event, style);
+                if let Some(text) = conversation::message(&envelope.event, style, width) {
+                    console.out(&voices.under_name(&envelope, text))?;
+                }
+            }
+            Delivery::CutOff(message) => {
+                return Err(CliError::Run {
+                    exit: Exit::Storage,
+                    code: "cut_off".into(),
+                    message,
+                });
+            }
+            Delivery::CaughtUp(_) => break,
+            Delivery::Environment(_) => {}
+        }
+    }
+    if !json {
+        console.out(&ended.text())?;
+    }
+    console.flush()
+}
+
+/// One step, whole.
+fn one(mut timeline: Timeline, step: &str, json: bool, console: &mut Console) -> Result<(), CliError> {
+    let last = timeline.facts().last().map_or(0, |fact| fact.seq);
+    let place = step.parse::<u64>().ok().map(|seq| timeline.place_of(seq));
+    let found = place.and_then(|place| Some((place, timeline.facts().get(place)?.clone())));
+    let Some((place, fact)) = found.filter(|(_, fact)| fact.seq.to_string() == step) else {
+        return Err(CliError::usage(
+            format!(
+                "{} has events 1 to {last}; there is no event {step}",
+                timeline.session()
+            ),
+            "`agentx show ID --step` goes through them",
+        ));
+    };
+    let fold = timeline.after(place);
+    if json {
+        return console.out_pretty(&panes::value(&fact, fold));
+    }
+    let width = console.terminal.width;
+    let mut text = String::new();
+    for pane in panes::Pane::ALL {
+        text.push_str(&format!("── {}\n", pane.name()));
+        for line in panes::lines(pane, &fact, fold, &Theme::plain()) {
+            for row in line.rows(width) {
+                text.push_str(row.text().trim_end());
+                text.push('\n');
+            }
+        }
+    }
+    console.out(&text)
+}
+
+/// Every event in a line.
+fn all(timeline: &Timeline, json: bool, console: &mut Console) -> Result<(), CliError> {
+    let mut text = String::new();
+    for fact in timeline.facts() {
+        if json {
+            let words = words::words(&fact.event);
+            console.out_json(&serde_json::json!({
+                "seq": fact.seq, "at": fact.at, "kind": fact.event.tag(), "words": words,
+            }))?;
+            continue;
+        }
+        text.push_str(&format!(
+            "{:>6}  {}  {:<18} {}\n",
+            fact.seq,
+            panes::precise(fact.at),
+            fact.event.tag(),
+            words::words(&fact.event)
+        ));
+        if text.len() > 1 << 16 {
+            console.out(&text)?;
+            text.clear();
+        }
+    }
+    console.out(&text)?;
+    console.flush()
+}
+
+/// On a screen, until the person has seen enough.
+async fn interactive(mut stepper: Stepper, console: &mut Console) -> Result<Exit, CliError> {
+    let mut signals = Signals::listen()?;
+    let raw = RawMode::enter()?;
+    let mut inputs = keys();
+    let (columns, rows) = crossterm::terminal::size().unwrap_or((80, 24));
+    let mut painter = Painter::new(columns.into(), rows.into());
+    let mut theme = console.theme();
+    let end = loop {
+        let (shown, cursor) = view::rows(&mut stepper, painter.columns(), painter.most() + 1, &theme);
+        let bytes = painter.frame(&[], &shown, cursor);
+        if let Err(error) = console.paint(&bytes) {
+            break Err(error);
+        }
+        let input = tokio::select! {
+            biased;
+            exit = signals.next() => break Ok(exit),
+            input = inputs.recv() => input.unwrap_or(Input::End),
+        };
+        let taken = take(
+            input,
+            &mut inputs,
+            &mut stepper,
+            &mut painter,
+            &mut theme,
+            console,
+        );
+        match taken {
+            Ok(Step::Stay) => {}
+            Ok(Step::Leave) => break Ok(Exit::Ok),
+            Err(error) => break Err(error),
+        }
+    };
+    let cleared = console.paint(&painter.frame(&[], &[Row::default()], None));
+    drop(raw);
+    cleared.and(end)
+}
+
+/// Takes what was typed, and what was typed meanwhile: a key that is held down is painted once.
+fn take(
+    first: Input,
+    inputs: &mut mpsc::Receiver<Input>,
+    stepper: &mut Stepper,
+    painter: &mut Painter,
+    theme: &mut Theme,
+    console: &mut Console,
+) -> Result<Step, CliError> {
+    let mut input = Some(first);
+    while let Some(next) = input {
+        match next {
+            Input::Key(key) if stepper.key(key) == Step::Leave => return Ok(Step::Leave),
+            Input::Paste(text) => stepper.paste(&text),
+            Input::Resize(columns, rows) => console.paint(&painter.resize(columns, rows, long_rows()))?,
+            Input::Background { is_light } if theme.color => {
+                *theme = if is_light { Theme::light() } else { Theme::dark() };
+            }
+            Input::End => return Ok(Step::Leave),
+            Input::Key(_)
+            | Input::Background { .. }
+            | Input::Named(_)
+            | Input::Line(_)
+            | Input::Waited(_) => {}
+        }
+        input = inputs.try_recv().ok();
+    }
+    Ok(Step::Stay)
+}

@@ -1,0 +1,264 @@
+//! Signals to stop: the first asks, the second ends the program.
+//!
+//! A thread of its own hears them, because the one that does the work may wait for an output that nobody reads. It tells whoever
+//! listens of the first. Where another one comes before that was acted upon, it kills what commands run and ends the process itself.
+
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::time::Duration;
+
+use tokio::sync::broadcast;
+
+use crate::chat::terminal;
+use crate::exit::Exit;
+use crate::output;
+
+/// How long the program may take to end by itself after the second signal.
+const LAST_WORDS: Duration = Duration::from_secs(1);
+/// How many signals may wait for whoever listens; there are never more than two.
+const WAITING: usize = 8;
+
+/// Signals that were not acted upon, or that end the program.
+static PENDING: AtomicU32 = AtomicU32::new(0);
+/// Whether signals come to the thread; until then they do what the system lets them do.
+static HEARD: AtomicBool = AtomicBool::new(false);
+/// How the process ends, once the thread ends it.
+static ENDED: OnceLock<Exit> = OnceLock::new();
+/// Where the thread tells of them.
+static THREAD: OnceLock<broadcast::Sender<Exit>> = OnceLock::new();
+
+/// Whether the program was told to stop, and has not yet done so.
+pub(crate) fn is_told_to_stop() -> bool {
+    PENDING.load(Ordering::Acquire) > 0
+}
+
+/// Whether signals no longer end the program where it stands.
+pub(crate) fn are_heard() -> bool {
+    HEARD.load(Ordering::Acquire)
+}
+
+/// Waits for Ctrl-C and for a request to terminate.
+pub struct Signals {
+    heard: broadcast::Receiver<Exit>,
+    /// One that came and is still to be acted upon.
+    kept: Option<Exit>,
+}
+
+impl Signals {
+    /// Begins to listen.
+    ///
+    /// # Errors
+    /// Where the system refuses.
+    pub fn listen() -> std::io::Result<Self> {
+        let thread = match THREAD.get() {
+            Some(thread) => thread,
+            None => {
+                let thread = start()?;
+                THREAD.get_or_init(|| thread)
+            }
+        };
+        Ok(Self {
+            heard: thread.subscribe(),
+            kept: None,
+        })
+    }
+
+    /// The signal that came comes again: whoever heard it was at something else.
+    pub(crate) fn keep(&mut self, exit: Exit) {
+        self.kept = Some(exit);
+    }
+
+    /// What the signal asked for is done, and the program continues: the next one is a first one again.
+    pub(crate) fn acted(&self) {
+        PENDING.store(0, Ordering::Release);
+    }
+
+    /// The next signal, as the exit that it asks for. Safe to drop while it waits.
+    pub async fn next(&mut self) -> Exit {
+        if let Some(exit) = self.kept.take() {
+            return exit;
+        }
+        loop {
+            match self.heard.recv().await {
+                Ok(exit) => return exit,
+                Err(broadcast::error::RecvError::Lagged(_)) => {}
+                // The thread lives as long as the process.
+                Err(broadcast::error::RecvError::Closed) => std::future::pending().await,
+            }
+        }
+    }
+}
+
+/// Starts the thread; it hears signals when this returns.
+fn start() -> std::io::Result<broadcast::Sender<Exit>> {
+    let (sender, _) = broadcast::channel(WAITING);
+    let (ready, is_ready) = std::sync::mpsc::sync_channel(1);
+    let told = sender.clone();
+    std::thread::Builder::new()
+        .name("signals".into())
+        .spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+            let listening = runtime.and_then(|runtime| {
+                let system = runtime.block_on(async { System::listen() })?;
+                Ok((runtime, system))
+            });
+            match listening {
+                Ok((runtime, system)) => {
+                    HEARD.store(true, Ordering::Release);
+                    // Whoever started the thread waits for this.
+                    let _ = ready.send(Ok(()));
+                    runtime.block_on(hear(system, &told));
+                }
+                Err(error) => {
+                    let _ = ready.send(Err(error));
+                }
+            }
+        })?;
+    is_ready.recv().map_err(std::io::Error::other)??;
+    Ok(sender)
+}
+
+/// Tells of signals; ends the process with the second one that comes.
+async fn hear(mut system: System, listeners: &broadcast::Sender<Exit>) {
+    loop {
+        let exit = system.next().await;
+        // A terminal that is closed may say so more than once: by itself, and through the shell in it.
+        if exit == Exit::HungUp && is_told_to_stop() {
+            continue;
+        }
+        let before = PENDING.fetch_add(1, Ordering::AcqRel);
+        output::told_to_stop();
+        if exit == Exit::Quit {
+            end(exit);
+        }
+        // With nobody there who listens, as where it just ends, it is the program's own end that is waited for.
+        let _ = listeners.send(exit);
+        if before > 0 {
+            agentx::tools::kill_all_commands();
+            // Who listens leaves with its own last words, if it can.
+            let _ = tokio::time::timeout(LAST_WORDS, system.next()).await;
+            end(exit);
+        }
+    }
+}
+
+/// How the process ends that is being ended, whatever the rest of it makes of its commands being killed.
+pub fn is_ended_with() -> Option<Exit> {
+    ENDED.get().copied()
+}
+
+/// Ends the process, the commands that it runs first. No session hears of their end: nothing goes on, and what came of the calls is
+/// not known.
+fn end(exit: Exit) -> ! {
+    let exit = *ENDED.get_or_init(|| exit);
+    agentx::runtime::halt_sessions();
+    agentx::tools::kill_all_commands();
+    terminal::restore();
+    std::process::exit(exit.code().into());
+}
+
+/// The signals of the system.
+#[cfg(unix)]
+struct System {
+    interrupt: tokio::signal::unix::Signal,
+    terminate: tokio::signal::unix::Signal,
+    hang_up: Option<tokio::signal::unix::Signal>,
+    quit: Option<tokio::signal::unix::Signal>,
+}
+
+#[cfg(unix)]
+impl System {
+    /// Begins to listen. What whoever started the program wants to be ignored, as `nohup` does, stays ignored.
+    fn listen() -> std::io::Result<Self> {
+        use tokio::signal::unix::{SignalKind, signal};
+        let ignored = ignored();
+        let unless_ignored = |kind: SignalKind| match ignored & bit(kind.as_raw_value()) {
+            0 => signal(kind).map(Some),
+            _ => Ok(None),
+        };
+        Ok(Self {
+            interrupt: signal(SignalKind::interrupt())?,
+            terminate: signal(SignalKind::terminate())?,
+            hang_up: unless_ignored(SignalKind::hangup())?,
+            quit: unless_ignored(SignalKind::quit())?,
+        })
+    }
+
+    async fn next(&mut self) -> Exit {
+        tokio::select! {
+            _ = self.interrupt.recv() => Exit::Interrupted,
+            _ = self.terminate.recv() => Exit::Terminated,
+            () = come(&mut self.hang_up) => Exit::HungUp,
+            () = come(&mut self.quit) => Exit::Quit,
+        }
+    }
+}
+
+#[cfg(unix)]
+async fn come(signal: &mut Option<tokio::signal::unix::Signal>) {
+    match signal {
+        Some(signal) => {
+            signal.recv().await;
+        }
+        None => std::future::pending().await,
+    }
+}
+
+/// The place of a signal in a mask.
+#[cfg(unix)]
+fn bit(signal: i32) -> u64 {
+    let place = u32::try_from(signal - 1).unwrap_or(u32::MAX);
+    1_u64.checked_shl(place).unwrap_or(0)
+}
+
+/// Signals that this process ignores, as a mask. Only Linux says it in words; elsewhere none are known.
+#[cfg(unix)]
+fn ignored() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    ignored_in(&status)
+}
+
+#[cfg(unix)]
+fn ignored_in(status: &str) -> u64 {
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok())
+        .unwrap_or(0)
+}
+
+/// The signals of the system.
+#[cfg(not(unix))]
+struct System;
+
+#[cfg(not(unix))]
+impl System {
+    fn listen() -> std::io::Result<Self> {
+        Ok(Self)
+    }
+
+    async fn next(&mut self) -> Exit {
+        let _ = tokio::signal::ctrl_c().await;
+        Exit::Interrupted
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_ignored_is_read_from_what_the_system_says_of_the_process() {
+        let status = "Name:\tagentx\nSigBlk:\t0000000000000004\nSigIgn:\t0000000000001001\nSigCgt:\t0000000000004002\n";
+        let ignored = ignored_in(status);
+        assert_eq!(ignored & bit(1), 1, "a hang-up, as under nohup");
+        assert_eq!((ignored & bit(2), ignored & bit(3)), (0, 0));
+        assert_eq!(ignored_in("Name:\tagentx\n"), 0);
+    }
+
+    #[tokio::test]
+    async fn a_signal_that_is_kept_comes_again_once() {
+        let mut signals = Signals::listen().unwrap();
+        signals.keep(Exit::Interrupted);
+        assert_eq!(signals.next().await, Exit::Interrupted);
+        assert!(signals.kept.is_none());
+    }
+}

@@ -1,0 +1,184 @@
+//! What is shown to somebody who only looks at a session: as the chat shows it where the terminal can do that, in lines or as events
+//! where it cannot. Used by `watch` and `mirror`.
+
+use std::sync::Arc;
+
+use agentx::config::Thinking;
+use agentx::runtime::{Delivery, FileInQuestion, Runtime};
+use agentx::types::{Envelope, RuntimeEvent, SessionId};
+
+use crate::chat::screen::Screen;
+use crate::chat::terminal::RawMode;
+use crate::console::Console;
+use crate::error::CliError;
+use crate::in_question;
+use crate::render::cast::Cast;
+use crate::render::transcript::Transcript;
+use crate::render::{approval, conversation};
+
+/// Where it is shown.
+pub enum Stage {
+    /// As events, a line each.
+    Events,
+    /// In lines.
+    Lines,
+    /// On a screen.
+    Screen {
+        /// The terminal, until it is dropped.
+        raw: RawMode,
+        /// What it shows.
+        screen: Screen,
+    },
+}
+
+/// Shows what happens in a session.
+pub struct Spectator {
+    stage: Stage,
+    transcript: Transcript,
+    cast: Cast,
+    /// Who has the files of the session, and which it is.
+    source: (Arc<dyn Runtime>, SessionId),
+    /// What comes happens now: of a question from before nobody asks what the file is.
+    live: bool,
+}
+
+impl Spectator {
+    /// Begins with nothing.
+    pub fn new(
+        stage: Stage,
+        source: (Arc<dyn Runtime>, SessionId),
+        thinking: Thinking,
+        console: &Console,
+    ) -> Self {
+        let (style, width) = (console.out_style(), console.terminal.width);
+        let mut transcript = Transcript::new(style, width).with_costs().looking_on();
+        let mut cast = Cast::new(style, width);
+        transcript.set_thinking(thinking);
+        cast.set_thinking(thinking);
+        Self {
+            stage,
+            transcript,
+            cast,
+            source,
+            live: false,
+        }
+    }
+
+    /// Takes what a subscription delivers.
+    pub async fn delivery(&mut self, delivery: &Delivery, console: &mut Console) -> Result<(), CliError> {
+        match (delivery, &self.stage) {
+            (Delivery::Runtime(envelope), Stage::Events) => console.out_json(&**envelope),
+            (Delivery::Runtime(envelope), _) => {
+                self.tell(envelope, console).await;
+                Ok(())
+            }
+            (Delivery::CaughtUp(_), _) => {
+                self.is_live();
+                Ok(())
+            }
+            (Delivery::Environment(_) | Delivery::CutOff(_), _) => Ok(()),
+        }
+    }
+
+    /// What was there before has come.
+    pub fn is_live(&mut self) {
+        self.live = true;
+    }
+
+    /// Whether an event is of another agent than the one that people talk to.
+    pub fn is_of_another(&self, envelope: &Envelope<RuntimeEvent>) -> bool {
+        self.cast.is_of_another(envelope)
+    }
+
+    /// Takes note of an agent that came before anything is shown.
+    pub fn meet(&mut self, envelope: &Envelope<RuntimeEvent>) {
+        self.cast.meet(envelope);
+    }
+
+    async fn tell(&mut self, envelope: &Envelope<RuntimeEvent>, console: &Console) {
+        match &envelope.event {
+            RuntimeEvent::UserMessageAdded(added) if conversation::is_note(&added.message) => {}
+            RuntimeEvent::UserMessageAdded(added) => {
+                let words = conversation::told(&added.message);
+                let said = conversation::said_in_short(&words, console.out_style());
+                self.transcript.aside(&said);
+            }
+            RuntimeEvent::CommandFinished(ran) => {
+                let told = conversation::ran(ran, console.out_style());
+                self.transcript.aside(&told);
+            }
+            RuntimeEvent::ApprovalRequested(request) => {
+                let (runtime, id) = &self.source;
+                let file = match self.live {
+                    true => in_question::file_now(&**runtime, id, None, request).await,
+                    false => FileInQuestion::default(),
+                };
+                let question = approval::question(request, &file, console.out_style());
+                self.transcript.aside(&question);
+            }
+            _ => self.cast.event(&mut self.transcript, envelope),
+        }
+    }
+
+    /// Says something beside what is shown; where both are on one screen, in a line of its own.
+    pub fn say(&mut self, text: &str, console: &mut Console) -> Result<(), CliError> {
+        if matches!(self.stage, Stage::Screen { .. }) {
+            self.transcript.aside(text);
+            return self.print(console);
+        }
+        if console.terminal.output && console.terminal.error {
+            self.transcript.end_line();
+            self.print(console)?;
+        }
+        console.say(&format!("{text}\n"));
+        Ok(())
+    }
+
+    /// Says in the last row how things stand, where there is a screen.
+    pub fn set_status(&mut self, status: &str) {
+        if let Stage::Screen { screen, .. } = &mut self.stage {
+            screen.set_status(status.to_owned());
+        }
+    }
+
+    /// The terminal has another size now.
+    pub fn resize(&mut self, columns: usize, rows: usize) {
+        if let Stage::Screen { screen, .. } = &mut self.stage {
+            screen.resize(columns, rows);
+            self.transcript.set_width(columns);
+            self.cast.set_width(columns);
+        }
+    }
+
+    /// Writes what is new.
+    pub fn print(&mut self, console: &mut Console) -> Result<(), CliError> {
+        let pieces = self.transcript.take();
+        match &mut self.stage {
+            Stage::Screen { screen, .. } => {
+                screen.say(&pieces);
+                screen.set_beside(self.cast.unfinished());
+                console.paint(&screen.take())
+            }
+            Stage::Lines | Stage::Events => {
+                let text: String = pieces.into_iter().map(|piece| piece.text).collect();
+                console.out(&text)?;
+                console.flush()
+            }
+        }
+    }
+
+    /// Ends the line that is open, and gives the terminal back.
+    pub fn end(&mut self, console: &mut Console) -> Result<(), CliError> {
+        self.transcript.end_line();
+        self.print(console)?;
+        let ended = match std::mem::replace(&mut self.stage, Stage::Lines) {
+            Stage::Screen { raw, mut screen } => {
+                let bytes = screen.leave();
+                drop(raw);
+                console.paint(&bytes)
+            }
+            Stage::Lines | Stage::Events => Ok(()),
+        };
+        ended.and_then(|()| console.flush())
+    }
+}
