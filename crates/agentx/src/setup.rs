@@ -206,7 +206,10 @@ pub(crate) fn base(workspace: &Path, guard: Guard) -> Base {
         },
         agents: Vec::new(),
         routing: None,
-        condensing: Some(Box::new(Condensing::default())),
+        condensing: Some(Box::new(Condensing {
+            keeps_beginning: true,
+            ..Condensing::default()
+        })),
         rules_version: RULES_VERSION,
         guard: Some(guard.clone()),
         server_rules: None,

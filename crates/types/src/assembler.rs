@@ -110,6 +110,18 @@ impl Assembler {
         self.usage
     }
 
+    /// Takes what `api` has signed thinking with where that stands behind text of white space alone. [`Assembler::finish`] leaves such text
+    /// out, and a signature may hold only behind all that stood before it.
+    pub fn unsign_behind_blanks(&mut self, api: &str) {
+        let is_blank_text = |part: &ContentPart| matches!(part, ContentPart::Text(_)) && is_blank(part);
+        let parts = self.parts.iter_mut().skip_while(|part| !is_blank_text(part));
+        for part in parts {
+            if let ContentPart::Thinking(ThinkingPart { provider, .. }) = part {
+                provider.take_if(|provider| provider.api == api);
+            }
+        }
+    }
+
     /// The whole answer; the assembler is empty afterwards. Text of white space alone is left out.
     pub fn finish(&mut self) -> Answer {
         self.parts.retain(|part| !is_blank(part));

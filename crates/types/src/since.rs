@@ -250,5 +250,8 @@ pub const COUNTS_OUTLIVE_REPAIRS: u32 = 9;
 /// Reasoning of Chat Completions, and what is attached to words and calls, is left out once a provider refuses it.
 pub const REASONING_IS_LEFT_OUT: u32 = 9;
 
+/// Thinking behind blank text of the same answer is not sent back, because it is bound to that text, which is never sent.
+pub const NOT_BEHIND_BLANKS: u32 = 9;
+
 /// Thinking says which model it is of where its API attaches nothing to it.
 pub const REASONING_IS_MARKED: u32 = 9;

@@ -16,7 +16,8 @@
 use std::sync::Arc;
 
 use agentx_types::{
-    Envelope, EnvironmentEvent, Message, MessageOutput, StopReason, StreamEnd, StreamOutput, Usage,
+    Api, Envelope, EnvironmentEvent, Message, MessageOutput, StopReason, StreamEnd, StreamOutput, Usage,
+    since,
 };
 
 use super::ReactAgent;
@@ -97,6 +98,7 @@ impl ReactAgent {
                 self.settle(step);
             }
             reason => {
+                self.unsign_behind_blanks();
                 let answer = self.course.assembler.finish();
                 self.conversation.was_taken();
                 self.pay(answer.usage, step);
@@ -110,10 +112,18 @@ impl ReactAgent {
         }
     }
 
+    fn unsign_behind_blanks(&mut self) {
+        if self.config.rules_version >= since::NOT_BEHIND_BLANKS {
+            let api = Api::Anthropic.as_str();
+            self.course.assembler.unsign_behind_blanks(api);
+        }
+    }
+
     /// Sets aside what the open stream has come to, until another attempt begins, and pays for it.
     ///
     /// An attempt that came to nothing leaves what an earlier one came to.
     pub(super) fn set_aside(&mut self, step: &mut Step<'_>) {
+        self.unsign_behind_blanks();
         let answer = self.course.assembler.finish_partial();
         self.pay(answer.usage, step);
         self.learn_from_count(answer.usage, step);

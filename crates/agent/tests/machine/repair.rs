@@ -125,6 +125,31 @@ fn thinking_made_before_the_beginning_changed_is_sent_no_more() {
     }
 }
 
+/// Blank text is never sent, so thinking behind it would stand behind something else than when it was signed.
+#[test]
+fn thinking_behind_blank_text_of_its_answer_is_signed_no_more() {
+    for (version, signed) in [(0, vec!["a", "b", "c"]), (RULES_VERSION, vec!["a", "c"])] {
+        let mut session = Session::started_with_rules(version, keeping);
+        let mut said = thinks("a");
+        said.push(TextChunk { text: " \n".into() }.into());
+        said.extend(thinks("b"));
+        said.push(call("c1", "look", json!({"path": "a"})));
+        session.model(stream(said, StopReason::ToolUse));
+        session.result("c1", "seen");
+        session.thinking_round("c", 1);
+        let request = session.request();
+        let parts = request.messages.iter().flat_map(|message| &message.content);
+        let thoughts: Vec<&str> = parts
+            .filter_map(|part| match part {
+                ContentPart::Thinking(part) => part.provider.as_ref().map(|_| part.text.as_str()),
+                _ => None,
+            })
+            .collect();
+        assert_eq!(thoughts, signed, "version {version}");
+        session.check_replay();
+    }
+}
+
 #[test]
 fn other_tools_or_instructions_leave_earlier_thinking_out_and_the_same_ones_do_not() {
     for version in OLDEST_AND_NEWEST {

@@ -79,8 +79,7 @@ impl History {
         match self.shop.ask(request, answer) {
             Ok(asked) => {
                 self.seen.add("thinking dropped by the vendor", asked.dropped);
-                self.seen
-                    .add("thinking dropped for its prefix", asked.changed_prefixes);
+                self.note_changed_prefixes(asked.changed_prefixes);
                 self.seen
                     .add("requests cut by the server", u64::from(asked.is_cut));
                 Ok(asked.stream)
@@ -100,6 +99,18 @@ impl History {
                 let body = refusal.body.to_string();
                 Err(decode_error(refusal.status, &[], body.as_bytes(), Timestamp(0)))
             }
+        }
+    }
+
+    /// Thinking that is sent behind what has changed is lost: a new session leaves it out. Sessions without `keeps_beginning` were
+    /// recorded before models checked what stands before their thinking, and are sent as they were.
+    fn note_changed_prefixes(&mut self, dropped: u64) {
+        self.seen.add("thinking dropped for its prefix", dropped);
+        if dropped > 0 && self.keeps_beginning {
+            self.blame(
+                "thinking behind a changed prefix (any)".into(),
+                "the vendor dropped it",
+            );
         }
     }
 

@@ -32,6 +32,8 @@ pub(crate) struct History {
     refused_templates: u8,
     number: u64,
     epoch: u64,
+    /// Whether thinking is left out once something before it has changed.
+    keeps_beginning: bool,
     seen: Counts,
     /// The protocol of the model that is asked.
     api: Api,
@@ -80,6 +82,8 @@ impl History {
             rules_version: RULES_VERSION,
             ..fixtures::config()
         };
+        let condensing = config.condensing.as_ref();
+        let keeps_beginning = condensing.is_some_and(|condensing| condensing.keeps_beginning);
         let mut history = Self {
             fold: SessionFold::new("ses_1".into()),
             earlier: vec![],
@@ -92,6 +96,7 @@ impl History {
             refused_templates: 0,
             number: 0,
             epoch: 1,
+            keeps_beginning,
             seen: Counts::default(),
             api: config.model.api,
             beginning: None,
