@@ -163,7 +163,8 @@ async fn a_call_that_nobody_serves_fails_by_name_and_the_run_goes_on() {
     assert_eq!(*status, ToolStatus::Failed);
     assert_eq!(
         text,
-        "Nobody serves the tool read in this program any more; nothing was done."
+        "Nobody serves the tool read in this program any more; nothing was done. To have it, attach a reactor that serves it \
+         (`NodeRuntime::attach`)."
     );
 }
 

@@ -246,13 +246,19 @@ fn status(end: &End) -> ToolStatus {
     }
 }
 
+/// What a program does that wants an action served which nobody serves.
+const HOW: &str = "attach a reactor that serves it (`NodeRuntime::attach`)";
+
 /// The reason for which `who` brought no `what`, for people.
 fn why(end: &End, who: &str, what: &str) -> String {
     match end {
         End::Request(bus::End::Settled) => format!("{who} ended without {what}"),
         End::Request(bus::End::Lost) => format!("{who} was lost before it ended"),
         End::Request(bus::End::Cancelled) => format!("stopped before {who} began"),
-        End::Request(bus::End::Unserved) => format!("{who} is gone, and nobody else serves the request"),
+        End::Request(bus::End::Unserved) => {
+            format!("{who} is gone, and nobody else serves the request; {HOW}")
+        }
+        End::Refused(error @ RequestError::Nobody { .. }) => format!("{error}; {HOW}"),
         End::Refused(error) => error.to_string(),
     }
 }
@@ -268,7 +274,9 @@ fn of_tool(name: &str, end: &End) -> String {
         }
         End::Request(bus::End::Cancelled) => "Stopped before it began.".to_owned(),
         End::Request(bus::End::Unserved) | End::Refused(RequestError::Nobody { .. }) => {
-            format!("Nobody serves the tool {name} in this program any more; nothing was done.")
+            format!(
+                "Nobody serves the tool {name} in this program any more; nothing was done. To have it, {HOW}."
+            )
         }
         End::Refused(error @ RequestError::Busy { .. }) => format!("{error}; nothing was done."),
     }
@@ -277,6 +285,24 @@ fn of_tool(name: &str, end: &End) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_nobody_serves_says_how_to_attach_who_does() {
+        let nobody = End::Refused(RequestError::Nobody {
+            topic: "llm.requests".into(),
+            key: "test/model".into(),
+        });
+        let gone = End::Request(bus::End::Unserved);
+        let said = [
+            why(&nobody, "the environment of test", "an answer"),
+            why(&gone, "the condenser", "a summary"),
+            of_tool("read", &nobody),
+            of_tool("read", &gone),
+        ];
+        for said in said {
+            assert!(said.contains("serves") && said.contains(HOW), "{said}");
+        }
+    }
 
     #[tokio::test]
     async fn no_more_actions_are_remembered_than_may_still_speak() {
