@@ -12,8 +12,8 @@ use support::{build_folder, cargo, printed, workspace};
 /// Everything that it depends on is built again where its features differ from those of the workspace.
 const BOUND: Duration = Duration::from_secs(580);
 
-/// A hello with a tool compiles no more crates than these, itself among them.
-const MOST_CRATES: usize = 127;
+/// A hello with a tool compiles no more crates than these, itself among them: 125, as docs/LIBRARY.md says, and one.
+const MOST_CRATES: usize = 126;
 
 /// The workspace's profile, so that what is built already is not built again.
 fn profile() -> String {
