@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use agentx::bus::{Delivery, Filter, Listener, Queue};
 use agentx::runtime::{SystemBus, ToolEnvironment};
-use agentx::{AgentError, IntoTool as _};
+use agentx::types::ModelRequest;
+use agentx::{AgentError, IntoTool as _, Provider, ProviderError, Says};
 
 /// Says when the next train leaves.
 #[agentx::tool(idempotent)]
@@ -15,6 +16,20 @@ async fn next_train(
     to: String,
 ) -> Result<String, String> {
     Ok(format!("The next train to {to} leaves at 10:04."))
+}
+
+/// A model of the program's own, for agents whose model's provider is `scripted`.
+struct Clerk;
+
+impl Provider for Clerk {
+    fn name(&self) -> &str {
+        "scripted"
+    }
+
+    async fn answer(&self, _: &ModelRequest, says: &mut Says) -> Result<(), ProviderError> {
+        says.text("The ticket office is closed.").await;
+        Ok(())
+    }
 }
 
 #[tokio::main]
@@ -43,6 +58,11 @@ async fn main() -> Result<(), AgentError> {
     let trains = ToolEnvironment::new("trains", [next_train.into_tool()]);
     let trains = agent.attach(trains).await?;
     println!("{}", agent.ask("next train to Rome?").await?);
+
+    // It answers in the place of the agent's model, until it is detached.
+    let clerk = agent.attach(Clerk.into_environment()).await?;
+    println!("{}", agent.ask("may I have a ticket?").await?);
+    agent.detach(clerk, Duration::from_secs(5)).await;
 
     // It ends what it has; then the tool is gone.
     agent.detach(trains, Duration::from_secs(5)).await;

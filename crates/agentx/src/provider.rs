@@ -4,7 +4,7 @@ use std::error::Error;
 use std::future::Future;
 use std::sync::Arc;
 
-use agentx_runtime::{BoxFuture, Effector, EventSink};
+use agentx_runtime::{BoxFuture, Effector, EventSink, ModelEnvironment};
 use agentx_types::{
     Action, ActionBody, AttemptFailed, CallModel, EnvironmentEvent, ErrorOccurred, MessageId, ModelRequest,
     StopReason, StreamEnd, StreamStart, TextChunk, ThinkingChunk, ToolCall, ToolCallId, Usage, UsageReport,
@@ -63,6 +63,16 @@ pub trait Provider: Send + Sync + 'static {
         request: &ModelRequest,
         says: &mut Says,
     ) -> impl Future<Output = Result<(), ProviderError>> + Send;
+
+    /// Makes an environment that can be attached while an agent runs ([`AgentHandle::attach`](crate::AgentHandle::attach)). Until it
+    /// is detached, it answers in the place of the model of each agent whose model's provider has this name.
+    fn into_environment(self) -> ModelEnvironment
+    where
+        Self: Sized,
+    {
+        let name = self.name().to_owned();
+        ModelEnvironment::new(name.clone(), name, Arc::new(Asked(Arc::new(self))))
+    }
 }
 
 /// Takes what a model says, piece by piece.

@@ -221,7 +221,7 @@ async fn fork_goes_two_ways_from_one_point() {
 }
 
 #[tokio::test]
-async fn reactor_brings_a_tool_and_watches_while_the_agent_runs() {
+async fn reactor_brings_a_tool_replaces_the_model_and_watches_while_the_agent_runs() {
     let home = tempfile::tempdir().unwrap();
     let printed = printed(&mut example("reactor", &home).await, BOUND).await;
     same(
@@ -231,6 +231,7 @@ async fn reactor_brings_a_tool_and_watches_while_the_agent_runs() {
             "```",
             "The next train to Rome leaves at 10:04.",
             "```",
+            "The ticket office is closed.",
             "1 call of a tool was heard",
         ],
     );
