@@ -42,10 +42,7 @@ pub(crate) fn run(told: &Outlet<Told>, spot: Arc<Spot>) {
             lane.told(told);
             lane.wakes.if_due();
         }
-        if let Some(id) = lane.ready.pop_front() {
-            lane.go_on(id);
-            lane.wakes.if_due();
-        }
+        lane.next_turn();
     }
 }
 
@@ -189,6 +186,14 @@ impl Lane {
         self.runs.insert(id, instance);
     }
 
+    /// Lets the run go on that has waited longest for its turn: its id, if there is one.
+    fn next_turn(&mut self) -> Option<u64> {
+        let id = self.ready.pop_front()?;
+        self.go_on(id);
+        self.wakes.if_due();
+        Some(id)
+    }
+
     fn go_on(&mut self, id: u64) {
         let Some(instance) = self.runs.get_mut(&id) else {
             return;
@@ -324,6 +329,9 @@ impl Instance {
         ScriptError::located(self.name(), &text_of(error), Reason::Failed)
     }
 }
+
+#[cfg(test)]
+mod turns;
 
 #[cfg(test)]
 mod tests {
