@@ -532,6 +532,8 @@ export interface InterruptRequested {
   reason?: string | null;
   /** Whether inputs that wait go on waiting until a person says something. Set where the session is being closed. */
   hold?: boolean;
+  /** Who, where it is not the owner of the session. */
+  by?: OwnerId | null;
 }
 
 /** A person takes back an input that waits, or wants it looked at sooner or later. One that waits no more stays as it was. */
@@ -540,6 +542,8 @@ export interface InputRevised {
   message_id: MessageId;
   /** When it is looked at from now on; absent where it is taken back. */
   mode?: InputMode | null;
+  /** Who, where it is not the owner of the session. */
+  by?: OwnerId | null;
 }
 
 /** A person decides about a tool call. */
@@ -567,6 +571,8 @@ export interface SystemCommand {
   command: string;
   /** Its arguments. */
   args: unknown;
+  /** Who, where it is not the owner of the session. */
+  by?: OwnerId | null;
 }
 
 /** A model begins to answer. */
@@ -1254,6 +1260,8 @@ export interface SessionForked {
 export interface SessionTitled {
   /** What people see in lists. */
   title: string;
+  /** Who, where it is not the owner of the session. */
+  by?: OwnerId | null;
 }
 
 /** Another one drives. */
@@ -1272,6 +1280,8 @@ export interface AccessChanged {
   person: OwnerId;
   /** What they may do from now on; `None` for nothing. */
   role?: SessionRole | null;
+  /** The person who says so, where it is not the owner of the session. */
+  by?: OwnerId | null;
 }
 
 /** A person has files put back. */
@@ -1280,6 +1290,8 @@ export interface FilesRestoring {
   to_seq: number;
   /** Which, each with what it is before and after. */
   files: FileReplaced[];
+  /** Who, where it is not the owner of the session. */
+  by?: OwnerId | null;
 }
 
 /** A file that is put back. */
@@ -1326,6 +1338,8 @@ export interface SessionClosed {
 export interface ConfigChanged {
   /** What changes. */
   change: ConfigChange;
+  /** Who, where it is not the owner of the session. */
+  by?: OwnerId | null;
 }
 
 /** One change of an agent's configuration while its session continues. */
@@ -1367,12 +1381,16 @@ export interface InputPinned {
   message_id: MessageId;
   /** Whether it stays. */
   pinned: boolean;
+  /** Who, where it is not the owner of the session. */
+  by?: OwnerId | null;
 }
 
 /** A person wants the conversation condensed now. */
 export interface CondenseRequested {
   /** What the summary must not leave out, in their words. */
   instructions?: string | null;
+  /** Who, where it is not the owner of the session. */
+  by?: OwnerId | null;
 }
 
 /** A range of the conversation is represented by a summary; the range itself stays in the log. */
@@ -1405,6 +1423,8 @@ export interface ContextRestored {
   from_seq: number;
   /** The last event of the range. */
   to_seq: number;
+  /** Who, where it is not the owner of the session. */
+  by?: OwnerId | null;
 }
 
 /** A run was stopped from outside. */
@@ -1662,6 +1682,8 @@ export interface ConversationEnd {
 export interface ConversationInterrupted {
   /** By what. */
   reason: string;
+  /** Who, where it is not the owner of the session. */
+  by?: OwnerId | null;
 }
 
 /** An agent exists. */
@@ -1703,6 +1725,8 @@ export interface SessionResumed {
 export interface SessionUpdated {
   /** What. */
   change: SessionChange;
+  /** Who, where it is not the owner of the session. */
+  by?: OwnerId | null;
 }
 
 /** What changed about a session. */

@@ -76,7 +76,11 @@ pub(crate) fn condense_everywhere(name: &str, whole: &SessionFold) -> usize {
         check_pairs(&shorter, &what);
         assert_eq!(shorter.first(), before.first(), "{what}: the first input stays");
         summaries += usize::from(shorter != before);
-        let restored = ContextRestored { from_seq: 0, to_seq };
+        let restored = ContextRestored {
+            from_seq: 0,
+            to_seq,
+            by: None,
+        };
         apply(&mut fold, restored);
         assert_eq!(messages(&fold), before, "{what}");
         let again = next_request(fold);

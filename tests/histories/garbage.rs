@@ -194,11 +194,13 @@ fn from_people(what: u8, a: u8, b: u8) -> EnvironmentEvent {
         1 if b.is_multiple_of(2) => InputRevised {
             message_id: text(a).as_str().into(),
             mode: (!a.is_multiple_of(3)).then_some(mode),
+            by: None,
         }
         .into(),
         1 => InterruptRequested {
             reason: None,
             hold: false,
+            by: None,
         }
         .into(),
         2 => Approval {
@@ -213,6 +215,7 @@ fn from_people(what: u8, a: u8, b: u8) -> EnvironmentEvent {
         _ => SystemCommand {
             command: text(a),
             args: value(b),
+            by: None,
         }
         .into(),
     }
@@ -288,10 +291,15 @@ fn from_system(what: u8, a: u8, b: u8) -> EnvironmentEvent {
             hold: true,
         }
         .into(),
-        3 => SessionTitled { title: text(a) }.into(),
+        3 => SessionTitled {
+            title: text(a),
+            by: None,
+        }
+        .into(),
         4 => SessionClosed { reason: text(a) }.into(),
         5 => ConfigChanged {
             change: ConfigChange::Limits(config(a, b).limits),
+            by: None,
         }
         .into(),
         6 => AgentSpawned {

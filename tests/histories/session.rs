@@ -187,6 +187,7 @@ impl Session {
             2 => self.say(InterruptRequested {
                 reason: None,
                 hold: a.is_multiple_of(3),
+                by: None,
             }),
             3..=8 => self.model_goes_on(a, b),
             9..=11 => self.tool_goes_on(a, b),
@@ -228,7 +229,11 @@ impl Session {
             Some(InputMode::Interrupt),
         ];
         let mode = modes[usize::from(a) % 4];
-        self.say(InputRevised { message_id, mode });
+        self.say(InputRevised {
+            message_id,
+            mode,
+            by: None,
+        });
     }
 
     fn model_goes_on(&mut self, a: u8, b: u8) {
@@ -453,7 +458,7 @@ impl Session {
             2 => ConfigChange::Approval(ApprovalMode::Ask),
             _ => ConfigChange::Tools(fixtures::config().tools),
         };
-        self.say(ConfigChanged { change });
+        self.say(ConfigChanged { change, by: None });
     }
 
     /// The process dies with all that it was performing, and another one takes over; sometimes of a fork.

@@ -46,6 +46,7 @@ fn access(person: &OwnerId, role: Option<SessionRole>) -> Note {
     Note::Access(AccessChanged {
         person: person.clone(),
         role,
+        by: None,
     })
 }
 

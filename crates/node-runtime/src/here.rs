@@ -122,7 +122,10 @@ impl Runtime for NodeRuntime {
         Box::pin(async move {
             self.owned(&session).await?;
             let jotter = Jotter::attach(self.shared_log(), &session, self.driver.clock.clone()).await?;
-            jotter.record(SessionTitled { title }.into()).await.map(drop)
+            jotter
+                .record(SessionTitled { title, by: None }.into())
+                .await
+                .map(drop)
         })
     }
 

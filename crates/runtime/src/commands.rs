@@ -2,7 +2,7 @@
 
 use agentx_session::{SessionState, Waiting};
 use agentx_types::{
-    Approval, CondenseRequested, EnvironmentEvent, InputPinned, InputRevised, InterruptRequested,
+    Approval, CondenseRequested, EnvironmentEvent, InputPinned, InputRevised, InterruptRequested, OwnerId,
 };
 use tokio::sync::oneshot;
 
@@ -58,7 +58,7 @@ pub(crate) enum Wish {
     Interrupt(InterruptRequested),
     /// Try again what failed: at once where it pauses between two attempts, or in a new run where the last one ended without an answer. Nothing
     /// is recorded if there is neither.
-    Retry,
+    Retry { by: Option<OwnerId> },
     /// A decision about a call that waits for one.
     Approve(Approval),
     /// Another mode for an input that waits, or none.
@@ -68,7 +68,7 @@ pub(crate) enum Wish {
     /// An input stays whatever is condensed, or no longer.
     Pin(InputPinned),
     /// The latest summary is taken out again.
-    Restore,
+    Restore { by: Option<OwnerId> },
     /// Record this event unchanged.
     Record(EnvironmentEvent),
 }

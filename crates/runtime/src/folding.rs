@@ -61,6 +61,7 @@ impl Folding {
             EnvironmentEvent::SessionOpened(opened) => share(&mut opened.config.tools, &self.kept.tools),
             EnvironmentEvent::ConfigChanged(ConfigChanged {
                 change: ConfigChange::Tools(tools),
+                ..
             }) => share(tools, &self.kept.tools),
             _ => {}
         }

@@ -187,7 +187,7 @@ async fn load(
         [tools, rules, guard, server, approval]
             .into_iter()
             .flatten()
-            .map(|change| Draft::new(Source::System, root.clone(), ConfigChanged { change })),
+            .map(|change| Draft::new(Source::System, root.clone(), ConfigChanged { change, by: None })),
     );
     if let Some(standing) = &parts.standing {
         drafts.extend(standing.changes(parts.log.as_ref(), &writer, &fold).await?);
@@ -196,7 +196,7 @@ async fn load(
         changes
             .into_iter()
             .filter_map(|change| but_for_what_was_learned(&fold, change))
-            .map(|change| Draft::new(Source::User, root.clone(), ConfigChanged { change })),
+            .map(|change| Draft::new(Source::User, root.clone(), ConfigChanged { change, by: None })),
     );
     Ok(Opened {
         writer,

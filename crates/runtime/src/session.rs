@@ -4,10 +4,12 @@
 //! method that returns a `seq` returns when that event is committed. What takes time or may fail without the session (media, a
 //! message that is sent again) is done here, before the driver is asked, so that the driver never waits for it.
 
+use std::sync::Arc;
+
 use agentx_types::{
-    Approval, BlobId, CondenseRequested, ConfigChange, ConfigChanged, ContentPart, EnvironmentEvent,
-    InputMode, InputPinned, InputRevised, InterruptRequested, MediaSource, MessageId, SessionId,
-    SessionTitled,
+    AccessChanged, Approval, BlobId, CommandRan, CondenseRequested, ConfigChange, ConfigChanged, ContentPart,
+    EnvironmentEvent, FilesRestoring, InputMode, InputPinned, InputRevised, InterruptRequested, MediaSource,
+    MessageId, OwnerId, SessionId, SessionTitled,
 };
 use tokio::sync::oneshot;
 
@@ -30,12 +32,18 @@ pub struct LocalSession {
     live: Live,
     /// The bus on which its agents are heard inside their own boundaries.
     agents: AgentEventBus,
+    /// The person who acts by this handle, where it is not the owner of the session: it is on record with all that they cause.
+    by: Option<OwnerId>,
 }
 
 impl LocalSession {
     /// A handle on a session whose driver runs.
     pub(crate) fn new(live: Live, agents: AgentEventBus) -> Self {
-        Self { live, agents }
+        Self {
+            live,
+            agents,
+            by: None,
+        }
     }
 
     /// Asks the driver, and waits for its answer. Waits too while 64 wishes wait before it.
@@ -160,7 +168,8 @@ impl Session for LocalSession {
             }
             self.check_sight(&input.content).await?;
             let content = self.store_media(input.content).await?;
-            self.record(Wish::Say(UserInput { content, ..input })).await
+            let by = self.by.clone().or(input.by);
+            self.record(Wish::Say(UserInput { content, by, ..input })).await
         })
     }
 
@@ -182,30 +191,46 @@ impl Session for LocalSession {
         let revised = InputRevised {
             message_id: input,
             mode,
+            by: self.by.clone(),
         };
         Box::pin(self.record(Wish::Revise(revised)))
     }
 
     fn context(&self, wish: ContextWish) -> BoxFuture<'_, Result<u64, RuntimeError>> {
         Box::pin(self.record(match wish {
-            ContextWish::Condense { instructions } => Wish::Condense(CondenseRequested { instructions }),
-            ContextWish::Restore {} => Wish::Restore,
-            ContextWish::Pin { message_id, pinned } => Wish::Pin(InputPinned { message_id, pinned }),
+            ContextWish::Condense { instructions } => Wish::Condense(CondenseRequested {
+                instructions,
+                by: self.by.clone(),
+            }),
+            ContextWish::Restore {} => Wish::Restore { by: self.by.clone() },
+            ContextWish::Pin { message_id, pinned } => Wish::Pin(InputPinned {
+                message_id,
+                pinned,
+                by: self.by.clone(),
+            }),
         }))
     }
 
     fn interrupt(&self, reason: Option<String>) -> BoxFuture<'_, Result<u64, RuntimeError>> {
         let hold = false;
-        Box::pin(self.record(Wish::Interrupt(InterruptRequested { reason, hold })))
+        Box::pin(self.record(Wish::Interrupt(InterruptRequested {
+            reason,
+            hold,
+            by: self.by.clone(),
+        })))
     }
 
     fn halt(&self, reason: Option<String>) -> BoxFuture<'_, Result<u64, RuntimeError>> {
         let hold = true;
-        Box::pin(self.record(Wish::Interrupt(InterruptRequested { reason, hold })))
+        Box::pin(self.record(Wish::Interrupt(InterruptRequested {
+            reason,
+            hold,
+            by: self.by.clone(),
+        })))
     }
 
     fn retry(&self) -> BoxFuture<'_, Result<u64, RuntimeError>> {
-        Box::pin(self.record(Wish::Retry))
+        Box::pin(self.record(Wish::Retry { by: self.by.clone() }))
     }
 
     fn approve(&self, decision: ApprovalInput) -> BoxFuture<'_, Result<u64, RuntimeError>> {
@@ -222,28 +247,66 @@ impl Session for LocalSession {
             decision,
             note,
             rule: rule.map(Box::new),
-            by,
+            by: self.by.clone().or(by),
             limited,
         })))
     }
 
     fn change(&self, change: ConfigChange) -> BoxFuture<'_, Result<u64, RuntimeError>> {
-        Box::pin(self.record(Wish::Record(ConfigChanged { change }.into())))
+        Box::pin(
+            self.record(Wish::Record(
+                ConfigChanged {
+                    change,
+                    by: self.by.clone(),
+                }
+                .into(),
+            )),
+        )
     }
 
     fn note(&self, note: Note) -> BoxFuture<'_, Result<u64, RuntimeError>> {
+        let by = |named: Option<OwnerId>| self.by.clone().or(named);
         let event: EnvironmentEvent = match note {
+            // The seat names the person.
             Note::Wheel(changed) => changed.into(),
-            Note::Access(changed) => changed.into(),
-            Note::Restoring(restoring) => restoring.into(),
+            Note::Access(changed) => AccessChanged {
+                by: by(changed.by),
+                ..changed
+            }
+            .into(),
+            Note::Restoring(restoring) => FilesRestoring {
+                by: by(restoring.by),
+                ..restoring
+            }
+            .into(),
             Note::Restored(restored) => restored.into(),
-            Note::Ran(ran) => ran.into(),
+            Note::Ran(ran) => CommandRan {
+                by: by(ran.by),
+                ..ran
+            }
+            .into(),
         };
         Box::pin(self.record(Wish::Record(event)))
     }
 
     fn rename(&self, title: String) -> BoxFuture<'_, Result<u64, RuntimeError>> {
-        Box::pin(self.record(Wish::Record(SessionTitled { title }.into())))
+        Box::pin(
+            self.record(Wish::Record(
+                SessionTitled {
+                    title,
+                    by: self.by.clone(),
+                }
+                .into(),
+            )),
+        )
+    }
+
+    fn as_person(&self, person: &OwnerId) -> Option<Arc<dyn Session>> {
+        Some(Arc::new(Self {
+            live: self.live.clone(),
+            agents: self.agents.clone(),
+            by: Some(person.clone()),
+        }))
     }
 
     fn subscribe(&self, after_seq: u64, view: View) -> BoxFuture<'_, Result<Subscription, RuntimeError>> {

@@ -26,6 +26,7 @@ pub(crate) struct Hand {
     pub(crate) caller: Caller,
     pub(crate) access: Access,
     pub(crate) room: Arc<Room>,
+    /// The session as they have it: what they cause by it is on record as theirs.
     pub(crate) session: Arc<dyn Session>,
 }
 
@@ -57,6 +58,11 @@ impl Hand {
         needs(least, access.role)?;
         let room = state.enter(&access, session).await?;
         let session = state.rooms().write(&room, &access.runtime).await?;
+        let is_owner = caller.person == access.owner;
+        let session = match session.as_person(&caller.person) {
+            Some(theirs) if !is_owner => theirs,
+            _ => session,
+        };
         Ok(Self {
             state: state.clone(),
             caller: caller.clone(),
@@ -226,9 +232,7 @@ impl Hand {
                 return Ok(seq);
             }
             self.has_room(input.mode == InputMode::Interrupt, false).await?;
-            self.room
-                .condense_from_here_on(&*session, &settings.condensing)
-                .await?;
+            self.room.condense_from_here_on(&settings.condensing).await?;
             session.send(input).await
         })
         .await
@@ -304,6 +308,7 @@ impl Hand {
         let changed = AccessChanged {
             person: person.clone(),
             role,
+            by: None,
         };
         let seq = self.told(self.session.note(Note::Access(changed)).await)?;
         let gone = LogError::NotFound(self.room.id().to_string()).into();

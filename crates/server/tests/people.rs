@@ -9,7 +9,7 @@
 
 use crate::support::*;
 use agentx_identity::SecretKey;
-use agentx_types::{ApprovalMode, SessionId, VISITORS};
+use agentx_types::{ApprovalMode, MessageId, SessionId, VISITORS};
 use serde_json::{Value, json};
 
 fn message(session: &SessionId, words: &str, epoch: Option<u64>) -> Value {
@@ -228,6 +228,67 @@ async fn words_and_commands_of_a_driver_are_on_record_as_theirs() {
     let wanted = [Value::Null, json!(two.bob_id)];
     assert_eq!(by("user_message"), wanted);
     assert_eq!(by("command_ran"), wanted);
+    world.end().await;
+}
+
+/// What else a person causes is on record as theirs, whatever their client claims: all of these requests claim that somebody else does it.
+#[tokio::test]
+async fn whatever_a_person_causes_is_on_record_as_theirs() {
+    let world = World::new().await;
+    let mut two = world.desk_and_laptop(ApprovalMode::Ask, "own").await;
+    let session = two.session.clone();
+    let forged = |mut args: Value| {
+        args["by"] = json!("own_somebody");
+        args
+    };
+    for client in [&mut two.desk, &mut two.laptop] {
+        let first = client.say(&session, "run sleep 9").await;
+        let waits = client.say(&session, "echo later").await;
+        let (first, waits) = (MessageId::with_suffix(first), MessageId::with_suffix(waits));
+        let pin = forged(json!({"message_id": first, "pinned": true}));
+        let rule = json!({"tool": "write", "effect": "deny"});
+        let commands = [
+            ("revise", json!({"message_id": waits})),
+            ("context", json!({"wish": {"pin": pin}})),
+            ("change", json!({"change": {"rule_added": rule}})),
+            ("share", json!({"person": "own_ann", "role": "watch"})),
+            ("rename", json!({"title": "Lunch"})),
+        ];
+        for (command, args) in commands {
+            let frame = json!({"session_id": session, "command": command, "args": forged(args)});
+            client.accepted("system_command", forged(frame)).await;
+        }
+        let interrupt = forged(json!({"session_id": session}));
+        client.accepted("interrupt", interrupt).await;
+        let retry = json!({"session_id": session, "command": "retry", "args": forged(json!({}))});
+        client.accepted("system_command", forged(retry)).await;
+        let release = json!({"session_id": session, "wish": "release"});
+        client.accepted("wheel", release).await;
+    }
+    two.desk.subscribe(&session, 0, "environment").await;
+    two.desk.notice("caught_up").await;
+    let facts = two.desk.events_until("session_titled").await;
+    let by = |tag: &str| -> Vec<Value> {
+        let facts = facts
+            .iter()
+            .filter(|fact| fact["event"] == tag && fact["source"] == "user");
+        let mut by: Vec<Value> = facts.map(|fact| fact["payload"]["by"].clone()).collect();
+        by.dedup();
+        by
+    };
+    let wanted = [Value::Null, json!(two.bob_id)];
+    let tags = [
+        "user_message",
+        "input_revised",
+        "input_pinned",
+        "config_changed",
+        "access_changed",
+        "session_titled",
+        "interrupt_requested",
+    ];
+    for tag in tags {
+        assert_eq!(by(tag), wanted, "{tag}");
+    }
     world.end().await;
 }
 

@@ -38,7 +38,7 @@ use crate::{PendingApproval, Projection, RunState, SessionState, Sharing, Waitin
 /// use agentx_session::SessionFold;
 /// use agentx_types::{Draft, EnvironmentEvent, SessionId, SessionTitled, Source, Timestamp};
 ///
-/// let titled = Draft::<EnvironmentEvent>::new(Source::System, None, SessionTitled { title: "Lunch".into() });
+/// let titled = Draft::<EnvironmentEvent>::new(Source::System, None, SessionTitled { title: "Lunch".into(), by: None });
 /// let mut fold = SessionFold::new(SessionId::new("ses_1"));
 /// let fact = fold.mint(titled, Timestamp(0));
 /// let mut opened = fold.clone();

@@ -48,7 +48,7 @@ impl Sharing {
                 self.seat = wheel.seat.clone();
                 self.epoch = wheel.epoch;
             }
-            EnvironmentEvent::AccessChanged(AccessChanged { person, role }) => {
+            EnvironmentEvent::AccessChanged(AccessChanged { person, role, .. }) => {
                 match role {
                     Some(role) => self.roles.insert(person.clone(), *role),
                     None => self.roles.remove(person),

@@ -128,6 +128,7 @@ impl AgentTree {
     fn bind(&mut self, fact: &Envelope<EnvironmentEvent>) {
         if let EnvironmentEvent::ConfigChanged(ConfigChanged {
             change: ConfigChange::ServerRules(server),
+            ..
         }) = &fact.event
         {
             for agent in self.agents.values_mut() {
@@ -234,6 +235,7 @@ impl AgentTree {
     fn limits_changed(&self, fact: &Envelope<EnvironmentEvent>) -> Option<Changed> {
         let EnvironmentEvent::ConfigChanged(ConfigChanged {
             change: ConfigChange::Limits(after),
+            ..
         }) = &fact.event
         else {
             return None;
@@ -263,6 +265,7 @@ impl AgentTree {
         let fact = round.fact;
         let EnvironmentEvent::ConfigChanged(ConfigChanged {
             change: ConfigChange::Approval(mode),
+            ..
         }) = &fact.event
         else {
             return;
@@ -279,7 +282,7 @@ impl AgentTree {
     /// version 7 of the rules on; before, it held for those that were made later.
     fn pass_on_rules<H: FnMut(Heard<'_>)>(&mut self, round: &mut Round<'_, H>) {
         let fact = round.fact;
-        let (EnvironmentEvent::ConfigChanged(ConfigChanged { change }), Some(of)) =
+        let (EnvironmentEvent::ConfigChanged(ConfigChanged { change, .. }), Some(of)) =
             (&fact.event, &fact.agent_state_id)
         else {
             return;

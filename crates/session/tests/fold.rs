@@ -193,7 +193,7 @@ fn reaches_who_is_there(version: u32) -> Vec<bool> {
         workspace: None,
     };
     let mut world = World::open();
-    let change = |world: &mut World, change| world.fact(Some("agt_1"), ConfigChanged { change });
+    let change = |world: &mut World, change| world.fact(Some("agt_1"), ConfigChanged { change, by: None });
     change(&mut world, ConfigChange::RulesVersion(version));
     change(&mut world, ConfigChange::RuleAdded(deny("bash")));
     let allow = Rule {

@@ -516,7 +516,10 @@ fn a_new_title_makes_a_session_no_newer() {
             writers.push(writer);
         }
         let session = SessionId::new("ses_1");
-        let title = SessionTitled { title: "mine".into() };
+        let title = SessionTitled {
+            title: "mine".into(),
+            by: None,
+        };
         let mut fact = (*fact_of(&session, 2, title.into())).clone();
         fact.at = Timestamp(300);
         let titled = projecting(

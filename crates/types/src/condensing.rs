@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::vocabulary::payloads;
-use crate::{EffectBill, MessageId, ModelRequest, ModelSpec, RequestPart};
+use crate::{EffectBill, MessageId, ModelRequest, ModelSpec, OwnerId, RequestPart};
 
 /// What the id of the message begins with that asks for a summary, behind the prefix of its kind.
 pub const TO_CONDENSE: &str = "to_condense_";
@@ -73,6 +73,9 @@ payloads! {
         /// What the summary must not leave out, in their words.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         instructions: Option<String>,
+        /// Who, where it is not the owner of the session.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        by: Option<OwnerId>,
     }
     /// A range of the conversation is represented by a summary; the range itself stays in the log.
     ContextCondensed {
@@ -105,6 +108,9 @@ payloads! {
         from_seq: u64,
         /// The last event of the range.
         to_seq: u64,
+        /// Who, where it is not the owner of the session.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        by: Option<OwnerId>,
     }
     /// A person wants an input to stay as it is when the conversation is condensed, or no longer.
     InputPinned {
@@ -112,6 +118,9 @@ payloads! {
         message_id: MessageId,
         /// Whether it stays.
         pinned: bool,
+        /// Who, where it is not the owner of the session.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        by: Option<OwnerId>,
     }
     /// The part of the conversation that a model reads changes, or could not be changed.
     ContextChanged {

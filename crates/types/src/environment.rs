@@ -11,8 +11,8 @@ use crate::{
     AccessChanged, ActionKind, AgentConfig, AgentStateId, ApprovalDecision, AttemptFailed, CommandRan,
     CondenseRequested, CondensingFailed, ConfigChange, ContentPart, ContextCondensed, ContextRestored,
     EffectEnded, EffectStarted, FilesRestored, FilesRestoring, InnerCallAsked, InputMode, InputPinned,
-    InvalidInput, LeftRunning, MessageId, OutputChannel, OwnerId, Prices, Rule, SessionId, StopReason, Timer,
-    ToolCallId, ToolStatus, Usage, WheelChanged,
+    InputRevised, InterruptRequested, InvalidInput, LeftRunning, MessageId, OutputChannel, OwnerId, Prices,
+    Rule, SessionId, StopReason, SystemCommand, Timer, ToolCallId, ToolStatus, Usage, WheelChanged,
 };
 
 vocabulary! {
@@ -132,23 +132,6 @@ payloads! {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         by: Option<OwnerId>,
     }
-    /// A person wants what runs to stop.
-    InterruptRequested {
-        /// Why, if it was said.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        reason: Option<String>,
-        /// Whether inputs that wait go on waiting until a person says something. Set where the session is being closed.
-        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-        hold: bool,
-    }
-    /// A person takes back an input that waits, or wants it looked at sooner or later. One that waits no more stays as it was.
-    InputRevised {
-        /// The input.
-        message_id: MessageId,
-        /// When it is looked at from now on; absent where it is taken back.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        mode: Option<InputMode>,
-    }
     /// A person decides about a tool call.
     Approval {
         /// Which call.
@@ -168,13 +151,6 @@ payloads! {
         /// keeps no rule.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         limited: bool,
-    }
-    /// A person gives the system a command.
-    SystemCommand {
-        /// Its name, without a slash.
-        command: String,
-        /// Its arguments.
-        args: Value,
     }
     /// A model begins to answer.
     StreamStart {
@@ -356,6 +332,9 @@ payloads! {
     SessionTitled {
         /// What people see in lists.
         title: String,
+        /// Who, where it is not the owner of the session.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        by: Option<OwnerId>,
     }
     /// The session is over.
     SessionClosed {
@@ -366,6 +345,9 @@ payloads! {
     ConfigChanged {
         /// What changes.
         change: ConfigChange,
+        /// Who, where it is not the owner of the session.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        by: Option<OwnerId>,
     }
     /// An agent comes into being.
     AgentSpawned {

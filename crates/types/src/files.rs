@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::BlobId;
 use crate::vocabulary::payloads;
+use crate::{BlobId, OwnerId};
 
 /// A file as it was at some time. Its bytes are a blob.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -47,6 +47,9 @@ payloads! {
         to_seq: u64,
         /// Which, each with what it is before and after.
         files: Vec<FileReplaced>,
+        /// Who, where it is not the owner of the session.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        by: Option<OwnerId>,
     }
     /// Files were put back, all but those that are named.
     FilesRestored {

@@ -54,6 +54,7 @@ mod usage;
 mod vocabulary;
 mod window;
 pub mod wire;
+mod wishes;
 
 pub use action::*;
 pub use assembler::{Answer, Assembler, RequestedCall, WAS_THINKING};
@@ -87,3 +88,4 @@ pub use ui_event::*;
 pub use usage::{LongPrices, NanoUsd, Prices, Usage};
 pub use vocabulary::{AsRead, UnknownEvent, Unreadable, Vocabulary};
 pub use window::*;
+pub use wishes::*;

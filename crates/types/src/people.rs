@@ -90,5 +90,8 @@ payloads! {
         /// What they may do from now on; `None` for nothing.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         role: Option<SessionRole>,
+        /// The person who says so, where it is not the owner of the session.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        by: Option<OwnerId>,
     }
 }

@@ -38,7 +38,7 @@ impl EnvironmentEvent {
     /// ```
     /// use agentx_types::{EnvironmentEvent, SessionTitled, TextChunk};
     ///
-    /// assert!(EnvironmentEvent::from(SessionTitled { title: "Lunch".into() }).is_label());
+    /// assert!(EnvironmentEvent::from(SessionTitled { title: "Lunch".into(), by: None }).is_label());
     /// assert!(!EnvironmentEvent::from(TextChunk { text: "Hel".into() }).is_label());
     /// ```
     pub fn is_label(&self) -> bool {
@@ -56,7 +56,7 @@ impl EnvironmentEvent {
     /// use agentx_types::{EnvironmentEvent, SessionTitled, TextChunk};
     ///
     /// assert!(!EnvironmentEvent::from(TextChunk { text: "Hel".into() }).may_move_an_agent());
-    /// assert!(EnvironmentEvent::from(SessionTitled { title: "Lunch".into() }).may_move_an_agent());
+    /// assert!(EnvironmentEvent::from(SessionTitled { title: "Lunch".into(), by: None }).may_move_an_agent());
     /// ```
     pub fn may_move_an_agent(&self) -> bool {
         self.progress() == Progress::Whole

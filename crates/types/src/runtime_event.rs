@@ -7,8 +7,8 @@ use serde_json::Value;
 use crate::vocabulary::{payloads, present, vocabulary};
 use crate::{
     AgentStateId, ApprovalRequested, ApprovalSettled, AssistantMessageAdded, Chunk, Closed, CommandFinished,
-    ContentPart, ContextChanged, Eof, InputMode, LeftRunning, MessageId, OutputChannel, Prices, RunFinished,
-    RunStarted, RunStatusChanged, SessionId, StopReason, ToolCallId, ToolCallMessageAdded,
+    ContentPart, ContextChanged, Eof, InputMode, LeftRunning, MessageId, OutputChannel, OwnerId, Prices,
+    RunFinished, RunStarted, RunStatusChanged, SessionId, StopReason, ToolCallId, ToolCallMessageAdded,
     ToolResultMessageAdded, ToolStatus, TurnRequest, TurnResponse, Usage, UserMessageAdded,
 };
 
@@ -300,6 +300,9 @@ payloads! {
     ConversationInterrupted {
         /// By what.
         reason: String,
+        /// Who, where it is not the owner of the session.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        by: Option<OwnerId>,
     }
     /// An agent exists.
     AgentStarted {
@@ -338,6 +341,9 @@ payloads! {
     SessionUpdated {
         /// What.
         change: SessionChange,
+        /// Who, where it is not the owner of the session.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        by: Option<OwnerId>,
     }
     /// The session continues from another one.
     ForkCreated {

@@ -368,6 +368,7 @@ fn numbers_are_read_back_as_they_were() {
         let call = SystemCommand {
             command: "x".into(),
             args: json!([number]),
+            by: None,
         };
         let read: SystemCommand = serde_json::from_str(&serde_json::to_string(&call).unwrap()).unwrap();
         assert_eq!(read, call);

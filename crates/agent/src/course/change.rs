@@ -266,6 +266,7 @@ mod tests {
         let change = ConfigChange::Model(Box::new(maker.model.clone()));
         let changed = ConfigChanged {
             change: change.clone(),
+            by: None,
         };
         let draft = Draft::new(Source::User, None, EnvironmentEvent::from(changed));
         let fact = draft.into_envelope("ses_1".into(), 9, Timestamp(0));

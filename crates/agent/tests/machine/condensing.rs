@@ -82,6 +82,7 @@ impl Session {
     pub(crate) fn wants(&mut self, instructions: Option<&str>) {
         self.happens(CondenseRequested {
             instructions: instructions.map(str::to_owned),
+            by: None,
         });
     }
 
@@ -92,6 +93,7 @@ impl Session {
         self.happens(ContextRestored {
             from_seq: latest.range.from_seq,
             to_seq: latest.range.to_seq,
+            by: None,
         });
         true
     }
@@ -216,6 +218,7 @@ fn goals_pins_and_decisions_stay_word_for_word() {
     session.happens(InputPinned {
         message_id: MessageId::with_suffix("remember this"),
         pinned: true,
+        by: None,
     });
     session.answer("I will");
     session.say("forget this");

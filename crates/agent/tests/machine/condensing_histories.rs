@@ -78,6 +78,7 @@ impl Long {
                 self.session.happens(InputPinned {
                     message_id: MessageId::with_suffix(&line),
                     pinned: true,
+                    by: None,
                 });
                 self.pins.push(format!("user: {line}"));
             }

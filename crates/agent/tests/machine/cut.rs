@@ -110,6 +110,7 @@ fn a_server_that_cuts_is_noticed_by_programs_that_ask_it_once_each() {
         let approval = [ApprovalMode::Ask, ApprovalMode::Deny][start % 2];
         session.happens(ConfigChanged {
             change: ConfigChange::Approval(approval),
+            by: None,
         });
         work(&mut session, 1, the_last);
         while session.condense().is_some() {

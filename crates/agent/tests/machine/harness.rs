@@ -218,6 +218,7 @@ impl Session {
         self.happens(InterruptRequested {
             reason: None,
             hold: false,
+            by: None,
         });
     }
 
@@ -226,6 +227,7 @@ impl Session {
         self.happens(InterruptRequested {
             reason: None,
             hold: true,
+            by: None,
         });
     }
 
@@ -241,7 +243,7 @@ impl Session {
     }
 
     pub(crate) fn change(&mut self, change: ConfigChange) {
-        self.happens(ConfigChanged { change });
+        self.happens(ConfigChanged { change, by: None });
     }
 
     // The model.

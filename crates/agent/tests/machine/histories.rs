@@ -288,7 +288,10 @@ fn happen(session: &mut Session, op: Op) {
         }
         26 if !session.timers().is_empty() => session.timer_fires(),
         27 => session.time_passes(i64::from(a) - 40),
-        28 if a.is_multiple_of(4) => session.happens(CondenseRequested { instructions: None }),
+        28 if a.is_multiple_of(4) => session.happens(CondenseRequested {
+            instructions: None,
+            by: None,
+        }),
         28 if a % 4 == 1 => {
             session.undo();
         }
@@ -328,7 +331,11 @@ fn revise(session: &mut Session, a: u8, b: u8) {
         Some(InputMode::Interrupt),
     ];
     let mode = pick(&modes, a / 2);
-    session.happens(InputRevised { message_id, mode });
+    session.happens(InputRevised {
+        message_id,
+        mode,
+        by: None,
+    });
 }
 
 /// Lets everything that is open end. A run that nothing can end any more is a run that hangs.

@@ -89,7 +89,11 @@ fn what_steers_joins_the_run_unless_it_is_being_stopped() {
 fn what_waits_can_be_taken_back_hastened_or_put_off() {
     in_each_state(|session, state| {
         let revise = |session: &mut Session, message_id: MessageId, mode| {
-            session.happens(InputRevised { message_id, mode });
+            session.happens(InputRevised {
+                message_id,
+                mode,
+                by: None,
+            });
         };
         let last = |session: &Session| {
             let waiting = session.react().waiting();
@@ -290,7 +294,11 @@ fn what_is_held_back_begins_when_a_person_wants_it_or_says_something_urgent() {
         let last = wait(&hastened)[1].clone();
         let revise = |session: &mut Session, message_id: &MessageId, mode| {
             let message_id = message_id.clone();
-            session.happens(InputRevised { message_id, mode });
+            session.happens(InputRevised {
+                message_id,
+                mode,
+                by: None,
+            });
         };
         revise(&mut hastened, &last, Some(InputMode::Steer));
         run_out(&mut hastened);

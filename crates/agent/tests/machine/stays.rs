@@ -12,6 +12,7 @@ impl Session {
         self.happens(InputPinned {
             message_id: MessageId::with_suffix(line),
             pinned: true,
+            by: None,
         });
     }
 

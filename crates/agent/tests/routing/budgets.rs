@@ -142,7 +142,7 @@ fn a_limit_that_is_raised_meanwhile_holds_at_once_for_all_below() {
     family.calls("boss", "delegate", order("worker", false));
     look(&mut family, "worker");
     let change = ConfigChange::Limits(tokens(55));
-    family.fact(Some(Family::root()), None, ConfigChanged { change });
+    family.fact(Some(Family::root()), None, ConfigChanged { change, by: None });
     look(&mut family, "worker");
     look(&mut family, "worker");
     family.calls("worker", "look", json!({"path": "a"}));
@@ -170,6 +170,7 @@ fn agents_that_have_the_limit_of_the_one_above_have_the_new_one_too() {
     });
     let change = |max| ConfigChanged {
         change: ConfigChange::Limits(tokens(max)),
+        by: None,
     };
     family.fact(Some(Family::root()), None, change(100));
     family.say("go");

@@ -214,6 +214,7 @@ impl Family {
             InterruptRequested {
                 reason: None,
                 hold: false,
+                by: None,
             },
         );
     }

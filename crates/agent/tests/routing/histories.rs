@@ -156,7 +156,15 @@ fn revise(family: &mut Family, a: u8, b: u8) {
     let ids: Vec<MessageId> = family.log.iter().filter_map(said).collect();
     let message_id = pick(&ids, a);
     let mode = revised(b);
-    family.fact(Some(Family::root()), None, InputRevised { message_id, mode });
+    family.fact(
+        Some(Family::root()),
+        None,
+        InputRevised {
+            message_id,
+            mode,
+            by: None,
+        },
+    );
 }
 
 fn close(family: &mut Family, agent_state_id: AgentStateId) {
@@ -205,6 +213,7 @@ fn happen(family: &mut Family, (kind, a, b): Op) {
             None,
             ConfigChanged {
                 change: ConfigChange::Limits(limits(a)),
+                by: None,
             },
         ),
         27 => {

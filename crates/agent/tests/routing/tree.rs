@@ -157,6 +157,7 @@ impl Tree {
     fn limits_of(&self, fact: &Fact) -> Option<(AgentStateId, Limits, Limits)> {
         let Event::ConfigChanged(ConfigChanged {
             change: ConfigChange::Limits(after),
+            ..
         }) = &fact.event
         else {
             return None;
@@ -196,7 +197,15 @@ pub(crate) fn consequence(action: &Action) -> Option<Draft<Event>> {
         ActionBody::SendInput(input) => (&input.to, input.message.clone().into()),
         ActionBody::InterruptAgent(interrupt) => {
             let reason = interrupt.reason.clone();
-            (&interrupt.to, InterruptRequested { reason, hold: false }.into())
+            (
+                &interrupt.to,
+                InterruptRequested {
+                    reason,
+                    hold: false,
+                    by: None,
+                }
+                .into(),
+            )
         }
         ActionBody::CloseAgent(close) => {
             let closed = AgentClosed {

@@ -4,14 +4,18 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use agentx::history::transcript::act_of_another;
 use agentx::remote::{CallsWaiting, People, Presence, RemoteRuntime};
 use agentx::types::wire::WheelWish;
-use agentx::types::{OwnerId, Seat, SessionId, SessionRole};
+use agentx::types::{OwnerId, RuntimeEvent, Seat, SessionId, SessionRole};
 
 use crate::error::CliError;
 use crate::link::Link;
 use crate::place::Place;
+use crate::render::clean::visible;
 use crate::render::company as words;
+use crate::render::conversation::act;
+use crate::render::style::Style;
 
 /// How long who drives has to answer who asks, as the server has it.
 const ANSWER_SECONDS: u32 = 20;
@@ -75,6 +79,17 @@ impl Company {
             self.unseen = true;
         }
         Ok(())
+    }
+
+    /// What another person did, in a line: somebody else than the owner of the session and than whoever sits here.
+    pub(crate) fn act(&self, event: &RuntimeEvent, style: Style) -> Option<String> {
+        let (by, what) = act_of_another(event)?;
+        let me = self.server.as_ref().map(|(_, me)| &me.person);
+        let who = || {
+            let name = self.names.get(by);
+            name.map_or_else(|| words::person(by), |name| visible(name))
+        };
+        (me != Some(by)).then(|| act(&who(), &what, style))
     }
 
     /// Waits for something worth saying. Safe to drop while it waits.

@@ -357,6 +357,9 @@ impl<'a> Chat<'a> {
             let style = self.console.out_style();
             self.transcript.aside(&style.dim("  allowed by another one"));
         }
+        if let Some(act) = self.company.act(&envelope.event, self.console.out_style()) {
+            self.transcript.in_passing(&act);
+        }
         let is_of_another = self.cast.is_of_another(envelope);
         let works = self.desk.is_busy() && !self.desk.stopping;
         if let Some(text) = self.desk.event(envelope, is_of_another) {

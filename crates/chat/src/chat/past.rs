@@ -197,7 +197,10 @@ mod tests {
     use super::*;
 
     fn event(agent: &str, seq: u64, event: impl Into<RuntimeEvent>) -> Arc<Envelope<RuntimeEvent>> {
-        let title = SessionTitled { title: String::new() };
+        let title = SessionTitled {
+            title: String::new(),
+            by: None,
+        };
         let fact = Draft::<EnvironmentEvent>::new(Source::System, Some(agent.into()), title);
         Arc::new(
             fact.into_envelope("ses_1".into(), seq, Timestamp(0))

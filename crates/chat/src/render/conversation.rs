@@ -1,5 +1,6 @@
 //! Messages of a session that lies in the past: whole, in order, as `sessions show` and a resumed chat print them.
 
+use agentx::history::transcript::act_of_another;
 use agentx::types::{
     CommandFinished, ContentPart, LeftRunning, MediaPart, Message, OwnerId, Role, RuntimeEvent,
 };
@@ -43,9 +44,14 @@ pub(crate) fn message(event: &RuntimeEvent, style: Style, width: usize) -> Optio
             Some(text)
         }
         RuntimeEvent::ToolResultMessageAdded(added) => Some(render(&added.message, style, width)),
-        _ => None,
+        other => act_of_another(other).map(|(by, what)| act(&person(by), &what, style) + "\n"),
     }
     .filter(|text| !text.is_empty())
+}
+
+/// What another person than the owner did in a session.
+pub(crate) fn act(who: &str, what: &str, style: Style) -> String {
+    style.dim(&format!("· {who} {}", visible(what)))
 }
 
 /// How a session is gone on with. Where it does not fit beside the words the command has a row of its own, so that it can be copied.

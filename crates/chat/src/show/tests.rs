@@ -49,6 +49,7 @@ fn facts(count: u64) -> Vec<Fact> {
                 seq if seq % 10 == 0 => said(&format!("input {seq} 会话"), seq),
                 seq if seq % 10 == 5 => SessionTitled {
                     title: format!("title {seq}"),
+                    by: None,
                 }
                 .into(),
                 seq => TextChunk {

@@ -19,8 +19,11 @@ pub(super) fn words(event: &EnvironmentEvent) -> String {
         E::UserMessage(message) => {
             format!("{} says: {}", who(message.by.as_ref()), text_in(&message.content))
         }
-        E::InterruptRequested(_) => "a person wants what runs to stop".into(),
-        E::Approval(approval) => format!("a person decides about a call: {}", decision(approval.decision)),
+        E::InterruptRequested(stop) => format!("{} wants what runs to stop", who(stop.by.as_ref())),
+        E::Approval(approval) => {
+            let who = who(approval.by.as_ref());
+            format!("{who} decides about a call: {}", decision(approval.decision))
+        }
         E::StreamStart(start) => begins(&visible(&start.model), start.attempt),
         E::TextChunk(chunk) => short(&chunk.text),
         E::ThinkingChunk(chunk) => format!("(thinks) {}", short(&chunk.text)),
@@ -71,9 +74,12 @@ pub(super) fn words(event: &EnvironmentEvent) -> String {
         }
         E::JobEnded(ended) => format!("{} has ended: {}", visible(&ended.job), visible(&ended.how)),
         E::CommandRan(ran) => command(ran),
-        E::SessionTitled(titled) => format!("it is called: {}", short(&titled.title)),
+        E::SessionTitled(titled) => {
+            let by = by(titled.by.as_ref());
+            format!("it is called{by}: {}", short(&titled.title))
+        }
         E::SessionClosed(closed) => format!("the session is over: {}", short(&closed.reason)),
-        E::ConfigChanged(changed) => config(&changed.change),
+        E::ConfigChanged(changed) => config(&changed.change) + &by(changed.by.as_ref()),
         E::AgentSpawned(spawned) => format!("an agent comes: {}", spawned.agent_state_id),
         E::AgentClosed(closed) => format!("an agent goes: {}", short(&closed.reason)),
         E::Interrupted(interrupted) => format!("the run is stopped: {}", short(&interrupted.reason)),
@@ -90,6 +96,13 @@ fn command(ran: &CommandRan) -> String {
 /// The owner of the session, or who else it was.
 fn who(by: Option<&OwnerId>) -> String {
     by.map_or_else(|| "a person".to_owned(), |by| visible(by.as_str()))
+}
+
+/// Who caused it, behind what is said of it; nothing for the owner of the session.
+fn by(person: Option<&OwnerId>) -> String {
+    person.map_or_else(String::new, |person| {
+        format!(" (by {})", visible(person.as_str()))
+    })
 }
 
 fn begins(model: &str, attempt: u32) -> String {
@@ -128,9 +141,14 @@ fn decision(decision: ApprovalDecision) -> &'static str {
 fn condensing(event: &EnvironmentEvent) -> String {
     use EnvironmentEvent as E;
     match event {
-        E::InputPinned(pin) if pin.pinned => format!("{} stays whatever is condensed", pin.message_id),
-        E::InputPinned(pin) => format!("{} may be condensed", pin.message_id),
-        E::CondenseRequested(_) => "a person wants the conversation condensed".into(),
+        E::InputPinned(pin) => {
+            let what = match pin.pinned {
+                true => "stays whatever is condensed",
+                false => "may be condensed",
+            };
+            format!("{} {what}{}", pin.message_id, by(pin.by.as_ref()))
+        }
+        E::CondenseRequested(wish) => format!("{} wants the conversation condensed", who(wish.by.as_ref())),
         E::ContextCondensed(condensed) => format!(
             "a summary stands for events {} to {}: {}",
             condensed.from_seq,
@@ -139,8 +157,10 @@ fn condensing(event: &EnvironmentEvent) -> String {
         ),
         E::CondensingFailed(failed) => format!("no summary: {}", short(&failed.message)),
         E::ContextRestored(restored) => format!(
-            "events {} to {} are read again as they were",
-            restored.from_seq, restored.to_seq
+            "events {} to {} are read again as they were{}",
+            restored.from_seq,
+            restored.to_seq,
+            by(restored.by.as_ref())
         ),
         other => short(&String::from_utf8_lossy(&other.payload_json())),
     }

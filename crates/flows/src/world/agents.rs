@@ -191,7 +191,11 @@ pub(crate) async fn interrupt(call: &Call, asked: &Value) -> Outcome {
     say(
         &call.context.journal,
         &child.id,
-        InterruptRequested { reason, hold: false },
+        InterruptRequested {
+            reason,
+            hold: false,
+            by: None,
+        },
     )
     .await?;
     Ok(Value::Null)
@@ -222,7 +226,11 @@ pub(crate) async fn end_all(call: &Call, stopped: bool) {
             let _ = say(
                 &call.context.journal,
                 &child.id,
-                InterruptRequested { reason, hold: false },
+                InterruptRequested {
+                    reason,
+                    hold: false,
+                    by: None,
+                },
             )
             .await;
         }

@@ -308,6 +308,7 @@ mod tests {
         let revised = |id: &str, mode| InputRevised {
             message_id: id.into(),
             mode,
+            by: None,
         };
         let events: Vec<EnvironmentEvent> = vec![
             said("msg_1").into(),

@@ -65,6 +65,9 @@ fn section(transcript: &Transcript, entry: &Entry) -> String {
     if entry.partial {
         text.push_str("<p class=\"broke\">it broke off here</p>\n");
     }
+    if let Some(act) = &entry.act {
+        text.push_str(&format!("<p class=\"act\">{}</p>\n", escaped(act)));
+    }
     text.push_str("</section>\n");
     text
 }
@@ -217,6 +220,7 @@ mod tests {
                 agent: Some(bad.into()),
                 message,
                 partial: true,
+                act: Some(bad.into()),
             }],
             ..Transcript::default()
         };

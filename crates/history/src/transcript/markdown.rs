@@ -48,6 +48,9 @@ fn body(transcript: &Transcript, entry: &Entry) -> String {
     if entry.partial {
         parts.push("*it broke off here*".into());
     }
+    if let Some(act) = &entry.act {
+        parts.push(code(act));
+    }
     if parts.is_empty() {
         parts.push("*nothing was said*".into());
     }
@@ -250,6 +253,7 @@ mod tests {
                 agent: Some(text.to_owned()).filter(|_| role == Role::Assistant),
                 message: message(role, text),
                 partial: true,
+                act: Some(text.to_owned()),
             });
             let transcript = Transcript {
                 title: text.to_owned(),

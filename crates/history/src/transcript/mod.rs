@@ -9,8 +9,8 @@ use std::collections::BTreeMap;
 
 use agentx_runtime::{Delivery, LogError, Runtime, RuntimeError, View};
 use agentx_types::{
-    AgentStateId, BlobId, ContentPart, MediaSource, Message, RuntimeEvent, SessionId, Timestamp, ToolCallId,
-    Usage,
+    AgentStateId, BlobId, ContentPart, Envelope, MediaSource, Message, MessageId, OwnerId, Role,
+    RuntimeEvent, SessionChange, SessionId, Timestamp, ToolCallId, Usage,
 };
 
 pub use html::html;
@@ -61,6 +61,44 @@ pub struct Entry {
     pub message: Message,
     /// Whether it broke off.
     pub partial: bool,
+    /// What another person than the owner did who said nothing: `stopped the run`. Then the message is empty.
+    pub act: Option<String>,
+}
+
+/// What another person than the owner of the session did, and who, where an event tells of it: `stopped the run`.
+pub fn act_of_another(event: &RuntimeEvent) -> Option<(&OwnerId, String)> {
+    let (by, what) = match event {
+        RuntimeEvent::ConversationInterrupted(stopped) => (&stopped.by, "stopped the run".to_owned()),
+        RuntimeEvent::SessionUpdated(updated) => match &updated.change {
+            SessionChange::Title(title) => (&updated.by, format!("called the session {title:?}")),
+            SessionChange::Config(part) => (&updated.by, format!("changed the configuration: {part}")),
+            SessionChange::Access(changed) => {
+                (&changed.by, format!("changed what {} may do", changed.person))
+            }
+            SessionChange::Wheel(_) | SessionChange::Condensed => return None,
+        },
+        _ => return None,
+    };
+    Some((by.as_ref()?, what))
+}
+
+impl Entry {
+    fn act(envelope: &Envelope<RuntimeEvent>, person: &OwnerId, what: String) -> Self {
+        let message = Message {
+            message_id: MessageId::new(""),
+            role: Role::User,
+            content: Vec::new(),
+            by: Some(person.clone()),
+        };
+        Self {
+            seq: envelope.seq,
+            at: envelope.at,
+            agent: None,
+            message,
+            partial: false,
+            act: Some(what),
+        }
+    }
 }
 
 /// Reads a session as people do.
@@ -88,6 +126,10 @@ pub async fn transcript(runtime: &dyn Runtime, session: &SessionId) -> Result<Tr
             Delivery::CutOff(why) => return Err(RuntimeError::Refused(why)),
             Delivery::Environment(_) => continue,
         };
+        if let Some((person, what)) = act_of_another(&envelope.event) {
+            transcript.entries.push(Entry::act(&envelope, person, what));
+            continue;
+        }
         let (message, partial) = match &envelope.event {
             RuntimeEvent::AgentStarted(started) => {
                 names.extend(
@@ -127,6 +169,7 @@ pub async fn transcript(runtime: &dyn Runtime, session: &SessionId) -> Result<Tr
                 .map(|agent| names.get(agent).cloned().unwrap_or_else(|| agent.to_string())),
             message: message.clone(),
             partial,
+            act: None,
         });
     }
     add_pictures(runtime, session, &mut transcript).await?;

@@ -1,10 +1,11 @@
 //! A session as front ends have it, and one agent of it as seen from inside.
 
 use std::future::ready;
+use std::sync::Arc;
 
 use agentx_bus::{Filter, Queue, Subscription as Heard};
 use agentx_session::{SessionState, View, Waiting};
-use agentx_types::{AgentStateId, ConfigChange, InputMode, MessageId, SessionId};
+use agentx_types::{AgentStateId, ConfigChange, InputMode, MessageId, OwnerId, SessionId};
 
 use super::{ApprovalInput, ContextWish, RuntimeError, Subscription, UserInput};
 use crate::future::BoxFuture;
@@ -123,6 +124,13 @@ pub trait Session: Send + Sync {
     /// If the log accepts no more facts, running work is still stopped, but this is not recorded, and the next process that opens the
     /// session resumes it. [`Session::failure`] then returns the error.
     fn close(&self) -> BoxFuture<'_, ()>;
+
+    /// The same session as this person has it, who does not own it: all that they cause by it is on record as theirs, whatever it says
+    /// itself. `None` where the session does not tell persons apart, as one that runs elsewhere: there its server does.
+    fn as_person(&self, person: &OwnerId) -> Option<Arc<dyn Session>> {
+        let _ = person;
+        None
+    }
 
     /// The error of the log that ended this session; `None` while it is open, where it was closed in order,
     /// and where it runs elsewhere.

@@ -24,7 +24,15 @@ pub(super) fn consequence(action: &Action) -> Option<Draft<EnvironmentEvent>> {
         ActionBody::SendInput(input) => (&input.to, input.message.clone().into()),
         ActionBody::InterruptAgent(interrupt) => {
             let reason = interrupt.reason.clone();
-            (&interrupt.to, InterruptRequested { reason, hold: false }.into())
+            (
+                &interrupt.to,
+                InterruptRequested {
+                    reason,
+                    hold: false,
+                    by: None,
+                }
+                .into(),
+            )
         }
         ActionBody::CloseAgent(close) => {
             let closed = AgentClosed {

@@ -286,7 +286,7 @@ impl Driver {
         let draft = Draft::new(
             Source::System,
             self.fold.root().cloned(),
-            ConfigChanged { change },
+            ConfigChanged { change, by: None },
         );
         self.take_in(vec![Item::fact(draft)]).await
     }
@@ -338,7 +338,11 @@ impl Driver {
             let draft = Draft::new(
                 Source::System,
                 self.fold.root().cloned(),
-                InterruptRequested { reason, hold: true },
+                InterruptRequested {
+                    reason,
+                    hold: true,
+                    by: None,
+                },
             );
             self.take_in(vec![Item::fact(draft)]).await?;
         }

@@ -50,7 +50,11 @@ impl StandingRules {
                 .cloned()
                 .map(ConfigChange::RuleAdded);
             drafts.extend(taken.into_iter().chain(added).map(|change| {
-                Draft::new(Source::System, Some(agent.id().clone()), ConfigChanged { change })
+                Draft::new(
+                    Source::System,
+                    Some(agent.id().clone()),
+                    ConfigChanged { change, by: None },
+                )
             }));
         }
         Ok(drafts)

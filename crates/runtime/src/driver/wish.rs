@@ -3,8 +3,8 @@
 //! session stands when its turn comes.
 
 use agentx_types::{
-    AgentStateId, ContextRestored, Draft, EnvironmentEvent, MessageId, RunStatus, Source, SystemCommand,
-    UserMessage,
+    AgentStateId, ContextRestored, Draft, EnvironmentEvent, MessageId, OwnerId, RunStatus, Source,
+    SystemCommand, UserMessage,
 };
 
 use crate::api::{RuntimeError, UserInput};
@@ -46,7 +46,7 @@ pub(super) fn resolve(wish: Wish, fold: &SessionFold) -> Result<Resolved, Runtim
         }
         Wish::Interrupt(_) if !fold.is_busy() => Ok(Resolved::There(fold.last_seq())),
         Wish::Interrupt(interrupt) => to_root(interrupt.into()),
-        Wish::Retry => match retry(fold) {
+        Wish::Retry { by } => match retry(fold, by) {
             Some(event) => to_root(event),
             None => Ok(Resolved::There(fold.last_seq())),
         },
@@ -68,11 +68,12 @@ pub(super) fn resolve(wish: Wish, fold: &SessionFold) -> Result<Resolved, Runtim
             pinned.message_id
         )),
         Wish::Pin(pinned) => to_root(pinned.into()),
-        Wish::Restore => match fold.root_agent().and_then(|agent| agent.condensed().pop()) {
+        Wish::Restore { by } => match fold.root_agent().and_then(|agent| agent.condensed().pop()) {
             Some(latest) => to_root(
                 ContextRestored {
                     from_seq: latest.range.from_seq,
                     to_seq: latest.range.to_seq,
+                    by,
                 }
                 .into(),
             ),
@@ -86,17 +87,18 @@ pub(super) fn resolve(wish: Wish, fold: &SessionFold) -> Result<Resolved, Runtim
 ///
 /// There are two, because they are two things to an agent: a run that pauses between two attempts goes on as it is, and a run that has ended can
 /// only be followed by another one, which an input begins. That input says nothing, so the model is asked again what is there.
-fn retry(fold: &SessionFold) -> Option<EnvironmentEvent> {
+fn retry(fold: &SessionFold, by: Option<OwnerId>) -> Option<EnvironmentEvent> {
     if fold.is_busy() {
         let command = SystemCommand {
             command: RETRY.to_owned(),
             args: serde_json::Value::Null,
+            by,
         };
         return Some(command.into());
     }
     let status = fold.root_agent()?.run()?.status;
     let failed = status.is_final() && status != RunStatus::Completed;
-    failed.then(|| message(fold, UserInput::new(Vec::new())).into())
+    failed.then(|| message(fold, UserInput::new(Vec::new()).by(by)).into())
 }
 
 /// The input as a message; its id follows from the `seq` that it is about to get.

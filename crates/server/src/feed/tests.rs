@@ -287,6 +287,7 @@ fn a_part_is_handed_on_and_what_is_left_out_was_seen() {
     let thought = || agentx_types::ThinkingChunk { text: "hm".into() };
     let title = agentx_types::SessionTitled {
         title: "Lunch".into(),
+        by: None,
     };
     let feed = Arc::new(Feed::new(0, BOUNDS));
     let reader = |agents: &[&str], media: &[&str]| {

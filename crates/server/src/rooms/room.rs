@@ -139,12 +139,10 @@ impl Room {
 
     /// A session of before there was condensing is condensed as any other from here on. Whoever calls this has the gate, and is
     /// about to say something: who only looks changes nothing.
-    pub(crate) async fn condense_from_here_on(
-        &self,
-        session: &dyn Session,
-        condensing: &Condensing,
-    ) -> Result<(), RuntimeError> {
-        if self.predates_condensing.load(Ordering::Relaxed) {
+    pub(crate) async fn condense_from_here_on(&self, condensing: &Condensing) -> Result<(), RuntimeError> {
+        if let Some(session) = self.session()
+            && self.predates_condensing.load(Ordering::Relaxed)
+        {
             let condensing = Some(Box::new(condensing.clone()));
             session.change(ConfigChange::Condensing(condensing)).await?;
             self.predates_condensing.store(false, Ordering::Relaxed);

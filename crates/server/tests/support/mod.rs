@@ -225,6 +225,7 @@ pub fn cut_off(settings: &Settings, owner: &OwnerId, watchers: &[&str]) -> Sessi
             let watches = AccessChanged {
                 person: OwnerId::new(*person),
                 role: Some(SessionRole::Watch),
+                by: None,
             };
             session.note(Note::Access(watches)).await.unwrap();
         }

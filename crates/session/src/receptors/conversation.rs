@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use agentx_types::{
     ActionId, ActionKind, AgentConfig, AgentStateId, ConfigChange, ConversationEnd, ConversationInterrupted,
     ConversationQueued, ConversationResponding, ConversationRevised, ConversationStart, ConversationThinking,
-    Envelope, EnvironmentEvent, InputMode, InputRevised, MessageId, RunId, RuntimeEvent, StopReason,
+    Envelope, EnvironmentEvent, InputMode, InputRevised, MessageId, OwnerId, RunId, RuntimeEvent, StopReason,
     ToolCallId, ToolResult, ToolSpec, ToolStatus, UserMessage,
 };
 use serde::{Deserialize, Serialize};
@@ -67,6 +67,9 @@ struct Active {
     responding: bool,
     /// Whether it is being stopped: then only a report ends it.
     stopping: bool,
+    /// The person who wants it stopped, where it is not the owner of the session.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    stopped_by: Option<OwnerId>,
     /// The last model call.
     model_call: Option<ActionId>,
     /// Calls without a result, and whether the tool of each ends the run.
@@ -188,7 +191,7 @@ impl Talk {
 
     /// Takes a change of an input that waits: another mode, or none, which takes it back.
     fn revise(&mut self, revised: &InputRevised, out: &mut Vec<RuntimeEvent>) {
-        let InputRevised { message_id, mode } = revised.clone();
+        let InputRevised { message_id, mode, .. } = revised.clone();
         let Some(at) = self
             .waiting
             .iter()
@@ -227,6 +230,7 @@ impl Talk {
             run_id,
             responding: false,
             stopping: false,
+            stopped_by: None,
             model_call: None,
             calls: BTreeMap::new(),
             quit: false,
@@ -275,7 +279,8 @@ impl Talk {
         match &fact.event {
             E::TextChunk(_) => active.respond(out),
             E::StreamStart(_) => active.begin_stream(),
-            E::InterruptRequested(_) | E::SessionForked(_) => active.stopping = true,
+            E::InterruptRequested(stop) => active.stopped_by(stop.by.as_ref()),
+            E::SessionForked(_) => active.stopping = true,
             E::ToolCall(call) => {
                 let quits = self.quit_tools.contains(&call.name);
                 active.calls.insert(call.tool_call_id.clone(), quits);
@@ -308,9 +313,11 @@ impl Talk {
                 );
             }
             E::Interrupted(interrupted) => {
+                let by = active.stopped_by.take();
                 self.end(
                     ConversationInterrupted {
                         reason: interrupted.reason.clone(),
+                        by,
                     },
                     out,
                 );
@@ -327,6 +334,14 @@ impl Talk {
 }
 
 impl Active {
+    /// Takes a wish that it be stopped; of several persons the first one counts.
+    fn stopped_by(&mut self, person: Option<&OwnerId>) {
+        if !self.stopping {
+            self.stopped_by = person.cloned();
+        }
+        self.stopping = true;
+    }
+
     /// Says, once for each stream, that words have come.
     fn respond(&mut self, out: &mut Vec<RuntimeEvent>) {
         if !std::mem::replace(&mut self.responding, true) {
@@ -421,6 +436,7 @@ mod tests {
     fn stopped(reason: &str) -> RuntimeEvent {
         ConversationInterrupted {
             reason: reason.into(),
+            by: None,
         }
         .into()
     }
@@ -496,6 +512,7 @@ mod tests {
             InputRevised {
                 message_id: id.into(),
                 mode,
+                by: None,
             }
             .into()
         };
@@ -561,6 +578,7 @@ mod tests {
         let stop = InterruptRequested {
             reason: None,
             hold: false,
+            by: None,
         };
         check(vec![
             (None, interrupted("nothing runs"), vec![]),
@@ -585,6 +603,7 @@ mod tests {
         let leave = InterruptRequested {
             reason: None,
             hold: true,
+            by: None,
         };
         check(vec![
             (None, user("msg_a", InputMode::Queue), vec![start("msg_a")]),
@@ -637,6 +656,7 @@ mod tests {
     fn a_quit_tool_that_succeeds_ends_it_when_its_round_is_over() {
         let no_tools = ConfigChanged {
             change: ConfigChange::Tools([].into()),
+            by: None,
         };
         check(vec![
             (None, session_opened(), vec![]),
@@ -692,6 +712,7 @@ mod tests {
                 InterruptRequested {
                     reason: None,
                     hold: false,
+                    by: None,
                 }
                 .into(),
             ),

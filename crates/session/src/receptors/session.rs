@@ -1,8 +1,8 @@
 //! SessionReceptor: a session begins, goes on in another process, changes, forks, ends.
 
 use agentx_types::{
-    ConfigChange, Envelope, EnvironmentEvent, ForkCreated, RuntimeEvent, SessionChange, SessionCreated,
-    SessionDeleted, SessionResumed, SessionUpdated,
+    ConfigChange, Envelope, EnvironmentEvent, ForkCreated, OwnerId, RuntimeEvent, SessionChange,
+    SessionCreated, SessionDeleted, SessionResumed, SessionUpdated,
 };
 use serde::{Deserialize, Serialize};
 
@@ -42,10 +42,13 @@ impl Receptor for SessionReceptor {
                 }
                 .into(),
             ),
-            E::SessionTitled(titled) => out.push(updated(SessionChange::Title(titled.title.clone()))),
-            E::ConfigChanged(changed) => out.push(updated(SessionChange::Config(
-                part_of(&changed.change).to_owned(),
-            ))),
+            E::SessionTitled(titled) => {
+                out.push(by(titled.by.as_ref(), SessionChange::Title(titled.title.clone())))
+            }
+            E::ConfigChanged(changed) => out.push(by(
+                changed.by.as_ref(),
+                SessionChange::Config(part_of(&changed.change).to_owned()),
+            )),
             E::WheelChanged(wheel) => out.push(updated(SessionChange::Wheel(wheel.clone()))),
             E::AccessChanged(access) => out.push(updated(SessionChange::Access(access.clone()))),
             E::ContextCondensed(_) => out.push(updated(SessionChange::Condensed)),
@@ -70,7 +73,16 @@ impl Receptor for SessionReceptor {
 }
 
 fn updated(change: SessionChange) -> RuntimeEvent {
-    SessionUpdated { change }.into()
+    by(None, change)
+}
+
+/// A change that this person caused, where it is not the owner of the session.
+fn by(person: Option<&OwnerId>, change: SessionChange) -> RuntimeEvent {
+    SessionUpdated {
+        change,
+        by: person.cloned(),
+    }
+    .into()
 }
 
 /// The part of the configuration that a change touches, by its field's name. Names are part of the protocol:
@@ -106,7 +118,7 @@ mod tests {
     use super::*;
 
     fn config(change: ConfigChange) -> EnvironmentEvent {
-        ConfigChanged { change }.into()
+        ConfigChanged { change, by: None }.into()
     }
 
     fn changed(part: &str) -> Vec<RuntimeEvent> {
@@ -140,6 +152,7 @@ mod tests {
         };
         let titled = SessionTitled {
             title: "Lunch".into(),
+            by: None,
         };
         let condensed = ContextCondensed {
             from_seq: 1,
@@ -220,10 +233,12 @@ mod tests {
         let shared = AccessChanged {
             person: "own_2".into(),
             role: Some(SessionRole::Watch),
+            by: None,
         };
         let withdrawn = AccessChanged {
             person: "own_2".into(),
             role: None,
+            by: None,
         };
         let wheel = |fact: &EnvironmentEvent| match fact {
             EnvironmentEvent::WheelChanged(wheel) => updated(SessionChange::Wheel(wheel.clone())),

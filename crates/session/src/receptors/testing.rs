@@ -239,11 +239,16 @@ fn events_of_a_long_session() -> Vec<EnvironmentEvent> {
     let mut facts = vec![
         session_opened(),
         attached.into(),
-        SessionTitled { title: "t".into() }.into(),
+        SessionTitled {
+            title: "t".into(),
+            by: None,
+        }
+        .into(),
         driven_by(Some(seat()), WheelReason::Taken),
         AccessChanged {
             person: "own_2".into(),
             role: Some(SessionRole::Drive),
+            by: None,
         }
         .into(),
         Connected {
@@ -323,6 +328,7 @@ fn a_run_with_tools() -> Vec<EnvironmentEvent> {
         InputRevised {
             message_id: "msg_x".into(),
             mode: None,
+            by: None,
         }
         .into(),
         stream_end(StopReason::ToolUse),

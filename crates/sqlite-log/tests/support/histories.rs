@@ -65,6 +65,7 @@ fn event(kind: usize, words: &str, number: f64) -> EnvironmentEvent {
         20 => SystemCommand {
             command: words.into(),
             args: json!({"f": number}),
+            by: None,
         }
         .into(),
         _ => ErrorOccurred {

@@ -172,6 +172,7 @@ impl History {
         match event {
             Event::ConfigChanged(ConfigChanged {
                 change: ConfigChange::Model(model),
+                ..
             }) => (self.api, self.refused_templates) = (model.api, 0),
             Event::ContextCondensed(_)
             | Event::ContextRestored(_)
@@ -219,6 +220,7 @@ impl History {
             3 => self.say(InterruptRequested {
                 reason: None,
                 hold: false,
+                by: None,
             }),
             4 => self.change(),
             5 => self.context(),
@@ -249,7 +251,7 @@ impl History {
             }]),
             _ => ConfigChange::Limits(people::limits(&mut self.random)),
         };
-        self.say(ConfigChanged { change });
+        self.say(ConfigChanged { change, by: None });
     }
 
     /// A person has the conversation condensed, takes that back, or pins an input.
@@ -258,14 +260,25 @@ impl History {
             (0, Some(last)) => {
                 self.condensed.pop();
                 let (from_seq, to_seq) = (last.from_seq, last.to_seq);
-                self.say(ContextRestored { from_seq, to_seq });
+                self.say(ContextRestored {
+                    from_seq,
+                    to_seq,
+                    by: None,
+                });
             }
             (1, _) if !self.inputs.is_empty() => {
                 let message_id = self.random.one_of(&self.inputs).unwrap();
                 let pinned = self.random.below(3) > 0;
-                self.say(InputPinned { message_id, pinned });
+                self.say(InputPinned {
+                    message_id,
+                    pinned,
+                    by: None,
+                });
             }
-            _ => self.say(CondenseRequested { instructions: None }),
+            _ => self.say(CondenseRequested {
+                instructions: None,
+                by: None,
+            }),
         }
     }
 
@@ -284,7 +297,7 @@ impl History {
         self.commit(Draft::new(Source::System, None, attached));
         if self.random.below(4) == 0 {
             let change = ConfigChange::Tools(people::tools(&mut self.random));
-            self.say(ConfigChanged { change });
+            self.say(ConfigChanged { change, by: None });
         }
     }
 
@@ -356,7 +369,7 @@ impl History {
     /// Whatever was, what a person says next is answered, in a run that completes with that answer.
     fn ask_once_more(&mut self) {
         let change = ConfigChange::Limits(Limits::default());
-        self.say(ConfigChanged { change });
+        self.say(ConfigChanged { change, by: None });
         self.number += 1;
         let mut input = people::input(&mut Random::new(1), self.number);
         (input.content, input.mode) = (vec![ContentPart::text("are you there?")], InputMode::Queue);

@@ -227,6 +227,7 @@ pub async fn restore(
     let begun = FilesRestoring {
         to_seq: wish.to_seq,
         files: work.values().map(|(replaced, _)| replaced.clone()).collect(),
+        by: None,
     };
     let seq = record.record(begun.into()).await?;
     report.seq = Some(seq);

@@ -80,10 +80,12 @@ pub(crate) fn facts() -> Vec<EnvironmentEvent> {
         InputPinned {
             message_id: "msg_1".into(),
             pinned: true,
+            by: None,
         }
         .into(),
         CondenseRequested {
             instructions: Some("keep the names".into()),
+            by: None,
         }
         .into(),
         ContextCondensed {
@@ -103,9 +105,14 @@ pub(crate) fn facts() -> Vec<EnvironmentEvent> {
         ContextRestored {
             from_seq: 3,
             to_seq: 90,
+            by: None,
         }
         .into(),
-        CondenseRequested { instructions: None }.into(),
+        CondenseRequested {
+            instructions: None,
+            by: None,
+        }
+        .into(),
         CondensingFailed {
             code: "interrupted".into(),
             message: "it was stopped".into(),
@@ -114,10 +121,12 @@ pub(crate) fn facts() -> Vec<EnvironmentEvent> {
         .into(),
         ConfigChanged {
             change: ConfigChange::Condensing(None),
+            by: None,
         }
         .into(),
         ConfigChanged {
             change: ConfigChange::Condensing(Some(Box::new(small))),
+            by: None,
         }
         .into(),
     ]

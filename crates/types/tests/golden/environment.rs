@@ -19,8 +19,73 @@ pub(crate) fn samples() -> Vec<EnvironmentEvent> {
         small_forms(),
         small_facts(),
         super::condensing::facts(),
+        by_others(),
     ]
     .concat()
+}
+
+/// What persons cause, each by another one than the owner of the session.
+fn by_others() -> Vec<EnvironmentEvent> {
+    let by = Some(OwnerId::new("own_2"));
+    vec![
+        InterruptRequested {
+            reason: None,
+            hold: false,
+            by: by.clone(),
+        }
+        .into(),
+        InputRevised {
+            message_id: "msg_3".into(),
+            mode: None,
+            by: by.clone(),
+        }
+        .into(),
+        SystemCommand {
+            command: "retry".into(),
+            args: json!(null),
+            by: by.clone(),
+        }
+        .into(),
+        SessionTitled {
+            title: "Lunch".into(),
+            by: by.clone(),
+        }
+        .into(),
+        ConfigChanged {
+            change: ConfigChange::RulesVersion(1),
+            by: by.clone(),
+        }
+        .into(),
+        AccessChanged {
+            person: "own_3".into(),
+            role: None,
+            by: by.clone(),
+        }
+        .into(),
+        FilesRestoring {
+            to_seq: 4,
+            files: vec![],
+            by: by.clone(),
+        }
+        .into(),
+        InputPinned {
+            message_id: "msg_3".into(),
+            pinned: false,
+            by: by.clone(),
+        }
+        .into(),
+        CondenseRequested {
+            instructions: None,
+            by: by.clone(),
+        }
+        .into(),
+        ContextRestored {
+            from_seq: 3,
+            to_seq: 90,
+            by,
+        }
+        .into(),
+    ]
 }
 
 fn people() -> Vec<EnvironmentEvent> {
@@ -44,17 +109,20 @@ fn people() -> Vec<EnvironmentEvent> {
         InterruptRequested {
             reason: Some("enough".into()),
             hold: true,
+            by: None,
         }
         .into(),
         InputRevised {
             message_id: "msg_3".into(),
             mode: Some(InputMode::Steer),
+            by: None,
         }
         .into(),
         approval.into(),
         SystemCommand {
             command: "model".into(),
             args: json!(["claude-x"]),
+            by: None,
         }
         .into(),
     ]
@@ -288,6 +356,7 @@ fn system() -> Vec<EnvironmentEvent> {
         .into(),
         SessionTitled {
             title: "Lunch".into(),
+            by: None,
         }
         .into(),
         SessionClosed {
@@ -340,6 +409,7 @@ fn sharing() -> Vec<EnvironmentEvent> {
         AccessChanged {
             person: "own_2".into(),
             role: None,
+            by: None,
         }
         .into(),
     ]
@@ -368,6 +438,7 @@ fn files() -> Vec<EnvironmentEvent> {
                 file("/w/b", Some(image("b3_0c", None)), None),
                 file("/w/c", None, Some(image("b3_0d", None))),
             ],
+            by: None,
         }
         .into(),
         FilesRestored {
@@ -432,7 +503,9 @@ fn every_change() -> Vec<EnvironmentEvent> {
             | ConfigChange::Condensing(_) => {}
         }
     }
-    changes.map(|change| ConfigChanged { change }.into()).into()
+    changes
+        .map(|change| ConfigChanged { change, by: None }.into())
+        .into()
 }
 
 fn small_forms() -> Vec<EnvironmentEvent> {
@@ -480,11 +553,13 @@ fn small_forms() -> Vec<EnvironmentEvent> {
         InterruptRequested {
             reason: None,
             hold: false,
+            by: None,
         }
         .into(),
         InputRevised {
             message_id: "msg_3".into(),
             mode: None,
+            by: None,
         }
         .into(),
         approval.into(),
@@ -534,14 +609,17 @@ fn small_facts() -> Vec<EnvironmentEvent> {
         .into(),
         ConfigChanged {
             change: ConfigChange::Params(ModelParams::default()),
+            by: None,
         }
         .into(),
         ConfigChanged {
             change: ConfigChange::Limits(Limits::default()),
+            by: None,
         }
         .into(),
         ConfigChanged {
             change: ConfigChange::Tools([small_tool()].into()),
+            by: None,
         }
         .into(),
     ]

@@ -374,5 +374,6 @@ pub(crate) fn access_changed() -> AccessChanged {
     AccessChanged {
         person: "own_2".into(),
         role: Some(SessionRole::Approve),
+        by: None,
     }
 }

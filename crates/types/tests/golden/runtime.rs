@@ -150,6 +150,7 @@ fn conversation() -> Vec<RuntimeEvent> {
         .into(),
         ConversationInterrupted {
             reason: "stopped by the user".into(),
+            by: None,
         }
         .into(),
     ]
@@ -210,7 +211,21 @@ fn session() -> Vec<RuntimeEvent> {
         }
         .into(),
     ];
-    events.extend(changes.map(|change| SessionUpdated { change }.into()));
+    events.extend(changes.map(|change| SessionUpdated { change, by: None }.into()));
+    events.push(
+        SessionUpdated {
+            change: SessionChange::Title("Lunch".into()),
+            by: Some("own_2".into()),
+        }
+        .into(),
+    );
+    events.push(
+        ConversationInterrupted {
+            reason: "stopped by the user".into(),
+            by: Some("own_2".into()),
+        }
+        .into(),
+    );
     events.extend(super::condensing::changes().map(|change| ContextChanged { change }.into()));
     events
 }

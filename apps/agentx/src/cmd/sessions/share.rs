@@ -37,7 +37,11 @@ pub(super) async fn run(
     let session = runtime.open(OpenRequest::Resume(id.clone(), Vec::new())).await?;
     let done = match wish.clone() {
         Some((person, role)) => {
-            let note = Note::Access(AccessChanged { person, role });
+            let note = Note::Access(AccessChanged {
+                person,
+                role,
+                by: None,
+            });
             session.note(note).await.map(drop)
         }
         None => Ok(()),
