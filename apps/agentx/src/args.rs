@@ -23,8 +23,11 @@ pub(crate) use remote::{From, LimitArgs, MirrorArgs, ServeArgs, ShareArgs, Watch
 pub(crate) use sessions::{ExportArgs, ExportFormat, ImportArgs, SessionsCommand, ShowArgs, StatsArgs};
 pub(crate) use upkeep::{CompleteArg, CompletionsArgs, DoctorArgs, UsageArgs};
 
+use agentx::runtime::View;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{ArgAction, Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum};
+
+use crate::headless::{Format, Manner};
 
 /// Runs agents: chat in a terminal, headless runs, sessions that keep every event.
 #[derive(Debug, Parser)]
@@ -238,6 +241,25 @@ pub(crate) struct RunArgs {
     pub(crate) session: SessionArgs,
     #[command(flatten)]
     pub(crate) agent: AgentArgs,
+}
+
+impl RunArgs {
+    /// How the run is told.
+    pub(crate) fn manner(&self) -> Manner {
+        Manner {
+            format: match self.output_format {
+                OutputFormat::Text => Format::Text,
+                OutputFormat::Json => Format::Json,
+                OutputFormat::StreamJson => Format::StreamJson,
+            },
+            view: match self.view {
+                ViewArg::Environment => View::Environment,
+                ViewArg::Runtime => View::Runtime,
+            },
+            streams: self.streams,
+            quiet: self.quiet,
+        }
+    }
 }
 
 /// What standard output gets.

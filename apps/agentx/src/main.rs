@@ -1,24 +1,6 @@
-//! The agentx program: it parses what is typed and renders what happens; everything else is behind the `Runtime` trait.
-//!
-//! Nothing is started before the command line is understood: no async runtime, no TLS, no files.
+//! The program is a library; this starts it.
 
 use std::process::ExitCode;
-
-mod args;
-mod cmd;
-mod compose;
-mod elsewhere;
-mod logging;
-mod other_programs;
-mod start;
-mod told;
-
-// The parts of the front end have the same paths here as in the library.
-use agentx_chat::{
-    attach, chat, console, error, exit, failure, folder, follow, in_question, link, models, new_agent,
-    other_server, picker, place, relatives, render, rules, seat, show, signals, spectator, usual_model,
-};
-use console::Console;
 
 /// The allocator of glibc keeps memory that a server used in a flood of connections; jemalloc gives it back within seconds.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
@@ -26,21 +8,5 @@ use console::Console;
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
 fn main() -> ExitCode {
-    keep_environment_private();
-    let mut console = Console::of_process();
-    match args::Cli::of_process() {
-        Ok(cli) => {
-            let exit = cmd::main(cli, &mut console);
-            signals::is_ended_with().unwrap_or(exit).into()
-        }
-        Err(error) => cmd::usage::answer(&error, &mut console).into(),
-    }
-}
-
-/// Programs that are run for an agent do not get the keys that it runs on; nor may they read them from this process. On Linux a
-/// process that cannot be dumped shows its memory and its environment (`/proc/PID/environ`) to root alone.
-fn keep_environment_private() {
-    #[cfg(any(target_os = "linux", target_os = "android"))]
-    // It does not fail on a kernel of this century, and nothing else depends on it.
-    let _ = nix::sys::prctl::set_dumpable(false);
+    agentx_cli::run()
 }

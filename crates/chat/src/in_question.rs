@@ -14,7 +14,7 @@ const PATIENCE: Duration = Duration::from_secs(2);
 
 /// The file that a call is about to change, as it is now: whoever has it says so, this program or a server. Where nobody does, the
 /// question is put all the same, with what the call itself says.
-pub async fn file_now(
+pub(crate) async fn file_now(
     runtime: &dyn Runtime,
     id: &SessionId,
     open: Option<Arc<dyn Session>>,

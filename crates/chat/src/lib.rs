@@ -8,6 +8,7 @@
 //! | module | what is in it |
 //! | --- | --- |
 //! | [`chat`] | the chat: one loop over the session, the person and the system |
+//! | [`headless`] | one prompt and one answer, without a person who types |
 //! | [`picker`] | the list of sessions from which a person chooses one |
 //! | [`show`] | a session that is over or goes on elsewhere, whole or step by step |
 //! | [`spectator`] | a session that somebody else drives, as it happens |
@@ -27,7 +28,8 @@ pub mod exit;
 pub mod failure;
 pub mod folder;
 pub mod follow;
-pub mod in_question;
+pub mod headless;
+mod in_question;
 mod keys;
 pub mod link;
 pub mod models;

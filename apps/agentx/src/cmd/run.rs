@@ -1,14 +1,9 @@
 //! `agentx run`: one prompt, one answer. Standard output is data, standard error is how it goes, the exit code is how
 //! it ended.
 
-mod approver;
-mod beginning;
-mod ending;
-mod facts;
-mod headless;
 mod opening;
-pub(crate) mod operator;
 mod prompt;
+mod session;
 
 use agentx::types::SessionId;
 
@@ -25,7 +20,7 @@ pub(crate) fn run(global: &Global, args: &mut RunArgs, console: &mut Console) ->
         args.output_format = OutputFormat::Json;
     }
     untangle(args, console.terminal.input);
-    let result = match block_on(headless::run(global, args, console)) {
+    let result = match block_on(session::run(global, args, console)) {
         Err(CliError::ClosedOutput) => return Ok(Exit::Unread),
         Err(error) => RunResult::failed(error),
         Ok(result) => result,

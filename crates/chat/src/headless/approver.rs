@@ -15,7 +15,7 @@ use crate::render::answers::Answers;
 use crate::render::approval::{self, Answer};
 
 /// Answers approvals.
-pub(crate) enum Approver {
+pub enum Approver {
     /// Everything is allowed.
     Yes,
     /// Nobody can be asked, or nobody wants to be: the session refuses what it would ask.
@@ -30,7 +30,7 @@ pub(crate) enum Approver {
 }
 
 /// Questions that are open, and the lines that answer them.
-pub(crate) struct Questions {
+pub struct Questions {
     open: VecDeque<ApprovalRequested>,
     /// The one that the person reads now, and how it was put.
     put: Option<(ToolCallId, String)>,
@@ -45,7 +45,7 @@ const NOT_HERE: &str = "nobody is there to be asked in this run; `--yes` answers
 
 impl Approver {
     /// The one for these: whether `--yes` was given, and whether nobody is there who would be asked.
-    pub(crate) fn new((yes, alone): (bool, bool), runtime: Arc<dyn Runtime>, console: &Console) -> Self {
+    pub fn new((yes, alone): (bool, bool), runtime: Arc<dyn Runtime>, console: &Console) -> Self {
         match (yes, console.terminal.input && console.terminal.error) {
             (true, _) => Self::Yes,
             (false, true) => Self::Person(Questions::start(runtime)),
@@ -205,10 +205,7 @@ fn answer(id: &ToolCallId, decision: ApprovalDecision, note: Option<String>) -> 
 
 /// Where nobody can be asked, the log says so from the start: no question is put, and no decision of a person is
 /// recorded. Returns whether the session asks otherwise.
-pub(super) async fn deny_where_it_would_ask(
-    session: &Arc<dyn Session>,
-    told_now: bool,
-) -> Result<bool, CliError> {
+pub async fn deny_where_it_would_ask(session: &Arc<dyn Session>, told_now: bool) -> Result<bool, CliError> {
     match session.state().await?.config.approval {
         ApprovalMode::Ask => {
             session.change(ConfigChange::Approval(ApprovalMode::Deny)).await?;

@@ -8,11 +8,11 @@ use agentx::types::{
 use serde_json::Value;
 
 use crate::chat::jobs::Jobs;
-use crate::compose::Place;
 use crate::console::Console;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::failure::{CUT_OFF, EMPTY, exit_of};
+use crate::place::Place;
 use crate::render::clean::clean;
 use crate::render::result::RunResult;
 use crate::render::units;
@@ -270,7 +270,7 @@ fn quoted(text: &str) -> String {
 }
 
 /// What is to be done before a session is given back: at a server nothing ends with this program by itself.
-pub(super) async fn leave(
+pub async fn leave(
     place: &Place,
     session: &dyn Session,
     result: &Result<RunResult, CliError>,

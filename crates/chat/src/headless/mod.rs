@@ -1,107 +1,73 @@
-//! The run itself: opens the session, sends the prompt, follows the events to the end of the run.
+//! One prompt and one answer, without a person who types: sends the prompt in an open session and follows the events to the end of the run.
+//! What the agent says goes to standard output or, like all that tells how it goes, to standard error.
+
+mod approver;
+mod beginning;
+mod ending;
+mod facts;
+mod operator;
 
 use std::sync::Arc;
 
 use agentx::runtime::{Delivery, Session, SessionState, View};
-use agentx::types::{
-    AgentStateId, ApprovalMode, ApprovalRequested, ConfigChange, ContentPart, Envelope, RunId, RuntimeEvent,
-};
+use agentx::types::{AgentStateId, ApprovalRequested, ContentPart, Envelope, RunId, RuntimeEvent};
 
-use super::approver::{Approver, deny_where_it_would_ask};
-use super::beginning::{self, Words};
-use super::ending::{self, Ending};
-use super::facts::{drain, next_fact};
-use super::opening::{asks_again, open, say_notes};
-use super::operator::Elsewhere;
-use super::prompt;
-use crate::args::{Global, OutputFormat, RunArgs, ViewArg};
 use crate::console::Console;
-use crate::elsewhere::place_of;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::follow::Follower;
 use crate::link::{Away, Link};
-use crate::logging;
 use crate::render::approval;
 use crate::render::cast::Cast;
 use crate::render::clean::clean;
 use crate::render::conversation;
 use crate::render::result::RunResult;
 use crate::render::transcript::{Lane, Transcript};
-use crate::seat::{self, Target};
+use crate::seat;
 use crate::signals::Signals;
-use crate::start;
-use crate::usual_model;
+pub use approver::{Approver, deny_where_it_would_ask};
+use beginning::Words;
+use ending::Ending;
+pub use ending::leave;
+use facts::{drain, next_fact};
+pub use operator::Elsewhere;
 
-/// Runs the prompt to its end.
-pub(crate) async fn run(
-    global: &Global,
-    args: &RunArgs,
-    console: &mut Console,
-) -> Result<RunResult, CliError> {
-    let mut loaded = start::settings_of_run(global, &args.agent, console)?;
-    logging::start(&loaded.settings, false)?;
-    let target = args.session.target()?;
-    // A session that exists may have something under way: without a prompt, that is gone on with.
-    let prompt = prompt::read(args, target != Target::New, &loaded.settings, console).await?;
-    let place = place_of(global, &args.agent, &mut loaded, &target, console).await?;
-    if target == Target::New && args.agent.agent.is_none() {
-        usual_model::check_connected(&loaded.settings)?;
-    }
-    let signals = Signals::listen()?;
-    let decides_elsewhere = place.is_of_another();
-    let has_person = decides_elsewhere || console.terminal.input && console.terminal.error;
-    place.say_ended_trials(console).await;
-    let found = seat::find(&place, &loaded.settings, &target).await?;
-    let opened = open(&place, &mut loaded.settings, args, found.clone(), has_person).await;
-    let (session, would_ask, there) = match (opened, found.filter(|_| !args.session.fork)) {
-        (Err(error), Some(id)) => return RunResult::failed_in(&id, error),
-        (opened, _) => opened.map_err(CliError::unsaved)?,
-    };
-    console.say(seat::note_of_mode(&place, &loaded.settings, &args.agent.wanted()).unwrap_or_default());
-    say_notes(&place, &loaded.settings, session.as_ref(), there, console).await;
-    // A session that was told to refuse stays so; one that was told so above, for want of a person, does not.
-    let told_now = target == Target::New || args.agent.approve.is_some();
-    let asked_before = !has_person && deny_where_it_would_ask(&session, would_ask && told_now).await?;
-    // In the mode `auto` rules that ask are asked about, and nobody answers.
-    let is_auto = session.state().await?.config.approval == ApprovalMode::Auto;
-    let is_alone = asked_before || (!has_person && is_auto);
-    let approver = match decides_elsewhere {
-        true => Approver::Elsewhere(Elsewhere::new(&place, session.id(), args.wait)),
-        false => Approver::new((args.agent.yes, is_alone), place.shared(), console),
-    };
-    let mut away = Away::of(&place);
-    let ends = (Link::of(&place), &mut away, signals);
-    let result = with_session(&session, prompt, args, approver, ends, (there, console)).await;
-    let result = result.or_else(|error| RunResult::failed_in(session.id(), error));
-    ending::leave(&place, session.as_ref(), &result, console).await;
-    if away.is_away() {
-        return result;
-    }
-    if args.agent.yes || args.agent.approve.is_some() {
-        asks_again(global, &place, &loaded.settings, session.as_ref()).await;
-    }
-    seat::limits_again(&place, &args.agent.wanted(), session.as_ref()).await;
-    if asked_before {
-        // Whoever goes on with the session at a terminal is asked again. Where that cannot be said, calls stay refused.
-        let _ = session.change(ConfigChange::Approval(ApprovalMode::Ask)).await;
-    }
-    seat::leave(&place, session.as_ref()).await;
-    result
+/// What standard output gets of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// The answer.
+    Text,
+    /// One object with the answer, what it cost, and the error if there was one.
+    Json,
+    /// Every event as it comes, one JSON object a line, that object last.
+    StreamJson,
+}
+
+/// How a run is told.
+#[derive(Clone, Copy, Debug)]
+pub struct Manner {
+    /// What standard output gets.
+    pub format: Format,
+    /// Which events are printed, where events are.
+    pub view: View,
+    /// What each agent says is told apart, its name before each line.
+    pub streams: bool,
+    /// Nothing is said about how it goes.
+    pub quiet: bool,
 }
 
 /// Sends the prompt in an open session and follows the run; without one, the last run that there is.
-pub(crate) async fn with_session(
+pub async fn with_session(
     session: &Arc<dyn Session>,
     prompt: Option<Vec<ContentPart>>,
-    args: &RunArgs,
+    manner: Manner,
     approver: Approver,
     ends: (Link, &mut Away, Signals),
     (there, console): (u64, &mut Console),
 ) -> Result<RunResult, CliError> {
     let before = session.state().await?;
     beginning::notes(&before, console);
-    let asks_nobody = beginning::asks_nobody(&before.config, args, console);
+    let asks_nobody = beginning::asks_nobody(&before.config, manner, console);
     if before.held && prompt.is_some() {
         let note = conversation::is_queued(before.queued.len());
         console.say(&console.err_style().dim(&format!("note: {note}\n")));
@@ -109,15 +75,15 @@ pub(crate) async fn with_session(
     let begins = prompt.is_some() || before.held;
     let (after, shown_from) = beginning::places(&before, begins, there);
     let events = Follower::new(session.clone(), after, View::Runtime).await?;
-    let facts = match (args.output_format, args.view) {
-        (OutputFormat::StreamJson, ViewArg::Environment) => {
+    let facts = match (manner.format, manner.view) {
+        (Format::StreamJson, View::Environment) => {
             Some(Follower::new(session.clone(), shown_from, View::Environment).await?)
         }
         _ => None,
     };
     let is_onward = prompt.is_none();
     let run_id = beginning::run(session, prompt, &before).await?;
-    let mut headless = Headless::new(session.clone(), run_id, args, approver, console);
+    let mut headless = Headless::new(session.clone(), run_id, manner, approver, console);
     (headless.is_onward, headless.shown_from) = (is_onward, shown_from);
     let earlier = before.run.as_ref().filter(|_| !is_onward);
     headless.earlier = earlier.map(|run| run.run_id.clone());
@@ -135,8 +101,8 @@ pub(crate) async fn with_session(
         result.fill_cost(&before, &state);
     }
     ending::notes(&result, before.config.limits.max_cost, console);
-    if args.output_format == OutputFormat::Text && Words::of(args, console) == Words::AtTheEnd {
-        ending::print(&result, args.quiet, console)?;
+    if manner.format == Format::Text && Words::of(manner, console) == Words::AtTheEnd {
+        ending::print(&result, manner.quiet, console)?;
     }
     Ok(result)
 }
@@ -157,7 +123,7 @@ struct Headless {
     shown_from: u64,
     /// Questions of events up to here were put before.
     asked_until: u64,
-    format: OutputFormat,
+    format: Format,
     frames: bool,
     words: Words,
     quiet: bool,
@@ -169,12 +135,12 @@ impl Headless {
     fn new(
         session: Arc<dyn Session>,
         run_id: RunId,
-        args: &RunArgs,
+        manner: Manner,
         approver: Approver,
         console: &Console,
     ) -> Self {
-        let words = Words::of(args, console);
-        let cast = Cast::new(console.err_style(), console.terminal.width).apart(args.streams);
+        let words = Words::of(manner, console);
+        let cast = Cast::new(console.err_style(), console.terminal.width).apart(manner.streams);
         Self {
             session,
             transcript: Transcript::new(console.err_style(), console.terminal.width)
@@ -188,10 +154,10 @@ impl Headless {
             is_onward: false,
             shown_from: 0,
             asked_until: 0,
-            format: args.output_format,
-            frames: args.view == ViewArg::Runtime && args.output_format == OutputFormat::StreamJson,
+            format: manner.format,
+            frames: manner.view == View::Runtime && manner.format == Format::StreamJson,
             words,
-            quiet: args.quiet,
+            quiet: manner.quiet,
             approver,
             signal: None,
         }
@@ -392,7 +358,7 @@ impl Headless {
                 _ => console.say(&piece.text),
             }
         }
-        if self.format == OutputFormat::StreamJson {
+        if self.format == Format::StreamJson {
             console.flush()?;
         }
         Ok(())

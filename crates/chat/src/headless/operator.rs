@@ -6,16 +6,16 @@ use std::time::Duration;
 use agentx::types::{ApprovalRequested, SessionId, ToolCallId};
 use tokio::time::{Instant, sleep_until};
 
-use crate::compose::Place;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::failure::NEEDED;
+use crate::place::Place;
 use crate::render::clean::visible;
 use crate::render::units;
 
 /// The calls that wait for somebody else.
 #[derive(Debug)]
-pub(crate) struct Elsewhere {
+pub struct Elsewhere {
     within: Duration,
     open: Vec<(ToolCallId, String)>,
     until: Option<Instant>,
@@ -25,7 +25,7 @@ pub(crate) struct Elsewhere {
 
 impl Elsewhere {
     /// For a session of this place.
-    pub(crate) fn new(place: &Place, session: &SessionId, within: Duration) -> Self {
+    pub fn new(place: &Place, session: &SessionId, within: Duration) -> Self {
         Self {
             within,
             open: Vec::new(),

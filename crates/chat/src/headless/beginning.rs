@@ -7,7 +7,7 @@ use agentx::types::{
     AgentConfig, ApprovalMode, ContentPart, InputMode, MessageId, RunId, RunStatus, RuntimeEvent,
 };
 
-use crate::args::{OutputFormat, RunArgs};
+use super::{Format, Manner};
 use crate::console::Console;
 use crate::error::CliError;
 use crate::render::conversation;
@@ -87,11 +87,11 @@ pub(super) enum Words {
 
 impl Words {
     /// As the person wants it, and has it in a terminal.
-    pub(super) fn of(args: &RunArgs, console: &Console) -> Self {
-        let is_seen = console.terminal.output && console.terminal.error && !args.quiet;
-        match args.output_format {
-            OutputFormat::Text if is_seen => Self::Shown,
-            OutputFormat::Text if args.streams => Self::Printed,
+    pub(super) fn of(manner: Manner, console: &Console) -> Self {
+        let is_seen = console.terminal.output && console.terminal.error && !manner.quiet;
+        match manner.format {
+            Format::Text if is_seen => Self::Shown,
+            Format::Text if manner.streams => Self::Printed,
             _ => Self::AtTheEnd,
         }
     }
@@ -129,13 +129,13 @@ pub(super) fn of_before(event: &RuntimeEvent, earlier: Option<&RunId>) -> Option
 }
 
 /// Whether nobody is asked about calls of this agent. In text a line says so, also with `--quiet`; JSON has a field for it.
-pub(super) fn asks_nobody(agent: &AgentConfig, args: &RunArgs, console: &mut Console) -> bool {
+pub(super) fn asks_nobody(agent: &AgentConfig, manner: Manner, console: &mut Console) -> bool {
     let is_read_only = agent.guard.as_ref().is_some_and(|guard| guard.read_only);
     let asks_nobody = agent.approval == ApprovalMode::Auto;
-    if asks_nobody && is_read_only && args.output_format == OutputFormat::Text {
+    if asks_nobody && is_read_only && manner.format == Format::Text {
         let note = "note: this folder is read only: changes and commands are refused, with --yes too\n";
         console.say(&console.err_style().dim(note));
-    } else if asks_nobody && args.output_format == OutputFormat::Text {
+    } else if asks_nobody && manner.format == Format::Text {
         let note = format!("note: {ASKS_NOBODY}\n");
         console.say(&console.err_style().dim(&note));
     }

@@ -1,0 +1,42 @@
+//! The agentx program: it parses what is typed and renders what happens; everything else is behind the `Runtime` trait.
+//!
+//! Nothing is started before the command line is understood: no async runtime, no TLS, no files.
+
+use std::process::ExitCode;
+
+mod args;
+mod cmd;
+mod compose;
+mod elsewhere;
+mod logging;
+mod other_programs;
+mod start;
+mod told;
+
+// The parts of the front end have the same paths here as in the library.
+use agentx_chat::{
+    attach, chat, console, error, exit, folder, follow, headless, link, models, new_agent, other_server,
+    picker, place, relatives, render, rules, seat, show, signals, spectator, usual_model,
+};
+use console::Console;
+
+/// Does what the command line of this process says.
+pub fn run() -> ExitCode {
+    keep_environment_private();
+    let mut console = Console::of_process();
+    match args::Cli::of_process() {
+        Ok(cli) => {
+            let exit = cmd::main(cli, &mut console);
+            signals::is_ended_with().unwrap_or(exit).into()
+        }
+        Err(error) => cmd::usage::answer(&error, &mut console).into(),
+    }
+}
+
+/// Programs that are run for an agent do not get the keys that it runs on; nor may they read them from this process. On Linux a
+/// process that cannot be dumped shows its memory and its environment (`/proc/PID/environ`) to root alone.
+fn keep_environment_private() {
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    // It does not fail on a kernel of this century, and nothing else depends on it.
+    let _ = nix::sys::prctl::set_dumpable(false);
+}
