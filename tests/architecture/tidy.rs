@@ -9,6 +9,8 @@ use crate::source::{Source, sources, split};
 const FILE_LINES: usize = 400;
 /// Lines of a function, tests left out.
 const FUNCTION_LINES: usize = 70;
+/// Lines of the program, tests left out: what other programs can use as well belongs into a library.
+const PROGRAM_LINES: usize = 8_000;
 
 /// What waits by the clock all the same, each with its reason. The path is a prefix.
 const MAY_SLEEP: &[(&str, &str)] = &[
@@ -49,6 +51,19 @@ fn files_fit_on_a_few_screens() {
     none(
         &wrong,
         &format!("files of more than {FILE_LINES} lines, tests left out"),
+    );
+}
+
+#[test]
+fn the_program_holds_little_beside_its_commands() {
+    let sources = sources(&workspace_root());
+    let of_program = sources
+        .iter()
+        .filter(|source| source.path.starts_with("apps/agentx/src/"));
+    let lines: usize = of_program.map(|source| source.tests_from).sum();
+    assert!(
+        lines <= PROGRAM_LINES,
+        "apps/agentx has {lines} lines, tests left out; at most {PROGRAM_LINES} are allowed"
     );
 }
 

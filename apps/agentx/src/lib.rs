@@ -11,12 +11,12 @@ mod elsewhere;
 mod logging;
 mod other_programs;
 mod start;
-mod told;
 
 // The parts of the front end have the same paths here as in the library.
 use agentx_chat::{
-    attach, chat, console, error, exit, folder, follow, headless, link, models, new_agent, other_server,
-    picker, place, relatives, render, rules, seat, show, signals, spectator, usual_model,
+    attach, chat, configuration, console, doctor, error, exit, folder, follow, headless, link, models,
+    new_agent, other_server, picker, place, relatives, render, rules, seat, show, signals, spectator, told,
+    usual_model,
 };
 use console::Console;
 

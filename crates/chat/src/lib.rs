@@ -12,6 +12,7 @@
 //! | [`picker`] | the list of sessions from which a person chooses one |
 //! | [`show`] | a session that is over or goes on elsewhere, whole or step by step |
 //! | [`spectator`] | a session that somebody else drives, as it happens |
+//! | [`doctor`] | what is wrong with this machine, the configuration and what is stored |
 //! | [`folder`] | the question whether a folder is trusted |
 //! | [`render`] | from events to text |
 //! | [`seat`], [`new_agent`] | taking a seat at a session, and the agent of one that is not opened yet |
@@ -22,7 +23,9 @@ pub mod attach;
 #[cfg(test)]
 mod catalogue;
 pub mod chat;
+pub mod configuration;
 pub mod console;
+pub mod doctor;
 pub mod error;
 pub mod exit;
 pub mod failure;
@@ -48,4 +51,5 @@ pub mod signals;
 pub mod spectator;
 #[cfg(test)]
 mod testing;
+pub mod told;
 pub mod usual_model;

@@ -1,7 +1,6 @@
 //! `agentx sessions`: what there is, what was said, whether it is whole.
 
 mod export;
-mod found;
 mod share;
 mod stats;
 
@@ -20,7 +19,7 @@ use crate::error::CliError;
 use crate::exit::Exit;
 use crate::render::clean::visible;
 use crate::render::sessions::render_list;
-use crate::render::{conversation, units};
+use crate::render::{conversation, found, units};
 use crate::{seat, show};
 
 /// Runs one of the commands.

@@ -8,6 +8,7 @@ pub mod company;
 pub mod conversation;
 pub(crate) mod diff;
 pub mod fitted;
+pub mod found;
 pub(crate) mod names;
 pub mod result;
 pub mod rewind;

@@ -15,7 +15,7 @@ const MOST: usize = 500;
 
 /// Takes note that this is said of the session now; an empty `what` that there is nothing to say any more. Returns whether it is
 /// news.
-pub(crate) fn is_news(data_dir: &Path, session: &SessionId, what: &str) -> bool {
+pub fn is_news(data_dir: &Path, session: &SessionId, what: &str) -> bool {
     let file = data_dir.join(FILE);
     let before = fs::read_to_string(&file).unwrap_or_default();
     let Some(after) = noted(&before, session.as_str(), what) else {

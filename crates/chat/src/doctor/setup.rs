@@ -3,9 +3,9 @@
 use agentx::config::{Loaded, Origin, ProviderKey, ProviderSettings, Settings, Sourced};
 
 use super::Check;
+use crate::configuration::check_tools;
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::start::check_tools;
 use crate::usual_model;
 use crate::usual_model::is_demo;
 

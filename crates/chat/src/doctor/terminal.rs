@@ -1,8 +1,8 @@
 //! The terminal: what it can do, and whether it says so.
 
 use super::Check;
+use crate::configuration::lookup;
 use crate::console::Terminal;
-use crate::start::lookup;
 
 /// Looks at the terminal and the language of the environment.
 pub(super) fn all(terminal: &Terminal) -> Vec<Check> {

@@ -8,8 +8,8 @@ use tokio::net::TcpStream;
 use tokio::time::timeout;
 
 use super::Check;
+use crate::configuration::lookup;
 use crate::exit::Exit;
-use crate::start::lookup;
 
 /// Longer nobody waits for an answer here.
 const PATIENCE: Duration = Duration::from_secs(3);

@@ -3,8 +3,8 @@
 use agentx::runtime::SearchHit;
 use unicode_width::UnicodeWidthStr as _;
 
-use crate::render::clean::clean;
-use crate::render::table::{cut, table};
+use super::clean::clean;
+use super::table::{cut, table};
 
 /// Below this an excerpt has a row of its own.
 const NARROW: usize = 70;
@@ -12,7 +12,7 @@ const NARROW: usize = 70;
 const BEFORE: usize = 20;
 
 /// The hits, the first ones first.
-pub(super) fn render(hits: &[SearchHit], words: &str, width: usize) -> String {
+pub fn render(hits: &[SearchHit], words: &str, width: usize) -> String {
     let is_narrow = width < NARROW;
     let place = |hit: &SearchHit| {
         let role = format!("{:?}", hit.role).to_lowercase();

@@ -1,0 +1,176 @@
+//! Looks for what is wrong with this machine, the configuration and what is stored, and says what to do about it. It changes
+//! nothing, and never shows a secret.
+
+mod machine;
+mod reach;
+mod setup;
+mod stored;
+mod terminal;
+mod window;
+
+use std::path::Path;
+
+use agentx::config::Loaded;
+use agentx_terminal::Line;
+use serde::Serialize;
+
+use crate::console::{Console, Terminal};
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::render::clean::visible;
+
+/// How bad something is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Level {
+    /// Neither good nor bad: something that is good to know.
+    Note,
+    /// As it should be, or nothing to worry about.
+    Ok,
+    /// It works, but not as well as it could.
+    Warn,
+    /// Something does not work.
+    Bad,
+}
+
+/// One thing that was looked at.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Check {
+    /// What was looked at.
+    name: &'static str,
+    /// How bad it is.
+    pub level: Level,
+    /// What was found.
+    found: String,
+    /// What to do about it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    advice: Option<String>,
+    /// How the program would end because of it.
+    #[serde(skip)]
+    pub exit: Exit,
+}
+
+impl Check {
+    fn ok(name: &'static str, found: impl Into<String>) -> Self {
+        Self {
+            name,
+            level: Level::Ok,
+            found: found.into(),
+            advice: None,
+            exit: Exit::Ok,
+        }
+    }
+
+    fn note(name: &'static str, found: impl Into<String>) -> Self {
+        Self {
+            level: Level::Note,
+            ..Self::ok(name, found)
+        }
+    }
+
+    fn warn(name: &'static str, found: impl Into<String>, advice: impl Into<String>) -> Self {
+        Self {
+            level: Level::Warn,
+            advice: Some(advice.into()),
+            ..Self::ok(name, found)
+        }
+    }
+
+    fn bad(name: &'static str, exit: Exit, found: impl Into<String>, advice: impl Into<String>) -> Self {
+        Self {
+            level: Level::Bad,
+            exit,
+            ..Self::warn(name, found, advice)
+        }
+    }
+
+    /// What an error says about it.
+    fn failed(name: &'static str, error: &CliError) -> Self {
+        let advice = error.hint().unwrap_or_default();
+        Self::bad(name, error.exit(), error.to_string(), advice)
+    }
+}
+
+/// Whether the configuration can be read, and what should be mended.
+pub fn of_configuration(loaded: &Result<Loaded, CliError>) -> Check {
+    setup::configuration(loaded)
+}
+
+/// Looks at what the settings say: the model, the keys, the server that is asked, and what is stored.
+pub async fn of_settings(loaded: &Loaded, offline: bool) -> Vec<Check> {
+    let (model, settings, provider) = setup::model(loaded, offline).await;
+    let settings = &settings;
+    let has_model = model.level != Level::Bad;
+    let mut checks = vec![model];
+    checks.extend(setup::keys(settings));
+    // Without a model there is no server to check.
+    if has_model || provider.is_some() {
+        checks.push(reach::model(provider.as_ref(), offline).await);
+    }
+    if let Some(provider) = provider.filter(|_| !offline) {
+        checks.extend(window::check(settings, &provider).await);
+    }
+    checks.extend(of_data(&settings.data_dir));
+    checks
+}
+
+/// Looks at what is stored in this directory.
+pub fn of_data(data_dir: &Path) -> Vec<Check> {
+    stored::all(data_dir)
+}
+
+/// Looks at the terminal and at this machine.
+pub fn of_machine(terminal: &Terminal) -> Vec<Check> {
+    let mut checks = terminal::all(terminal);
+    checks.extend(machine::all());
+    checks
+}
+
+/// Columns before what was found, and before what was found below a name.
+const INDENT: usize = 21;
+const SIGN: usize = 6;
+/// In a terminal with less room names have rows of their own.
+const NARROW: usize = 60;
+
+/// The checks as people read them.
+pub fn render(checks: &[Check], console: &Console) -> String {
+    let style = console.out_style();
+    let columns = if console.terminal.output {
+        console.terminal.width
+    } else {
+        usize::MAX
+    };
+    // Beside the names, or below them where there is little room.
+    let indent = if columns < NARROW { SIGN } else { INDENT };
+    let width = columns.saturating_sub(indent);
+    let mut text = String::new();
+    for check in checks {
+        let sign = match check.level {
+            Level::Note => "note".to_owned(),
+            Level::Ok => style.good("ok  "),
+            Level::Warn => style.warn("warn"),
+            Level::Bad => style.bad("bad "),
+        };
+        let mut rows: Vec<String> = check.found.lines().flat_map(|line| fitted(line, width)).collect();
+        if let Some(advice) = check.advice.as_ref().filter(|advice| !advice.is_empty()) {
+            rows.extend(fitted(&format!("→ {advice}"), width));
+        }
+        let first = if indent == INDENT {
+            rows.drain(..1.min(rows.len())).next()
+        } else {
+            None
+        };
+        let head = format!("{sign}  {:<13}  {}", check.name, first.unwrap_or_default());
+        text.push_str(&format!("{}\n", head.trim_end()));
+        for row in rows {
+            text.push_str(&format!("{:indent$}{row}\n", ""));
+        }
+    }
+    text
+}
+
+/// A line in as many rows as it needs.
+fn fitted(line: &str, width: usize) -> Vec<String> {
+    let rows = Line::new(&visible(line), Default::default()).rows(width);
+    rows.iter().map(|row| row.text().trim_end().to_owned()).collect()
+}
