@@ -270,7 +270,7 @@ fn indented(line: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use agentx::types::{ToolCallPart, ToolResultPart};
+    use agentx::types::{ConversationInterrupted, ToolCallPart, ToolResultPart};
 
     use super::*;
 
@@ -296,6 +296,22 @@ mod tests {
                 .count()
                 < 1_100
         );
+    }
+
+    #[test]
+    fn another_person_who_stopped_a_run_is_named() {
+        let stopped = |by: Option<&str>| {
+            let event = ConversationInterrupted {
+                reason: "stopped by the user".into(),
+                by: by.map(OwnerId::new),
+            };
+            message(&event.into(), Style::default(), 80)
+        };
+        assert_eq!(
+            stopped(Some("own_b")).as_deref(),
+            Some("· own_b stopped the run\n")
+        );
+        assert_eq!(stopped(None), None, "the owner needs no name");
     }
 
     /// Words that look like signs of the program stand behind a sign or are indented.

@@ -275,4 +275,29 @@ mod tests {
             assert_eq!(headings, 1 + transcript.entries.len(), "{written}");
         }
     }
+
+    #[test]
+    fn what_another_person_did_is_told_under_their_name() {
+        let message = Message {
+            message_id: "".into(),
+            role: Role::User,
+            content: Vec::new(),
+            by: Some("own_b".into()),
+        };
+        let transcript = Transcript {
+            entries: vec![Entry {
+                seq: 1,
+                at: Timestamp(0),
+                agent: None,
+                message,
+                partial: false,
+                act: Some("stopped the run".into()),
+            }],
+            ..Transcript::default()
+        };
+        let written = markdown(&transcript);
+        assert!(written.contains("Another person (own_b)"), "{written}");
+        assert!(written.contains("`stopped the run`"), "{written}");
+        assert!(!written.contains("nothing was said"), "{written}");
+    }
 }

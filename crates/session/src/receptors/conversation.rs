@@ -599,6 +599,25 @@ mod tests {
     }
 
     #[test]
+    fn who_stopped_it_first_is_named() {
+        let stop = |by: Option<&str>| InterruptRequested {
+            reason: None,
+            hold: false,
+            by: by.map(OwnerId::new),
+        };
+        let stopped = ConversationInterrupted {
+            reason: "user".into(),
+            by: Some("own_b".into()),
+        };
+        check(vec![
+            (None, user("msg_a", InputMode::Queue), vec![start("msg_a")]),
+            (None, stop(Some("own_b")).into(), vec![]),
+            (None, stop(None).into(), vec![]),
+            (Some(1), interrupted("user"), vec![stopped.into()]),
+        ]);
+    }
+
+    #[test]
     fn what_is_held_back_keeps_its_place_before_what_is_said_next() {
         let leave = InterruptRequested {
             reason: None,

@@ -258,4 +258,25 @@ mod tests {
         ];
         check(SessionReceptor::default(), table);
     }
+
+    #[test]
+    fn another_person_who_changes_something_is_named() {
+        let (person, title) = (OwnerId::new("own_b"), "Lunch".to_owned());
+        let titled = SessionTitled {
+            title: title.clone(),
+            by: Some(person.clone()),
+        };
+        let changed = ConfigChanged {
+            change: ConfigChange::RulesVersion(9),
+            by: Some(person.clone()),
+        };
+        let told = |change: SessionChange| vec![by(Some(&person), change)];
+        check(
+            SessionReceptor::default(),
+            vec![
+                (titled.into(), told(SessionChange::Title(title))),
+                (changed.into(), told(SessionChange::Config("rules".into()))),
+            ],
+        );
+    }
 }
