@@ -1,4 +1,5 @@
-//! The program's own words on a terminal: broken between words where the terminal would break inside them.
+//! Words on a terminal, those of the program and those of a session: broken between words where the terminal would break inside them, and
+//! behind the column in which they begin.
 
 use agentx_terminal::{Line, Row, Style};
 
@@ -7,7 +8,16 @@ use super::clean::colours;
 /// Stands for a blank between words that stay together.
 const TOGETHER: char = '\u{e000}';
 /// What begins a message; its further rows begin behind it.
-const HEADS: [&str; 4] = ["error: ", "hint: ", "note: ", "warning: "];
+const HEADS: [&str; 8] = [
+    "error: ",
+    "hint: ",
+    "note: ",
+    "warning: ",
+    "› ",
+    "you: ",
+    "· ",
+    "■ ",
+];
 
 /// Lines in as many rows as they need. What stands in backquotes stays together where it fits into a row: it is there to be copied.
 pub fn fitted(text: &str, width: usize) -> String {
@@ -85,6 +95,14 @@ mod tests {
         assert_eq!(
             fitted("\u{1b}[33mone two three four\u{1b}[0m\n", 12),
             "\u{1b}[33mone two\nthree four\u{1b}[0m\n"
+        );
+    }
+
+    #[test]
+    fn words_of_a_session_hang_behind_their_sign() {
+        assert_eq!(
+            fitted("\u{1b}[36m› one two three\u{1b}[0m\n  four five six\n", 10),
+            "\u{1b}[36m› one two\n  three\u{1b}[0m\n  four\n  five six\n"
         );
     }
 

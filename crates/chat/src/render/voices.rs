@@ -4,10 +4,15 @@
 use std::collections::HashMap;
 
 use agentx::types::{AgentStateId, Envelope, RuntimeEvent};
+use agentx_terminal::Row;
 
 use super::clean::visible;
+use super::fitted::fitted;
 use super::names::Names;
 use super::style::{Colours, Style};
+
+/// Words are broken into rows of no fewer columns, however long the name before them.
+const NARROWEST: usize = 12;
 
 /// The agents beside the one that people talk to.
 #[derive(Debug, Default)]
@@ -35,10 +40,22 @@ impl Voices {
         }
     }
 
-    /// What an event says, under the name of who says it or is told.
-    pub(crate) fn under_name(&self, envelope: &Envelope<RuntimeEvent>, text: String) -> String {
+    /// What an event says, under the name of who says it or is told. On a terminal of so many columns its long lines are broken, and each
+    /// row stands behind the name and the sign of its line.
+    pub(crate) fn under_name(
+        &self,
+        envelope: &Envelope<RuntimeEvent>,
+        text: String,
+        columns: Option<usize>,
+    ) -> String {
         let id = envelope.agent_state_id.as_ref();
-        match id.and_then(|id| self.labels.get(id)) {
+        let label = id.and_then(|id| self.labels.get(id));
+        let before = label.map_or(0, |label| Row::from_ansi(label).width() + 1);
+        let text = match columns {
+            Some(columns) => fitted(&text, columns.saturating_sub(before).max(NARROWEST)),
+            None => text,
+        };
+        match label {
             Some(label) => text.lines().map(|line| format!("{label} {line}\n")).collect(),
             None => text,
         }
@@ -75,18 +92,20 @@ mod tests {
         voices.meet(&envelope("b", comes("sco\nut", Some("a"))), Style::default());
         let says = |agent: &str| {
             let said = envelope(agent, TextDelta { text: "x".into() }.into());
-            voices.under_name(&said, "one\ntwo\n".into())
+            voices.under_name(&said, "one\ntwo\n".into(), None)
         };
         assert_eq!(says("a"), "one\ntwo\n");
         assert_eq!(says("b"), "sco↵ut │ one\nsco↵ut │ two\n");
         voices.meet(&envelope("c", comes("sco\nut", Some("a"))), Style::default());
         let said = envelope("c", TextDelta { text: "x".into() }.into());
-        let told = voices.under_name(&said, "one\n".into());
+        let told = voices.under_name(&said, "one\n".into(), None);
         assert_eq!(told, "sco↵ut 2 │ one\n", "two of one name are told apart");
+        let told = voices.under_name(&said, "› one two three four\n".into(), Some(25));
+        assert_eq!(told, "sco↵ut 2 │ › one two\nsco↵ut 2 │   three four\n");
         for (id, name) in [("d", " › yes"), ("e", "● yes"), ("f", "you: yes")] {
             voices.meet(&envelope(id, comes(name, Some("a"))), Style::default());
             let said = envelope(id, TextDelta { text: "x".into() }.into());
-            let told = voices.under_name(&said, "  one\n".into());
+            let told = voices.under_name(&said, "  one\n".into(), None);
             assert!(told.starts_with("yes") || told.starts_with("you yes"), "{told}");
         }
     }

@@ -34,6 +34,7 @@ pub(super) async fn show(
     }
     let style = console.out_style();
     let width = console.terminal.width.saturating_sub(NUMBER);
+    let columns = console.terminal.output.then_some(width);
     let mut voices = Voices::default();
     let messages = around(runtime, id, seq, |envelope| voices.meet(envelope, style)).await?;
     for message in messages {
@@ -44,7 +45,7 @@ pub(super) async fn show(
         let Some(text) = conversation::message(&message.event, style, width) else {
             continue;
         };
-        let text = voices.under_name(&message, text);
+        let text = voices.under_name(&message, text, columns);
         let text = text.replace('\n', &format!("\n{:NUMBER$}", ""));
         let text = text.trim_end_matches(' ');
         let number = format!("{:>1$} ", message.seq, NUMBER - 1);

@@ -75,6 +75,7 @@ async fn whole(
 ) -> Result<(), CliError> {
     let mut subscription = runtime.watch(id, 0, View::Runtime, false).await?;
     let (style, width) = (console.out_style(), console.terminal.width);
+    let columns = console.terminal.output.then_some(width);
     let mut voices = Voices::default();
     let mut ended = ended::Ended::default();
     while let Some(delivery) = subscription.next().await {
@@ -84,7 +85,7 @@ async fn whole(
                 voices.meet(&envelope, style);
                 ended.event(&envelope.event, style);
                 if let Some(text) = conversation::message(&envelope.event, style, width) {
-                    console.out(&voices.under_name(&envelope, text))?;
+                    console.out(&voices.under_name(&envelope, text, columns))?;
                 }
             }
             Delivery::CutOff(message) => {
