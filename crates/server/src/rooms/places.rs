@@ -58,26 +58,19 @@ impl Rooms {
         runtime: &Arc<NodeRuntime>,
     ) -> Result<Arc<Room>, RuntimeError> {
         let place = self.place(id);
-        let mut here = place.room.lock().await;
-        let there = here.as_ref().filter(|room| !room.is_dead()).cloned();
+        let here = place.room.lock().await;
+        let there = alive(&here);
         if let Some(room) = there.as_ref().filter(|room| room.session().is_some()) {
             return Ok(room.clone());
         }
         let room = there.unwrap_or_else(|| self.build(id, owner, runtime));
-        match self
-            .begin(&room, OpenRequest::Resume(id.clone(), Vec::new()), runtime)
-            .await
-        {
-            Ok(()) | Err(RuntimeError::Log(LogError::Busy { .. })) => {}
-            Err(RuntimeError::Refused(_)) if runtime.needs_newer(id).await.unwrap_or(false) => {}
-            Err(error) => {
-                drop(here);
-                self.forget(id, place);
-                return Err(error);
-            }
-        }
-        *here = Some(room.clone());
-        Ok(room)
+        let request = OpenRequest::Resume(id.clone(), Vec::new());
+        let made = match self.begin(&room, request, runtime).await {
+            Ok(()) | Err(RuntimeError::Log(LogError::Busy { .. })) => Ok(room),
+            Err(RuntimeError::Refused(_)) if runtime.needs_newer(id).await.unwrap_or(false) => Ok(room),
+            Err(error) => Err(error),
+        };
+        self.settle(id, &place, here, made)
     }
 
     /// The room of a session for somebody who only reads: the session is not opened, so nothing runs in it because of them. Where somebody
@@ -92,29 +85,25 @@ impl Rooms {
         runtime: &Arc<NodeRuntime>,
     ) -> Result<Arc<Room>, RuntimeError> {
         let place = self.place(id);
-        let mut here = place.room.lock().await;
-        if let Some(room) = here.as_ref().filter(|room| !room.is_dead()) {
-            return Ok(room.clone());
+        let here = place.room.lock().await;
+        if let Some(room) = alive(&here) {
+            return Ok(room);
         }
-        let room = self.build(id, owner, runtime);
-        let looked = match self.check_open() {
-            Ok(()) => room.learn().await,
+        let made = match self.check_open() {
+            Ok(()) => {
+                let room = self.build(id, owner, runtime);
+                room.learn().await.map(|()| room)
+            }
             Err(error) => Err(error),
         };
-        if let Err(error) = looked {
-            drop(here);
-            self.forget(id, place);
-            return Err(error);
-        }
-        *here = Some(room.clone());
-        Ok(room)
+        self.settle(id, &place, here, made)
     }
 
     /// The room of a session, if it is there already.
     pub async fn there(&self, id: &SessionId) -> Option<Arc<Room>> {
         let place = self.lock().get(id).cloned()?;
         let here = place.room.lock().await;
-        here.as_ref().filter(|room| !room.is_dead()).cloned()
+        alive(&here)
     }
 
     /// The session of a room, to be written.
@@ -173,7 +162,7 @@ impl Rooms {
         }
         let done = then.await;
         drop(here);
-        self.forget(id, place);
+        self.forget(id, &place);
         done
     }
 
@@ -183,7 +172,7 @@ impl Rooms {
         let mut rooms = Vec::new();
         for place in places {
             let here = place.room.lock().await;
-            rooms.extend(here.as_ref().filter(|room| !room.is_dead()).cloned());
+            rooms.extend(alive(&here));
         }
         rooms
     }
@@ -220,7 +209,7 @@ impl Rooms {
                 room.close().await;
             }
             drop(here);
-            self.forget(&id, place);
+            self.forget(&id, &place);
         }
     }
 
@@ -289,14 +278,31 @@ impl Rooms {
         self.lock().entry(id.clone()).or_default().clone()
     }
 
+    /// Puts the room that was made into its place, or forgets the place where none could be made.
+    fn settle(
+        &self,
+        id: &SessionId,
+        place: &Arc<Place>,
+        mut here: tokio::sync::MutexGuard<'_, Option<Arc<Room>>>,
+        made: Result<Arc<Room>, RuntimeError>,
+    ) -> Result<Arc<Room>, RuntimeError> {
+        if let Ok(room) = &made {
+            *here = Some(room.clone());
+        } else {
+            drop(here);
+            self.forget(id, place);
+        }
+        made
+    }
+
     /// Takes an empty place out of the map, unless somebody is on the way to it.
-    fn forget(&self, id: &SessionId, place: Arc<Place>) {
+    fn forget(&self, id: &SessionId, place: &Arc<Place>) {
         let mut places = self.lock();
         let is_empty = place.room.try_lock().is_ok_and(|room| room.is_none());
-        // The map's, and this one.
+        // The map's, and that of whoever calls this.
         if is_empty
-            && Arc::strong_count(&place) <= 2
-            && places.get(id).is_some_and(|known| Arc::ptr_eq(known, &place))
+            && Arc::strong_count(place) <= 2
+            && places.get(id).is_some_and(|known| Arc::ptr_eq(known, place))
         {
             places.remove(id);
         }
@@ -305,6 +311,11 @@ impl Rooms {
     fn lock(&self) -> MutexGuard<'_, HashMap<SessionId, Arc<Place>>> {
         self.places.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// The room at a place, if it can be used.
+fn alive(here: &Option<Arc<Room>>) -> Option<Arc<Room>> {
+    here.as_ref().filter(|room| !room.is_dead()).cloned()
 }
 
 /// Whether something runs in a session, or a person has to decide something. One that cannot say is not busy.
