@@ -2,7 +2,6 @@
 //! power, and whoever continues with the session has to know.
 
 use agentx_types::{AgentConfig, EnvironmentEvent, LeftRunning, RequestedCall};
-use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// The most letters of a command line that are told.
@@ -15,13 +14,13 @@ const MOST: usize = 64;
 /// A tool that runs command lines (its spec has `command_argument`) names the job in `details.job` of its result where the command went on in
 /// the background. `running: false` beside the name in a result of any tool, or `job_ended`, says that it ended. More than [`MOST`] are not
 /// remembered.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct BackgroundJobs {
     running: Vec<Running>,
 }
 
 /// A job that runs, as the session remembers it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq)]
 struct Running {
     /// Its name in the session, such as `job_1`.
     job: String,

@@ -12,28 +12,22 @@ use agentx_types::{
     AgentStateId, EffectEnded, EffectOutcome, Envelope, EnvironmentEvent, Kept, RecordedEffects, Timestamp,
     ToolCallId,
 };
-use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// The part of a session's fold that is about tools.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Flows {
     /// The steps of each call; a call that a step made has its own entry. The id of such a call begins with
     /// that of the call that made it (`ToolCallId::inner`), so that all of a call lie side by side here.
-    #[serde(default)]
     calls: BTreeMap<ToolCallId, Arc<RecordedEffects>>,
     /// Since when they are under way in the process that runs them.
     /// Moved on by the time that a person took to decide: that counts against no limit of a script.
-    #[serde(default)]
     since: BTreeMap<ToolCallId, Timestamp>,
     /// Calls that they want to make and that a person may be asked about, since then.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     asked: BTreeMap<ToolCallId, Timestamp>,
     /// The time of the last fact: until then a program was there.
-    #[serde(default)]
     seen_at: Timestamp,
     /// Calls share what they were given.
-    #[serde(default)]
     kept: BTreeMap<AgentStateId, Arc<Kept>>,
 }
 

@@ -8,7 +8,6 @@ use agentx_types::{
     ActionId, AgentConfig, AgentStateId, Draft, Envelope, EnvironmentEvent, LeftRunning, MessageId,
     SessionId, TakenIds, Timestamp, ToolCallId, ToolSpec,
 };
-use serde::{Deserialize, Serialize};
 
 use crate::background::BackgroundJobs;
 use crate::bridge::{self, ProjectionContext};
@@ -47,7 +46,7 @@ use crate::{PendingApproval, Projection, RunState, SessionState, Sharing, Waitin
 /// assert_eq!(opened, fold);
 /// assert_eq!((fact.seq, fold.next_seq()), (1, 2));
 /// ```
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct SessionFold {
     session_id: SessionId,
     last_seq: u64,
@@ -61,21 +60,16 @@ pub struct SessionFold {
     forked_from: Option<SessionId>,
     /// The epoch of the last writer; 0 before the first.
     epoch: u64,
-    #[serde(default)]
     sharing: Sharing,
     /// Ids that models gave, of all agents: no answer may use one again.
     taken: Arc<TakenIds>,
     /// What the calls that are under way did step by step.
-    #[serde(default)]
     flows: Flows,
     /// The tools that the session's own agent was given.
-    #[serde(default)]
     tools: GivenTools,
     /// Commands that go on in the background, by what is on record.
-    #[serde(default)]
     jobs: BackgroundJobs,
     /// The first event by which nobody can go on with the session here.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     newer: Option<u64>,
 }
 

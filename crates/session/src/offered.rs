@@ -4,7 +4,6 @@
 use std::sync::Arc;
 
 use agentx_types::{ConfigChange, Envelope, EnvironmentEvent, Source, ToolSpec};
-use serde::{Deserialize, Serialize};
 
 use crate::ToolsChange;
 
@@ -27,11 +26,10 @@ pub fn as_offered(wanted: &[ToolSpec], offered: &[ToolSpec]) -> Vec<ToolSpec> {
 
 /// The tools that a session's agent was given, whatever the programs offered that went on with it: one that is not on offer today
 /// comes back with a program that has it.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct GivenTools {
     given: Arc<[ToolSpec]>,
     /// Whether it has all others that are on offer, too.
-    #[serde(default)]
     all: bool,
     change: ToolsChange,
 }

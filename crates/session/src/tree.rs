@@ -12,7 +12,6 @@ use agentx_types::{
     Action, AgentConfig, AgentOutput, AgentStateId, ConfigChange, ConfigChanged, Envelope, EnvironmentEvent,
     Limits, Source, StateOutput, since,
 };
-use serde::{Deserialize, Serialize};
 
 use crate::round::{Given, Heard, Round};
 
@@ -20,7 +19,7 @@ use crate::round::{Given, Heard, Round};
 ///
 /// Guaranteed, whatever a log says: each child has one parent, there is no circle, and every line of parents ends at the root or at
 /// an agent without one. An agent that is gone leaves its children to the one above it.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct AgentTree {
     /// `None` before `session_opened`, and for ever in a log that has none.
     root: Option<AgentStateId>,
@@ -29,10 +28,8 @@ pub(crate) struct AgentTree {
     /// The agent that made it, by child.
     parents: BTreeMap<AgentStateId, AgentStateId>,
     /// How many agents it lies in, by child. It stays what it is when those are gone.
-    #[serde(default)]
     depths: BTreeMap<AgentStateId, u32>,
     /// How many were made since a person last said something.
-    #[serde(default)]
     made: u32,
 }
 

@@ -5,7 +5,6 @@ use agentx_types::{
     AgentConfig, AgentDestroyed, AgentReady, AgentStarted, AgentStateId, Envelope, EnvironmentEvent,
     RuntimeEvent,
 };
-use serde::{Deserialize, Serialize};
 
 use super::Receptor;
 
@@ -18,7 +17,7 @@ use super::Receptor;
 /// | `agent_closed` | `agent_destroyed` |
 ///
 /// The receptor has no state: if a log spawns an agent twice, it emits `agent_started` twice. The tree keeps the first agent.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct AgentReceptor {}
 
 impl Receptor for AgentReceptor {

@@ -10,7 +10,6 @@ use agentx_types::{
     Envelope, EnvironmentEvent, InputMode, InputRevised, MessageId, OwnerId, RunId, RuntimeEvent, StopReason,
     ToolCallId, ToolResult, ToolSpec, ToolStatus, UserMessage,
 };
-use serde::{Deserialize, Serialize};
 
 use super::Receptor;
 
@@ -27,13 +26,13 @@ use super::Receptor;
 ///
 /// What it derives here the agent derives for itself (`crates/agent/src/course/inputs.rs`). The two are told apart on purpose: this one
 /// works where no agent is, as in a reader of facts; where they could drift apart, the log decides.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct ConversationReceptor {
     agents: BTreeMap<AgentStateId, Talk>,
 }
 
 /// The talk with one agent.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq)]
 struct Talk {
     /// What is being answered.
     active: Option<Active>,
@@ -44,12 +43,11 @@ struct Talk {
     /// Whether the agent is gone: what is said to it waits for ever.
     closed: bool,
     /// Whether what waits is held back until a person says something.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     held: bool,
 }
 
 /// Something that a person said, and the run that it opens if it opens one.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq)]
 struct Input {
     /// The id by which front ends know it.
     message_id: MessageId,
@@ -59,7 +57,7 @@ struct Input {
 }
 
 /// What is being answered.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq)]
 struct Active {
     /// The run that answers it: [`RunId::of_input`] of the input that opened it.
     run_id: RunId,

@@ -1,7 +1,6 @@
 //! ErrorReceptor: what went wrong, as data for people and programs. A failing tool is not an error: the model reads it.
 
 use agentx_types::{Envelope, EnvironmentEvent, ErrorRaised, RuntimeEvent};
-use serde::{Deserialize, Serialize};
 
 use super::Receptor;
 
@@ -10,7 +9,7 @@ use super::Receptor;
 /// `error` of a log ends what it is about; `recoverable` says whether trying again may help. `attempt_failed` ends nothing: its event is
 /// recoverable and says, in milliseconds, when the next attempt is made and when the last one gives up; `None` in both for any
 /// other error. It remembers nothing.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct ErrorReceptor {}
 
 impl Receptor for ErrorReceptor {

@@ -9,10 +9,9 @@
 //! - It looks at facts alone. It knows no agent and no other receptor; what follows from the agent's own decisions is the
 //!   [bridge](crate::bridge)'s.
 //! - Its memory is what its next events depend on, and is let go when that is over: the log may have a
-//!   million facts. It is serialisable, so that a fold may be taken up between any two facts.
+//!   million facts.
 //! - A log may say anything (a process died in the middle, a newer program wrote it). A receptor passes over
 //!   what does not follow, and never panics: `any_facts_fold_without_a_panic`.
-//! - `#[serde(default)]` stands at what was added later.
 
 mod agent;
 mod conversation;
@@ -25,7 +24,6 @@ mod tool;
 mod transport;
 
 use agentx_types::{Envelope, EnvironmentEvent, RuntimeEvent};
-use serde::{Deserialize, Serialize};
 
 pub use agent::AgentReceptor;
 pub use conversation::ConversationReceptor;
@@ -60,7 +58,7 @@ pub trait Receptor {
 /// Receptors::default().receive(&fact.into_envelope(SessionId::new("ses_1"), 1, Timestamp(0)), &mut meaning);
 /// assert!(matches!(meaning[..], [RuntimeEvent::SessionUpdated(_)]));
 /// ```
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Receptors {
     session: SessionReceptor,
     agent: AgentReceptor,
@@ -161,20 +159,6 @@ mod tests {
             heard.receive(&fact, &mut Vec::new());
             noted.note(&fact);
             assert_eq!(noted, heard, "after {}", fact.event.tag());
-        }
-    }
-
-    #[test]
-    fn restoring_between_any_two_facts_changes_nothing() {
-        let (mut kept, mut restored) = (Receptors::default(), Receptors::default());
-        for fact in a_long_session() {
-            let (mut left, mut right) = (Vec::new(), Vec::new());
-            kept.receive(&fact, &mut left);
-            restored.receive(&fact, &mut right);
-            assert_eq!(left, right, "at fact {}", fact.seq);
-            let json = serde_json::to_string(&restored).unwrap();
-            restored = serde_json::from_str(&json).unwrap();
-            assert_eq!(restored, kept, "at fact {}", fact.seq);
         }
     }
 

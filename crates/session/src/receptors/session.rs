@@ -4,7 +4,6 @@ use agentx_types::{
     ConfigChange, Envelope, EnvironmentEvent, ForkCreated, OwnerId, RuntimeEvent, SessionChange,
     SessionCreated, SessionDeleted, SessionResumed, SessionUpdated,
 };
-use serde::{Deserialize, Serialize};
 
 use super::Receptor;
 
@@ -20,7 +19,7 @@ use super::Receptor;
 /// | `session_closed` | `session_deleted` |
 ///
 /// It remembers nothing.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct SessionReceptor {}
 
 impl Receptor for SessionReceptor {

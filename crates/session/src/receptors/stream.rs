@@ -11,7 +11,6 @@ use agentx_types::{
     MessageStart, MessageStop, RunInterrupted, RuntimeEvent, StopReason, StreamStart, TextDelta,
     ThinkingDelta, ToolCall, ToolCallAnswered, ToolCallId, ToolCallRequested, ToolResult, Usage,
 };
-use serde::{Deserialize, Serialize};
 
 use super::Receptor;
 
@@ -29,16 +28,15 @@ use super::Receptor;
 /// | `error` | `message_stop` (`broken`) where one is open |
 ///
 /// Between two `message_start` of an agent there is exactly one `message_stop`. Facts without an agent mean nothing here.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct StreamReceptor {
     agents: BTreeMap<AgentStateId, Memory>,
     /// Agents that only sort inputs: what their models say is not a word to the person.
-    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     sorting: BTreeSet<AgentStateId>,
 }
 
 /// What is open in the stream of one agent.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq)]
 struct Memory {
     /// The answer that comes in: begun and not stopped.
     message: Option<OpenMessage>,
@@ -46,7 +44,7 @@ struct Memory {
     calls: BTreeSet<ToolCallId>,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq)]
 struct OpenMessage {
     /// The id that the stream gave it.
     message_id: MessageId,

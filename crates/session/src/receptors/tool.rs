@@ -11,7 +11,6 @@ use agentx_types::{
     ToolCallStart, ToolCompleted, ToolExecuting, ToolFailed, ToolOutput, ToolOutputChunk, ToolPlanned,
     ToolResult, ToolStatus,
 };
-use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::Receptor;
@@ -37,13 +36,13 @@ const HEAD_CHARS: usize = 160;
 /// A call that is denied, refused or answered by the agent itself goes from asked to its result. One of an answer that broke off is
 /// forgotten without an end, because nobody answers it. Durations are milliseconds from `action_started` to the result, by the
 /// times of the facts; of `delegate`, from the call; 0 where nothing ran.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct ToolReceptor {
     agents: BTreeMap<AgentStateId, Calls>,
 }
 
 /// The calls of one agent that have no result yet.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq)]
 struct Calls {
     /// The calls by the id that the model gave; ids are an agent's own, so that two agents may use one.
     open: BTreeMap<ToolCallId, OpenCall>,
@@ -51,7 +50,7 @@ struct Calls {
     in_stream: Vec<ToolCallId>,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq)]
 struct OpenCall {
     /// The tool's, as the call says it.
     name: String,
@@ -59,8 +58,7 @@ struct OpenCall {
 }
 
 /// How far a call has come.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Debug, PartialEq)]
 enum Step {
     /// Its arguments stream in.
     Announced,

@@ -8,7 +8,6 @@ use agentx_types::{
     ConnectionEstablished, ConnectionLost, Envelope, EnvironmentEvent, Heartbeat, Reconnecting, RuntimeEvent,
     Timer, TimerFired,
 };
-use serde::{Deserialize, Serialize};
 
 use super::Receptor;
 
@@ -21,7 +20,7 @@ use super::Receptor;
 /// | `timer_fired` of the heartbeat | `heartbeat` |
 ///
 /// It has no memory: two losses of one connection are reported twice. Facts count whether or not they name an agent.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct TransportReceptor {}
 
 impl Receptor for TransportReceptor {
