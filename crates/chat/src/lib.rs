@@ -16,7 +16,7 @@
 //! | [`folder`] | the question whether a folder is trusted |
 //! | [`render`] | from events to text |
 //! | [`seat`], [`new_agent`] | taking a seat at a session, and the agent of one that is not opened yet |
-//! | [`console`], [`signals`], [`output`] | standard output and error, and signals |
+//! | [`console`], [`signals`] | standard output and error, and signals |
 //! | [`error`], [`exit`], [`failure`] | what can go wrong, as people and programs read it |
 
 pub mod attach;
