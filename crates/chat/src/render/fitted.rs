@@ -34,7 +34,9 @@ pub fn fitted(text: &str, width: usize) -> String {
         }
         let blanks = line.len() - line.trim_start_matches(' ').len();
         let head = HEADS.iter().find(|head| line.starts_with(**head));
-        let hang = head.map_or(blanks, |head| head.len()).min(width / 3);
+        let hang = head
+            .map_or(blanks, |head| agentx_terminal::width(head))
+            .min(width / 3);
         let mut whole = Line::new(&kept_together(line, width - hang), Style::default());
         whole.rest = Row::new(&" ".repeat(hang), Style::default());
         let rows = whole.rows(width).into_iter();
