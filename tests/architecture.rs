@@ -9,6 +9,8 @@ mod dependencies;
 mod docs;
 #[path = "architecture/edges.rs"]
 mod edges;
+#[path = "architecture/modules.rs"]
+mod modules;
 #[path = "architecture/purity.rs"]
 mod purity;
 #[path = "architecture/source.rs"]

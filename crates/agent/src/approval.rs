@@ -357,7 +357,14 @@ pub fn judge_inner(config: &AgentConfig, tool: &ToolSpec, input: &Value, named: 
     }
 }
 
-/// A rule on one line: `deny bash: rm *`.
+/// A rule on one line, in quotes.
+///
+/// ```
+/// use agentx_types::{Rule, RuleEffect};
+/// let argument = Some("rm *".to_owned());
+/// let rule = Rule { effect: RuleEffect::Deny, tool: "bash".into(), argument, path: None, workspace: None };
+/// assert_eq!(agentx_agent::approval::describe(&rule), "\"deny bash: rm *\"");
+/// ```
 pub fn describe(rule: &Rule) -> String {
     let effect = match rule.effect {
         RuleEffect::Allow => "allow",

@@ -50,7 +50,18 @@ pub fn told(tool: &ToolSpec, problems: &[String]) -> String {
     )
 }
 
-/// The mistakes in the arguments, all of them at once.
+/// The mistakes in the arguments, all of them at once, so that a model can mend them in one call. No arguments at all (`null`) are taken for
+/// an empty object; a value that is `null` counts as left out where the schema does not require it.
+///
+/// ```
+/// use agentx_agent::arguments::problems;
+/// use serde_json::json;
+///
+/// let properties = json!({"path": {"type": "string"}, "lines": {"type": "integer"}});
+/// let schema = json!({"type": "object", "properties": properties, "required": ["path"]});
+/// assert_eq!(problems(&schema, &json!({"lines": "ten"})).len(), 2);
+/// assert!(problems(&schema, &json!({"path": "a", "lines": null})).is_empty());
+/// ```
 pub fn problems(schema: &Value, input: &Value) -> Vec<String> {
     let mut found = Vec::new();
     match input {

@@ -27,6 +27,12 @@ pub(crate) struct Reached {
 
 /// The limit that forbids another round of tools, if one does.
 ///
+/// | limit | code | what is compared |
+/// | --- | --- | --- |
+/// | `max_iterations` | `iteration_limit` | rounds of tools in the run |
+/// | `max_tokens` | `token_limit` | the tokens of all its model calls |
+/// | `max_cost` | `cost_limit` | their price |
+///
 /// Rounds come first: of two limits that are reached, that is the one that is named.
 pub(crate) fn reached(limits: &Limits, spent: &Spent) -> Option<Reached> {
     if let Some(max) = limits.max_iterations

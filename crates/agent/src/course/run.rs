@@ -98,6 +98,9 @@ pub struct Pending {
 }
 
 /// What a provider says of a request that it refuses for its form.
+///
+/// It says which part to leave out or to make smaller, and where it is known how small. The request is repaired by it once and sent
+/// again.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Refused {
     /// The part that it refuses.

@@ -12,6 +12,12 @@
 //! | `timer_fired` of the run, time used up | yes | `Stop` with `time_limit` |
 //! | `agent_closed` of this agent | yes / no | `Stop` / `Leave` |
 //! | an error of its model call, or one that names it | being stopped / not | `GoOn` / `Stop`, already on record |
+//!
+//! | cause | status of the run | code |
+//! | --- | --- | --- |
+//! | `StopCause::interrupt` | `interrupted` | empty |
+//! | `StopCause::limit` | `timed_out` | that of the limit, such as `cost_limit` |
+//! | `StopCause::error` | as its caller says | as its caller says |
 
 use agentx_types::{
     ActionBody, Envelope, EnvironmentEvent, ErrorOccurred, Limits, Report, RunStatus, Source, Timestamp,

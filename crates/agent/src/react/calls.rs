@@ -19,9 +19,19 @@ use crate::limits;
 use crate::recall::RECALL;
 
 impl ReactAgent {
-    /// A new call: it is run, asked about, or answered at once. In this order: arguments that are not JSON, a tool that is not there,
-    /// arguments that do not fit its schema, then the rules. The model is told what was wrong and sends another call; that is not an error of
-    /// the run.
+    /// A new call: it is run, asked about, or answered at once. The first row that fits decides:
+    ///
+    /// | the call | what becomes of it |
+    /// | --- | --- |
+    /// | its arguments are not JSON | answered, `invalid` |
+    /// | there is no tool of its name | answered, `invalid`, with the names that there are |
+    /// | its arguments do not fit the tool's schema | answered, `invalid`, with every mistake |
+    /// | the rules deny it | answered, `denied`, with the rule's words |
+    /// | the rules or the mode ask | waits for a person |
+    /// | it is one of the machine's own (`delegate`, `agents`, `recall`) | done here, without an effector |
+    /// | any other | handed to its tool |
+    ///
+    /// The model is told what was wrong and sends another call; that is not an error of the run.
     pub(super) fn decide_call(&mut self, call: RequestedCall, step: &mut Step<'_>) {
         if let Some(invalid) = &call.invalid {
             let text = format!(
@@ -182,7 +192,9 @@ impl ReactAgent {
         });
     }
 
-    /// Takes a result. One that is not of an open call, by the action that performs it, is passed over.
+    /// Takes a result. One that is not of an open call, by the action that performs it, is passed over: an effector that speaks twice, or
+    /// after its call was settled otherwise, changes nothing. When the last open call has its result, the round is closed and the model is
+    /// asked again.
     pub(super) fn on_tool_result(
         &mut self,
         fact: &Envelope<EnvironmentEvent>,

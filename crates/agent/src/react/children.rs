@@ -84,6 +84,13 @@ fn first_line(text: &str) -> &str {
 }
 
 /// An agent that this one made.
+///
+/// | | it is waited for | it works in the background |
+/// | --- | --- | --- |
+/// | `call` | the call of `delegate`, open until its run has ended | `None`: the call was answered at once |
+/// | its last answer | is the result of that call | comes as an input, and may open a run |
+///
+/// What it spends counts for this agent in both cases.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Child {
     id: AgentStateId,

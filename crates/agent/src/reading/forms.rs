@@ -7,7 +7,8 @@ use super::wrap::basename;
 use super::{MOST_OPEN, Reading};
 
 impl Reading {
-    /// The forms of one command.
+    /// The forms of one command. For `/usr/bin/git -C a push` these are `/usr/bin/git -C a push`, `git -C a push` and `git push`;
+    /// rules are held against each of them.
     pub(super) fn note(&mut self, words: &[Word]) {
         let Some((program, arguments)) = words.split_first() else {
             return;

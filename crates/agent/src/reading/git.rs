@@ -29,6 +29,16 @@ const PLAIN_SETTINGS: &[&str] = &[
 ];
 
 /// Whether git is told to run something, by a setting or by a subcommand.
+///
+/// | command line | runs |
+/// | --- | --- |
+/// | `git -c core.pager=x log`, `git --config-env=core.pager=V log` | the value of the setting; settings that name no program are in [`PLAIN_SETTINGS`] |
+/// | `git config alias.x '!y'` | `y`, when `git x` is run |
+/// | `git rebase --exec x`, `git bisect run x`, `git submodule foreach x`, `git filter-branch` | `x`, for each commit or module |
+/// | `git difftool -x x`, `git grep -O x` | `x`, with the names of files |
+/// | `git clone ext::x`, `git fetch --upload-pack x` | `x`, in place of a connection |
+///
+/// Words are looked for wherever they stand, so a word that only looks like one of these makes the rules ask once too often.
 pub(super) fn git_runs(arguments: &[Word]) -> bool {
     let is_plain = |setting: &str| {
         let setting = setting.to_ascii_lowercase();
@@ -74,7 +84,8 @@ pub(super) fn git_runs(arguments: &[Word]) -> bool {
 }
 
 /// Whether a subcommand of git is told what to run by a short option, or by the beginning of a long one: `git clone -u x`,
-/// `git fetch --upload x`.
+/// `git fetch --upload x`. Git takes any beginning of a long option that no other one has, so each that has three letters or more counts.
+/// What stands behind `--` is no option.
 fn runs_by_short(arguments: &[Word]) -> bool {
     const LONG: &[&str] = &[
         "--upload-pack",

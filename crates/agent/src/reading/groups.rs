@@ -52,6 +52,8 @@ const GROUPS: &[(&str, &[&str])] = &[
 
 /// The number of words of options that stand between a program and its subcommand; 0 where the program has
 /// none, or is not listed above.
+///
+/// Of `git -C a push` that is 2, of `git push` 0. An option that is not known to take a value counts as one word.
 pub(crate) fn options_before_subcommand(words: &[Word]) -> usize {
     let Some((program, arguments)) = words.split_first() else {
         return 0;
