@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use agentx_bus::{Delivery as BusDelivery, Filter, Listener, Queue, Restart};
+use agentx_bus::{Delivery as BusDelivery, Failed, Filter, Listener, Queue, Reactor, Restart, Work};
 use agentx_llm::WireOptions;
 use agentx_node_runtime::scripted::ScriptedEnvironment;
 use agentx_node_runtime::{NodeParts, NodeRuntime};
@@ -161,6 +161,42 @@ impl Effector for Model {
                 .await;
         })
     }
+}
+
+/// Notes its name when it is stopped.
+struct Noting(&'static str, Arc<Mutex<Vec<&'static str>>>, CancellationToken);
+
+impl Reactor<SystemBus> for Noting {
+    fn name(&self) -> &str {
+        self.0
+    }
+
+    async fn start(&mut self, _: SystemBus) -> Result<Work, Failed> {
+        let stop = self.2.clone();
+        Ok(Work::new(async move {
+            stop.cancelled().await;
+            Ok(())
+        }))
+    }
+
+    async fn stop(&mut self) {
+        self.1.lock().unwrap().push(self.0);
+        self.2.cancel();
+    }
+}
+
+#[tokio::test]
+async fn all_reactors_are_stopped_the_last_one_first() {
+    let runtime = runtime(&MemoryLog::new(), &Ledger::new());
+    let stopped = Arc::<Mutex<Vec<_>>>::default();
+    for name in ["first", "second", "third"] {
+        let reactor = Noting(name, stopped.clone(), CancellationToken::new());
+        runtime.attach(reactor, Restart::Never).await.unwrap();
+    }
+    let built_in = runtime.reactors().len() - 3;
+    runtime.detach_all(PATIENCE).await;
+    assert_eq!(*stopped.lock().unwrap(), ["third", "second", "first"]);
+    assert_eq!(runtime.reactors().len(), built_in);
 }
 
 fn runtime(log: &MemoryLog, ledger: &Ledger) -> NodeRuntime {

@@ -23,6 +23,32 @@ use crate::tool::Tool;
 /// done. Nobody publishes here but the sessions themselves, after they have committed it. Clones are the same bus.
 ///
 /// A reactor that serves keeps each [`Serving`] for as long as it works; dropping it detaches the responder.
+///
+/// Who has the bus can watch:
+///
+/// ```
+/// # use agentx_bus::{Closed, Filter, Queue, Subscription};
+/// # use agentx_runtime::{SystemBus, SystemEvent};
+/// fn watch(bus: &SystemBus) -> Result<Subscription<SystemEvent>, Closed> {
+///     bus.subscribe("watcher", Filter::all(), Queue::lag(64))
+/// }
+/// ```
+///
+/// and cannot publish:
+///
+/// ```compile_fail,E0599
+/// # use agentx_runtime::{SystemBus, SystemEvent};
+/// async fn forge(bus: &SystemBus, event: SystemEvent) {
+///     let _ = bus.publish(event).await;
+/// }
+/// ```
+///
+/// ```compile_fail,E0599
+/// # use agentx_runtime::{SystemBus, SystemEvent};
+/// async fn forge(bus: &SystemBus, event: SystemEvent) {
+///     let _ = bus.events().publish(event).await;
+/// }
+/// ```
 #[derive(Clone)]
 pub struct SystemBus {
     /// The bus of committed facts and their meaning; to listen alone.
