@@ -229,14 +229,11 @@ proptest! {
     fn replay_equals_what_was_live_to_the_byte(ops in ops()) {
         let session = play(&ops, |_| ());
         let mut fold = SessionFold::new("ses_1".into());
-        let mut restored = SessionFold::new("ses_1".into());
         let mut replayed = Vec::new();
         for fact in &session.log {
             let written = serde_json::to_string(fact).unwrap();
             let read: Envelope<EnvironmentEvent> = serde_json::from_str(&written).unwrap();
             let left = fold.apply(&read);
-            prop_assert_eq!(&left, &restored.apply(fact));
-            restored = serde_json::from_str(&serde_json::to_string(&restored).unwrap()).unwrap();
             replayed.extend(left.events.into_iter().map(|envelope| serde_json::to_string(&envelope).unwrap()));
         }
         let live: Vec<String> = session.frames.iter().map(|frame| serde_json::to_string(frame).unwrap()).collect();
@@ -255,7 +252,6 @@ proptest! {
             }
             joined(part).iter().for_each(|fact| state.advance(fact));
             prop_assert_eq!(&state, &whole);
-            prop_assert_eq!(serde_json::to_string(&state).unwrap(), serde_json::to_string(&whole).unwrap());
         }
     }
 
@@ -303,7 +299,5 @@ proptest! {
             fold.apply(fact);
             let _ = fold.state();
         }
-        let written = serde_json::to_string(&fold).unwrap();
-        prop_assert_eq!(serde_json::from_str::<SessionFold>(&written).unwrap(), fold);
     }
 }

@@ -1,8 +1,8 @@
 //! An event in words, on one line.
 
 use agentx::types::{
-    ActionKind, ApprovalDecision, AttemptFailed, CommandRan, ConfigChange, ContentPart, EffectOutcome,
-    EnvironmentEvent, OwnerId, Vocabulary as _,
+    ActionKind, ApprovalDecision, AttemptFailed, CommandRan, ConfigChange, ContentPart, EffectEnded,
+    EffectOutcome, EnvironmentEvent, OwnerId, Vocabulary as _,
 };
 
 use crate::render::clean::visible;
@@ -48,13 +48,7 @@ pub(super) fn words(event: &EnvironmentEvent) -> String {
             describe(&asked.input)
         ),
         E::EffectStarted(effect) => format!("step {} begins: {}", effect.step, visible(&effect.kind)),
-        E::EffectEnded(effect) => {
-            let how = match &*effect.outcome {
-                EffectOutcome::Done(_) => "is done".to_owned(),
-                EffectOutcome::Failed(failure) => format!("failed: {}", short(&failure.message)),
-            };
-            format!("step {} ({}) {how}", effect.step, visible(&effect.kind))
-        }
+        E::EffectEnded(effect) => step_ended(effect),
         E::ToolResult(result) => {
             let sign = if result.is_error { "✗" } else { "✓" };
             format!("{sign} the tool answers: {}", text_in(&result.result))
@@ -86,6 +80,14 @@ pub(super) fn words(event: &EnvironmentEvent) -> String {
         E::ErrorOccurred(error) => format!("{}: {}", visible(&error.code), short(&error.message)),
         other => condensing(other),
     }
+}
+
+fn step_ended(effect: &EffectEnded) -> String {
+    let how = match &*effect.outcome {
+        EffectOutcome::Done(_) => "is done".to_owned(),
+        EffectOutcome::Failed(failure) => format!("failed: {}", short(&failure.message)),
+    };
+    format!("step {} ({}) {how}", effect.step, visible(&effect.kind))
 }
 
 fn command(ran: &CommandRan) -> String {

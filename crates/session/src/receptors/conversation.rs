@@ -66,7 +66,6 @@ struct Active {
     /// Whether it is being stopped: then only a report ends it.
     stopping: bool,
     /// The person who wants it stopped, where it is not the owner of the session.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     stopped_by: Option<OwnerId>,
     /// The last model call.
     model_call: Option<ActionId>,

@@ -64,7 +64,9 @@ fn commands_in_the_background_are_shown_and_named_before_leaving() {
         )
     };
     let world = World::of_model(vec![
-        vec![starts("tide"), starts("never")],
+        // One after the other, so that the first is `job_1`.
+        vec![starts("tide")],
+        vec![starts("never")],
         vec![Part::Say("Both of them wait.".into())],
         vec![Part::Say("It is high, I hear.".into())],
         vec![Part::Say("No, it is gone.".into())],
@@ -94,7 +96,7 @@ fn commands_in_the_background_are_shown_and_named_before_leaving() {
     );
     assert!(!ran.stderr.contains("ended now"), "{ran}");
     let told = "[Commands in the background were still running when the program that ran them stopped, and have been ended: until [ -e never ]";
-    assert!(world.asked(3).contains(told), "{}", world.asked(3));
+    assert!(world.asked(4).contains(told), "{}", world.asked(4));
 }
 
 #[test]
