@@ -105,8 +105,6 @@ impl Session {
             let read: Action = serde_json::from_str(&written).expect("an action is read back");
             assert_eq!(serde_json::to_string(&read).unwrap(), written);
         }
-        let written = serde_json::to_string(&self.fold).unwrap();
-        self.fold = serde_json::from_str(&written).expect("a state is read back");
         self.actions.append(&mut derived.actions);
     }
 }
