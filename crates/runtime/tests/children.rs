@@ -92,8 +92,6 @@ impl World {
             let derived = whole.apply(&fact);
             state.advance(&fact);
             assert_eq!(state, whole, "after event {}", fact.seq);
-            let written = serde_json::to_vec(&whole).unwrap();
-            whole = serde_json::from_slice(&written).unwrap();
             again.extend(
                 derived
                     .events
