@@ -1,6 +1,7 @@
 //! Tools that misbehave, through the whole program: they hang, flood, leave children behind, do not listen. The model is told, and the
 //! session continues.
 
+use agentx_tests::model_server::{Answer, Reply};
 use agentx_tests::{Leash, Model, World};
 use serde_json::json;
 
@@ -84,6 +85,46 @@ fn a_flood_of_a_gigabyte_is_bounded() {
     );
     let kept: u64 = ran.out.len() as u64;
     assert!(kept < 4 << 20, "{kept} bytes of events");
+    world.check(&ran.session());
+}
+
+/// Issue E: 64 floods at once stay under 256 MiB.
+#[test]
+fn as_many_floods_as_may_run_at_once_are_bounded_together() {
+    const FLOODS: usize = 64;
+    const BYTES: u64 = 16 << 20;
+    let model = Model::start([]);
+    let world = World::new(&model.url());
+    let mut leash = Leash::new(world.file("leash"));
+    let waits = "until [ -e go ]; do sleep 0.05; done";
+    let flood = format!(
+        "{}{waits}; yes 'a line of a flood' | head -c {BYTES}",
+        leash.put_on()
+    );
+    model.then([
+        Reply::Answer(Answer {
+            calls: (0..FLOODS)
+                .map(|n| (format!("toolu_{n}"), flood.clone()))
+                .collect(),
+            ..Answer::default()
+        }),
+        Model::words(&["wet"]),
+    ]);
+    let running = world.run_prompt(None, &["--yes"], "do it");
+    leash.taken_by(FLOODS);
+    model.hold();
+    std::fs::write(world.workspace().join("go"), "").unwrap();
+    model.request(2);
+    let peak = running.peak_kib();
+    model.release();
+    let ran = running.end().exits(0);
+    leash.let_go();
+    eprintln!("{FLOODS} floods: {} MiB at the peak", peak >> 10);
+    assert!(peak < 256 << 10, "it had {peak} KiB");
+    let frames = ran.frames();
+    let results = frames.iter().filter(|frame| frame["event"] == "tool_result");
+    let whole = results.filter(|result| result["payload"]["details"]["output_bytes"] == BYTES);
+    assert_eq!(whole.count(), FLOODS, "{ran}");
     world.check(&ran.session());
 }
 

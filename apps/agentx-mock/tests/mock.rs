@@ -152,6 +152,23 @@ fn what_a_vendor_refuses_is_refused_and_what_has_no_answer_is_said() {
 }
 
 #[test]
+fn groq_takes_reasoning_back_for_models_that_reason_alone() {
+    let mock = Mock::start(None, &["--dialect", "groq"]);
+    let user = json!({ "role": "user", "content": "hello mock" });
+    let answer = json!({ "role": "assistant", "content": "hi", "reasoning": "Who is it?" });
+    let mut asked = gpt(json!([user, answer, user]));
+    asked["model"] = "made-up-instruct".into();
+    let (status, told) = mock.post("/v1/chat/completions", &asked);
+    assert!(
+        status == 400 && told.contains("reasoning is not supported with this model"),
+        "{told}"
+    );
+    asked["model"] = "openai/gpt-oss-120b".into();
+    assert_eq!(mock.post("/v1/chat/completions", &asked).0, 200);
+    mock.end();
+}
+
+#[test]
 fn it_fails_as_it_is_told_and_then_says_what_it_hears() {
     let mock = Mock::start(
         None,

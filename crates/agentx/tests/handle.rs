@@ -11,10 +11,10 @@ use agentx::bus::{Filter, Listener, Queue, Restart};
 use agentx::config::{Places, Request, Settings, load};
 use agentx::runtime::{
     Batch, BlobStore, BoxFuture, Digest, Fact, LogError, NewLog, ReactorInfo, ReactorState, ServedInfo,
-    SessionInfo, SessionLog, SessionQuery, SystemBus, ToolEnvironment, Writer,
+    SessionInfo, SessionLog, SessionQuery, SystemBus, ToolEnvironment, UserInput, Writer,
 };
 use agentx::testing::StrictServer;
-use agentx::testing::vendors::{Anthropic, Chat, Dialect, ModelAnswer};
+use agentx::testing::vendors::{Anthropic, Chat, Dialect, ModelAnswer, Part};
 use agentx::types::{ApprovalMode, BlobId, OwnerId, RunStatus, SessionId};
 use agentx::{
     AgentBuilder, AgentError, ClaudeEnvironment, IntoTool as _, MemoryLog, NodeRuntime, OpenAiEnvironment,
@@ -123,6 +123,49 @@ async fn a_question_outlives_who_asked_and_can_be_refused() {
         matches!(late, AgentError::Runtime(RuntimeError::Refused(_))),
         "{late}"
     );
+}
+
+/// A call of [`wait_for_ever`] has begun.
+static BEGUN: tokio::sync::Notify = tokio::sync::Notify::const_new();
+
+/// Waits.
+#[agentx::tool]
+async fn wait_for_ever() -> Result<String, String> {
+    BEGUN.notify_one();
+    std::future::pending().await
+}
+
+#[tokio::test]
+async fn what_waits_when_a_session_is_closed_does_not_begin() {
+    let home = tempfile::tempdir().unwrap();
+    let log = Arc::new(MemoryLog::new());
+    let server = StrictServer::anthropic(Anthropic::new(), |_| {
+        ModelAnswer::default().then(Part::Call {
+            id: "toolu_1".into(),
+            name: "wait_for_ever".into(),
+            input: json!({}),
+        })
+    })
+    .await;
+    let agent = || {
+        let agent = agentx::agent("You wait.")
+            .settings(settings(&home))
+            .log(log.clone());
+        agent.model("opus").base_url(server.url()).tool(wait_for_ever)
+    };
+    let first = agent().start().await.unwrap();
+    let id = first.id().clone();
+    for text in ["wait", "and again"] {
+        first.session().send(UserInput::text(text)).await.unwrap();
+    }
+    soon(BEGUN.notified()).await;
+    soon(first.close()).await;
+    let back = agent().resume(&id).await.unwrap();
+    let state = back.state().await.unwrap();
+    let waiting: Vec<&str> = state.queued.iter().map(|(_, text)| text.as_str()).collect();
+    assert_eq!(waiting, ["and again"]);
+    assert_eq!(state.run.map(|run| run.status), Some(RunStatus::Interrupted));
+    assert_eq!(server.requests().len(), 1, "the model is not asked again");
 }
 
 #[tokio::test]
@@ -248,6 +291,26 @@ async fn an_environment_of_a_vendor_has_a_key_of_its_own_and_goes_with_it() {
     );
     assert!(runtime.detach(openai, BOUND).await);
     assert!(soon(asked.ask("hello")).await.is_err() && server.requests().len() == 1);
+}
+
+#[tokio::test]
+async fn recall_is_on_offer_from_the_start_so_that_requests_keep_their_beginning() {
+    let home = tempfile::tempdir().unwrap();
+    let runtime = runtime(&home);
+    let server = StrictServer::anthropic(Anthropic::new(), |_| ModelAnswer::text("hello")).await;
+    let claude = ClaudeEnvironment::new("key").at(server.url());
+    runtime.attach(claude, Restart::Never).await.unwrap();
+    let agent = agentx::agent("You help.").model("opus").tool(repeat_it);
+    let agent = agent.runtime(runtime.clone()).start().await.unwrap();
+    soon(agent.ask("hello")).await.unwrap();
+    let asked: serde_json::Value = serde_json::from_slice(&server.requests()[0].body).unwrap();
+    let tools: Vec<_> = asked["tools"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|tool| &tool["name"])
+        .collect();
+    assert_eq!(tools, ["repeat_it", "recall"]);
 }
 
 #[tokio::test]

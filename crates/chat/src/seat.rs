@@ -191,6 +191,16 @@ pub fn note_of_mode(place: &Place, settings: &Settings, agent: &Wanted) -> Optio
     )
 }
 
+/// Who decides about calls that no rule decides. In the session of a member of a server the operator is asked, whatever its mode is.
+pub(crate) fn who_decides(config: &AgentConfig) -> ApprovalMode {
+    let server = config.server_rules.as_ref();
+    let of_member = server.is_some_and(|server| server.member_directory.is_some());
+    match config.approval {
+        ApprovalMode::Auto if of_member => ApprovalMode::Ask,
+        mode => mode,
+    }
+}
+
 /// Whether nobody knows what the model of this agent costs.
 pub fn has_no_price(agent: &AgentConfig) -> bool {
     let model = &agent.model;

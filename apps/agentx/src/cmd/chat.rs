@@ -157,7 +157,12 @@ async fn chat(
         whereabouts,
         (console.out_style(), console.terminal.width),
     );
-    text.push_str(&what_differs(place, settings, config.approval, console));
+    let approval = match session.is_none() && place.remote().is_some() {
+        // The server says who decides once there is a session.
+        true => ApprovalMode::Ask,
+        false => seat::who_decides(config),
+    };
+    text.push_str(&what_differs(place, settings, approval, console));
     let other_model = usual_model::note_of_session(settings, &config.model);
     let other_model = other_model.filter(|_| session.is_some() && place.remote().is_none());
     let notes = [seat::note_of_cost(config), tools_change, other_model];

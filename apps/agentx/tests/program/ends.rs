@@ -212,7 +212,7 @@ impl Terminal {
     }
 
     /// Closes the terminal, as a window is closed; waits for the end.
-    fn close(mut self) -> Option<i32> {
+    pub(crate) fn close(mut self) -> Option<i32> {
         drop(self.master);
         let until = Instant::now() + PATIENCE;
         while self.child.try_wait().unwrap().is_none() {

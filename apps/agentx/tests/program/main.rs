@@ -22,6 +22,7 @@ mod gone_on_with;
 mod help;
 mod identity;
 mod left_behind;
+mod left_queued;
 mod misnamed;
 mod mistakes;
 mod only_a_person;

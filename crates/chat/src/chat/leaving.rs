@@ -125,8 +125,8 @@ impl Chat<'_> {
     /// Says on leaving what becomes of the calls that nobody has answered. Where nothing can be saved any more they stay asked.
     pub(super) fn say_what_was_not_answered(&mut self) {
         if self.desk.is_busy() && self.lost.is_none() && self.desk.question().is_none() {
-            let note = "· the answer was stopped";
-            self.transcript.aside(&self.console.out_style().warn(note));
+            let note = format!("· {} stopped", self.progress.what_runs());
+            self.transcript.aside(&self.console.out_style().warn(&note));
         }
         let names: Vec<String> = self.desk.questions().map(|asked| visible(&asked.name)).collect();
         if names.is_empty() || self.lost.is_some() {

@@ -103,13 +103,7 @@ impl Progress {
         self.stand.prices = model.prices;
         self.stand.max_cost = config.limits.max_cost;
         self.stand.workspace = visible(&config.workspace);
-        let of_member =
-            (config.server_rules.as_ref()).is_some_and(|server| server.member_directory.is_some());
-        self.stand.approval = match config.approval {
-            // In the session of a member of a server the operator is asked all the same.
-            ApprovalMode::Auto if of_member => ApprovalMode::Ask,
-            mode => mode,
-        };
+        self.stand.approval = crate::seat::who_decides(config);
         self.stand.read_only = config.guard.as_ref().is_some_and(|guard| guard.read_only);
     }
 
@@ -371,6 +365,16 @@ impl Progress {
         match row.width() + BESIDE.len() + plain.width() <= columns && !plain.is_empty() {
             true => format!("{}{}", style.dim(&format!("{row}{BESIDE}")), dimmed(stand, style)),
             false => style.dim(&row),
+        }
+    }
+
+    /// What runs, as whoever leaves reads that it is stopped.
+    pub(crate) fn what_runs(&self) -> String {
+        let names = self.names();
+        match names.is_empty() {
+            true => "the answer was".to_owned(),
+            false if names.contains(", ") => format!("{names} were"),
+            false => format!("{names} was"),
         }
     }
 

@@ -27,17 +27,17 @@ impl Pause for Patient {
 }
 
 /// While this lives the paused clock moves by hand only, also while everybody waits for a socket.
-fn hold_the_clock() -> Sender<()> {
+pub(crate) fn hold_the_clock() -> Sender<()> {
     let (sender, receiver) = channel::<()>();
     tokio::task::spawn_blocking(move || receiver.recv());
     sender
 }
 
-fn caller(url: &str) -> Caller {
+pub(crate) fn caller(url: &str) -> Caller {
     Caller::with(url, Api::Anthropic, |parts| parts.pause = Arc::new(Patient))
 }
 
-fn overloaded() -> Reply {
+pub(crate) fn overloaded() -> Reply {
     let error = serde_json::json!({ "type": "error", "error": { "type": "overloaded_error", "message": "Overloaded" } });
     Reply::json(529, &error)
 }

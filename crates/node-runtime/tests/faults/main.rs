@@ -18,6 +18,7 @@ mod network;
 mod proxy;
 mod secrets;
 mod status;
+mod whole_run;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
