@@ -191,7 +191,7 @@ fn many_at_once_that_fork_hang_and_flood_do_not_hold_each_other_up() {
         call("toolu_flood", format!("{on}yes | head -c 50000000"), 60_000),
         call("toolu_well", "echo all is well".into(), 60_000),
     ];
-    let answer = agentx_tests::model_server::Answer {
+    let answer = Answer {
         tools,
         ..Default::default()
     };

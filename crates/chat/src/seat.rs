@@ -192,7 +192,7 @@ pub fn note_of_mode(place: &Place, settings: &Settings, agent: &Wanted) -> Optio
 }
 
 /// Who decides about calls that no rule decides. In the session of a member of a server the operator is asked, whatever its mode is.
-pub(crate) fn who_decides(config: &AgentConfig) -> ApprovalMode {
+pub fn who_decides(config: &AgentConfig) -> ApprovalMode {
     let server = config.server_rules.as_ref();
     let of_member = server.is_some_and(|server| server.member_directory.is_some());
     match config.approval {

@@ -157,10 +157,11 @@ async fn chat(
         whereabouts,
         (console.out_style(), console.terminal.width),
     );
-    let approval = match session.is_none() && place.remote().is_some() {
-        // The server says who decides once there is a session.
-        true => ApprovalMode::Ask,
-        false => seat::who_decides(config),
+    let approval = if session.is_none() && place.remote().is_some() {
+        // The server reports the mode with the new session; until then nothing is claimed.
+        ApprovalMode::Ask
+    } else {
+        seat::who_decides(config)
     };
     text.push_str(&what_differs(place, settings, approval, console));
     let other_model = usual_model::note_of_session(settings, &config.model);

@@ -8,8 +8,8 @@ use std::time::Duration;
 use agentx_node_runtime::scripted::ScriptedEnvironment;
 use agentx_node_runtime::{NodeParts, NodeRuntime};
 use agentx_runtime::{
-    BoxFuture, Delivery, OpenRequest, Runtime as _, Session as _, SessionLog as _, Subscription, Tool,
-    ToolContext, ToolOutcome, UserInput, View,
+    BoxFuture, Delivery, OpenRequest, Runtime as _, SessionLog as _, Subscription, Tool, ToolContext,
+    ToolOutcome, UserInput, View,
 };
 use agentx_testing::{Gate, MemoryLog, Reply, SimulatedClock, TestServer, fixture, wire};
 use agentx_tools::Toolbox;
