@@ -199,7 +199,8 @@ impl Server {
         let router = router.merge(own_routes);
         let router = router.layer(middleware::from_fn_with_state(state.clone(), enter));
         let counter = run_counter(state.counts().runs.clone());
-        if let Err(error) = state.runtime().attach(counter, Restart::Never).await {
+        let counter = state.runtime().attach(counter, Restart::Never).await;
+        if let Err(error) = &counter {
             tracing::warn!(%error, "runs are not counted");
         }
         let reopening = tokio::spawn(chores::reopen(state.clone()));
@@ -213,7 +214,12 @@ impl Server {
         reopening.abort();
         sweeping.abort();
         announcing.abort();
-        end(&state, &seats).await
+        let ended = end(&state, &seats).await;
+        // The runtime may go on without the server.
+        if let Ok(counter) = counter {
+            state.runtime().detach(counter, BREATH).await;
+        }
+        ended
     }
 }
 

@@ -2,14 +2,17 @@
 #![allow(missing_docs, clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use agentx_config::Settings;
 use agentx_node_runtime::NodeRuntime;
+use agentx_runtime::{Delivery, Runtime as _, View};
 use agentx_server::axum::{Router, routing::get};
 use agentx_server::{Server, ServerError, open, reload_when_changed};
+use agentx_types::{ApprovalMode, RunStatus, RuntimeEvent};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
-use crate::support::{options, settings};
+use crate::support::{World, cut_off_at_a_server, options, settings, within};
 
 async fn opened(settings: &Settings) -> Result<Server, ServerError> {
     let runtime = Arc::new(NodeRuntime::from_settings(settings, "embedded-test").unwrap());
@@ -46,6 +49,68 @@ async fn routes_of_the_program_are_at_the_same_address_and_for_the_same_hosts() 
         "{status} {body}"
     );
     running.abort();
+}
+
+#[tokio::test]
+async fn runs_are_counted_while_the_server_runs() {
+    let world = World::new().await;
+    let (session, mut desk) = world.desk(ApprovalMode::Auto).await;
+    desk.subscribe(&session, 0, "runtime").await;
+    desk.say(&session, "thanks").await;
+    desk.events_until("run_finished").await;
+    // The counter hears of the end of the run as the desk does, in a task of its own.
+    within(async {
+        while world.state.counts().runs.figures()[0].2 < 1 {
+            tokio::task::yield_now().await;
+        }
+    })
+    .await;
+    assert_eq!(world.state.counts().runs.figures()[0].0, "runs_completed_total");
+    world.end().await;
+}
+
+/// What a server that died was at goes on, is put away when nobody looks, and whoever has too many connections is refused.
+#[test]
+fn a_server_inside_a_program_goes_on_sweeps_and_limits_as_the_program_does() {
+    let data = tempfile::tempdir().unwrap();
+    let settings = settings(data.path());
+    let session = cut_off_at_a_server(&settings);
+    let mut options = options();
+    options.limits.idle = Duration::from_millis(50);
+    options.limits.connections_per_address = 1;
+    tokio::runtime::Runtime::new().unwrap().block_on(async {
+        let runtime = Arc::new(NodeRuntime::from_settings(&settings, "embedded-test").unwrap());
+        let mut facts = runtime.watch(&session, 0, View::Runtime, true).await.unwrap();
+        let server = open(runtime, &settings, options).await.unwrap();
+        let (state, url) = (server.state().clone(), server.url().to_owned());
+        let running = tokio::spawn(server.run(std::future::pending()));
+        let finished = async {
+            loop {
+                if let Delivery::Runtime(event) = facts.next().await.unwrap()
+                    && let RuntimeEvent::RunFinished(finished) = &event.event
+                {
+                    return finished.status;
+                }
+            }
+        };
+        assert_eq!(within(finished).await, RunStatus::Completed);
+        let host = url.strip_prefix("http://").unwrap();
+        let first = tokio::net::TcpStream::connect(host).await.unwrap();
+        let (status, _) = asked(&url, host, "/v1/health").await;
+        assert!(
+            !status.contains("200"),
+            "a second connection of one address: {status}"
+        );
+        drop(first);
+        assert_eq!(state.counts().opened.get(), 1);
+        within(async {
+            while state.rooms().open_rooms() > 0 {
+                tokio::task::yield_now().await;
+            }
+        })
+        .await;
+        running.abort();
+    });
 }
 
 #[cfg(unix)]

@@ -237,10 +237,28 @@ async fn who_drives_is_asked_over_http_too() {
 #[tokio::test]
 async fn what_the_server_counts_is_for_its_operator() {
     let desk = Desk::new().await;
-    desk.session(&desk.ann).await;
-    let text = desk.get("/metrics").by(&desk.operator).send().await.ok();
-    let text = String::from_utf8(text.body.to_vec()).unwrap();
+    // As a server does that runs.
+    let counter = agentx_runtime::run_counter(desk.state.counts().runs.clone());
+    let runtime = desk.state.runtime();
+    runtime.attach(counter, agentx_bus::Restart::Never).await.unwrap();
+    let session = desk.session(&desk.ann).await;
+    let metrics = async || {
+        let text = desk.get("/metrics").by(&desk.operator).send().await.ok();
+        String::from_utf8(text.body.to_vec()).unwrap()
+    };
+    let text = metrics().await;
     assert!(text.contains("\nagentx_sessions_open 1\n"), "{text}");
+    assert!(text.contains("\nagentx_runs_completed_total 0\n"), "{text}");
+    desk.say(&desk.ann, &session, json!("hello")).await;
+    // The counter hears of the end of the run as this test does, in a task of its own.
+    crate::support::within(async {
+        while !metrics().await.contains("\nagentx_runs_completed_total 1\n") {
+            tokio::task::yield_now().await;
+        }
+    })
+    .await;
+    let text = metrics().await;
+    assert!(text.contains("\nagentx_model_calls_total 1\n"), "{text}");
     assert!(
         text.contains("\n# TYPE agentx_runs_completed_total counter\n"),
         "{text}"

@@ -213,9 +213,24 @@ fn demo_agent(state: &ServerState, approval: ApprovalMode) -> AgentConfig {
 
 /// A session of somebody in which a run of a program that is no server was cut off by a kill; these people may look.
 pub fn cut_off(settings: &Settings, owner: &OwnerId, watchers: &[&str]) -> SessionId {
+    cut_off_in(settings, (owner, watchers), |program| program)
+}
+
+/// The same of the operator, where a server had opened it.
+pub fn cut_off_at_a_server(settings: &Settings) -> SessionId {
+    cut_off_in(settings, (&"own_local".into(), &[]), |program| {
+        program.as_server()
+    })
+}
+
+fn cut_off_in(
+    settings: &Settings,
+    (owner, watchers): (&OwnerId, &[&str]),
+    program: impl Fn(NodeRuntime) -> NodeRuntime,
+) -> SessionId {
     let killed = tokio::runtime::Runtime::new().unwrap();
     let session = killed.block_on(async {
-        let program = NodeRuntime::from_settings(settings, "killed").unwrap();
+        let program = program(NodeRuntime::from_settings(settings, "killed").unwrap());
         let program = program.for_owner(owner.clone());
         let model = program.models().into_iter().next().unwrap().spec;
         let mut config = settings.agent(model, program.tools());
