@@ -249,6 +249,15 @@ async fn nothing_of_the_person_is_read_unless_asked() {
             .start()
             .await
             .unwrap();
+        let model = ScriptedModel::new([testing::Answer::text("hello")]);
+        let own = ModelEnvironment::new("own", "own", Arc::new(model.clone()));
+        let agent = agentx::agent("You help.").environment(own).start().await.unwrap();
+        agent.ask("hi").await.unwrap();
+        let request = serde_json::to_string(&model.requests()[0]).unwrap();
+        assert!(
+            request.contains("You help.") && !request.contains("sesame"),
+            "{request}"
+        );
         let asked = agentx::agent("You help.")
             .model("scripted")
             .from_user_config()
@@ -263,9 +272,14 @@ async fn nothing_of_the_person_is_read_unless_asked() {
     let home = tempfile::tempdir().unwrap();
     let file = home.path().join("config.yaml");
     std::fs::write(&file, "model: [broken").unwrap();
+    std::fs::write(home.path().join("AGENTS.md"), "Say sesame.").unwrap();
+    std::fs::create_dir_all(home.path().join(".agentx/agents")).unwrap();
+    std::fs::write(home.path().join(".agentx/config.yaml"), "model: [sesame").unwrap();
+    std::fs::write(home.path().join(".agentx/agents/own.yaml"), "prompt: [sesame").unwrap();
     let output = tokio::process::Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "nothing_of_the_person_is_read_unless_asked"])
         .env(CHILD, "1")
+        .current_dir(home.path())
         .env("ANTHROPIC_API_KEY", "sk-of-the-person")
         .env("AGENTX_CONFIG", &file)
         .env("HOME", home.path())

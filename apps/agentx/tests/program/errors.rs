@@ -107,6 +107,24 @@ fn what_is_logged_to_nobody_is_no_panic() {
 }
 
 #[test]
+fn a_line_for_each_event_has_nothing_of_what_was_said() {
+    let sandbox = Sandbox::new().env("AGENTX_LOG", "debug");
+    let file = sandbox.path("lines");
+    let sandbox = sandbox.env("AGENTX_LOG_FILE", &file.to_string_lossy());
+    let ran = sandbox.run(&["run", "--yes", "run echo sesame-$((4000+711))"]);
+    assert_eq!(ran.code, Some(0), "{ran}");
+    assert!(
+        ran.stdout.contains("sesame-4711"),
+        "the tool and the answer said it: {ran}"
+    );
+    let lines = std::fs::read_to_string(file).unwrap();
+    for event in ["user_message", "text_chunk", "tool_result", "run_finished"] {
+        assert!(lines.contains(&format!("event=\"{event}\"")), "{event}: {lines}");
+    }
+    assert!(!lines.contains("sesame"), "{lines}");
+}
+
+#[test]
 fn a_beginning_that_many_sessions_have_says_so() {
     let sandbox = Sandbox::new();
     for _ in 0..11 {
