@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use agentx::types::{EnvironmentEvent, RuntimeEvent, Vocabulary as _, topic};
+use agentx::types::{Action, EnvironmentEvent, RuntimeEvent, Vocabulary as _, topic};
 
 use crate::markdown::{quoted, read, rows, section};
 use crate::none;
@@ -37,6 +37,20 @@ fn every_type_of_event_is_listed_with_its_topic() {
             .any(|(tags, _)| tags.iter().any(|listed| listed == tag))
         {
             wrong.insert(format!("the meaning {tag}"));
+        }
+    }
+    for line in golden("whole_action") {
+        let kind = serde_json::from_value::<Action>(line).unwrap().body.kind();
+        let tag = serde_json::to_value(kind).unwrap();
+        let (tag, topic) = (
+            tag.as_str().unwrap().to_owned(),
+            topic::of_action(kind).to_owned(),
+        );
+        if !listed
+            .iter()
+            .any(|(topics, tags)| topics.contains(&topic) && tags.contains(&tag))
+        {
+            wrong.insert(format!("the action {tag} of the topic {topic}"));
         }
     }
     let wrong: Vec<String> = wrong.into_iter().collect();
