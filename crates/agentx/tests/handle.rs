@@ -295,13 +295,9 @@ async fn an_environment_of_a_vendor_has_a_key_of_its_own_and_goes_with_it() {
 
 #[tokio::test]
 async fn recall_is_on_offer_from_the_start_so_that_requests_keep_their_beginning() {
-    let home = tempfile::tempdir().unwrap();
-    let runtime = runtime(&home);
     let server = StrictServer::anthropic(Anthropic::new(), |_| ModelAnswer::text("hello")).await;
-    let claude = ClaudeEnvironment::new("key").at(server.url());
-    runtime.attach(claude, Restart::Never).await.unwrap();
     let agent = agentx::agent("You help.").model("opus").tool(repeat_it);
-    let agent = agent.runtime(runtime.clone()).start().await.unwrap();
+    let agent = agent.api_key("key").base_url(server.url()).start().await.unwrap();
     soon(agent.ask("hello")).await.unwrap();
     let asked: serde_json::Value = serde_json::from_slice(&server.requests()[0].body).unwrap();
     let tools: Vec<_> = asked["tools"]
