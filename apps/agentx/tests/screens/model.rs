@@ -90,6 +90,11 @@ impl Model {
         self.shared.asked.lock().unwrap()[index].clone()
     }
 
+    /// How many requests have come.
+    pub(crate) fn requests(&self) -> usize {
+        self.shared.asked.lock().unwrap().len()
+    }
+
     /// One hold is over.
     pub(crate) fn go_on(&self) {
         *self.shared.gate.open.lock().unwrap() += 1;

@@ -83,6 +83,11 @@ impl World {
         self.model.as_ref().unwrap().go_on();
     }
 
+    /// How many requests have come to the model.
+    pub(crate) fn requests(&self) -> usize {
+        self.model.as_ref().unwrap().requests()
+    }
+
     /// The request that the model got as this one, from 0.
     pub(crate) fn asked(&self, index: usize) -> String {
         self.model.as_ref().unwrap().asked(index)
