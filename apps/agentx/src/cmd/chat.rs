@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use agentx::config::{EditKeys, FolderTrust, Loaded, Settings};
 use agentx::runtime::Session;
-use agentx::types::{Api, ApprovalMode, SessionId};
+use agentx::types::{AgentConfig, Api, ApprovalMode, SessionId};
 use agentx_terminal::{Editor, History};
 use tokio::sync::mpsc;
 
@@ -157,12 +157,7 @@ async fn chat(
         whereabouts,
         (console.out_style(), console.terminal.width),
     );
-    let approval = if session.is_none() && place.remote().is_some() {
-        // The server reports the mode with the new session; until then nothing is claimed.
-        ApprovalMode::Ask
-    } else {
-        seat::who_decides(config)
-    };
+    let approval = mode_shown(place, session.is_none(), config);
     text.push_str(&what_differs(place, settings, approval, console));
     let other_model = usual_model::note_of_session(settings, &config.model);
     let other_model = other_model.filter(|_| session.is_some() && place.remote().is_none());
@@ -192,6 +187,14 @@ async fn chat(
     match (chat.close().await, exit) {
         (Ok(left), exit) => Ok((left, exit)),
         (Err(_), Err(error)) | (Err(error), Ok(_)) => Err(error),
+    }
+}
+
+/// The approval mode that the welcome reports. A server reports its mode with the new session; until then the welcome claims nothing.
+fn mode_shown(place: &Place, is_new: bool, config: &AgentConfig) -> ApprovalMode {
+    match place.remote() {
+        Some(_) if is_new => ApprovalMode::Ask,
+        _ => seat::who_decides(config),
     }
 }
 

@@ -352,8 +352,7 @@ impl Progress {
                 _ => dimmed(stand, style),
             };
         };
-        let seconds = now.duration_since(self.since).as_secs();
-        let turning = TURNING[(seconds % 10) as usize];
+        let turning = TURNING[(now.duration_since(self.since).as_secs() % 10) as usize];
         let mut row = format!("{turning} {what} · Esc stops");
         if row.width() > columns
             && let Some(what) = self.waits_for(now, None)
@@ -370,11 +369,10 @@ impl Progress {
 
     /// What runs, as whoever leaves reads that it is stopped.
     pub(crate) fn what_runs(&self) -> String {
-        let names = self.names();
-        match names.is_empty() {
-            true => "the answer was".to_owned(),
-            false if names.contains(", ") => format!("{names} were"),
-            false => format!("{names} was"),
+        match self.names().as_str() {
+            "" => "the answer was".to_owned(),
+            names if names.contains(", ") => format!("{names} were"),
+            names => format!("{names} was"),
         }
     }
 

@@ -229,7 +229,7 @@ fn cut_off_in(
     program: impl Fn(NodeRuntime) -> NodeRuntime,
 ) -> SessionId {
     let killed = tokio::runtime::Runtime::new().unwrap();
-    let session = killed.block_on(async {
+    let (program, session) = killed.block_on(async {
         let program = program(NodeRuntime::from_settings(settings, "killed").unwrap());
         let program = program.for_owner(owner.clone());
         let model = program.models().into_iter().next().unwrap().spec;
@@ -251,10 +251,13 @@ fn cut_off_in(
             _ => false,
         };
         while !is_chunk(&within(facts.next()).await.unwrap()) {}
-        session.id().clone()
+        (program, session)
     });
+    // A session that is let go of while the program runs is closed, and its run is recorded as interrupted.
     killed.shutdown_timeout(PATIENCE);
-    session
+    let id = session.id().clone();
+    drop((session, program));
+    id
 }
 
 /// What one token costs that a dear model writes.

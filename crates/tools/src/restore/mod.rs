@@ -13,7 +13,8 @@ use std::path::Path;
 
 use agentx_history::{Beyond, FileTrail, Image, SessionHistory};
 use agentx_runtime::{
-    BlobStore, Doubt, PlannedFile, Record, RestorePlan, RestoreReport, RestoreWish, RuntimeError, WhatHappens,
+    BlobStore, Doubt, PlannedFile, Record, RestoreFile, RestorePlan, RestoreReport, RestoreWish,
+    RuntimeError, WhatHappens,
 };
 use agentx_types::{
     BlobId, FileFailed, FileImage, FileReplaced, FilesRestored, FilesRestoring, SessionId, Timestamp,
@@ -190,10 +191,7 @@ pub async fn restore(
     let mut report = RestoreReport::default();
     let mut work = BTreeMap::new();
     for file in &wish.files {
-        let fail = |what: String| FileFailed {
-            path: file.path.clone(),
-            what,
-        };
+        let fail = |what| failure(file, what);
         let Some(trail) = history.files().get(&file.path) else {
             report.failed.push(fail("this session never changed it".into()));
             continue;
@@ -250,6 +248,11 @@ pub async fn restore(
     };
     record.record(ended.into()).await?;
     Ok(report)
+}
+
+fn failure(file: &RestoreFile, what: String) -> FileFailed {
+    let path = file.path.clone();
+    FileFailed { path, what }
 }
 
 const CHANGED_MEANWHILE: &str = "it has changed since it was looked at";
