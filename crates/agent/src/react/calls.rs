@@ -24,7 +24,7 @@ impl ReactAgent {
     /// | the call | what becomes of it |
     /// | --- | --- |
     /// | its arguments are not JSON | answered, `invalid` |
-    /// | there is no tool of its name | answered, `invalid`, with the names that there are |
+    /// | no tool has its name | answered with `invalid` and the names of the tools |
     /// | its arguments do not fit the tool's schema | answered, `invalid`, with every mistake |
     /// | the rules deny it | answered, `denied`, with the rule's words |
     /// | the rules or the mode ask | waits for a person |

@@ -85,7 +85,7 @@ pub(super) fn git_runs(arguments: &[Word]) -> bool {
 
 /// Whether a subcommand of git is told what to run by a short option, or by the beginning of a long one: `git clone -u x`,
 /// `git fetch --upload x`. Git takes any beginning of a long option that no other one has, so each that has three letters or more counts.
-/// What stands behind `--` is no option.
+/// Words after `--` are not options.
 fn runs_by_short(arguments: &[Word]) -> bool {
     const LONG: &[&str] = &[
         "--upload-pack",

@@ -42,7 +42,7 @@ impl Reading {
     /// Notes the files that a command names: in version 5 of the rules and later also those that its words
     /// may become.
     ///
-    /// A word counts as a name where it is no option and stands behind the program, or has a slash in it; of `NAME=VALUE` and `--NAME=VALUE`
+    /// A word after the program counts as a name if it is not an option; any word with a slash counts. Of `NAME=VALUE` and `--NAME=VALUE`
     /// the value counts.
     pub(super) fn note_names(&mut self, words: &[Word]) {
         self.told = match self.expands_twice {

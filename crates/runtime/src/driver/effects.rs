@@ -246,7 +246,7 @@ fn status(end: &End) -> ToolStatus {
     }
 }
 
-/// What a program does that wants an action served which nobody serves.
+/// The advice at the end of errors that nobody serves an action.
 const HOW: &str = "attach a reactor that serves it (`NodeRuntime::attach`)";
 
 /// The reason for which `who` brought no `what`, for people.
