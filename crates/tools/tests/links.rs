@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use std::os::unix::fs::symlink;
+use std::path::Path;
 use std::sync::Arc;
 
 use crate::support::Place;
@@ -23,6 +24,15 @@ fn rule(effect: RuleEffect, path: &str) -> Rule {
         tool: "*".into(),
         argument: None,
         path: Some(path.into()),
+    }
+}
+
+/// What a call ends with that may go through, or may not.
+fn status(goes: bool) -> ToolStatus {
+    if goes {
+        ToolStatus::Success
+    } else {
+        ToolStatus::Denied
     }
 }
 
@@ -82,126 +92,126 @@ fn guarded(
 #[tokio::test]
 async fn rules_hold_where_links_lead() {
     for version in OLDEST_AND_NEWEST {
-        use ApprovalMode::{Ask, Auto};
-        use RuleEffect::{Allow, Deny};
-        let place = Place::new();
-        let base = &place.workspace;
-        let elsewhere = tempfile::tempdir().unwrap();
-        for directory in ["secrets", "src"] {
-            std::fs::create_dir_all(base.join(directory)).unwrap();
-        }
-        for file in ["secrets/key", "src/a", "plain"] {
-            std::fs::write(base.join(file), "words").unwrap();
-        }
-        std::fs::write(elsewhere.path().join("key"), "words").unwrap();
-        symlink("secrets/key", base.join("link")).unwrap();
-        symlink("secrets", base.join("folder")).unwrap();
-        symlink("../plain", base.join("src/plain")).unwrap();
-        symlink(elsewhere.path().join("key"), base.join("out")).unwrap();
-        let outside = format!(
-            "{}/**",
-            std::fs::canonicalize(elsewhere.path()).unwrap().display()
+        rules_hold(version).await;
+    }
+}
+
+async fn rules_hold(version: u32) {
+    use ApprovalMode::{Ask, Auto};
+    use RuleEffect::{Allow, Deny};
+    let place = Place::new();
+    let base = &place.workspace;
+    let elsewhere = tempfile::tempdir().unwrap();
+    for directory in ["secrets", "src"] {
+        std::fs::create_dir_all(base.join(directory)).unwrap();
+    }
+    for file in ["secrets/key", "src/a", "plain"] {
+        std::fs::write(base.join(file), "words").unwrap();
+    }
+    std::fs::write(elsewhere.path().join("key"), "words").unwrap();
+    symlink("secrets/key", base.join("link")).unwrap();
+    symlink("secrets", base.join("folder")).unwrap();
+    symlink("../plain", base.join("src/plain")).unwrap();
+    symlink(elsewhere.path().join("key"), base.join("out")).unwrap();
+    let outside = format!(
+        "{}/**",
+        std::fs::canonicalize(elsewhere.path()).unwrap().display()
+    );
+    let cases = [
+        (Ask, vec![rule(Deny, "secrets/**")], "plain", true),
+        (Ask, vec![rule(Deny, "secrets/**")], "link", false),
+        (Ask, vec![rule(Deny, "secrets/**")], "folder/key", false),
+        (Ask, vec![rule(RuleEffect::Ask, "secrets/**")], "link", false),
+        // A person was asked about the path as it is, or wants no questions.
+        (
+            Ask,
+            vec![rule(RuleEffect::Ask, "secrets/**")],
+            "secrets/key",
+            true,
+        ),
+        (
+            Auto,
+            vec![rule(RuleEffect::Ask, "secrets/**")],
+            "link",
+            version < since::AUTO_ASKS,
+        ),
+        (Auto, vec![rule(Deny, &outside)], "out", false),
+        (Auto, Vec::new(), "out", true),
+        (Ask, Vec::new(), "out", false),
+        (Ask, Vec::new(), "link", true),
+    ];
+    for (mode, rules, path, goes) in cases {
+        let context = context(&place, version, mode, rules.clone());
+        let outcome = place.toolbox.call("read", json!({"path": path}), context).await;
+        let expected = status(goes);
+        assert_eq!(
+            outcome.status, expected,
+            "{version} {mode:?} {rules:?} {path}: {outcome:?}"
         );
-        let cases = [
-            (Ask, vec![rule(Deny, "secrets/**")], "plain", true),
-            (Ask, vec![rule(Deny, "secrets/**")], "link", false),
-            (Ask, vec![rule(Deny, "secrets/**")], "folder/key", false),
-            (Ask, vec![rule(RuleEffect::Ask, "secrets/**")], "link", false),
-            // A person was asked about the path as it is, or wants no questions.
-            (
-                Ask,
-                vec![rule(RuleEffect::Ask, "secrets/**")],
-                "secrets/key",
-                true,
-            ),
-            (
-                Auto,
-                vec![rule(RuleEffect::Ask, "secrets/**")],
-                "link",
-                version < since::AUTO_ASKS,
-            ),
-            (Auto, vec![rule(Deny, &outside)], "out", false),
-            (Auto, Vec::new(), "out", true),
-            (Ask, Vec::new(), "out", false),
-            (Ask, Vec::new(), "link", true),
-        ];
-        for (mode, rules, path, goes) in cases {
-            let context = context(&place, version, mode, rules.clone());
-            let outcome = place.toolbox.call("read", json!({"path": path}), context).await;
-            let expected = if goes {
-                ToolStatus::Success
-            } else {
-                ToolStatus::Denied
-            };
-            assert_eq!(
-                outcome.status, expected,
-                "{version} {mode:?} {rules:?} {path}: {outcome:?}"
-            );
-        }
-        let allowed = vec![rule(Allow, "src/**")];
-        for (path, goes) in [("src/a", true), ("src/plain", false)] {
-            let input = json!({"path": path, "content": "new"});
-            let outcome = place
-                .toolbox
-                .call("write", input, context(&place, version, Ask, allowed.clone()))
-                .await;
-            let expected = if goes {
-                ToolStatus::Success
-            } else {
-                ToolStatus::Denied
-            };
-            assert_eq!(outcome.status, expected, "{version} {path}: {outcome:?}");
-        }
+    }
+    let allowed = vec![rule(Allow, "src/**")];
+    for (path, goes) in [("src/a", true), ("src/plain", false)] {
+        let input = json!({"path": path, "content": "new"});
+        let outcome = place
+            .toolbox
+            .call("write", input, context(&place, version, Ask, allowed.clone()))
+            .await;
+        let expected = status(goes);
+        assert_eq!(outcome.status, expected, "{version} {path}: {outcome:?}");
     }
 }
 
 #[tokio::test]
 async fn searches_leave_out_what_rules_are_about_and_say_so() {
     for version in OLDEST_AND_NEWEST {
-        use ApprovalMode::{Ask, Auto};
-        use RuleEffect::Deny;
-        let place = Place::new();
-        let base = &place.workspace;
-        std::fs::create_dir_all(base.join("secrets")).unwrap();
-        for file in [".env", "secrets/key", "plain"] {
-            std::fs::write(base.join(file), "a word\n").unwrap();
-        }
-        let for_reading = Rule {
-            tool: "read".into(),
-            ..rule(Deny, ".env")
-        };
-        let both = vec![rule(Deny, "**/.env"), rule(RuleEffect::Ask, "secrets/**")];
-        let none: &[&str] = &[];
-        // Rules that ask hold in the mode `auto` from a version on.
-        let (in_auto, not_in_auto): (&[&str], &[&str]) = match version >= since::AUTO_ASKS {
-            true => (&["plain"], &[".env", "secrets/key"]),
-            false => (&["plain", "secrets/key"], &[".env"]),
-        };
-        let cases = [
-            (Ask, Vec::new(), ".", &[".env", "secrets/key", "plain"][..], none),
-            (Ask, both.clone(), ".", &["plain"], &[".env", "secrets/key"]),
-            (Auto, both.clone(), ".", in_auto, not_in_auto),
-            (Ask, vec![for_reading], ".", &["plain", "secrets/key"], &[".env"]),
-            // A person was asked about the folder itself.
-            (Ask, both, "secrets", &["secrets/key"], none),
-        ];
-        for (mode, rules, path, shown, left_out) in cases {
-            for (tool, input) in [
-                ("grep", json!({"pattern": "word", "path": path, "ignored": true})),
-                ("glob", json!({"pattern": "*", "path": path, "ignored": true})),
-            ] {
-                let context = context(&place, version, mode, rules.clone());
-                let outcome = place.toolbox.call(tool, input, context).await;
-                let text: String = outcome.content.iter().filter_map(|part| part.as_text()).collect();
-                for file in shown {
-                    assert!(text.contains(file), "{version} {tool} {file}: {text}");
-                }
-                for file in left_out {
-                    assert!(!text.contains(file), "{version} {tool} {file}: {text}");
-                }
-                let said = text.contains(" left out: ");
-                assert_eq!(said, !left_out.is_empty(), "{version} {tool}: {text}");
+        searches_leave_out(version).await;
+    }
+}
+
+async fn searches_leave_out(version: u32) {
+    use ApprovalMode::{Ask, Auto};
+    use RuleEffect::Deny;
+    let place = Place::new();
+    let base = &place.workspace;
+    std::fs::create_dir_all(base.join("secrets")).unwrap();
+    for file in [".env", "secrets/key", "plain"] {
+        std::fs::write(base.join(file), "a word\n").unwrap();
+    }
+    let for_reading = Rule {
+        tool: "read".into(),
+        ..rule(Deny, ".env")
+    };
+    let both = vec![rule(Deny, "**/.env"), rule(RuleEffect::Ask, "secrets/**")];
+    let none: &[&str] = &[];
+    // Rules that ask hold in the mode `auto` from a version on.
+    let (in_auto, not_in_auto): (&[&str], &[&str]) = match version >= since::AUTO_ASKS {
+        true => (&["plain"], &[".env", "secrets/key"]),
+        false => (&["plain", "secrets/key"], &[".env"]),
+    };
+    let cases = [
+        (Ask, Vec::new(), ".", &[".env", "secrets/key", "plain"][..], none),
+        (Ask, both.clone(), ".", &["plain"], &[".env", "secrets/key"]),
+        (Auto, both.clone(), ".", in_auto, not_in_auto),
+        (Ask, vec![for_reading], ".", &["plain", "secrets/key"], &[".env"]),
+        // A person was asked about the folder itself.
+        (Ask, both, "secrets", &["secrets/key"], none),
+    ];
+    for (mode, rules, path, shown, left_out) in cases {
+        for (tool, input) in [
+            ("grep", json!({"pattern": "word", "path": path, "ignored": true})),
+            ("glob", json!({"pattern": "*", "path": path, "ignored": true})),
+        ] {
+            let context = context(&place, version, mode, rules.clone());
+            let outcome = place.toolbox.call(tool, input, context).await;
+            let text: String = outcome.content.iter().filter_map(|part| part.as_text()).collect();
+            for file in shown {
+                assert!(text.contains(file), "{version} {tool} {file}: {text}");
             }
+            for file in left_out {
+                assert!(!text.contains(file), "{version} {tool} {file}: {text}");
+            }
+            let said = text.contains(" left out: ");
+            assert_eq!(said, !left_out.is_empty(), "{version} {tool}: {text}");
         }
     }
 }
@@ -209,222 +219,235 @@ async fn searches_leave_out_what_rules_are_about_and_say_so() {
 #[tokio::test]
 async fn searches_and_links_lead_to_no_guarded_file() {
     for version in OLDEST_AND_NEWEST {
-        let place = Place::new();
-        let base = &place.workspace;
-        let elsewhere = tempfile::tempdir().unwrap();
-        let own = elsewhere.path().canonicalize().unwrap().join("agentx");
-        std::fs::create_dir_all(&own).unwrap();
-        std::fs::create_dir_all(base.join("sub")).unwrap();
-        for file in [".env", "sub/.env.local", ".env.example", "plain"] {
-            std::fs::write(base.join(file), "a word\n").unwrap();
-        }
-        std::fs::write(own.join("sessions.db"), "a word\n").unwrap();
-        symlink(".env", base.join("notes.txt")).unwrap();
-        symlink(&own, base.join("data")).unwrap();
-        let guard = Arc::new(Guard {
-            secrets: vec!["/**/.env".into(), "/**/.env.*".into()],
-            except: vec!["/**/.env.example".into()],
-            own: vec![format!("{}/**", own.display())],
-            ..Guard::default()
-        });
-        for mode in [ApprovalMode::Ask, ApprovalMode::Auto] {
-            for (tool, input) in [
-                ("grep", json!({"pattern": "word", "ignored": true})),
-                ("glob", json!({"pattern": "**", "ignored": true})),
-            ] {
-                let context = guarded(&place, version, mode, Vec::new(), Some(guard.clone()));
-                let outcome = place.toolbox.call(tool, input, context).await;
-                let text: String = outcome.content.iter().filter_map(|part| part.as_text()).collect();
-                assert!(
-                    text.contains(".env.example") && text.contains("plain"),
-                    "{version} {tool}: {text}"
-                );
-                let other = text.replace(".env.example", "");
-                assert!(!other.contains(".env"), "{version} {tool}: {text}");
-                assert!(text.contains("2 files left out"), "{version} {tool}: {text}");
-            }
-            let read = async |path: &str| {
-                let context = guarded(&place, version, mode, Vec::new(), Some(guard.clone()));
-                place.toolbox.call("read", json!({"path": path}), context).await
-            };
-            assert_eq!(
-                read("data/sessions.db").await.status,
-                ToolStatus::Denied,
-                "{version} {mode:?}"
+        nothing_leads_to_a_guarded_file(version).await;
+    }
+}
+
+async fn nothing_leads_to_a_guarded_file(version: u32) {
+    let place = Place::new();
+    let base = &place.workspace;
+    let elsewhere = tempfile::tempdir().unwrap();
+    let own = elsewhere.path().canonicalize().unwrap().join("agentx");
+    std::fs::create_dir_all(&own).unwrap();
+    std::fs::create_dir_all(base.join("sub")).unwrap();
+    for file in [".env", "sub/.env.local", ".env.example", "plain"] {
+        std::fs::write(base.join(file), "a word\n").unwrap();
+    }
+    std::fs::write(own.join("sessions.db"), "a word\n").unwrap();
+    symlink(".env", base.join("notes.txt")).unwrap();
+    symlink(&own, base.join("data")).unwrap();
+    let guard = Arc::new(Guard {
+        secrets: vec!["/**/.env".into(), "/**/.env.*".into()],
+        except: vec!["/**/.env.example".into()],
+        own: vec![format!("{}/**", own.display())],
+        ..Guard::default()
+    });
+    for mode in [ApprovalMode::Ask, ApprovalMode::Auto] {
+        for (tool, input) in [
+            ("grep", json!({"pattern": "word", "ignored": true})),
+            ("glob", json!({"pattern": "**", "ignored": true})),
+        ] {
+            let context = guarded(&place, version, mode, Vec::new(), Some(guard.clone()));
+            let outcome = place.toolbox.call(tool, input, context).await;
+            let text: String = outcome.content.iter().filter_map(|part| part.as_text()).collect();
+            assert!(
+                text.contains(".env.example") && text.contains("plain"),
+                "{version} {tool}: {text}"
             );
-            let is_unasked = mode == ApprovalMode::Auto && version < since::AUTO_ASKS;
-            let through_link = if is_unasked {
-                ToolStatus::Success
-            } else {
-                ToolStatus::Denied
-            };
-            assert_eq!(read("notes.txt").await.status, through_link, "{version} {mode:?}");
+            let other = text.replace(".env.example", "");
+            assert!(!other.contains(".env"), "{version} {tool}: {text}");
+            assert!(text.contains("2 files left out"), "{version} {tool}: {text}");
         }
+        let read = async |path: &str| {
+            let context = guarded(&place, version, mode, Vec::new(), Some(guard.clone()));
+            place.toolbox.call("read", json!({"path": path}), context).await
+        };
+        assert_eq!(
+            read("data/sessions.db").await.status,
+            ToolStatus::Denied,
+            "{version} {mode:?}"
+        );
+        let is_unasked = mode == ApprovalMode::Auto && version < since::AUTO_ASKS;
+        let through_link = if is_unasked {
+            ToolStatus::Success
+        } else {
+            ToolStatus::Denied
+        };
+        assert_eq!(read("notes.txt").await.status, through_link, "{version} {mode:?}");
     }
 }
 
 #[tokio::test]
 async fn words_of_a_command_that_are_links_lead_nowhere_unseen() {
     for version in OLDEST_AND_NEWEST {
-        use ApprovalMode::{Ask, Auto};
-        let place = Place::new();
-        let base = &place.workspace;
-        let elsewhere = tempfile::tempdir().unwrap();
-        let outside = elsewhere.path().canonicalize().unwrap();
-        std::fs::create_dir_all(outside.join(".ssh")).unwrap();
-        std::fs::create_dir_all(outside.join("agentx")).unwrap();
-        for file in [".ssh/id_rsa", "agentx/config.yaml", "notes"] {
-            std::fs::write(outside.join(file), "made up\n").unwrap();
-        }
-        std::fs::create_dir(base.join("sub")).unwrap();
-        for file in ["plain", ".env"] {
-            std::fs::write(base.join(file), "made up\n").unwrap();
-        }
-        for (link, target) in [
-            ("LICENSE", outside.join(".ssh/id_rsa")),
-            ("docs", outside.join(".ssh")),
-            ("settings.local", outside.join("agentx/config.yaml")),
-            ("new.local", outside.join("agentx/new.yaml")),
-            ("far", outside.join("notes")),
-            ("settings", ".env".into()),
-            ("near", "plain".into()),
-            ("sub/up", "..".into()),
-            ("tool", "/bin/sh".into()),
-            ("ring", "ring".into()),
-        ] {
-            symlink(target, base.join(link)).unwrap();
-        }
-        let guard = Arc::new(Guard {
-            secrets: vec!["/**/.env".into(), "/**/.ssh/**".into()],
-            own: vec![format!("{}/**", outside.join("agentx").display())],
-            ..Guard::default()
-        });
-        let denies_far = vec![rule(RuleEffect::Deny, &format!("{}/notes", outside.display()))];
-        for (mode, rules, line, goes) in [
-            (Ask, vec![], "cat LICENSE", false),
-            (Auto, vec![], "cat LICENSE", false),
-            (Ask, vec![], "cat LICEN*", false),
-            (Ask, vec![], "cat ./LIC?NSE | wc", false),
-            (Ask, vec![], "echo x; cat <LICENSE", false),
-            (Ask, vec![], "cat sub/up/LICENSE", false),
-            (Ask, vec![], "cd sub && cat ../LICENSE", false),
-            (Ask, vec![], "cat docs/id_rsa", false),
-            (Ask, vec![], "cat docs/*", false),
-            (Auto, vec![], "cat */*", false),
-            (Auto, vec![], "cat ./*/*", false),
-            (Auto, vec![], "cat d*/id_rsa", false),
-            (Auto, vec![], "cat [d]ocs/id_rsa", false),
-            (Auto, vec![], "cat */*/LICENSE", false),
-            (Auto, vec![], "bash -c 'cat */*'", false),
-            (Auto, vec![], "ls */* | xargs cat", false),
-            (Auto, vec![], "cat ~+/LICENSE", false),
-            (
-                Auto,
-                vec![],
-                "python3 -c 'print(open(\"LICENSE\").read())'",
-                false,
-            ),
-            (
-                Auto,
-                vec![],
-                "awk '{while((getline l < \"LICENSE\")>0) print l}' plain",
-                false,
-            ),
-            (Auto, vec![], "cat s*/missing */plain; true", true),
-            (Ask, vec![], "cp plain settings.local", false),
-            (Auto, vec![], "cp plain settings.local", false),
-            (Auto, vec![], "echo x > new.local", false),
-            (Auto, vec![], "dd if=plain of=settings.local", false),
-            (Ask, vec![], "cat settings", false),
-            (Ask, vec![], "cat far", false),
-            (Auto, vec![], "cat far", true),
-            (Auto, denies_far, "cat far", false),
-            (Ask, vec![], "cat near sub/up/plain", true),
-            (Ask, vec![], "cat pl*", true),
-            (Ask, vec![], "./tool -c true", true),
-            // What is named as what it is was decided about.
-            (Ask, vec![], "cat .env", true),
-            (Ask, vec![], "ls ring missing; true", true),
-        ] {
-            let context = guarded(&place, version, mode, rules, Some(guard.clone()));
-            let outcome = place
-                .toolbox
-                .call("bash", json!({"command": line}), context)
-                .await;
-            let expected = if goes {
-                ToolStatus::Success
-            } else {
-                ToolStatus::Denied
-            };
-            assert_eq!(outcome.status, expected, "{version} {mode:?} {line}: {outcome:?}");
-        }
-        let now = std::fs::read_to_string(outside.join("agentx/config.yaml")).unwrap();
-        assert_eq!(now, "made up\n");
-        assert!(!outside.join("agentx/new.yaml").exists());
+        words_that_are_links_are_seen(version).await;
     }
+}
+
+/// Files in a workspace and outside of it, and links between them.
+fn make_links(base: &Path, outside: &Path) {
+    std::fs::create_dir_all(outside.join(".ssh")).unwrap();
+    std::fs::create_dir_all(outside.join("agentx")).unwrap();
+    for file in [".ssh/id_rsa", "agentx/config.yaml", "notes"] {
+        std::fs::write(outside.join(file), "made up\n").unwrap();
+    }
+    std::fs::create_dir(base.join("sub")).unwrap();
+    for file in ["plain", ".env"] {
+        std::fs::write(base.join(file), "made up\n").unwrap();
+    }
+    for (link, target) in [
+        ("LICENSE", outside.join(".ssh/id_rsa")),
+        ("docs", outside.join(".ssh")),
+        ("settings.local", outside.join("agentx/config.yaml")),
+        ("new.local", outside.join("agentx/new.yaml")),
+        ("far", outside.join("notes")),
+        ("settings", ".env".into()),
+        ("near", "plain".into()),
+        ("sub/up", "..".into()),
+        ("tool", "/bin/sh".into()),
+        ("ring", "ring".into()),
+    ] {
+        symlink(target, base.join(link)).unwrap();
+    }
+}
+
+async fn words_that_are_links_are_seen(version: u32) {
+    use ApprovalMode::{Ask, Auto};
+    let place = Place::new();
+    let base = &place.workspace;
+    let elsewhere = tempfile::tempdir().unwrap();
+    let outside = elsewhere.path().canonicalize().unwrap();
+    make_links(base, &outside);
+    let guard = Arc::new(Guard {
+        secrets: vec!["/**/.env".into(), "/**/.ssh/**".into()],
+        own: vec![format!("{}/**", outside.join("agentx").display())],
+        ..Guard::default()
+    });
+    let denies_far = vec![rule(RuleEffect::Deny, &format!("{}/notes", outside.display()))];
+    for (mode, rules, line, goes) in [
+        (Ask, vec![], "cat LICENSE", false),
+        (Auto, vec![], "cat LICENSE", false),
+        (Ask, vec![], "cat LICEN*", false),
+        (Ask, vec![], "cat ./LIC?NSE | wc", false),
+        (Ask, vec![], "echo x; cat <LICENSE", false),
+        (Ask, vec![], "cat sub/up/LICENSE", false),
+        (Ask, vec![], "cd sub && cat ../LICENSE", false),
+        (Ask, vec![], "cat docs/id_rsa", false),
+        (Ask, vec![], "cat docs/*", false),
+        (Auto, vec![], "cat */*", false),
+        (Auto, vec![], "cat ./*/*", false),
+        (Auto, vec![], "cat d*/id_rsa", false),
+        (Auto, vec![], "cat [d]ocs/id_rsa", false),
+        (Auto, vec![], "cat */*/LICENSE", false),
+        (Auto, vec![], "bash -c 'cat */*'", false),
+        (Auto, vec![], "ls */* | xargs cat", false),
+        (Auto, vec![], "cat ~+/LICENSE", false),
+        (
+            Auto,
+            vec![],
+            "python3 -c 'print(open(\"LICENSE\").read())'",
+            false,
+        ),
+        (
+            Auto,
+            vec![],
+            "awk '{while((getline l < \"LICENSE\")>0) print l}' plain",
+            false,
+        ),
+        (Auto, vec![], "cat s*/missing */plain; true", true),
+        (Ask, vec![], "cp plain settings.local", false),
+        (Auto, vec![], "cp plain settings.local", false),
+        (Auto, vec![], "echo x > new.local", false),
+        (Auto, vec![], "dd if=plain of=settings.local", false),
+        (Ask, vec![], "cat settings", false),
+        (Ask, vec![], "cat far", false),
+        (Auto, vec![], "cat far", true),
+        (Auto, denies_far, "cat far", false),
+        (Ask, vec![], "cat near sub/up/plain", true),
+        (Ask, vec![], "cat pl*", true),
+        (Ask, vec![], "./tool -c true", true),
+        // What is named as what it is was decided about.
+        (Ask, vec![], "cat .env", true),
+        (Ask, vec![], "ls ring missing; true", true),
+    ] {
+        let context = guarded(&place, version, mode, rules, Some(guard.clone()));
+        let outcome = place
+            .toolbox
+            .call("bash", json!({"command": line}), context)
+            .await;
+        let expected = status(goes);
+        assert_eq!(outcome.status, expected, "{version} {mode:?} {line}: {outcome:?}");
+    }
+    let now = std::fs::read_to_string(outside.join("agentx/config.yaml")).unwrap();
+    assert_eq!(now, "made up\n");
+    assert!(!outside.join("agentx/new.yaml").exists());
 }
 
 #[tokio::test]
 async fn programs_that_follow_links_come_upon_none_that_leads_to_a_guarded_place() {
     for version in OLDEST_AND_NEWEST {
-        let place = Place::new();
-        let base = &place.workspace;
-        let elsewhere = tempfile::tempdir().unwrap();
-        let outside = elsewhere.path().canonicalize().unwrap();
-        std::fs::create_dir_all(outside.join(".ssh")).unwrap();
-        std::fs::create_dir_all(base.join("src/deep")).unwrap();
-        std::fs::create_dir_all(base.join("clean")).unwrap();
-        std::fs::create_dir_all(base.join("target")).unwrap();
-        std::fs::write(outside.join(".ssh/id_rsa"), "made up\n").unwrap();
-        std::fs::write(outside.join("config.yaml"), "made up\n").unwrap();
-        std::fs::write(outside.join("notes"), "made up\n").unwrap();
-        std::fs::write(base.join("clean/a"), "made up\n").unwrap();
-        symlink(outside.join(".ssh/id_rsa"), base.join("src/deep/LICENSE")).unwrap();
-        symlink(outside.join("notes"), base.join("clean/notes")).unwrap();
-        symlink(outside.join("config.yaml"), base.join("target/a")).unwrap();
-        let guard = Arc::new(Guard {
-            secrets: vec!["/**/.ssh/**".into()],
-            own: vec![format!("{}/config.yaml", outside.display())],
-            ..Guard::default()
-        });
-        for (line, goes) in [
-            ("grep -R made src", false),
-            ("grep -R made", false),
-            ("cd src && grep -Rn made deep", false),
-            ("grep -r made src", true),
-            ("find -L src -type f", false),
-            ("find src -type f", true),
-            ("tar chf - src | wc -c", false),
-            ("tar -c -h -f - src | wc -c", false),
-            ("tar cf - src | wc -c", true),
-            ("cp -rL src copy", false),
-            ("cp -r clean/. target", false),
-            ("cp clean/a target", false),
-            ("cp -r clean copied", true),
-            ("grep -R made clean", true),
-            ("diff -r src clean", false),
-        ] {
-            let context = guarded(
-                &place,
-                version,
-                ApprovalMode::Auto,
-                Vec::new(),
-                Some(guard.clone()),
-            );
-            let outcome = place
-                .toolbox
-                .call("bash", json!({"command": line}), context)
-                .await;
-            let is_refused = outcome.status == ToolStatus::Denied;
-            assert_eq!(is_refused, !goes, "{version} {line}: {outcome:?}");
-        }
-        let now = std::fs::read_to_string(outside.join("config.yaml")).unwrap();
-        assert_eq!(now, "made up\n");
-        // A folder elsewhere may hold anything; where somebody can be asked, it is named first.
-        symlink(&outside, base.join("clean/all")).unwrap();
-        let context = guarded(&place, version, ApprovalMode::Ask, Vec::new(), Some(guard));
-        let line = json!({"command": "grep -R made clean"});
-        let outcome = place.toolbox.call("bash", line, context).await;
-        assert_eq!(outcome.status, ToolStatus::Denied, "{outcome:?}");
+        programs_follow_no_guarded_link(version).await;
     }
+}
+
+async fn programs_follow_no_guarded_link(version: u32) {
+    let place = Place::new();
+    let base = &place.workspace;
+    let elsewhere = tempfile::tempdir().unwrap();
+    let outside = elsewhere.path().canonicalize().unwrap();
+    std::fs::create_dir_all(outside.join(".ssh")).unwrap();
+    std::fs::create_dir_all(base.join("src/deep")).unwrap();
+    std::fs::create_dir_all(base.join("clean")).unwrap();
+    std::fs::create_dir_all(base.join("target")).unwrap();
+    std::fs::write(outside.join(".ssh/id_rsa"), "made up\n").unwrap();
+    std::fs::write(outside.join("config.yaml"), "made up\n").unwrap();
+    std::fs::write(outside.join("notes"), "made up\n").unwrap();
+    std::fs::write(base.join("clean/a"), "made up\n").unwrap();
+    symlink(outside.join(".ssh/id_rsa"), base.join("src/deep/LICENSE")).unwrap();
+    symlink(outside.join("notes"), base.join("clean/notes")).unwrap();
+    symlink(outside.join("config.yaml"), base.join("target/a")).unwrap();
+    let guard = Arc::new(Guard {
+        secrets: vec!["/**/.ssh/**".into()],
+        own: vec![format!("{}/config.yaml", outside.display())],
+        ..Guard::default()
+    });
+    for (line, goes) in [
+        ("grep -R made src", false),
+        ("grep -R made", false),
+        ("cd src && grep -Rn made deep", false),
+        ("grep -r made src", true),
+        ("find -L src -type f", false),
+        ("find src -type f", true),
+        ("tar chf - src | wc -c", false),
+        ("tar -c -h -f - src | wc -c", false),
+        ("tar cf - src | wc -c", true),
+        ("cp -rL src copy", false),
+        ("cp -r clean/. target", false),
+        ("cp clean/a target", false),
+        ("cp -r clean copied", true),
+        ("grep -R made clean", true),
+        ("diff -r src clean", false),
+    ] {
+        let context = guarded(
+            &place,
+            version,
+            ApprovalMode::Auto,
+            Vec::new(),
+            Some(guard.clone()),
+        );
+        let outcome = place
+            .toolbox
+            .call("bash", json!({"command": line}), context)
+            .await;
+        let is_refused = outcome.status == ToolStatus::Denied;
+        assert_eq!(is_refused, !goes, "{version} {line}: {outcome:?}");
+    }
+    let now = std::fs::read_to_string(outside.join("config.yaml")).unwrap();
+    assert_eq!(now, "made up\n");
+    // A folder elsewhere may hold anything; where somebody can be asked, it is named first.
+    symlink(&outside, base.join("clean/all")).unwrap();
+    let context = guarded(&place, version, ApprovalMode::Ask, Vec::new(), Some(guard));
+    let line = json!({"command": "grep -R made clean"});
+    let outcome = place.toolbox.call("bash", line, context).await;
+    assert_eq!(outcome.status, ToolStatus::Denied, "{outcome:?}");
 }
