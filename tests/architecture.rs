@@ -11,6 +11,8 @@ mod docs;
 mod edges;
 #[path = "architecture/modules.rs"]
 mod modules;
+#[path = "architecture/names.rs"]
+mod names;
 #[path = "architecture/purity.rs"]
 mod purity;
 #[path = "architecture/source.rs"]

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use agentx_runtime::{Journal, ToolContext, ToolOutcome, ToolOutputSink};
-use agentx_testing::MemoryLog;
+use agentx_testing::FaultyLog;
 use agentx_tools::{ToolOptions, Toolbox};
 use agentx_types::{ContentPart, SessionId, ToolCallId, ToolStatus};
 use serde_json::{Value, json};
@@ -83,7 +83,7 @@ fn context(root: &Path) -> ToolContext {
         outside_workspace: false,
         output: ToolOutputSink::discard(),
         journal: Journal::discard(),
-        blobs: Arc::new(MemoryLog::new()),
+        blobs: Arc::new(FaultyLog::new()),
         cancel: Default::default(),
         values: Default::default(),
         places: Default::default(),

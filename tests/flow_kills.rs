@@ -10,7 +10,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
 use agentx::runtime::{Fact, SessionLog as _, SessionQuery};
-use agentx::sqlite_log::{Options, SqliteLog};
+use agentx::sqlite_log::{LogOptions, SqliteLog};
 use agentx::types::{EnvironmentEvent, SessionId, StopReason};
 use agentx_tests::teller::{Provider, Request, Teller};
 use agentx_tests::{BOUND, Random, World, workspace_root};
@@ -166,8 +166,11 @@ impl Stage {
 
     /// The only session, and its facts.
     async fn log(&self) -> Option<(SessionId, Vec<Fact>)> {
-        let log =
-            SqliteLog::open(self.world.data().join(agentx::node::DATABASE), Options::default()).unwrap();
+        let log = SqliteLog::open(
+            self.world.data().join(agentx::node::DATABASE),
+            LogOptions::default(),
+        )
+        .unwrap();
         let query = SessionQuery {
             owner: "own_local".into(),
             workspace: None,

@@ -289,7 +289,7 @@ proptest! {
     #[test]
     fn any_facts_fold_without_a_panic(dice in prop::collection::vec(any::<garbage::Dice>(), 1..60)) {
         let opened = SessionOpened { owner: "own_1".into(), config: Box::new(agentx_agent::fixtures::config()), program: "test".into() };
-        let opened = Draft::new(Source::System, Some("agt_1".into()), opened);
+        let opened = EventDraft::new(Source::System, Some("agt_1".into()), opened);
         let mut facts = vec![opened.into_envelope("ses_1".into(), 1, Timestamp(0))];
         facts.extend((2..).zip(dice).map(|(seq, dice)| garbage::fact(seq, dice)));
         let mut fold = SessionFold::new("ses_1".into());

@@ -15,7 +15,7 @@ use agentx_runtime::{
     SessionQuery, Subscription, UserInput, View, open_session,
 };
 use agentx_sqlite_log::SqliteLog;
-use agentx_testing::{Answer, Gate, MemoryLog, ScriptedModel, SimulatedClock, fixture};
+use agentx_testing::{FaultyLog, Gate, ModelScript, ScriptedModel, SimulatedClock, fixture};
 use agentx_tools::{ToolOptions, Toolbox};
 use agentx_types::{ActionKind, Api, OwnerId, RuntimeEvent, SessionId, Vocabulary as _};
 
@@ -28,7 +28,7 @@ struct World {
 }
 
 impl World {
-    fn new(log: Arc<dyn SessionLog>, answers: impl IntoIterator<Item = Answer>) -> Self {
+    fn new(log: Arc<dyn SessionLog>, answers: impl IntoIterator<Item = ModelScript>) -> Self {
         let model = ScriptedModel::new(answers);
         let actions = Actions::new().with(ActionKind::CallModel, Arc::new(model.clone()));
         let parts = DriverParts {
@@ -93,8 +93,8 @@ async fn let_all_run() {
 
 #[tokio::test]
 async fn nothing_is_visible_before_its_commit() {
-    let log = HeldLog::new(MemoryLog::new());
-    let world = World::new(Arc::new(log.clone()), [Answer::text("hello")]);
+    let log = HeldLog::new(FaultyLog::new());
+    let world = World::new(Arc::new(log.clone()), [ModelScript::text("hello")]);
     let session = world.open().await;
     let mut bus = world
         .parts
@@ -136,9 +136,9 @@ async fn nothing_is_visible_before_its_commit() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn seq_is_dense_whatever_comes_at_once() {
     const SENDERS: usize = 24;
-    let log = MemoryLog::new();
+    let log = FaultyLog::new();
     let pieces = ["word "; 50];
-    let answers = (0..SENDERS * 3).map(|_| Answer::text("").then_pieces(&pieces));
+    let answers = (0..SENDERS * 3).map(|_| ModelScript::text("").then_pieces(&pieces));
     let world = World::new(Arc::new(log.clone()), answers);
     let session = world.open().await;
     let senders = (0..SENDERS).map(|number| {
@@ -181,10 +181,10 @@ const MANY: usize = 25_000;
 async fn a_slow_reader_harms_nobody_and_comes_back_by_seq() {
     let gate = Gate::closed();
     let pieces = vec!["word "; 500];
-    let answer = (0..MANY / 500).fold(Answer::new().then_stall(&gate), |answer, _| {
+    let answer = (0..MANY / 500).fold(ModelScript::new().then_stall(&gate), |answer, _| {
         answer.then_pieces(&pieces)
     });
-    let log = MemoryLog::new();
+    let log = FaultyLog::new();
     let world = World::new(Arc::new(log.clone()), [answer]);
     let session = world.open().await;
     let mut slow = session.subscribe(0, View::Environment).await.unwrap();

@@ -22,7 +22,7 @@ mod tools;
 mod worlds;
 
 use agentx::runtime::SessionLog as _;
-use agentx::sqlite_log::{Options, SqliteLog};
+use agentx::sqlite_log::{LogOptions, SqliteLog};
 use agentx::types::SessionId;
 use agentx_tests::{Ran, World};
 use serde_json::Value;
@@ -31,7 +31,7 @@ use serde_json::Value;
 fn facts(world: &World, ran: &Ran) -> Vec<Value> {
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     let session = SessionId::new(ran.session());
-    let log = SqliteLog::open(world.data().join(agentx::node::DATABASE), Options::default()).unwrap();
+    let log = SqliteLog::open(world.data().join(agentx::node::DATABASE), LogOptions::default()).unwrap();
     let facts = runtime.block_on(log.read(&session, 0, usize::MAX)).unwrap();
     facts
         .iter()

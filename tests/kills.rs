@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use agentx::runtime::{Fact, SessionLog};
-use agentx::sqlite_log::{Options, SqliteLog};
+use agentx::sqlite_log::{LogOptions, SqliteLog};
 use agentx::types::{EnvironmentEvent, SessionId};
 use agentx_tests::model_server::ModelServer;
 use agentx_tests::{Signed, program};
@@ -109,7 +109,7 @@ impl World {
 
     fn log(&self) -> Arc<SqliteLog> {
         let data = self.home.path().join(".local/share/agentx");
-        SqliteLog::open(data.join(agentx::node::DATABASE), Options::default()).unwrap()
+        SqliteLog::open(data.join(agentx::node::DATABASE), LogOptions::default()).unwrap()
     }
 }
 

@@ -11,7 +11,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 
 use agentx::runtime::{Fact, SessionLog as _, SessionQuery};
-use agentx::sqlite_log::{Options, SqliteLog};
+use agentx::sqlite_log::{LogOptions, SqliteLog};
 use agentx::types::{ActionId, ActionKind, EnvironmentEvent, RunStatus, StopReason, ToolStatus};
 use agentx_tests::{BOUND, Random};
 
@@ -208,7 +208,7 @@ fn check(session: &str, settled: &Settled, ledger: &Ledger, seen: &mut Seen, wha
 }
 
 async fn check_world(folder: &Path, seen: &mut Seen, what: &str) {
-    let log = SqliteLog::open(folder.join("log.db"), Options::default()).unwrap();
+    let log = SqliteLog::open(folder.join("log.db"), LogOptions::default()).unwrap();
     let ledger = ledger(folder);
     let query = SessionQuery {
         owner: "own_test".into(),

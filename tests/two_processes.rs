@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::mpsc::channel;
 
 use agentx::runtime::{Delivery, Fact, OpenRequest, Runtime, RuntimeError, SessionLog as _, View};
-use agentx::sqlite_log::{Options, SqliteLog};
+use agentx::sqlite_log::{LogOptions, SqliteLog};
 use agentx::types::{EnvironmentEvent, SessionId};
 use agentx_node_runtime::scripted::ScriptedEnvironment;
 use agentx_node_runtime::{NodeParts, NodeRuntime};
@@ -22,7 +22,7 @@ use serde_json::Value;
 
 /// A runtime of this process on the database of that world.
 fn runtime(world: &World) -> NodeRuntime {
-    let log = SqliteLog::open(world.data().join(agentx::node::DATABASE), Options::default()).unwrap();
+    let log = SqliteLog::open(world.data().join(agentx::node::DATABASE), LogOptions::default()).unwrap();
     NodeRuntime::new(NodeParts {
         log,
         owner: OwnerId::new("own_local"),
@@ -39,7 +39,7 @@ fn runtime(world: &World) -> NodeRuntime {
 }
 
 async fn facts(world: &World, session: &str) -> Vec<Fact> {
-    let log = SqliteLog::open(world.data().join(agentx::node::DATABASE), Options::default()).unwrap();
+    let log = SqliteLog::open(world.data().join(agentx::node::DATABASE), LogOptions::default()).unwrap();
     log.read(&SessionId::new(session), 0, usize::MAX).await.unwrap()
 }
 

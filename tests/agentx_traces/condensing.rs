@@ -9,7 +9,7 @@ use agentx_types::*;
 
 /// What follows from a fact that nobody asked for.
 fn apply(fold: &mut SessionFold, event: impl Into<EnvironmentEvent>) -> Vec<Action> {
-    let draft = Draft::<EnvironmentEvent>::new(Source::User, Some("agt_1".into()), event);
+    let draft = EventDraft::<EnvironmentEvent>::new(Source::User, Some("agt_1".into()), event);
     let fact = fold.mint(draft, Timestamp(0));
     fold.apply(&fact).actions
 }

@@ -74,7 +74,7 @@ impl Session {
     /// Commits a fact, then what must stand before the effects of the actions that follow from it.
     fn push(&mut self, action: Option<&Action>, event: impl Into<EnvironmentEvent>) {
         self.seq += 1;
-        let mut draft = Draft::new(Source::Environment, Some("agt_1".into()), event);
+        let mut draft = EventDraft::new(Source::Environment, Some("agt_1".into()), event);
         draft.cause = action.map(|action| action.action_id.clone());
         draft.run_id = action.and_then(|action| action.run_id.clone());
         let fact = draft.into_envelope("ses_1".into(), self.seq, self.at);

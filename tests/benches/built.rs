@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use agentx::runtime::{Batch, DerivedDigest, Fact, NewLog, Projection, SessionFold, SessionLog, Writer};
-use agentx::sqlite_log::{Options, SqliteLog};
+use agentx::sqlite_log::{LogOptions, SqliteLog};
 use agentx::types::*;
 
 /// Facts that are appended together.
@@ -12,7 +12,7 @@ const BATCH: usize = 512;
 
 /// The log in a data directory.
 pub(crate) fn log_in(data: &Path) -> Arc<SqliteLog> {
-    SqliteLog::open(data.join(agentx::node::DATABASE), Options::default()).expect("a database")
+    SqliteLog::open(data.join(agentx::node::DATABASE), LogOptions::default()).expect("a database")
 }
 
 /// Whose the sessions are.
@@ -106,7 +106,7 @@ impl Build {
 
     /// Adds a fact; those of the environment answer the model call that is under way.
     fn say(&mut self, source: Source, event: impl Into<EnvironmentEvent>) {
-        let draft = Draft {
+        let draft = EventDraft {
             source,
             agent_state_id: Some(AgentStateId::new("agt_bench")),
             run_id: None,

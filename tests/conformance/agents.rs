@@ -2,7 +2,7 @@
 
 use agentx::runtime::{Agents as _, NamedAgent, RuntimeError};
 use agentx::types::ApprovalMode;
-use agentx_testing::Answer;
+use agentx_testing::ModelScript;
 
 use crate::place::Place;
 use crate::place::guides::Guides;
@@ -27,7 +27,7 @@ pub(crate) async fn a_session_is_opened_with_an_agent_by_its_name(place: Place) 
     config.server_rules = None;
     assert_eq!(config, Guides.resolve(&wanted).unwrap());
     let mut talk = place.talk(session).await;
-    place.model.push(Answer::text("this way"));
+    place.model.push(ModelScript::text("this way"));
     talk.say("where?").await;
     talk.ends().await;
     let request = place.runtime.context(talk.session.id(), None).await.unwrap();

@@ -2,7 +2,7 @@
 
 use agentx::runtime::{ContextWish, RuntimeError};
 use agentx::types::{ApprovalMode, ContextChange, RuntimeEvent};
-use agentx_testing::Answer;
+use agentx_testing::ModelScript;
 
 use crate::place::{Place, Talk};
 
@@ -17,7 +17,7 @@ async fn said_much(place: &Place) -> Talk {
     for number in 0..4 {
         place
             .model
-            .push(Answer::text(&"much is said about it ".repeat(80)));
+            .push(ModelScript::text(&"much is said about it ".repeat(80)));
         talk.say(&format!("question {number}")).await;
         talk.ends().await;
     }
@@ -40,11 +40,11 @@ async fn changes(talk: &mut Talk) -> ContextChange {
 pub(crate) async fn a_conversation_is_condensed_shown_and_restored(place: Place) {
     let mut talk = said_much(&place).await;
     let id = talk.session.id().clone();
-    place.model.push(Answer::text("It was spoken of."));
+    place.model.push(ModelScript::text("It was spoken of."));
     talk.session.context(condense()).await.unwrap();
     let change = changes(&mut talk).await;
     assert!(matches!(change, ContextChange::Condensed(_)), "{change:?}");
-    place.model.push(Answer::text("yes"));
+    place.model.push(ModelScript::text("yes"));
     talk.say("go on").await;
     talk.ends().await;
     let view = place.runtime.context(&id, None).await.unwrap();

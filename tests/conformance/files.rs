@@ -3,7 +3,7 @@
 use agentx::history::history_of;
 use agentx::runtime::{ApprovalInput, RestoreWish, RuntimeError};
 use agentx::types::{ApprovalDecision, ApprovalMode, RuntimeEvent, ToolCallId};
-use agentx_testing::Answer;
+use agentx_testing::ModelScript;
 use serde_json::json;
 
 use crate::place::{Place, Talk};
@@ -17,13 +17,13 @@ pub(crate) async fn what_a_call_would_change_is_shown(place: Place) {
     let notes = place.workspace().join("notes.txt");
     std::fs::write(&notes, "one\nhello\n").unwrap();
     let edit = json!({"path": "notes.txt", "old_string": "hello", "new_string": "bye"});
-    place.model.push(Answer::call("call_1", "edit", edit));
-    place.model.push(Answer::call(
+    place.model.push(ModelScript::call("call_1", "edit", edit));
+    place.model.push(ModelScript::call(
         "call_2",
         "write",
         json!({"path": "new.txt", "content": "words\n"}),
     ));
-    place.model.push(Answer::text("done"));
+    place.model.push(ModelScript::text("done"));
     let mut talk = place.open(ApprovalMode::Ask).await;
     talk.say("change it").await;
     asked(&mut talk).await;
@@ -75,10 +75,10 @@ pub(crate) async fn files_go_back_and_that_is_taken_back(place: Place) {
     let notes = place.workspace().join("notes.txt");
     std::fs::write(&notes, "one\nhello\n").unwrap();
     let edit = json!({"path": "notes.txt", "old_string": "hello", "new_string": "bye"});
-    place.model.push(Answer::call("call_1", "edit", edit));
+    place.model.push(ModelScript::call("call_1", "edit", edit));
     let write = json!({"path": "deep/er/new.txt", "content": "words\n"});
-    place.model.push(Answer::call("call_2", "write", write));
-    place.model.push(Answer::text("done"));
+    place.model.push(ModelScript::call("call_2", "write", write));
+    place.model.push(ModelScript::text("done"));
     let mut talk = place.open(ApprovalMode::Auto).await;
     let said = talk.say("change it").await;
     talk.ends().await;
@@ -112,7 +112,7 @@ pub(crate) async fn files_go_back_and_that_is_taken_back(place: Place) {
     assert_eq!(std::fs::read_to_string(&notes).unwrap(), "one\nbye\n");
     let new = place.workspace().join("deep/er/new.txt");
     assert_eq!(std::fs::read_to_string(new).unwrap(), "words\n");
-    place.model.push(Answer::text("still here"));
+    place.model.push(ModelScript::text("still here"));
     talk.say("and?").await;
     talk.ends().await;
 }

@@ -2,16 +2,18 @@
 
 use agentx::runtime::{Delivery, Runtime as _, View};
 use agentx::types::{ApprovalMode, RunStatus, RuntimeEvent};
-use agentx_testing::{Answer, Gate};
+use agentx_testing::{Gate, ModelScript};
 use serde_json::json;
 
 use crate::place::{Place, all};
 
 pub(crate) async fn each_view_is_the_same_from_every_place(place: Place) {
-    place
-        .model
-        .push(Answer::call("call_1", "bash", json!({ "command": "echo hello" })));
-    place.model.push(Answer::text("well"));
+    place.model.push(ModelScript::call(
+        "call_1",
+        "bash",
+        json!({ "command": "echo hello" }),
+    ));
+    place.model.push(ModelScript::text("well"));
     let mut talk = place.open(ApprovalMode::Auto).await;
     talk.say("do it").await;
     talk.ends().await;
@@ -30,7 +32,7 @@ pub(crate) async fn each_view_is_the_same_from_every_place(place: Place) {
 pub(crate) async fn what_happens_comes_after_what_was_there(place: Place) {
     let gate = Gate::closed();
     place.model.push(
-        Answer::new()
+        ModelScript::new()
             .then_pieces(&["one ", "two "])
             .then_stall(&gate)
             .then_text("three"),
@@ -67,7 +69,7 @@ pub(crate) async fn many_readers_get_the_same(place: Place) {
         .into_iter()
         .enumerate()
     {
-        place.model.push(Answer::new().then_pieces(&["a ", "b "]));
+        place.model.push(ModelScript::new().then_pieces(&["a ", "b "]));
         talk.say("go on").await;
         readers.push((
             view,

@@ -9,7 +9,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use agentx::config::{Flag, Places, Request, Settings, load};
+use agentx::config::{CommandLineSetting, ConfigPaths, LoadRequest, Settings, load};
 use agentx::identity::{Keyring, SecretKey};
 use agentx::node::scripted::ScriptedEnvironment;
 use agentx::node::{NodeParts, NodeRuntime};
@@ -18,14 +18,14 @@ use agentx::runtime::{
     Delivery, Fact, ModelInfo, OpenRequest, Runtime, Session, SessionLog as _, Subscription, SystemClock,
     UserInput, View,
 };
-use agentx::sqlite_log::{Options, SqliteLog};
+use agentx::sqlite_log::{LogOptions, SqliteLog};
 use agentx::tools::{ToolOptions, Toolbox};
 use agentx::types::{
     AgentConfig, Api, ApprovalMode, Envelope, EnvironmentEvent, OwnerId, RuntimeEvent, SessionId,
     Vocabulary as _,
 };
 use agentx_server::{ServerOptions, bind};
-use agentx_testing::{Answer, ScriptedModel, fixture};
+use agentx_testing::{ModelScript, ScriptedModel, fixture};
 use guides::Guides;
 
 /// Nothing here takes longer.
@@ -59,7 +59,7 @@ impl Place {
 
     /// In a directory with what was kept there.
     fn at(home: tempfile::TempDir) -> Self {
-        let log = SqliteLog::open(home.path().join("sessions.db"), Options::default()).unwrap();
+        let log = SqliteLog::open(home.path().join("sessions.db"), LogOptions::default()).unwrap();
         let model = ScriptedModel::new([]);
         let there = ModelInfo {
             spec: fixture::model(Api::Anthropic),
@@ -205,7 +205,7 @@ impl Place {
     pub(crate) async fn told(&self, answers: &[&str]) -> SessionId {
         let mut talk = self.open(ApprovalMode::Auto).await;
         for answer in answers {
-            self.model.push(Answer::text(answer));
+            self.model.push(ModelScript::text(answer));
             talk.say(&format!("say {answer}")).await;
             talk.ends().await;
         }
@@ -233,10 +233,10 @@ impl Place {
 fn settings(data: &std::path::Path) -> Settings {
     let place = data.to_string_lossy().into_owned();
     let lookup = move |name: &str| matches!(name, "HOME" | "AGENTX_DATA").then(|| place.clone());
-    let request = Request {
-        places: Places::find(data, &lookup).unwrap(),
+    let request = LoadRequest {
+        places: ConfigPaths::find(data, &lookup).unwrap(),
         lookup: &lookup,
-        flags: Vec::<Flag>::new(),
+        flags: Vec::<CommandLineSetting>::new(),
     };
     load(request).unwrap().settings
 }

@@ -5,7 +5,7 @@ use agentx::types::{
     ApprovalDecision, ApprovalMode, ConfigChange, ContentPart, EnvironmentEvent, MediaPart, MediaSource,
     RunStatus, RuntimeEvent, ToolCallId, ToolStatus,
 };
-use agentx_testing::{Answer, Gate};
+use agentx_testing::{Gate, ModelScript};
 use serde_json::json;
 
 use crate::place::{Place, input};
@@ -13,7 +13,7 @@ use crate::place::{Place, input};
 pub(crate) async fn an_input_is_answered(place: Place) {
     place
         .model
-        .push(Answer::new().then_pieces(&["two ", "and ", "two"]));
+        .push(ModelScript::new().then_pieces(&["two ", "and ", "two"]));
     let mut talk = place.open(ApprovalMode::Auto).await;
     let seq = talk.say("2 + 2?").await;
     let started = talk
@@ -43,13 +43,13 @@ pub(crate) async fn an_input_is_answered(place: Place) {
 }
 
 pub(crate) async fn a_tool_is_run(place: Place) {
-    let call = Answer::call(
+    let call = ModelScript::call(
         "call_1",
         "bash",
         json!({ "command": "echo made > made; cat made" }),
     );
     place.model.push(call);
-    place.model.push(Answer::text("it is made"));
+    place.model.push(ModelScript::text("it is made"));
     let mut talk = place.open(ApprovalMode::Auto).await;
     talk.say("make it").await;
     let done = talk
@@ -68,12 +68,12 @@ fn decide(id: &str, decision: ApprovalDecision) -> ApprovalInput {
 }
 
 pub(crate) async fn a_call_is_decided_about_once(place: Place) {
-    place.model.push(Answer::call(
+    place.model.push(ModelScript::call(
         "call_1",
         "bash",
         json!({ "command": "echo x > made" }),
     ));
-    place.model.push(Answer::text("done"));
+    place.model.push(ModelScript::text("done"));
     let mut talk = place.open(ApprovalMode::Ask).await;
     talk.say("do it").await;
     talk.until(|event| matches!(event, RuntimeEvent::ApprovalRequested(_)))
@@ -110,12 +110,12 @@ pub(crate) async fn a_call_is_decided_about_once(place: Place) {
 }
 
 pub(crate) async fn a_call_that_is_refused_is_not_made(place: Place) {
-    place.model.push(Answer::call(
+    place.model.push(ModelScript::call(
         "call_1",
         "bash",
         json!({ "command": "echo x > made" }),
     ));
-    place.model.push(Answer::text("then not"));
+    place.model.push(ModelScript::text("then not"));
     let mut talk = place.open(ApprovalMode::Ask).await;
     talk.say("do it").await;
     talk.until(|event| matches!(event, RuntimeEvent::ApprovalRequested(_)))
@@ -136,7 +136,7 @@ pub(crate) async fn what_runs_is_stopped(place: Place) {
     let gate = Gate::closed();
     place
         .model
-        .push(Answer::new().then_pieces(&["half "]).then_stall(&gate));
+        .push(ModelScript::new().then_pieces(&["half "]).then_stall(&gate));
     let mut talk = place.open(ApprovalMode::Auto).await;
     talk.say("hello").await;
     gate.reached().await;
@@ -147,7 +147,7 @@ pub(crate) async fn what_runs_is_stopped(place: Place) {
     assert!(
         matches!(fact, EnvironmentEvent::InterruptRequested(asked) if asked.reason.as_deref() == Some("enough"))
     );
-    place.model.push(Answer::text("well"));
+    place.model.push(ModelScript::text("well"));
     talk.say("and now?").await;
     assert_eq!(talk.ends().await.status, RunStatus::Completed);
 }
@@ -164,8 +164,8 @@ pub(crate) async fn with_nothing_to_stop_nothing_is_put_on_record(place: Place) 
 
 pub(crate) async fn inputs_wait_for_their_turn(place: Place) {
     let gate = Gate::closed();
-    place.model.push(Answer::new().then_stall(&gate));
-    place.model.push(Answer::text("the second"));
+    place.model.push(ModelScript::new().then_stall(&gate));
+    place.model.push(ModelScript::text("the second"));
     let mut talk = place.open(ApprovalMode::Auto).await;
     talk.say("first").await;
     gate.reached().await;
@@ -179,7 +179,7 @@ pub(crate) async fn inputs_wait_for_their_turn(place: Place) {
 }
 
 pub(crate) async fn what_is_said_twice_with_one_key_is_said_once(place: Place) {
-    place.model.push(Answer::text("once"));
+    place.model.push(ModelScript::text("once"));
     let mut talk = place.open(ApprovalMode::Auto).await;
     let said = input("hello").key(Some("key".into()));
     let seq = talk.session.send(said.clone()).await.unwrap();
@@ -191,7 +191,7 @@ pub(crate) async fn what_is_said_twice_with_one_key_is_said_once(place: Place) {
 }
 
 pub(crate) async fn a_picture_becomes_a_blob(place: Place) {
-    place.model.push(Answer::text("a dot"));
+    place.model.push(ModelScript::text("a dot"));
     let mut talk = place.open(ApprovalMode::Auto).await;
     let picture = MediaPart {
         media_type: "image/png".into(),

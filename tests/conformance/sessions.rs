@@ -2,7 +2,7 @@
 
 use agentx::runtime::{LogError, OpenRequest, Runtime as _, RuntimeError, SessionQuery, View};
 use agentx::types::{ApprovalMode, ConfigChange, Limits, OwnerId, RunStatus, SessionId};
-use agentx_testing::Answer;
+use agentx_testing::ModelScript;
 
 use crate::place::{Place, all};
 
@@ -26,7 +26,7 @@ pub(crate) async fn a_session_goes_on_where_it_was(place: Place) {
     assert_eq!(talk.session.id(), &id);
     let state = talk.session.state().await.unwrap();
     assert_eq!(state.config.limits.max_iterations, Some(7));
-    place.model.push(Answer::text("two"));
+    place.model.push(ModelScript::text("two"));
     let seq = talk.say("say two").await;
     let (first, second) = (talk.ends().await, talk.ends().await);
     assert_eq!(
@@ -145,7 +145,7 @@ pub(crate) async fn a_fork_has_all_up_to_its_point(place: Place) {
     assert_eq!(same.count() as u64, point);
     let request = OpenRequest::Resume(part.clone(), vec![]);
     let mut talk = place.talk(place.runtime.open(request).await.unwrap()).await;
-    place.model.push(Answer::text("another two"));
+    place.model.push(ModelScript::text("another two"));
     let seq = talk.say("again").await;
     let run = agentx::types::RunId::of_input(seq);
     while talk.ends().await.run_id != run {}

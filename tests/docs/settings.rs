@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use agentx::config::{KEYS, KeySpec, Quotas, Trust, VARIABLES};
-use agentx::server::Limits;
+use agentx::server::ServerLimits;
 
 use crate::console::Sandbox;
 use crate::markdown::{blocks, quoted, read, rows, section};
@@ -236,7 +236,7 @@ fn bytes(count: usize) -> String {
 }
 
 /// What rows about frames, requests and messages say.
-fn of_messages(limits: &Limits, quotas: &Quotas) -> Vec<(&'static str, Vec<String>)> {
+fn of_messages(limits: &ServerLimits, quotas: &Quotas) -> Vec<(&'static str, Vec<String>)> {
     let option = |name: &str| many(of_server("options", name));
     vec![
         (
@@ -290,7 +290,7 @@ fn of_messages(limits: &Limits, quotas: &Quotas) -> Vec<(&'static str, Vec<Strin
 }
 
 /// What rows about connections and times say.
-fn of_connections(limits: &Limits, quotas: &Quotas) -> Vec<(&'static str, Vec<String>)> {
+fn of_connections(limits: &ServerLimits, quotas: &Quotas) -> Vec<(&'static str, Vec<String>)> {
     let some = |quota: Option<u64>| many(quota.unwrap());
     vec![
         (
@@ -332,7 +332,7 @@ fn of_connections(limits: &Limits, quotas: &Quotas) -> Vec<(&'static str, Vec<St
 
 #[test]
 fn the_limits_of_the_protocol_are_those_of_the_server() {
-    let (limits, quotas) = (Limits::default(), Quotas::default());
+    let (limits, quotas) = (ServerLimits::default(), Quotas::default());
     let rows = of_messages(&limits, &quotas)
         .into_iter()
         .chain(of_connections(&limits, &quotas));
@@ -348,7 +348,7 @@ fn the_limits_of_the_protocol_are_those_of_the_server() {
 
 #[test]
 fn what_a_connection_and_a_person_may_cost_is_as_the_page_says() {
-    let (limits, quotas) = (Limits::default(), Quotas::default());
+    let (limits, quotas) = (ServerLimits::default(), Quotas::default());
     let after = |time: Duration| vec![seconds(time)];
     let connection = [
         ("it says nothing", after(limits.head)),
@@ -373,7 +373,7 @@ fn what_a_connection_and_a_person_may_cost_is_as_the_page_says() {
             "`quotas.calls`",
             vec![
                 many(some(quotas.calls)),
-                many(constant("crates/runtime/src/places.rs", "USUAL")),
+                many(constant("crates/runtime/src/call_slots.rs", "USUAL")),
             ],
         ),
         ("`quotas.cost`", vec![]),

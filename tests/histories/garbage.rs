@@ -11,7 +11,7 @@ pub(crate) type Dice = (u8, u8, u8, u8);
 /// A fact that no world would produce.
 pub(crate) fn fact(seq: u64, (what, a, b, c): Dice) -> Envelope<EnvironmentEvent> {
     let agents = [None, Some("agt_1"), Some("agt_1"), Some("agt_1"), Some("agt_2")];
-    let mut draft = Draft::new(
+    let mut draft = EventDraft::new(
         Source::Environment,
         pick(&agents, c).map(AgentStateId::from),
         event(what, a, b),

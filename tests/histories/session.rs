@@ -116,18 +116,18 @@ impl Session {
     }
 
     fn say(&mut self, event: impl Into<Event>) {
-        self.commit(Draft::new(Source::User, Some("agt_1".into()), event));
+        self.commit(EventDraft::new(Source::User, Some("agt_1".into()), event));
     }
 
     fn answer(&mut self, action: &Action, event: impl Into<Event>) {
-        let mut draft = Draft::new(Source::Environment, Some("agt_1".into()), event);
+        let mut draft = EventDraft::new(Source::Environment, Some("agt_1".into()), event);
         draft.run_id = action.run_id.clone();
         draft.cause = Some(action.action_id.clone());
         self.commit(draft);
     }
 
     /// A batch: the fact, and what stands behind it at once. Actions are performed when all of it is committed.
-    fn commit(&mut self, draft: Draft<Event>) {
+    fn commit(&mut self, draft: EventDraft<Event>) {
         let mut queue = VecDeque::from([draft]);
         let mut perform = Vec::new();
         while let Some(draft) = queue.pop_front() {
@@ -468,7 +468,7 @@ impl Session {
         self.timers.clear();
         if a.is_multiple_of(3) {
             let at_seq = self.fold.last_seq();
-            self.commit(Draft::new(
+            self.commit(EventDraft::new(
                 Source::System,
                 None,
                 SessionForked {
@@ -486,7 +486,7 @@ impl Session {
             ended: Vec::new(),
             serves: false,
         };
-        self.commit(Draft::new(Source::System, None, attached));
+        self.commit(EventDraft::new(Source::System, None, attached));
     }
 
     /// Answers all that is open until nothing is.
@@ -507,7 +507,7 @@ impl Session {
 }
 
 /// What a driver puts on record for an action at once.
-fn consequence(action: &Action) -> Option<Draft<Event>> {
+fn consequence(action: &Action) -> Option<EventDraft<Event>> {
     let started = |tool_call_id| ActionStarted {
         kind: action.body.kind(),
         tool_call_id,
@@ -541,7 +541,7 @@ fn consequence(action: &Action) -> Option<Draft<Event>> {
         ActionBody::Cancel(_) => return None,
         of_agents => panic!("these sessions have one agent: {of_agents:?}"),
     };
-    let mut draft = Draft::new(Source::System, Some(action.agent_state_id.clone()), event);
+    let mut draft = EventDraft::new(Source::System, Some(action.agent_state_id.clone()), event);
     draft.run_id = action.run_id.clone();
     draft.cause = Some(action.action_id.clone());
     Some(draft)

@@ -7,20 +7,20 @@ use agentx_runtime::{
     Adoption, Batch, BlobStore, BoxFuture, Digest, Fact, LogError, LogRows, NewLog, SearchHit, SessionInfo,
     SessionLog, SessionQuery, VerifyReport, Writer,
 };
-use agentx_testing::MemoryLog;
+use agentx_testing::FaultyLog;
 use agentx_types::{BlobId, OwnerId, SessionId, SessionRole};
 use tokio::sync::watch;
 
 /// A log in memory behind a door.
 #[derive(Clone)]
 pub(crate) struct HeldLog {
-    inner: MemoryLog,
+    inner: FaultyLog,
     held: watch::Sender<bool>,
     waiting: watch::Sender<bool>,
 }
 
 impl HeldLog {
-    pub(crate) fn new(inner: MemoryLog) -> Self {
+    pub(crate) fn new(inner: FaultyLog) -> Self {
         Self {
             inner,
             held: watch::Sender::new(false),
@@ -29,7 +29,7 @@ impl HeldLog {
     }
 
     /// What is behind the door.
-    pub(crate) fn inner(&self) -> &MemoryLog {
+    pub(crate) fn inner(&self) -> &FaultyLog {
         &self.inner
     }
 

@@ -10,10 +10,10 @@ use agentx::runtime::{
     Delivery, ModelInfo, OpenRequest, Runtime as _, Session, SessionLog as _, Subscription, SystemClock,
     SystemEvent, UserInput, View,
 };
-use agentx::sqlite_log::{Options, SqliteLog};
+use agentx::sqlite_log::{LogOptions, SqliteLog};
 use agentx::tools::{ToolOptions, Toolbox};
 use agentx::types::{Api, ApprovalMode, EnvironmentEvent, OwnerId, RunStatus, RuntimeEvent};
-use agentx_testing::{Answer, Gate, ScriptedModel, fixture};
+use agentx_testing::{Gate, ModelScript, ScriptedModel, fixture};
 use agentx_tests::{BOUND, Leash};
 use serde_json::json;
 
@@ -32,9 +32,9 @@ async fn soon<T>(what: impl Future<Output = T>) -> T {
 }
 
 impl Place {
-    async fn new(approval: ApprovalMode, answers: impl IntoIterator<Item = Answer>) -> Self {
+    async fn new(approval: ApprovalMode, answers: impl IntoIterator<Item = ModelScript>) -> Self {
         let home = tempfile::tempdir().unwrap();
-        let log = SqliteLog::open(home.path().join("sessions.db"), Options::default()).unwrap();
+        let log = SqliteLog::open(home.path().join("sessions.db"), LogOptions::default()).unwrap();
         let model = ScriptedModel::new(answers);
         let tools = Toolbox::builtin(ToolOptions::default());
         let mut config = fixture::config();
@@ -111,7 +111,7 @@ impl Place {
     }
 
     async fn goes_on(mut self) {
-        self.model.push(Answer::text("well"));
+        self.model.push(ModelScript::text("well"));
         self.say("and now?").await;
         assert_eq!(self.ends().await, RunStatus::Completed);
         let state = self.session.state().await.unwrap();
@@ -136,7 +136,7 @@ impl Place {
 async fn before_the_first_byte_and_in_mid_stream() {
     for said in [&[][..], &["half ", "of "]] {
         let gate = Gate::closed();
-        let answer = Answer::new().then_pieces(said).then_stall(&gate);
+        let answer = ModelScript::new().then_pieces(said).then_stall(&gate);
         let place = Place::new(ApprovalMode::Auto, [answer]).await;
         place.say("hello").await;
         soon(gate.reached()).await;
@@ -146,7 +146,7 @@ async fn before_the_first_byte_and_in_mid_stream() {
 
 #[tokio::test]
 async fn while_a_decision_is_awaited_the_call_is_not_made() {
-    let call = Answer::call("call_1", "bash", json!({ "command": "echo x > made" }));
+    let call = ModelScript::call("call_1", "bash", json!({ "command": "echo x > made" }));
     let mut place = Place::new(ApprovalMode::Ask, [call]).await;
     place.say("do it").await;
     place.until_status(RunStatus::AwaitingApproval).await;
@@ -166,7 +166,7 @@ async fn while_a_tool_runs_that_does_not_listen() {
     );
     place
         .model
-        .push(Answer::call("call_1", "bash", json!({ "command": command })));
+        .push(ModelScript::call("call_1", "bash", json!({ "command": command })));
     place.say("do it").await;
     place.until_status(RunStatus::AwaitingTool).await;
     let mut leash = tokio::task::spawn_blocking(move || {
@@ -189,7 +189,7 @@ async fn while_it_is_stopping_a_second_word_changes_nothing() {
     );
     place
         .model
-        .push(Answer::call("call_1", "bash", json!({ "command": command })));
+        .push(ModelScript::call("call_1", "bash", json!({ "command": command })));
     place.say("do it").await;
     let mut leash = tokio::task::spawn_blocking(move || {
         leash.taken_by(1);
@@ -206,7 +206,10 @@ async fn while_it_is_stopping_a_second_word_changes_nothing() {
 #[tokio::test]
 async fn an_input_that_waits_is_answered_when_the_one_before_it_is_stopped() {
     let gate = Gate::closed();
-    let answers = [Answer::new().then_stall(&gate), Answer::text("the second")];
+    let answers = [
+        ModelScript::new().then_stall(&gate),
+        ModelScript::text("the second"),
+    ];
     let mut place = Place::new(ApprovalMode::Auto, answers).await;
     place.say("first").await;
     soon(gate.reached()).await;

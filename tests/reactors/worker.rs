@@ -22,7 +22,7 @@ use agentx_runtime::{
     SessionQuery, SystemBus, SystemClock, Tool, ToolContext, ToolEnvironment, ToolOutcome, UserInput, View,
     open_session,
 };
-use agentx_sqlite_log::{Options, SqliteLog};
+use agentx_sqlite_log::{LogOptions, SqliteLog};
 use agentx_testing::fixture;
 use agentx_tests::{BOUND, Random};
 use agentx_types::{
@@ -284,7 +284,7 @@ async fn main() {
     let (folder, seed, is_last) = (PathBuf::from(folder), seed.parse().unwrap(), life == "last");
     end_with_standard_input();
     let ledger = Ledger::open(&folder);
-    let log = SqliteLog::open(folder.join("log.db"), Options::default()).unwrap();
+    let log = SqliteLog::open(folder.join("log.db"), LogOptions::default()).unwrap();
     let model = Model {
         ledger: ledger.clone(),
         is_last,

@@ -15,8 +15,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use agentx::node::DATABASE;
-use agentx::sqlite_log::{Options, SqliteLog};
-use agentx_remote_runtime::{ConnectionState, Keeping, RemoteRuntime, keep};
+use agentx::sqlite_log::{LogOptions, SqliteLog};
+use agentx_remote_runtime::{ConnectionState, MirrorTask, RemoteRuntime, keep};
 use agentx_runtime::{SessionLog as _, View};
 use agentx_tests::proxy::{Cut, Proxy, Weather};
 use agentx_tests::remote::{Lost, Seen, Serving, Socket, Web, Who, Worker, mirror};
@@ -228,14 +228,14 @@ struct Keeper {
     log: Arc<SqliteLog>,
     remote: RemoteRuntime,
     session: SessionId,
-    keeping: Keeping,
+    keeping: MirrorTask,
 }
 
 impl Keeper {
     async fn new(stage: &Stage, session: &str) -> Self {
         let world = World::new(&stage.worker.url());
         std::fs::create_dir_all(world.data()).unwrap();
-        let log = SqliteLog::open(world.data().join(DATABASE), Options::default()).unwrap();
+        let log = SqliteLog::open(world.data().join(DATABASE), LogOptions::default()).unwrap();
         let name = format!("keeper-{session}");
         let remote = mirror::remote(&stage.ours.url(), &stage.who, &name)
             .await
@@ -379,7 +379,7 @@ async fn every_reader_ends_with_the_servers_log_whatever_is_cut() {
         parts.push((session.clone(), driving, readers, keeper));
     }
     storm(&stage).await;
-    let original = SqliteLog::open(stage.world.data().join(DATABASE), Options::default()).unwrap();
+    let original = SqliteLog::open(stage.world.data().join(DATABASE), LogOptions::default()).unwrap();
     stop.store(true, Ordering::SeqCst);
     let mut sessions = Vec::new();
     for (session, driving, readers, keeper) in parts {

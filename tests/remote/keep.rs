@@ -18,7 +18,7 @@ use agentx::runtime::{
 use agentx::sqlite_log::SqliteLog;
 use agentx::tools::{ToolOptions, Toolbox};
 use agentx::types::{ApprovalMode, ContentPart, Envelope, MediaPart, MediaSource, OwnerId, SessionId};
-use agentx_testing::{Answer, LogBuilder, ScriptedModel, fixture};
+use agentx_testing::{LogBuilder, ModelScript, ScriptedModel, fixture};
 use agentx_tests::proxy::{Cut, Proxy};
 use agentx_tests::remote::mirror;
 use serde_json::json;
@@ -78,13 +78,15 @@ async fn keep_now(place: &Place, session: &SessionId, log: &Arc<SqliteLog>) -> R
 
 /// A picture is shown, a tool is run, and much is said.
 async fn eventful(place: &Place) -> Talk {
-    place.model.push(Answer::text("a dot"));
+    place.model.push(ModelScript::text("a dot"));
+    place.model.push(ModelScript::call(
+        "call_1",
+        "bash",
+        json!({ "command": "seq 1 3000" }),
+    ));
     place
         .model
-        .push(Answer::call("call_1", "bash", json!({ "command": "seq 1 3000" })));
-    place
-        .model
-        .push(Answer::new().then_pieces(&["many ", "words ", "about armadillos"]));
+        .push(ModelScript::new().then_pieces(&["many ", "words ", "about armadillos"]));
     let mut talk = place.open(ApprovalMode::Auto).await;
     let picture = ContentPart::Image(MediaPart {
         media_type: "image/png".into(),
@@ -108,7 +110,7 @@ async fn what_is_kept_is_the_servers_log_to_the_byte_and_works_without_it() {
     let remote = place.remote.clone().unwrap();
     let keeping = soon(keep(&remote, &id, log.clone(), true)).await.unwrap();
     // What happens now is kept as it happens.
-    place.model.push(Answer::text("the end"));
+    place.model.push(ModelScript::text("the end"));
     let mut talk = talk;
     talk.say("and now?").await;
     talk.ends().await;
@@ -179,7 +181,7 @@ async fn keeping_goes_on_where_it_was() {
         "nothing is new"
     );
     for answer in ["one", "two"] {
-        place.model.push(Answer::text(answer));
+        place.model.push(ModelScript::text(answer));
         talk.say(answer).await;
         talk.ends().await;
         keep_now(&place, &id, &log).await.unwrap();
@@ -199,7 +201,7 @@ async fn a_fork_is_kept_as_one_and_needs_nothing_else() {
     let place = Place::remote().await;
     let id = place.told(&["one", "two"]).await;
     let fork = place.runtime.fork(&id, Some(9)).await.unwrap();
-    place.model.push(Answer::text("another"));
+    place.model.push(ModelScript::text("another"));
     let mut talk = place
         .talk(
             place
@@ -320,7 +322,7 @@ async fn rows_follow_when_there_is_time_for_it() {
     let remote = place.remote.clone().unwrap();
     let keeping = soon(keep(&remote, &id, log.clone(), true)).await.unwrap();
     for answer in ["one", "two", "three"] {
-        place.model.push(Answer::text(answer));
+        place.model.push(ModelScript::text(answer));
         talk.say(answer).await;
         talk.ends().await;
         let last = place.node.info(&id).await.unwrap().last_seq;
@@ -333,7 +335,7 @@ async fn rows_follow_when_there_is_time_for_it() {
     }
     // It dies without a word, and the session goes on.
     drop(keeping);
-    place.model.push(Answer::text("four"));
+    place.model.push(ModelScript::text("four"));
     talk.say("four").await;
     talk.ends().await;
     talk.session.close().await;
@@ -399,7 +401,7 @@ async fn goes_on(place: &Place, session: &SessionId, answers: &[&str]) {
     let request = OpenRequest::Resume(session.clone(), vec![]);
     let mut talk = place.talk(place.runtime.open(request).await.unwrap()).await;
     for answer in answers {
-        place.model.push(Answer::text(answer));
+        place.model.push(ModelScript::text(answer));
         talk.say(&format!("say {answer}")).await;
         talk.until(|event| serde_json::to_string(event).unwrap().contains(answer))
             .await;

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use agentx::config::{Flag, Places, Request, Settings, load};
+use agentx::config::{CommandLineSetting, ConfigPaths, LoadRequest, Settings, load};
 use agentx::identity::{Keyring, PublicKey, SecretKey};
 use agentx::node::NodeRuntime;
 use agentx::remote::{ConnectOptions, RemoteRuntime};
@@ -45,10 +45,10 @@ struct World {
 fn settings(data: &Path) -> Settings {
     let place = data.to_string_lossy().into_owned();
     let lookup = move |name: &str| matches!(name, "HOME" | "AGENTX_DATA").then(|| place.clone());
-    let request = Request {
-        places: Places::find(data, &lookup).unwrap(),
+    let request = LoadRequest {
+        places: ConfigPaths::find(data, &lookup).unwrap(),
         lookup: &lookup,
-        flags: Vec::<Flag>::new(),
+        flags: Vec::<CommandLineSetting>::new(),
     };
     load(request).unwrap().settings
 }

@@ -10,14 +10,14 @@ use std::sync::Arc;
 use agentx::identity::{SecretKey, Trusted, TrustedAs, owner_of};
 use agentx::remote::{People, Presence, RemoteRuntime};
 use agentx::runtime::{
-    ApprovalInput, LogError, Note, OpenRequest, Runtime as _, RuntimeError, Session, View,
+    ApprovalInput, LogError, OpenRequest, Runtime as _, RuntimeError, Session, SharingFact, View,
 };
 use agentx::types::wire::WheelWish;
 use agentx::types::{
     AccessChanged, ApprovalDecision, ApprovalMode, EnvironmentEvent, OwnerId, RuntimeEvent, Seat, SessionId,
     SessionRole, ToolCallId, WheelChanged, WheelReason,
 };
-use agentx_testing::Answer;
+use agentx_testing::ModelScript;
 use serde_json::json;
 
 use place::{Place, input, soon};
@@ -42,8 +42,8 @@ async fn resume(runtime: &RemoteRuntime, session: &SessionId) -> Arc<dyn Session
         .unwrap()
 }
 
-fn access(person: &OwnerId, role: Option<SessionRole>) -> Note {
-    Note::Access(AccessChanged {
+fn access(person: &OwnerId, role: Option<SessionRole>) -> SharingFact {
+    SharingFact::Access(AccessChanged {
         person: person.clone(),
         role,
         by: None,
@@ -89,8 +89,8 @@ async fn what_is_not_shared_is_not_there_and_a_role_is_what_it_says() {
         .unwrap();
     place
         .model
-        .push(Answer::call("call_1", "bash", json!({ "command": "true" })));
-    place.model.push(Answer::text("done"));
+        .push(ModelScript::call("call_1", "bash", json!({ "command": "true" })));
+    place.model.push(ModelScript::text("done"));
     talk.say("do it").await;
     talk.until(|event| matches!(event, RuntimeEvent::ApprovalRequested(_)))
         .await;
@@ -158,14 +158,14 @@ async fn one_drives_and_what_a_former_driver_says_is_refused() {
         wheel.is_some_and(|wheel| wheel.asked_by.as_ref() == Some(&them))
     };
     until(&mut at_ours, they_ask).await;
-    let hand = Note::Wheel(WheelChanged {
+    let hand = SharingFact::Wheel(WheelChanged {
         seat: Some(them.clone()),
         epoch: 0,
         reason: WheelReason::HandedOver,
     });
     talk.session.note(hand).await.unwrap();
     until(&mut at_theirs, |people| is_driven_by(people, Some(&them))).await;
-    place.model.push(Answer::text("hello"));
+    place.model.push(ModelScript::text("hello"));
     session.send(input("now me")).await.unwrap();
     let people = at_theirs.now();
     assert_eq!(people.role, Some(SessionRole::Drive));
@@ -237,6 +237,6 @@ async fn a_member_has_sessions_of_their_own() {
     let denied = theirs.open(OpenRequest::New(Box::new(wide))).await.err().unwrap();
     assert!(matches!(denied, RuntimeError::Denied(_)), "{denied:?}");
     let said = input("hello").key(Some("key".into()));
-    place.model.push(Answer::text("hello"));
+    place.model.push(ModelScript::text("hello"));
     session.send(said).await.unwrap();
 }

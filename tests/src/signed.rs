@@ -3,8 +3,8 @@
 
 use std::time::Duration;
 
-use agentx_testing::Checked;
-use agentx_testing::vendors::{ModelAnswer, Part};
+use agentx_testing::CheckedRequest;
+use agentx_testing::vendors::{AnswerPart, ModelAnswer};
 use serde_json::json;
 
 use crate::model_server::Reply;
@@ -29,7 +29,7 @@ impl From<Signed> for Reply {
 impl Signed {
     /// The model thinks these words.
     pub fn thinking(words: &str) -> Self {
-        let answer = ModelAnswer::default().then(Part::Thinking(words.to_owned()));
+        let answer = ModelAnswer::default().then(AnswerPart::Thinking(words.to_owned()));
         Self {
             answer,
             ..Self::default()
@@ -39,13 +39,13 @@ impl Signed {
     /// And then it says these.
     #[must_use]
     pub fn says(self, words: &str) -> Self {
-        self.then(Part::Text(words.to_owned()))
+        self.then(AnswerPart::Text(words.to_owned()))
     }
 
     /// And then it has a command run.
     #[must_use]
     pub fn runs(self, id: &str, command: &str) -> Self {
-        self.then(Part::Call {
+        self.then(AnswerPart::Call {
             id: id.to_owned(),
             name: "bash".to_owned(),
             input: json!({ "command": command }),
@@ -67,7 +67,7 @@ impl Signed {
         Self { pace, ..self }
     }
 
-    fn then(self, part: Part) -> Self {
+    fn then(self, part: AnswerPart) -> Self {
         Self {
             answer: self.answer.then(part),
             ..self
@@ -75,8 +75,8 @@ impl Signed {
     }
 
     /// What is sent in answer to a request that was accepted.
-    pub(crate) fn reply_to(self, accepted: &Checked) -> Reply {
-        let Checked::Anthropic(accepted) = accepted else {
+    pub(crate) fn reply_to(self, accepted: &CheckedRequest) -> Reply {
+        let CheckedRequest::Anthropic(accepted) = accepted else {
             panic!("only Anthropic Messages has thinking with signatures");
         };
         let stream = accepted.stream(&self.answer);

@@ -7,30 +7,30 @@ use std::ops::Deref;
 use std::path::Path;
 use std::sync::Arc;
 
-use agentx::agent_files::{Library, Mistake};
+use agentx::agent_files::{DefinitionMistake, Library};
 use agentx::assembly::{WithFiles, runtime_with_files};
 use agentx::config::Settings;
 use agentx::identity::{Keyring, OPERATOR, owner_of};
 use agentx::node::NodeRuntime;
-use agentx::remote::{ConnectOptions, Endpoint, Keeping, RemoteRuntime, keep};
+use agentx::remote::{ConnectOptions, MirrorTask, RemoteRuntime, ServerEndpoint, keep};
 use agentx::runtime::{LogError, NewLog, Runtime as _, RuntimeError, SessionLog, StandingRules};
 use agentx::types::{AgentConfig, ConfigChange, EnvironmentEvent, OwnerId, Seat, SessionId, Source};
 
 use crate::error::CliError;
-use crate::place::{self, Server};
+use crate::place::{self, TargetServer};
 
 /// What opening a session puts on record first is among so many facts.
 const FIRST_FACTS: usize = 16;
 
 /// Where commands work, with what this process made for it.
-pub(crate) struct Place {
+pub(crate) struct CommandTarget {
     front: place::Place,
     /// The runtime of this process; `None` on a server.
-    node: Option<Node>,
+    node: Option<LocalNode>,
 }
 
 /// All that is not about the runtime of this process is the front end's.
-impl Deref for Place {
+impl Deref for CommandTarget {
     type Target = place::Place;
 
     fn deref(&self) -> &Self::Target {
@@ -39,13 +39,13 @@ impl Deref for Place {
 }
 
 /// The runtime of this process, and the files that it was made with.
-struct Node {
+struct LocalNode {
     runtime: Arc<NodeRuntime>,
     library: Arc<Library>,
-    mistakes: Vec<Mistake>,
+    mistakes: Vec<DefinitionMistake>,
 }
 
-impl Place {
+impl CommandTarget {
     /// The place that the settings name. Must be called inside an async runtime.
     pub(crate) async fn of(settings: &Settings, cwd: Option<&Path>) -> Result<Self, CliError> {
         match &settings.connect {
@@ -77,7 +77,7 @@ impl Place {
         let runtime = Arc::new(runtime);
         Ok(Self {
             front: place::Place::of_process(runtime.clone()),
-            node: Some(Node {
+            node: Some(LocalNode {
                 runtime,
                 library: node.library,
                 mistakes: node.mistakes,
@@ -99,7 +99,7 @@ impl Place {
         options.known_servers = Some(keyring.clone());
         options.allow_plain = allows_plain(settings, address);
         let known = |place: &str| keyring.server_at(place).ok().flatten();
-        let place = Endpoint::parse(address).map(|endpoint| endpoint.host_and_port());
+        let place = ServerEndpoint::parse(address).map(|endpoint| endpoint.host_and_port());
         let place = place.unwrap_or_default();
         let before = known(&place);
         let remote = RemoteRuntime::connect(options).await.map_err(refused)?;
@@ -111,7 +111,7 @@ impl Place {
                 "leave `--cwd` out",
             ));
         }
-        let server = Server {
+        let server = TargetServer {
             remote,
             address: address.to_owned(),
             new_key: known(&place).filter(|_| before.is_none()),
@@ -131,7 +131,7 @@ impl Place {
     }
 
     /// Every mistake of those files; none on a server.
-    pub(crate) fn mistakes(&self) -> &[Mistake] {
+    pub(crate) fn mistakes(&self) -> &[DefinitionMistake] {
         self.node.as_ref().map_or(&[], |node| &node.mistakes)
     }
 
@@ -175,10 +175,10 @@ impl Place {
 
 /// Begins to keep a session of a server in the database here. The copy is this person's own, whoever owns the session there.
 pub(crate) async fn begin_keeping(
-    place: &Place,
+    place: &CommandTarget,
     settings: &Settings,
     session: &SessionId,
-) -> Result<Keeping, CliError> {
+) -> Result<MirrorTask, CliError> {
     let Some(remote) = place.remote() else {
         return Err(CliError::usage("only a server's session can be kept here", ""));
     };
@@ -261,7 +261,7 @@ fn host_name() -> String {
 
 /// Whether the settings say that the way to the server at this address is trusted although it does not prove its key.
 fn allows_plain(settings: &Settings, address: &str) -> bool {
-    let place = |address: &str| Endpoint::parse(address).map(|endpoint| endpoint.host_and_port());
+    let place = |address: &str| ServerEndpoint::parse(address).map(|endpoint| endpoint.host_and_port());
     let Ok(server) = place(address) else {
         return false;
     };

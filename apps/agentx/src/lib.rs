@@ -7,16 +7,16 @@ use std::process::ExitCode;
 mod args;
 mod cmd;
 mod compose;
-mod elsewhere;
 mod logging;
+mod other_directory;
 mod other_programs;
 mod start;
 
 // The parts of the front end have the same paths here as in the library.
 use agentx_chat::{
-    attach, chat, configuration, console, doctor, error, exit, folder, follow, headless, link, models,
-    new_agent, other_server, picker, place, relatives, render, rules, seat, show, signals, spectator, told,
-    usual_model,
+    attach, chat, configuration, connection_watch, console, default_model, doctor, error, exit, folder,
+    follow, headless, models, new_agent, other_server, picker, place, relatives, render, rules,
+    session_opening, show, signals, spectator, told_notes,
 };
 use console::Console;
 

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use agentx::config::{Loaded, Origin, Row, Settings};
+use agentx::config::{Loaded, SettingOrigin, SettingRow, Settings};
 use tracing::level_filters::LevelFilter;
 use tracing_subscriber::EnvFilter;
 
@@ -43,7 +43,7 @@ pub(crate) fn start(settings: &Settings, draws: bool) -> Result<(), CliError> {
 /// Starts it for a server: what is worth a line goes to standard error where nothing else was asked for.
 pub(crate) fn start_server(loaded: &Loaded) -> Result<(), CliError> {
     let rows = loaded.merged.rows();
-    let is_default = |row: &Row| row.key == "log" && row.origin == Origin::Default;
+    let is_default = |row: &SettingRow| row.key == "log" && row.origin == SettingOrigin::Default;
     if !rows.iter().any(is_default) {
         return start(&loaded.settings, false);
     }

@@ -2,7 +2,9 @@
 
 use std::path::PathBuf;
 
-use agentx::config::{ConfigError, Flag, Loaded, Places, Request, check_environment, load};
+use agentx::config::{
+    CommandLineSetting, ConfigError, ConfigPaths, LoadRequest, Loaded, check_environment, load,
+};
 
 use crate::args::{AgentArgs, Approve, Global};
 pub(crate) use crate::configuration::{check_tools, lookup, notes, tool_warnings};
@@ -11,7 +13,7 @@ use crate::error::CliError;
 use crate::folder;
 
 /// Where things are for this command line.
-pub(crate) fn places(global: &Global) -> Result<Places, CliError> {
+pub(crate) fn places(global: &Global) -> Result<ConfigPaths, CliError> {
     let cwd = match &global.cwd {
         Some(cwd) if !names_server(global) => cwd.clone(),
         _ => std::env::current_dir().map_err(|error| CliError::Directory {
@@ -19,7 +21,7 @@ pub(crate) fn places(global: &Global) -> Result<Places, CliError> {
             what: error.to_string(),
         })?,
     };
-    match Places::find(&cwd, &lookup) {
+    match ConfigPaths::find(&cwd, &lookup) {
         Err(ConfigError::File { path, what }) => Err(CliError::Directory {
             path: path.display().to_string(),
             what,
@@ -37,7 +39,7 @@ fn names_server(global: &Global) -> bool {
 /// All settings for this command line.
 pub(crate) fn settings(global: &Global, agent: &AgentArgs) -> Result<Loaded, CliError> {
     let places = places(global)?;
-    let mut loaded = load(Request {
+    let mut loaded = load(LoadRequest {
         places,
         lookup: &lookup,
         flags: flags(global, agent),
@@ -73,7 +75,7 @@ pub(crate) fn settings_of_run(
     Ok(loaded)
 }
 
-fn flags(global: &Global, agent: &AgentArgs) -> Vec<Flag> {
+fn flags(global: &Global, agent: &AgentArgs) -> Vec<CommandLineSetting> {
     let approve = match (agent.approve, agent.yes) {
         (_, true) => Some(("--yes", "auto")),
         (Some(Approve::Ask), _) => Some(("--approve", "ask")),
@@ -98,12 +100,12 @@ fn flags(global: &Global, agent: &AgentArgs) -> Vec<Flag> {
         ("--data", "data_dir", data),
         ("--connect", "connect", global.connect.clone()),
     ];
-    let flag = |name: &str, key, value: String| Flag {
+    let flag = |name: &str, key, value: String| CommandLineSetting {
         name: name.to_owned(),
         key,
         value,
     };
-    let mut flags: Vec<Flag> = given
+    let mut flags: Vec<CommandLineSetting> = given
         .into_iter()
         .filter_map(|(name, key, value)| Some(flag(name, key, value?)))
         .collect();

@@ -8,8 +8,8 @@
 use std::path::PathBuf;
 use std::time::Instant;
 
-use agentx_agent_files::jq::Filter;
-use agentx_agent_files::{Library, Memory, Options, Origin, Root};
+use agentx_agent_files::jq::JqFilter;
+use agentx_agent_files::{FileOrigin, Library, LibraryOptions, MemoryFiles, Root};
 
 const FILES: usize = 200;
 const ROUNDS: usize = 20;
@@ -42,7 +42,7 @@ fn rule(n: usize) -> String {
     format!("name: rule_{n}\nvars:\n  title: {{label: 故事名, type: string}}\npatterns:\n{patterns}")
 }
 
-fn files() -> Memory {
+fn files() -> MemoryFiles {
     let file = |n: usize| {
         let (folder, text) = match n % 4 {
             0 => ("agents", agent(n + 1)),
@@ -60,13 +60,13 @@ fn main() {
         files(),
         [Root {
             path: ".agentx".into(),
-            origin: Origin::Workspace,
+            origin: FileOrigin::Workspace,
         }],
     );
     let mut times: Vec<f64> = Vec::new();
     for _ in 0..ROUNDS {
         let start = Instant::now();
-        let library = Library::load(&roots, &files, Options::default());
+        let library = Library::load(&roots, &files, LibraryOptions::default());
         times.push(start.elapsed().as_secs_f64() * 1e3);
         assert!(library.check().is_empty(), "{}", library.check()[0]);
         assert_eq!(library.files().count(), FILES);
@@ -79,7 +79,7 @@ fn main() {
         times[ROUNDS - 1]
     );
     let start = Instant::now();
-    let filter = Filter::compile("{data: .input} | .data | map(select(.ok))");
+    let filter = JqFilter::compile("{data: .input} | .data | map(select(.ok))");
     println!(
         "one jq filter compiled: {:.2} ms",
         start.elapsed().as_secs_f64() * 1e3

@@ -1,21 +1,21 @@
 //! Reads a tree by its shape: every mistake is collected with its place, and what is right becomes plain JSON in one form,
 //! from which the definitions are made.
 
-use agentx_config::yaml::{Key, Node, Position, Yaml};
+use agentx_config::yaml::{TextPosition, Yaml, YamlKey, YamlNode};
 use serde_json::{Map, Value, json};
 
-use crate::findings::{Findings, Placed};
-use crate::mistake::{Mistake, did_you_mean};
+use crate::findings::{FileFindings, LocatedText};
+use crate::key_tables::{MappingShape, Shape};
+use crate::mistake::{DefinitionMistake, did_you_mean};
 use crate::rules;
 use crate::scalar;
-use crate::shape::{Shape, Table};
-use crate::source::{Source, plain};
+use crate::source::{FileSource, plain};
 use crate::tables::{self, AGENTS, MESSAGE, TOOLS};
 
 /// Reads one file.
 pub(crate) struct Checker<'a> {
-    pub(crate) source: &'a Source,
-    pub(crate) findings: Findings,
+    pub(crate) source: &'a FileSource,
+    pub(crate) findings: FileFindings,
     owner: String,
     depth: usize,
     /// How many agents stand inside of each other here.
@@ -23,7 +23,7 @@ pub(crate) struct Checker<'a> {
     pub(crate) filters: usize,
 }
 
-type Entries = [(Key, Node)];
+type Entries = [(YamlKey, YamlNode)];
 
 /// How many mistakes of one file are shown.
 const MAX_MISTAKES: usize = 100;
@@ -32,10 +32,10 @@ const MAX_MISTAKES: usize = 100;
 pub(crate) const MAX_FILTERS: usize = 200;
 
 impl<'a> Checker<'a> {
-    pub(crate) fn new(source: &'a Source) -> Self {
+    pub(crate) fn new(source: &'a FileSource) -> Self {
         Self {
             source,
-            findings: Findings::default(),
+            findings: FileFindings::default(),
             owner: String::new(),
             depth: 0,
             agents: 0,
@@ -48,27 +48,27 @@ impl<'a> Checker<'a> {
         self.findings.mistakes.len() > MAX_MISTAKES
     }
 
-    pub(crate) fn wrong(&mut self, at: Position, message: impl Into<String>, hint: Option<String>) {
+    pub(crate) fn wrong(&mut self, at: TextPosition, message: impl Into<String>, hint: Option<String>) {
         if self.is_full() {
             return;
         }
         if self.findings.mistakes.len() == MAX_MISTAKES {
             let message = format!("and more; the first {MAX_MISTAKES} mistakes of a file are shown");
-            let end = Position {
+            let end = TextPosition {
                 line: u64::MAX,
                 column: 1,
             };
             self.findings
                 .mistakes
-                .push(Mistake::new(&self.source.file, end, message));
+                .push(DefinitionMistake::new(&self.source.file, end, message));
             return;
         }
-        let mistake = Mistake::new(&self.source.file, at, message).hint(hint);
+        let mistake = DefinitionMistake::new(&self.source.file, at, message).hint(hint);
         self.findings.mistakes.push(mistake);
     }
 
     /// Reads a value; `None` where it is wrong, and then it is known why.
-    pub(crate) fn value(&mut self, key: &str, shape: Shape, node: &Node) -> Option<Value> {
+    pub(crate) fn value(&mut self, key: &str, shape: Shape, node: &YamlNode) -> Option<Value> {
         if self.is_full() {
             return None;
         }
@@ -82,7 +82,7 @@ impl<'a> Checker<'a> {
         value
     }
 
-    fn of_shape(&mut self, key: &str, shape: Shape, node: &Node) -> Option<Value> {
+    fn of_shape(&mut self, key: &str, shape: Shape, node: &YamlNode) -> Option<Value> {
         match shape {
             Shape::Map(table) => self.table(key, table, node),
             Shape::MapOf(shape) => self.map_of(key, *shape, node),
@@ -98,12 +98,12 @@ impl<'a> Checker<'a> {
         }
     }
 
-    pub(crate) fn expected(&mut self, key: &str, node: &Node, what: &str) {
+    pub(crate) fn expected(&mut self, key: &str, node: &YamlNode, what: &str) {
         let found = node.value.found();
         self.wrong(node.at, format!("`{key}`: expected {what}, found {found}"), None);
     }
 
-    fn entries<'n>(&mut self, key: &str, node: &'n Node) -> Option<&'n Entries> {
+    fn entries<'n>(&mut self, key: &str, node: &'n YamlNode) -> Option<&'n Entries> {
         let Yaml::Map(entries) = &node.value else {
             self.expected(key, node, "keys and values");
             return None;
@@ -112,7 +112,12 @@ impl<'a> Checker<'a> {
     }
 
     /// A mapping with known keys.
-    pub(crate) fn table(&mut self, key: &str, table: &'static Table, node: &Node) -> Option<Value> {
+    pub(crate) fn table(
+        &mut self,
+        key: &str,
+        table: &'static MappingShape,
+        node: &YamlNode,
+    ) -> Option<Value> {
         let entries = self.entries(key, node)?;
         let before = self.findings.mistakes.len();
         let mut map = Map::new();
@@ -133,7 +138,7 @@ impl<'a> Checker<'a> {
         (self.findings.mistakes.len() == before).then_some(Value::Object(map))
     }
 
-    fn unknown(&mut self, table: &'static Table, key: &Key) {
+    fn unknown(&mut self, table: &'static MappingShape, key: &YamlKey) {
         if self.is_full() {
             return;
         }
@@ -152,7 +157,7 @@ impl<'a> Checker<'a> {
         self.wrong(key.at, format!("unknown key `{}`", key.name), hint);
     }
 
-    fn missing(&mut self, table: &'static Table, at: Position, entries: &Entries) {
+    fn missing(&mut self, table: &'static MappingShape, at: TextPosition, entries: &Entries) {
         let has = |name: &str| entries.iter().any(|(key, _)| key.name == name);
         for spec in table.keys.iter().filter(|spec| spec.required && !has(spec.name)) {
             self.wrong(at, format!("`{}` is missing: {}", spec.name, spec.about), None);
@@ -170,7 +175,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    fn map_of(&mut self, key: &str, shape: Shape, node: &Node) -> Option<Value> {
+    fn map_of(&mut self, key: &str, shape: Shape, node: &YamlNode) -> Option<Value> {
         let entries = self.entries(key, node)?;
         let mut map = Map::new();
         let mut right = true;
@@ -192,7 +197,7 @@ impl<'a> Checker<'a> {
         right.then_some(Value::Object(map))
     }
 
-    fn list(&mut self, key: &str, shape: Shape, node: &Node) -> Option<Value> {
+    fn list(&mut self, key: &str, shape: Shape, node: &YamlNode) -> Option<Value> {
         let Yaml::List(items) = &node.value else {
             self.expected(key, node, "a list");
             return None;
@@ -201,7 +206,7 @@ impl<'a> Checker<'a> {
         items.into_iter().collect::<Option<Vec<_>>>().map(Value::Array)
     }
 
-    fn some(&mut self, key: &str, shape: Shape, node: &Node) -> Option<Value> {
+    fn some(&mut self, key: &str, shape: Shape, node: &YamlNode) -> Option<Value> {
         if matches!(&node.value, Yaml::List(items) if items.is_empty()) {
             self.wrong(
                 node.at,
@@ -213,14 +218,14 @@ impl<'a> Checker<'a> {
         self.list(key, shape, node)
     }
 
-    fn either(&mut self, key: &str, shapes: &[Shape], node: &Node) -> Option<Value> {
-        let marked = |table: &Table, entries: &Entries| {
+    fn either(&mut self, key: &str, shapes: &[Shape], node: &YamlNode) -> Option<Value> {
+        let marked = |table: &MappingShape, entries: &Entries| {
             table
                 .marker
                 .is_some_and(|marker| entries.iter().any(|(key, _)| key.name == marker))
         };
         if let Yaml::Map(entries) = &node.value {
-            let markers: Vec<&'static Table> = shapes
+            let markers: Vec<&'static MappingShape> = shapes
                 .iter()
                 .filter_map(|shape| match shape {
                     Shape::Map(table) if marked(table, entries) => Some(*table),
@@ -263,7 +268,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    fn tool(&mut self, key: &str, node: &Node) -> Option<Value> {
+    fn tool(&mut self, key: &str, node: &YamlNode) -> Option<Value> {
         let entries = self.entries(key, node)?;
         let has = |name: &str| entries.iter().any(|(key, _)| key.name == name);
         let usual = if has("lua") || has("lua_file") {
@@ -277,14 +282,14 @@ impl<'a> Checker<'a> {
         if kind == "built-in" {
             let (at, text) = (node.at, self.owner.clone());
             let owner = owner.clone();
-            self.findings.built_in.push(Placed { at, text, owner });
+            self.findings.built_in.push(LocatedText { at, text, owner });
         }
         let value = self.table(key, table, node);
         self.owner = owner;
         with_type(value, kind)
     }
 
-    fn agent(&mut self, key: &str, node: &Node) -> Option<Value> {
+    fn agent(&mut self, key: &str, node: &YamlNode) -> Option<Value> {
         let entries = self.entries(key, node)?;
         if let Some((_, node)) = entries.iter().find(|(key, _)| key.name == "type")
             && matches!(&node.value, Yaml::Text(kind) if kind == "realtime")
@@ -306,9 +311,9 @@ impl<'a> Checker<'a> {
         with_type(rules::one_generator(value), kind)
     }
 
-    fn state(&mut self, key: &str, node: &Node) -> Option<Value> {
+    fn state(&mut self, key: &str, node: &YamlNode) -> Option<Value> {
         let entries = self.entries(key, node)?;
-        let kinds: &[(&str, &'static Table)] =
+        let kinds: &[(&str, &'static MappingShape)] =
             &[("react", &tables::REACT_STATE), ("match", &tables::MATCH_STATE)];
         let (_, table) = self.kind("state_type", "react", kinds, entries)?;
         self.table(key, table, node)
@@ -319,9 +324,9 @@ impl<'a> Checker<'a> {
         &mut self,
         name: &str,
         usual: &str,
-        kinds: &'t [(&'t str, &'static Table)],
+        kinds: &'t [(&'t str, &'static MappingShape)],
         entries: &Entries,
-    ) -> Option<(&'t str, &'static Table)> {
+    ) -> Option<(&'t str, &'static MappingShape)> {
         let given = entries
             .iter()
             .find(|(key, _)| key.name == name)
@@ -339,7 +344,7 @@ impl<'a> Checker<'a> {
         let found = kinds.iter().find(|(known, _)| *known == kind);
         if found.is_none() {
             let known: Vec<&str> = kinds.iter().map(|(known, _)| *known).collect();
-            let at = given.map_or(Position { line: 1, column: 1 }, |node| node.at);
+            let at = given.map_or(TextPosition { line: 1, column: 1 }, |node| node.at);
             let hint = did_you_mean(kind, known.iter().copied());
             self.wrong(
                 at,
@@ -350,8 +355,8 @@ impl<'a> Checker<'a> {
         found.copied()
     }
 
-    pub(crate) fn placed(&self, at: Position, text: &str) -> Placed {
-        Placed {
+    pub(crate) fn placed(&self, at: TextPosition, text: &str) -> LocatedText {
+        LocatedText {
             at,
             text: text.to_owned(),
             owner: self.owner.clone(),

@@ -2,15 +2,20 @@
 
 use std::path::{Path, PathBuf};
 
-use agentx_config::yaml::{MAX_BYTES, Position};
+use agentx_config::yaml::{MAX_BYTES, TextPosition};
 
-use crate::findings::Link;
-use crate::library::Origin;
+use crate::findings::ReferenceSite;
+use crate::library::FileOrigin;
 use crate::loading::Loading;
 use crate::resolve::inside;
 
 /// The text of a context that is named by its path: two roots may have different files there, so its name is the whole path.
-pub(crate) fn by_path(loading: &mut Loading<'_>, index: usize, link: &Link, place: (usize, PathBuf)) {
+pub(crate) fn by_path(
+    loading: &mut Loading<'_>,
+    index: usize,
+    link: &ReferenceSite,
+    place: (usize, PathBuf),
+) {
     let Some(root) = loading.roots.get(place.0) else {
         return;
     };
@@ -22,7 +27,13 @@ pub(crate) fn by_path(loading: &mut Loading<'_>, index: usize, link: &Link, plac
 }
 
 /// The text of a context, from the first of these files that is there.
-fn context(loading: &mut Loading<'_>, index: usize, name: &str, at: Position, places: &[(usize, PathBuf)]) {
+fn context(
+    loading: &mut Loading<'_>,
+    index: usize,
+    name: &str,
+    at: TextPosition,
+    places: &[(usize, PathBuf)],
+) {
     for (root, path) in places {
         match loading.text(*root, path, MAX_BYTES) {
             Ok(text) => {
@@ -48,7 +59,7 @@ fn context(loading: &mut Loading<'_>, index: usize, name: &str, at: Position, pl
 }
 
 /// The text of a context that is named: the person's own counts before a folder's.
-pub(crate) fn by_name(loading: &mut Loading<'_>, index: usize, link: &Link) {
+pub(crate) fn by_name(loading: &mut Loading<'_>, index: usize, link: &ReferenceSite) {
     let path = link.name.replace(':', "/");
     let Some(path) = inside(Path::new("context"), &path).filter(|path| path.starts_with("context")) else {
         let message = format!("`{}` leads out of the folder `context`", link.name);
@@ -61,7 +72,7 @@ pub(crate) fn by_name(loading: &mut Loading<'_>, index: usize, link: &Link) {
         loading
             .roots
             .get(*root)
-            .is_some_and(|root| root.origin != Origin::User)
+            .is_some_and(|root| root.origin != FileOrigin::User)
     });
     let places: Vec<(usize, PathBuf)> = roots
         .into_iter()

@@ -69,9 +69,9 @@ impl From<std::io::Error> for FileFault {
 
 /// The disk.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Disk;
+pub struct DiskFiles;
 
-impl Disk {
+impl DiskFiles {
     /// The real path, which must be below the real root.
     fn real(root: &Path, path: &Path) -> Result<PathBuf, FileFault> {
         let root = root.canonicalize()?;
@@ -100,7 +100,7 @@ impl Disk {
     }
 }
 
-impl Files for Disk {
+impl Files for DiskFiles {
     fn list(&self, root: &Path, folder: &Path) -> Result<Vec<String>, FileFault> {
         Self::names(root, folder, false)
     }
@@ -128,9 +128,9 @@ impl Files for Disk {
 
 /// Files in memory: paths with their roots, and texts.
 #[derive(Clone, Debug, Default)]
-pub struct Memory(pub BTreeMap<PathBuf, Vec<u8>>);
+pub struct MemoryFiles(pub BTreeMap<PathBuf, Vec<u8>>);
 
-impl<P: Into<PathBuf>, T: Into<Vec<u8>>> FromIterator<(P, T)> for Memory {
+impl<P: Into<PathBuf>, T: Into<Vec<u8>>> FromIterator<(P, T)> for MemoryFiles {
     fn from_iter<I: IntoIterator<Item = (P, T)>>(files: I) -> Self {
         Self(
             files
@@ -141,7 +141,7 @@ impl<P: Into<PathBuf>, T: Into<Vec<u8>>> FromIterator<(P, T)> for Memory {
     }
 }
 
-impl Files for Memory {
+impl Files for MemoryFiles {
     fn list(&self, root: &Path, folder: &Path) -> Result<Vec<String>, FileFault> {
         let folder = root.join(folder);
         let inside = self

@@ -1,17 +1,17 @@
 //! JSON as the same tree of places that YAML is read to. Strings and numbers are serde_json's; only the structure is read
 //! here, because every key and value must know its line and column.
 
-use agentx_config::yaml::{Broken, Key, MAX_BYTES, Node, Position, Yaml};
+use agentx_config::yaml::{MAX_BYTES, TextPosition, Yaml, YamlError, YamlKey, YamlNode};
 
 /// As deep as YAML may be nested.
 const MAX_DEPTH: usize = 40;
 
 /// Reads a whole file.
-pub(crate) fn parse(text: &str) -> Result<Node, Broken> {
-    let mut reader = Reader {
+pub(crate) fn parse(text: &str) -> Result<YamlNode, YamlError> {
+    let mut reader = JsonReader {
         text,
         offset: 0,
-        at: Position { line: 1, column: 1 },
+        at: TextPosition { line: 1, column: 1 },
     };
     if text.len() > MAX_BYTES {
         return Err(reader.broken(format!(
@@ -27,13 +27,13 @@ pub(crate) fn parse(text: &str) -> Result<Node, Broken> {
     }
 }
 
-struct Reader<'a> {
+struct JsonReader<'a> {
     text: &'a str,
     offset: usize,
-    at: Position,
+    at: TextPosition,
 }
 
-impl Reader<'_> {
+impl JsonReader<'_> {
     fn rest(&self) -> &str {
         self.text.get(self.offset..).unwrap_or_default()
     }
@@ -60,21 +60,21 @@ impl Reader<'_> {
         }
     }
 
-    fn broken(&self, what: impl Into<String>) -> Broken {
-        Broken {
+    fn broken(&self, what: impl Into<String>) -> YamlError {
+        YamlError {
             at: self.at,
             what: what.into(),
         }
     }
 
-    fn expected(&self, what: &str) -> Broken {
+    fn expected(&self, what: &str) -> YamlError {
         let found = self
             .peek()
             .map_or_else(|| "the end of the file".into(), |c| format!("`{c}`"));
         self.broken(format!("expected {what}, found {found}"))
     }
 
-    fn value(&mut self, depth: usize) -> Result<Node, Broken> {
+    fn value(&mut self, depth: usize) -> Result<YamlNode, YamlError> {
         self.space();
         if depth > MAX_DEPTH {
             return Err(self.broken(format!("nested more than {MAX_DEPTH} deep")));
@@ -88,11 +88,11 @@ impl Reader<'_> {
             Some('a'..='z') => self.word()?,
             _ => return Err(self.expected("a value")),
         };
-        Ok(Node { at, value })
+        Ok(YamlNode { at, value })
     }
 
-    fn map(&mut self, depth: usize) -> Result<Yaml, Broken> {
-        let mut map: Vec<(Key, Node)> = Vec::new();
+    fn map(&mut self, depth: usize) -> Result<Yaml, YamlError> {
+        let mut map: Vec<(YamlKey, YamlNode)> = Vec::new();
         let mut names = std::collections::BTreeSet::new();
         self.next();
         loop {
@@ -106,14 +106,14 @@ impl Reader<'_> {
             let name = self.string()?;
             if !names.insert(name.clone()) {
                 let what = format!("duplicate mapping key: {name}");
-                return Err(Broken { at, what });
+                return Err(YamlError { at, what });
             }
             self.space();
             if self.peek() != Some(':') {
                 return Err(self.expected("`:`"));
             }
             self.next();
-            map.push((Key { at, name }, self.value(depth + 1)?));
+            map.push((YamlKey { at, name }, self.value(depth + 1)?));
             if !self.more('}')? {
                 return Ok(Yaml::Map(map));
             }
@@ -122,7 +122,7 @@ impl Reader<'_> {
         Ok(Yaml::Map(map))
     }
 
-    fn list(&mut self, depth: usize) -> Result<Yaml, Broken> {
+    fn list(&mut self, depth: usize) -> Result<Yaml, YamlError> {
         let mut list = Vec::new();
         self.next();
         self.space();
@@ -139,7 +139,7 @@ impl Reader<'_> {
     }
 
     /// Takes a comma or the end.
-    fn more(&mut self, end: char) -> Result<bool, Broken> {
+    fn more(&mut self, end: char) -> Result<bool, YamlError> {
         self.space();
         match self.peek() {
             Some(',') => {
@@ -154,7 +154,7 @@ impl Reader<'_> {
         }
     }
 
-    fn string(&mut self) -> Result<String, Broken> {
+    fn string(&mut self) -> Result<String, YamlError> {
         let (start, at) = (self.offset, self.at);
         self.next();
         loop {
@@ -166,24 +166,24 @@ impl Reader<'_> {
                 Some(_) => {}
                 None => {
                     let what = "this text is never closed".into();
-                    return Err(Broken { at, what });
+                    return Err(YamlError { at, what });
                 }
             }
         }
         let quoted = self.text.get(start..self.offset).unwrap_or_default();
-        serde_json::from_str(quoted).map_err(|error| Broken {
+        serde_json::from_str(quoted).map_err(|error| YamlError {
             at,
             what: words(&error),
         })
     }
 
-    fn number(&mut self) -> Result<Yaml, Broken> {
+    fn number(&mut self) -> Result<Yaml, YamlError> {
         let (start, at) = (self.offset, self.at);
         while matches!(self.peek(), Some('-' | '+' | '.' | '0'..='9' | 'e' | 'E')) {
             self.next();
         }
         let text = self.text.get(start..self.offset).unwrap_or_default();
-        let number: serde_json::Number = serde_json::from_str(text).map_err(|error| Broken {
+        let number: serde_json::Number = serde_json::from_str(text).map_err(|error| YamlError {
             at,
             what: words(&error),
         })?;
@@ -193,7 +193,7 @@ impl Reader<'_> {
         })
     }
 
-    fn word(&mut self) -> Result<Yaml, Broken> {
+    fn word(&mut self) -> Result<Yaml, YamlError> {
         let words = [
             ("true", Yaml::Bool(true)),
             ("false", Yaml::Bool(false)),

@@ -1,7 +1,7 @@
 //! JSON Schemas within files: whether they are such. Each word is looked at by itself, so that what is wrong is said at its place;
 //! what words mean together is told by who compiles the schema.
 
-use agentx_config::yaml::{Node, Yaml};
+use agentx_config::yaml::{Yaml, YamlNode};
 use serde_json::{Map, Value, json};
 
 use crate::check::Checker;
@@ -15,7 +15,7 @@ pub(crate) const TYPES: &[&str] = &[
 ];
 
 /// A JSON Schema: `true`, `false` or a mapping whose words hold what they may.
-pub(crate) fn read(checker: &mut Checker<'_>, key: &str, node: &Node) -> Option<Value> {
+pub(crate) fn read(checker: &mut Checker<'_>, key: &str, node: &YamlNode) -> Option<Value> {
     match &node.value {
         Yaml::Bool(bool) => Some((*bool).into()),
         Yaml::Map(entries) => {
@@ -31,7 +31,7 @@ pub(crate) fn read(checker: &mut Checker<'_>, key: &str, node: &Node) -> Option<
 }
 
 /// Whether a word holds what it may. Words that are not known are free.
-fn word(checker: &mut Checker<'_>, name: &str, node: &Node) -> bool {
+fn word(checker: &mut Checker<'_>, name: &str, node: &YamlNode) -> bool {
     let (fits, what) = match name {
         "type" => return types(checker, node),
         "properties" | "patternProperties" | "dependentSchemas" | "$defs" => {
@@ -64,7 +64,7 @@ fn word(checker: &mut Checker<'_>, name: &str, node: &Node) -> bool {
     fits || wrong(checker, name, node, what).is_some()
 }
 
-fn schemas_by_name(checker: &mut Checker<'_>, key: &str, node: &Node) -> bool {
+fn schemas_by_name(checker: &mut Checker<'_>, key: &str, node: &YamlNode) -> bool {
     let Yaml::Map(entries) = &node.value else {
         return wrong(checker, key, node, "names and schemas").is_some();
     };
@@ -75,7 +75,7 @@ fn schemas_by_name(checker: &mut Checker<'_>, key: &str, node: &Node) -> bool {
     wrong == 0
 }
 
-fn schemas(checker: &mut Checker<'_>, key: &str, node: &Node) -> bool {
+fn schemas(checker: &mut Checker<'_>, key: &str, node: &YamlNode) -> bool {
     let items = match &node.value {
         Yaml::List(items) if !items.is_empty() => items,
         _ => return wrong(checker, key, node, "a list of schemas").is_some(),
@@ -101,7 +101,7 @@ fn all_texts(yaml: &Yaml) -> bool {
 }
 
 /// A type of JSON Schema, or several.
-pub(crate) fn types(checker: &mut Checker<'_>, node: &Node) -> bool {
+pub(crate) fn types(checker: &mut Checker<'_>, node: &YamlNode) -> bool {
     match &node.value {
         Yaml::Text(name) if TYPES.contains(&name.as_str()) => true,
         Yaml::Text(name) => {

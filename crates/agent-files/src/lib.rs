@@ -2,16 +2,16 @@
 //!
 //! Who uses it: the program, which lists, checks and makes such files, and the runtime, which sets up agents and tools from
 //! their definitions. [`Library::load`] reads a workspace's and a person's files together and follows their references;
-//! [`Library::check`] gives every [`Mistake`] of all of them with its file, line and column, before anything runs. The keys of
+//! [`Library::check`] gives every [`DefinitionMistake`] of all of them with its file, line and column, before anything runs. The keys of
 //! the files stand in one table, from which the reader, the messages and the [`schema()`] for editors are made.
 //!
 //! | place | holds |
 //! | --- | --- |
 //! | `agents/NAME.{yaml,yml,json}` | agents: `react`, `match` |
-//! | `tools/NAME.{yaml,yml,json,luau}` | tools: `built-in`, `luau`, `http`, `generator`, `composite`, `text_processor`; a script alone has its YAML in its first comment |
+//! | `tools/NAME.{yaml,yml,json,luau_tool}` | tools: `built-in`, `luau_tool`, `http`, `generator`, `composite`, `text_processor`; a script alone has its YAML in its first comment |
 //! | `rules/NAME.{yaml,yml,json}` | intents of agents that match |
 //! | `generators/NAME.{yaml,yml,json}` | models with parameters |
-//! | `libs/NAME.luau`, `libs/NAME/init.luau` | scripts that others `require` |
+//! | `libs/NAME.luau_tool`, `libs/NAME/init.luau_tool` | scripts that others `require` |
 //! | `context/NAME.{md,txt}` | texts for the context; `$ref: KIND:NAME` is `context/KIND/NAME.md` |
 //!
 //! A reference is a name (`tool:get_weather`, or `get_weather` where only a tool can stand) or a path relative to the file it
@@ -19,45 +19,45 @@
 //! script 256 KiB, a filter 16 KiB.
 
 mod check;
-mod circles;
 mod contexts;
+mod cycles;
 pub mod definition;
 mod files;
 mod findings;
+mod ignored_files;
 pub mod jq;
 mod json;
 mod json_schema;
+mod key_tables;
 mod library;
 mod libs;
 mod loading;
-mod luau;
+mod luau_tool;
 mod mistake;
 mod outline;
 mod params;
-mod passed;
 mod read;
 mod resolve;
 mod rules;
 mod scaffold;
 mod scalar;
 mod schema;
-mod shape;
 mod source;
 // A table is read by its columns.
 #[rustfmt::skip]
 mod tables;
-mod unread;
-mod whole;
+mod cross_checks;
+mod unreadable;
 
-pub use files::{Disk, FileFault, Files, Memory};
+pub use files::{DiskFiles, FileFault, Files, MemoryFiles};
+pub use key_tables::RefKind;
 pub use library::{
-    Library, Loaded, Named, Options, Origin, PassedOver, Root, SchemaCheck, ScriptCheck, ScriptMistake,
-    Shadow,
+    ByName, FileOrigin, Library, LibraryOptions, LoadedDefinition, PassedOver, Root, SchemaCheck,
+    ScriptCheck, ScriptFinding, Shadow,
 };
-pub use mistake::Mistake;
+pub use mistake::DefinitionMistake;
 pub use read::{
     parse_agent, parse_generator, parse_layer, parse_message, parse_rule, parse_state, parse_tool,
 };
 pub use scaffold::{Scaffold, editor_comment, scaffold};
 pub use schema::{SchemaOf, schema};
-pub use shape::RefKind;

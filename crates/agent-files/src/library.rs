@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-use crate::definition::{AgentDefinition, AgentUse, Generator, Rule, ToolDefinition};
+use crate::definition::{AgentDefinition, AgentUse, Generator, RuleDefinition, ToolDefinition};
 use crate::files::Files;
+use crate::key_tables::RefKind;
 use crate::loading::Loading;
-use crate::mistake::Mistake;
-use crate::shape::RefKind;
+use crate::mistake::DefinitionMistake;
 
 /// A place where files are: the folder that holds `agents/`, `tools/`, `rules/`, `generators/`, `context/` and `libs/`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,13 +17,13 @@ pub struct Root {
     /// The folder, as mistakes show it.
     pub path: PathBuf,
     /// Whose it is.
-    pub origin: Origin,
+    pub origin: FileOrigin,
 }
 
 /// Whose a file is. What a workspace says was not written by the person who opens it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Origin {
+pub enum FileOrigin {
     /// The workspace's.
     Workspace,
     /// The person's.
@@ -32,7 +32,7 @@ pub enum Origin {
 
 /// What the caller knows that no file says.
 #[derive(Clone, Copy, Default)]
-pub struct Options<'a> {
+pub struct LibraryOptions<'a> {
     /// Finds mistakes in scripts without running them.
     pub scripts: Option<&'a dyn ScriptCheck>,
     /// Finds what is wrong with a JSON Schema as a whole.
@@ -47,7 +47,7 @@ pub struct Options<'a> {
 pub trait ScriptCheck {
     /// # Errors
     /// The first mistake.
-    fn check(&self, name: &str, source: &str) -> Result<(), ScriptMistake>;
+    fn check(&self, name: &str, source: &str) -> Result<(), ScriptFinding>;
 }
 
 /// Finds what keeps a JSON Schema from being used: a pattern that is no regular expression, a reference to nowhere.
@@ -59,7 +59,7 @@ pub trait SchemaCheck {
 
 /// What is wrong with a script, and where in its text.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ScriptMistake {
+pub struct ScriptFinding {
     /// The line, from 1.
     pub line: u64,
     /// The column, from 1.
@@ -70,17 +70,17 @@ pub struct ScriptMistake {
 
 /// A definition and where it comes from.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Loaded<T> {
+pub struct LoadedDefinition<T> {
     /// What the file says; references are names.
     pub definition: T,
     /// The file.
     pub file: PathBuf,
     /// Whose it is.
-    pub origin: Origin,
+    pub origin: FileOrigin,
 }
 
 /// Definitions of one kind, by name.
-pub type Named<T> = BTreeMap<String, Loaded<T>>;
+pub type ByName<T> = BTreeMap<String, LoadedDefinition<T>>;
 
 /// A definition that is not used, because another one has its name.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -107,13 +107,13 @@ pub struct PassedOver {
 /// All files together.
 ///
 /// ```
-/// use agentx_agent_files::{Library, Memory, Options, Origin, Root};
-/// let files: Memory = [
+/// use agentx_agent_files::{Library, MemoryFiles, LibraryOptions, FileOrigin, Root};
+/// let files: MemoryFiles = [
 ///     (".agentx/agents/assistant.yaml", "name: assistant\nmodel: gpt-4o\ntools:\n  - $ref: tool:get_weather\n  - $ref: tool:mssing\n"),
 ///     (".agentx/tools/get_weather.luau", "--[[\ndescription: 查询天气\nparams:\n  city: {type: string}\n]]\nfunction invoke(ctx, args) return 1 end\n"),
 /// ].into_iter().collect();
-/// let roots = [Root { path: ".agentx".into(), origin: Origin::Workspace }];
-/// let library = Library::load(&roots, &files, Options::default());
+/// let roots = [Root { path: ".agentx".into(), origin: FileOrigin::Workspace }];
+/// let library = Library::load(&roots, &files, LibraryOptions::default());
 /// let tool = &library.tools()["get_weather"];
 /// assert_eq!(tool.definition.input_schema()["required"][0], "city");
 /// let mistakes: Vec<String> = library.check().iter().map(ToString::to_string).collect();
@@ -121,15 +121,15 @@ pub struct PassedOver {
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct Library {
-    pub(crate) agents: Named<AgentDefinition>,
-    pub(crate) tools: Named<ToolDefinition>,
-    pub(crate) rules: Named<Rule>,
-    pub(crate) generators: Named<Generator>,
+    pub(crate) agents: ByName<AgentDefinition>,
+    pub(crate) tools: ByName<ToolDefinition>,
+    pub(crate) rules: ByName<RuleDefinition>,
+    pub(crate) generators: ByName<Generator>,
     pub(crate) contexts: BTreeMap<String, String>,
     pub(crate) scripts: BTreeMap<String, String>,
     pub(crate) own_scripts: BTreeMap<String, String>,
     pub(crate) shadows: Vec<Shadow>,
-    pub(crate) mistakes: Vec<Mistake>,
+    pub(crate) mistakes: Vec<DefinitionMistake>,
     pub(crate) read: BTreeSet<PathBuf>,
     pub(crate) passed_over: Vec<PassedOver>,
 }
@@ -137,32 +137,32 @@ pub struct Library {
 impl Library {
     /// Reads everything. Of two of one name the person's own is used; of two tools, that of the earlier root. What is wrong is found by [`Self::check`]; what is right can be used all
     /// the same.
-    pub fn load(roots: &[Root], files: &dyn Files, options: Options<'_>) -> Self {
+    pub fn load(roots: &[Root], files: &dyn Files, options: LibraryOptions<'_>) -> Self {
         Loading::new(roots, files, options).finish()
     }
 
     /// Everything that is wrong, by file and place. Empty means: all files are right, and so are all references.
-    pub fn check(&self) -> &[Mistake] {
+    pub fn check(&self) -> &[DefinitionMistake] {
         &self.mistakes
     }
 
     /// Agents by name.
-    pub fn agents(&self) -> &Named<AgentDefinition> {
+    pub fn agents(&self) -> &ByName<AgentDefinition> {
         &self.agents
     }
 
     /// Tools by name.
-    pub fn tools(&self) -> &Named<ToolDefinition> {
+    pub fn tools(&self) -> &ByName<ToolDefinition> {
         &self.tools
     }
 
     /// Rules by name.
-    pub fn rules(&self) -> &Named<Rule> {
+    pub fn rules(&self) -> &ByName<RuleDefinition> {
         &self.rules
     }
 
     /// Generators by name.
-    pub fn generators(&self) -> &Named<Generator> {
+    pub fn generators(&self) -> &ByName<Generator> {
         &self.generators
     }
 

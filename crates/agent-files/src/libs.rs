@@ -2,11 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use agentx_config::yaml::Position;
+use agentx_config::yaml::TextPosition;
 
-use crate::library::Origin;
+use crate::library::FileOrigin;
 use crate::loading::{Loading, START};
-use crate::mistake::{Mistake, did_you_mean};
+use crate::mistake::{DefinitionMistake, did_you_mean};
 use crate::outline::Outline;
 use crate::resolve::check_file;
 use crate::tables::MAX_SCRIPT_BYTES;
@@ -41,7 +41,7 @@ fn read_folder(loading: &mut Loading<'_>, index: usize, folder: &Path) {
     let (shown, origin) = (root.path.join(folder), root.origin);
     let mut names = match loading.files.list(&root.path, folder) {
         Ok(names) => names,
-        Err(fault) => return loading.wrong(Mistake::new(shown, START, fault.to_string())),
+        Err(fault) => return loading.wrong(DefinitionMistake::new(shown, START, fault.to_string())),
     };
     names.retain(|name| name.ends_with(".luau") && !name.ends_with(".d.luau") && !name.starts_with('.'));
     names.sort_unstable();
@@ -57,24 +57,28 @@ fn read_folder(loading: &mut Loading<'_>, index: usize, folder: &Path) {
         };
         let library = &loading.library;
         let (is_hidden, read) = match origin {
-            Origin::User => (library.scripts.contains_key(&key), library.own_scripts.len()),
-            Origin::Workspace => (false, library.scripts.len()),
+            FileOrigin::User => (library.scripts.contains_key(&key), library.own_scripts.len()),
+            FileOrigin::Workspace => (false, library.scripts.len()),
         };
         if read == MOST {
             let message = format!("there are more than {MOST} libraries: this one and others are not read");
-            return loading.wrong(Mistake::new(shown.join(name), START, message));
+            return loading.wrong(DefinitionMistake::new(shown.join(name), START, message));
         }
         match loading.text(index, &path, MAX_SCRIPT_BYTES) {
             Ok(text) => {
                 check_file(loading, index, &path, &text);
-                if origin == Origin::User {
+                if origin == FileOrigin::User {
                     loading.library.own_scripts.insert(key.clone(), text.clone());
                 }
                 if !is_hidden {
                     loading.library.scripts.insert(key, text);
                 }
             }
-            Err(unread) => loading.wrong(Mistake::new(shown.join(name), unread.at, unread.message)),
+            Err(unread) => loading.wrong(DefinitionMistake::new(
+                shown.join(name),
+                unread.at,
+                unread.message,
+            )),
         }
     }
 }
@@ -89,7 +93,7 @@ pub(crate) fn check(loading: &mut Loading<'_>) {
             continue;
         };
         for (offset, message, hint) in missing(loading, &Outline::of(text)) {
-            mistakes.push(Mistake::new(&file, position(text, offset), message).hint(hint));
+            mistakes.push(DefinitionMistake::new(&file, position(text, offset), message).hint(hint));
         }
     }
     loading.library.mistakes.extend(mistakes);
@@ -144,9 +148,9 @@ fn missing(loading: &Loading<'_>, outline: &Outline<'_>) -> Vec<(usize, String, 
 }
 
 /// Where a byte of a text is.
-pub(crate) fn position(text: &str, offset: usize) -> Position {
+pub(crate) fn position(text: &str, offset: usize) -> TextPosition {
     let before = text.get(..offset).unwrap_or(text);
-    Position {
+    TextPosition {
         line: before.matches('\n').count() as u64 + 1,
         column: before.rsplit('\n').next().unwrap_or_default().chars().count() as u64 + 1,
     }

@@ -4,24 +4,24 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::{Path, PathBuf};
 
-use agentx_config::yaml::{MAX_BYTES, Position};
+use agentx_config::yaml::{MAX_BYTES, TextPosition};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::circles;
+use crate::cross_checks;
+use crate::cycles;
 use crate::files::{FileFault, Files, MAX_FILES};
-use crate::library::{Library, Loaded, Named, Options, Origin, Root, Shadow};
+use crate::key_tables::RefKind;
+use crate::library::{ByName, FileOrigin, Library, LibraryOptions, LoadedDefinition, Root, Shadow};
 use crate::libs;
-use crate::mistake::{Mistake, did_you_mean};
-use crate::read::{FileKind, Read, definition, read};
+use crate::mistake::{DefinitionMistake, did_you_mean};
+use crate::read::{FileKind, ParsedFile, definition, read};
 use crate::resolve;
 use crate::scalar::article;
-use crate::shape::RefKind;
-use crate::source::{Form, Source};
-use crate::unread::{self, Unread};
-use crate::whole;
+use crate::source::{FileFormat, FileSource};
+use crate::unreadable::{self, Unread};
 
-pub(crate) const START: Position = Position { line: 1, column: 1 };
+pub(crate) const START: TextPosition = TextPosition { line: 1, column: 1 };
 
 /// The folders and what they hold.
 const PLACES: &[(&str, FileKind)] = &[
@@ -53,18 +53,18 @@ impl FileKind {
 }
 
 /// A file that was read.
-pub(crate) struct Entry {
+pub(crate) struct LoadedFile {
     pub(crate) kind: FileKind,
     pub(crate) root: usize,
     /// Relative to its root.
     pub(crate) path: PathBuf,
-    pub(crate) source: Source,
-    pub(crate) read: Read,
+    pub(crate) source: FileSource,
+    pub(crate) read: ParsedFile,
     /// References by path, and the names that they lead to.
     pub(crate) renamed: BTreeMap<String, String>,
 }
 
-impl Entry {
+impl LoadedFile {
     /// Whether it names another file as its script.
     fn names_script(&self, script: &Self) -> bool {
         let mut named = self.read.findings.script_files.iter();
@@ -76,8 +76,8 @@ impl Entry {
 
 /// Whether a file of this name is a definition of a kind.
 pub(crate) fn is_definition(name: &str, kind: FileKind) -> bool {
-    let form = Form::of(Path::new(name));
-    let fits = form.is_some_and(|form| form != Form::Luau || kind == FileKind::Tool);
+    let form = FileFormat::of(Path::new(name));
+    let fits = form.is_some_and(|form| form != FileFormat::Luau || kind == FileKind::Tool);
     fits && !name.starts_with('.') && !name.ends_with(".d.luau")
 }
 
@@ -85,8 +85,8 @@ pub(crate) fn is_definition(name: &str, kind: FileKind) -> bool {
 pub(crate) struct Loading<'a> {
     pub(crate) roots: &'a [Root],
     pub(crate) files: &'a dyn Files,
-    pub(crate) options: Options<'a>,
-    pub(crate) entries: Vec<Entry>,
+    pub(crate) options: LibraryOptions<'a>,
+    pub(crate) entries: Vec<LoadedFile>,
     /// Which entry has a name.
     pub(crate) names: BTreeMap<(RefKind, String), usize>,
     by_path: BTreeMap<(usize, PathBuf), usize>,
@@ -94,7 +94,7 @@ pub(crate) struct Loading<'a> {
 }
 
 impl<'a> Loading<'a> {
-    pub(crate) fn new(roots: &'a [Root], files: &'a dyn Files, options: Options<'a>) -> Self {
+    pub(crate) fn new(roots: &'a [Root], files: &'a dyn Files, options: LibraryOptions<'a>) -> Self {
         Self {
             roots,
             files,
@@ -124,9 +124,9 @@ impl<'a> Loading<'a> {
         for index in 0..self.entries.len() {
             resolve::links(&mut self, index);
             resolve::scripts(&mut self, index);
-            whole::check(&mut self, index);
+            cross_checks::check(&mut self, index);
         }
-        circles::find(&mut self);
+        cycles::find(&mut self);
         for root in self.roots {
             for (folder, kind) in PLACES {
                 self.pass_over(&root.path, Path::new(folder), *kind);
@@ -140,7 +140,7 @@ impl<'a> Loading<'a> {
         let shown = root.path.join(folder);
         let mut names = match self.files.list(&root.path, Path::new(folder)) {
             Ok(names) => names,
-            Err(fault) => return self.wrong(Mistake::new(shown, START, fault.to_string())),
+            Err(fault) => return self.wrong(DefinitionMistake::new(shown, START, fault.to_string())),
         };
         names.retain(|name| is_definition(name, kind));
         names.sort_unstable();
@@ -149,7 +149,7 @@ impl<'a> Loading<'a> {
                 "the folder has {} files; the first {MAX_FILES} are read",
                 names.len()
             );
-            self.wrong(Mistake::new(shown, START, message));
+            self.wrong(DefinitionMistake::new(shown, START, message));
             names.truncate(MAX_FILES);
         }
         for name in names {
@@ -157,7 +157,7 @@ impl<'a> Loading<'a> {
         }
     }
 
-    pub(crate) fn wrong(&mut self, mistake: Mistake) {
+    pub(crate) fn wrong(&mut self, mistake: DefinitionMistake) {
         self.library.mistakes.push(mistake);
     }
 
@@ -167,15 +167,15 @@ impl<'a> Loading<'a> {
             return Some(*index);
         }
         let shown = self.roots.get(root)?.path.join(&path);
-        let form = Form::of(&path)?;
+        let form = FileFormat::of(&path)?;
         let text = match self.text(root, &path, MAX_BYTES) {
             Ok(text) => text,
             Err(unread) => {
-                self.wrong(Mistake::new(shown, unread.at, unread.message));
+                self.wrong(DefinitionMistake::new(shown, unread.at, unread.message));
                 return None;
             }
         };
-        let source = Source {
+        let source = FileSource {
             file: shown,
             form,
             text,
@@ -183,7 +183,7 @@ impl<'a> Loading<'a> {
         let read = read(&source, kind);
         let index = self.entries.len();
         self.by_path.insert((root, path.clone()), index);
-        self.entries.push(Entry {
+        self.entries.push(LoadedFile {
             kind,
             root,
             path,
@@ -199,12 +199,12 @@ impl<'a> Loading<'a> {
     pub(crate) fn text(&mut self, root: usize, path: &Path, limit: usize) -> Result<String, Unread> {
         let root = self.roots.get(root).ok_or(FileFault::Missing)?;
         self.library.read.insert(root.path.join(path));
-        unread::text(&self.files.read(&root.path, path, limit)?)
+        unreadable::text(&self.files.read(&root.path, path, limit)?)
     }
 
-    fn is_persons(&self, entry: &Entry) -> bool {
+    fn is_persons(&self, entry: &LoadedFile) -> bool {
         let root = self.roots.get(entry.root);
-        root.is_some_and(|root| root.origin == Origin::User)
+        root.is_some_and(|root| root.origin == FileOrigin::User)
     }
 
     /// Gives an entry its name, or says who has it already.
@@ -247,7 +247,7 @@ impl<'a> Loading<'a> {
             article(kind),
             other.source.file.display()
         );
-        let mistake = Mistake::new(&entry.source.file, START, message);
+        let mistake = DefinitionMistake::new(&entry.source.file, START, message);
         self.wrong(mistake);
     }
 
@@ -299,7 +299,7 @@ impl<'a> Loading<'a> {
 }
 
 impl Library {
-    fn take(&mut self, entry: Entry, origin: Origin) {
+    fn take(&mut self, entry: LoadedFile, origin: FileOrigin) {
         let Some(mut value) = entry.read.value else { return };
         resolve::rename(&mut value, &entry.renamed);
         let (file, name) = (entry.source.file, entry.read.name);
@@ -314,16 +314,16 @@ impl Library {
 }
 
 fn put<T: DeserializeOwned>(
-    named: &mut Named<T>,
+    named: &mut ByName<T>,
     name: String,
     file: PathBuf,
-    origin: Origin,
+    origin: FileOrigin,
     value: Value,
-    mistakes: &mut Vec<Mistake>,
+    mistakes: &mut Vec<DefinitionMistake>,
 ) {
     match definition(&file, value) {
         Ok(definition) => {
-            let loaded = Loaded {
+            let loaded = LoadedDefinition {
                 definition,
                 file,
                 origin,

@@ -3,12 +3,12 @@
 use std::fmt;
 use std::path::PathBuf;
 
-use agentx_config::yaml::Position;
+use agentx_config::yaml::TextPosition;
 use serde::Serialize;
 
 /// One mistake.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-pub struct Mistake {
+pub struct DefinitionMistake {
     /// The file, as the caller named its root.
     pub file: PathBuf,
     /// The line, from 1.
@@ -22,8 +22,8 @@ pub struct Mistake {
     pub hint: Option<String>,
 }
 
-impl Mistake {
-    pub(crate) fn new(file: impl Into<PathBuf>, at: Position, message: impl Into<String>) -> Self {
+impl DefinitionMistake {
+    pub(crate) fn new(file: impl Into<PathBuf>, at: TextPosition, message: impl Into<String>) -> Self {
         Self {
             file: file.into(),
             line: at.line,
@@ -39,7 +39,7 @@ impl Mistake {
     }
 }
 
-impl fmt::Display for Mistake {
+impl fmt::Display for DefinitionMistake {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
@@ -56,7 +56,7 @@ impl fmt::Display for Mistake {
     }
 }
 
-impl std::error::Error for Mistake {}
+impl std::error::Error for DefinitionMistake {}
 
 /// `did you mean …?`, where a candidate is near.
 pub(crate) fn did_you_mean<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<String> {

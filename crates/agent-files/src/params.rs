@@ -3,7 +3,7 @@
 //! Short form: `city: {type: string, description: …}`. A parameter is required unless it says `optional: true` or gives
 //! a `default`. All other words of JSON Schema (`enum`, `items`, `minimum`, …) may stand in it. `city: string` is shorter still.
 
-use agentx_config::yaml::{Key, Node, Yaml};
+use agentx_config::yaml::{Yaml, YamlKey, YamlNode};
 use serde_json::{Map, Value, json};
 
 use crate::check::{Checker, text_of};
@@ -49,7 +49,7 @@ const WORDS: &[&str] = &[
 ];
 
 /// Reads parameters and gives the JSON Schema of the arguments.
-pub(crate) fn read(checker: &mut Checker<'_>, key: &str, node: &Node) -> Option<Value> {
+pub(crate) fn read(checker: &mut Checker<'_>, key: &str, node: &YamlNode) -> Option<Value> {
     let Yaml::Map(entries) = &node.value else {
         checker.expected(
             key,
@@ -77,12 +77,17 @@ pub(crate) fn read(checker: &mut Checker<'_>, key: &str, node: &Node) -> Option<
 }
 
 /// A whole schema says `type: object`, as text; in the short form `type` would be the name of a parameter, with a mapping.
-fn is_schema(entries: &[(Key, Node)]) -> bool {
+fn is_schema(entries: &[(YamlKey, YamlNode)]) -> bool {
     let has = |name: &str| entries.iter().any(|(key, _)| key.name == name);
     text_of(entries, "type") == "object" || has("$schema") || (has("properties") && has("required"))
 }
 
-fn whole(checker: &mut Checker<'_>, key: &str, entries: &[(Key, Node)], node: &Node) -> Option<Value> {
+fn whole(
+    checker: &mut Checker<'_>,
+    key: &str,
+    entries: &[(YamlKey, YamlNode)],
+    node: &YamlNode,
+) -> Option<Value> {
     let value = json_schema::read(checker, key, node)?;
     let names = |key: &str| value.get(key).cloned();
     let Some(Value::Array(required)) = names("required") else {
@@ -104,7 +109,7 @@ fn whole(checker: &mut Checker<'_>, key: &str, entries: &[(Key, Node)], node: &N
 }
 
 /// The schema of one parameter, and whether it may be left out.
-fn parameter(checker: &mut Checker<'_>, name: &Key, node: &Node) -> Option<(Value, bool)> {
+fn parameter(checker: &mut Checker<'_>, name: &YamlKey, node: &YamlNode) -> Option<(Value, bool)> {
     if let Yaml::Text(kind) = &node.value {
         let right = json_schema::types(checker, node);
         return right.then(|| (json!({"type": kind}), false));
@@ -144,7 +149,7 @@ fn parameter(checker: &mut Checker<'_>, name: &Key, node: &Node) -> Option<(Valu
             }
         }
     }
-    let node = Node {
+    let node = YamlNode {
         at: node.at,
         value: Yaml::Map(rest),
     };
@@ -152,15 +157,15 @@ fn parameter(checker: &mut Checker<'_>, name: &Key, node: &Node) -> Option<(Valu
     right.then(|| (plain(&node), optional))
 }
 
-fn entries_key(name: &str, value: &Node) -> Key {
-    Key {
+fn entries_key(name: &str, value: &YamlNode) -> YamlKey {
+    YamlKey {
         at: value.at,
         name: name.to_owned(),
     }
 }
 
 /// Whether the default is one of `enum`, where there is one, and `enum` is a list.
-fn default_fits(checker: &mut Checker<'_>, node: &Node) -> bool {
+fn default_fits(checker: &mut Checker<'_>, node: &YamlNode) -> bool {
     let Yaml::Map(entries) = &node.value else {
         return true;
     };
@@ -187,7 +192,7 @@ fn default_fits(checker: &mut Checker<'_>, node: &Node) -> bool {
     false
 }
 
-fn default_has_type(checker: &mut Checker<'_>, entries: &[(Key, Node)]) -> bool {
+fn default_has_type(checker: &mut Checker<'_>, entries: &[(YamlKey, YamlNode)]) -> bool {
     let kind = text_of(entries, "type");
     let Some((_, default)) = entries.iter().find(|(key, _)| key.name == "default") else {
         return true;

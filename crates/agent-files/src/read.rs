@@ -2,17 +2,19 @@
 
 use std::path::Path;
 
-use agentx_config::yaml::{Broken, Node};
+use agentx_config::yaml::{YamlError, YamlNode};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::check::Checker;
-use crate::definition::{AgentDefinition, Generator, Layer, Rule, SavedMessage, SavedState, ToolDefinition};
-use crate::findings::Findings;
-use crate::luau;
-use crate::mistake::Mistake;
-use crate::shape::Shape;
-use crate::source::{Form, Source};
+use crate::definition::{
+    AgentDefinition, ContextLayer, Generator, RuleDefinition, SavedMessage, SavedState, ToolDefinition,
+};
+use crate::findings::FileFindings;
+use crate::key_tables::Shape;
+use crate::luau_tool;
+use crate::mistake::DefinitionMistake;
+use crate::source::{FileFormat, FileSource};
 use crate::tables::{GENERATOR, LAYER, RULE};
 
 /// What a file is about.
@@ -36,21 +38,21 @@ impl FileKind {
 }
 
 /// A file as it was read.
-pub(crate) struct Read {
+pub(crate) struct ParsedFile {
     /// What it says in one form, if nothing is wrong with it.
     pub(crate) value: Option<Value>,
-    pub(crate) findings: Findings,
+    pub(crate) findings: FileFindings,
     /// The name that it gives itself, even if it is wrong.
     pub(crate) name: String,
 }
 
 /// Reads a source of a kind.
-pub(crate) fn read(source: &Source, kind: FileKind) -> Read {
+pub(crate) fn read(source: &FileSource, kind: FileKind) -> ParsedFile {
     let stem = source.file.file_stem().unwrap_or_default().to_string_lossy();
     let tree = match (source.form, kind) {
-        (Form::Luau, FileKind::Tool) => luau::tree(source, &stem),
-        (Form::Luau, _) => Err(Broken {
-            at: agentx_config::yaml::Position { line: 1, column: 1 },
+        (FileFormat::Luau, FileKind::Tool) => luau_tool::tree(source, &stem),
+        (FileFormat::Luau, _) => Err(YamlError {
+            at: agentx_config::yaml::TextPosition { line: 1, column: 1 },
             what: "a script is a tool: it belongs into `tools/`".into(),
         }),
         _ => source.tree(),
@@ -62,7 +64,7 @@ pub(crate) fn read(source: &Source, kind: FileKind) -> Read {
     read
 }
 
-fn of_tree(source: &Source, shape: Shape, tree: Result<Node, Broken>) -> Read {
+fn of_tree(source: &FileSource, shape: Shape, tree: Result<YamlNode, YamlError>) -> ParsedFile {
     let mut checker = Checker::new(source);
     let mut name = String::new();
     let value = match tree {
@@ -95,7 +97,7 @@ fn of_tree(source: &Source, shape: Shape, tree: Result<Node, Broken>) -> Read {
     }
     findings.mistakes.sort();
     findings.mistakes.dedup();
-    Read {
+    ParsedFile {
         value: value.filter(|_| findings.mistakes.is_empty()),
         findings,
         name,
@@ -103,19 +105,19 @@ fn of_tree(source: &Source, shape: Shape, tree: Result<Node, Broken>) -> Read {
 }
 
 /// The definition of a value that was found right.
-pub(crate) fn definition<T: DeserializeOwned>(file: &Path, value: Value) -> Result<T, Mistake> {
+pub(crate) fn definition<T: DeserializeOwned>(file: &Path, value: Value) -> Result<T, DefinitionMistake> {
     serde_json::from_value(value).map_err(|error| {
-        let start = agentx_config::yaml::Position { line: 1, column: 1 };
-        Mistake::new(file, start, format!("it cannot be understood: {error}"))
+        let start = agentx_config::yaml::TextPosition { line: 1, column: 1 };
+        DefinitionMistake::new(file, start, format!("it cannot be understood: {error}"))
     })
 }
 
-fn parse<T: DeserializeOwned>(file: &Path, text: &str, shape: Shape) -> Result<T, Vec<Mistake>> {
-    let source = Source {
+fn parse<T: DeserializeOwned>(file: &Path, text: &str, shape: Shape) -> Result<T, Vec<DefinitionMistake>> {
+    let source = FileSource {
         file: file.to_owned(),
-        form: Form::of(file)
-            .filter(|form| *form != Form::Luau)
-            .unwrap_or(Form::Yaml),
+        form: FileFormat::of(file)
+            .filter(|form| *form != FileFormat::Luau)
+            .unwrap_or(FileFormat::Yaml),
         text: text.to_owned(),
     };
     let tree = source.tree();
@@ -138,21 +140,21 @@ fn parse<T: DeserializeOwned>(file: &Path, text: &str, shape: Shape) -> Result<T
 ///
 /// # Errors
 /// Everything that is wrong with it.
-pub fn parse_agent(file: &Path, text: &str) -> Result<AgentDefinition, Vec<Mistake>> {
+pub fn parse_agent(file: &Path, text: &str) -> Result<AgentDefinition, Vec<DefinitionMistake>> {
     parse(file, text, Shape::Agent)
 }
 
-/// Reads the text of a tool file; a script of the ending `luau` with its first comment.
+/// Reads the text of a tool file; a script of the ending `luau_tool` with its first comment.
 ///
 /// # Errors
 /// Everything that is wrong with it, but for the syntax of scripts.
-pub fn parse_tool(file: &Path, text: &str) -> Result<ToolDefinition, Vec<Mistake>> {
-    if Form::of(file) != Some(Form::Luau) {
+pub fn parse_tool(file: &Path, text: &str) -> Result<ToolDefinition, Vec<DefinitionMistake>> {
+    if FileFormat::of(file) != Some(FileFormat::Luau) {
         return parse(file, text, Shape::Tool);
     }
-    let source = Source {
+    let source = FileSource {
         file: file.to_owned(),
-        form: Form::Luau,
+        form: FileFormat::Luau,
         text: text.to_owned(),
     };
     let read = read(&source, FileKind::Tool);
@@ -166,7 +168,7 @@ pub fn parse_tool(file: &Path, text: &str) -> Result<ToolDefinition, Vec<Mistake
 ///
 /// # Errors
 /// Everything that is wrong with it.
-pub fn parse_rule(file: &Path, text: &str) -> Result<Rule, Vec<Mistake>> {
+pub fn parse_rule(file: &Path, text: &str) -> Result<RuleDefinition, Vec<DefinitionMistake>> {
     parse(file, text, Shape::Map(&RULE))
 }
 
@@ -174,7 +176,7 @@ pub fn parse_rule(file: &Path, text: &str) -> Result<Rule, Vec<Mistake>> {
 ///
 /// # Errors
 /// Everything that is wrong with it.
-pub fn parse_generator(file: &Path, text: &str) -> Result<Generator, Vec<Mistake>> {
+pub fn parse_generator(file: &Path, text: &str) -> Result<Generator, Vec<DefinitionMistake>> {
     parse(file, text, Shape::Map(&GENERATOR))
 }
 
@@ -182,7 +184,7 @@ pub fn parse_generator(file: &Path, text: &str) -> Result<Generator, Vec<Mistake
 ///
 /// # Errors
 /// Everything that is wrong with it.
-pub fn parse_layer(file: &Path, text: &str) -> Result<Layer, Vec<Mistake>> {
+pub fn parse_layer(file: &Path, text: &str) -> Result<ContextLayer, Vec<DefinitionMistake>> {
     parse(file, text, LAYER)
 }
 
@@ -190,7 +192,7 @@ pub fn parse_layer(file: &Path, text: &str) -> Result<Layer, Vec<Mistake>> {
 ///
 /// # Errors
 /// Everything that is wrong with it.
-pub fn parse_state(file: &Path, text: &str) -> Result<SavedState, Vec<Mistake>> {
+pub fn parse_state(file: &Path, text: &str) -> Result<SavedState, Vec<DefinitionMistake>> {
     parse(file, text, Shape::State)
 }
 
@@ -198,6 +200,6 @@ pub fn parse_state(file: &Path, text: &str) -> Result<SavedState, Vec<Mistake>> 
 ///
 /// # Errors
 /// Everything that is wrong with it.
-pub fn parse_message(file: &Path, text: &str) -> Result<SavedMessage, Vec<Mistake>> {
+pub fn parse_message(file: &Path, text: &str) -> Result<SavedMessage, Vec<DefinitionMistake>> {
     parse(file, text, Shape::Message)
 }

@@ -3,19 +3,19 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::path::{Component, Path, PathBuf};
 
-use agentx_config::yaml::Position;
+use agentx_config::yaml::TextPosition;
 use serde_json::{Value, json};
 
 use crate::contexts;
-use crate::findings::{Link, Placed};
-use crate::library::ScriptMistake;
+use crate::findings::{LocatedText, ReferenceSite};
+use crate::key_tables::RefKind;
+use crate::library::ScriptFinding;
 use crate::libs;
 use crate::loading::Loading;
-use crate::mistake::Mistake;
+use crate::mistake::DefinitionMistake;
 use crate::read::FileKind;
 use crate::scalar::article;
-use crate::shape::RefKind;
-use crate::source::Form;
+use crate::source::FileFormat;
 use crate::tables::MAX_SCRIPT_BYTES;
 
 /// Whether a reference is the path of a file: it has a folder in it, or the ending of a file.
@@ -51,9 +51,9 @@ fn folder_of(path: &Path) -> &Path {
 }
 
 impl Loading<'_> {
-    pub(crate) fn wrong_at(&mut self, index: usize, at: Position, message: String, hint: Option<String>) {
+    pub(crate) fn wrong_at(&mut self, index: usize, at: TextPosition, message: String, hint: Option<String>) {
         if let Some(entry) = self.entries.get_mut(index) {
-            let mistake = Mistake::new(&entry.source.file, at, message).hint(hint);
+            let mistake = DefinitionMistake::new(&entry.source.file, at, message).hint(hint);
             entry.read.findings.mistakes.push(mistake);
         }
     }
@@ -65,7 +65,7 @@ pub(crate) fn paths(loading: &mut Loading<'_>, index: usize) {
         return;
     };
     let (root, folder) = (entry.root, folder_of(&entry.path).to_owned());
-    let links: Vec<Link> = entry
+    let links: Vec<ReferenceSite> = entry
         .read
         .findings
         .links
@@ -86,8 +86,15 @@ pub(crate) fn paths(loading: &mut Loading<'_>, index: usize) {
     }
 }
 
-fn file(loading: &mut Loading<'_>, index: usize, root: usize, path: PathBuf, kind: FileKind, link: &Link) {
-    if Form::of(&path).is_none() {
+fn file(
+    loading: &mut Loading<'_>,
+    index: usize,
+    root: usize,
+    path: PathBuf,
+    kind: FileKind,
+    link: &ReferenceSite,
+) {
+    if FileFormat::of(&path).is_none() {
         let message = format!(
             "`{}`: {} is a file of the ending yaml, yml or json",
             link.name,
@@ -132,7 +139,7 @@ pub(crate) fn links(loading: &mut Loading<'_>, index: usize) {
     let Some(entry) = loading.entries.get(index) else {
         return;
     };
-    let links: Vec<Link> = entry
+    let links: Vec<ReferenceSite> = entry
         .read
         .findings
         .links
@@ -154,7 +161,7 @@ pub(crate) fn links(loading: &mut Loading<'_>, index: usize) {
             );
         }
     }
-    for Placed { at, text, .. } in built_in {
+    for LocatedText { at, text, .. } in built_in {
         if !text.is_empty() && !loading.options.tools.contains(&text.as_str()) {
             let message = format!("`{text}` is `type: built-in`, and there is no such built-in tool");
             let hint = "give a `type` and what belongs to it, such as `lua`".to_owned();
@@ -212,7 +219,7 @@ pub(crate) fn scripts(loading: &mut Loading<'_>, index: usize) {
 }
 
 /// A script that stands in the file itself, and where.
-fn place(loading: &Loading<'_>, index: usize, script: &Placed) -> Option<(String, Value)> {
+fn place(loading: &Loading<'_>, index: usize, script: &LocatedText) -> Option<(String, Value)> {
     let entry = loading.entries.get(index)?;
     let line = entry.source.first_line(script.at, &script.text)?;
     let place = json!({"file": entry.path.display().to_string(), "line": line});
@@ -220,7 +227,7 @@ fn place(loading: &Loading<'_>, index: usize, script: &Placed) -> Option<(String
 }
 
 /// The byte at which a mistake stands in its text.
-fn offset_of(text: &str, mistake: &ScriptMistake) -> usize {
+fn offset_of(text: &str, mistake: &ScriptFinding) -> usize {
     let line = usize::try_from(mistake.line.saturating_sub(1)).unwrap_or(usize::MAX);
     let start: usize = text.split_inclusive('\n').take(line).map(str::len).sum();
     let rest = text
@@ -245,7 +252,7 @@ pub(crate) fn script_places<'a>(file: &'a Path, named: &'a str) -> impl Iterator
 }
 
 /// The text of a script: beside the file that names it, else below the root.
-fn script_file(loading: &mut Loading<'_>, index: usize, named: &Placed) -> Result<String, String> {
+fn script_file(loading: &mut Loading<'_>, index: usize, named: &LocatedText) -> Result<String, String> {
     let entry = loading.entries.get(index).ok_or("there is no such file")?;
     let root = entry.root;
     let places: Vec<PathBuf> = script_places(&entry.path, &named.text).collect();
@@ -279,7 +286,7 @@ fn script_of_tool(loading: &mut Loading<'_>, root: usize, path: &Path, text: &st
     let file = root.path.join(path);
     for (offset, message, hint) in libs::of_tool(loading, text) {
         let at = libs::position(text, offset);
-        loading.wrong(Mistake::new(&file, at, message).hint(hint));
+        loading.wrong(DefinitionMistake::new(&file, at, message).hint(hint));
     }
 }
 
@@ -296,11 +303,11 @@ pub(crate) fn check_file(loading: &mut Loading<'_>, root: usize, path: &Path, te
     let Some(root) = loading.roots.get(root) else {
         return false;
     };
-    let at = Position {
+    let at = TextPosition {
         line: mistake.line,
         column: mistake.column,
     };
-    let mistake = Mistake::new(root.path.join(path), at, mistake.message);
+    let mistake = DefinitionMistake::new(root.path.join(path), at, mistake.message);
     loading.wrong(mistake);
     false
 }

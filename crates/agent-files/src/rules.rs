@@ -2,19 +2,19 @@
 
 use std::collections::BTreeSet;
 
-use agentx_config::yaml::{Key, Node, Yaml};
+use agentx_config::yaml::{Yaml, YamlKey, YamlNode};
 use serde_json::{Value, json};
 
 use crate::check::{Checker, text_of};
-use crate::jq::Filter;
+use crate::jq::JqFilter;
+use crate::key_tables::{MappingShape, Shape};
 use crate::mistake::did_you_mean;
 use crate::scalar::is_variable;
-use crate::shape::{Shape, Table};
 
-type Entries = [(Key, Node)];
+type Entries = [(YamlKey, YamlNode)];
 
 /// The key and its value that need an `output_schema` beside them.
-pub(crate) fn schema_needed(table: &Table) -> Option<(&'static str, &'static str)> {
+pub(crate) fn schema_needed(table: &MappingShape) -> Option<(&'static str, &'static str)> {
     match table.name {
         "tool_generator" => Some(("mode", "json_output")),
         "tool_text_processor" => Some(("output_mode", "json")),
@@ -23,7 +23,7 @@ pub(crate) fn schema_needed(table: &Table) -> Option<(&'static str, &'static str
 }
 
 /// Checks a mapping whose keys are read.
-pub(crate) fn of_table(checker: &mut Checker<'_>, table: &'static Table, entries: &Entries) {
+pub(crate) fn of_table(checker: &mut Checker<'_>, table: &'static MappingShape, entries: &Entries) {
     if let Some((key, value)) = schema_needed(table) {
         wants_schema(checker, entries, key, value);
     }
@@ -53,14 +53,14 @@ pub(crate) fn reserved(checker: &mut Checker<'_>, shapes: &[Shape], entries: &En
     true
 }
 
-fn find<'n>(entries: &'n Entries, name: &str) -> Option<&'n Node> {
+fn find<'n>(entries: &'n Entries, name: &str) -> Option<&'n YamlNode> {
     entries
         .iter()
         .find(|(key, _)| key.name == name)
         .map(|(_, node)| node)
 }
 
-fn items<'n>(entries: &'n Entries, name: &str) -> &'n [Node] {
+fn items<'n>(entries: &'n Entries, name: &str) -> &'n [YamlNode] {
     match find(entries, name).map(|node| &node.value) {
         Some(Yaml::List(items)) => items,
         _ => &[],
@@ -103,7 +103,7 @@ fn reads_what_is_there(checker: &mut Checker<'_>, step: &Entries, before: &[Stri
     };
     let text = text_of(step, "input_jq");
     // What is no jq was told where the key was read.
-    let Ok(filter) = Filter::compile(&text) else {
+    let Ok(filter) = JqFilter::compile(&text) else {
         return;
     };
     for read in filter.reads() {
@@ -182,7 +182,7 @@ pub(crate) fn short(name: &str) -> &str {
 }
 
 /// The name by which a list holds an item: that of a reference, or of what is written in place.
-fn name_of(node: &Node) -> String {
+fn name_of(node: &YamlNode) -> String {
     match &node.value {
         Yaml::Text(name) => short(name).to_owned(),
         Yaml::Map(entries) => match find(entries, "$ref") {
@@ -197,7 +197,7 @@ fn rule_names(entries: &Entries) -> BTreeSet<String> {
     items(entries, "rules").iter().map(name_of).collect()
 }
 
-fn unique(checker: &mut Checker<'_>, items: &[Node], key: &str) {
+fn unique(checker: &mut Checker<'_>, items: &[YamlNode], key: &str) {
     let mut seen = BTreeSet::new();
     for item in items {
         let name = name_of(item);
@@ -222,7 +222,7 @@ fn rule(checker: &mut Checker<'_>, entries: &Entries) {
         _ => BTreeSet::new(),
     };
     for pattern in items(entries, "patterns") {
-        let texts: &[Node] = match &pattern.value {
+        let texts: &[YamlNode] = match &pattern.value {
             Yaml::List(texts) => texts,
             _ => std::slice::from_ref(pattern),
         };
@@ -235,7 +235,7 @@ fn rule(checker: &mut Checker<'_>, entries: &Entries) {
 
 /// Each `[var]` whose text could be the name of a variable is one. Other words in brackets are part of the text: a hint to
 /// the model in its own language.
-fn declared(checker: &mut Checker<'_>, node: &Node, text: &str, vars: &BTreeSet<String>) {
+fn declared(checker: &mut Checker<'_>, node: &YamlNode, text: &str, vars: &BTreeSet<String>) {
     let mut offset = 0;
     while !checker.is_full()
         && let Some(start) = text
@@ -272,8 +272,8 @@ fn label(checker: &mut Checker<'_>, entries: &Entries) {
 }
 
 /// A pattern, or a pattern and its output.
-pub(crate) fn pattern(checker: &mut Checker<'_>, node: &Node) -> Option<Value> {
-    let line = |checker: &mut Checker<'_>, node: &Node| match &node.value {
+pub(crate) fn pattern(checker: &mut Checker<'_>, node: &YamlNode) -> Option<Value> {
+    let line = |checker: &mut Checker<'_>, node: &YamlNode| match &node.value {
         Yaml::Text(text) if text.trim().is_empty() => {
             checker.wrong(node.at, "`patterns`: a pattern says nothing", None);
             None
@@ -306,7 +306,7 @@ pub(crate) fn pattern(checker: &mut Checker<'_>, node: &Node) -> Option<Value> {
 }
 
 /// Subject, then what a person says and the answer's lines where they are given.
-pub(crate) fn example(checker: &mut Checker<'_>, node: &Node) -> Option<Value> {
+pub(crate) fn example(checker: &mut Checker<'_>, node: &YamlNode) -> Option<Value> {
     let Yaml::List(parts) = &node.value else {
         checker.expected(
             "examples",
@@ -359,7 +359,7 @@ fn message(checker: &mut Checker<'_>, entries: &Entries) {
     }
     let at = find(entries, "role")
         .map(|node| node.at)
-        .unwrap_or(agentx_config::yaml::Position { line: 1, column: 1 });
+        .unwrap_or(agentx_config::yaml::TextPosition { line: 1, column: 1 });
     let needs = |name: &str| find(entries, name).is_none();
     if role == "tool" && needs("tool_result_id") {
         checker.wrong(

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::mistake::Mistake;
+use crate::mistake::DefinitionMistake;
 use crate::schema::{SchemaOf, schema};
 use crate::{parse_agent, parse_tool};
 
@@ -33,7 +33,7 @@ pub enum Scaffold {
 ///
 /// # Errors
 /// Where the name cannot be one.
-pub fn scaffold(what: Scaffold, name: &str) -> Result<Vec<(PathBuf, String)>, Vec<Mistake>> {
+pub fn scaffold(what: Scaffold, name: &str) -> Result<Vec<(PathBuf, String)>, Vec<DefinitionMistake>> {
     let (path, text) = match what {
         Scaffold::Agent => (format!("agents/{name}.yaml"), agent(name)),
         Scaffold::Router => (format!("agents/{name}.yaml"), router(name)),

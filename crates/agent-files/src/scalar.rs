@@ -1,14 +1,14 @@
 //! Values that are one text, number or word, and the two that have a form of their own: schemas and patterns.
 
-use agentx_config::yaml::{Node, Yaml};
-use agentx_config::{Kind, Value as Setting};
+use agentx_config::yaml::{Yaml, YamlNode};
+use agentx_config::{Value as Setting, ValueKind};
 use serde_json::{Value, json};
 
 use crate::check::{Checker, MAX_FILTERS};
-use crate::findings::Link;
-use crate::jq::Filter;
+use crate::findings::ReferenceSite;
+use crate::jq::JqFilter;
+use crate::key_tables::{RefKind, Shape};
 use crate::rules;
-use crate::shape::{RefKind, Shape};
 use crate::tables::MAX_SCRIPT_BYTES;
 
 /// The longest name.
@@ -39,17 +39,17 @@ pub(crate) fn is_header(name: &str) -> bool {
 }
 
 /// Reads a value of a shape that holds no other.
-pub(crate) fn read(checker: &mut Checker<'_>, key: &str, shape: Shape, node: &Node) -> Option<Value> {
+pub(crate) fn read(checker: &mut Checker<'_>, key: &str, shape: Shape, node: &YamlNode) -> Option<Value> {
     match shape {
         Shape::Bool => match node.value {
             Yaml::Bool(bool) => Some(bool.into()),
             _ => wrong(checker, key, node, "true or false"),
         },
         Shape::Count(min, max) => count(checker, key, node, min, max),
-        Shape::Temperature => setting(checker, key, Kind::Temperature, node),
-        Shape::Money => setting(checker, key, Kind::Money, node),
-        Shape::Duration => setting(checker, key, Kind::Duration, node),
-        Shape::Choice(words) => setting(checker, key, Kind::Choice(words), node),
+        Shape::Temperature => setting(checker, key, ValueKind::Temperature, node),
+        Shape::Money => setting(checker, key, ValueKind::Money, node),
+        Shape::Duration => setting(checker, key, ValueKind::Duration, node),
+        Shape::Choice(words) => setting(checker, key, ValueKind::Choice(words), node),
         Shape::Bytes => bytes(checker, key, node),
         Shape::Schema => schema(checker, key, node, crate::json_schema::read),
         Shape::Params => schema(checker, key, node, crate::params::read),
@@ -63,8 +63,8 @@ pub(crate) fn read(checker: &mut Checker<'_>, key: &str, shape: Shape, node: &No
 fn schema(
     checker: &mut Checker<'_>,
     key: &str,
-    node: &Node,
-    read: fn(&mut Checker<'_>, &str, &Node) -> Option<Value>,
+    node: &YamlNode,
+    read: fn(&mut Checker<'_>, &str, &YamlNode) -> Option<Value>,
 ) -> Option<Value> {
     let value = read(checker, key, node)?;
     let placed = (node.at, key.to_owned(), value.clone());
@@ -72,12 +72,12 @@ fn schema(
     Some(value)
 }
 
-pub(crate) fn wrong(checker: &mut Checker<'_>, key: &str, node: &Node, what: &str) -> Option<Value> {
+pub(crate) fn wrong(checker: &mut Checker<'_>, key: &str, node: &YamlNode, what: &str) -> Option<Value> {
     checker.expected(key, node, what);
     None
 }
 
-fn setting(checker: &mut Checker<'_>, key: &str, kind: Kind, node: &Node) -> Option<Value> {
+fn setting(checker: &mut Checker<'_>, key: &str, kind: ValueKind, node: &YamlNode) -> Option<Value> {
     match agentx_config::scalar(kind, &node.value) {
         Ok(Setting::Money(money)) => Some(json!(money.as_usd())),
         Ok(Setting::Number(number)) => Some(json!(number)),
@@ -90,7 +90,7 @@ fn setting(checker: &mut Checker<'_>, key: &str, kind: Kind, node: &Node) -> Opt
     }
 }
 
-fn count(checker: &mut Checker<'_>, key: &str, node: &Node, min: u64, max: u64) -> Option<Value> {
+fn count(checker: &mut Checker<'_>, key: &str, node: &YamlNode, min: u64, max: u64) -> Option<Value> {
     let most = if max >= u64::from(u32::MAX) {
         String::new()
     } else {
@@ -111,7 +111,7 @@ fn count(checker: &mut Checker<'_>, key: &str, node: &Node, min: u64, max: u64) 
 }
 
 /// A number of bytes, or text such as `64 MiB`.
-fn bytes(checker: &mut Checker<'_>, key: &str, node: &Node) -> Option<Value> {
+fn bytes(checker: &mut Checker<'_>, key: &str, node: &YamlNode) -> Option<Value> {
     let found = match &node.value {
         Yaml::Int(int) => u64::try_from(*int).ok(),
         Yaml::Text(text) => size(text),
@@ -140,7 +140,7 @@ fn size(text: &str) -> Option<u64> {
     count.parse::<u64>().ok()?.checked_mul(unit)
 }
 
-fn text(checker: &mut Checker<'_>, key: &str, shape: Shape, node: &Node) -> Option<Value> {
+fn text(checker: &mut Checker<'_>, key: &str, shape: Shape, node: &YamlNode) -> Option<Value> {
     let Yaml::Text(text) = &node.value else {
         // A value that YAML took for something else is right when it is quoted. A secret is not repeated.
         if let Shape::Secret = shape {
@@ -178,7 +178,7 @@ fn bare(shape: Shape, text: &str) -> &str {
         .unwrap_or(text)
 }
 
-fn of_text(checker: &mut Checker<'_>, shape: Shape, text: &str, node: &Node) -> Result<(), String> {
+fn of_text(checker: &mut Checker<'_>, shape: Shape, text: &str, node: &YamlNode) -> Result<(), String> {
     match shape {
         Shape::Words | Shape::Granted if text.trim().is_empty() => Err("it says nothing".into()),
         Shape::Name => name(text),
@@ -211,7 +211,7 @@ fn of_text(checker: &mut Checker<'_>, shape: Shape, text: &str, node: &Node) -> 
     }
 }
 
-fn script(checker: &mut Checker<'_>, text: &str, node: &Node) -> Result<(), String> {
+fn script(checker: &mut Checker<'_>, text: &str, node: &YamlNode) -> Result<(), String> {
     if text.len() > MAX_SCRIPT_BYTES {
         return Err(format!(
             "the script has {} bytes; at most {MAX_SCRIPT_BYTES} are read",
@@ -223,7 +223,7 @@ fn script(checker: &mut Checker<'_>, text: &str, node: &Node) -> Result<(), Stri
     Ok(())
 }
 
-fn jq(checker: &mut Checker<'_>, text: &str, node: &Node) {
+fn jq(checker: &mut Checker<'_>, text: &str, node: &YamlNode) {
     checker.filters += 1;
     if checker.filters > MAX_FILTERS {
         if checker.filters == MAX_FILTERS + 1 {
@@ -235,13 +235,13 @@ fn jq(checker: &mut Checker<'_>, text: &str, node: &Node) {
         }
         return;
     }
-    if let Err(error) = Filter::compile(text) {
+    if let Err(error) = JqFilter::compile(text) {
         let at = checker.source.inside(node.at, text, error.offset.unwrap_or(0));
         checker.wrong(at, format!("jq: {}", error.message), None);
     }
 }
 
-fn reference(checker: &mut Checker<'_>, kind: RefKind, text: &str, node: &Node) -> Result<(), String> {
+fn reference(checker: &mut Checker<'_>, kind: RefKind, text: &str, node: &YamlNode) -> Result<(), String> {
     let prefix = text.split_once(':').map(|(prefix, _)| prefix);
     let right = kind == RefKind::Context || prefix.is_none_or(|prefix| prefix == kind.word());
     if !right {
@@ -255,7 +255,7 @@ fn reference(checker: &mut Checker<'_>, kind: RefKind, text: &str, node: &Node) 
     if name.trim().is_empty() {
         return Err("the reference names nothing".into());
     }
-    checker.findings.links.push(Link {
+    checker.findings.links.push(ReferenceSite {
         at: node.at,
         kind,
         name: name.to_owned(),

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value, json};
 
 use crate::json_schema::TYPES;
+use crate::key_tables::{MappingShape, Shape};
 use crate::rules;
-use crate::shape::{Shape, Table};
 use crate::tables::{AGENTS, GENERATOR, MATCH_STATE, MESSAGE, REACT_STATE, RULE, TOOLS};
 
 const DIALECT: &str = "https://json-schema.org/draft/2020-12/schema";
@@ -53,7 +53,7 @@ pub fn schema(of: SchemaOf) -> Value {
         SchemaOf::Rule => ("A rule of AgentX", Shape::Map(&RULE)),
         SchemaOf::Generator => ("A model and its parameters", Shape::Map(&GENERATOR)),
     };
-    let mut writer = Writer::default();
+    let mut writer = SchemaWriter::default();
     let root = writer.shape(shape);
     let mut schema = json!({"$schema": DIALECT, "title": title});
     if let (Some(map), Value::Object(root)) = (schema.as_object_mut(), root) {
@@ -64,12 +64,12 @@ pub fn schema(of: SchemaOf) -> Value {
 }
 
 #[derive(Default)]
-struct Writer {
+struct SchemaWriter {
     defs: Map<String, Value>,
     begun: BTreeSet<&'static str>,
 }
 
-impl Writer {
+impl SchemaWriter {
     /// A definition, written once.
     fn def(&mut self, name: &'static str, make: impl FnOnce(&mut Self) -> Value) -> Value {
         if self.begun.insert(name) {
@@ -100,7 +100,7 @@ impl Writer {
         }
     }
 
-    fn table(&mut self, table: &'static Table) -> Value {
+    fn table(&mut self, table: &'static MappingShape) -> Value {
         let mut properties = Map::new();
         for key in table.keys {
             let mut schema = self.shape(key.shape);
@@ -148,7 +148,7 @@ impl Writer {
     }
 
     /// A mapping whose table is chosen by a key.
-    fn kinds(&mut self, key: &str, kinds: &[(&str, &'static Table)], usual: &str) -> Value {
+    fn kinds(&mut self, key: &str, kinds: &[(&str, &'static MappingShape)], usual: &str) -> Value {
         let words: Vec<&str> = kinds.iter().map(|(kind, _)| *kind).collect();
         let choices = kinds.iter().map(|(kind, table)| {
             let given = json!({"properties": {key: {"const": kind}}, "required": [key]});

@@ -2,21 +2,21 @@
 
 use std::path::{Path, PathBuf};
 
-use agentx_config::yaml::{self, Broken, Node, Position, Yaml};
+use agentx_config::yaml::{self, TextPosition, Yaml, YamlError, YamlNode};
 use serde_json::{Map, Number, Value};
 
 use crate::json;
 
 /// In which form a file is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Form {
+pub(crate) enum FileFormat {
     Yaml,
     Json,
     /// A script whose first comment may be YAML.
     Luau,
 }
 
-impl Form {
+impl FileFormat {
     /// By the ending of the name.
     pub(crate) fn of(path: &Path) -> Option<Self> {
         match path.extension()?.to_str()? {
@@ -30,19 +30,19 @@ impl Form {
 
 /// A file.
 #[derive(Clone, Debug)]
-pub(crate) struct Source {
+pub(crate) struct FileSource {
     /// As it is shown.
     pub(crate) file: PathBuf,
-    pub(crate) form: Form,
+    pub(crate) form: FileFormat,
     pub(crate) text: String,
 }
 
-impl Source {
+impl FileSource {
     /// The tree of YAML or JSON.
-    pub(crate) fn tree(&self) -> Result<Node, Broken> {
+    pub(crate) fn tree(&self) -> Result<YamlNode, YamlError> {
         match self.form {
-            Form::Json => json::parse(&self.text),
-            Form::Yaml | Form::Luau => yaml::parse(&self.text),
+            FileFormat::Json => json::parse(&self.text),
+            FileFormat::Yaml | FileFormat::Luau => yaml::parse(&self.text),
         }
     }
 
@@ -53,16 +53,16 @@ impl Source {
 
     /// Where byte `offset` of the text `inner` is in the file, when that text is the value at `at`. It is exact in blocks
     /// (`|`) and in what is written on one line without escapes; else it is where the value begins.
-    pub(crate) fn inside(&self, at: Position, inner: &str, offset: usize) -> Position {
+    pub(crate) fn inside(&self, at: TextPosition, inner: &str, offset: usize) -> TextPosition {
         let before = inner.get(..offset).unwrap_or(inner);
         let lines_before = before.matches('\n').count() as u64;
         let column = before.rsplit('\n').next().unwrap_or_default().chars().count() as u64;
         match self.block_indent(at) {
-            Some((first, indent)) => Position {
+            Some((first, indent)) => TextPosition {
                 line: first + lines_before,
                 column: indent + column + 1,
             },
-            None if lines_before == 0 && !inner.contains('\n') => Position {
+            None if lines_before == 0 && !inner.contains('\n') => TextPosition {
                 line: at.line,
                 column: at.column + column + u64::from(self.is_quoted(at)),
             },
@@ -71,7 +71,7 @@ impl Source {
     }
 
     /// The line on which the text `inner` begins, which is the value at `at`, where each of its lines is a line of the file.
-    pub(crate) fn first_line(&self, at: Position, inner: &str) -> Option<u64> {
+    pub(crate) fn first_line(&self, at: TextPosition, inner: &str) -> Option<u64> {
         match self.block_indent(at) {
             Some((first, _)) => Some(first),
             None => (!inner.contains('\n')).then_some(at.line),
@@ -80,8 +80,8 @@ impl Source {
 
     /// For a block (`|`): the line on which its text begins, and how far it is indented. The reader of YAML gives the place
     /// of the first letter; the sign of the block stands on an earlier line, with nothing but empty lines between.
-    fn block_indent(&self, at: Position) -> Option<(u64, u64)> {
-        if self.form == Form::Luau {
+    fn block_indent(&self, at: TextPosition) -> Option<(u64, u64)> {
+        if self.form == FileFormat::Luau {
             return Some((1, 0));
         }
         let indent = at.column.saturating_sub(1);
@@ -91,7 +91,7 @@ impl Source {
             .chars()
             .take(usize::try_from(indent).ok()?)
             .all(|c| c == ' ');
-        if self.form == Form::Json || !begins {
+        if self.form == FileFormat::Json || !begins {
             return None;
         }
         let before: Vec<&str> = self.text.lines().take(own).collect();
@@ -101,18 +101,18 @@ impl Source {
         bare.ends_with('|').then_some((sign as u64 + 2, indent))
     }
 
-    fn char_at(&self, at: Position) -> Option<char> {
+    fn char_at(&self, at: TextPosition) -> Option<char> {
         let column = usize::try_from(at.column.saturating_sub(1)).ok()?;
         self.line(at.line).chars().nth(column)
     }
 
-    fn is_quoted(&self, at: Position) -> bool {
+    fn is_quoted(&self, at: TextPosition) -> bool {
         matches!(self.char_at(at), Some('"' | '\''))
     }
 }
 
 /// The same value as plain JSON.
-pub(crate) fn plain(node: &Node) -> Value {
+pub(crate) fn plain(node: &YamlNode) -> Value {
     match &node.value {
         Yaml::Null => Value::Null,
         Yaml::Bool(bool) => Value::Bool(*bool),

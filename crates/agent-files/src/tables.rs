@@ -1,9 +1,9 @@
 //! The keys of every kind of file: the one place where they are named.
 
-use crate::shape::{RefKind, Shape, Table, may, must, table};
+use crate::key_tables::{RefKind, Shape, MappingShape, may, must, table};
 
 /// Kinds of tools, each with its table.
-pub(crate) const TOOLS: &[(&str, &Table)] = &[
+pub(crate) const TOOLS: &[(&str, &MappingShape)] = &[
     ("built-in", &BUILT_IN),
     ("luau", &LUAU),
     ("http", &HTTP),
@@ -13,7 +13,7 @@ pub(crate) const TOOLS: &[(&str, &Table)] = &[
 ];
 
 /// Kinds of agents, each with its table.
-pub(crate) const AGENTS: &[(&str, &Table)] = &[("react", &REACT), ("match", &MATCH)];
+pub(crate) const AGENTS: &[(&str, &MappingShape)] = &[("react", &REACT), ("match", &MATCH)];
 
 const TOOL_TYPES: Shape =
     Shape::Choice(&["built-in", "luau", "http", "generator", "composite", "text_processor"]);
@@ -38,9 +38,9 @@ macro_rules! tool {
 }
 
 /// A tool that the host provides.
-pub(crate) static BUILT_IN: Table = tool!("tool_built_in", []);
+pub(crate) static BUILT_IN: MappingShape = tool!("tool_built_in", []);
 
-static CAPABILITIES: Table = table(
+static CAPABILITIES: MappingShape = table(
     "capabilities",
     &[
         may("http", Shape::List(&Shape::Host), "hosts that it may reach, such as `api.weather.com` or `*.weather.com`"),
@@ -52,7 +52,7 @@ static CAPABILITIES: Table = table(
     ],
 );
 
-static TOOL_LIMITS: Table = table(
+static TOOL_LIMITS: MappingShape = table(
     "tool_limits",
     &[
         may("memory", Shape::Bytes, "the most memory of its machine"),
@@ -66,7 +66,7 @@ static TOOL_LIMITS: Table = table(
 );
 
 /// A script.
-pub(crate) static LUAU: Table = tool!("tool_luau", [
+pub(crate) static LUAU: MappingShape = tool!("tool_luau", [
     may("lua", Shape::Script, "the script: `function invoke(ctx, args) … end`"),
     may("lua_file", Shape::ScriptFile, "the file of the script, relative to this one"),
     may("capabilities", Shape::Map(&CAPABILITIES), "what it may reach; nothing else"),
@@ -74,7 +74,7 @@ pub(crate) static LUAU: Table = tool!("tool_luau", [
 ])
 .one_of(&["lua", "lua_file"]);
 
-static AUTH: Table = table(
+static AUTH: MappingShape = table(
     "auth",
     &[
         must("type", Shape::Choice(&["bearer", "basic"]), "how it is sent"),
@@ -83,7 +83,7 @@ static AUTH: Table = table(
 );
 
 /// One HTTP request.
-pub(crate) static HTTP: Table = tool!("tool_http", [
+pub(crate) static HTTP: MappingShape = tool!("tool_http", [
     must("method", Shape::Choice(&["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD"]), "the method"),
     must("endpoint", Shape::Url, "the address"),
     may("headers", Shape::MapOf(&Shape::Template), "headers; `${NAME}` stands for an environment variable"),
@@ -95,7 +95,7 @@ pub(crate) static HTTP: Table = tool!("tool_http", [
 ]);
 
 /// A model call.
-pub(crate) static GENERATOR_TOOL: Table = tool!("tool_generator", [
+pub(crate) static GENERATOR_TOOL: MappingShape = tool!("tool_generator", [
     must("prompt", Shape::Words, "what the model is told"),
     may("context_layers", Shape::List(&LAYER), "what comes before the prompt"),
     may("model", Shape::Words, "the model; the agent's own without it"),
@@ -103,7 +103,7 @@ pub(crate) static GENERATOR_TOOL: Table = tool!("tool_generator", [
     may("output_schema", Shape::Schema, "the JSON Schema of the answer; needed for `json_output`"),
 ]);
 
-static STEP: Table = table(
+static STEP: MappingShape = table(
     "step",
     &[
         must("id", Shape::Name, "what later steps call its output: `.steps.ID`"),
@@ -113,20 +113,20 @@ static STEP: Table = table(
 );
 
 /// Tools in a row.
-pub(crate) static COMPOSITE: Table = tool!("tool_composite", [
+pub(crate) static COMPOSITE: MappingShape = tool!("tool_composite", [
     may("mode", Shape::Choice(&["seq"]), "one after the other"),
     must("steps", Shape::Some(&Shape::Map(&STEP)), "what is done, in order; the last output is the result"),
 ]);
 
 /// A model call that works on a text.
-pub(crate) static TEXT_PROCESSOR: Table = tool!("tool_text_processor", [
+pub(crate) static TEXT_PROCESSOR: MappingShape = tool!("tool_text_processor", [
     must("prompt", Shape::Words, "what is to be done with the text"),
     may("model", Shape::Words, "the model; the agent's own without it"),
     may("output_mode", Shape::Choice(&["text", "json"]), "text, or JSON of a schema [text]"),
     may("output_schema", Shape::Schema, "the JSON Schema of the answer; needed for `json`"),
 ]);
 
-static TOOL_REF: Table = table(
+static TOOL_REF: MappingShape = table(
     "tool_reference",
     &[
         must("$ref", Shape::Ref(RefKind::Tool), "`tool:NAME`, or the path of a tool file"),
@@ -137,7 +137,7 @@ static TOOL_REF: Table = table(
 
 const TOOL_OR_REF: Shape = Shape::Either(&[Shape::Map(&TOOL_REF), Shape::Tool]);
 
-static AGENT_REF: Table = table(
+static AGENT_REF: MappingShape = table(
     "agent_reference",
     &[must("$ref", Shape::Ref(RefKind::Agent), "`agent:NAME`, or the path of an agent file")],
 )
@@ -145,20 +145,20 @@ static AGENT_REF: Table = table(
 
 const AGENT_OR_REF: Shape = Shape::Either(&[Shape::Ref(RefKind::Agent), Shape::Map(&AGENT_REF), Shape::Agent]);
 
-static RULE_REF: Table = table(
+static RULE_REF: MappingShape = table(
     "rule_reference",
     &[must("$ref", Shape::Ref(RefKind::Rule), "`rule:NAME`, or the path of a rule file")],
 )
 .marker("$ref");
 
-static LAYER_THIS: Table =
+static LAYER_THIS: MappingShape =
     table("layer_this", &[must("$this", Shape::This, "a key of this file, such as `.prompt`")]).marker("$this");
-static LAYER_REF: Table = table(
+static LAYER_REF: MappingShape = table(
     "layer_ref",
     &[must("$ref", Shape::Ref(RefKind::Context), "a text: `NAME` or `KIND:NAME` below `context/`, or a path")],
 )
 .marker("$ref");
-static LAYER_ENV: Table =
+static LAYER_ENV: MappingShape =
     table("layer_env", &[must("$env", Shape::Variable, "the environment variable that holds it")]).marker("$env");
 
 /// A layer of the context.
@@ -181,7 +181,7 @@ macro_rules! parameters {
 }
 
 /// A generator file, or one that is written where it is used.
-pub(crate) static GENERATOR: Table = table(
+pub(crate) static GENERATOR: MappingShape = table(
     "generator",
     parameters![
         may("$schema", Shape::Text, "where an editor finds the schema of this file"),
@@ -190,7 +190,7 @@ pub(crate) static GENERATOR: Table = table(
     ],
 );
 
-static GENERATOR_REF: Table = table(
+static GENERATOR_REF: MappingShape = table(
     "generator_reference",
     parameters![must("$ref", Shape::Ref(RefKind::Generator), "`generator:NAME`, or the path of a generator file")],
 )
@@ -198,7 +198,7 @@ static GENERATOR_REF: Table = table(
 
 const GENERATORS: Shape = Shape::Either(&[Shape::Words, Shape::Map(&GENERATOR_REF), Shape::Map(&GENERATOR)]);
 
-static AGENT_LIMITS: Table = table(
+static AGENT_LIMITS: MappingShape = table(
     "limits",
     &[
         may("max_iterations", Shape::Count(0, u32::MAX as u64), "how many times in one run the model may be answered with tool results"),
@@ -210,7 +210,7 @@ static AGENT_LIMITS: Table = table(
 
 const MODES: Shape = Shape::Choice(&["ask", "auto", "deny"]);
 
-static APPROVAL_RULE: Table = table(
+static APPROVAL_RULE: MappingShape = table(
     "approval_rule",
     &[
         must("effect", Shape::Choice(&["allow", "ask", "deny"]), "what it says"),
@@ -220,7 +220,7 @@ static APPROVAL_RULE: Table = table(
     ],
 );
 
-static APPROVAL: Table = table(
+static APPROVAL: MappingShape = table(
     "approval",
     &[
         may("mode", MODES, "who decides about a call that no rule decides"),
@@ -247,13 +247,13 @@ macro_rules! agent {
 }
 
 /// An agent that thinks and calls tools.
-pub(crate) static REACT: Table = agent!("agent_react", [
+pub(crate) static REACT: MappingShape = agent!("agent_react", [
     may("tools", Shape::List(&TOOL_USE), "what it can do"),
     may("agents", Shape::List(&AGENT_OR_REF), "agents that it may make with its tool `delegate`"),
 ]);
 
 /// An agent that routes what is said.
-pub(crate) static MATCH: Table = agent!("agent_match", [
+pub(crate) static MATCH: MappingShape = agent!("agent_match", [
     must("rules", Shape::Some(&RULE_OR_REF), "intents that it knows"),
     must("route", Shape::Some(&Shape::Map(&ROUTE)), "which agent gets which intents"),
     may("default", AGENT_OR_REF, "the agent that gets what nothing matched"),
@@ -263,7 +263,7 @@ pub(crate) static MATCH: Table = agent!("agent_match", [
 const TOOL_USE: Shape = TOOL_OR_REF;
 const RULE_OR_REF: Shape = Shape::Either(&[Shape::Ref(RefKind::Rule), Shape::Map(&RULE_REF), Shape::Map(&RULE)]);
 
-static ROUTE: Table = table(
+static ROUTE: MappingShape = table(
     "route",
     &[
         must("rules", Shape::Some(&Shape::Words), "names of rules"),
@@ -271,7 +271,7 @@ static ROUTE: Table = table(
     ],
 );
 
-static VARIABLE: Table = table(
+static VARIABLE: MappingShape = table(
     "variable",
     &[
         may("label", Shape::Words, "what it is, in words; without brackets [its name]"),
@@ -280,7 +280,7 @@ static VARIABLE: Table = table(
 )
 .open();
 
-static RULE_TEST: Table = table(
+static RULE_TEST: MappingShape = table(
     "rule_test",
     &[
         must("input", Shape::Text, "what a person says"),
@@ -289,7 +289,7 @@ static RULE_TEST: Table = table(
 );
 
 /// A rule file, or a rule that is written where it is used.
-pub(crate) static RULE: Table = table(
+pub(crate) static RULE: MappingShape = table(
     "rule",
     &[
         may("$schema", Shape::Text, "where an editor finds the schema of this file"),
@@ -304,7 +304,7 @@ pub(crate) static RULE: Table = table(
 
 const MESSAGES: Shape = Shape::List(&Shape::Message);
 
-static TOOL_RESULT: Table = table(
+static TOOL_RESULT: MappingShape = table(
     "tool_result",
     &[
         must("id", Shape::Words, "of the call"),
@@ -314,7 +314,7 @@ static TOOL_RESULT: Table = table(
     ],
 );
 
-static MATCHED: Table = table(
+static MATCHED: MappingShape = table(
     "matched",
     &[
         must("rule_name", Shape::Words, "the rule"),
@@ -335,14 +335,14 @@ macro_rules! state {
 }
 
 /// The state of an agent that thinks and calls tools.
-pub(crate) static REACT_STATE: Table = state!("state_react", [
+pub(crate) static REACT_STATE: MappingShape = state!("state_react", [
     may("phase", Shape::Text, "what it does"),
     may("tool_results", Shape::List(&Shape::Map(&TOOL_RESULT)), "results that the model has not seen"),
     may("finished", Shape::Bool, "whether a tool with `quit` was called"),
 ]);
 
 /// The state of an agent that routes.
-pub(crate) static MATCH_STATE: Table = state!("state_match", [
+pub(crate) static MATCH_STATE: MappingShape = state!("state_match", [
     may("phase", Shape::Text, "what it does"),
     may("input", Shape::Text, "what is being matched"),
     may("matches", Shape::List(&Shape::Map(&MATCHED)), "what matched, in order"),
@@ -352,7 +352,7 @@ pub(crate) static MATCH_STATE: Table = state!("state_match", [
 ]);
 
 /// A message: all keys of all roles.
-pub(crate) static MESSAGE: Table = table(
+pub(crate) static MESSAGE: MappingShape = table(
     "message",
     &[
         must("role", Shape::Choice(&["user", "model", "tool"]), "who says it"),

@@ -9,9 +9,9 @@
 use std::fmt::Debug;
 use std::path::{Path, PathBuf};
 
-use agentx_agent_files::definition::{Layer, ToolBody, ToolUse};
+use agentx_agent_files::definition::{ContextLayer, ToolBody, ToolUse};
 use agentx_agent_files::{
-    Mistake, parse_agent, parse_layer, parse_message, parse_rule, parse_state, parse_tool,
+    DefinitionMistake, parse_agent, parse_layer, parse_message, parse_rule, parse_state, parse_tool,
 };
 use serde::Serialize;
 
@@ -48,12 +48,12 @@ fn files(folder: &str) -> Vec<(PathBuf, String)> {
     files
 }
 
-type Parse<T> = fn(&Path, &str) -> Result<T, Vec<Mistake>>;
+type Parse<T> = fn(&Path, &str) -> Result<T, Vec<DefinitionMistake>>;
 
-fn show(mistakes: Vec<Mistake>) -> String {
+fn show(mistakes: Vec<DefinitionMistake>) -> String {
     mistakes
         .iter()
-        .map(Mistake::to_string)
+        .map(DefinitionMistake::to_string)
         .collect::<Vec<_>>()
         .join("\n")
 }
@@ -98,7 +98,10 @@ fn agents_load_and_twins_are_equal() {
                 }
             ),
             "full_agent" => {
-                assert_eq!(agent.context_layers[1], Layer::Ref("personality:friendly".into()));
+                assert_eq!(
+                    agent.context_layers[1],
+                    ContextLayer::Ref("personality:friendly".into())
+                );
                 assert_eq!(agent.tools[2].name(), "inline_tool");
             }
             other => panic!("{other}"),

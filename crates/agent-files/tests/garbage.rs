@@ -4,8 +4,10 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use agentx_agent_files::jq::Filter;
-use agentx_agent_files::{Library, Memory, Options, Origin, Root, parse_agent, parse_rule, parse_tool};
+use agentx_agent_files::jq::JqFilter;
+use agentx_agent_files::{
+    FileOrigin, Library, LibraryOptions, MemoryFiles, Root, parse_agent, parse_rule, parse_tool,
+};
 use proptest::prelude::*;
 
 /// Words of which files are made, put together in any order.
@@ -66,13 +68,13 @@ fn text() -> impl Strategy<Value = String> {
     prop_oneof![3 => words, 1 => any::<String>(), 1 => "[\\x00-\\x7f]{0,200}"]
 }
 
-fn check(files: Memory) {
+fn check(files: MemoryFiles) {
     let roots = [Root {
         path: "w".into(),
-        origin: Origin::Workspace,
+        origin: FileOrigin::Workspace,
     }];
     let start = Instant::now();
-    let library = Library::load(&roots, &files, Options::default());
+    let library = Library::load(&roots, &files, LibraryOptions::default());
     assert!(start.elapsed() < Duration::from_secs(10), "{:?}", start.elapsed());
     for mistake in library.check() {
         assert!(mistake.line > 0 && mistake.column > 0, "{mistake}");
@@ -112,7 +114,7 @@ proptest! {
 
     #[test]
     fn no_filter_is_a_panic(text in "[a-z.|()\\[\\]{}:,;$@\"\\\\ 0-9+*/-]{0,60}") {
-        let _ = Filter::compile(&text).map(|filter| filter.text().len());
+        let _ = JqFilter::compile(&text).map(|filter| filter.text().len());
     }
 }
 

@@ -1,9 +1,10 @@
 //! Files together: names, shadows, references by name and by path, circles, scripts; and the disk.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may stop")]
 
-use agentx_agent_files::definition::{AgentUse, Layer, ToolBody, ToolUse};
+use agentx_agent_files::definition::{AgentUse, ContextLayer, ToolBody, ToolUse};
 use agentx_agent_files::{
-    Disk, Library, Memory, Options, Origin, Root, Scaffold, ScriptCheck, ScriptMistake, scaffold,
+    DiskFiles, FileOrigin, Library, LibraryOptions, MemoryFiles, Root, Scaffold, ScriptCheck, ScriptFinding,
+    scaffold,
 };
 
 use crate::support::{load, mistakes, roots};
@@ -23,14 +24,14 @@ fn a_workspace_takes_no_name_of_the_persons_own_and_what_is_not_used_is_noted() 
     let a = &library.agents()["a"];
     assert_eq!(
         (a.definition.prompt.as_deref(), a.origin),
-        (Some("mine"), Origin::User)
+        (Some("mine"), FileOrigin::User)
     );
-    assert_eq!(library.agents()["b"].origin, Origin::Workspace);
+    assert_eq!(library.agents()["b"].origin, FileOrigin::Workspace);
     assert_eq!(
         library.generators()["fast"].definition.model.as_deref(),
         Some("mine")
     );
-    assert_eq!(library.rules()["r"].origin, Origin::User);
+    assert_eq!(library.rules()["r"].origin, FileOrigin::User);
     let shadow = &library.shadows()[0];
     assert_eq!(
         (shadow.used.to_str(), shadow.shadowed.to_str()),
@@ -57,7 +58,7 @@ fn texts_of_a_workspace_take_no_place_of_the_persons_own() {
         let layers = library.agents()[name].definition.context_layers.iter();
         layers
             .map(|layer| match layer {
-                Layer::Ref(name) => library.context(name).unwrap(),
+                ContextLayer::Ref(name) => library.context(name).unwrap(),
                 other => panic!("{other:?}"),
             })
             .collect()
@@ -127,9 +128,9 @@ fn what_stands_in_folders_below_and_is_not_referred_to_is_named() {
     }
     let roots = [Root {
         path: folder.path().join("w"),
-        origin: Origin::Workspace,
+        origin: FileOrigin::Workspace,
     }];
-    let library = Library::load(&roots, &Disk, Options::default());
+    let library = Library::load(&roots, &DiskFiles, LibraryOptions::default());
     let prefix = format!("{}/", folder.path().display());
     let below: Vec<String> = named(&library)
         .iter()
@@ -234,13 +235,13 @@ fn references_do_not_escape_and_circles_are_shown_with_their_path() {
 struct NoGoto;
 
 impl ScriptCheck for NoGoto {
-    fn check(&self, _: &str, source: &str) -> Result<(), ScriptMistake> {
+    fn check(&self, _: &str, source: &str) -> Result<(), ScriptFinding> {
         let found = source
             .lines()
             .enumerate()
             .find_map(|(line, text)| Some((line, text.find("goto")?)));
         found.map_or(Ok(()), |(line, column)| {
-            Err(ScriptMistake {
+            Err(ScriptFinding {
                 line: line as u64 + 1,
                 column: column as u64 + 1,
                 message: "there is no goto".into(),
@@ -251,7 +252,7 @@ impl ScriptCheck for NoGoto {
 
 #[test]
 fn mistakes_of_scripts_have_their_place_in_the_file() {
-    let files: Memory = [
+    let files: MemoryFiles = [
         (
             "w/tools/a.yaml",
             "name: a\nlua: |\n\n    local x = 1\n    x = goto\n",
@@ -267,9 +268,9 @@ fn mistakes_of_scripts_have_their_place_in_the_file() {
     ]
     .into_iter()
     .collect();
-    let options = Options {
+    let options = LibraryOptions {
         scripts: Some(&NoGoto),
-        ..Options::default()
+        ..LibraryOptions::default()
     };
     let library = Library::load(&roots(), &files, options);
     let wanted = [
@@ -284,16 +285,16 @@ fn mistakes_of_scripts_have_their_place_in_the_file() {
 
 #[test]
 fn what_the_host_has_is_known() {
-    let files: Memory = [(
+    let files: MemoryFiles = [(
         "w/agents/a.yaml",
         "name: a\ntools: [{$ref: bash}, {name: echo}]\nagents: [helper]\n",
     )]
     .into_iter()
     .collect();
-    let options = Options {
+    let options = LibraryOptions {
         tools: &["bash", "echo"],
         agents: &["helper"],
-        ..Options::default()
+        ..LibraryOptions::default()
     };
     assert_eq!(mistakes(&Library::load(&roots(), &files, options)), "");
 }
@@ -313,21 +314,21 @@ fn the_disk_is_read_and_not_left() {
     let roots = [
         Root {
             path: root.clone(),
-            origin: Origin::Workspace,
+            origin: FileOrigin::Workspace,
         },
         Root {
             path: folder.path().join("missing"),
-            origin: Origin::User,
+            origin: FileOrigin::User,
         },
     ];
-    let library = Library::load(&roots, &Disk, Options::default());
+    let library = Library::load(&roots, &DiskFiles, LibraryOptions::default());
     assert_eq!(mistakes(&library), "");
     assert_eq!((library.agents().len(), library.tools().len()), (1, 1));
     #[cfg(unix)]
     {
         std::os::unix::fs::symlink("../../outside.yaml", root.join("agents/link.yaml")).unwrap();
         std::fs::write(root.join("agents/bytes.yaml"), b"name: \xff\n").unwrap();
-        let library = Library::load(&roots, &Disk, Options::default());
+        let library = Library::load(&roots, &DiskFiles, LibraryOptions::default());
         let shown = mistakes(&library);
         assert!(
             shown.contains("link.yaml:1:1: it leads out of its folder"),
@@ -351,11 +352,11 @@ fn everything_that_is_made_is_right_and_a_wrong_name_is_refused() {
         Scaffold::Http,
     ] {
         let made = scaffold(what, "made").unwrap();
-        let files: Memory = made
+        let files: MemoryFiles = made
             .into_iter()
             .map(|(path, text)| (std::path::Path::new("w").join(path), text))
             .collect();
-        let library = Library::load(&roots(), &files, Options::default());
+        let library = Library::load(&roots(), &files, LibraryOptions::default());
         assert_eq!(mistakes(&library), "", "{what:?}");
         assert_eq!(library.agents().len() + library.tools().len(), 1, "{what:?}");
         for name in ["", "../x", "a b", "a\nb", "a: b", "\""] {

@@ -4,14 +4,14 @@
 use std::path::Path;
 
 use agentx_agent_files::definition::ToolBody;
-use agentx_agent_files::{Mistake, parse_agent, parse_rule, parse_tool};
+use agentx_agent_files::{DefinitionMistake, parse_agent, parse_rule, parse_tool};
 
 /// What is wrong with a text, a line each.
-fn wrong<T: std::fmt::Debug>(parsed: Result<T, Vec<Mistake>>) -> String {
+fn wrong<T: std::fmt::Debug>(parsed: Result<T, Vec<DefinitionMistake>>) -> String {
     let mistakes = parsed.unwrap_err();
     mistakes
         .iter()
-        .map(Mistake::to_string)
+        .map(DefinitionMistake::to_string)
         .collect::<Vec<_>>()
         .join("\n")
 }

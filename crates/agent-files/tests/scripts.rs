@@ -4,20 +4,22 @@
 
 use std::path::Path;
 
-use agentx_agent_files::{Library, Memory, Mistake, Options, Origin, Root, parse_tool};
+use agentx_agent_files::{
+    DefinitionMistake, FileOrigin, Library, LibraryOptions, MemoryFiles, Root, parse_tool,
+};
 
 fn load(files: &[(&str, &str)]) -> Library {
-    let files: Memory = files.iter().map(|(path, text)| (*path, *text)).collect();
+    let files: MemoryFiles = files.iter().map(|(path, text)| (*path, *text)).collect();
     let root = |path: &str, origin| Root {
         path: path.into(),
         origin,
     };
-    let roots = [root("w", Origin::Workspace), root("u", Origin::User)];
-    Library::load(&roots, &files, Options::default())
+    let roots = [root("w", FileOrigin::Workspace), root("u", FileOrigin::User)];
+    Library::load(&roots, &files, LibraryOptions::default())
 }
 
-fn shown(mistakes: &[Mistake]) -> String {
-    let lines: Vec<String> = mistakes.iter().map(Mistake::to_string).collect();
+fn shown(mistakes: &[DefinitionMistake]) -> String {
+    let lines: Vec<String> = mistakes.iter().map(DefinitionMistake::to_string).collect();
     lines.join("\n")
 }
 

@@ -2,13 +2,13 @@
 //! read, schemas as a whole, tools that are granted.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may stop")]
 
-use agentx_agent_files::{Library, Memory, Options, SchemaCheck};
+use agentx_agent_files::{Library, LibraryOptions, MemoryFiles, SchemaCheck};
 
 use crate::support::{load, mistakes, roots};
 
 #[test]
 fn what_is_no_text_says_where_and_what_to_do() {
-    let files: Memory = [
+    let files: MemoryFiles = [
         (
             "w/agents/a.yaml",
             b"name: a\nprompt: \xe4\xbd\xa0x \xff y\n".to_vec(),
@@ -25,7 +25,7 @@ fn what_is_no_text_says_where_and_what_to_do() {
     ]
     .into_iter()
     .collect();
-    let library = Library::load(&roots(), &files, Options::default());
+    let library = Library::load(&roots(), &files, LibraryOptions::default());
     let wanted = [
         "w/agents/a.yaml:2:12: it is not UTF-8 (byte 0xff here); save it as UTF-8",
         "w/agents/b.yaml:2:25: the context `c` cannot be read: context/c.md: 2:1: it is not UTF-8 (byte 0xff here); save it as UTF-8",
@@ -47,8 +47,8 @@ fn agents_that_lie_too_deep_are_a_mistake_at_the_reference_that_goes_too_far() {
             format!("w/agents/a{levels:02}.yaml"),
             format!("name: a{levels:02}\n"),
         ));
-        let files: Memory = files.into_iter().collect();
-        mistakes(&Library::load(&roots(), &files, Options::default()))
+        let files: MemoryFiles = files.into_iter().collect();
+        mistakes(&Library::load(&roots(), &files, LibraryOptions::default()))
     };
     let most = agentx_types::MAX_AGENT_DEPTH;
     assert_eq!(chain(most), "");
@@ -72,8 +72,8 @@ fn agents_that_lie_too_deep_are_a_mistake_at_the_reference_that_goes_too_far() {
         "name: a13\nagents: [{name: last}]\n".into(),
     ));
     let load = |files: &[(String, String)]| {
-        let files: Memory = files.iter().cloned().collect();
-        mistakes(&Library::load(&roots(), &files, Options::default()))
+        let files: MemoryFiles = files.iter().cloned().collect();
+        mistakes(&Library::load(&roots(), &files, LibraryOptions::default()))
     };
     assert!(
         load(&files).starts_with("w/agents/a.yaml:2:55: agents lie more than 16 deep"),
@@ -139,7 +139,7 @@ impl SchemaCheck for NoPattern {
 
 #[test]
 fn schemas_are_looked_at_as_a_whole_and_tools_that_are_granted_must_be_there() {
-    let files: Memory = [
+    let files: MemoryFiles = [
         ("w/tools/p.yaml", "name: p\nlua: return 1\nparams: {s: {type: string, pattern: '('}}\n"),
         ("w/tools/o.yaml", "name: o\ntype: generator\nprompt: x\nmode: json_output\noutput_schema: {type: string, pattern: '('}\n"),
         ("w/agents/a.yaml", "name: a\ntools: [{name: inline, lua: return 1}]\n"),
@@ -147,10 +147,10 @@ fn schemas_are_looked_at_as_a_whole_and_tools_that_are_granted_must_be_there() {
     ]
     .into_iter()
     .collect();
-    let options = Options {
+    let options = LibraryOptions {
         schemas: Some(&NoPattern),
         tools: &["read"],
-        ..Options::default()
+        ..LibraryOptions::default()
     };
     let library = Library::load(&roots(), &files, options);
     let wanted = [

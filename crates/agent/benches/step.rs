@@ -10,7 +10,7 @@
 use std::hint::black_box;
 use std::time::Instant;
 
-use agentx_agent::{Agent, Context, Transition, fixtures};
+use agentx_agent::{Agent, StepContext, Transition, fixtures};
 use agentx_types::*;
 
 struct Bench {
@@ -35,14 +35,14 @@ impl Bench {
         event: impl Into<EnvironmentEvent>,
     ) -> Envelope<EnvironmentEvent> {
         self.seq += 1;
-        let mut draft = Draft::new(Source::Environment, Some("agt_1".into()), event.into());
+        let mut draft = EventDraft::new(Source::Environment, Some("agt_1".into()), event.into());
         draft.cause = cause.cloned();
         draft.into_envelope("ses_1".into(), self.seq, Timestamp(self.seq as i64))
     }
 
     fn step(&mut self, cause: Option<&ActionId>, event: impl Into<EnvironmentEvent>) {
         let fact = self.fact(cause, event);
-        self.transition = self.agent.step(&fact, &Context::default());
+        self.transition = self.agent.step(&fact, &StepContext::default());
     }
 
     fn say(&mut self, text: &str) {
@@ -83,7 +83,7 @@ fn chunks(count: u32) -> f64 {
     let chunk = bench.fact(Some(&asked), TextChunk { text: "word ".into() });
     let start = Instant::now();
     for _ in 0..count {
-        black_box(bench.agent.step(&chunk, &Context::default()));
+        black_box(bench.agent.step(&chunk, &StepContext::default()));
     }
     start.elapsed().as_nanos() as f64 / f64::from(count)
 }

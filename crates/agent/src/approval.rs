@@ -6,8 +6,8 @@
 //! 007): where a path leads the tool finds out, and asks [`refused_where_it_leads`]. Everything is a function
 //! of the logged configuration and the call, at the version of the rules that the session keeps to.
 
-mod unasked;
-mod unread;
+mod mode;
+mod oversized;
 
 use std::borrow::Cow;
 
@@ -15,11 +15,11 @@ use agentx_types::{Access, AgentConfig, ApprovalMode, RULES_VERSION, Rule, RuleE
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::call_subject::CallSubject;
+pub use crate::call_subject::uncovered::not_covered_reason;
+use crate::file_tools::replaces_another;
 use crate::hosts;
-use crate::of_file::replaces_another;
-use crate::subject::Subject;
-pub use crate::subject::uncovered::why_not_covered;
-use unasked::{asked_by_mode, nobody_asked, unasked};
+use mode::{asked_by_mode, nobody_asked, unasked};
 
 /// The decision about a call.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -148,14 +148,14 @@ fn judge_by(
     tool: &ToolSpec,
     input: &Value,
 ) -> Judgement {
-    let subject = Subject::of_agent(config, tool, input);
+    let subject = CallSubject::of_agent(config, tool, input);
     let outside = subject.is_outside();
     if let Some(path) = subject.own_file() {
         let what = "it belongs to AgentX itself (sessions, keys, settings), which no tool opens";
         return denied(format!("{path}: {what}"), Vec::new());
     }
     if subject.is_too_much_for(rules) {
-        return unread::judge(config, &subject, rules, mode);
+        return oversized::judge(config, &subject, rules, mode);
     }
     if let Some(index) = subject.rule_that(RuleEffect::Deny, rules) {
         let reason = match is_read_only(config, tool, &rules[index]) {
@@ -197,7 +197,7 @@ fn judge_by(
     let (reason, made_by) = match (asking, subject.allowed_by_default()) {
         (None, Some(reason)) => return allowed(false, reason.into(), Vec::new()),
         (Some(asking), _) => asking,
-        (None, None) => (subject.why_not_allowed(rules, mode), Vec::new()),
+        (None, None) => (subject.not_allowed_reason(rules, mode), Vec::new()),
     };
     if mode == ApprovalMode::Deny {
         return denied(format!("{reason}, {}", nobody_asked(config)), made_by);
@@ -217,7 +217,7 @@ fn is_read_only(config: &AgentConfig, tool: &ToolSpec, rule: &Rule) -> bool {
 }
 
 /// A question, with the rule that "always" would keep.
-fn asked(subject: &Subject<'_>, reason: String, rules: Vec<usize>) -> Judgement {
+fn asked(subject: &CallSubject<'_>, reason: String, rules: Vec<usize>) -> Judgement {
     Judgement {
         verdict: Verdict::Ask(Question {
             reason: reason.clone(),
@@ -232,7 +232,7 @@ fn asked(subject: &Subject<'_>, reason: String, rules: Vec<usize>) -> Judgement 
 /// The reason for which a person is asked about a call each time, and no rule is kept of it; `None` where
 /// rules decide.
 pub fn always_asked(config: &AgentConfig, tool: &ToolSpec, input: &Value) -> Option<&'static str> {
-    Subject::of(&config.workspace, config.rules_version, tool, input).always_asked()
+    CallSubject::of(&config.workspace, config.rules_version, tool, input).always_asked()
 }
 
 /// A judgement that lets the call run.
@@ -266,12 +266,12 @@ fn by(rules: &[Rule], which: &[usize]) -> String {
 
 /// Whether the call names a path outside the workspace.
 pub fn is_outside_workspace(config: &AgentConfig, tool: &ToolSpec, input: &Value) -> bool {
-    Subject::of(&config.workspace, config.rules_version, tool, input).is_outside()
+    CallSubject::of(&config.workspace, config.rules_version, tool, input).is_outside()
 }
 
 /// Whether this rule alone has a say about a call: one that allows has to cover all of it, the others any part.
 pub fn covers(rule: &Rule, workspace: &str, tool: &ToolSpec, input: &Value) -> bool {
-    let subject = Subject::of(workspace, RULES_VERSION, tool, input);
+    let subject = CallSubject::of(workspace, RULES_VERSION, tool, input);
     let rules = std::slice::from_ref(rule);
     match rule.effect {
         RuleEffect::Allow => subject.allowed_by(rules).is_some(),
@@ -281,7 +281,7 @@ pub fn covers(rule: &Rule, workspace: &str, tool: &ToolSpec, input: &Value) -> b
 
 /// The rule that "the like" would keep for a call, whatever is decided about it.
 pub fn suggested(config: &AgentConfig, tool: &ToolSpec, input: &Value) -> Rule {
-    Subject::of_agent(config, tool, input).suggested()
+    CallSubject::of_agent(config, tool, input).suggested()
 }
 
 /// The reason against a call whose path leads through a link to `real`, which is absolute and normal: a rule
@@ -306,8 +306,8 @@ pub fn refused_where_it_leads(
     let judged = judge(config, tool, &there);
     // Whoever said yes to the name has said nothing about a graver file behind it.
     let (here, behind) = (
-        Subject::of_agent(config, tool, input),
-        Subject::of_agent(config, tool, &there),
+        CallSubject::of_agent(config, tool, input),
+        CallSubject::of_agent(config, tool, &there),
     );
     let is_graver = (behind.changes_what_runs() && !here.changes_what_runs())
         || (behind.secret().is_some() && here.secret().is_none());
@@ -332,7 +332,7 @@ pub fn judge_inner(config: &AgentConfig, tool: &ToolSpec, input: &Value, named: 
         return verdict;
     }
     let (name, named) = (&tool.name, named && !replaces_another(tool));
-    let subject = Subject::of_agent(config, tool, input);
+    let subject = CallSubject::of_agent(config, tool, input);
     let is_grave = subject.changes_what_runs() || subject.secret().is_some();
     let is_asked = !rules.is_empty() || subject.always_asked().is_some() || is_grave || !named;
     let helps = match verdict {

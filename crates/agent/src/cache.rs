@@ -1,15 +1,15 @@
 //! Values that follow from the rest of a state: kept for speed, never written down, and no part of what makes
 //! two states equal.
 //!
-//! A state with a `Cache` in it stays deterministic: whether the value is there changes what a step costs,
+//! A state with a `CachedValue` in it stays deterministic: whether the value is there changes what a step costs,
 //! and never what it says. `serde` skips such fields, so that a state that is read back begins with empty
 //! ones. Every change of what a value follows from has to `update` or `clear` it.
 
 /// A value that can be worked out again; `None` until somebody asks for it.
 #[derive(Clone, Debug)]
-pub(crate) struct Cache<T>(Option<T>);
+pub(crate) struct CachedValue<T>(Option<T>);
 
-impl<T> Cache<T> {
+impl<T> CachedValue<T> {
     /// The value, worked out if need be.
     pub(crate) fn get_or(&mut self, work_out: impl FnOnce() -> T) -> &mut T {
         self.0.get_or_insert_with(work_out)
@@ -29,14 +29,14 @@ impl<T> Cache<T> {
     }
 }
 
-impl<T> Default for Cache<T> {
+impl<T> Default for CachedValue<T> {
     fn default() -> Self {
         Self(None)
     }
 }
 
 /// Two caches are always equal: they say nothing about the state.
-impl<T> PartialEq for Cache<T> {
+impl<T> PartialEq for CachedValue<T> {
     fn eq(&self, _: &Self) -> bool {
         true
     }

@@ -2,7 +2,7 @@
 //!
 //! `allow` rules are held against this reading, which is the narrow one of two: it splits a line only where
 //! that is certain, and what cannot be taken apart with certainty is covered by no `allow` rule but one that
-//! names it whole. The wide reading, for rules that deny or ask, is [`crate::reading`] (note 021).
+//! names it whole. The wide reading, for rules that deny or ask, is [`crate::command_analysis`] (note 021).
 //!
 //! | line | commands | certain |
 //! | --- | --- | --- |
@@ -51,7 +51,7 @@ pub struct CommandLine {
 /// assert_eq!(take_apart("a || b | c").fed, [2]);
 /// ```
 pub fn take_apart(line: &str) -> CommandLine {
-    let mut taken = Taken::default();
+    let mut taken = CommandParts::default();
     let mut quote: Option<char> = None;
     let mut rest = line;
     while let Some(c) = rest.chars().next() {
@@ -84,7 +84,7 @@ pub fn take_apart(line: &str) -> CommandLine {
 
 /// The state while a line is taken apart. `command` is the one that is being read.
 #[derive(Default)]
-struct Taken {
+struct CommandParts {
     commands: Vec<String>,
     command: String,
     fed: Vec<usize>,
@@ -97,7 +97,7 @@ struct Taken {
     at_border: bool,
 }
 
-impl Taken {
+impl CommandParts {
     /// Ends the command that is being read. `certain` is false where something may run that the pieces do not
     /// say.
     fn split(&mut self, certain: bool) {

@@ -1,6 +1,6 @@
 //! The context that an agent gets with each fact, and the transition that it returns.
 //!
-//! The session's fold makes the [`Context`] and reads the [`Transition`]: nothing of a `Transition` is filled
+//! The session's fold makes the [`StepContext`] and reads the [`Transition`]: nothing of a `Transition` is filled
 //! in before the step, and nothing is added to it afterwards.
 //!
 //! ```text
@@ -13,15 +13,15 @@ use std::collections::BTreeMap;
 use std::ops::AddAssign;
 use std::sync::Arc;
 
-use agentx_types::{Action, ActionBody, AgentOutput, Kept, RecordedEffects, TakenIds, ToolCallId};
+use agentx_types::{Action, ActionBody, AgentOutput, RecordedEffects, ScriptValues, TakenIds, ToolCallId};
 
-use crate::above::{Above, Census};
+use crate::ancestor_budgets::{AncestorBudgets, Census};
 
 /// The knowledge of its session that an agent needs to take a step. All of it follows from the facts so far,
 /// so that it is the same in each replay; it is borrowed, and an agent keeps none of it. The default is that
 /// of an agent that is alone, outside of a session.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Context<'a> {
+pub struct StepContext<'a> {
     /// The readers of the outputs.
     pub heard_by: HeardBy,
     /// Ids that models gave in this session: no answer may use one again.
@@ -29,15 +29,15 @@ pub struct Context<'a> {
     /// The recorded steps of running calls, by call.
     pub recorded: Option<&'a BTreeMap<ToolCallId, Arc<RecordedEffects>>>,
     /// The values that scripts keep with this agent; `None` where they keep nothing.
-    pub kept: Option<&'a Arc<Kept>>,
+    pub kept: Option<&'a Arc<ScriptValues>>,
     /// The number of agents above this one: 0 for the one that people talk to.
     pub depth: u32,
     /// The limits that the agents above leave to this one; `None` if there is no parent, or if the fact cannot lead to a model call.
-    pub above: Option<&'a Above>,
+    pub above: Option<&'a AncestorBudgets>,
     /// The number of agents in the session when the fact comes.
     pub census: Census,
     /// The number of actions that agents have requested so far for the same fact; new ids continue from it.
-    pub before: Acted,
+    pub before: ActionCount,
 }
 
 /// The readers of the outputs of a step. The state of the agent changes in the same way for each; outputs
@@ -61,20 +61,20 @@ pub struct Transition {
     /// The actions that the agent requests.
     pub actions: Vec<Action>,
     /// The number of actions, counted even if the actions themselves are left out.
-    pub acted: Acted,
+    pub acted: ActionCount,
 }
 
 /// The number of actions that were requested. It is counted even if the actions themselves are left out,
 /// because ids follow from it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Acted {
+pub struct ActionCount {
     /// All actions.
     pub actions: usize,
     /// The actions among them that make another agent.
     pub agents: u32,
 }
 
-impl Acted {
+impl ActionCount {
     /// Counts one more action.
     pub(crate) fn count(&mut self, body: &ActionBody) {
         self.actions += 1;
@@ -82,7 +82,7 @@ impl Acted {
     }
 }
 
-impl AddAssign for Acted {
+impl AddAssign for ActionCount {
     fn add_assign(&mut self, more: Self) {
         self.actions += more.actions;
         self.agents = self.agents.saturating_add(more.agents);

@@ -7,14 +7,14 @@
 
 use agentx_types::{ToolReach, since};
 
+use crate::call_subject::CallSubject;
 use crate::pattern::fits;
-use crate::subject::Subject;
 
 /// The beginning of a rule's argument that is about hosts. Arguments of a call are JSON, so none is mistaken
 /// for it.
 const TO: &str = "to ";
 
-impl Subject<'_> {
+impl CallSubject<'_> {
     /// The hosts, variables and tools that the tool's file lets it reach; `None` for a tool that runs command
     /// lines, and before version 3 of the rules.
     pub(crate) fn reach(&self) -> Option<&ToolReach> {

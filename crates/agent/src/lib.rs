@@ -14,13 +14,13 @@
 //! | `interrupt_requested` | the run is being stopped | `cancel` for all that runs, then `report` |
 //! | `writer_attached` | what another process left open is settled | the calls that may be made again |
 //!
-//! Where to read: `course` for what a run is, `react` for the machine that most agents have, `conversation`
-//! for what a model is sent, [`approval`] and [`reading`] for what a call may do, [`matching`] for the agent
+//! Where to read: `run_lifecycle` for what a run is, `react` for the machine that most agents have, `conversation`
+//! for what a model is sent, [`approval`] and [`command_analysis`] for what a call may do, [`matching`] for the agent
 //! that sorts inputs by rules.
 //!
 //! ```
-//! use agentx_agent::{Agent, Context, fixtures};
-//! use agentx_types::{ActionBody, AgentStateId, ContentPart, Draft, EnvironmentEvent, SessionId, Source, Timestamp, UserMessage};
+//! use agentx_agent::{Agent, StepContext, fixtures};
+//! use agentx_types::{ActionBody, AgentStateId, ContentPart, EventDraft, EnvironmentEvent, SessionId, Source, Timestamp, UserMessage};
 //!
 //! let id = AgentStateId::new("agt_1");
 //! let mut agent = Agent::new(id.clone(), fixtures::config());
@@ -31,48 +31,48 @@
 //!     idempotency_key: None,
 //!     by: None,
 //! };
-//! let fact = Draft::<EnvironmentEvent>::new(Source::User, Some(id), message).into_envelope(SessionId::new("ses_1"), 2, Timestamp(0));
-//! let transition = agent.step(&fact, &Context::default());
+//! let fact = EventDraft::<EnvironmentEvent>::new(Source::User, Some(id), message).into_envelope(SessionId::new("ses_1"), 2, Timestamp(0));
+//! let transition = agent.step(&fact, &StepContext::default());
 //! assert!(matches!(transition.actions[0].body, ActionBody::CallModel(_)));
 //! ```
 
-mod above;
+mod ancestor_budgets;
 pub mod approval;
 pub mod arguments;
 mod cache;
+mod call_subject;
 pub mod command;
+pub mod command_analysis;
+pub mod command_severity;
 mod context;
 mod conversation;
-mod course;
-mod depth;
+mod edit_distance;
+mod file_tools;
 pub mod fixtures;
-pub mod grade;
-mod graver;
-pub mod guarded;
+pub mod guarded_files;
 mod hosts;
-pub mod kept;
+mod json_depth;
 mod ledger;
 mod limits;
-pub mod linked;
+pub mod link_targets;
 pub mod matching;
-mod named;
-mod nearest;
-mod of_file;
 mod options;
-mod others;
+mod other_authors;
 mod own_program;
+mod path_pattern;
 pub mod pattern;
-pub mod places;
 mod react;
-pub mod reading;
 mod recall;
+pub mod recursive_programs;
+pub mod remembered_rule;
+mod run_lifecycle;
+pub mod search_scopes;
 mod secret_files;
 pub mod secrets;
-mod stars;
-mod subject;
+mod severity;
 mod summary;
-pub mod unmatched;
-pub mod walks;
+pub mod unmatchable_rules;
+mod wildcards;
 
 use std::sync::Arc;
 
@@ -82,21 +82,21 @@ use agentx_types::{
 };
 use serde::{Deserialize, Serialize};
 
-pub use above::{Above, Census};
+pub use ancestor_budgets::{AncestorBudgets, Census};
 use approval::Question;
-pub use context::{Acted, Context, HeardBy, Transition};
+pub use context::{ActionCount, HeardBy, StepContext, Transition};
 pub use conversation::{estimate_request, estimate_text};
-pub use course::{
-    Backlog, Bill, Input, Pending, Record, Refused, Run, StopCause, Totals, apply, bind_by, hold_to,
-    keep_from,
-};
-use course::{InputQueue, Step};
-pub use depth::{MOST_DEPTH, MOST_LEVELS, check_depth};
+pub use edit_distance::nearest;
+pub use json_depth::{MOST_DEPTH, MOST_LEVELS, check_depth};
 pub use ledger::{CallStage, LedgerEntry, ToolLedger};
 pub use matching::MatchAgent;
-pub use nearest::nearest;
 pub use react::{AGENTS, DELEGATE, InnerCall, InnerStage, ReactAgent, delegation_tools};
 pub use recall::RECALL;
+pub use run_lifecycle::{
+    InputBacklog, PendingRun, RefusedRequest, Run, RunCost, RunInput, StopCause, StopRecord, Totals, apply,
+    bind_by, hold_to, keep_from,
+};
+use run_lifecycle::{InputQueue, RunStep};
 pub use secret_files::secret_files;
 
 /// An agent of any kind.
@@ -109,7 +109,7 @@ pub use secret_files::secret_files;
 ///   `on_…_above` for what changes in an agent above, [`on_child`](Self::on_child) for what an agent below says.
 /// - D. Getters, which take `&self` and may be called at any time.
 ///
-/// B and C take their inputs as arguments, with a [`Context`], and return all that follows as a [`Transition`]; `bind_by` has nothing
+/// B and C take their inputs as arguments, with a [`StepContext`], and return all that follows as a [`Transition`]; `bind_by` has nothing
 /// follow. Each action is whole when it is returned.
 ///
 /// Give it every fact of the session that is addressed to it or to nobody, in `seq` order. For one fact, the agents of a session go in
@@ -120,7 +120,7 @@ pub use secret_files::secret_files;
 /// 3. `on_limits_above`, `on_approval_above`, `on_rules_above` for those below one whose configuration the fact changes;
 /// 4. `on_child` for the agent above each that has said something in 2 or 4, until nobody says anything more.
 ///
-/// [`Context::before`] is the sum of what the transitions of the same fact [`acted`](Transition::acted) so far: that is how two agents
+/// [`StepContext::before`] is the sum of what the transitions of the same fact [`acted`](Transition::acted) so far: that is how two agents
 /// never give one id to two actions. What answers an action carries the action's id as its `cause`, or it answers nothing. While a log is
 /// read again, drop the actions: their results follow in the log. A `writer_attached` fact marks the point where another process takes
 /// over; the actions that follow from it settle what the old one left open.
@@ -147,7 +147,7 @@ impl Agent {
     ///
     /// A fact that does not concern the agent gives an empty [`Transition`]; none is an error. `context` is
     /// what the session says about the moment, and must not be older than the fact.
-    pub fn step(&mut self, fact: &Envelope<EnvironmentEvent>, context: &Context<'_>) -> Transition {
+    pub fn step(&mut self, fact: &Envelope<EnvironmentEvent>, context: &StepContext<'_>) -> Transition {
         self.stepping(fact, context, |agent, step| match agent {
             Self::React(agent) => agent.take(fact, step),
             Self::Match(agent) => agent.take(fact, step),
@@ -171,10 +171,10 @@ impl Agent {
         &mut self,
         (before, after): (Limits, Limits),
         fact: &Envelope<EnvironmentEvent>,
-        context: &Context<'_>,
+        context: &StepContext<'_>,
     ) -> Transition {
         let own = self.config().limits;
-        let limits = course::followed(own, before, after);
+        let limits = run_lifecycle::followed(own, before, after);
         let follows = (limits != own).then_some(ConfigChange::Limits(limits));
         self.on_change_above(follows, fact, context)
     }
@@ -187,7 +187,7 @@ impl Agent {
         &mut self,
         mode: ApprovalMode,
         fact: &Envelope<EnvironmentEvent>,
-        context: &Context<'_>,
+        context: &StepContext<'_>,
     ) -> Transition {
         let config = self.config();
         let stricter = config.approval.stricter(mode);
@@ -208,12 +208,12 @@ impl Agent {
         maker: &AgentConfig,
         change: &ConfigChange,
         fact: &Envelope<EnvironmentEvent>,
-        context: &Context<'_>,
+        context: &StepContext<'_>,
     ) -> Transition {
         let follows = match change {
             ConfigChange::RuleAdded(_) | ConfigChange::Rules(_) => {
                 let mut rules = self.config().rules.clone();
-                course::add_strict(&mut rules, &maker.rules);
+                run_lifecycle::add_strict(&mut rules, &maker.rules);
                 (rules.len() > self.config().rules.len()).then_some(ConfigChange::Rules(rules))
             }
             ConfigChange::Guard(_) | ConfigChange::RulesVersion(_) => Some(change.clone()),
@@ -240,7 +240,7 @@ impl Agent {
         child: &AgentStateId,
         output: &AgentOutput,
         fact: &Envelope<EnvironmentEvent>,
-        context: &Context<'_>,
+        context: &StepContext<'_>,
     ) -> Transition {
         self.stepping(fact, context, |agent, step| match agent {
             Self::React(agent) => agent.hear_child(child, output, step),
@@ -253,7 +253,7 @@ impl Agent {
         &mut self,
         follows: Option<ConfigChange>,
         fact: &Envelope<EnvironmentEvent>,
-        context: &Context<'_>,
+        context: &StepContext<'_>,
     ) -> Transition {
         let Some(change) = follows else {
             return Transition::default();
@@ -269,11 +269,11 @@ impl Agent {
     fn stepping(
         &mut self,
         fact: &Envelope<EnvironmentEvent>,
-        context: &Context<'_>,
-        take: impl FnOnce(&mut Self, &mut Step<'_>),
+        context: &StepContext<'_>,
+        take: impl FnOnce(&mut Self, &mut RunStep<'_>),
     ) -> Transition {
         let id = self.id().clone();
-        let mut step = Step::new(&id, fact, context);
+        let mut step = RunStep::new(&id, fact, context);
         take(self, &mut step);
         step.end()
     }
@@ -310,12 +310,12 @@ impl Agent {
 
     /// Inputs that wait, in the order in which they will be taken up: first those that join the run under
     /// way.
-    pub fn waiting(&self) -> impl Iterator<Item = &Input> {
+    pub fn waiting(&self) -> impl Iterator<Item = &RunInput> {
         self.inputs().iter()
     }
 
     /// The amount that waits, notes for the next model call included; the runtime bounds it.
-    pub fn backlog(&self) -> Backlog {
+    pub fn backlog(&self) -> InputBacklog {
         self.inputs().backlog()
     }
 

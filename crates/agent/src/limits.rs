@@ -7,7 +7,7 @@ use agentx_types::{Limits, NanoUsd, Usage};
 
 /// The spending of a run so far. What agents below it and its tools spent is in it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Spent {
+pub(crate) struct RunSpending {
     /// The number of times that the model was answered with tool results.
     pub(crate) iterations: u32,
     /// Tokens of all model calls.
@@ -18,7 +18,7 @@ pub(crate) struct Spent {
 
 /// A limit that is reached.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Reached {
+pub(crate) struct ReachedLimit {
     /// Stable, for programs.
     pub(crate) code: &'static str,
     /// For people and the model.
@@ -34,12 +34,12 @@ pub(crate) struct Reached {
 /// | `max_cost` | `cost_limit` | their price |
 ///
 /// Rounds come first: of two limits that are reached, that is the one that is named.
-pub(crate) fn reached(limits: &Limits, spent: &Spent) -> Option<Reached> {
+pub(crate) fn reached(limits: &Limits, spent: &RunSpending) -> Option<ReachedLimit> {
     if let Some(max) = limits.max_iterations
         && spent.iterations >= max
     {
         let message = format!("the limit of {max} tool rounds in one run is reached");
-        return Some(Reached {
+        return Some(ReachedLimit {
             code: "iteration_limit",
             message,
         });
@@ -51,14 +51,14 @@ pub(crate) fn reached(limits: &Limits, spent: &Spent) -> Option<Reached> {
 ///
 /// Tokens are those that a provider counts for the context (`context_tokens`), of all calls together. `whose`
 /// names the agent whose limits they are, where that is not the one that is told.
-pub(crate) fn used_up(limits: &Limits, spent: &Spent, whose: Option<&str>) -> Option<Reached> {
+pub(crate) fn used_up(limits: &Limits, spent: &RunSpending, whose: Option<&str>) -> Option<ReachedLimit> {
     let run = whose.map_or_else(|| "one run".to_owned(), |name| format!("one run of agent {name}"));
     let tokens = spent.usage.context_tokens();
     if let Some(max) = limits.max_tokens
         && tokens >= max
     {
         let message = format!("the limit of {max} tokens in {run} is reached ({tokens} used)");
-        return Some(Reached {
+        return Some(ReachedLimit {
             code: "token_limit",
             message,
         });
@@ -71,7 +71,7 @@ pub(crate) fn used_up(limits: &Limits, spent: &Spent, whose: Option<&str>) -> Op
             max.as_usd(),
             spent.cost.as_usd()
         );
-        return Some(Reached {
+        return Some(ReachedLimit {
             code: "cost_limit",
             message,
         });
@@ -111,9 +111,9 @@ mod tests {
         let at = |iterations| {
             reached(
                 &limits,
-                &Spent {
+                &RunSpending {
                     iterations,
-                    ..Spent::default()
+                    ..RunSpending::default()
                 },
             )
             .map(|r| r.code)
@@ -123,7 +123,7 @@ mod tests {
 
     #[test]
     fn money_and_tokens_count() {
-        let spent = Spent {
+        let spent = RunSpending {
             cost: NanoUsd(5),
             usage: Usage {
                 input_tokens: 7,
@@ -181,9 +181,9 @@ mod tests {
             max_tokens: Some(1),
             ..Limits::default()
         };
-        let spent = Spent {
+        let spent = RunSpending {
             usage,
-            ..Spent::default()
+            ..RunSpending::default()
         };
         assert_eq!(reached(&limits, &spent).map(|r| r.code), Some("token_limit"));
     }

@@ -10,15 +10,15 @@
 //! | `rm -rf *` | `rm -r x` | letters `r`; words `rm x` | no |
 //! | `git reset --hard*` | `git reset --har` | in full: `git reset --hard` | yes |
 
-mod anywhere;
+mod any_position;
 
 use agentx_types::since;
 use std::borrow::Cow;
 
-pub(crate) use anywhere::{fits_anywhere, may_fit_anywhere};
+pub(crate) use any_position::{fits_anywhere, may_fit_anywhere};
 
+use crate::command_analysis::{ANYTHING, may_fit};
 use crate::pattern::fits;
-use crate::reading::{ANYTHING, may_fit};
 
 /// Words with more letters are taken for one long option: `-name`, `-maxdepth`.
 const MOST_LETTERS: usize = 4;
@@ -33,7 +33,7 @@ const SAME: &[(&str, &[(&str, char)])] = &[
 ];
 
 /// A command without its short options, and their letters. Options of [`SAME`] count by their letter.
-struct Apart<'c> {
+struct ShortOptions<'c> {
     /// The command without its options.
     words: String,
     /// Letters of its options, as they come.
@@ -116,7 +116,7 @@ fn fits_by(
     version: u32,
 ) -> bool {
     let whole = match version {
-        since::SHORTENED_OPTIONS.. => in_full(pattern, command),
+        since::SHORTENED_OPTIONS.. => expand_long_options(pattern, command),
         _ => Cow::Borrowed(command),
     };
     if matches!(whole, Cow::Owned(_)) && fits(pattern, &whole) {
@@ -132,7 +132,7 @@ fn fits_by(
 
 /// The command with its shortened long options written in full, as far as the pattern has them. Words behind
 /// `--` are not options.
-fn in_full<'c>(pattern: &str, command: &'c str) -> Cow<'c, str> {
+fn expand_long_options<'c>(pattern: &str, command: &'c str) -> Cow<'c, str> {
     let long = pattern
         .split(' ')
         .filter(|word| word.len() > 2 && word.starts_with("--"));
@@ -159,17 +159,17 @@ fn in_full<'c>(pattern: &str, command: &'c str) -> Cow<'c, str> {
 }
 
 /// Takes a command apart into its words and the letters of its options. `-R` of `rm` counts as `-r`.
-fn apart(command: &str, version: u32) -> Apart<'_> {
-    taken_apart(command, version, false)
+fn apart(command: &str, version: u32) -> ShortOptions<'_> {
+    split_options(command, version, false)
 }
 
 /// Takes a command apart as [`apart`] does; with `all`, long options are taken apart, too.
-fn taken_apart(command: &str, version: u32, all: bool) -> Apart<'_> {
+fn split_options(command: &str, version: u32, all: bool) -> ShortOptions<'_> {
     let shortest = if version >= since::SHORTENED_OPTIONS { 3 } else { 4 };
     let program = command.split([' ', ANYTHING]).next().unwrap_or_default();
     let same = SAME.iter().find(|(name, _)| *name == program);
     let same = same.map_or(&[][..], |(_, same)| same);
-    let mut apart = Apart {
+    let mut apart = ShortOptions {
         words: String::new(),
         letters: Vec::new(),
         long: Vec::new(),

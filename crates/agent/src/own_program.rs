@@ -1,7 +1,7 @@
 //! Commands by which this program changes its own settings, or starts without anybody being asked.
 //!
 //! No tool opens the settings as files; a command is another way to them, so a person is asked each time,
-//! whatever rules say. `Subject::always_asked` calls [`why_asked`] for every tool that runs command lines,
+//! whatever rules say. `Subject::always_asked` calls [`ask_reason`] for every tool that runs command lines,
 //! from version 5 of the rules on.
 //!
 //! | version | what is asked about |
@@ -11,7 +11,7 @@
 
 use agentx_types::since;
 
-use crate::reading::{ANYTHING, Reading};
+use crate::command_analysis::{ANYTHING, CommandAnalysis};
 
 /// The name of the program; a path before it does not matter.
 const NAME: &str = "agentx";
@@ -46,7 +46,7 @@ const RUNS: &[&str] = &["chat", "run", "serve", "sessions", "tools run", "identi
 
 /// The reason for which a person is asked about a command line each time; `None` where it does not run this
 /// program in such a way.
-pub(crate) fn why_asked(line: &str, reading: &Reading, version: u32) -> Option<&'static str> {
+pub(crate) fn ask_reason(line: &str, reading: &CommandAnalysis, version: u32) -> Option<&'static str> {
     before(line, reading).or_else(|| {
         (version >= since::OWN_PROGRAM_IN_DISGUISE)
             .then(|| of_any_other(line, reading))
@@ -56,7 +56,7 @@ pub(crate) fn why_asked(line: &str, reading: &Reading, version: u32) -> Option<&
 
 /// The reason of version 6 and later: everything is asked about but what only shows. A variable of the
 /// program that is set in front counts as a change.
-fn of_any_other(line: &str, reading: &Reading) -> Option<&'static str> {
+fn of_any_other(line: &str, reading: &CommandAnalysis) -> Option<&'static str> {
     const OTHERS: &str = "it runs AgentX, or opens its sessions or keys, which no tool does without a person; no rule allows it";
     let is_other = |command: &String| {
         let words: Vec<&str> = command
@@ -112,7 +112,7 @@ fn shows(group: &str, verb: Option<&str>) -> bool {
 }
 
 /// The reason of version 5: what changes settings, and what says that nobody is to be asked.
-fn before(line: &str, reading: &Reading) -> Option<&'static str> {
+fn before(line: &str, reading: &CommandAnalysis) -> Option<&'static str> {
     const SETTINGS: &str =
         "it changes the settings of AgentX, which no tool does without a person; no rule allows it";
     const UNASKED: &str =

@@ -14,7 +14,7 @@
 use agentx_types::{Access, AgentConfig, ContentPart, Message, Role, ToolSpec};
 use serde_json::{Value, json};
 
-use crate::others;
+use crate::other_authors;
 
 /// The tool by which an agent finds what a summary stands for.
 pub const RECALL: &str = "recall";
@@ -144,7 +144,7 @@ fn read(originals: &[(u64, &Message)], (from, to): (u64, u64), offset: u64) -> S
 /// A message in words: who, and all that they said. Thoughts are left out.
 fn text_of(message: &Message) -> String {
     let mut out = match (message.role, &message.by) {
-        (Role::User, Some(person)) => format!("another person ({}):", others::id(person)),
+        (Role::User, Some(person)) => format!("another person ({}):", other_authors::id(person)),
         (Role::User | Role::System, _) => "person:".to_owned(),
         (Role::Assistant, _) => "you:".to_owned(),
         (Role::Tool, _) => "tool:".to_owned(),

@@ -10,9 +10,9 @@
 
 use agentx_types::{Access, Guard, Rule, ToolSpec, since};
 
-use crate::named::{below_home, glob_holds, glob_meets, is_named_by};
+use crate::command_analysis::{PathOverlap, names_behind_stars, reaches, read};
+use crate::path_pattern::{below_home, glob_holds, glob_meets, is_named_by};
 use crate::pattern::{fits, fits_path};
-use crate::reading::{Meeting, names_behind_stars, reaches, read};
 
 /// The reason for which a file is guarded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -105,18 +105,18 @@ pub fn opens_secrets(guard: &Guard, rule: &Rule, workspace: &str) -> bool {
 
 /// A guard that is asked about many files, as in a search.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Watch {
+pub(crate) struct SecretGuard {
     /// The program's own files, which nothing excepts.
-    own: Watched,
+    own: WatchedFiles,
     /// Files with secrets.
-    secrets: Watched,
+    secrets: WatchedFiles,
     /// Patterns of paths that only look like those of secrets.
     except: Vec<String>,
 }
 
 /// Patterns of one kind. Those that name no folder are tried on the file's name alone, and those that lie elsewhere are left out.
 #[derive(Clone, Debug, Default)]
-struct Watched {
+struct WatchedFiles {
     /// Patterns of a file's name, in any folder.
     names: Vec<String>,
     /// Names of folders of which everything is guarded.
@@ -125,13 +125,13 @@ struct Watched {
     places: Vec<String>,
 }
 
-impl Watch {
+impl SecretGuard {
     /// The watch over the files below `root`, which is absolute and normal.
     pub(crate) fn over(guard: &Guard, root: &str) -> Self {
         let root = root.to_lowercase();
         Self {
-            own: Watched::over(&guard.own, &root),
-            secrets: Watched::over(&guard.secrets, &root),
+            own: WatchedFiles::over(&guard.own, &root),
+            secrets: WatchedFiles::over(&guard.secrets, &root),
             except: guard
                 .except
                 .iter()
@@ -148,7 +148,7 @@ impl Watch {
     }
 }
 
-impl Watched {
+impl WatchedFiles {
     /// Sorts patterns by how they are tried; `root` is in small letters.
     fn over(patterns: &[String], root: &str) -> Self {
         let mut watched = Self::default();
@@ -222,7 +222,7 @@ fn glob_is_guarded(guard: &Guard, name: &str, workspace: &str, version: u32) -> 
             let mut names = names.iter().flatten();
             names.any(|name| match version {
                 since::BARE_STARS_REACH.. => glob_holds(&pattern, name, &workspace, holds),
-                _ => glob_meets(&pattern, name, &workspace, &workspace) == Meeting::Named,
+                _ => glob_meets(&pattern, name, &workspace, &workspace) == PathOverlap::Named,
             })
         })
     };

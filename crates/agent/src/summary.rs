@@ -16,34 +16,34 @@ use agentx_types::{
 };
 
 use crate::conversation::{Part, estimate_text};
-use crate::others;
+use crate::other_authors;
 
 /// The shortest and the longest summary, in tokens; in between a sixteenth of the window.
 const SUMMARY_TOKENS: (u64, u64) = (512, 8_192);
 /// The number of characters of a text, of arguments and of a tool's result are shown, the roomiest first: the
 /// first that fit is taken.
-const SHOWN: [Shown; 5] = [
-    Shown {
+const SHOWN: [ShownLengths; 5] = [
+    ShownLengths {
         text: 12_000,
         input: 2_000,
         result: 4_000,
     },
-    Shown {
+    ShownLengths {
         text: 6_000,
         input: 800,
         result: 1_500,
     },
-    Shown {
+    ShownLengths {
         text: 2_500,
         input: 400,
         result: 600,
     },
-    Shown {
+    ShownLengths {
         text: 800,
         input: 200,
         result: 200,
     },
-    Shown {
+    ShownLengths {
         text: 240,
         input: 80,
         result: 80,
@@ -52,7 +52,7 @@ const SHOWN: [Shown; 5] = [
 
 /// The number of characters of each kind that are shown.
 #[derive(Clone, Copy)]
-struct Shown {
+struct ShownLengths {
     /// Of what a person or the agent said.
     text: usize,
     /// Of the arguments of a call.
@@ -150,9 +150,9 @@ fn transcript(part: &Part, room: u64) -> String {
 }
 
 /// A message as lines of the transcript, each part with the event's number and who speaks. Thoughts are left out; media are named.
-fn write_message(out: &mut String, seq: u64, message: &Message, shown: Shown) {
+fn write_message(out: &mut String, seq: u64, message: &Message, shown: ShownLengths) {
     let who = match (message.role, &message.by) {
-        (Role::User, Some(person)) => &format!("another person ({})", others::id(person)),
+        (Role::User, Some(person)) => &format!("another person ({})", other_authors::id(person)),
         (Role::User | Role::System, _) => "person",
         (Role::Assistant, _) => "agent",
         (Role::Tool, _) => "tool",

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use agentx::bus::Restart;
-use agentx::config::{Places, Request, load};
+use agentx::config::{ConfigPaths, LoadRequest, load};
 use agentx::identity::Keyring;
 use agentx::runtime::ToolEnvironment;
 use agentx::server::axum::{Router, routing::get};
@@ -30,8 +30,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         .to_string_lossy()
         .into_owned();
     let lookup = move |name: &str| matches!(name, "HOME" | "AGENTX_DATA").then(|| data.clone());
-    let places = Places::find(&std::env::current_dir()?, &lookup)?;
-    let settings = load(Request {
+    let places = ConfigPaths::find(&std::env::current_dir()?, &lookup)?;
+    let settings = load(LoadRequest {
         places,
         lookup: &lookup,
         flags: Vec::new(),

@@ -1,6 +1,6 @@
 //! An environment that speaks by itself: a sensor whose words begin a run of the agent.
 
-use agentx::bus::{Failed, Reactor, Work};
+use agentx::bus::{Reactor, ReactorFailure, ReactorTask};
 use agentx::runtime::SystemBus;
 use agentx::types::{ContentPart, InputMode, RuntimeEvent};
 use agentx::{AgentError, Delivery, View};
@@ -13,14 +13,14 @@ impl Reactor<SystemBus> for RainSensor {
         "rain sensor"
     }
 
-    async fn start(&mut self, bus: SystemBus) -> Result<Work, Failed> {
+    async fn start(&mut self, bus: SystemBus) -> Result<ReactorTask, ReactorFailure> {
         let ingress = bus.ingress("rain-sensor");
-        let ingress = ingress.map_err(|error| Failed(error.to_string()))?;
-        Ok(Work::new(async move {
+        let ingress = ingress.map_err(|error| ReactorFailure(error.to_string()))?;
+        Ok(ReactorTask::new(async move {
             for session in ingress.sessions() {
                 let words = vec![ContentPart::text("It begins to rain.")];
                 let said = ingress.say(&session, words, InputMode::Queue).await;
-                said.map_err(|error| Failed(error.to_string()))?;
+                said.map_err(|error| ReactorFailure(error.to_string()))?;
             }
             Ok(())
         }))

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use agentx::types::{ModelRequest, Role};
-use agentx::{AgentError, Provider, ProviderError, Says, json};
+use agentx::{AgentError, AnswerSink, Provider, ProviderError, json};
 
 struct WordCounter;
 
@@ -12,7 +12,7 @@ impl Provider for WordCounter {
         "word-counter"
     }
 
-    async fn answer(&self, request: &ModelRequest, says: &mut Says) -> Result<(), ProviderError> {
+    async fn answer(&self, request: &ModelRequest, says: &mut AnswerSink) -> Result<(), ProviderError> {
         let last = request.messages.last().ok_or("nothing was said")?;
         if last.role == Role::User && last.text().ends_with('?') {
             says.call("look-up", json!({"question": last.text()})).await;

@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use agentx::bus::{Delivery, Filter, Listener, Queue};
+use agentx::bus::{BusDelivery, Filter, Listener, Queue};
 use agentx::runtime::{SystemBus, ToolEnvironment};
 use agentx::types::ModelRequest;
-use agentx::{AgentError, IntoTool as _, Provider, ProviderError, Says};
+use agentx::{AgentError, AnswerSink, IntoTool as _, Provider, ProviderError};
 
 /// Says when the next train leaves.
 #[agentx::tool(idempotent)]
@@ -26,7 +26,7 @@ impl Provider for Clerk {
         "scripted"
     }
 
-    async fn answer(&self, _: &ModelRequest, says: &mut Says) -> Result<(), ProviderError> {
+    async fn answer(&self, _: &ModelRequest, says: &mut AnswerSink) -> Result<(), ProviderError> {
         says.text("The ticket office is closed.").await;
         Ok(())
     }
@@ -47,7 +47,7 @@ async fn main() -> Result<(), AgentError> {
     let watcher = Listener::new("watcher", filter, Queue::lag(64), move |_: SystemBus, heard| {
         let counted = counted.clone();
         async move {
-            if let Delivery::Event(_) = heard {
+            if let BusDelivery::Event(_) = heard {
                 counted.fetch_add(1, Ordering::Relaxed);
             }
         }

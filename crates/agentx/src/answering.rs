@@ -27,13 +27,13 @@ pub struct Answering {
     run: RunId,
     events: Option<Subscription>,
     cancel: Option<Pin<Box<WaitForCancellationFutureOwned>>>,
-    phase: Phase,
-    heard: Heard,
+    phase: RunPhase,
+    heard: AnswerProgress,
 }
 
 /// Where the run stands, as far as it was heard.
 #[derive(Clone, Copy, PartialEq)]
-enum Phase {
+enum RunPhase {
     /// Its input waits.
     Waiting,
     /// It is under way.
@@ -46,7 +46,7 @@ enum Phase {
 
 /// What later updates are put together from.
 #[derive(Default)]
-struct Heard {
+struct AnswerProgress {
     /// The agent that was asked, once the run has begun.
     root: Option<AgentStateId>,
     /// What was said in the answer that the model is giving.
@@ -63,8 +63,8 @@ impl Answering {
             run,
             events: Some(events),
             cancel: None,
-            phase: Phase::Waiting,
-            heard: Heard::default(),
+            phase: RunPhase::Waiting,
+            heard: AnswerProgress::default(),
         }
     }
 
@@ -119,11 +119,11 @@ impl Answering {
 
     /// Nobody listens any more, and the run waits for a decision.
     fn leave_undecided(&mut self) {
-        self.phase = Phase::Undecided;
+        self.phase = RunPhase::Undecided;
     }
 
     fn gone(&mut self, why: String) -> AgentError {
-        self.phase = Phase::Over;
+        self.phase = RunPhase::Over;
         self.events = None;
         let session = self.agent.id().clone();
         RuntimeError::Gone { session, why }.into()
@@ -133,14 +133,14 @@ impl Answering {
         let of_run = event.run_id.as_ref() == Some(&self.run);
         match &event.event {
             RuntimeEvent::RunStarted(started) if started.run_id == self.run => {
-                self.phase = Phase::Running;
+                self.phase = RunPhase::Running;
                 self.heard.root.clone_from(&event.agent_state_id);
                 None
             }
             RuntimeEvent::RunStatusChanged(changed) if changed.run_id == self.run => {
                 self.phase = match changed.status {
-                    RunStatus::AwaitingApproval => Phase::Undecided,
-                    _ => Phase::Running,
+                    RunStatus::AwaitingApproval => RunPhase::Undecided,
+                    _ => RunPhase::Running,
                 };
                 None
             }
@@ -161,7 +161,7 @@ impl Answering {
     }
 
     fn finish(&mut self, finished: &RunFinished) -> Result<Update, AgentError> {
-        self.phase = Phase::Over;
+        self.phase = RunPhase::Over;
         self.events = None;
         self.forget();
         match (finished.status, self.heard.answer.take()) {
@@ -229,7 +229,7 @@ async fn stop_run(session: Arc<dyn Session>, run: RunId) -> Result<(), RuntimeEr
     Ok(())
 }
 
-impl Heard {
+impl AnswerProgress {
     /// What an event of the run comes to.
     fn update(&mut self, event: &RuntimeEvent) -> Option<Update> {
         match event {
@@ -329,7 +329,7 @@ fn asks(update: &Update) -> bool {
 
 impl Drop for Answering {
     fn drop(&mut self) {
-        if matches!(self.phase, Phase::Waiting | Phase::Running) {
+        if matches!(self.phase, RunPhase::Waiting | RunPhase::Running) {
             self.stop();
             self.forget();
         }

@@ -7,10 +7,10 @@ use agentx_llm::Secret;
 use agentx_runtime::{ModelEnvironment, Runtime, SessionLog, Tool};
 use agentx_types::{ApprovalMode, Limits, Rule, SessionId};
 
-use crate::door::{Door, Own};
-use crate::provider::Asked;
-use crate::reply::Script;
-use crate::setup::Place;
+use crate::model_access::{ModelAccess, OwnProvider};
+use crate::provider::ProviderEffector;
+use crate::reply::ScriptedReplies;
+use crate::setup::Workplace;
 use crate::tool::IntoTool;
 use crate::{AgentError, AgentHandle, Provider, Reply};
 
@@ -19,14 +19,14 @@ pub fn agent(instructions: impl Into<Arc<str>>) -> AgentBuilder {
     AgentBuilder {
         definition: Definition {
             instructions: instructions.into(),
-            door: Door::default(),
+            door: ModelAccess::default(),
             tools: Vec::new(),
             builtin: false,
             all_tools: false,
-            rights: Rights::default(),
+            rights: AgentPermissions::default(),
             helpers: Vec::new(),
         },
-        place: Place::default(),
+        place: Workplace::default(),
     }
 }
 
@@ -34,23 +34,23 @@ pub fn agent(instructions: impl Into<Arc<str>>) -> AgentBuilder {
 #[must_use = "an agent does nothing before it is started"]
 pub struct AgentBuilder {
     pub(crate) definition: Definition,
-    pub(crate) place: Place,
+    pub(crate) place: Workplace,
 }
 
 /// What an agent is.
 pub(crate) struct Definition {
     pub(crate) instructions: Arc<str>,
-    pub(crate) door: Door,
+    pub(crate) door: ModelAccess,
     pub(crate) tools: Vec<Arc<dyn Tool>>,
     pub(crate) builtin: bool,
     pub(crate) all_tools: bool,
-    pub(crate) rights: Rights,
+    pub(crate) rights: AgentPermissions,
     pub(crate) helpers: Vec<(String, Definition)>,
 }
 
 /// What it may do; what is `None` is as the configuration says, if there is one.
 #[derive(Default)]
-pub(crate) struct Rights {
+pub(crate) struct AgentPermissions {
     pub(crate) approval: Option<ApprovalMode>,
     pub(crate) rules: Vec<Rule>,
     pub(crate) limits: Option<Limits>,
@@ -83,10 +83,10 @@ impl AgentBuilder {
 
     /// A model that the program brings itself. With it [`AgentBuilder::model`] names one of the provider's models, if it has several.
     pub fn provider(mut self, provider: impl Provider) -> Self {
-        self.definition.door.own = Some(Own {
+        self.definition.door.own = Some(OwnProvider {
             name: provider.name().to_owned(),
             context_window: provider.context_window(),
-            effector: Arc::new(Asked(Arc::new(provider))),
+            effector: Arc::new(ProviderEffector(Arc::new(provider))),
         });
         self
     }
@@ -96,7 +96,7 @@ impl AgentBuilder {
     /// to say.
     pub fn environment(mut self, environment: ModelEnvironment) -> Self {
         let (name, effector) = environment.into_parts();
-        self.definition.door.own = Some(Own {
+        self.definition.door.own = Some(OwnProvider {
             name,
             context_window: OWN_WINDOW,
             effector,
@@ -120,7 +120,7 @@ impl AgentBuilder {
         static SCRIPTS: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(1);
         let number = SCRIPTS.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         let replies = replies.into_iter().map(Into::into).collect();
-        self.provider(Script::new(format!("script-{number}"), replies))
+        self.provider(ScriptedReplies::new(format!("script-{number}"), replies))
     }
 
     pub(crate) fn instructed(mut self, instructions: Arc<str>) -> Self {
@@ -237,7 +237,11 @@ impl AgentBuilder {
     /// Has its session on a server: `who` is a person's key, or a visitor. Models, keys, tools, log, workspace and settings are the server's: a
     /// builder that names one of them, too, does not start.
     #[cfg(feature = "remote")]
-    pub fn remote(mut self, address: impl Into<String>, who: impl Into<agentx_remote_runtime::Who>) -> Self {
+    pub fn remote(
+        mut self,
+        address: impl Into<String>,
+        who: impl Into<agentx_remote_runtime::Credentials>,
+    ) -> Self {
         let options = agentx_remote_runtime::ConnectOptions::new(address, who, CLIENT);
         self.place.remote = Some(Box::new(options));
         self

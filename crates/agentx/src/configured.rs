@@ -2,15 +2,15 @@
 
 use std::path::Path;
 
-use agentx_config::{Places, ProviderKey, Request, Settings, load};
+use agentx_config::{ConfigPaths, LoadRequest, ProviderKey, Settings, load};
 use agentx_node_runtime::NodeParts;
 
 use crate::AgentError;
 use crate::builder::Definition;
-use crate::door::Models;
-use crate::setup::{Made, PROGRAM, Place};
+use crate::model_access::Models;
+use crate::setup::{BuiltParts, PROGRAM, Workplace};
 
-impl Place {
+impl Workplace {
     /// The settings that were asked for.
     pub(crate) fn settings(&self) -> Result<Option<Settings>, AgentError> {
         if let Some(settings) = &self.settings {
@@ -21,8 +21,8 @@ impl Place {
         }
         let here = self.workspace.as_deref().unwrap_or(Path::new("."));
         let lookup = |name: &str| std::env::var(name).ok();
-        let places = Places::find(here, &lookup)?;
-        let request = Request {
+        let places = ConfigPaths::find(here, &lookup)?;
+        let request = LoadRequest {
             places,
             lookup: &lookup,
             flags: Vec::new(),
@@ -34,9 +34,9 @@ impl Place {
 /// A runtime as the settings say, where the description does not say otherwise.
 pub(crate) fn assemble(
     definition: Definition,
-    place: &Place,
+    place: &Workplace,
     mut settings: Settings,
-) -> Result<Made, AgentError> {
+) -> Result<BuiltParts, AgentError> {
     let usual = settings.model_or_default().value;
     let mut models = Models::new(settings.catalog.clone());
     definition.open(&mut models, Some(&usual))?;
@@ -66,5 +66,5 @@ pub(crate) fn assemble(
     parts.models = models.own_offers().into_iter().chain(parts.models).collect();
     parts.network = models.beside(parts.network);
     let base = Box::new(move |model| settings.agent(model, Vec::new()));
-    Made::new(definition, models, (Some(usual), base), parts)
+    BuiltParts::new(definition, models, (Some(usual), base), parts)
 }

@@ -11,7 +11,7 @@ use agentx_runtime::{
 };
 use agentx_types::{AgentStateId, ApprovalDecision, InputMode, RunId, SessionId, ToolCallId};
 
-use crate::tool::Asks;
+use crate::tool::AskValues;
 use crate::{AgentError, Answer, Answering, Ask};
 
 /// An agent that one can talk to. Clones are the same agent.
@@ -19,18 +19,18 @@ use crate::{AgentError, Answer, Answering, Ask};
 /// With the last clone the session is left [as it stands](AgentHandle::suspend); [`AgentHandle::close`] stops what runs first.
 #[derive(Clone)]
 pub struct AgentHandle {
-    inner: Arc<Inner>,
+    inner: Arc<HandleInner>,
 }
 
-struct Inner {
+struct HandleInner {
     session: Arc<dyn Session>,
     runtime: Arc<dyn Runtime>,
     /// The same, where the agent has it for itself.
     own: Option<Arc<NodeRuntime>>,
-    asks: Arc<Asks>,
+    asks: Arc<AskValues>,
 }
 
-impl Drop for Inner {
+impl Drop for HandleInner {
     fn drop(&mut self) {
         let session = self.session.clone();
         // Without a tokio runtime the process is about to end, which comes to the same.
@@ -46,10 +46,10 @@ impl AgentHandle {
     pub(crate) fn new(
         session: Arc<dyn Session>,
         (runtime, own): (Arc<dyn Runtime>, Option<Arc<NodeRuntime>>),
-        asks: Arc<Asks>,
+        asks: Arc<AskValues>,
     ) -> Self {
         Self {
-            inner: Arc::new(Inner {
+            inner: Arc::new(HandleInner {
                 session,
                 runtime,
                 own,
@@ -159,7 +159,7 @@ impl AgentHandle {
         }
     }
 
-    pub(crate) fn asks(&self) -> &Arc<Asks> {
+    pub(crate) fn asks(&self) -> &Arc<AskValues> {
         &self.inner.asks
     }
 

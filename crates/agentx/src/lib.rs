@@ -50,7 +50,7 @@
 //! The same by hand, from the parts:
 //!
 //! ```
-//! use agentx::config::{Places, Request, load};
+//! use agentx::config::{ConfigPaths, LoadRequest, load};
 //! use agentx::{NodeRuntime, OpenRequest, Runtime, ask};
 //!
 //! # #[tokio::main(flavor = "current_thread")]
@@ -59,7 +59,7 @@
 //! # let place = home.path().to_string_lossy().into_owned();
 //! # let env = move |name: &str| matches!(name, "HOME" | "AGENTX_DATA").then(|| place.clone());
 //! # let here = home.path();
-//! let settings = load(Request { places: Places::find(here, &env)?, lookup: &env, flags: Vec::new() })?.settings;
+//! let settings = load(LoadRequest { places: ConfigPaths::find(here, &env)?, lookup: &env, flags: Vec::new() })?.settings;
 //! let runtime = NodeRuntime::from_settings(&settings, "hello 1.0")?;
 //! let model = runtime.models()[0].spec.clone(); // the offline demo; any other needs its key
 //! let agent = settings.agent(model, runtime.tools());
@@ -95,11 +95,11 @@ mod ask;
 mod builder;
 #[cfg(feature = "config")]
 mod configured;
-mod door;
-mod elsewhere;
 mod error;
+mod existing_runtime;
 mod handle;
 mod model;
+mod model_access;
 mod provider;
 mod reply;
 mod setup;
@@ -157,7 +157,7 @@ pub use builder::{AgentBuilder, agent};
 pub use error::AgentError;
 pub use handle::AgentHandle;
 pub use model::{Model, model};
-pub use provider::{Provider, ProviderError, Says};
+pub use provider::{AnswerSink, Provider, ProviderError};
 pub use reply::Reply;
 pub use serde_json::json;
 pub use tool::{IntoTool, OfFunction, OfShared, OfTool, OfType};

@@ -19,7 +19,7 @@ pub type ProviderError = Box<dyn Error + Send + Sync>;
 ///
 /// ```
 /// use agentx::types::{ModelRequest, Role};
-/// use agentx::{Provider, ProviderError, Says};
+/// use agentx::{Provider, ProviderError, AnswerSink};
 ///
 /// /// Says the last words again.
 /// struct Echo;
@@ -29,7 +29,7 @@ pub type ProviderError = Box<dyn Error + Send + Sync>;
 ///         "echo"
 ///     }
 ///
-///     async fn answer(&self, request: &ModelRequest, says: &mut Says) -> Result<(), ProviderError> {
+///     async fn answer(&self, request: &ModelRequest, says: &mut AnswerSink) -> Result<(), ProviderError> {
 ///         let last = request.messages.iter().rfind(|message| message.role == Role::User);
 ///         says.text(last.ok_or("nothing was said")?.text()).await;
 ///         Ok(())
@@ -61,7 +61,7 @@ pub trait Provider: Send + Sync + 'static {
     fn answer(
         &self,
         request: &ModelRequest,
-        says: &mut Says,
+        says: &mut AnswerSink,
     ) -> impl Future<Output = Result<(), ProviderError>> + Send;
 
     /// Makes an environment that can be attached while an agent runs ([`AgentHandle::attach`](crate::AgentHandle::attach)). Until it
@@ -71,13 +71,13 @@ pub trait Provider: Send + Sync + 'static {
         Self: Sized,
     {
         let name = self.name().to_owned();
-        ModelEnvironment::new(name.clone(), name, Arc::new(Asked(Arc::new(self))))
+        ModelEnvironment::new(name.clone(), name, Arc::new(ProviderEffector(Arc::new(self))))
     }
 }
 
 /// Takes what a model says, piece by piece.
 #[derive(Debug)]
-pub struct Says {
+pub struct AnswerSink {
     events: EventSink,
     /// What makes ids of this call differ from those of others.
     number: String,
@@ -85,7 +85,7 @@ pub struct Says {
     stopped: Option<StopReason>,
 }
 
-impl Says {
+impl AnswerSink {
     /// Words of the answer.
     pub async fn text(&mut self, words: impl Into<String>) {
         self.emit(TextChunk { text: words.into() }).await;
@@ -125,9 +125,9 @@ impl Says {
 }
 
 /// Makes an effector of a provider.
-pub(crate) struct Asked<P>(pub(crate) Arc<P>);
+pub(crate) struct ProviderEffector<P>(pub(crate) Arc<P>);
 
-impl<P: Provider> Effector for Asked<P> {
+impl<P: Provider> Effector for ProviderEffector<P> {
     fn perform(
         &self,
         action: Arc<Action>,
@@ -158,7 +158,7 @@ async fn ask(
         attempt: 1,
     };
     events.emit(start).await;
-    let mut says = Says {
+    let mut says = AnswerSink {
         events: events.clone(),
         number,
         calls: 0,

@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use agentx_types::ModelRequest;
 use serde_json::Value;
 
-use crate::{Provider, ProviderError, Says};
+use crate::{AnswerSink, Provider, ProviderError};
 
 /// One answer of a scripted model: see [`AgentBuilder::scripted`](crate::AgentBuilder::scripted). A text is one too.
 ///
@@ -67,13 +67,13 @@ impl From<String> for Reply {
 }
 
 /// Answers from a list, in order.
-pub(crate) struct Script {
+pub(crate) struct ScriptedReplies {
     name: String,
     replies: Mutex<VecDeque<Reply>>,
     listed: usize,
 }
 
-impl Script {
+impl ScriptedReplies {
     pub(crate) fn new(name: String, replies: VecDeque<Reply>) -> Self {
         let listed = replies.len();
         Self {
@@ -84,12 +84,12 @@ impl Script {
     }
 }
 
-impl Provider for Script {
+impl Provider for ScriptedReplies {
     fn name(&self) -> &str {
         &self.name
     }
 
-    async fn answer(&self, _: &ModelRequest, says: &mut Says) -> Result<(), ProviderError> {
+    async fn answer(&self, _: &ModelRequest, says: &mut AnswerSink) -> Result<(), ProviderError> {
         let next = self
             .replies
             .lock()

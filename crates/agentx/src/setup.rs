@@ -15,8 +15,8 @@ use agentx_types::{
 };
 
 use crate::builder::Definition;
-use crate::door::Models;
-use crate::tool::{Asks, Given};
+use crate::model_access::Models;
+use crate::tool::{AskValues, ToolWithValues};
 use crate::{AgentBuilder, AgentError, AgentHandle};
 
 /// What logs have as the program.
@@ -28,7 +28,7 @@ const MOST_ROUNDS: u32 = 50;
 
 /// Where an agent works and is kept.
 #[derive(Default)]
-pub(crate) struct Place {
+pub(crate) struct Workplace {
     pub(crate) workspace: Option<PathBuf>,
     pub(crate) log: Option<Arc<dyn SessionLog>>,
     #[cfg(feature = "sqlite")]
@@ -43,7 +43,7 @@ pub(crate) struct Place {
 }
 
 /// What a builder comes to.
-pub(crate) struct Made {
+pub(crate) struct BuiltParts {
     definition: Definition,
     models: Models,
     /// The model where none is named.
@@ -55,22 +55,22 @@ pub(crate) struct Made {
     runtime: Arc<dyn Runtime>,
     /// The same, where it is the builder's own.
     own: Option<Arc<NodeRuntime>>,
-    asks: Arc<Asks>,
+    asks: Arc<AskValues>,
 }
 
 /// Makes the configuration of an agent with a model.
 type Base = Box<dyn Fn(ModelSpec) -> AgentConfig + Send + Sync>;
 
 impl AgentBuilder {
-    pub(crate) async fn assemble(self) -> Result<Made, AgentError> {
+    pub(crate) async fn assemble(self) -> Result<BuiltParts, AgentError> {
         let Self { definition, place } = self;
         place.check()?;
         #[cfg(feature = "remote")]
         if let Some(options) = &place.remote {
-            return crate::elsewhere::server(definition, (**options).clone()).await;
+            return crate::existing_runtime::server(definition, (**options).clone()).await;
         }
         if let Some(runtime) = place.runtime.clone() {
-            return crate::elsewhere::given(definition, place.workspace()?, runtime);
+            return crate::existing_runtime::given(definition, place.workspace()?, runtime);
         }
         #[cfg(feature = "config")]
         if let Some(settings) = place.settings()? {
@@ -80,7 +80,7 @@ impl AgentBuilder {
     }
 }
 
-impl Place {
+impl Workplace {
     /// The directory that tools work in, as it really is.
     pub(crate) fn workspace(&self) -> Result<PathBuf, AgentError> {
         let here = self.workspace.as_deref().unwrap_or(Path::new("."));
@@ -136,7 +136,7 @@ impl Place {
 }
 
 /// A runtime of what the description says, and of nothing else.
-fn alone(definition: Definition, place: &Place) -> Result<Made, AgentError> {
+fn alone(definition: Definition, place: &Workplace) -> Result<BuiltParts, AgentError> {
     let mut models = Models::new(Catalog::builtin());
     definition.open(&mut models, None)?;
     let log = place.log()?;
@@ -157,12 +157,12 @@ fn alone(definition: Definition, place: &Place) -> Result<Made, AgentError> {
     let workspace = place.workspace()?;
     guard.own.extend(place.own_files(&workspace)?);
     let base = base(&workspace, guard);
-    Made::new(definition, models, (None, base), parts)
+    BuiltParts::new(definition, models, (None, base), parts)
 }
 
 /// The built-in tools, without any variable of this process that looks like a secret, or that holds one.
 #[cfg(feature = "tools")]
-fn builtin(models: &Models, place: &Place) -> Toolbox {
+fn builtin(models: &Models, place: &Workplace) -> Toolbox {
     use agentx_tools::{CommandRecords, ProgramEnvironment, ToolOptions};
 
     let mut options = ToolOptions::default();
@@ -181,7 +181,7 @@ fn builtin(models: &Models, place: &Place) -> Toolbox {
 }
 
 #[cfg(not(feature = "tools"))]
-fn builtin(_: &Models, _: &Place) -> Toolbox {
+fn builtin(_: &Models, _: &Workplace) -> Toolbox {
     Toolbox::default()
 }
 
@@ -230,16 +230,16 @@ impl Definition {
     }
 
     /// One box has the tools of all agents of a session; each agent knows its own.
-    fn register(&self, toolbox: &mut Toolbox, asks: &Arc<Asks>) -> Result<(), AgentError> {
+    fn register(&self, toolbox: &mut Toolbox, asks: &Arc<AskValues>) -> Result<(), AgentError> {
         for tool in &self.tools {
-            toolbox.register(Arc::new(Given::new(tool.clone(), asks.clone())))?;
+            toolbox.register(Arc::new(ToolWithValues::new(tool.clone(), asks.clone())))?;
         }
         let mut helpers = self.helpers.iter();
         helpers.try_for_each(|(_, helper)| helper.register(toolbox, asks))
     }
 }
 
-impl Made {
+impl BuiltParts {
     /// With a runtime of its own.
     pub(crate) fn new(
         definition: Definition,
@@ -247,7 +247,7 @@ impl Made {
         (usual_model, base): (Option<String>, Base),
         mut parts: NodeParts,
     ) -> Result<Self, AgentError> {
-        let asks = Arc::new(Asks::default());
+        let asks = Arc::new(AskValues::default());
         let offered = parts.tools.specs();
         if !definition.wants_builtin() {
             parts.tools = Toolbox::default();

@@ -62,11 +62,11 @@ impl IntoTool<OfShared> for Arc<dyn Tool> {
 
 /// The values that asks gave to the tools of their runs.
 #[derive(Default)]
-pub(crate) struct Asks {
+pub(crate) struct AskValues {
     values: RwLock<BTreeMap<(SessionId, RunId), RequestValues>>,
 }
 
-impl Asks {
+impl AskValues {
     /// Does what begins a run, and keeps `values` for it. No tool looks for values in between, so none of the run misses them.
     pub(crate) async fn begin(
         &self,
@@ -106,18 +106,18 @@ impl Asks {
 }
 
 /// A tool that is given the values of the ask which its call belongs to.
-pub(crate) struct Given {
+pub(crate) struct ToolWithValues {
     tool: Arc<dyn Tool>,
-    asks: Arc<Asks>,
+    asks: Arc<AskValues>,
 }
 
-impl Given {
-    pub(crate) fn new(tool: Arc<dyn Tool>, asks: Arc<Asks>) -> Self {
+impl ToolWithValues {
+    pub(crate) fn new(tool: Arc<dyn Tool>, asks: Arc<AskValues>) -> Self {
         Self { tool, asks }
     }
 }
 
-impl Tool for Given {
+impl Tool for ToolWithValues {
     fn spec(&self) -> ToolSpec {
         self.tool.spec()
     }

@@ -4,15 +4,15 @@
 
 use std::sync::Arc;
 
-use agentx::config::{Places, Request, load};
+use agentx::config::{ConfigPaths, LoadRequest, load};
 use agentx::identity::Keyring;
 use agentx::runtime::{ModelEnvironment, SessionQuery, ToolEnvironment};
 use agentx::server::ServerOptions;
 use agentx::testing::{self, ScriptedModel, TestServer, wire};
 use agentx::types::{ModelRequest, RunStatus, StopReason, Usage};
 use agentx::{
-    AgentError, ClaudeEnvironment, IntoTool as _, MemoryLog, NodeRuntime, OpenAiEnvironment, Provider,
-    ProviderError, Reply, RuntimeError, Says, ScriptedEnvironment,
+    AgentError, AnswerSink, ClaudeEnvironment, IntoTool as _, MemoryLog, NodeRuntime, OpenAiEnvironment,
+    Provider, ProviderError, Reply, RuntimeError, ScriptedEnvironment,
 };
 use serde_json::json;
 
@@ -84,7 +84,7 @@ impl Provider for Counter {
         "counter"
     }
 
-    async fn answer(&self, request: &ModelRequest, says: &mut Says) -> Result<(), ProviderError> {
+    async fn answer(&self, request: &ModelRequest, says: &mut AnswerSink) -> Result<(), ProviderError> {
         says.thinking("hm").await;
         says.text(format!("{} of {}", request.messages.len(), request.model.id))
             .await;
@@ -122,7 +122,7 @@ impl Provider for Silent {
         "silent"
     }
 
-    async fn answer(&self, _: &ModelRequest, says: &mut Says) -> Result<(), ProviderError> {
+    async fn answer(&self, _: &ModelRequest, says: &mut AnswerSink) -> Result<(), ProviderError> {
         let _asked = self.0.clone();
         says.text("well").await;
         std::future::pending().await
@@ -147,7 +147,7 @@ async fn a_provider_is_dropped_where_it_waits_when_the_run_is_stopped() {
 
 #[tokio::test]
 async fn an_environment_answers_by_the_whole_contract() {
-    let model = ScriptedModel::new([testing::Answer::text("4")]);
+    let model = ScriptedModel::new([testing::ModelScript::text("4")]);
     let agent = agentx::agent("You add.")
         .environment(ModelEnvironment::new("test", "test", Arc::new(model.clone())))
         .start()
@@ -172,7 +172,7 @@ async fn one_call_of_a_model_needs_no_agent() {
 #[tokio::test]
 async fn a_key_and_an_address_are_all_that_a_model_needs() {
     let words = wire::anthropic_text(&["hel", "lo"]);
-    let server = TestServer::start([testing::Reply::stream().then(words)]).await;
+    let server = TestServer::start([testing::ServerReply::stream().then(words)]).await;
     let answer = agentx::model("claude-sonnet-4-5")
         .api_key("sk-of-the-test")
         .base_url(server.url())
@@ -185,7 +185,7 @@ async fn a_key_and_an_address_are_all_that_a_model_needs() {
 
 #[tokio::test]
 async fn an_unknown_model_at_an_address_is_asked_by_the_usual_protocol() {
-    let server = TestServer::start([testing::Reply::stream().then(wire::chat_text(&["hello"]))]).await;
+    let server = TestServer::start([testing::ServerReply::stream().then(wire::chat_text(&["hello"]))]).await;
     let model = agentx::model("made-up-7b").base_url(format!("{}/v1", server.url()));
     assert_eq!(model.ask("hi").await.unwrap().text, "hello");
     assert_eq!(server.requests()[0].path, "/v1/chat/completions");
@@ -249,7 +249,7 @@ async fn nothing_of_the_person_is_read_unless_asked() {
             .start()
             .await
             .unwrap();
-        let model = ScriptedModel::new([testing::Answer::text("hello")]);
+        let model = ScriptedModel::new([testing::ModelScript::text("hello")]);
         let own = ModelEnvironment::new("own", "own", Arc::new(model.clone()));
         let agent = agentx::agent("You help.").environment(own).start().await.unwrap();
         agent.ask("hi").await.unwrap();
@@ -426,8 +426,8 @@ async fn an_agent_on_a_server_has_its_models_and_its_own_instructions() {
     let home = tempfile::tempdir().unwrap();
     let place = home.path().to_string_lossy().into_owned();
     let env = move |name: &str| matches!(name, "HOME" | "AGENTX_DATA").then(|| place.clone());
-    let places = Places::find(home.path(), &env).unwrap();
-    let request = Request {
+    let places = ConfigPaths::find(home.path(), &env).unwrap();
+    let request = LoadRequest {
         places,
         lookup: &env,
         flags: Vec::new(),

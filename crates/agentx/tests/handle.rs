@@ -8,13 +8,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use agentx::bus::{Filter, Listener, Queue, Restart};
-use agentx::config::{Places, Request, Settings, load};
+use agentx::config::{ConfigPaths, LoadRequest, Settings, load};
 use agentx::runtime::{
     Batch, BlobStore, BoxFuture, Digest, Fact, LogError, NewLog, ReactorInfo, ReactorState, ServedInfo,
     SessionInfo, SessionLog, SessionQuery, SystemBus, ToolEnvironment, UserInput, Writer,
 };
 use agentx::testing::StrictServer;
-use agentx::testing::vendors::{Anthropic, Chat, Dialect, ModelAnswer, Part};
+use agentx::testing::vendors::{AnswerPart, Anthropic, ChatServer, Dialect, ModelAnswer};
 use agentx::types::{ApprovalMode, BlobId, OwnerId, RunStatus, SessionId};
 use agentx::{
     AgentBuilder, AgentError, ClaudeEnvironment, IntoTool as _, MemoryLog, NodeRuntime, OpenAiEnvironment,
@@ -38,8 +38,8 @@ fn settings(home: &tempfile::TempDir) -> Settings {
         "AGENTX_CONFIG" => Some(file.to_string_lossy().into_owned()),
         _ => None,
     };
-    let places = Places::find(home.path(), &env).unwrap();
-    let request = Request {
+    let places = ConfigPaths::find(home.path(), &env).unwrap();
+    let request = LoadRequest {
         places,
         lookup: &env,
         flags: Vec::new(),
@@ -140,7 +140,7 @@ async fn what_waits_when_a_session_is_closed_does_not_begin() {
     let home = tempfile::tempdir().unwrap();
     let log = Arc::new(MemoryLog::new());
     let server = StrictServer::anthropic(Anthropic::new(), |_| {
-        ModelAnswer::default().then(Part::Call {
+        ModelAnswer::default().then(AnswerPart::Call {
             id: "toolu_1".into(),
             name: "wait_for_ever".into(),
             input: json!({}),
@@ -279,7 +279,7 @@ async fn an_environment_of_a_vendor_has_a_key_of_its_own_and_goes_with_it() {
     let missing = agent().start().await.unwrap_err();
     assert!(missing.to_string().contains("OPENAI_API_KEY"), "{missing}");
 
-    let chat = Chat::new(Dialect::LlamaCpp);
+    let chat = ChatServer::new(Dialect::LlamaCpp);
     let server = StrictServer::chat(chat, |_| ModelAnswer::text("from OpenAI")).await;
     let openai = OpenAiEnvironment::new("key-of-openai").at(format!("{}/v1", server.url()));
     let openai = runtime.attach(openai, Restart::Never).await.unwrap();

@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use agentx_agent_files::definition::{
-    AgentDefinition, AgentKind as FileKind, AgentUse, Generator, Rule, RuleUse, ToolUse, VariableType,
+    AgentDefinition, AgentUse, Generator, MachineKind as FileKind, RuleDefinition, RuleUse, ToolUse,
+    VariableType,
 };
-use agentx_agent_files::{Library, Mistake};
+use agentx_agent_files::{DefinitionMistake, Library};
 use agentx_types::{
     AgentConfig, AgentKind, IntentExample, IntentPattern, IntentReference, IntentRule, IntentVar,
     MAX_AGENT_DEPTH, ModelSpec, Route, Routing, ToolSpec, VarKind,
@@ -208,14 +209,14 @@ impl Assembly<'_> {
 }
 
 /// The mistakes of the files that are called so, each with its place.
-pub fn mistakes_of(mistakes: &[Mistake], name: &str) -> Vec<String> {
+pub fn mistakes_of(mistakes: &[DefinitionMistake], name: &str) -> Vec<String> {
     let of_it = mistakes
         .iter()
         .filter(|mistake| mistake.file.file_stem().is_some_and(|stem| stem == name));
     of_it.map(ToString::to_string).collect()
 }
 
-fn intent_rule(rule: &Rule) -> IntentRule {
+fn intent_rule(rule: &RuleDefinition) -> IntentRule {
     IntentRule {
         name: rule.name.clone(),
         references: rule

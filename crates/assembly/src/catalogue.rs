@@ -3,10 +3,10 @@
 
 use std::sync::{Arc, OnceLock};
 
-use agentx_agent_files::definition::{AgentDefinition, AgentKind as FileKind};
-use agentx_agent_files::{Library, Origin};
+use agentx_agent_files::definition::{AgentDefinition, MachineKind as FileKind};
+use agentx_agent_files::{FileOrigin, Library};
 use agentx_config::{ModelOffer, SCRIPTED_MODEL, Settings, nearest};
-use agentx_flows::Known;
+use agentx_flows::ToolSurroundings;
 use agentx_runtime::{AgentInfo, AgentOrigin, Agents, ModelInfo, NamedAgent, RuntimeError};
 use agentx_types::{AgentConfig, AgentKind, ModelSpec, ToolSpec};
 
@@ -120,10 +120,10 @@ impl Agents for Catalogue {
                     FileKind::Match => AgentKind::Match,
                 },
                 origin: match loaded.origin {
-                    Origin::Workspace => AgentOrigin::Workspace,
-                    Origin::User => AgentOrigin::User,
+                    FileOrigin::Workspace => AgentOrigin::Workspace,
+                    FileOrigin::User => AgentOrigin::User,
                 },
-                description: in_one_line(&loaded.definition),
+                description: summary_line(&loaded.definition),
             })
             .collect()
     }
@@ -147,7 +147,7 @@ impl Agents for Catalogue {
     }
 }
 
-impl Known for Catalogue {
+impl ToolSurroundings for Catalogue {
     fn model(&self, name: &str) -> Option<ModelSpec> {
         self.choose(name).ok()
     }
@@ -169,7 +169,7 @@ impl Known for Catalogue {
 }
 
 /// What an agent does: the first line of what its file says about it.
-fn in_one_line(agent: &AgentDefinition) -> String {
+fn summary_line(agent: &AgentDefinition) -> String {
     let about = agent.description.as_ref().or(agent.prompt.as_ref());
     let first = about.and_then(|text| text.trim().lines().next());
     first.unwrap_or_default().to_owned()

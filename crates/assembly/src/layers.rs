@@ -1,15 +1,15 @@
 //! The standing instructions of an agent: its prompt, or the layers of its context in their order.
 
-use agentx_agent_files::definition::{AgentDefinition, Layer};
+use agentx_agent_files::definition::{AgentDefinition, ContextLayer};
 
 /// What an environment variable holds, if it is set.
-pub(crate) type Lookup<'a> = &'a dyn Fn(&str) -> Option<String>;
+pub(crate) type VariableLookup<'a> = &'a dyn Fn(&str) -> Option<String>;
 
 /// The text of all layers; `None` where the file says nothing. An `Err` is what a layer lacks.
 pub(crate) fn instructions(
     agent: &AgentDefinition,
     text_of: &dyn Fn(&str) -> Option<String>,
-    lookup: Lookup<'_>,
+    lookup: VariableLookup<'_>,
 ) -> Result<Option<String>, String> {
     if agent.context_layers.is_empty() {
         return Ok(agent.prompt.clone());
@@ -17,17 +17,17 @@ pub(crate) fn instructions(
     let mut parts = Vec::new();
     for layer in &agent.context_layers {
         match layer {
-            Layer::Text(text) => parts.push(text.clone()),
-            Layer::This(key) => match (key.trim_start_matches('.'), &agent.prompt) {
+            ContextLayer::Text(text) => parts.push(text.clone()),
+            ContextLayer::This(key) => match (key.trim_start_matches('.'), &agent.prompt) {
                 ("prompt", Some(prompt)) => parts.push(prompt.clone()),
                 ("name", _) => parts.push(agent.name.clone()),
                 ("description", _) => parts.extend(agent.description.clone()),
                 _ => return Err(format!("`$this: {key}` is not in the file")),
             },
-            Layer::Ref(name) => {
+            ContextLayer::Ref(name) => {
                 parts.push(text_of(name).ok_or_else(|| format!("there is no context {name:?}"))?);
             }
-            Layer::Env(name) => {
+            ContextLayer::Env(name) => {
                 parts.push(lookup(name).ok_or_else(|| format!("the variable {name} is not set"))?);
             }
         }
@@ -45,10 +45,10 @@ mod tests {
             name: "guide".into(),
             prompt: Some("You guide.".into()),
             context_layers: vec![
-                Layer::Text("First.".into()),
-                Layer::This(".prompt".into()),
-                Layer::Ref("house".into()),
-                Layer::Env("MOOD".into()),
+                ContextLayer::Text("First.".into()),
+                ContextLayer::This(".prompt".into()),
+                ContextLayer::Ref("house".into()),
+                ContextLayer::Env("MOOD".into()),
             ],
             ..AgentDefinition::default()
         };

@@ -1,24 +1,24 @@
 //! From files to agents: what agent and tool files say, together with the settings, the models and the tools that are there,
 //! becomes the resolved configuration that a session is opened with. Nothing in a log refers to a file.
 
-mod admitted;
+mod accepted_files;
 mod agent;
-mod brings;
 mod catalogue;
-mod lacking;
+mod folder_contents;
 mod layers;
-mod misnamed;
+mod missing_parts;
 mod runtime;
 mod tools;
 mod trust;
+mod unknown_names;
 
 pub use agentx_flows::{forget_values, kept_values};
 
 pub use agent::{Assembly, AssemblyError, mistakes_of};
-pub use brings::{Brings, Brought, Role, brings};
-pub use lacking::tools_lacking;
-pub use misnamed::{Misnamed, misnamed_tools};
+pub use folder_contents::{FileRole, FolderContents, FolderFile, brings};
+pub use missing_parts::tools_lacking;
 pub use runtime::{
     Variables, WithFiles, library, runtime_with_files, user_folder, whole_library, workspace_folder,
 };
 pub use tools::{FileTool, file_tools};
+pub use unknown_names::{Misnamed, misnamed_tools};

@@ -5,15 +5,18 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use agentx_agent_files::definition::ToolBody;
-use agentx_agent_files::{Disk, Files, Library, Mistake, Options, Origin, Root, ScriptCheck, ScriptMistake};
+use agentx_agent_files::{
+    DefinitionMistake, DiskFiles, FileOrigin, Files, Library, LibraryOptions, Root, ScriptCheck,
+    ScriptFinding,
+};
 use agentx_config::{Settings, WORKSPACE_FOLDER, folder_now};
-use agentx_flows::{FlowParts, Flows, Schemas};
+use agentx_flows::{FlowParts, Schemas, ToolFactory};
 use agentx_luau_tools::Libraries;
 use agentx_node_runtime::{NodeParts, NodeRuntime};
 use agentx_runtime::LogError;
 use agentx_types::ToolSpec;
 
-use crate::admitted::Admitted;
+use crate::accepted_files::AcceptedFiles;
 use crate::catalogue::Catalogue;
 use crate::file_tools;
 use crate::tools::{FileTool, name_taken, with_models};
@@ -36,7 +39,7 @@ pub fn user_folder(settings: &Settings) -> PathBuf {
 /// has itself.
 pub fn library(settings: &Settings, tools: &[ToolSpec]) -> Library {
     let below = workspace_folder(settings);
-    let admitted = Admitted {
+    let admitted = AcceptedFiles {
         below: &below,
         folder: &settings.folder,
     };
@@ -45,19 +48,19 @@ pub fn library(settings: &Settings, tools: &[ToolSpec]) -> Library {
 
 /// All files of the workspace and of the person, accepted or not: to find mistakes in them, not to use them.
 pub fn whole_library(settings: &Settings, tools: &[ToolSpec]) -> Library {
-    load_library(settings, tools, &Disk)
+    load_library(settings, tools, &DiskFiles)
 }
 
 pub(crate) fn load_library(settings: &Settings, tools: &[ToolSpec], files: &dyn Files) -> Library {
     let (workspace, user) = (workspace_folder(settings), user_folder(settings));
     let root = |path, origin| Root { path, origin };
-    let mut roots = vec![root(user.clone(), Origin::User)];
+    let mut roots = vec![root(user.clone(), FileOrigin::User)];
     // Where the person's own folder is that of the workspace, it is theirs.
     if std::fs::canonicalize(&workspace).ok() != std::fs::canonicalize(&user).ok() || !user.exists() {
-        roots.insert(0, root(workspace, Origin::Workspace));
+        roots.insert(0, root(workspace, FileOrigin::Workspace));
     }
     let tools: Vec<&str> = tools.iter().map(|tool| tool.name.as_str()).collect();
-    let options = Options {
+    let options = LibraryOptions {
         scripts: Some(&Scripts),
         schemas: Some(&Schemas),
         tools: &tools,
@@ -69,8 +72,8 @@ pub(crate) fn load_library(settings: &Settings, tools: &[ToolSpec], files: &dyn 
 struct Scripts;
 
 impl ScriptCheck for Scripts {
-    fn check(&self, name: &str, source: &str) -> Result<(), ScriptMistake> {
-        agentx_luau_tools::check(name, source).map_err(|mistake| ScriptMistake {
+    fn check(&self, name: &str, source: &str) -> Result<(), ScriptFinding> {
+        agentx_luau_tools::check(name, source).map_err(|mistake| ScriptFinding {
             line: mistake.line.into(),
             column: mistake.column.into(),
             message: mistake.message,
@@ -85,7 +88,7 @@ pub struct WithFiles {
     /// The files.
     pub library: Arc<Library>,
     /// Everything that is wrong with the files, by file and place: also tools of which nothing can be made.
-    pub mistakes: Vec<Mistake>,
+    pub mistakes: Vec<DefinitionMistake>,
 }
 
 /// The runtime of a program as the settings say, with the tools that files describe. Must be called inside a tokio runtime.
@@ -110,7 +113,7 @@ pub fn runtime_with_files(
     with_models(&mut described, settings, &|name| known.choose(name).ok());
     let mut mistakes = library.check().to_vec();
     if !described.is_empty() {
-        let flows = Flows::new(FlowParts {
+        let flows = ToolFactory::new(FlowParts {
             tools: own
                 .iter()
                 .filter_map(|spec| parts.tools.get(&spec.name))
@@ -163,7 +166,7 @@ fn not_our_keys(
     let wanted = wanted
         .into_iter()
         .find(|name| keys.contains(name) || holds_key(name));
-    match wanted.filter(|_| tool.origin == Origin::Workspace) {
+    match wanted.filter(|_| tool.origin == FileOrigin::Workspace) {
         Some(name) => Err(format!(
             "it asks for {name}, a key that this program runs on; only a file of your own folder may have that"
         )),
@@ -186,7 +189,7 @@ fn no_taken_name(
 }
 
 /// Whether a mistake is one of the tool's file, or of the script that it names.
-fn is_of(mistake: &Mistake, tool: &FileTool) -> bool {
+fn is_of(mistake: &DefinitionMistake, tool: &FileTool) -> bool {
     let script = match &tool.definition.body {
         ToolBody::Luau(luau) => luau.lua_file.as_deref(),
         _ => None,
@@ -196,8 +199,8 @@ fn is_of(mistake: &Mistake, tool: &FileTool) -> bool {
 }
 
 /// A definition of which no tool became: where in its file is not known.
-fn no_tool(tool: &FileTool, problem: &str) -> Mistake {
-    Mistake {
+fn no_tool(tool: &FileTool, problem: &str) -> DefinitionMistake {
+    DefinitionMistake {
         file: tool.file.clone(),
         line: 1,
         column: 1,

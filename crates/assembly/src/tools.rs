@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use agentx_agent_files::definition::{AgentDefinition, AgentUse, ToolBody, ToolDefinition, ToolUse};
-use agentx_agent_files::{Library, Origin, RefKind};
+use agentx_agent_files::{FileOrigin, Library, RefKind};
 use agentx_config::{SCRIPTED_MODEL, Settings};
 use agentx_types::ModelSpec;
 
@@ -17,7 +17,7 @@ pub struct FileTool {
     /// What the file says.
     pub definition: ToolDefinition,
     /// Whose file it is.
-    pub origin: Origin,
+    pub origin: FileOrigin,
     /// The file.
     pub file: PathBuf,
 }
@@ -39,7 +39,7 @@ pub fn file_tools(library: &Library) -> BTreeMap<String, FileTool> {
     let shadowed: BTreeSet<&Path> = of_tools.map(|shadow| shadow.used.as_path()).collect();
     let hashes: Vec<(String, String)> = tools
         .iter()
-        .filter(|(_, tool)| tool.origin == Origin::Workspace)
+        .filter(|(_, tool)| tool.origin == FileOrigin::Workspace)
         .map(|(name, _)| (name.clone(), hash_of(name, &tools, library)))
         .collect();
     for (name, hash) in hashes {
@@ -72,7 +72,10 @@ pub(crate) fn with_models(
             None => vec!["*".to_owned()],
         }
     };
-    for tool in tools.values_mut().filter(|tool| tool.origin == Origin::Workspace) {
+    for tool in tools
+        .values_mut()
+        .filter(|tool| tool.origin == FileOrigin::Workspace)
+    {
         tool.definition.known.models_at = tool.definition.models().into_iter().flat_map(at).collect();
     }
 }
@@ -92,8 +95,8 @@ pub(crate) fn name_taken<'t>(
     let inner = inside(&tool.definition).into_iter();
     let mut names = inner.map(|inner| inner.name.as_str());
     match tool.origin {
-        Origin::Workspace => names.find(is_taken),
-        Origin::User => None,
+        FileOrigin::Workspace => names.find(is_taken),
+        FileOrigin::User => None,
     }
 }
 
@@ -137,17 +140,17 @@ fn hash_of(name: &str, tools: &BTreeMap<String, FileTool>, library: &Library) ->
     hash
 }
 
-fn add(tools: &mut BTreeMap<String, FileTool>, definition: &ToolDefinition, origin: Origin, file: &Path) {
+fn add(tools: &mut BTreeMap<String, FileTool>, definition: &ToolDefinition, origin: FileOrigin, file: &Path) {
     if matches!(definition.body, ToolBody::BuiltIn) {
         return;
     }
     if let Some(used) = tools.get_mut(&definition.name) {
-        used.definition.known.replaces |= used.origin == Origin::Workspace && origin == Origin::User;
+        used.definition.known.replaces |= used.origin == FileOrigin::Workspace && origin == FileOrigin::User;
         return;
     }
     let tool = FileTool {
         definition: ToolDefinition {
-            of_folder: origin == Origin::Workspace,
+            of_folder: origin == FileOrigin::Workspace,
             ..definition.clone()
         },
         origin,
@@ -156,7 +159,7 @@ fn add(tools: &mut BTreeMap<String, FileTool>, definition: &ToolDefinition, orig
     tools.insert(definition.name.clone(), tool);
 }
 
-fn inline(tools: &mut BTreeMap<String, FileTool>, agent: &AgentDefinition, origin: Origin, file: &Path) {
+fn inline(tools: &mut BTreeMap<String, FileTool>, agent: &AgentDefinition, origin: FileOrigin, file: &Path) {
     for used in &agent.tools {
         if let ToolUse::Inline(definition) = used {
             add(tools, definition, origin, file);

@@ -18,7 +18,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use agentx_bus::{Bus, Delivery, Filter, Queue, Routed, Subscription};
+use agentx_bus::{Bus, BusDelivery, BusSubscription, Filter, Queue, Routed};
 use tokio::sync::broadcast::{self, error::RecvError};
 use tokio::sync::{Barrier, Notify};
 
@@ -131,7 +131,7 @@ struct OurBus {
 }
 
 struct OurReader {
-    events: Subscription<Event>,
+    events: BusSubscription<Event>,
     many: bool,
 }
 
@@ -160,7 +160,7 @@ impl Reader for OurReader {
         while self.many && self.events.recv_many(&mut batch, 256).await.is_ok() {
             batch
                 .drain(..)
-                .filter_map(Delivery::into_event)
+                .filter_map(BusDelivery::into_event)
                 .for_each(|event| tally.event(&event));
         }
         while let Ok(delivery) = self.events.recv().await {

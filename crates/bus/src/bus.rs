@@ -7,10 +7,10 @@ use std::sync::Arc as EventArc;
 use std::task::{Poll, ready};
 
 use crate::filter::Filter;
-use crate::hub::{Closed, Hub, Publication, PublishError};
+use crate::hub::{BusHub, Closed, Publication, PublishError};
 use crate::queue::Queue;
 use crate::route::Routed;
-use crate::subscription::Subscription;
+use crate::subscription::BusSubscription;
 use crate::sync::{Arc, poll_proceed};
 
 /// A bus of events of one type. Cloning makes another handle of the same bus; it closes when the last handle
@@ -19,7 +19,7 @@ use crate::sync::{Arc, poll_proceed};
 /// Events are shared, not copied: publish an `E` or an `Arc<E>`.
 ///
 /// ```
-/// use agentx_bus::{Bus, Delivery, Filter, PublishError, Queue};
+/// use agentx_bus::{Bus, BusDelivery, Filter, PublishError, Queue};
 /// # #[derive(Debug, PartialEq)]
 /// # struct Note(&'static str);
 /// # impl agentx_bus::Routed for Note {
@@ -36,7 +36,7 @@ use crate::sync::{Arc, poll_proceed};
 ///
 /// assert_eq!(bus.publish(Note("first")).await, Ok(1));
 /// assert!(matches!(bus.try_publish(Note("second")), Err(PublishError::Full { .. })));
-/// assert_eq!(reader.recv().await, Ok(Delivery::Event(Note("first").into())));
+/// assert_eq!(reader.recv().await, Ok(BusDelivery::Event(Note("first").into())));
 /// # Ok(())
 /// # }
 /// ```
@@ -46,7 +46,7 @@ pub struct Bus<E> {
 
 /// Counts the handles: subscriptions hold the hub, so it cannot tell by itself when no publisher is left.
 struct Handle<E> {
-    hub: Arc<Hub<E>>,
+    hub: Arc<BusHub<E>>,
 }
 
 impl<E> Drop for Handle<E> {
@@ -60,7 +60,7 @@ impl<E> Bus<E> {
     pub fn new() -> Self {
         Self {
             handle: Arc::new(Handle {
-                hub: Arc::new(Hub::new()),
+                hub: Arc::new(BusHub::new()),
             }),
         }
     }
@@ -71,9 +71,9 @@ impl<E> Bus<E> {
     /// # Errors
     ///
     /// [`Closed`] if the bus is closed.
-    pub fn subscribe(&self, name: &str, filter: Filter, queue: Queue) -> Result<Subscription<E>, Closed> {
+    pub fn subscribe(&self, name: &str, filter: Filter, queue: Queue) -> Result<BusSubscription<E>, Closed> {
         let lane = self.hub().add(name, filter, queue)?;
-        Ok(Subscription::new(name, Arc::clone(self.hub()), lane))
+        Ok(BusSubscription::new(name, Arc::clone(self.hub()), lane))
     }
 
     /// Closes the bus: nothing more can be published, and each subscription ends after what is in its queue.
@@ -99,7 +99,7 @@ impl<E> Bus<E> {
         }
     }
 
-    fn hub(&self) -> &Arc<Hub<E>> {
+    fn hub(&self) -> &Arc<BusHub<E>> {
         &self.handle.hub
     }
 }
@@ -117,7 +117,7 @@ impl<E> Bus<E> {
 /// assert!(listeners.subscribe("late", Filter::all(), Queue::lag(8)).is_err(), "nobody can publish any more");
 /// ```
 pub struct ReadOnlyBus<E> {
-    hub: Arc<Hub<E>>,
+    hub: Arc<BusHub<E>>,
 }
 
 impl<E> ReadOnlyBus<E> {
@@ -126,9 +126,9 @@ impl<E> ReadOnlyBus<E> {
     /// # Errors
     ///
     /// [`Closed`] if the bus is closed.
-    pub fn subscribe(&self, name: &str, filter: Filter, queue: Queue) -> Result<Subscription<E>, Closed> {
+    pub fn subscribe(&self, name: &str, filter: Filter, queue: Queue) -> Result<BusSubscription<E>, Closed> {
         let lane = self.hub.add(name, filter, queue)?;
-        Ok(Subscription::new(name, Arc::clone(&self.hub), lane))
+        Ok(BusSubscription::new(name, Arc::clone(&self.hub), lane))
     }
 
     /// How many subscriptions are open.
@@ -166,13 +166,13 @@ pub trait Subscribe: Clone + Send + Sync + 'static {
         name: &str,
         filter: Filter,
         queue: Queue,
-    ) -> Result<Subscription<Self::Event>, Closed>;
+    ) -> Result<BusSubscription<Self::Event>, Closed>;
 }
 
 impl<E: Send + Sync + 'static> Subscribe for Bus<E> {
     type Event = E;
 
-    fn subscribe(&self, name: &str, filter: Filter, queue: Queue) -> Result<Subscription<E>, Closed> {
+    fn subscribe(&self, name: &str, filter: Filter, queue: Queue) -> Result<BusSubscription<E>, Closed> {
         Bus::subscribe(self, name, filter, queue)
     }
 }
@@ -180,14 +180,14 @@ impl<E: Send + Sync + 'static> Subscribe for Bus<E> {
 impl<E: Send + Sync + 'static> Subscribe for ReadOnlyBus<E> {
     type Event = E;
 
-    fn subscribe(&self, name: &str, filter: Filter, queue: Queue) -> Result<Subscription<E>, Closed> {
+    fn subscribe(&self, name: &str, filter: Filter, queue: Queue) -> Result<BusSubscription<E>, Closed> {
         ReadOnlyBus::subscribe(self, name, filter, queue)
     }
 }
 
 impl<E: Routed> Bus<E> {
     /// Publishes an event and says how many subscriptions it reached. Waits while a subscription with
-    /// [`Overflow::Wait`](crate::Overflow::Wait) that wants it is full.
+    /// [`Overflow::Wait`](crate::OverflowPolicy::Wait) that wants it is full.
     ///
     /// All or nothing: the event enters every queue at once. If the future is dropped, it entered none.
     /// A task that reads such a subscription must not wait here for an event that the same subscription
@@ -216,7 +216,7 @@ impl<E: Routed> Bus<E> {
     ///
     /// # Errors
     ///
-    /// [`PublishError::Full`] if a subscription with [`Overflow::Wait`](crate::Overflow::Wait) that wants the
+    /// [`PublishError::Full`] if a subscription with [`Overflow::Wait`](crate::OverflowPolicy::Wait) that wants the
     /// event is full: then nobody got it. [`PublishError::Closed`] if the bus is closed.
     pub fn try_publish(&self, event: impl Into<EventArc<E>>) -> Result<usize, PublishError> {
         self.hub().try_publish(event.into())

@@ -11,15 +11,15 @@ use tokio::sync::oneshot;
 use tokio::task::{JoinError, JoinSet};
 use tokio::time::{Instant, timeout};
 
-use crate::reactor::{AnyReactor, Failed, Work};
+use crate::reactor::{AnyReactor, ReactorFailure, ReactorTask};
+use crate::reactor_status::ReactorList;
 use crate::report::ReactorId;
-use crate::report::{Cause, Report, Restarts, What};
-use crate::standing::ReactorList;
+use crate::report::{Cause, ReactorChange, ReactorReport, Restarts};
 
 /// Takes reports; called from the task of whichever reactor it is about.
-pub(crate) type Reporter = Arc<dyn Fn(Report) + Send + Sync>;
+pub(crate) type Reporter = Arc<dyn Fn(ReactorReport) + Send + Sync>;
 
-pub(crate) struct Driver<B> {
+pub(crate) struct ReactorDriver<B> {
     pub(crate) id: ReactorId,
     pub(crate) list: ReactorList,
     pub(crate) name: String,
@@ -32,15 +32,15 @@ pub(crate) struct Driver<B> {
 /// Asks a driver to stop its reactor within a time.
 pub(crate) type StopSignal = oneshot::Receiver<Duration>;
 
-impl<B: Clone + Send + Sync + 'static> Driver<B> {
+impl<B: Clone + Send + Sync + 'static> ReactorDriver<B> {
     /// Starts the reactor; its subscriptions are registered when this returns.
-    pub(crate) async fn start(&mut self) -> Result<Work, Cause> {
+    pub(crate) async fn start(&mut self) -> Result<ReactorTask, Cause> {
         let started = unwound(self.reactor.start(self.bus.clone())).await;
-        started?.map_err(|Failed(message)| Cause::Error(message))
+        started?.map_err(|ReactorFailure(message)| Cause::Error(message))
     }
 
     /// Runs the work until it ends for good or is stopped. Dropping this drops the work too.
-    pub(crate) async fn run(mut self, first: Work, stop: StopSignal) {
+    pub(crate) async fn run(mut self, first: ReactorTask, stop: StopSignal) {
         let mut work = JoinSet::new();
         work.spawn(first.into_future());
         let limit = tokio::select! {
@@ -54,14 +54,14 @@ impl<B: Clone + Send + Sync + 'static> Driver<B> {
         }
     }
 
-    async fn keep_running(&mut self, work: &mut JoinSet<Result<(), Failed>>) {
+    async fn keep_running(&mut self, work: &mut JoinSet<Result<(), ReactorFailure>>) {
         while let Some(ended) = work.join_next().await {
             let Err(mut cause) = outcome(ended) else {
-                return self.report(What::Finished);
+                return self.report(ReactorChange::Finished);
             };
             loop {
                 let restarting = self.restarts.allow(Instant::now());
-                self.report(What::Failed { cause, restarting });
+                self.report(ReactorChange::Failed { cause, restarting });
                 if !restarting {
                     return;
                 }
@@ -70,29 +70,29 @@ impl<B: Clone + Send + Sync + 'static> Driver<B> {
                     Err(next) => cause = next,
                 }
             }
-            self.report(What::Restarted);
+            self.report(ReactorChange::Restarted);
         }
     }
 
-    async fn stop(mut self, mut work: JoinSet<Result<(), Failed>>, limit: Duration) {
+    async fn stop(mut self, mut work: JoinSet<Result<(), ReactorFailure>>, limit: Duration) {
         let stopped = timeout(limit, async {
             unwound(self.reactor.stop()).await?;
             work.join_next().await.map_or(Ok(()), outcome)
         });
         let what = match stopped.await {
-            Ok(Ok(())) => What::Stopped,
-            Ok(Err(cause)) => What::Failed {
+            Ok(Ok(())) => ReactorChange::Stopped,
+            Ok(Err(cause)) => ReactorChange::Failed {
                 cause,
                 restarting: false,
             },
-            Err(_elapsed) => What::Overdue,
+            Err(_elapsed) => ReactorChange::Overdue,
         };
         self.report(what);
     }
 
-    fn report(&self, what: What) {
+    fn report(&self, what: ReactorChange) {
         self.list.happened(self.id, &what);
-        let report = Report {
+        let report = ReactorReport {
             reactor: self.name.clone(),
             what,
         };
@@ -105,9 +105,9 @@ impl<B: Clone + Send + Sync + 'static> Driver<B> {
     }
 }
 
-fn outcome(ended: Result<Result<(), Failed>, JoinError>) -> Result<(), Cause> {
+fn outcome(ended: Result<Result<(), ReactorFailure>, JoinError>) -> Result<(), Cause> {
     match ended {
-        Ok(done) => done.map_err(|Failed(message)| Cause::Error(message)),
+        Ok(done) => done.map_err(|ReactorFailure(message)| Cause::Error(message)),
         Err(error) => match error.try_into_panic() {
             Ok(panic) => Err(Cause::Panic(message_of(&*panic))),
             Err(cancelled) => Err(Cause::Error(cancelled.to_string())),

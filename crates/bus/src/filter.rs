@@ -1,7 +1,7 @@
 //! What a subscriber wants to see. A filter is built once and only compared afterwards, on the path of every
 //! publication.
 
-use crate::route::{Route, Routed};
+use crate::route::{RouteNames, Routed};
 use crate::topic::TopicPattern;
 
 /// A choice of events: by type, topic, session, agent state or run.
@@ -104,7 +104,7 @@ impl Filter {
 
     /// Whether the event is wanted.
     pub fn matches<E: Routed>(&self, event: &E) -> bool {
-        self.wants(&Route::of(event))
+        self.wants(&RouteNames::of(event))
     }
 
     /// Whether the filter wants everything, so that no name needs to be compared.
@@ -112,7 +112,7 @@ impl Filter {
         self.others.iter().chain([&self.last]).any(Clause::is_empty)
     }
 
-    pub(crate) fn wants(&self, route: &Route<'_>) -> bool {
+    pub(crate) fn wants(&self, route: &RouteNames<'_>) -> bool {
         self.last.wants(route) || self.others.iter().any(|clause| clause.wants(route))
     }
 }
@@ -123,7 +123,7 @@ impl Clause {
         self.topics.is_empty() && ids.iter().all(|names| names.0.is_empty())
     }
 
-    fn wants(&self, route: &Route<'_>) -> bool {
+    fn wants(&self, route: &RouteNames<'_>) -> bool {
         self.sessions.admit(route.session)
             && self.runs.admit(route.run)
             && self.agent_states.admit(route.agent_state)

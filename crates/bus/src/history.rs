@@ -10,16 +10,16 @@ use std::sync::Arc;
 const CHUNK: usize = 64;
 
 /// A run of events that no longer changes.
-pub(crate) type Chunk<E> = Arc<[Arc<E>]>;
+pub(crate) type HistoryChunk<E> = Arc<[Arc<E>]>;
 
 /// What a reader has taken of a chunk and goes through by itself.
-pub(crate) struct Run<E> {
-    chunk: Chunk<E>,
+pub(crate) struct TakenChunk<E> {
+    chunk: HistoryChunk<E>,
     next: usize,
     end: usize,
 }
 
-impl<E> Run<E> {
+impl<E> TakenChunk<E> {
     pub(crate) fn len(&self) -> usize {
         self.end - self.next
     }
@@ -29,7 +29,7 @@ impl<E> Run<E> {
     }
 }
 
-impl<E> Iterator for Run<E> {
+impl<E> Iterator for TakenChunk<E> {
     type Item = Arc<E>;
 
     fn next(&mut self) -> Option<Arc<E>> {
@@ -39,7 +39,7 @@ impl<E> Iterator for Run<E> {
     }
 }
 
-pub(crate) struct History<E> {
+pub(crate) struct EventHistory<E> {
     /// In the order of their positions, without a gap, up to the tail.
     sealed: VecDeque<Sealed<E>>,
     tail: Vec<Arc<E>>,
@@ -47,7 +47,7 @@ pub(crate) struct History<E> {
 }
 
 pub(crate) struct Sealed<E> {
-    chunk: Chunk<E>,
+    chunk: HistoryChunk<E>,
     /// The position after its last event.
     end: u64,
     /// How many readers have not taken all of it.
@@ -56,10 +56,10 @@ pub(crate) struct Sealed<E> {
 
 impl<E> Sealed<E> {
     /// The events from this position, which is in the chunk, at most `limit`.
-    pub(crate) fn run(&self, from: u64, limit: usize) -> Run<E> {
+    pub(crate) fn run(&self, from: u64, limit: usize) -> TakenChunk<E> {
         let len = self.chunk.len();
         let next = len - (self.end - from) as usize;
-        Run {
+        TakenChunk {
             chunk: Arc::clone(&self.chunk),
             next,
             end: len.min(next + limit),
@@ -71,12 +71,12 @@ impl<E> Sealed<E> {
         self.end
     }
 
-    pub(crate) fn into_chunk(self) -> Chunk<E> {
+    pub(crate) fn into_chunk(self) -> HistoryChunk<E> {
         self.chunk
     }
 }
 
-impl<E> History<E> {
+impl<E> EventHistory<E> {
     pub(crate) fn new() -> Self {
         Self {
             sealed: VecDeque::new(),
@@ -132,7 +132,7 @@ impl<E> History<E> {
 
     /// Moves one reader past all chunks that end between two of its positions; hands out the chunks that
     /// nobody needs any more, to be dropped outside the lock.
-    pub(crate) fn leave(&mut self, from: u64, to: u64, dropped: &mut Vec<Chunk<E>>) {
+    pub(crate) fn leave(&mut self, from: u64, to: u64, dropped: &mut Vec<HistoryChunk<E>>) {
         let first = self.place_after(from);
         for sealed in self
             .sealed

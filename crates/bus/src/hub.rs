@@ -7,10 +7,10 @@ use std::sync::Arc as EventArc;
 use std::task::{Context, Poll, Waker};
 
 use crate::filter::Filter;
-use crate::lane::Taken;
-use crate::log::{After, Log};
-use crate::queue::{Ended, Queue};
-use crate::route::{Route, Routed};
+use crate::log::{DeferredWakeups, Log};
+use crate::queue::{Queue, SubscriptionEnd};
+use crate::reader_cursor::ReaderBatch;
+use crate::route::{RouteNames, Routed};
 use crate::sync::{Mutex, lock};
 
 /// The bus is closed: nobody can subscribe to it any more.
@@ -37,42 +37,42 @@ const BATCH: usize = 64;
 
 /// The place of a lane. The number tells it from a later lane in the same place.
 #[derive(Clone, Copy)]
-pub(crate) struct LaneId {
+pub(crate) struct ReaderId {
     log: usize,
     place: usize,
     number: u64,
 }
 
-pub(crate) struct Hub<E> {
-    state: Mutex<State<E>>,
+pub(crate) struct BusHub<E> {
+    state: Mutex<HubState<E>>,
 }
 
-struct State<E> {
+struct HubState<E> {
     /// One log for each filter that somebody has.
     logs: Vec<Option<Log<E>>>,
     closed: bool,
     /// The last number given to a lane or a waiting publisher.
     numbers: u64,
-    publishers: Vec<Waiting>,
+    publishers: Vec<WaitingPublisher>,
 }
 
 /// A publisher that waits for room in a log.
-struct Waiting {
+struct WaitingPublisher {
     number: u64,
     log: usize,
     waker: Waker,
 }
 
 /// Why an event did not enter.
-enum Refused {
+enum PublishRefused {
     Closed,
     /// A lane of this log is full.
     Full(usize),
 }
 
-impl<E> Hub<E> {
+impl<E> BusHub<E> {
     pub(crate) fn new() -> Self {
-        let state = State {
+        let state = HubState {
             logs: Vec::new(),
             closed: false,
             numbers: 0,
@@ -83,7 +83,7 @@ impl<E> Hub<E> {
         }
     }
 
-    pub(crate) fn add(&self, name: &str, filter: Filter, queue: Queue) -> Result<LaneId, Closed> {
+    pub(crate) fn add(&self, name: &str, filter: Filter, queue: Queue) -> Result<ReaderId, Closed> {
         let mut state = lock(&self.state);
         if state.closed {
             Err(Closed)
@@ -93,18 +93,18 @@ impl<E> Hub<E> {
     }
 
     /// Ends a lane: once this returns, nothing more enters it.
-    pub(crate) fn end(&self, id: LaneId) {
+    pub(crate) fn end(&self, id: ReaderId) {
         self.change(|state, after| state.end(id, after));
     }
 
     /// Removes a lane, whose reader is gone.
-    pub(crate) fn remove(&self, id: LaneId) {
+    pub(crate) fn remove(&self, id: ReaderId) {
         let unused = self.change(|state, after| state.remove(id, after));
         drop(unused);
     }
 
     pub(crate) fn close(&self) {
-        self.change(State::close);
+        self.change(HubState::close);
     }
 
     pub(crate) fn is_closed(&self) -> bool {
@@ -116,12 +116,16 @@ impl<E> Hub<E> {
     }
 
     /// Takes what is next for a reader; nothing if nothing is there yet.
-    pub(crate) fn try_take(&self, id: LaneId) -> Result<Option<Taken<E>>, Ended> {
+    pub(crate) fn try_take(&self, id: ReaderId) -> Result<Option<ReaderBatch<E>>, SubscriptionEnd> {
         self.change(|state, after| state.take(id, after))
     }
 
     /// Takes what is next for a reader, which sleeps while nothing is there.
-    pub(crate) fn poll_take(&self, id: LaneId, cx: &Context<'_>) -> Poll<Result<Taken<E>, Ended>> {
+    pub(crate) fn poll_take(
+        &self,
+        id: ReaderId,
+        cx: &Context<'_>,
+    ) -> Poll<Result<ReaderBatch<E>, SubscriptionEnd>> {
         let taken = self.change(|state, after| {
             let taken = state.take(id, after);
             if let (Ok(None), Some(log)) = (&taken, &mut state.logs[id.log]) {
@@ -133,22 +137,22 @@ impl<E> Hub<E> {
     }
 
     /// Does something under the lock, and what follows from it after.
-    fn change<T>(&self, act: impl FnOnce(&mut State<E>, &mut After<E>) -> T) -> T {
+    fn change<T>(&self, act: impl FnOnce(&mut HubState<E>, &mut DeferredWakeups<E>) -> T) -> T {
         // Dropped after the guard, also when the names of an event panic.
-        let mut after = After::new();
+        let mut after = DeferredWakeups::new();
         act(&mut lock(&self.state), &mut after)
     }
 }
 
-impl<E: Routed> Hub<E> {
+impl<E: Routed> BusHub<E> {
     /// Publishes an event, or nothing if a publisher must wait.
     pub(crate) fn try_publish(&self, event: EventArc<E>) -> Result<usize, PublishError> {
         // Outlives the lock, as its event must if it is refused or nobody wants it.
         let mut event = Some(event);
         self.change(|state, after| {
             state.offer(&mut event, after).map_err(|refused| match refused {
-                Refused::Closed => PublishError::Closed,
-                Refused::Full(log) => PublishError::Full {
+                PublishRefused::Closed => PublishError::Closed,
+                PublishRefused::Full(log) => PublishError::Full {
                     subscription: state.full_lane(log),
                 },
             })
@@ -156,8 +160,8 @@ impl<E: Routed> Hub<E> {
     }
 }
 
-impl<E> State<E> {
-    fn add(&mut self, name: &str, filter: Filter, queue: Queue) -> LaneId {
+impl<E> HubState<E> {
+    fn add(&mut self, name: &str, filter: Filter, queue: Queue) -> ReaderId {
         let same = |log: &Option<Log<E>>| log.as_ref().is_some_and(|log| *log.filter() == filter);
         let known = self.logs.iter().position(same);
         let place = known
@@ -168,7 +172,7 @@ impl<E> State<E> {
         }
         let number = self.number();
         let log = self.logs[place].get_or_insert_with(|| Log::new(filter));
-        LaneId {
+        ReaderId {
             log: place,
             place: log.add(number, name, queue),
             number,
@@ -180,9 +184,13 @@ impl<E> State<E> {
         self.numbers
     }
 
-    fn take(&mut self, id: LaneId, after: &mut After<E>) -> Result<Option<Taken<E>>, Ended> {
+    fn take(
+        &mut self,
+        id: ReaderId,
+        after: &mut DeferredWakeups<E>,
+    ) -> Result<Option<ReaderBatch<E>>, SubscriptionEnd> {
         let Some(log) = &mut self.logs[id.log] else {
-            return Err(Ended::Stopped);
+            return Err(SubscriptionEnd::Stopped);
         };
         let taken = log.take(id.place, after);
         if matches!(taken, Ok(Some(_))) && log.lane(id.place).is_some_and(|lane| lane.waits()) {
@@ -191,18 +199,18 @@ impl<E> State<E> {
         taken
     }
 
-    fn end(&mut self, id: LaneId, after: &mut After<E>) {
+    fn end(&mut self, id: ReaderId, after: &mut DeferredWakeups<E>) {
         let Some(log) = &mut self.logs[id.log] else {
             return;
         };
         if log.lane(id.place).is_some_and(|lane| lane.number == id.number) {
-            log.end(id.place, Ended::Stopped, after);
+            log.end(id.place, SubscriptionEnd::Stopped, after);
             self.wake_publishers(id.log, after);
         }
     }
 
     /// Returns the log if this was its last lane, to be dropped outside the lock.
-    fn remove(&mut self, id: LaneId, after: &mut After<E>) -> Option<Log<E>> {
+    fn remove(&mut self, id: ReaderId, after: &mut DeferredWakeups<E>) -> Option<Log<E>> {
         let log = &mut self.logs[id.log];
         log.as_mut()?.remove(id.place, after);
         let unused = log.take_if(|log| log.is_unused());
@@ -210,12 +218,12 @@ impl<E> State<E> {
         unused
     }
 
-    fn close(&mut self, after: &mut After<E>) {
+    fn close(&mut self, after: &mut DeferredWakeups<E>) {
         self.closed = true;
         self.logs
             .iter_mut()
             .flatten()
-            .for_each(|log| log.end_all(Ended::BusClosed, after));
+            .for_each(|log| log.end_all(SubscriptionEnd::BusClosed, after));
         after
             .wakers
             .extend(self.publishers.drain(..).map(|waiting| waiting.waker));
@@ -227,33 +235,37 @@ impl<E> State<E> {
     }
 
     /// All that wait for this log: one that finds another log full must not keep the room from the rest.
-    fn wake_publishers(&mut self, log: usize, after: &mut After<E>) {
+    fn wake_publishers(&mut self, log: usize, after: &mut DeferredWakeups<E>) {
         let waiting = self.publishers.extract_if(.., |waiting| waiting.log == log);
         after.wakers.extend(waiting.map(|waiting| waiting.waker));
     }
 
-    fn forget_publisher(&mut self, number: u64, after: &mut After<E>) {
+    fn forget_publisher(&mut self, number: u64, after: &mut DeferredWakeups<E>) {
         let forgotten = self.publishers.extract_if(.., |waiting| waiting.number == number);
         after.retired.extend(forgotten.map(|waiting| waiting.waker));
     }
 }
 
-impl<E: Routed> State<E> {
+impl<E: Routed> HubState<E> {
     /// Takes the event and returns how many deliveries that makes, or leaves it where it is.
-    fn offer(&mut self, event: &mut Option<EventArc<E>>, after: &mut After<E>) -> Result<usize, Refused> {
+    fn offer(
+        &mut self,
+        event: &mut Option<EventArc<E>>,
+        after: &mut DeferredWakeups<E>,
+    ) -> Result<usize, PublishRefused> {
         let Some(offered) = event.as_ref() else {
             return Ok(0);
         };
         if self.closed {
-            return Err(Refused::Closed);
+            return Err(PublishRefused::Closed);
         }
-        let route = Route::of(&**offered);
+        let route = RouteNames::of(&**offered);
         let full = |log: &Option<Log<E>>| {
             log.as_ref()
                 .is_some_and(|log| log.full_lane().is_some() && log.wants(&route))
         };
         if let Some(log) = self.logs.iter().position(full) {
-            return Err(Refused::Full(log));
+            return Err(PublishRefused::Full(log));
         }
         let mut wanting = self.logs.iter_mut().flatten().filter(|log| log.wants(&route));
         let mut last = wanting.next();
@@ -271,7 +283,7 @@ impl<E: Routed> State<E> {
 
 /// A publication under way. Dropped early, it leaves no trace but the events that already entered.
 pub(crate) struct Publication<'a, E, I> {
-    hub: &'a Hub<E>,
+    hub: &'a BusHub<E>,
     /// The event that comes next, if it was refused before.
     pending: Option<EventArc<E>>,
     rest: I,
@@ -281,7 +293,7 @@ pub(crate) struct Publication<'a, E, I> {
 }
 
 impl<'a, E: Routed, I: Iterator<Item = EventArc<E>>> Publication<'a, E, I> {
-    pub(crate) fn new(hub: &'a Hub<E>, events: I) -> Self {
+    pub(crate) fn new(hub: &'a BusHub<E>, events: I) -> Self {
         Self {
             hub,
             pending: None,
@@ -306,9 +318,9 @@ impl<'a, E: Routed, I: Iterator<Item = EventArc<E>>> Publication<'a, E, I> {
     /// Publishes some events; true if those were all.
     fn step(
         &mut self,
-        state: &mut State<E>,
+        state: &mut HubState<E>,
         cx: &Context<'_>,
-        after: &mut After<E>,
+        after: &mut DeferredWakeups<E>,
     ) -> Poll<Result<bool, PublishError>> {
         if let Some(number) = self.asleep.take() {
             state.forget_publisher(number, after);
@@ -323,10 +335,10 @@ impl<'a, E: Routed, I: Iterator<Item = EventArc<E>>> Publication<'a, E, I> {
                     self.reached += reached;
                     after.unwanted.extend(self.pending.take());
                 }
-                Err(Refused::Closed) => return Poll::Ready(Err(PublishError::Closed)),
-                Err(Refused::Full(log)) => {
+                Err(PublishRefused::Closed) => return Poll::Ready(Err(PublishError::Closed)),
+                Err(PublishRefused::Full(log)) => {
                     let number = state.number();
-                    state.publishers.push(Waiting {
+                    state.publishers.push(WaitingPublisher {
                         number,
                         log,
                         waker: cx.waker().clone(),

@@ -1,14 +1,14 @@
 //! The event bus: how the parts of a runtime hear of each other without knowing each other.
 //!
-//! An event is published once, on a [`Bus`], and reaches every [`Subscription`] whose
+//! An event is published once, on a [`Bus`], and reaches every [`BusSubscription`] whose
 //! [`Filter`] wants it. Three promises hold for all of them:
 //!
 //! - **One order.** Every subscriber sees the events it wants in the one order in which they were
 //!   published, each once. When [`Bus::subscribe`] returns, every later publication is seen.
 //! - **Bounded.** Each subscription has its own [`Queue`]: a capacity, and what happens when it is full
-//!   ([`Overflow`]: the publisher waits, the oldest event is dropped and counted, or the subscription is
+//!   ([`OverflowPolicy`]: the publisher waits, the oldest event is dropped and counted, or the subscription is
 //!   cut off). One slow reader never changes what another one sees.
-//! - **Said, not swallowed.** A gap is a [`Delivery::Lagged`], an end is an [`Ended`] with its reason, and
+//! - **Said, not swallowed.** A gap is a [`BusDelivery::Lagged`], an end is an [`SubscriptionEnd`] with its reason, and
 //!   publishing on a closed bus is a [`PublishError`].
 //!
 //! Subscriptions with equal filters share one history of events, so a publication costs the same for one of
@@ -21,7 +21,7 @@
 //! them, owns their tasks, restarts or removes one that fails, and drains them in order at shutdown.
 //!
 //! ```
-//! use agentx_bus::{Bus, Delivery, Filter, Queue, Routed, TopicPattern};
+//! use agentx_bus::{Bus, BusDelivery, Filter, Queue, Routed, TopicPattern};
 //!
 //! struct Event { topic: &'static str, session: &'static str }
 //!
@@ -43,7 +43,7 @@
 //! bus.publish(Event { topic: "llm.requests", session: "ses_1" }).await?;
 //! bus.close();
 //!
-//! let Delivery::Event(event) = subscription.recv().await? else { panic!("nothing was dropped") };
+//! let BusDelivery::Event(event) = subscription.recv().await? else { panic!("nothing was dropped") };
 //! assert_eq!(event.topic, "tools.requests");
 //! assert!(subscription.recv().await.is_err(), "the bus is closed and the queue is empty");
 //! # Ok(())
@@ -60,9 +60,9 @@ mod bus;
 mod filter;
 mod history;
 mod hub;
-mod lane;
 mod log;
 mod queue;
+mod reader_cursor;
 mod route;
 mod subscription;
 mod sync;
@@ -75,34 +75,34 @@ mod listener;
 #[cfg(not(loom))]
 mod reactor;
 #[cfg(not(loom))]
+mod reactor_status;
+#[cfg(not(loom))]
 mod reactors;
 #[cfg(not(loom))]
 mod report;
 #[cfg(not(loom))]
 mod serve;
-#[cfg(not(loom))]
-mod standing;
 
 pub use bus::{Bus, ReadOnlyBus, Subscribe};
 pub use filter::Filter;
 pub use hub::{Closed, PublishError};
-pub use queue::{Delivery, Ended, Overflow, Queue};
+pub use queue::{BusDelivery, OverflowPolicy, Queue, SubscriptionEnd};
 pub use route::Routed;
-pub use subscription::{StopHandle, Subscription};
+pub use subscription::{BusSubscription, StopHandle};
 pub use topic::{PatternError, TopicPattern};
 
 #[cfg(not(loom))]
 pub use listener::Listener;
 #[cfg(not(loom))]
-pub use reactor::{Failed, Reactor, Work};
+pub use reactor::{Reactor, ReactorFailure, ReactorTask};
+#[cfg(not(loom))]
+pub use reactor_status::{ReactorList, ReactorStatus};
 #[cfg(not(loom))]
 pub use reactors::Reactors;
 #[cfg(not(loom))]
-pub use report::{Cause, ReactorId, Report, Restart, What};
+pub use report::{Cause, ReactorChange, ReactorId, ReactorReport, Restart};
 #[cfg(not(loom))]
 pub use serve::{
-    Addressed, Canceller, Claim, Dispatcher, End, Grace, KeyPattern, RequestError, Requests, ResponderId,
-    ResponderInfo, Serve, Ticket,
+    Addressed, Canceller, Claim, Dispatcher, Grace, KeyPattern, RequestEnd, RequestError, Requests,
+    ResponderId, ResponderInfo, Serve, Ticket,
 };
-#[cfg(not(loom))]
-pub use standing::{ReactorList, ReactorStatus};

@@ -4,18 +4,18 @@ use std::future::Future;
 
 use crate::bus::Subscribe;
 use crate::filter::Filter;
-use crate::queue::{Delivery, Ended, Queue};
-use crate::reactor::{Failed, Reactor, Work};
-use crate::subscription::{StopHandle, Subscription};
+use crate::queue::{BusDelivery, Queue, SubscriptionEnd};
+use crate::reactor::{Reactor, ReactorFailure, ReactorTask};
+use crate::subscription::{BusSubscription, StopHandle};
 
 /// A reactor that calls a function for each delivery, one after the other. When it is stopped, it still
 /// handles what is in its queue. It fails when it is cut off, so that a restart subscribes it anew.
 ///
 /// The function gets what the listener was started on, as the bus to publish on. It must not wait there for an event that its own filter wants if
-/// its queue has [`Overflow::Wait`](crate::Overflow::Wait).
+/// its queue has [`Overflow::Wait`](crate::OverflowPolicy::Wait).
 ///
 /// ```
-/// use agentx_bus::{Bus, Delivery, Filter, Listener, Queue, Reactors, Restart};
+/// use agentx_bus::{Bus, BusDelivery, Filter, Listener, Queue, Reactors, Restart};
 /// # use std::time::Duration;
 /// # struct Note(&'static str);
 /// # impl agentx_bus::Routed for Note {
@@ -37,7 +37,7 @@ use crate::subscription::{StopHandle, Subscription};
 /// reactors.start(echo, Restart::Never).await?;
 /// let mut pongs = bus.subscribe("test", Filter::all().topic("pong".parse()?), Queue::lag(8))?;
 /// bus.publish(Note("ping")).await?;
-/// assert!(matches!(pongs.recv().await, Ok(Delivery::Event(note)) if note.0 == "pong"));
+/// assert!(matches!(pongs.recv().await, Ok(BusDelivery::Event(note)) if note.0 == "pong"));
 /// # Ok(())
 /// # }
 /// ```
@@ -52,7 +52,7 @@ pub struct Listener<B: Subscribe, F> {
 impl<B, F, Done> Listener<B, F>
 where
     B: Subscribe,
-    F: Fn(B, Delivery<B::Event>) -> Done + Clone + Send + Sync + 'static,
+    F: Fn(B, BusDelivery<B::Event>) -> Done + Clone + Send + Sync + 'static,
     Done: Future<Output = ()> + Send,
 {
     /// A listener that is not started yet. The function is cloned for each start.
@@ -70,18 +70,20 @@ where
 impl<B, F, Done> Reactor<B> for Listener<B, F>
 where
     B: Subscribe,
-    F: Fn(B, Delivery<B::Event>) -> Done + Clone + Send + Sync + 'static,
+    F: Fn(B, BusDelivery<B::Event>) -> Done + Clone + Send + Sync + 'static,
     Done: Future<Output = ()> + Send,
 {
     fn name(&self) -> &str {
         &self.name
     }
 
-    async fn start(&mut self, bus: B) -> Result<Work, Failed> {
+    async fn start(&mut self, bus: B) -> Result<ReactorTask, ReactorFailure> {
         let subscription = bus.subscribe(&self.name, self.filter.clone(), self.queue)?;
         self.stop = Some(subscription.stop_handle());
         let handle = self.handle.clone();
-        Ok(Work::new(async move { listen(bus, subscription, handle).await }))
+        Ok(ReactorTask::new(async move {
+            listen(bus, subscription, handle).await
+        }))
     }
 
     async fn stop(&mut self) {
@@ -89,17 +91,21 @@ where
     }
 }
 
-async fn listen<B, F, Done>(bus: B, mut subscription: Subscription<B::Event>, handle: F) -> Result<(), Failed>
+async fn listen<B, F, Done>(
+    bus: B,
+    mut subscription: BusSubscription<B::Event>,
+    handle: F,
+) -> Result<(), ReactorFailure>
 where
     B: Subscribe,
-    F: Fn(B, Delivery<B::Event>) -> Done,
+    F: Fn(B, BusDelivery<B::Event>) -> Done,
     Done: Future<Output = ()>,
 {
     loop {
         match subscription.recv().await {
             Ok(delivery) => handle(bus.clone(), delivery).await,
-            Err(Ended::BusClosed | Ended::Stopped) => return Ok(()),
-            Err(cut_off @ Ended::CutOff { .. }) => return Err(Failed(cut_off.to_string())),
+            Err(SubscriptionEnd::BusClosed | SubscriptionEnd::Stopped) => return Ok(()),
+            Err(cut_off @ SubscriptionEnd::CutOff { .. }) => return Err(ReactorFailure(cut_off.to_string())),
         }
     }
 }

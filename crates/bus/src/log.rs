@@ -7,23 +7,23 @@ use std::sync::Arc;
 use std::task::Waker;
 
 use crate::filter::Filter;
-use crate::history::{Chunk, History};
-use crate::lane::{Lane, Taken};
-use crate::queue::{Ended, Overflow, Queue};
-use crate::route::Route;
+use crate::history::{EventHistory, HistoryChunk};
+use crate::queue::{OverflowPolicy, Queue, SubscriptionEnd};
+use crate::reader_cursor::{ReaderBatch, ReaderCursor};
+use crate::route::RouteNames;
 
 /// What is left to do once the lock is released, done when it is dropped: wakers and destructors are code of
 /// others, which may come back to the bus.
-pub(crate) struct After<E> {
+pub(crate) struct DeferredWakeups<E> {
     pub(crate) wakers: Vec<Waker>,
     /// Wakers that nobody waits for any more.
     pub(crate) retired: Vec<Waker>,
     /// Events that nobody wanted.
     pub(crate) unwanted: Vec<Arc<E>>,
-    dropped: Vec<Chunk<E>>,
+    dropped: Vec<HistoryChunk<E>>,
 }
 
-impl<E> After<E> {
+impl<E> DeferredWakeups<E> {
     pub(crate) fn new() -> Self {
         Self {
             wakers: Vec::new(),
@@ -34,7 +34,7 @@ impl<E> After<E> {
     }
 }
 
-impl<E> Drop for After<E> {
+impl<E> Drop for DeferredWakeups<E> {
     fn drop(&mut self) {
         self.wakers.drain(..).for_each(Waker::wake);
     }
@@ -44,8 +44,8 @@ pub(crate) struct Log<E> {
     filter: Filter,
     /// Whether the filter need not be asked.
     wants_all: bool,
-    history: History<E>,
-    lanes: Vec<Option<Lane<E>>>,
+    history: EventHistory<E>,
+    lanes: Vec<Option<ReaderCursor<E>>>,
     /// How many lanes are open.
     open: usize,
     /// Whether publishers may have to wait for one of its lanes.
@@ -62,7 +62,7 @@ impl<E> Log<E> {
         Self {
             wants_all: filter.wants_all(),
             filter,
-            history: History::new(),
+            history: EventHistory::new(),
             lanes: Vec::new(),
             open: 0,
             may_wait: false,
@@ -75,7 +75,7 @@ impl<E> Log<E> {
         &self.filter
     }
 
-    pub(crate) fn wants(&self, route: &Route<'_>) -> bool {
+    pub(crate) fn wants(&self, route: &RouteNames<'_>) -> bool {
         self.open > 0 && (self.wants_all || self.filter.wants(route))
     }
 
@@ -93,9 +93,9 @@ impl<E> Log<E> {
     pub(crate) fn add(&mut self, number: u64, name: &str, queue: Queue) -> usize {
         // What came before is none of the new lane's, so it must not be in a chunk with what comes.
         self.history.seal(self.open);
-        let lane = Lane::new(number, name, queue, self.history.head());
+        let lane = ReaderCursor::new(number, name, queue, self.history.head());
         self.free_until = self.free_until.min(lane.full_at().unwrap_or(u64::MAX));
-        self.may_wait |= queue.overflow() == Overflow::Wait;
+        self.may_wait |= queue.overflow() == OverflowPolicy::Wait;
         self.open += 1;
         let place = self
             .lanes
@@ -110,7 +110,7 @@ impl<E> Log<E> {
     }
 
     /// The lane for which publishers must wait, if there is one.
-    pub(crate) fn full_lane(&self) -> Option<&Lane<E>> {
+    pub(crate) fn full_lane(&self) -> Option<&ReaderCursor<E>> {
         let head = self.history.head();
         if !self.may_wait || head < self.free_until {
             return None;
@@ -122,7 +122,7 @@ impl<E> Log<E> {
     }
 
     /// Takes in an event, for which there is room; returns how many deliveries that makes.
-    pub(crate) fn enter(&mut self, event: Arc<E>, after: &mut After<E>) -> usize {
+    pub(crate) fn enter(&mut self, event: Arc<E>, after: &mut DeferredWakeups<E>) -> usize {
         if self.history.head() == self.free_until {
             self.cut_off_overrun(after);
         }
@@ -142,13 +142,17 @@ impl<E> Log<E> {
     }
 
     /// Takes what is next for a reader; nothing if nothing is there yet.
-    pub(crate) fn take(&mut self, place: usize, after: &mut After<E>) -> Result<Option<Taken<E>>, Ended> {
+    pub(crate) fn take(
+        &mut self,
+        place: usize,
+        after: &mut DeferredWakeups<E>,
+    ) -> Result<Option<ReaderBatch<E>>, SubscriptionEnd> {
         let sealed_until = self.history.sealed_until();
         if self.lane(place).is_some_and(|lane| lane.has_taken(sealed_until)) {
             self.seal(after);
         }
         let Some(lane) = self.lanes[place].as_mut() else {
-            return Err(Ended::Stopped);
+            return Err(SubscriptionEnd::Stopped);
         };
         match (lane.take(&mut self.history, &mut after.dropped), lane.ended()) {
             (None, Some(reason)) => Err(reason),
@@ -157,12 +161,12 @@ impl<E> Log<E> {
     }
 
     /// The lane at this place, if there is one.
-    pub(crate) fn lane(&self, place: usize) -> Option<&Lane<E>> {
+    pub(crate) fn lane(&self, place: usize) -> Option<&ReaderCursor<E>> {
         self.lanes[place].as_ref()
     }
 
     /// Keeps the waker of a reader, which wants to sleep.
-    pub(crate) fn sleep(&mut self, place: usize, waker: &Waker, after: &mut After<E>) {
+    pub(crate) fn sleep(&mut self, place: usize, waker: &Waker, after: &mut DeferredWakeups<E>) {
         let Some(lane) = self.lanes[place].as_mut() else {
             return;
         };
@@ -173,7 +177,7 @@ impl<E> Log<E> {
     }
 
     /// Ends a lane, if it is open.
-    pub(crate) fn end(&mut self, place: usize, reason: Ended, after: &mut After<E>) {
+    pub(crate) fn end(&mut self, place: usize, reason: SubscriptionEnd, after: &mut DeferredWakeups<E>) {
         let Some(lane) = self.lanes[place].as_mut().filter(|lane| lane.is_open()) else {
             return;
         };
@@ -185,31 +189,34 @@ impl<E> Log<E> {
     }
 
     /// Ends all lanes.
-    pub(crate) fn end_all(&mut self, reason: Ended, after: &mut After<E>) {
+    pub(crate) fn end_all(&mut self, reason: SubscriptionEnd, after: &mut DeferredWakeups<E>) {
         (0..self.lanes.len()).for_each(|place| self.end(place, reason, after));
     }
 
     /// Removes a lane, whose reader is gone.
-    pub(crate) fn remove(&mut self, place: usize, after: &mut After<E>) {
-        self.end(place, Ended::Stopped, after);
-        after
-            .dropped
-            .extend(self.lanes[place].take().into_iter().flat_map(Lane::into_left));
+    pub(crate) fn remove(&mut self, place: usize, after: &mut DeferredWakeups<E>) {
+        self.end(place, SubscriptionEnd::Stopped, after);
+        after.dropped.extend(
+            self.lanes[place]
+                .take()
+                .into_iter()
+                .flat_map(ReaderCursor::into_left),
+        );
     }
 
-    fn cut_off_overrun(&mut self, after: &mut After<E>) {
+    fn cut_off_overrun(&mut self, after: &mut DeferredWakeups<E>) {
         let head = self.history.head();
         for place in 0..self.lanes.len() {
             if let Some(reason) = self.lane(place).and_then(|lane| lane.overrun(head)) {
                 self.end(place, reason, after);
             }
         }
-        let full_at = self.lanes.iter().flatten().filter_map(Lane::full_at);
+        let full_at = self.lanes.iter().flatten().filter_map(ReaderCursor::full_at);
         self.free_until = full_at.min().unwrap_or(u64::MAX);
     }
 
     /// Seals the tail, and lets lanes that drop events drop them, so that no slow reader keeps old chunks.
-    fn seal(&mut self, after: &mut After<E>) {
+    fn seal(&mut self, after: &mut DeferredWakeups<E>) {
         self.history.seal(self.open);
         for lane in self.lanes.iter_mut().flatten() {
             lane.give_up_overflow(&mut self.history, &mut after.dropped);

@@ -6,14 +6,14 @@ use std::sync::Arc;
 
 /// What happens when an event arrives at a full queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Overflow {
+pub enum OverflowPolicy {
     /// The publisher waits until there is room. Nothing is lost, and a slow reader slows every publisher of
     /// events that it wants: for readers that must see all and are trusted to be quick. A reader that asks the publisher for anything
     /// before it reads on, as one that calls the session whose events it hears, waits for itself for ever: give it `Lag` or `CutOff`.
     Wait,
-    /// The oldest event in the queue is dropped; the reader is told how many in [`Delivery::Lagged`].
+    /// The oldest event in the queue is dropped; the reader is told how many in [`BusDelivery::Lagged`].
     Lag,
-    /// The subscription ends with [`Ended::CutOff`], after what is in its queue. For readers that come back
+    /// The subscription ends with [`SubscriptionEnd::CutOff`], after what is in its queue. For readers that come back
     /// by `seq` and would rather start again than see a gap.
     CutOff,
 }
@@ -24,21 +24,21 @@ pub enum Overflow {
 /// longer. So with a capacity under 8 the bound is exact, and else up to a quarter more is held for a reader.
 ///
 /// ```
-/// use agentx_bus::{Overflow, Queue};
+/// use agentx_bus::{OverflowPolicy, Queue};
 ///
 /// let queue = Queue::lag(256);
-/// assert_eq!((queue.capacity(), queue.overflow()), (256, Overflow::Lag));
+/// assert_eq!((queue.capacity(), queue.overflow()), (256, OverflowPolicy::Lag));
 /// assert_eq!(Queue::wait(0).capacity(), 1, "a queue holds at least one event");
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Queue {
     capacity: NonZeroUsize,
-    overflow: Overflow,
+    overflow: OverflowPolicy,
 }
 
 impl Queue {
     /// A queue of at most `capacity` events, at least one.
-    pub fn new(capacity: usize, overflow: Overflow) -> Self {
+    pub fn new(capacity: usize, overflow: OverflowPolicy) -> Self {
         Self {
             capacity: NonZeroUsize::new(capacity).unwrap_or(NonZeroUsize::MIN),
             overflow,
@@ -47,17 +47,17 @@ impl Queue {
 
     /// A queue whose publishers wait when it is full.
     pub fn wait(capacity: usize) -> Self {
-        Self::new(capacity, Overflow::Wait)
+        Self::new(capacity, OverflowPolicy::Wait)
     }
 
     /// A queue that drops its oldest event when it is full, and counts it.
     pub fn lag(capacity: usize) -> Self {
-        Self::new(capacity, Overflow::Lag)
+        Self::new(capacity, OverflowPolicy::Lag)
     }
 
     /// A queue whose subscription ends when it is full.
     pub fn cut_off(capacity: usize) -> Self {
-        Self::new(capacity, Overflow::CutOff)
+        Self::new(capacity, OverflowPolicy::CutOff)
     }
 
     /// How many events may wait for the reader.
@@ -66,21 +66,21 @@ impl Queue {
     }
 
     /// What happens at one event more.
-    pub fn overflow(self) -> Overflow {
+    pub fn overflow(self) -> OverflowPolicy {
         self.overflow
     }
 }
 
 /// What a reader receives.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Delivery<E> {
+pub enum BusDelivery<E> {
     /// The next event.
     Event(Arc<E>),
     /// So many events were dropped here, between the last delivery and the next one.
     Lagged(u64),
 }
 
-impl<E> Delivery<E> {
+impl<E> BusDelivery<E> {
     /// The event, if this is one.
     pub fn into_event(self) -> Option<Arc<E>> {
         match self {
@@ -91,7 +91,7 @@ impl<E> Delivery<E> {
 }
 
 // Derived, it would ask for `E: Clone`.
-impl<E> Clone for Delivery<E> {
+impl<E> Clone for BusDelivery<E> {
     fn clone(&self) -> Self {
         match self {
             Self::Event(event) => Self::Event(Arc::clone(event)),
@@ -102,11 +102,11 @@ impl<E> Clone for Delivery<E> {
 
 /// Why a subscription has no more events. It is said after everything that was in the queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Ended {
+pub enum SubscriptionEnd {
     /// The bus was closed, or its last handle was dropped.
     #[error("the bus is closed")]
     BusClosed,
-    /// The queue was full and its policy is [`Overflow::CutOff`].
+    /// The queue was full and its policy is [`OverflowPolicy::CutOff`].
     #[error("cut off: {capacity} events were waiting and one more came")]
     CutOff {
         /// The capacity of the queue.

@@ -13,13 +13,13 @@ pub(crate) type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 ///
 /// `B` is what it is started on: a [`Bus`](crate::Bus), or what a program gives its reactors of one.
 ///
-/// The value is the recipe, [`Work`] is what runs: [`Reactors`](crate::Reactors) starts the same reactor
+/// The value is the recipe, [`ReactorTask`] is what runs: [`Reactors`](crate::Reactors) starts the same reactor
 /// again after its work failed, so `start` builds everything that the work needs. The order of calls is
 /// `start` (again after each failure), then at most one `stop`. A reactor that only answers events is a
 /// [`Listener`](crate::Listener).
 ///
 /// ```
-/// use agentx_bus::{Bus, Delivery, Failed, Filter, Queue, Reactor, Reactors, Restart, StopHandle, Work};
+/// use agentx_bus::{Bus, BusDelivery, ReactorFailure, Filter, Queue, Reactor, Reactors, Restart, StopHandle, ReactorTask};
 /// # use std::time::Duration;
 /// # struct Note(u32);
 /// # impl agentx_bus::Routed for Note {
@@ -36,12 +36,12 @@ pub(crate) type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 /// impl Reactor<Bus<Note>> for Adder {
 ///     fn name(&self) -> &str { "adder" }
 ///
-///     async fn start(&mut self, bus: Bus<Note>) -> Result<Work, Failed> {
+///     async fn start(&mut self, bus: Bus<Note>) -> Result<ReactorTask, ReactorFailure> {
 ///         let mut notes = bus.subscribe("adder", Filter::all(), Queue::lag(1024))?;
 ///         self.stop = Some(notes.stop_handle());
 ///         let total = self.total.clone();
-///         Ok(Work::new(async move {
-///             while let Ok(Delivery::Event(note)) = notes.recv().await {
+///         Ok(ReactorTask::new(async move {
+///             while let Ok(BusDelivery::Event(note)) = notes.recv().await {
 ///                 total.fetch_add(note.0, std::sync::atomic::Ordering::Relaxed);
 ///             }
 ///             Ok(())
@@ -76,8 +76,8 @@ pub trait Reactor<B>: Send + 'static {
     ///
     /// # Errors
     ///
-    /// [`Failed`], with the reason, if it cannot work.
-    fn start(&mut self, bus: B) -> impl Future<Output = Result<Work, Failed>> + Send;
+    /// [`ReactorFailure`], with the reason, if it cannot work.
+    fn start(&mut self, bus: B) -> impl Future<Output = Result<ReactorTask, ReactorFailure>> + Send;
 
     /// Asks the work to finish what it has begun and end. It may return before the work has ended; work that
     /// outlasts its time limit is dropped. By default nothing is asked.
@@ -89,20 +89,20 @@ pub trait Reactor<B>: Send + 'static {
 /// What a started reactor does until it is stopped. It runs as a task of the set that started it.
 ///
 /// If it ends by itself with `Ok`, the reactor is finished; with an error or a panic, it failed.
-pub struct Work(BoxFuture<'static, Result<(), Failed>>);
+pub struct ReactorTask(BoxFuture<'static, Result<(), ReactorFailure>>);
 
-impl Work {
+impl ReactorTask {
     /// Work that is this future.
-    pub fn new(work: impl Future<Output = Result<(), Failed>> + Send + 'static) -> Self {
+    pub fn new(work: impl Future<Output = Result<(), ReactorFailure>> + Send + 'static) -> Self {
         Self(Box::pin(work))
     }
 
-    pub(crate) fn into_future(self) -> BoxFuture<'static, Result<(), Failed>> {
+    pub(crate) fn into_future(self) -> BoxFuture<'static, Result<(), ReactorFailure>> {
         self.0
     }
 }
 
-impl fmt::Debug for Work {
+impl fmt::Debug for ReactorTask {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Work")
     }
@@ -111,9 +111,9 @@ impl fmt::Debug for Work {
 /// Why a reactor could not start or go on.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
-pub struct Failed(pub String);
+pub struct ReactorFailure(pub String);
 
-impl From<Closed> for Failed {
+impl From<Closed> for ReactorFailure {
     fn from(closed: Closed) -> Self {
         Self(closed.to_string())
     }
@@ -121,12 +121,12 @@ impl From<Closed> for Failed {
 
 /// [`Reactor`] as an object: its futures are boxed.
 pub(crate) trait AnyReactor<B>: Send {
-    fn start(&mut self, bus: B) -> BoxFuture<'_, Result<Work, Failed>>;
+    fn start(&mut self, bus: B) -> BoxFuture<'_, Result<ReactorTask, ReactorFailure>>;
     fn stop(&mut self) -> BoxFuture<'_, ()>;
 }
 
 impl<B: Send + 'static, R: Reactor<B>> AnyReactor<B> for R {
-    fn start(&mut self, bus: B) -> BoxFuture<'_, Result<Work, Failed>> {
+    fn start(&mut self, bus: B) -> BoxFuture<'_, Result<ReactorTask, ReactorFailure>> {
         Box::pin(Reactor::start(self, bus))
     }
 

@@ -6,10 +6,10 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
-use crate::driver::{Driver, Reporter};
-use crate::reactor::{Failed, Reactor};
-use crate::report::{ReactorId, Report, Restart, Restarts};
-use crate::standing::ReactorList;
+use crate::driver::{ReactorDriver, Reporter};
+use crate::reactor::{Reactor, ReactorFailure};
+use crate::reactor_status::ReactorList;
+use crate::report::{ReactorId, ReactorReport, Restart, Restarts};
 
 /// Starts reactors on a bus, or on what a program gives them of one, and owns them until they are stopped.
 ///
@@ -51,20 +51,20 @@ use crate::standing::ReactorList;
 pub struct Reactors<B> {
     bus: B,
     reporter: Reporter,
-    running: Vec<Running>,
+    running: Vec<RunningReactor>,
     list: ReactorList,
     started: u64,
 }
 
 /// A driver's task and the way to ask it for a stop.
-struct Running {
+struct RunningReactor {
     id: ReactorId,
     list: ReactorList,
     stop: oneshot::Sender<Duration>,
     task: JoinHandle<()>,
 }
 
-impl Drop for Running {
+impl Drop for RunningReactor {
     fn drop(&mut self) {
         // What failed for good stays in the list.
         if !self.task.is_finished() {
@@ -76,7 +76,7 @@ impl Drop for Running {
 
 impl<B: Clone + Send + Sync + 'static> Reactors<B> {
     /// A set without reactors. What happens to them is told to `reporter`, which must be quick.
-    pub fn new(bus: B, reporter: impl Fn(Report) + Send + Sync + 'static) -> Self {
+    pub fn new(bus: B, reporter: impl Fn(ReactorReport) + Send + Sync + 'static) -> Self {
         Self {
             bus,
             reporter: std::sync::Arc::new(reporter),
@@ -90,8 +90,12 @@ impl<B: Clone + Send + Sync + 'static> Reactors<B> {
     ///
     /// # Errors
     ///
-    /// [`Failed`] if it could not start, or panicked; then it is not in the set, whatever its policy.
-    pub async fn start(&mut self, reactor: impl Reactor<B>, restart: Restart) -> Result<ReactorId, Failed> {
+    /// [`ReactorFailure`] if it could not start, or panicked; then it is not in the set, whatever its policy.
+    pub async fn start(
+        &mut self,
+        reactor: impl Reactor<B>,
+        restart: Restart,
+    ) -> Result<ReactorId, ReactorFailure> {
         self.start_on(self.bus.clone(), reactor, restart).await
     }
 
@@ -99,16 +103,16 @@ impl<B: Clone + Send + Sync + 'static> Reactors<B> {
     ///
     /// # Errors
     ///
-    /// [`Failed`] if it could not start, or panicked; then it is not in the set, whatever its policy.
+    /// [`ReactorFailure`] if it could not start, or panicked; then it is not in the set, whatever its policy.
     pub async fn start_on(
         &mut self,
         bus: B,
         reactor: impl Reactor<B>,
         restart: Restart,
-    ) -> Result<ReactorId, Failed> {
+    ) -> Result<ReactorId, ReactorFailure> {
         self.started += 1;
         let id = ReactorId(self.started);
-        let mut driver = Driver {
+        let mut driver = ReactorDriver {
             id,
             list: self.list.clone(),
             name: reactor.name().to_owned(),
@@ -118,11 +122,12 @@ impl<B: Clone + Send + Sync + 'static> Reactors<B> {
             reporter: self.reporter.clone(),
         };
         let work = driver.start().await;
-        let work = work.map_err(|cause| Failed(format!("cannot start `{}`: it {cause}", driver.name)))?;
+        let work =
+            work.map_err(|cause| ReactorFailure(format!("cannot start `{}`: it {cause}", driver.name)))?;
         self.list.started(id, &driver.name);
         let (stop, stopped) = oneshot::channel();
         self.running.retain(|running| !running.task.is_finished());
-        self.running.push(Running {
+        self.running.push(RunningReactor {
             id,
             list: self.list.clone(),
             stop,
@@ -168,7 +173,7 @@ impl<B: Clone + Send + Sync + 'static> Reactors<B> {
 }
 
 /// Waits for the driver, which keeps to the limit; false if it had ended before.
-async fn stop(mut running: Running, limit: Duration) -> bool {
+async fn stop(mut running: RunningReactor, limit: Duration) -> bool {
     let (unused, _) = oneshot::channel();
     let asked = std::mem::replace(&mut running.stop, unused).send(limit).is_ok();
     // The driver reports what went wrong with the reactor, so its own end carries no news.

@@ -28,23 +28,23 @@ pub enum Restart {
 /// Something that happened to a reactor.
 ///
 /// ```
-/// use agentx_bus::{Cause, Report, What};
+/// use agentx_bus::{Cause, ReactorReport, ReactorChange};
 ///
-/// let failed = What::Failed { cause: Cause::Panic("index out of bounds".into()), restarting: true };
-/// let report = Report { reactor: "recorder".into(), what: failed };
+/// let failed = ReactorChange::Failed { cause: Cause::Panic("index out of bounds".into()), restarting: true };
+/// let report = ReactorReport { reactor: "recorder".into(), what: failed };
 /// assert_eq!(report.to_string(), "reactor `recorder` panicked: index out of bounds; it is started again");
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Report {
+pub struct ReactorReport {
     /// The name of the reactor.
     pub reactor: String,
     /// What happened.
-    pub what: What,
+    pub what: ReactorChange,
 }
 
 /// What happened to a reactor.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum What {
+pub enum ReactorChange {
     /// It failed, and is started again or removed.
     Failed {
         /// How it failed.
@@ -71,36 +71,38 @@ pub enum Cause {
     Error(String),
 }
 
-impl Report {
+impl ReactorReport {
     /// Writes the report to the log.
     pub(crate) fn log(&self) {
         match self.what {
-            What::Failed {
+            ReactorChange::Failed {
                 restarting: false, ..
             }
-            | What::Overdue => tracing::error!("{self}"),
-            What::Failed { restarting: true, .. } => tracing::warn!("{self}"),
-            What::Restarted | What::Finished | What::Stopped => tracing::debug!("{self}"),
+            | ReactorChange::Overdue => tracing::error!("{self}"),
+            ReactorChange::Failed { restarting: true, .. } => tracing::warn!("{self}"),
+            ReactorChange::Restarted | ReactorChange::Finished | ReactorChange::Stopped => {
+                tracing::debug!("{self}")
+            }
         }
     }
 }
 
-impl fmt::Display for Report {
+impl fmt::Display for ReactorReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "reactor `{}` ", self.reactor)?;
         match &self.what {
-            What::Failed {
+            ReactorChange::Failed {
                 cause,
                 restarting: true,
             } => write!(f, "{cause}; it is started again"),
-            What::Failed {
+            ReactorChange::Failed {
                 cause,
                 restarting: false,
             } => write!(f, "{cause}; it is removed"),
-            What::Restarted => f.write_str("runs again"),
-            What::Finished => f.write_str("finished"),
-            What::Stopped => f.write_str("stopped"),
-            What::Overdue => f.write_str("did not stop in time and was dropped"),
+            ReactorChange::Restarted => f.write_str("runs again"),
+            ReactorChange::Finished => f.write_str("finished"),
+            ReactorChange::Stopped => f.write_str("stopped"),
+            ReactorChange::Overdue => f.write_str("did not stop in time and was dropped"),
         }
     }
 }

@@ -36,7 +36,7 @@ pub trait Routed {
 
 /// The names of one event, asked for once, however many filters compare them.
 #[derive(Clone, Copy)]
-pub(crate) struct Route<'a> {
+pub(crate) struct RouteNames<'a> {
     pub(crate) event_type: &'a str,
     pub(crate) topic: &'a str,
     pub(crate) session: Option<&'a str>,
@@ -44,7 +44,7 @@ pub(crate) struct Route<'a> {
     pub(crate) run: Option<&'a str>,
 }
 
-impl<'a> Route<'a> {
+impl<'a> RouteNames<'a> {
     pub(crate) fn of<E: Routed>(event: &'a E) -> Self {
         Self {
             event_type: event.event_type(),

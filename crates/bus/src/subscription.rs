@@ -7,10 +7,10 @@ use std::task::{Context, Poll, ready};
 
 use futures_core::Stream;
 
-use crate::history::Run;
-use crate::hub::{Hub, LaneId};
-use crate::lane::Taken;
-use crate::queue::{Delivery, Ended};
+use crate::history::TakenChunk;
+use crate::hub::{BusHub, ReaderId};
+use crate::queue::{BusDelivery, SubscriptionEnd};
+use crate::reader_cursor::ReaderBatch;
 use crate::sync::{Arc, poll_proceed};
 
 /// One reader of a bus. Dropping it unsubscribes.
@@ -18,7 +18,7 @@ use crate::sync::{Arc, poll_proceed};
 /// It is also a [`Stream`] of deliveries, which ends without saying why.
 ///
 /// ```
-/// use agentx_bus::{Bus, Delivery, Ended, Filter, Queue};
+/// use agentx_bus::{Bus, BusDelivery, SubscriptionEnd, Filter, Queue};
 /// # struct Note(u32);
 /// # impl agentx_bus::Routed for Note {
 /// #     fn event_type(&self) -> &str { "note" }
@@ -39,25 +39,25 @@ use crate::sync::{Arc, poll_proceed};
 /// let mut seen = Vec::new();
 /// let ended = loop {
 ///     match reader.recv().await {
-///         Ok(Delivery::Event(note)) => seen.push(note.0.to_string()),
-///         Ok(Delivery::Lagged(count)) => seen.push(format!("{count} lost")),
+///         Ok(BusDelivery::Event(note)) => seen.push(note.0.to_string()),
+///         Ok(BusDelivery::Lagged(count)) => seen.push(format!("{count} lost")),
 ///         Err(ended) => break ended,
 ///     }
 /// };
 /// assert_eq!(seen, ["3 lost", "3", "4"]);
-/// assert_eq!(ended, Ended::BusClosed);
+/// assert_eq!(ended, SubscriptionEnd::BusClosed);
 /// # Ok(())
 /// # }
 /// ```
-pub struct Subscription<E> {
+pub struct BusSubscription<E> {
     name: Box<str>,
     place: StopHandle<E>,
     /// What it has taken and not handed out yet.
-    run: Option<Run<E>>,
+    run: Option<TakenChunk<E>>,
 }
 
-impl<E> Subscription<E> {
-    pub(crate) fn new(name: &str, hub: Arc<Hub<E>>, lane: LaneId) -> Self {
+impl<E> BusSubscription<E> {
+    pub(crate) fn new(name: &str, hub: Arc<BusHub<E>>, lane: ReaderId) -> Self {
         Self {
             name: name.into(),
             place: StopHandle { hub, lane },
@@ -74,8 +74,8 @@ impl<E> Subscription<E> {
     ///
     /// # Errors
     ///
-    /// [`Ended`], with the reason, once everything in the queue has been read.
-    pub async fn recv(&mut self) -> Result<Delivery<E>, Ended> {
+    /// [`SubscriptionEnd`], with the reason, once everything in the queue has been read.
+    pub async fn recv(&mut self) -> Result<BusDelivery<E>, SubscriptionEnd> {
         poll_fn(|cx| self.poll_recv(cx)).await
     }
 
@@ -83,8 +83,8 @@ impl<E> Subscription<E> {
     ///
     /// # Errors
     ///
-    /// [`Ended`], with the reason, once everything in the queue has been read.
-    pub fn poll_recv(&mut self, cx: &mut Context<'_>) -> Poll<Result<Delivery<E>, Ended>> {
+    /// [`SubscriptionEnd`], with the reason, once everything in the queue has been read.
+    pub fn poll_recv(&mut self, cx: &mut Context<'_>) -> Poll<Result<BusDelivery<E>, SubscriptionEnd>> {
         let budget = ready!(poll_proceed(cx));
         let next = match self.take_next() {
             Some(event) => Ok(event),
@@ -98,8 +98,8 @@ impl<E> Subscription<E> {
     ///
     /// # Errors
     ///
-    /// [`Ended`], with the reason, once everything in the queue has been read.
-    pub fn try_recv(&mut self) -> Result<Option<Delivery<E>>, Ended> {
+    /// [`SubscriptionEnd`], with the reason, once everything in the queue has been read.
+    pub fn try_recv(&mut self) -> Result<Option<BusDelivery<E>>, SubscriptionEnd> {
         if let Some(event) = self.take_next() {
             return Ok(Some(event));
         }
@@ -112,14 +112,24 @@ impl<E> Subscription<E> {
     ///
     /// # Errors
     ///
-    /// [`Ended`], with the reason, once everything in the queue has been read.
-    pub async fn recv_many(&mut self, into: &mut Vec<Delivery<E>>, limit: usize) -> Result<usize, Ended> {
+    /// [`SubscriptionEnd`], with the reason, once everything in the queue has been read.
+    pub async fn recv_many(
+        &mut self,
+        into: &mut Vec<BusDelivery<E>>,
+        limit: usize,
+    ) -> Result<usize, SubscriptionEnd> {
         if limit == 0 {
             return Ok(0);
         }
         let before = into.len();
         into.push(self.recv().await?);
-        into.extend(self.run.iter_mut().flatten().take(limit - 1).map(Delivery::Event));
+        into.extend(
+            self.run
+                .iter_mut()
+                .flatten()
+                .take(limit - 1)
+                .map(BusDelivery::Event),
+        );
         self.run.take_if(|run| run.is_empty());
         Ok(into.len() - before)
     }
@@ -129,49 +139,49 @@ impl<E> Subscription<E> {
         self.place.clone()
     }
 
-    fn take_next(&mut self) -> Option<Delivery<E>> {
+    fn take_next(&mut self) -> Option<BusDelivery<E>> {
         let next = self.run.as_mut()?.next();
         // A reader that has nothing to do holds no events back from being freed.
         self.run.take_if(|run| run.is_empty());
-        next.map(Delivery::Event)
+        next.map(BusDelivery::Event)
     }
 
-    fn first_of(&mut self, taken: Taken<E>) -> Delivery<E> {
+    fn first_of(&mut self, taken: ReaderBatch<E>) -> BusDelivery<E> {
         match taken {
-            Taken::Gap(count) => Delivery::Lagged(count),
-            Taken::Events { first, rest } => {
+            ReaderBatch::Gap(count) => BusDelivery::Lagged(count),
+            ReaderBatch::Events { first, rest } => {
                 self.run = (!rest.is_empty()).then_some(rest);
-                Delivery::Event(first)
+                BusDelivery::Event(first)
             }
         }
     }
 }
 
-impl<E> Drop for Subscription<E> {
+impl<E> Drop for BusSubscription<E> {
     fn drop(&mut self) {
         self.place.hub.remove(self.place.lane);
     }
 }
 
-impl<E> Stream for Subscription<E> {
-    type Item = Delivery<E>;
+impl<E> Stream for BusSubscription<E> {
+    type Item = BusDelivery<E>;
 
-    fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Delivery<E>>> {
+    fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<BusDelivery<E>>> {
         self.get_mut().poll_recv(cx).map(Result::ok)
     }
 }
 
-impl<E> fmt::Debug for Subscription<E> {
+impl<E> fmt::Debug for BusSubscription<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Subscription").field(&self.name).finish()
     }
 }
 
-/// Stops a [`Subscription`] without its reader: it gets no more events, and its reader sees
-/// [`Ended::Stopped`] after what is already in the queue. So a loop over the subscription drains and ends.
+/// Stops a [`BusSubscription`] without its reader: it gets no more events, and its reader sees
+/// [`SubscriptionEnd::Stopped`] after what is already in the queue. So a loop over the subscription drains and ends.
 pub struct StopHandle<E> {
-    hub: Arc<Hub<E>>,
-    lane: LaneId,
+    hub: Arc<BusHub<E>>,
+    lane: ReaderId,
 }
 
 impl<E> StopHandle<E> {

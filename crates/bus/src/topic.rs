@@ -27,11 +27,11 @@ use std::str::FromStr;
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TopicPattern {
-    kind: Kind,
+    kind: SegmentKind,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Kind {
+enum SegmentKind {
     /// No wildcard: one comparison of the whole topic.
     Exact(Box<str>),
     Segments {
@@ -64,7 +64,7 @@ impl TopicPattern {
     /// The pattern that matches this topic only, whatever characters it holds.
     pub fn exact(topic: &str) -> Self {
         Self {
-            kind: Kind::Exact(topic.into()),
+            kind: SegmentKind::Exact(topic.into()),
         }
     }
 
@@ -76,15 +76,15 @@ impl TopicPattern {
             .map(|segment| Segment::Literal(segment.into()))
             .collect();
         Self {
-            kind: Kind::Segments { segments, rest: true },
+            kind: SegmentKind::Segments { segments, rest: true },
         }
     }
 
     /// Whether the topic matches.
     pub fn matches(&self, topic: &str) -> bool {
         match &self.kind {
-            Kind::Exact(exact) => **exact == *topic,
-            Kind::Segments { segments, rest } => matches_segments(segments, *rest, topic),
+            SegmentKind::Exact(exact) => **exact == *topic,
+            SegmentKind::Segments { segments, rest } => matches_segments(segments, *rest, topic),
         }
     }
 }
@@ -122,7 +122,7 @@ impl FromStr for TopicPattern {
             .map(|part| segment(part, text))
             .collect::<Result<_, _>>()?;
         Ok(Self {
-            kind: Kind::Segments { segments, rest },
+            kind: SegmentKind::Segments { segments, rest },
         })
     }
 }
@@ -140,8 +140,8 @@ fn segment(part: &str, whole: &str) -> Result<Segment, PatternError> {
 impl fmt::Display for TopicPattern {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (segments, rest) = match &self.kind {
-            Kind::Exact(exact) => return f.write_str(exact),
-            Kind::Segments { segments, rest } => (segments, rest),
+            SegmentKind::Exact(exact) => return f.write_str(exact),
+            SegmentKind::Segments { segments, rest } => (segments, rest),
         };
         let names = segments.iter().map(|segment| match segment {
             Segment::Literal(literal) => literal,

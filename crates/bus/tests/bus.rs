@@ -8,7 +8,9 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::task::Poll;
 
-use agentx_bus::{Bus, Closed, Delivery, Ended, Filter, PublishError, Queue, Routed, TopicPattern};
+use agentx_bus::{
+    Bus, BusDelivery, Closed, Filter, PublishError, Queue, Routed, SubscriptionEnd, TopicPattern,
+};
 use support::{Event, event, on_topic, poll, read_all};
 
 fn publish(bus: &Bus<Event>, numbers: impl IntoIterator<Item = u32>) {
@@ -88,7 +90,7 @@ fn a_cut_off_reader_reads_what_was_waiting_and_then_why() {
     );
     assert_eq!(
         slow.try_recv(),
-        Err(Ended::CutOff { capacity: 3 }),
+        Err(SubscriptionEnd::CutOff { capacity: 3 }),
         "it stays ended"
     );
     assert_eq!(read_all(&mut same_filter), "1 2 3 4");
@@ -118,7 +120,7 @@ fn a_publisher_waits_for_a_full_queue_and_nobody_gets_the_event_early() {
     assert_eq!(
         slow.try_recv()
             .unwrap()
-            .and_then(Delivery::into_event)
+            .and_then(BusDelivery::into_event)
             .unwrap()
             .number,
         1
@@ -243,7 +245,7 @@ async fn a_batch_enters_in_order_and_waits_for_room_in_between() {
             numbers.extend(
                 batch
                     .drain(..)
-                    .filter_map(Delivery::into_event)
+                    .filter_map(BusDelivery::into_event)
                     .map(|event| event.number),
             );
         }
@@ -262,7 +264,7 @@ async fn all_readers_see_one_order_in_which_each_publisher_keeps_its_own() {
         let mut reader = bus.subscribe("reader", filter.clone(), Queue::wait(16)).unwrap();
         tokio::spawn(async move {
             let mut numbers = Vec::new();
-            while let Ok(Delivery::Event(event)) = reader.recv().await {
+            while let Ok(BusDelivery::Event(event)) = reader.recv().await {
                 numbers.push(event.number);
             }
             numbers

@@ -3,7 +3,7 @@
 //! `RUSTFLAGS="--cfg loom" cargo test -p agentx-bus --release --target-dir target/loom --test loom_bus`
 #![cfg(loom)]
 
-use agentx_bus::{Bus, Delivery, Ended, Filter, PublishError, Queue, Routed, Subscription};
+use agentx_bus::{Bus, BusDelivery, BusSubscription, Filter, PublishError, Queue, Routed, SubscriptionEnd};
 use loom::future::block_on;
 use loom::thread;
 
@@ -29,15 +29,15 @@ impl Routed for Event {
 }
 
 /// Reads to the end, checks that numbers and gaps are in a row from 1, and returns how far that goes.
-fn read_to_end(reader: &mut Subscription<Event>, expected: Ended) -> u64 {
+fn read_to_end(reader: &mut BusSubscription<Event>, expected: SubscriptionEnd) -> u64 {
     let mut seen = 0;
     loop {
         match block_on(reader.recv()) {
-            Ok(Delivery::Event(event)) => {
+            Ok(BusDelivery::Event(event)) => {
                 seen += 1;
                 assert_eq!(event.0, seen);
             }
-            Ok(Delivery::Lagged(count)) => seen += count,
+            Ok(BusDelivery::Lagged(count)) => seen += count,
             Err(ended) => {
                 assert_eq!(ended, expected);
                 return seen;
@@ -56,7 +56,7 @@ fn a_reader_that_sleeps_is_woken_by_events_and_the_close() {
             assert_eq!(bus.try_publish(Event(2)), Ok(1));
             // The last handle closes the bus.
         });
-        assert_eq!(read_to_end(&mut reader, Ended::BusClosed), 2);
+        assert_eq!(read_to_end(&mut reader, SubscriptionEnd::BusClosed), 2);
         publisher.join().unwrap();
     });
 }
@@ -72,7 +72,7 @@ fn a_lagging_reader_accounts_for_every_event() {
             }
             bus.close();
         });
-        assert_eq!(read_to_end(&mut reader, Ended::BusClosed), 2);
+        assert_eq!(read_to_end(&mut reader, SubscriptionEnd::BusClosed), 2);
         publisher.join().unwrap();
     });
 }
@@ -87,7 +87,7 @@ fn a_publisher_that_waits_is_woken_by_room() {
                 assert_eq!(block_on(bus.publish(Event(number))), Ok(1));
             }
         });
-        assert_eq!(read_to_end(&mut reader, Ended::BusClosed), 2);
+        assert_eq!(read_to_end(&mut reader, SubscriptionEnd::BusClosed), 2);
         publisher.join().unwrap();
     });
 }
@@ -125,7 +125,7 @@ fn a_publisher_that_waits_is_woken_by_the_close() {
         });
         bus.close();
         let entered = publisher.join().unwrap();
-        assert_eq!(read_to_end(&mut reader, Ended::BusClosed), entered);
+        assert_eq!(read_to_end(&mut reader, SubscriptionEnd::BusClosed), entered);
     });
 }
 
@@ -142,8 +142,8 @@ fn two_publishers_have_one_order_for_two_readers() {
         bus.try_publish(Event(2)).unwrap();
         publisher.join().unwrap();
         drop(bus);
-        let order = |reader: &mut Subscription<Event>| {
-            let next = || reader.try_recv().ok().flatten().and_then(Delivery::into_event);
+        let order = |reader: &mut BusSubscription<Event>| {
+            let next = || reader.try_recv().ok().flatten().and_then(BusDelivery::into_event);
             std::iter::from_fn(next).map(|event| event.0).collect::<Vec<_>>()
         };
         let seen = order(&mut first);
@@ -165,9 +165,9 @@ fn being_cut_off_or_stopped_harms_no_other_and_loses_nothing_before_it() {
             bus
         });
         stop.stop();
-        let until_stop = read_to_end(&mut stopped, Ended::Stopped);
+        let until_stop = read_to_end(&mut stopped, SubscriptionEnd::Stopped);
         assert!(until_stop <= 2);
         drop(publisher.join().unwrap());
-        assert_eq!(read_to_end(&mut slow, Ended::CutOff { capacity: 1 }), 1);
+        assert_eq!(read_to_end(&mut slow, SubscriptionEnd::CutOff { capacity: 1 }), 1);
     });
 }

@@ -14,7 +14,9 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
-use agentx_bus::{Bus, Delivery, Ended, Filter, Overflow, PublishError, Queue, Subscription};
+use agentx_bus::{
+    Bus, BusDelivery, BusSubscription, Filter, OverflowPolicy, PublishError, Queue, SubscriptionEnd,
+};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::Index;
@@ -25,7 +27,7 @@ enum Step {
     Subscribe {
         even_only: bool,
         capacity: usize,
-        overflow: Overflow,
+        overflow: OverflowPolicy,
     },
     Publish,
     /// Publishes and waits if need be.
@@ -39,7 +41,11 @@ enum Step {
 }
 
 fn steps() -> impl Strategy<Value = Step> {
-    let overflow = prop_oneof![Just(Overflow::Wait), Just(Overflow::Lag), Just(Overflow::CutOff)];
+    let overflow = prop_oneof![
+        Just(OverflowPolicy::Wait),
+        Just(OverflowPolicy::Lag),
+        Just(OverflowPolicy::CutOff)
+    ];
     prop_oneof![
         6 => (any::<bool>(), 1..8_usize, overflow).prop_map(|(even_only, capacity, overflow)| {
             Step::Subscribe { even_only, capacity, overflow }
@@ -57,12 +63,12 @@ fn steps() -> impl Strategy<Value = Step> {
 
 /// A subscription and what it should be.
 struct Reader {
-    real: Subscription<Event>,
+    real: BusSubscription<Event>,
     even_only: bool,
     queue: Queue,
     waiting: VecDeque<u32>,
     lagged: u64,
-    ended: Option<Ended>,
+    ended: Option<SubscriptionEnd>,
     asleep: Option<Arc<Flag>>,
 }
 
@@ -76,7 +82,7 @@ impl Reader {
     }
 
     fn stops_publishers(&self, number: u32) -> bool {
-        self.wants(number) && self.queue.overflow() == Overflow::Wait && self.is_full()
+        self.wants(number) && self.queue.overflow() == OverflowPolicy::Wait && self.is_full()
     }
 
     /// True if it gets the event.
@@ -84,8 +90,8 @@ impl Reader {
         if !self.wants(number) {
             return false;
         }
-        if self.is_full() && self.queue.overflow() == Overflow::CutOff {
-            self.ended = Some(Ended::CutOff {
+        if self.is_full() && self.queue.overflow() == OverflowPolicy::CutOff {
+            self.ended = Some(SubscriptionEnd::CutOff {
                 capacity: self.queue.capacity(),
             });
             return false;
@@ -98,12 +104,12 @@ impl Reader {
         true
     }
 
-    fn expected(&mut self) -> Poll<Result<Delivery<Event>, Ended>> {
+    fn expected(&mut self) -> Poll<Result<BusDelivery<Event>, SubscriptionEnd>> {
         if self.lagged > 0 {
-            return Poll::Ready(Ok(Delivery::Lagged(std::mem::take(&mut self.lagged))));
+            return Poll::Ready(Ok(BusDelivery::Lagged(std::mem::take(&mut self.lagged))));
         }
         match (self.waiting.pop_front(), self.ended) {
-            (Some(number), _) => Poll::Ready(Ok(Delivery::Event(Arc::new(numbered(number))))),
+            (Some(number), _) => Poll::Ready(Ok(BusDelivery::Event(Arc::new(numbered(number))))),
             (None, Some(ended)) => Poll::Ready(Err(ended)),
             (None, None) => Poll::Pending,
         }
@@ -264,7 +270,7 @@ impl World {
         if !self.readers.is_empty() {
             let reader = index.get_mut(&mut self.readers);
             reader.real.stop_handle().stop();
-            reader.ended.get_or_insert(Ended::Stopped);
+            reader.ended.get_or_insert(SubscriptionEnd::Stopped);
         }
     }
 
@@ -272,7 +278,7 @@ impl World {
         self.bus.close();
         self.closed = true;
         for reader in &mut self.readers {
-            reader.ended.get_or_insert(Ended::BusClosed);
+            reader.ended.get_or_insert(SubscriptionEnd::BusClosed);
         }
     }
 
@@ -329,11 +335,11 @@ proptest! {
             most_behind = most_behind.max(published - seen);
             for _ in 0..reads {
                 match reader.try_recv() {
-                    Ok(Some(Delivery::Event(event))) => {
+                    Ok(Some(BusDelivery::Event(event))) => {
                         seen += 1;
                         prop_assert_eq!(u64::from(event.number), seen);
                     }
-                    Ok(Some(Delivery::Lagged(count))) => {
+                    Ok(Some(BusDelivery::Lagged(count))) => {
                         prop_assert!(!cut_off && most_behind > capacity as u64);
                         seen += count;
                     }
@@ -342,14 +348,14 @@ proptest! {
                         break;
                     }
                     Err(ended) => {
-                        prop_assert_eq!(ended, Ended::CutOff { capacity });
+                        prop_assert_eq!(ended, SubscriptionEnd::CutOff { capacity });
                         prop_assert!(most_behind > capacity as u64);
                         break;
                     }
                 }
             }
         }
-        let held = std::iter::from_fn(|| reader.try_recv().ok().flatten()).filter_map(Delivery::into_event);
+        let held = std::iter::from_fn(|| reader.try_recv().ok().flatten()).filter_map(BusDelivery::into_event);
         prop_assert!(held.count() <= capacity + capacity / 4);
         let all: Vec<String> = (1..=published).map(|number| number.to_string()).collect();
         prop_assert_eq!(read_all(&mut other), all.join(" "), "another reader loses nothing");

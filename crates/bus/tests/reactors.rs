@@ -10,8 +10,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use agentx_bus::{
-    Bus, Cause, Delivery, Failed, Filter, Listener, Queue, Reactor, ReactorList, ReactorStatus, Reactors,
-    Report, Restart, StopHandle, What, Work,
+    Bus, BusDelivery, Cause, Filter, Listener, Queue, Reactor, ReactorChange, ReactorFailure, ReactorList,
+    ReactorReport, ReactorStatus, ReactorTask, Reactors, Restart, StopHandle,
 };
 use support::{Event, event};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
@@ -59,14 +59,14 @@ struct Made<S, P> {
 
 impl<S, P> Reactor<Bus<Event>> for Made<S, P>
 where
-    S: FnMut(Bus<Event>) -> Result<Work, Failed> + Send + 'static,
+    S: FnMut(Bus<Event>) -> Result<ReactorTask, ReactorFailure> + Send + 'static,
     P: FnMut() + Send + 'static,
 {
     fn name(&self) -> &str {
         self.name
     }
 
-    async fn start(&mut self, bus: Bus<Event>) -> Result<Work, Failed> {
+    async fn start(&mut self, bus: Bus<Event>) -> Result<ReactorTask, ReactorFailure> {
         (self.start)(bus)
     }
 
@@ -190,7 +190,7 @@ async fn a_start_that_fails_or_panics_is_an_error_of_the_caller() {
     let (_bus, mut reactors, mut reports) = set();
     let fails = Made {
         name: "fails",
-        start: |_| Err(Failed("no key".into())),
+        start: |_| Err(ReactorFailure("no key".into())),
         stop: || (),
     };
     let error = reactors.start(fails, TWICE).await.unwrap_err();
@@ -213,9 +213,9 @@ async fn a_restart_that_fails_counts_and_ends_in_removal() {
     let start = move |_| {
         starts += 1;
         if starts == 1 {
-            Ok(Work::new(async { Err(Failed("lost".into())) }))
+            Ok(ReactorTask::new(async { Err(ReactorFailure("lost".into())) }))
         } else {
-            Err(Failed("gone".into()))
+            Err(ReactorFailure("gone".into()))
         }
     };
     reactors
@@ -244,7 +244,7 @@ async fn a_restart_that_fails_counts_and_ends_in_removal() {
 #[tokio::test(start_paused = true)]
 async fn work_that_ends_by_itself_is_finished() {
     let (_bus, mut reactors, mut reports) = set();
-    let start = |_| Ok(Work::new(async { Ok(()) }));
+    let start = |_| Ok(ReactorTask::new(async { Ok(()) }));
     let id = reactors
         .start(
             Made {
@@ -296,7 +296,7 @@ async fn what_does_not_stop_in_time_is_dropped_and_the_next_has_its_own_time() {
         .unwrap();
     let start = |bus: Bus<Event>| {
         let deaf = bus.subscribe("deaf", Filter::all().run("none"), Queue::wait(1))?;
-        Ok(Work::new(async move {
+        Ok(ReactorTask::new(async move {
             let _deaf = deaf;
             pending().await
         }))
@@ -327,7 +327,7 @@ async fn what_does_not_stop_in_time_is_dropped_and_the_next_has_its_own_time() {
 #[tokio::test(start_paused = true)]
 async fn a_panic_while_stopping_is_reported() {
     let (_bus, mut reactors, mut reports) = set();
-    let start = |_| Ok(Work::new(pending()));
+    let start = |_| Ok(ReactorTask::new(pending()));
     let panics = Made {
         name: "stubborn",
         start,
@@ -379,7 +379,7 @@ async fn a_reporter_that_panics_harms_nobody() {
     let bus = Bus::new();
     let reports = Arc::new(Mutex::new(Vec::new()));
     let sink = Arc::clone(&reports);
-    let mut reactors = Reactors::new(bus.clone(), move |report: Report| {
+    let mut reactors = Reactors::new(bus.clone(), move |report: ReactorReport| {
         sink.lock()
             .unwrap_or_else(std::sync::PoisonError::into_inner)
             .push(report.what);
@@ -394,12 +394,12 @@ async fn a_reporter_that_panics_harms_nobody() {
     let reports = reports.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     assert!(matches!(
         &reports[0],
-        What::Failed {
+        ReactorChange::Failed {
             cause: Cause::Panic(_),
             restarting: true
         }
     ));
-    assert_eq!(reports[1], What::Restarted);
+    assert_eq!(reports[1], ReactorChange::Restarted);
 }
 
 #[tokio::test(start_paused = true)]
@@ -412,17 +412,17 @@ async fn a_reactor_stops_its_own_subscription() {
             "counter"
         }
 
-        async fn start(&mut self, bus: Bus<Event>) -> Result<Work, Failed> {
+        async fn start(&mut self, bus: Bus<Event>) -> Result<ReactorTask, ReactorFailure> {
             let mut events = bus.subscribe("counter", Filter::all().event_type("note"), Queue::wait(8))?;
             self.0 = Some(events.stop_handle());
-            Ok(Work::new(async move {
+            Ok(ReactorTask::new(async move {
                 let mut count = 0;
-                while let Ok(Delivery::Event(_)) = events.recv().await {
+                while let Ok(BusDelivery::Event(_)) = events.recv().await {
                     count += 1;
                 }
                 bus.publish(event(count))
                     .await
-                    .map_err(|error| Failed(error.to_string()))?;
+                    .map_err(|error| ReactorFailure(error.to_string()))?;
                 Ok(())
             }))
         }

@@ -7,7 +7,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use agentx_bus::{
-    Addressed, Claim, Dispatcher, End, Grace, KeyPattern, RequestError, Requests, ResponderId, Serve, Ticket,
+    Addressed, Claim, Dispatcher, Grace, KeyPattern, RequestEnd, RequestError, Requests, ResponderId, Serve,
+    Ticket,
 };
 use proptest::prelude::*;
 
@@ -94,10 +95,10 @@ async fn a_dropped_claim_is_lost_and_a_settled_one_is_not() {
     let mut requests = dispatcher.serve(serve("shell", "*"));
     let ticket = dispatcher.request(call("bash", "ses_1")).unwrap();
     drop(now(&mut requests).await.unwrap());
-    assert_eq!(ticket.ended().await, End::Lost);
+    assert_eq!(ticket.ended().await, RequestEnd::Lost);
     let ticket = dispatcher.request(call("bash", "ses_1")).unwrap();
     now(&mut requests).await.unwrap().settle();
-    assert_eq!(ticket.ended().await, End::Settled);
+    assert_eq!(ticket.ended().await, RequestEnd::Settled);
 }
 
 #[tokio::test]
@@ -135,7 +136,7 @@ async fn sessions_that_wait_take_turns() {
     }
     assert_eq!(order, ["ses_1", "ses_1", "ses_2", "ses_3", "ses_1", "ses_1"]);
     for ticket in tickets {
-        assert_eq!(ticket.ended().await, End::Settled);
+        assert_eq!(ticket.ended().await, RequestEnd::Settled);
     }
 }
 
@@ -146,12 +147,12 @@ async fn cancelling_reaches_the_responder_or_takes_the_request_out() {
     let has = dispatcher.request(call("bash", "ses_1")).unwrap();
     let waits = dispatcher.request(call("bash", "ses_1")).unwrap();
     waits.cancel();
-    assert_eq!(waits.ended().await, End::Cancelled);
+    assert_eq!(waits.ended().await, RequestEnd::Cancelled);
     let claim = now(&mut requests).await.unwrap();
     has.cancel();
     claim.cancelled().await;
     claim.settle();
-    assert_eq!(has.ended().await, End::Settled);
+    assert_eq!(has.ended().await, RequestEnd::Settled);
     assert!(now(&mut requests).await.is_none());
 }
 
@@ -163,21 +164,21 @@ async fn what_waited_goes_to_the_next_responder_or_ends_unserved_in_time() {
     let waits = dispatcher.request(call("bash", "ses_1")).unwrap();
     let claim = now(&mut first).await.unwrap();
     dispatcher.detach(first.responder(), Grace::Now);
-    assert_eq!(has.ended().await, End::Lost);
+    assert_eq!(has.ended().await, RequestEnd::Lost);
     claim.settle();
     assert!(first.next().await.is_none());
     let mut second = dispatcher.serve(serve("second", "*").capacity(1));
     now(&mut second).await.unwrap().settle();
-    assert_eq!(waits.ended().await, End::Settled);
+    assert_eq!(waits.ended().await, RequestEnd::Settled);
 
     let has = dispatcher.request(call("bash", "ses_1")).unwrap();
     let waits = dispatcher.request(call("bash", "ses_1")).unwrap();
     let claim = now(&mut second).await.unwrap();
     dispatcher.detach(second.responder(), Grace::Finish);
     // Time stands still until all wait, and goes on to the limit then.
-    assert_eq!(waits.ended().await, End::Unserved);
+    assert_eq!(waits.ended().await, RequestEnd::Unserved);
     claim.settle();
-    assert_eq!(has.ended().await, End::Settled);
+    assert_eq!(has.ended().await, RequestEnd::Settled);
 }
 
 #[derive(Clone, Debug)]
@@ -298,7 +299,7 @@ proptest! {
             // Nobody is left: all that waits ends in time, and every end is known.
             for (key, ticket) in tickets {
                 let end = ticket.ended().await;
-                if matches!(end, End::Cancelled | End::Unserved) {
+                if matches!(end, RequestEnd::Cancelled | RequestEnd::Unserved) {
                     assert!(!taken.contains_key(&key), "{key} was taken and ended as {end:?}");
                 }
             }
@@ -335,10 +336,10 @@ async fn many_threads_ask_and_answer_while_responders_come_and_go() {
             for number in 0..100 {
                 let request = Arc::new(call(&format!("tool-{number}"), &format!("ses_{session}")));
                 let end = match dispatcher.request(request).unwrap().ended().await {
-                    End::Settled => "settled",
-                    End::Lost => "lost",
-                    End::Cancelled => "cancelled",
-                    End::Unserved => "unserved",
+                    RequestEnd::Settled => "settled",
+                    RequestEnd::Lost => "lost",
+                    RequestEnd::Cancelled => "cancelled",
+                    RequestEnd::Unserved => "unserved",
                 };
                 *ends.entry(end).or_default() += 1;
             }

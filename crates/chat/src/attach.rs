@@ -19,7 +19,7 @@ const LONGEST_SIDE: u32 = 8_000;
 
 /// What is said, with the files that it names.
 #[derive(Debug)]
-pub struct Attached {
+pub struct MessageWithFiles {
     /// The words, and after them the files.
     pub content: Vec<ContentPart>,
     /// Where those files are.
@@ -39,7 +39,7 @@ pub fn attached(
     text: &str,
     workspace: &Path,
     is_guarded: impl Fn(&Path) -> bool,
-) -> Result<Attached, String> {
+) -> Result<MessageWithFiles, String> {
     let mut content = vec![ContentPart::text(text)];
     let (mut notes, mut missing_files): (Vec<String>, Vec<String>) = Default::default();
     let mut files: Vec<PathBuf> = Vec::new();
@@ -68,7 +68,7 @@ pub fn attached(
             seen.push(name.to_owned());
         }
     }
-    Ok(Attached {
+    Ok(MessageWithFiles {
         content,
         files,
         notes,

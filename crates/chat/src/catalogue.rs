@@ -11,7 +11,7 @@ use agentx::runtime::{LogError, RuntimeError};
 
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::failure::{exit_of, hint_after_run};
+use crate::run_failure::{exit_of, hint_after_run};
 
 pub(crate) use examples::all;
 

@@ -10,8 +10,8 @@ use serde::Serialize;
 use crate::error::CliError;
 use crate::output::{self, standard_error, standard_output};
 use crate::render::clean::printable;
-use crate::render::fitted::fitted;
-use crate::render::style::Style;
+use crate::render::style::Paint;
+use crate::render::wrapped_text::fitted;
 
 /// What the system calls it when a terminal is written to whose other end was closed.
 const EIO: i32 = 5;
@@ -92,8 +92,8 @@ impl Console {
     }
 
     /// Colours for standard output.
-    pub fn out_style(&self) -> Style {
-        Style {
+    pub fn out_style(&self) -> Paint {
+        Paint {
             color: self.terminal.color && self.terminal.output,
             words: self.terminal.words,
         }
@@ -114,8 +114,8 @@ impl Console {
     }
 
     /// Colours for standard error.
-    pub fn err_style(&self) -> Style {
-        Style {
+    pub fn err_style(&self) -> Paint {
+        Paint {
             color: self.terminal.color && self.terminal.error,
             words: self.terminal.words,
         }

@@ -5,15 +5,15 @@ use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use agentx::config::{At, ConfigError, Origin};
+use agentx::config::{ConfigError, MistakeLocation, SettingOrigin};
 use agentx::identity::KeyringError;
 use agentx::runtime::{LogError, RuntimeError};
 use serde_json::{Value, json};
 
 use crate::exit::Exit;
-use crate::failure::hint_after_run;
 use crate::keys;
 use crate::render::units::counted;
+use crate::run_failure::hint_after_run;
 use crate::runtime_error::{runtime_exit, runtime_hint, runtime_kind};
 
 /// Why a command came to nothing.
@@ -36,7 +36,7 @@ pub enum CliError {
     UnknownModel {
         name: String,
         nearest: Vec<String>,
-        origin: Origin,
+        origin: SettingOrigin,
     },
     /// A model whose key is missing.
     MissingKey {
@@ -150,7 +150,7 @@ impl CliError {
             Self::NoIdentity { .. } => Exit::Credentials,
             Self::Runtime(error) => runtime_exit(error),
             Self::UnknownModel {
-                origin: Origin::Flag(_),
+                origin: SettingOrigin::Flag(_),
                 ..
             } => Exit::Usage,
             Self::UnknownModel { .. } => Exit::Config,
@@ -263,7 +263,7 @@ impl fmt::Display for CliError {
             Self::Runtime(RuntimeError::UnknownModel { model, .. }) => write!(f, "unknown model `{model}`"),
             Self::Runtime(error) => write!(f, "{error}"),
             Self::UnknownModel { name, origin, .. } => match origin {
-                Origin::Default => write!(f, "unknown model `{name}`"),
+                SettingOrigin::Default => write!(f, "unknown model `{name}`"),
                 origin => write!(f, "unknown model `{name}` ({origin})"),
             },
             Self::MissingKey { model, variable, .. } => {
@@ -354,7 +354,9 @@ fn listen_hint(address: &SocketAddr, what: &str) -> Option<String> {
 /// Whether all that is wrong was typed just now.
 fn is_typed(error: &ConfigError) -> bool {
     match error {
-        ConfigError::Mistakes(mistakes) => mistakes.iter().all(|mistake| matches!(mistake.at, At::Flag(_))),
+        ConfigError::Mistakes(mistakes) => mistakes
+            .iter()
+            .all(|mistake| matches!(mistake.at, MistakeLocation::Flag(_))),
         _ => false,
     }
 }
@@ -364,7 +366,7 @@ fn config_hint(error: &ConfigError) -> Option<String> {
         ConfigError::Mistakes(mistakes)
             if mistakes
                 .iter()
-                .any(|mistake| mistake.at == At::Flag("config set".into())) =>
+                .any(|mistake| mistake.at == MistakeLocation::Flag("config set".into())) =>
         {
             Some("`agentx help settings` lists every key with what it takes".into())
         }

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use agentx::runtime::{
-    Delivery, FollowError, Follower as Following, Position, Runtime, RuntimeError, Session, Subscribed, View,
+    Delivery, EventCursor, FollowError, Follower as Following, Runtime, RuntimeError, Session, Subscribed,
+    View,
 };
 use agentx::types::SessionId;
 
@@ -14,13 +15,13 @@ use crate::exit::Exit;
 const AGAIN: std::time::Duration = std::time::Duration::from_secs(1);
 
 /// A session that is followed wherever it is, and over every cut.
-pub struct Follower {
+pub struct AnyFollower {
     following: Following<Subscribed>,
     /// A session that cannot go on knows why better than its events do.
     session: Option<Arc<dyn Session>>,
 }
 
-impl Follower {
+impl AnyFollower {
     /// Begins after `after_seq`.
     pub async fn new(session: Arc<dyn Session>, after_seq: u64, view: View) -> Result<Self, CliError> {
         let events = Subscribed::to_session(session.clone(), view);
@@ -43,7 +44,7 @@ impl Follower {
         session: Option<Arc<dyn Session>>,
         (after_seq, view): (u64, View),
     ) -> Result<Self, CliError> {
-        let mut following = events.follow(view, Position::after(after_seq));
+        let mut following = events.follow(view, EventCursor::after(after_seq));
         following.begin().await.map_err(RuntimeError::from)?;
         Ok(Self { following, session })
     }

@@ -3,7 +3,7 @@
 //!
 //! A front end works at a [`place::Place`], which has a `dyn Runtime` and knows whether it is a server's. The program that is built
 //! on this crate makes the runtime, reads the settings and parses its command line; what of that a session takes over is
-//! [`seat::Wanted`].
+//! [`session_opening::Wanted`].
 //!
 //! | module | what is in it |
 //! | --- | --- |
@@ -15,41 +15,41 @@
 //! | [`doctor`] | what is wrong with this machine, the configuration and what is stored |
 //! | [`folder`] | the question whether a folder is trusted |
 //! | [`render`] | from events to text |
-//! | [`seat`], [`new_agent`] | taking a seat at a session, and the agent of one that is not opened yet |
+//! | [`session_opening`], [`new_agent`] | taking a seat at a session, and the agent of one that is not opened yet |
 //! | [`console`], [`signals`] | standard output and error, and signals |
-//! | [`error`], [`exit`], [`failure`] | what can go wrong, as people and programs read it |
+//! | [`error`], [`exit`], [`run_failure`] | what can go wrong, as people and programs read it |
 
 pub mod attach;
 #[cfg(test)]
 mod catalogue;
 pub mod chat;
 pub mod configuration;
+pub mod connection_watch;
 pub mod console;
+pub mod default_model;
 pub mod doctor;
 pub mod error;
 pub mod exit;
-pub mod failure;
 pub mod folder;
 pub mod follow;
 pub mod headless;
-mod in_question;
 mod keys;
-pub mod link;
 pub mod models;
 pub mod new_agent;
 pub mod other_server;
 mod output;
+mod pending_change;
 pub mod picker;
 pub mod place;
 pub mod relatives;
 pub mod render;
 pub mod rules;
+pub mod run_failure;
 mod runtime_error;
-pub mod seat;
+pub mod session_opening;
 pub mod show;
 pub mod signals;
 pub mod spectator;
 #[cfg(test)]
 mod testing;
-pub mod told;
-pub mod usual_model;
+pub mod told_notes;

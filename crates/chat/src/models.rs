@@ -1,20 +1,20 @@
 //! The models that can be asked, and what is missing for the others, as a table.
 
-use agentx::config::{Origin, ProviderSettings, Settings, Sourced};
+use agentx::config::{ProviderSettings, SettingOrigin, Settings, Sourced};
 use agentx::node::model::models_of_server;
 use agentx::runtime::ModelInfo;
 use agentx::types::{Api, Prices};
 
+use crate::default_model::{self, is_demo};
 use crate::render::clean::visible;
 use crate::render::table::table;
 use crate::render::units;
-use crate::usual_model::{self, is_demo};
 
 /// Puts what servers of the person's own have in the place of the models that their vendor has, and has the model that is named in the list.
 /// Where no model is named, the one that such a server has is the one that is asked. Returns a line for each server that does not say what
 /// it has.
 pub async fn with_own_servers(settings: &mut Settings, models: &mut Vec<ModelInfo>) -> String {
-    let own: Vec<ProviderSettings> = usual_model::own_servers(settings).cloned().collect();
+    let own: Vec<ProviderSettings> = default_model::own_servers(settings).cloned().collect();
     let mut notes = String::new();
     for provider in &own {
         let name = &provider.name;
@@ -52,7 +52,7 @@ pub async fn with_own_servers(settings: &mut Settings, models: &mut Vec<ModelInf
                 .filter(|_| known.len() == 1)
                 .cloned()
                 .unwrap_or_default();
-            settings.model = Some(Sourced::new(format!("{name}/{one}"), Origin::Default));
+            settings.model = Some(Sourced::new(format!("{name}/{one}"), SettingOrigin::Default));
         }
     }
     if let Some(named) = settings.model.clone() {

@@ -11,7 +11,7 @@ use crate::place::Place;
 use crate::render::clean::visible;
 
 /// A model whose provider has another address now than in its session.
-pub(crate) struct Moved {
+pub(crate) struct MovedProvider {
     /// The model's id.
     model: String,
     provider: String,
@@ -23,7 +23,7 @@ pub(crate) struct Moved {
     variable: Option<String>,
 }
 
-impl Moved {
+impl MovedProvider {
     fn what(&self) -> String {
         let (provider, asked_at, now) = (
             visible(&self.provider),
@@ -33,7 +33,7 @@ impl Moved {
         format!("this session was asked at {asked_at}, and {provider} is at {now} now")
     }
 
-    fn how_to_go_back(&self) -> String {
+    fn return_hint(&self) -> String {
         match &self.variable {
             Some(variable) => format!("set {variable} to that server again"),
             None => format!(
@@ -49,7 +49,7 @@ impl Moved {
             "note: {}; nothing is sent there unless you choose it with `/model {}`. To stay, leave and {}\n",
             self.what(),
             visible(&self.model),
-            self.how_to_go_back(),
+            self.return_hint(),
         )
     }
 
@@ -59,23 +59,23 @@ impl Moved {
             format!("{}: nothing was sent", self.what()),
             format!(
                 "{}, or send the conversation to {now} with {go_on} {model}",
-                self.how_to_go_back()
+                self.return_hint()
             ),
         )
     }
 
     /// Why a line of a chat is not sent.
-    pub(crate) fn in_chat(&self) -> CliError {
+    pub(crate) fn chat_error(&self) -> CliError {
         self.error("/model")
     }
 }
 
 /// How the model of a session has moved; `None` where it is asked at the same server as before, or nobody knows where that was.
-pub(crate) fn moved(settings: &Settings, model: &ModelSpec) -> Option<Moved> {
+pub(crate) fn moved(settings: &Settings, model: &ModelSpec) -> Option<MovedProvider> {
     let provider = settings.catalog.provider(&model.provider)?;
     let asked_at = model.server.clone()?;
     let now = origin(&provider.base_url)?;
-    (asked_at != now).then(|| Moved {
+    (asked_at != now).then(|| MovedProvider {
         model: format!("{}/{}", model.provider, model.id),
         provider: model.provider.clone(),
         asked_at,

@@ -25,13 +25,13 @@ static OUT: Output = Output::new();
 static ERR: Output = Output::new();
 
 /// Standard output. It is not cut at line ends: what is painted together is written together.
-pub(crate) fn standard_output() -> Writer {
-    Writer::new(&OUT, Stream::Out)
+pub(crate) fn standard_output() -> StreamWriter {
+    StreamWriter::new(&OUT, OutputStream::Out)
 }
 
 /// Standard error.
-pub(crate) fn standard_error() -> Writer {
-    Writer::new(&ERR, Stream::Err)
+pub(crate) fn standard_error() -> StreamWriter {
+    StreamWriter::new(&ERR, OutputStream::Err)
 }
 
 /// Waits until everything is written to both streams, and says why something could not be.
@@ -45,44 +45,44 @@ pub(crate) fn finish() -> io::Result<()> {
 }
 
 /// Whoever waits for a write looks again whether it may wait any longer.
-pub(crate) fn told_to_stop() {
+pub(crate) fn wake_writers() {
     OUT.changed.notify_all();
     ERR.changed.notify_all();
 }
 
 #[derive(Clone, Copy)]
-enum Stream {
+enum OutputStream {
     Out,
     Err,
 }
 
 /// The stream under a descriptor of its own, because those of the standard library have a lock that a write keeps. Where it was closed
 /// there is nothing to write to, which is for the standard library to swallow.
-fn own(stream: Stream) -> Box<dyn Write + Send> {
+fn own(stream: OutputStream) -> Box<dyn Write + Send> {
     #[cfg(unix)]
     {
         use std::os::fd::AsFd as _;
         let own = match stream {
-            Stream::Out => io::stdout().as_fd().try_clone_to_owned(),
-            Stream::Err => io::stderr().as_fd().try_clone_to_owned(),
+            OutputStream::Out => io::stdout().as_fd().try_clone_to_owned(),
+            OutputStream::Err => io::stderr().as_fd().try_clone_to_owned(),
         };
         if let Ok(own) = own {
             return Box::new(File::from(own));
         }
     }
     match stream {
-        Stream::Out => Box::new(io::stdout()),
-        Stream::Err => Box::new(io::stderr()),
+        OutputStream::Out => Box::new(io::stdout()),
+        OutputStream::Err => Box::new(io::stderr()),
     }
 }
 
 /// What stands between those who write and the thread that does it.
 struct Output {
-    work: Mutex<Work>,
+    work: Mutex<OutputWork>,
     changed: Condvar,
 }
 
-struct Work {
+struct OutputWork {
     /// Whether the thread runs.
     is_started: bool,
     /// What it is to write.
@@ -98,7 +98,7 @@ struct Work {
 impl Output {
     const fn new() -> Self {
         Self {
-            work: Mutex::new(Work {
+            work: Mutex::new(OutputWork {
                 is_started: false,
                 waiting: Vec::new(),
                 is_busy: false,
@@ -109,7 +109,7 @@ impl Output {
         }
     }
 
-    fn work(&self) -> MutexGuard<'_, Work> {
+    fn work(&self) -> MutexGuard<'_, OutputWork> {
         self.work.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -130,12 +130,12 @@ impl Output {
 
     /// Waits until everything is written, or until waiting is over.
     fn finish(&self) -> io::Result<()> {
-        let (mut work, _) = self.wait(Work::is_idle);
+        let (mut work, _) = self.wait(OutputWork::is_idle);
         work.error.take().map_or(Ok(()), Err)
     }
 
     /// Waits for something to be so. `false` if the program was told to stop and it was not so in time.
-    fn wait(&self, is_so: impl Fn(&Work) -> bool) -> (MutexGuard<'_, Work>, bool) {
+    fn wait(&self, is_so: impl Fn(&OutputWork) -> bool) -> (MutexGuard<'_, OutputWork>, bool) {
         let mut work = self.work();
         let mut until = None;
         while !is_so(&work) {
@@ -178,7 +178,7 @@ impl Output {
     }
 }
 
-impl Work {
+impl OutputWork {
     /// Whether everything is written.
     fn is_idle(&self) -> bool {
         self.waiting.is_empty() && !self.is_busy
@@ -186,15 +186,15 @@ impl Work {
 }
 
 /// One of the two streams.
-pub(crate) struct Writer {
+pub(crate) struct StreamWriter {
     output: &'static Output,
-    kind: Stream,
+    kind: OutputStream,
     /// Until the thread has it.
     stream: Option<Box<dyn Write + Send>>,
 }
 
-impl Writer {
-    fn new(output: &'static Output, kind: Stream) -> Self {
+impl StreamWriter {
+    fn new(output: &'static Output, kind: OutputStream) -> Self {
         Self {
             output,
             kind,
@@ -219,7 +219,7 @@ impl Writer {
     }
 }
 
-impl Write for Writer {
+impl Write for StreamWriter {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         if signals::are_heard() {
             self.hand_over();
@@ -228,10 +228,10 @@ impl Write for Writer {
             Some(stream) => stream.write(bytes),
             None => {
                 let other = match self.kind {
-                    Stream::Out => &ERR,
-                    Stream::Err => &OUT,
+                    OutputStream::Out => &ERR,
+                    OutputStream::Err => &OUT,
                 };
-                drop(other.wait(Work::is_idle));
+                drop(other.wait(OutputWork::is_idle));
                 self.output.write(bytes).map(|()| bytes.len())
             }
         }

@@ -14,11 +14,11 @@ use crate::error::CliError;
 /// Where a front end works: here, or on a server.
 pub struct Place {
     runtime: Arc<dyn Runtime>,
-    server: Option<Server>,
+    server: Option<TargetServer>,
 }
 
 /// The server that commands work on.
-pub struct Server {
+pub struct TargetServer {
     /// The connection to it.
     pub remote: Arc<RemoteRuntime>,
     /// As it was named.
@@ -43,7 +43,7 @@ impl Place {
     }
 
     /// A server.
-    pub fn on_server(server: Server) -> Self {
+    pub fn on_server(server: TargetServer) -> Self {
         Self {
             runtime: server.remote.clone(),
             server: Some(server),

@@ -2,7 +2,7 @@
 
 mod tried;
 
-use agentx::config::{Origin, remove_rule, show_rule};
+use agentx::config::{SettingOrigin, remove_rule, show_rule};
 use agentx::types::{AgentConfig, ApprovalMode, Rule, ToolSpec};
 
 use crate::error::CliError;
@@ -32,10 +32,10 @@ pub fn render(
 }
 
 /// Removes a rule of the configuration from its file.
-pub fn remove_from_file(rule: &Rule, origin: &Origin) -> Result<String, CliError> {
+pub fn remove_from_file(rule: &Rule, origin: &SettingOrigin) -> Result<String, CliError> {
     let (place, root, again) = match origin {
-        Origin::User(place) => (place, None, ""),
-        Origin::Workspace(place) => (
+        SettingOrigin::User(place) => (place, None, ""),
+        SettingOrigin::Workspace(place) => (
             place,
             // The file is FOLDER/.agentx/config.yaml.
             place.file.ancestors().nth(2),

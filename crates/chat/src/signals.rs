@@ -127,7 +127,7 @@ async fn hear(mut system: System, listeners: &broadcast::Sender<Exit>) {
             continue;
         }
         let before = PENDING.fetch_add(1, Ordering::AcqRel);
-        output::told_to_stop();
+        output::wake_writers();
         if exit == Exit::Quit {
             end(exit);
         }

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use agentx::config::Thinking;
+use agentx::config::ThinkingDisplay;
 use agentx::runtime::{Delivery, FileInQuestion, Runtime};
 use agentx::types::{Envelope, RuntimeEvent, SessionId};
 
@@ -11,13 +11,13 @@ use crate::chat::screen::Screen;
 use crate::chat::terminal::RawMode;
 use crate::console::Console;
 use crate::error::CliError;
-use crate::in_question;
-use crate::render::cast::Cast;
-use crate::render::transcript::Transcript;
+use crate::pending_change;
+use crate::render::agents::AgentCast;
+use crate::render::transcript::TranscriptRenderer;
 use crate::render::{approval, conversation};
 
 /// Where it is shown.
-pub enum Stage {
+pub enum SpectatorStage {
     /// As events, a line each.
     Events,
     /// In lines.
@@ -33,9 +33,9 @@ pub enum Stage {
 
 /// Shows what happens in a session.
 pub struct Spectator {
-    stage: Stage,
-    transcript: Transcript,
-    cast: Cast,
+    stage: SpectatorStage,
+    transcript: TranscriptRenderer,
+    cast: AgentCast,
     /// Who has the files of the session, and which it is.
     source: (Arc<dyn Runtime>, SessionId),
     /// What comes happens now: of a question from before nobody asks what the file is.
@@ -45,14 +45,14 @@ pub struct Spectator {
 impl Spectator {
     /// Begins with nothing.
     pub fn new(
-        stage: Stage,
+        stage: SpectatorStage,
         source: (Arc<dyn Runtime>, SessionId),
-        thinking: Thinking,
+        thinking: ThinkingDisplay,
         console: &Console,
     ) -> Self {
         let (style, width) = (console.out_style(), console.terminal.width);
-        let mut transcript = Transcript::new(style, width).with_costs().looking_on();
-        let mut cast = Cast::new(style, width);
+        let mut transcript = TranscriptRenderer::new(style, width).with_costs().looking_on();
+        let mut cast = AgentCast::new(style, width);
         transcript.set_thinking(thinking);
         cast.set_thinking(thinking);
         Self {
@@ -67,7 +67,7 @@ impl Spectator {
     /// Takes what a subscription delivers.
     pub async fn delivery(&mut self, delivery: &Delivery, console: &mut Console) -> Result<(), CliError> {
         match (delivery, &self.stage) {
-            (Delivery::Runtime(envelope), Stage::Events) => console.out_json(&**envelope),
+            (Delivery::Runtime(envelope), SpectatorStage::Events) => console.out_json(&**envelope),
             (Delivery::Runtime(envelope), _) => {
                 self.tell(envelope, console).await;
                 Ok(())
@@ -100,7 +100,7 @@ impl Spectator {
             RuntimeEvent::UserMessageAdded(added) if conversation::is_note(&added.message) => {}
             RuntimeEvent::UserMessageAdded(added) => {
                 let words = conversation::told(&added.message);
-                let said = conversation::said_in_short(&words, console.out_style());
+                let said = conversation::shortened_input(&words, console.out_style());
                 self.transcript.aside(&said);
             }
             RuntimeEvent::CommandFinished(ran) => {
@@ -110,7 +110,7 @@ impl Spectator {
             RuntimeEvent::ApprovalRequested(request) => {
                 let (runtime, id) = &self.source;
                 let file = match self.live {
-                    true => in_question::file_now(&**runtime, id, None, request).await,
+                    true => pending_change::file_now(&**runtime, id, None, request).await,
                     false => FileInQuestion::default(),
                 };
                 let question = approval::question(request, &file, console.out_style());
@@ -122,7 +122,7 @@ impl Spectator {
 
     /// Says something beside what is shown; where both are on one screen, in a line of its own.
     pub fn say(&mut self, text: &str, console: &mut Console) -> Result<(), CliError> {
-        if matches!(self.stage, Stage::Screen { .. }) {
+        if matches!(self.stage, SpectatorStage::Screen { .. }) {
             self.transcript.aside(text);
             return self.print(console);
         }
@@ -136,14 +136,14 @@ impl Spectator {
 
     /// Says in the last row how things stand, where there is a screen.
     pub fn set_status(&mut self, status: &str) {
-        if let Stage::Screen { screen, .. } = &mut self.stage {
+        if let SpectatorStage::Screen { screen, .. } = &mut self.stage {
             screen.set_status(status.to_owned());
         }
     }
 
     /// The terminal has another size now.
     pub fn resize(&mut self, columns: usize, rows: usize) {
-        if let Stage::Screen { screen, .. } = &mut self.stage {
+        if let SpectatorStage::Screen { screen, .. } = &mut self.stage {
             screen.resize(columns, rows);
             self.transcript.set_width(columns);
             self.cast.set_width(columns);
@@ -154,12 +154,12 @@ impl Spectator {
     pub fn print(&mut self, console: &mut Console) -> Result<(), CliError> {
         let pieces = self.transcript.take();
         match &mut self.stage {
-            Stage::Screen { screen, .. } => {
+            SpectatorStage::Screen { screen, .. } => {
                 screen.say(&pieces);
                 screen.set_beside(self.cast.unfinished());
                 console.paint(&screen.take())
             }
-            Stage::Lines | Stage::Events => {
+            SpectatorStage::Lines | SpectatorStage::Events => {
                 let text: String = pieces.into_iter().map(|piece| piece.text).collect();
                 console.out(&text)?;
                 console.flush()
@@ -171,13 +171,13 @@ impl Spectator {
     pub fn end(&mut self, console: &mut Console) -> Result<(), CliError> {
         self.transcript.end_line();
         self.print(console)?;
-        let ended = match std::mem::replace(&mut self.stage, Stage::Lines) {
-            Stage::Screen { raw, mut screen } => {
+        let ended = match std::mem::replace(&mut self.stage, SpectatorStage::Lines) {
+            SpectatorStage::Screen { raw, mut screen } => {
                 let bytes = screen.leave();
                 drop(raw);
                 console.paint(&bytes)
             }
-            Stage::Lines | Stage::Events => Ok(()),
+            SpectatorStage::Lines | SpectatorStage::Events => Ok(()),
         };
         ended.and_then(|()| console.flush())
     }

@@ -7,8 +7,8 @@ use agentx_types::{
     Access, AgentConfig, AgentKind, Instructions, ModelSpec, RULES_VERSION, Rule, RuleEffect, ToolSpec,
 };
 
-use crate::{FolderTrust, Origin, SCRIPTED_MODEL, Settings, Sourced, WORKSPACE_FOLDER, nearest};
-use agentx_agent::guarded::is_instructions;
+use crate::{FolderTrust, SCRIPTED_MODEL, SettingOrigin, Settings, Sourced, WORKSPACE_FOLDER, nearest};
+use agentx_agent::guarded_files::is_instructions;
 
 /// What the agent of the settings is called, which no file describes.
 pub const DEFAULT_AGENT_NAME: &str = "agentx";
@@ -53,7 +53,7 @@ impl Settings {
         let model = connected.find_map(|provider| provider.default_model.clone());
         Sourced::new(
             model.unwrap_or_else(|| SCRIPTED_MODEL.to_owned()),
-            Origin::Default,
+            SettingOrigin::Default,
         )
     }
 
@@ -93,7 +93,7 @@ impl Settings {
     /// The rules for agents that have these tools: those that are configured, and those that keep a folder as it is which is only to
     /// be read.
     pub fn rules_for(&self, tools: &[ToolSpec]) -> Vec<Rule> {
-        let holds = |rule: &&Rule| rule.effect != RuleEffect::Allow || self.holds_here(rule);
+        let holds = |rule: &&Rule| rule.effect != RuleEffect::Allow || self.applies_here(rule);
         let mut rules: Vec<Rule> = self.rules.iter().filter(holds).cloned().collect();
         if self.folder.trust == FolderTrust::ReadOnly {
             rules.extend(only_reading(tools));
@@ -103,7 +103,7 @@ impl Settings {
 
     /// Whether a rule that allows was meant for this project: one that was kept in a folder says nothing about a repository, or another
     /// folder with settings of its own, that came to lie in it.
-    fn holds_here(&self, rule: &Rule) -> bool {
+    fn applies_here(&self, rule: &Rule) -> bool {
         let Some(place) = &rule.workspace else {
             return true;
         };

@@ -6,16 +6,16 @@ use std::sync::Arc;
 use agentx_llm::Catalog;
 use agentx_types::{ApprovalMode, Limits, ModelParams, ScriptedAnswer};
 
-use crate::answers;
 use crate::bounds;
 use crate::condense;
 use crate::keys::KeyPath;
 use crate::layers::Merged;
 use crate::models;
 use crate::quotas;
-use crate::settings::{CallSettings, Durability, Settings, ToolSettings};
+use crate::scripted_answers;
+use crate::settings::{CallSettings, DurabilitySetting, Settings, ToolSettings};
 use crate::value::Value;
-use crate::{Folder, GitPrograms, Mistake, Origin, Places, Sourced};
+use crate::{ConfigMistake, ConfigPaths, Folder, GitPrograms, SettingOrigin, Sourced};
 
 /// The largest text that is read from a file beside the configuration.
 pub(crate) const MAX_TEXT_BYTES: u64 = 1 << 20;
@@ -23,9 +23,9 @@ pub(crate) const MAX_TEXT_BYTES: u64 = 1 << 20;
 pub(crate) fn settings(
     builtin: Catalog,
     merged: &Merged,
-    (places, trust_dir): (&Places, &Path),
+    (places, trust_dir): (&ConfigPaths, &Path),
     lookup: &dyn Fn(&str) -> Option<String>,
-    mistakes: &mut Vec<Mistake>,
+    mistakes: &mut Vec<ConfigMistake>,
 ) -> Settings {
     let get = Getter::new(merged, places);
     bounds::check_keys(&get, mistakes);
@@ -65,8 +65,8 @@ pub(crate) fn settings(
             .names(&KeyPath::dotted("server.trusted_proxies"))
             .unwrap_or_default(),
         durability: match get.text("durability").as_deref() {
-            Some("machine") => Durability::Machine,
-            _ => Durability::Process,
+            Some("machine") => DurabilitySetting::Machine,
+            _ => DurabilitySetting::Process,
         },
         log_file: path(merged, places, "log_file"),
         log: get.text("log").unwrap_or_else(|| "off".into()),
@@ -81,12 +81,12 @@ pub(crate) fn settings(
 }
 
 /// Where sessions and records of trust are kept.
-pub(crate) fn data_dir(merged: &Merged, places: &Places) -> PathBuf {
+pub(crate) fn data_dir(merged: &Merged, places: &ConfigPaths) -> PathBuf {
     path(merged, places, "data_dir").unwrap_or_else(|| places.data_dir.clone())
 }
 
 /// Where members of a server work. What is below the data directory is refused to every tool, so it lies beside that.
-fn members_dir(merged: &Merged, places: &Places) -> PathBuf {
+fn members_dir(merged: &Merged, places: &ConfigPaths) -> PathBuf {
     path(merged, places, "members.directory").unwrap_or_else(|| {
         let mut beside = data_dir(merged, places).into_os_string();
         beside.push("-members");
@@ -94,7 +94,7 @@ fn members_dir(merged: &Merged, places: &Places) -> PathBuf {
     })
 }
 
-fn path(merged: &Merged, places: &Places, key: &str) -> Option<PathBuf> {
+fn path(merged: &Merged, places: &ConfigPaths, key: &str) -> Option<PathBuf> {
     match merged.sourced(key) {
         Some(Sourced {
             value: Value::Text(written),
@@ -105,25 +105,27 @@ fn path(merged: &Merged, places: &Places, key: &str) -> Option<PathBuf> {
 }
 
 /// A path as a layer wrote it, absolute.
-pub(crate) fn resolved(origin: &Origin, written: &str, places: &Places) -> PathBuf {
-    Places::resolve(base_of(origin, places), written)
+pub(crate) fn resolved(origin: &SettingOrigin, written: &str, places: &ConfigPaths) -> PathBuf {
+    ConfigPaths::resolve(base_of(origin, places), written)
 }
 
 /// Where a relative path starts: beside the file that has it, else in the working directory.
-fn base_of<'a>(origin: &'a Origin, places: &'a Places) -> &'a Path {
+fn base_of<'a>(origin: &'a SettingOrigin, places: &'a ConfigPaths) -> &'a Path {
     match origin {
-        Origin::User(place) | Origin::Workspace(place) => place.file.parent().unwrap_or(&places.cwd),
+        SettingOrigin::User(place) | SettingOrigin::Workspace(place) => {
+            place.file.parent().unwrap_or(&places.cwd)
+        }
         _ => &places.cwd,
     }
 }
 
 pub(crate) struct Getter<'a> {
     pub(crate) merged: &'a Merged,
-    places: &'a Places,
+    places: &'a ConfigPaths,
 }
 
 impl<'a> Getter<'a> {
-    pub(crate) fn new(merged: &'a Merged, places: &'a Places) -> Self {
+    pub(crate) fn new(merged: &'a Merged, places: &'a ConfigPaths) -> Self {
         Self { merged, places }
     }
 
@@ -224,7 +226,7 @@ impl<'a> Getter<'a> {
     }
 }
 
-fn system_prompt(get: &Getter<'_>, mistakes: &mut Vec<Mistake>) -> Option<Arc<str>> {
+fn system_prompt(get: &Getter<'_>, mistakes: &mut Vec<ConfigMistake>) -> Option<Arc<str>> {
     let sourced = get.merged.sourced("system_prompt")?;
     let Value::File(written) = &sourced.value else {
         return Some(Arc::from(sourced.value.to_string()));
@@ -244,7 +246,7 @@ fn system_prompt(get: &Getter<'_>, mistakes: &mut Vec<Mistake>) -> Option<Arc<st
     }
 }
 
-fn scripted_answers(get: &Getter<'_>, mistakes: &mut Vec<Mistake>) -> Vec<ScriptedAnswer> {
+fn scripted_answers(get: &Getter<'_>, mistakes: &mut Vec<ConfigMistake>) -> Vec<ScriptedAnswer> {
     const KEY: &str = "scripted_answers";
     let Some(sourced) = get.merged.sourced(KEY) else {
         return Vec::new();
@@ -252,7 +254,7 @@ fn scripted_answers(get: &Getter<'_>, mistakes: &mut Vec<Mistake>) -> Vec<Script
     let path = resolved(&sourced.origin, &sourced.value.to_string(), get.places);
     let read = read_text(&path)
         .map_err(|what| mistake(&sourced.origin, KEY, format!("{}: {what}", path.display()), None))
-        .and_then(|text| answers::read(&path, &text));
+        .and_then(|text| scripted_answers::read(&path, &text));
     read.unwrap_or_else(|mistake| {
         mistakes.push(mistake);
         Vec::new()
@@ -273,6 +275,11 @@ fn read_text(path: &Path) -> Result<String, String> {
     std::fs::read_to_string(path).map_err(|error| error.to_string())
 }
 
-pub(crate) fn mistake(origin: &Origin, key: &str, what: String, nearest: Option<String>) -> Mistake {
-    Mistake::about(origin, key, what, nearest)
+pub(crate) fn mistake(
+    origin: &SettingOrigin,
+    key: &str,
+    what: String,
+    nearest: Option<String>,
+) -> ConfigMistake {
+    ConfigMistake::about(origin, key, what, nearest)
 }

@@ -2,7 +2,7 @@
 
 use agentx_types::{Condensing, ModelParams};
 
-use crate::Mistake;
+use crate::ConfigMistake;
 use crate::assemble::{Getter, mistake};
 use crate::value::Value;
 
@@ -22,7 +22,7 @@ const KEYS: [(&str, u64, u64); 4] = [
 ];
 
 /// Settings whose value makes no sense are mistakes.
-pub(crate) fn check_keys(get: &Getter<'_>, mistakes: &mut Vec<Mistake>) {
+pub(crate) fn check_keys(get: &Getter<'_>, mistakes: &mut Vec<ConfigMistake>) {
     for (key, least, most) in KEYS {
         let Some(set) = get.merged.sourced(key) else {
             continue;

@@ -21,7 +21,7 @@ pub struct ChatSettings {
     /// How often that is run at most.
     pub status_every: Duration,
     /// How reasoning is shown.
-    pub thinking: Thinking,
+    pub thinking: ThinkingDisplay,
     /// For which background.
     pub theme: ThemeChoice,
     /// Whether the words of a link lead there themselves.
@@ -52,7 +52,7 @@ impl Default for ChatSettings {
             status: "{model} · {context} · {cost}".to_owned(),
             status_command: None,
             status_every: EVERY,
-            thinking: Thinking::default(),
+            thinking: ThinkingDisplay::default(),
             theme: ThemeChoice::default(),
             links: Links::default(),
             notice: Notice::default(),
@@ -65,7 +65,7 @@ impl Default for ChatSettings {
 
 /// How a model's reasoning is shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Thinking {
+pub enum ThinkingDisplay {
     /// As it comes.
     Full,
     /// As a line with its length.
@@ -157,9 +157,9 @@ impl Getter<'_> {
                 .filter(|line| !line.trim().is_empty()),
             status_every: time("chat.status_every", EVERY).max(Duration::from_secs(1)),
             thinking: match word("chat.thinking").as_str() {
-                "full" => Thinking::Full,
-                "hidden" => Thinking::Hidden,
-                _ => Thinking::Folded,
+                "full" => ThinkingDisplay::Full,
+                "hidden" => ThinkingDisplay::Hidden,
+                _ => ThinkingDisplay::Folded,
             },
             theme: match word("chat.theme").as_str() {
                 "dark" => ThemeChoice::Dark,
@@ -191,11 +191,11 @@ impl Getter<'_> {
 #[cfg(test)]
 mod tests {
     use crate::value::{Value, from_words};
-    use crate::{Kind, STATUS_NAMES, scalar, yaml::Yaml};
+    use crate::{STATUS_NAMES, ValueKind, scalar, yaml::Yaml};
 
     #[test]
     fn a_template_names_only_what_there_is() {
-        let read = |words: &str| from_words(Kind::Template(STATUS_NAMES), words);
+        let read = |words: &str| from_words(ValueKind::Template(STATUS_NAMES), words);
         for words in ["", "{model}", "{{not}} {cost}·{time}"] {
             assert_eq!(read(words), Ok(Value::Text(words.into())), "{words}");
         }
@@ -212,8 +212,8 @@ mod tests {
 
     #[test]
     fn yes_and_no_are_written_as_yaml_has_them() {
-        let kind = Kind::Choice(&["true", "false"]);
+        let kind = ValueKind::Choice(&["true", "false"]);
         assert_eq!(scalar(kind, &Yaml::Bool(true)), Ok(Value::Text("true".into())));
-        assert!(scalar(Kind::Choice(&["ask"]), &Yaml::Bool(true)).is_err());
+        assert!(scalar(ValueKind::Choice(&["ask"]), &Yaml::Bool(true)).is_err());
     }
 }

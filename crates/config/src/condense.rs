@@ -3,10 +3,14 @@
 use agentx_llm::Catalog;
 use agentx_types::Condensing;
 
-use crate::Mistake;
+use crate::ConfigMistake;
 use crate::assemble::{Getter, mistake};
 
-pub(crate) fn condensing(get: &Getter<'_>, catalog: &Catalog, mistakes: &mut Vec<Mistake>) -> Condensing {
+pub(crate) fn condensing(
+    get: &Getter<'_>,
+    catalog: &Catalog,
+    mistakes: &mut Vec<ConfigMistake>,
+) -> Condensing {
     let usual = Condensing::default();
     // `none` is a value that is there and no number.
     let percent = get.count("condense.at").unwrap_or(0).min(100);

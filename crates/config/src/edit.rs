@@ -4,12 +4,12 @@ use std::path::Path;
 
 use agentx_types::{FolderId, Rule, RuleEffect};
 
-use crate::files::{Turn, real, replace_file};
-use crate::folder_id::lies_at;
+use crate::files::{FileTurn, real, replace_file};
+use crate::folder_id::is_folder_at;
 use crate::origin::FileLayer;
 use crate::read;
 use crate::value::Value;
-use crate::yaml::{Key, Node, Yaml, parse};
+use crate::yaml::{Yaml, YamlKey, YamlNode, parse};
 use crate::{ConfigError, folder_id};
 
 /// Adds an approval rule to a file of configuration, which is made where it does not exist. A rule that is there
@@ -20,7 +20,7 @@ use crate::{ConfigError, folder_id};
 /// Where the file cannot be read or written, or has no place where a rule can be put safely.
 pub fn add_rule(file: &Path, rule: &Rule) -> Result<bool, ConfigError> {
     let file = &real(file);
-    let turn = Turn::wait(file)?;
+    let turn = FileTurn::wait(file)?;
     let text = match std::fs::read_to_string(file) {
         Ok(text) => text,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
@@ -30,7 +30,7 @@ pub fn add_rule(file: &Path, rule: &Rule) -> Result<bool, ConfigError> {
     let place = rule.workspace.as_deref();
     let folder = place.and_then(|place| folder_id(Path::new(place)));
     let folder = folder.filter(|_| rule.effect == RuleEffect::Allow);
-    let lies_here = |id: &FolderId| place.is_some_and(|place| lies_at(id, Path::new(place)));
+    let lies_here = |id: &FolderId| place.is_some_and(|place| is_folder_at(id, Path::new(place)));
     let holds = |of: &Option<FolderId>| of.as_ref().is_none_or(lies_here);
     if before.iter().any(|(known, of)| known == rule && holds(of)) {
         return Ok(false);
@@ -96,7 +96,7 @@ fn rule_line(rule: &Rule, folder: Option<&FolderId>) -> String {
 /// The text with the rule in its list, or `None` where there is no safe place. The order of rules has no meaning, so
 /// the new one goes to the front, where the position is known exactly.
 fn insert(text: &str, rule: &str) -> Option<String> {
-    let Ok(Node {
+    let Ok(YamlNode {
         value: Yaml::Map(map),
         ..
     }) = parse(text)
@@ -110,7 +110,7 @@ fn insert(text: &str, rule: &str) -> Option<String> {
 }
 
 /// The text with the rule in front of those that the list has.
-fn insert_first(text: &str, rule: &str, key: &Key, list: &Node) -> Option<String> {
+fn insert_first(text: &str, rule: &str, key: &YamlKey, list: &YamlNode) -> Option<String> {
     let line_of = |number: usize| text.split_inclusive('\n').nth(number);
     let key_line = index_of(key.at.line)?;
     let first = match &list.value {

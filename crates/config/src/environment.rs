@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::keys::VARIABLES;
-use crate::{At, Mistake, nearest};
+use crate::{ConfigMistake, MistakeLocation, nearest};
 
 /// What the names of our variables begin with.
 const PREFIX: &str = "AGENTX_";
@@ -33,7 +33,7 @@ pub const PROXIES: [&str; 6] = [
 /// assert_eq!(said[0], "AGENTX_MODLE: nothing reads this variable; did you mean `AGENTX_MODEL`?");
 /// assert!(said[1].starts_with("HTTPS_PROXY: ") && !said[1].contains("secret"));
 /// ```
-pub fn check_environment<'a>(set: impl IntoIterator<Item = (&'a str, &'a str)>) -> Vec<Mistake> {
+pub fn check_environment<'a>(set: impl IntoIterator<Item = (&'a str, &'a str)>) -> Vec<ConfigMistake> {
     let mut found = BTreeSet::new();
     for (name, value) in set {
         if value.trim().is_empty() {
@@ -50,8 +50,8 @@ pub fn check_environment<'a>(set: impl IntoIterator<Item = (&'a str, &'a str)>) 
             found.insert((name, "nothing reads this variable".to_owned(), near));
         }
     }
-    let mistake = |(name, what, nearest): (&str, String, Option<String>)| Mistake {
-        at: At::Env(name.to_owned()),
+    let mistake = |(name, what, nearest): (&str, String, Option<String>)| ConfigMistake {
+        at: MistakeLocation::Env(name.to_owned()),
         key: String::new(),
         what,
         nearest,

@@ -13,14 +13,14 @@ const BETWEEN_ATTEMPTS: Duration = Duration::from_millis(20);
 
 /// A turn to read, change and replace a file. Others wait for theirs, in this process and in others; it ends with the value, or with the
 /// process.
-pub(crate) struct Turn {
+pub(crate) struct FileTurn {
     /// The file that is locked. It lies beside the one that is written, which another one takes the place of.
     path: PathBuf,
     #[expect(dead_code, reason = "it holds by being open")]
     lock: File,
 }
 
-impl Turn {
+impl FileTurn {
     /// Waits for a turn at `file`; its directory is made where there is none.
     ///
     /// # Errors
@@ -54,7 +54,7 @@ impl Turn {
     }
 }
 
-impl Drop for Turn {
+impl Drop for FileTurn {
     /// Leaves nothing behind: the file may lie in a project. Where a removed file cannot be told from another one, it stays.
     fn drop(&mut self) {
         if cfg!(unix) {
@@ -93,8 +93,8 @@ pub(crate) fn real(file: &Path) -> PathBuf {
 }
 
 /// Writes a file whole or not at all, with the permissions that it had (for a new one: only its owner's). A symbolic link is
-/// kept and its target is written. A device is written to, not replaced. The caller has held `Turn` since before it read the file.
-pub(crate) fn replace_file(path: &Path, bytes: &[u8], _: &Turn) -> Result<(), ConfigError> {
+/// kept and its target is written. A device is written to, not replaced. The caller has held `FileTurn` since before it read the file.
+pub(crate) fn replace_file(path: &Path, bytes: &[u8], _: &FileTurn) -> Result<(), ConfigError> {
     let failed = |error: std::io::Error| ConfigError::file(path, error);
     let real = std::fs::canonicalize(path);
     if real.is_err() && path.is_symlink() {
@@ -132,7 +132,7 @@ mod tests {
     use super::*;
 
     fn write(path: &Path, bytes: &[u8]) -> Result<(), ConfigError> {
-        replace_file(path, bytes, &Turn::wait(path)?)
+        replace_file(path, bytes, &FileTurn::wait(path)?)
     }
 
     #[test]
@@ -164,7 +164,7 @@ mod tests {
             for _ in 0..8 {
                 scope.spawn(|| {
                     for _ in 0..20 {
-                        let turn = Turn::wait(&file).expect("a turn");
+                        let turn = FileTurn::wait(&file).expect("a turn");
                         let text = std::fs::read_to_string(&file).unwrap_or_default();
                         replace_file(&file, format!("{text}x").as_bytes(), &turn).expect("it is written");
                     }

@@ -10,9 +10,9 @@ use std::path::{Path, PathBuf};
 use agentx_types::{FolderId, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use crate::files::{Turn, replace_file};
-use crate::folder_id::lies_at;
-use crate::seen::now;
+use crate::files::{FileTurn, replace_file};
+use crate::folder_id::is_folder_at;
+use crate::seen_folders::now;
 use crate::trust::digest;
 use crate::{ConfigError, folder_id};
 
@@ -78,7 +78,7 @@ pub struct Folder {
 
 /// How a file stands to what was accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Standing {
+pub enum FileAcceptance {
     /// It is as it was accepted.
     Accepted,
     /// It was accepted with other bytes.
@@ -112,7 +112,7 @@ impl Folder {
 
     /// What holds of this record for the folder that lies at `root` now.
     fn as_it_lies(&self, root: &Path) -> Self {
-        if self.id.as_ref().is_some_and(|id| !lies_at(id, root)) {
+        if self.id.as_ref().is_some_and(|id| !is_folder_at(id, root)) {
             return Self {
                 before: Some(self.trust),
                 ..Self::default()
@@ -143,27 +143,27 @@ impl Folder {
     }
 
     /// How these bytes of a file stand to what was accepted; `file` is its path below the folder.
-    pub fn standing(&self, file: &Path, bytes: &[u8]) -> Standing {
+    pub fn standing(&self, file: &Path, bytes: &[u8]) -> FileAcceptance {
         if self.whole {
-            return Standing::Accepted;
+            return FileAcceptance::Accepted;
         }
         match file.to_str().and_then(|file| self.files.get(file)) {
-            Some(hash) if *hash == digest(bytes) => Standing::Accepted,
-            Some(_) => Standing::Changed,
-            None => Standing::New,
+            Some(hash) if *hash == digest(bytes) => FileAcceptance::Accepted,
+            Some(_) => FileAcceptance::Changed,
+            None => FileAcceptance::New,
         }
     }
 
     /// Whether definitions, scripts and settings with these bytes count.
     pub fn admits(&self, file: &Path, bytes: &[u8]) -> bool {
-        self.trust == FolderTrust::Trusted && self.standing(file, bytes) == Standing::Accepted
+        self.trust == FolderTrust::Trusted && self.standing(file, bytes) == FileAcceptance::Accepted
     }
 
     /// Whether instructions with these bytes are given to the model. In a folder that is trusted they may change.
     pub fn admits_instructions(&self, file: &Path, bytes: &[u8]) -> bool {
         match self.trust {
             FolderTrust::Trusted | FolderTrust::ReadOnly => true,
-            FolderTrust::Restricted => self.standing(file, bytes) == Standing::Accepted,
+            FolderTrust::Restricted => self.standing(file, bytes) == FileAcceptance::Accepted,
             FolderTrust::Unknown => false,
         }
     }
@@ -190,7 +190,7 @@ pub fn trust_folder(
             replace_file(&texts.join(&hash), bytes, turn)?;
             files.insert(name.to_owned(), hash);
         }
-        let is_this = |known: &&Folder| known.id.as_ref().is_none_or(|known| lies_at(known, root));
+        let is_this = |known: &&Folder| known.id.as_ref().is_none_or(|known| is_folder_at(known, root));
         let before = folders.get(&key).filter(is_this);
         let since = match (trust, before.map(|known| (known.trust, known.since))) {
             (FolderTrust::Trusted, Some((FolderTrust::Trusted, since))) => since,
@@ -259,10 +259,10 @@ fn read(data_dir: &Path) -> Result<BTreeMap<String, Folder>, ConfigError> {
 /// Reads what was said, changes it, and writes it where it became something else, with nobody in between.
 fn change<T>(
     data_dir: &Path,
-    work: impl FnOnce(&mut BTreeMap<String, Folder>, &Turn) -> Result<T, ConfigError>,
+    work: impl FnOnce(&mut BTreeMap<String, Folder>, &FileTurn) -> Result<T, ConfigError>,
 ) -> Result<T, ConfigError> {
     let path = data_dir.join(STORE);
-    let turn = Turn::wait(&path)?;
+    let turn = FileTurn::wait(&path)?;
     let before = read(data_dir)?;
     let mut folders = before.clone();
     let done = work(&mut folders, &turn)?;
@@ -286,8 +286,8 @@ mod tests {
         trust_folder(data.path(), root, FolderTrust::Trusted, &accepted).expect("it is kept");
         let folder = Folder::of(data.path(), root);
         assert!(folder.admits(&file, b"one") && !folder.admits(&file, b"two"));
-        assert_eq!(folder.standing(&file, b"two"), Standing::Changed);
-        assert_eq!(folder.standing(Path::new("other"), b"one"), Standing::New);
+        assert_eq!(folder.standing(&file, b"two"), FileAcceptance::Changed);
+        assert_eq!(folder.standing(Path::new("other"), b"one"), FileAcceptance::New);
         assert_eq!(accepted_text(data.path(), &folder, &file).as_deref(), Some("one"));
         assert_eq!(trusted_below(data.path(), Path::new("/made")), [root]);
         assert!(trusted_below(data.path(), root).is_empty());

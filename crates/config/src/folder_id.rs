@@ -7,7 +7,7 @@ use std::time::UNIX_EPOCH;
 use agentx_types::{FolderId, FolderNow};
 
 use crate::git::{directory, has_files_below};
-use crate::places::root_of;
+use crate::paths::root_of;
 use crate::trust::digest;
 
 /// Letters of a hash that are kept.
@@ -40,7 +40,7 @@ pub fn folder_now(folder: &Path) -> Option<FolderNow> {
 
 /// Whether the folder that was written down is the one that lies at a path now. The index of its repository, which may be large, is read
 /// only where another folder lies at its place.
-pub(crate) fn lies_at(known: &FolderId, folder: &Path) -> bool {
+pub(crate) fn is_folder_at(known: &FolderId, folder: &Path) -> bool {
     folder_id(folder)
         .is_some_and(|now| known.is(Some(&now)) || (known.is_remade_as(&now) && is_checked_out(folder)))
 }
@@ -169,16 +169,16 @@ mod tests {
         git(&top, &["rm", "-rq", "a/sub"]);
         git(&top, &["commit", "-q", "-m", "gone"]);
         std::fs::rename(&sub, top.join("kept")).expect("it is moved");
-        assert!(!lies_at(&known, &sub), "nothing lies there");
+        assert!(!is_folder_at(&known, &sub), "nothing lies there");
         git(&top, &["checkout", "-q", "-"]);
-        assert!(lies_at(&known, &sub), "it came back");
+        assert!(is_folder_at(&known, &sub), "it came back");
         assert!(folder_now(&sub).expect("it is there").is(&known));
-        assert!(!lies_at(&known, &other) && !lies_at(&of_other, &sub));
+        assert!(!is_folder_at(&known, &other) && !is_folder_at(&of_other, &sub));
         remake(&other);
-        assert!(!lies_at(&of_other, &other), "no checkout made it");
+        assert!(!is_folder_at(&of_other, &other), "no checkout made it");
         assert!(!folder_now(&other).expect("it is there").is(&of_other));
         remake(&top.join(".git"));
-        assert!(!lies_at(&known, &sub), "another repository");
+        assert!(!is_folder_at(&known, &sub), "another repository");
     }
 
     #[test]
@@ -194,15 +194,18 @@ mod tests {
         let text = std::fs::read(&link).expect("it is read");
         std::fs::rename(&link, tree.join("old")).expect("it is moved");
         std::fs::write(&link, &text).expect("it is written");
-        assert!(lies_at(&known, &tree), "the file was written again");
+        assert!(is_folder_at(&known, &tree), "the file was written again");
         let elsewhere = dir.path().join("elsewhere");
         std::fs::create_dir(&elsewhere).expect("it is made");
         std::fs::write(&link, "gitdir: ../elsewhere\n").expect("it is written");
-        assert!(!lies_at(&known, &tree), "it names another directory");
+        assert!(!is_folder_at(&known, &tree), "it names another directory");
         std::fs::write(&link, &text).expect("it is written");
-        assert!(lies_at(&known, &tree));
+        assert!(is_folder_at(&known, &tree));
         remake(&main.join(".git/worktrees/tree"));
-        assert!(!lies_at(&known, &tree), "another directory lies where it leads");
+        assert!(
+            !is_folder_at(&known, &tree),
+            "another directory lies where it leads"
+        );
     }
 
     #[test]
@@ -213,7 +216,7 @@ mod tests {
         std::fs::create_dir(dir.path().join(".agentx")).expect("it is made");
         let known = folder_id(&sub).expect("it is there");
         git(dir.path(), &["init", "-q"]);
-        assert!(lies_at(&known, &sub));
+        assert!(is_folder_at(&known, &sub));
         assert!(folder_id(&sub).expect("it is there").has_git() && !known.has_git());
     }
 }

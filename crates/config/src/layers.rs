@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use crate::keys::{KEYS, KeyPath};
-use crate::read::Layer;
+use crate::read::SettingsLayer;
 use crate::value::Value;
-use crate::{Origin, Sourced, WrittenRule};
+use crate::{SettingOrigin, Sourced, WrittenRule};
 
 /// What all layers together say, each value with its origin.
 #[derive(Clone, Debug, Default)]
@@ -15,17 +15,17 @@ pub struct Merged {
 
 /// A line of `config show`.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Row {
+pub struct SettingRow {
     /// The key, dotted.
     pub key: String,
     /// Its value as people read it; secrets are hidden. `None` where it is not set.
     pub value: Option<String>,
     /// Where it comes from.
-    pub origin: Origin,
+    pub origin: SettingOrigin,
 }
 
 impl Merged {
-    pub(crate) fn of(layers: impl IntoIterator<Item = Layer>) -> Self {
+    pub(crate) fn of(layers: impl IntoIterator<Item = SettingsLayer>) -> Self {
         let mut merged = Self::default();
         for layer in layers {
             merged.lay(layer);
@@ -33,7 +33,7 @@ impl Merged {
         merged
     }
 
-    pub(crate) fn lay(&mut self, layer: Layer) {
+    pub(crate) fn lay(&mut self, layer: SettingsLayer) {
         for (path, sourced) in layer.entries {
             match self.values.get_mut(&path) {
                 Some(present) => lay_over(&path, present, sourced),
@@ -44,8 +44,8 @@ impl Merged {
         }
     }
 
-    pub(crate) fn into_layer(self) -> Layer {
-        Layer {
+    pub(crate) fn into_layer(self) -> SettingsLayer {
+        SettingsLayer {
             entries: self.values.into_iter().collect(),
         }
     }
@@ -93,26 +93,26 @@ impl Merged {
     }
 
     /// Where the value at a path comes from.
-    pub(crate) fn origin(&self, path: &KeyPath) -> Option<&Origin> {
+    pub(crate) fn origin(&self, path: &KeyPath) -> Option<&SettingOrigin> {
         self.values.get(path).map(|sourced| &sourced.origin)
     }
 
     /// Where something of an entry such as `providers.x` comes from, the highest layer's own words if any.
-    pub(crate) fn any_below(&self, branch: &str, name: &str) -> Origin {
+    pub(crate) fn any_below(&self, branch: &str, name: &str) -> SettingOrigin {
         let below = self
             .values
             .iter()
             .filter(|(path, _)| path.0.len() > 1 && path.0[0] == branch && path.0[1] == name);
         let mut origins = below.map(|(_, sourced)| &sourced.origin);
         origins
-            .find(|origin| **origin != Origin::Default)
+            .find(|origin| **origin != SettingOrigin::Default)
             .cloned()
-            .unwrap_or(Origin::Default)
+            .unwrap_or(SettingOrigin::Default)
     }
 
     /// Every key with its value and origin, in the order of the table, what belongs to one provider or model together; keys
     /// that nobody set are at their place.
-    pub fn rows(&self) -> Vec<Row> {
+    pub fn rows(&self) -> Vec<SettingRow> {
         let mut rows = Vec::new();
         let mut branches: Vec<&str> = Vec::new();
         for spec in KEYS {
@@ -136,13 +136,13 @@ impl Merged {
         rows
     }
 
-    fn rows_at(&self, path: &KeyPath) -> Vec<Row> {
+    fn rows_at(&self, path: &KeyPath) -> Vec<SettingRow> {
         match self.values.get(path) {
             Some(sourced) => rows_of(path, sourced),
-            None => vec![Row {
+            None => vec![SettingRow {
                 key: path.to_string(),
                 value: None,
-                origin: Origin::Default,
+                origin: SettingOrigin::Default,
             }],
         }
     }
@@ -163,20 +163,20 @@ fn lay_over(path: &KeyPath, present: &mut Sourced<Value>, over: Sourced<Value>) 
     }
 }
 
-fn rows_of(path: &KeyPath, sourced: &Sourced<Value>) -> Vec<Row> {
+fn rows_of(path: &KeyPath, sourced: &Sourced<Value>) -> Vec<SettingRow> {
     let Value::Rules(rules) = &sourced.value else {
         let shown = match path.0.get(2).map(String::as_str) {
             // Prices are kept in nano-dollars a token and written in dollars a million tokens.
             Some("prices") => price_in_dollars(&sourced.value),
             _ => first_line(&sourced.value.to_string()),
         };
-        return vec![Row {
+        return vec![SettingRow {
             key: path.to_string(),
             value: Some(shown),
             origin: sourced.origin.clone(),
         }];
     };
-    let row = |(i, rule): (usize, &WrittenRule)| Row {
+    let row = |(i, rule): (usize, &WrittenRule)| SettingRow {
         key: format!("{path}[{i}]"),
         value: Some(show_rule(&rule.value)),
         origin: rule.origin.clone(),

@@ -2,20 +2,19 @@
 //!
 //! Five layers, the later one wins: what is built in, the user's `config.yaml` in the platform's place, the workspace's
 //! `.agentx/config.yaml`, the environment, the command line. Every value knows where it comes from ([`Merged::rows`]);
-//! every mistake knows where it stands and the nearest right word ([`Mistake`]), and all of them are shown in one go.
+//! every mistake knows where it stands and the nearest right word ([`ConfigMistake`]), and all of them are shown in one go.
 //! A workspace cannot widen trust until the person says so ([`trust()`]). Secrets are kept as [`Secret`] and never shown.
 //!
 //! ```no_run
 //! use std::path::Path;
 //! let lookup = |name: &str| std::env::var(name).ok();
-//! let places = agentx_config::Places::find(Path::new("."), &lookup)?;
-//! let loaded = agentx_config::load(agentx_config::Request { places, lookup: &lookup, flags: Vec::new() })?;
+//! let places = agentx_config::ConfigPaths::find(Path::new("."), &lookup)?;
+//! let loaded = agentx_config::load(agentx_config::LoadRequest { places, lookup: &lookup, flags: Vec::new() })?;
 //! println!("{:?}", loaded.settings.model);
 //! # Ok::<(), agentx_config::ConfigError>(())
 //! ```
 
 mod agent;
-mod answers;
 mod assemble;
 mod bounds;
 mod chat;
@@ -26,24 +25,25 @@ mod files;
 mod folder;
 mod folder_id;
 mod git;
-mod guard;
+mod guarded_files;
 mod keys;
 mod layers;
-mod links;
 mod load;
 mod mistake;
 mod models;
-mod nearest;
 mod origin;
-mod places;
+mod paths;
 mod quotas;
 mod read;
 mod remove;
-mod rule_words;
+mod rule_syntax;
 mod rules;
-mod seen;
+mod scripted_answers;
+mod seen_folders;
 mod set;
 mod settings;
+mod suggestions;
+mod symlinks;
 mod trust;
 mod unset;
 mod value;
@@ -54,31 +54,33 @@ pub use agent::{DEFAULT_AGENT_NAME, DEFAULT_SYSTEM_PROMPT, ModelOffer, UnknownMo
 pub use agentx_llm::Secret;
 pub use agentx_types::{SCRIPTED_MODEL, ScriptedAnswer};
 pub use bounds::{check_condensing, check_params};
-pub use chat::{ChatSettings, EditKeys, Links, Notice, ThemeChoice, Thinking};
+pub use chat::{ChatSettings, EditKeys, Links, Notice, ThemeChoice, ThinkingDisplay};
 pub use edit::add_rule;
 pub use environment::{PROXIES, check_environment};
-pub use folder::{Folder, FolderTrust, Standing, accepted_text, forget_folder, trust_folder, trusted_below};
+pub use folder::{
+    FileAcceptance, Folder, FolderTrust, accepted_text, forget_folder, trust_folder, trusted_below,
+};
 pub use folder_id::{folder_id, folder_now};
 pub use git::GitPrograms;
 pub use keys::{APIS, KEYS, KeyPath, KeySpec, STATUS_NAMES, Trust, VARIABLES};
-pub use layers::{Merged, Row, show_rule};
-pub use links::refuse_links;
-pub use load::{FileStatus, Loaded, Request, load, workspace_bytes};
-pub use mistake::{At, ConfigError, Mistake};
-pub use nearest::nearest;
-pub use origin::{Origin, Place, Sourced};
-pub use places::{Places, WORKSPACE_FOLDER};
+pub use layers::{Merged, SettingRow, show_rule};
+pub use load::{FileStatus, LoadRequest, Loaded, load, workspace_bytes};
+pub use mistake::{ConfigError, ConfigMistake, MistakeLocation};
+pub use origin::{SettingOrigin, SourceLocation, Sourced};
+pub use paths::{ConfigPaths, WORKSPACE_FOLDER};
 pub use quotas::Quotas;
-pub use read::{Flag, scalar};
+pub use read::{CommandLineSetting, scalar};
 pub use remove::{remove_rule, rule_in_file};
-pub use rule_words::{parse_effect, parse_rule};
+pub use rule_syntax::{parse_effect, parse_rule};
 pub use rules::WrittenRule;
-pub use seen::lying_since;
-pub use set::{Changed, replace, set};
+pub use seen_folders::lying_since;
+pub use set::{SetResult, replace, set};
 pub use settings::{
-    CallSettings, Durability, HeaderSetting, ProviderKey, ProviderSettings, Settings, ToolSettings,
+    CallSettings, DurabilitySetting, HeaderSetting, ProviderKey, ProviderSettings, Settings, ToolSettings,
 };
-pub use trust::{Ignored, distrust, trust};
+pub use suggestions::nearest;
+pub use symlinks::refuse_links;
+pub use trust::{IgnoredSetting, distrust, trust};
 pub use unset::unset;
-pub use value::{KeyReference, Kind, Value};
+pub use value::{KeyReference, Value, ValueKind};
 pub use workspace::NamedFile;

@@ -10,21 +10,24 @@ use crate::folder;
 use crate::layers::Merged;
 use crate::models;
 use crate::origin::FileLayer;
-use crate::places::root_of;
-use crate::read::{self, Flag, Layer};
-use crate::trust::Ignored;
-use crate::workspace::{self, Own};
+use crate::paths::root_of;
+use crate::read::{self, CommandLineSetting, SettingsLayer};
+use crate::trust::IgnoredSetting;
+use crate::workspace::{self, PersonalSettings};
 use crate::yaml::MAX_BYTES;
-use crate::{At, ConfigError, Folder, FolderTrust, Mistake, Origin, Place, Places, Settings, WrittenRule};
+use crate::{
+    ConfigError, ConfigMistake, ConfigPaths, Folder, FolderTrust, MistakeLocation, SettingOrigin, Settings,
+    SourceLocation, WrittenRule,
+};
 
 /// What is needed to make settings.
-pub struct Request<'a> {
+pub struct LoadRequest<'a> {
     /// Where to look.
-    pub places: Places,
+    pub places: ConfigPaths,
     /// Reads the environment.
     pub lookup: &'a dyn Fn(&str) -> Option<String>,
     /// What was given on the command line.
-    pub flags: Vec<Flag>,
+    pub flags: Vec<CommandLineSetting>,
 }
 
 /// Settings, with all that can be said about how they came about.
@@ -35,11 +38,11 @@ pub struct Loaded {
     /// Each value with its origin.
     pub merged: Merged,
     /// What is accepted but should be mended.
-    pub warnings: Vec<Mistake>,
+    pub warnings: Vec<ConfigMistake>,
     /// What is wrong with the file of a workspace that is not trusted. It is left out, so that no folder can keep a person from working.
-    pub broken: Vec<Mistake>,
+    pub broken: Vec<ConfigMistake>,
     /// What a workspace set in vain: most where it is not trusted, little where it is.
-    pub ignored: Vec<Ignored>,
+    pub ignored: Vec<IgnoredSetting>,
     /// What the workspace's settings lead to where it is trusted, in sentences: where prompts and keys go, what is run.
     pub effects: Vec<String>,
     /// Every setting of the workspace's file as it is understood, a line each, whether it counts or not.
@@ -47,7 +50,7 @@ pub struct Loaded {
     /// The files that count, whether they exist or not.
     pub files: Vec<FileStatus>,
     /// Where was looked.
-    pub places: Places,
+    pub places: ConfigPaths,
     /// Where records of trust are kept: the person's data directory, whatever a workspace says.
     pub trust_dir: PathBuf,
 }
@@ -71,12 +74,12 @@ impl Loaded {
         let is_here = |rule: &&WrittenRule| {
             let place = rule.value.workspace.as_deref().map(Path::new);
             rule.value.effect == RuleEffect::Allow
-                && matches!(rule.origin, Origin::User(_))
+                && matches!(rule.origin, SettingOrigin::User(_))
                 && place.is_some_and(|place| place.starts_with(root) && root_of(place) == root)
         };
         let mut rules: Vec<&WrittenRule> = self.merged.rules().iter().filter(is_here).collect();
         rules.sort_by_key(|rule| match &rule.origin {
-            Origin::User(place) => std::cmp::Reverse((place.line, place.column)),
+            SettingOrigin::User(place) => std::cmp::Reverse((place.line, place.column)),
             _ => std::cmp::Reverse((0, 0)),
         });
         rules
@@ -87,21 +90,21 @@ impl Loaded {
 ///
 /// # Errors
 /// All mistakes of all layers at once, or the first file that cannot be read.
-pub fn load(request: Request<'_>) -> Result<Loaded, ConfigError> {
-    load_with(request, Found::default())
+pub fn load(request: LoadRequest<'_>) -> Result<Loaded, ConfigError> {
+    load_with(request, FoundFiles::default())
 }
 
 /// Reads all layers as if a file had another text than it has.
-pub(crate) fn load_as_if(request: Request<'_>, file: &Path, text: &str) -> Result<Loaded, ConfigError> {
-    let found = Found {
+pub(crate) fn load_as_if(request: LoadRequest<'_>, file: &Path, text: &str) -> Result<Loaded, ConfigError> {
+    let found = FoundFiles {
         instead: Some((file.to_owned(), text.as_bytes().to_vec())),
-        ..Found::default()
+        ..FoundFiles::default()
     };
     load_with(request, found)
 }
 
-fn load_with(request: Request<'_>, mut found: Found) -> Result<Loaded, ConfigError> {
-    let Request {
+fn load_with(request: LoadRequest<'_>, mut found: FoundFiles) -> Result<Loaded, ConfigError> {
+    let LoadRequest {
         places,
         lookup,
         flags,
@@ -119,7 +122,7 @@ fn load_with(request: Request<'_>, mut found: Found) -> Result<Loaded, ConfigErr
     let folder = folder(&trust_dir, &places, lookup);
     let (workspace, broken) = found.workspace(&places, &folder)?;
     let files = files(&places, user.is_some(), workspace.is_some());
-    let of_person = Own {
+    let of_person = PersonalSettings {
         merged: &own,
         keys: &keys,
         places: &places,
@@ -159,14 +162,14 @@ fn load_with(request: Request<'_>, mut found: Found) -> Result<Loaded, ConfigErr
 }
 
 /// What the person said about this folder. The environment is theirs too: it may say that all of the folder counts this time.
-fn folder(trust_dir: &Path, places: &Places, lookup: &dyn Fn(&str) -> Option<String>) -> Folder {
+fn folder(trust_dir: &Path, places: &ConfigPaths, lookup: &dyn Fn(&str) -> Option<String>) -> Folder {
     match lookup(folder::VARIABLE).as_deref().map(str::trim) {
         Some("1" | "true" | "yes") => Folder::trusted_whole(),
         _ => Folder::of(trust_dir, &places.workspace_root),
     }
 }
 
-fn files(places: &Places, user: bool, workspace: bool) -> Vec<FileStatus> {
+fn files(places: &ConfigPaths, user: bool, workspace: bool) -> Vec<FileStatus> {
     let user = FileStatus {
         path: places.user_file.clone(),
         layer: "user",
@@ -184,8 +187,8 @@ fn files(places: &Places, user: bool, workspace: bool) -> Vec<FileStatus> {
 ///
 /// # Errors
 /// Where there is no such file, or it has mistakes.
-pub fn workspace_bytes(places: &Places) -> Result<Vec<u8>, ConfigError> {
-    let mut found = Found::default();
+pub fn workspace_bytes(places: &ConfigPaths) -> Result<Vec<u8>, ConfigError> {
+    let mut found = FoundFiles::default();
     let file = found.read(FileLayer::Workspace(places.workspace_file.clone()), true)?;
     match file {
         Some(file) if found.mistakes.is_empty() => Ok(file.bytes),
@@ -198,25 +201,25 @@ fn same_file(a: &Path, b: &Path) -> bool {
 }
 
 #[derive(Default)]
-struct Found {
-    mistakes: Vec<Mistake>,
-    warnings: Vec<Mistake>,
+struct FoundFiles {
+    mistakes: Vec<ConfigMistake>,
+    warnings: Vec<ConfigMistake>,
     /// A file that is to be read as if it had these bytes.
     instead: Option<(PathBuf, Vec<u8>)>,
 }
 
 pub(crate) struct ReadFile {
-    pub(crate) layer: Layer,
+    pub(crate) layer: SettingsLayer,
     pub(crate) bytes: Vec<u8>,
 }
 
-impl Found {
+impl FoundFiles {
     /// The file of the workspace, and what is wrong with it where the folder is not trusted.
     fn workspace(
         &mut self,
-        places: &Places,
+        places: &ConfigPaths,
         folder: &Folder,
-    ) -> Result<(Option<ReadFile>, Vec<Mistake>), ConfigError> {
+    ) -> Result<(Option<ReadFile>, Vec<ConfigMistake>), ConfigError> {
         // In a home directory that is a workspace both may be the same file: then it is the user's.
         if same_file(&places.user_file, &places.workspace_file) {
             return Ok((None, Vec::new()));
@@ -253,7 +256,7 @@ impl Found {
             self.mistakes
                 .push(whole_file(&path, "the file is not UTF-8".to_owned()));
             return Ok(Some(ReadFile {
-                layer: Layer::default(),
+                layer: SettingsLayer::default(),
                 bytes,
             }));
         };
@@ -265,14 +268,14 @@ impl Found {
 }
 
 /// What is wrong with a file as a whole.
-fn whole_file(path: &Path, what: String) -> Mistake {
-    let place = Place {
+fn whole_file(path: &Path, what: String) -> ConfigMistake {
+    let place = SourceLocation {
         file: path.into(),
         line: 1,
         column: 1,
     };
-    Mistake {
-        at: At::File(place),
+    ConfigMistake {
+        at: MistakeLocation::File(place),
         key: String::new(),
         what,
         nearest: None,

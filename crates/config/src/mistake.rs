@@ -4,13 +4,13 @@
 use std::fmt;
 use std::path::PathBuf;
 
-use crate::{Origin, Place};
+use crate::{SettingOrigin, SourceLocation};
 
 /// One mistake.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Mistake {
+pub struct ConfigMistake {
     /// Where it stands: a place in a file, an environment variable or a flag.
-    pub at: At,
+    pub at: MistakeLocation,
     /// The key that it concerns, dotted; empty where it concerns the whole file.
     pub key: String,
     /// What is wrong, in words; never holds a secret.
@@ -21,16 +21,16 @@ pub struct Mistake {
 
 /// Where a mistake stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum At {
+pub enum MistakeLocation {
     /// In a file.
-    File(Place),
+    File(SourceLocation),
     /// In an environment variable.
     Env(String),
     /// In a flag.
     Flag(String),
 }
 
-impl fmt::Display for At {
+impl fmt::Display for MistakeLocation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::File(place) => write!(f, "{}:{}:{}", place.file.display(), place.line, place.column),
@@ -40,7 +40,7 @@ impl fmt::Display for At {
     }
 }
 
-impl fmt::Display for Mistake {
+impl fmt::Display for ConfigMistake {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: ", self.at)?;
         if !self.key.is_empty() && !self.what.contains(&format!("`{}`", self.key)) {
@@ -54,14 +54,16 @@ impl fmt::Display for Mistake {
     }
 }
 
-impl Mistake {
+impl ConfigMistake {
     /// A mistake in a value that comes from there.
-    pub fn about(origin: &Origin, key: &str, what: String, nearest: Option<String>) -> Self {
+    pub fn about(origin: &SettingOrigin, key: &str, what: String, nearest: Option<String>) -> Self {
         let at = match origin {
-            Origin::User(place) | Origin::Workspace(place) => At::File(place.clone()),
-            Origin::Env(name) => At::Env(name.clone()),
-            Origin::Flag(name) => At::Flag(name.clone()),
-            Origin::Default => At::Env("default".into()),
+            SettingOrigin::User(place) | SettingOrigin::Workspace(place) => {
+                MistakeLocation::File(place.clone())
+            }
+            SettingOrigin::Env(name) => MistakeLocation::Env(name.clone()),
+            SettingOrigin::Flag(name) => MistakeLocation::Flag(name.clone()),
+            SettingOrigin::Default => MistakeLocation::Env("default".into()),
         };
         Self {
             at,
@@ -77,7 +79,7 @@ impl Mistake {
 pub enum ConfigError {
     /// All that is wrong in the layers that were read.
     #[error("{}", lines(.0))]
-    Mistakes(Vec<Mistake>),
+    Mistakes(Vec<ConfigMistake>),
     /// A file that could not be read or written.
     #[error("{path}: {what}", path = .path.display())]
     File {
@@ -110,10 +112,10 @@ impl ConfigError {
     }
 }
 
-fn lines(mistakes: &[Mistake]) -> String {
+fn lines(mistakes: &[ConfigMistake]) -> String {
     mistakes
         .iter()
-        .map(Mistake::to_string)
+        .map(ConfigMistake::to_string)
         .collect::<Vec<_>>()
         .join("\n")
 }

@@ -9,16 +9,16 @@ use agentx_types::{Api, InputMedium, ModelSpec, Prices};
 
 use crate::assemble::{Getter, mistake};
 use crate::keys::KeyPath;
-use crate::read::Layer;
+use crate::read::SettingsLayer;
 use crate::settings::{HeaderSetting, ProviderKey, ProviderSettings};
 use crate::value::{KeyReference, Value};
-use crate::{Mistake, Origin, Secret, nearest};
+use crate::{ConfigMistake, Secret, SettingOrigin, nearest};
 
 /// The built-in catalog with what the configuration adds and changes. What makes no sense is left out and said.
-pub(crate) fn catalog(builtin: Catalog, get: &Getter<'_>, mistakes: &mut Vec<Mistake>) -> Catalog {
+pub(crate) fn catalog(builtin: Catalog, get: &Getter<'_>, mistakes: &mut Vec<ConfigMistake>) -> Catalog {
     let mut catalog = builtin;
     for name in get.merged.names_below("providers") {
-        if get.merged.any_below("providers", &name) == Origin::Default {
+        if get.merged.any_below("providers", &name) == SettingOrigin::Default {
             continue;
         }
         catalog = with_provider(catalog, &name, get, mistakes);
@@ -29,7 +29,12 @@ pub(crate) fn catalog(builtin: Catalog, get: &Getter<'_>, mistakes: &mut Vec<Mis
     catalog
 }
 
-fn with_provider(catalog: Catalog, name: &str, get: &Getter<'_>, mistakes: &mut Vec<Mistake>) -> Catalog {
+fn with_provider(
+    catalog: Catalog,
+    name: &str,
+    get: &Getter<'_>,
+    mistakes: &mut Vec<ConfigMistake>,
+) -> Catalog {
     let mut wrong = |what: String, near: Option<String>| {
         mistakes.push(mistake(&get.merged.any_below("providers", name), "", what, near));
     };
@@ -85,7 +90,7 @@ fn provider_config(name: &str, get: &Getter<'_>, base_url: Option<String>) -> Pr
     }
 }
 
-fn with_model(catalog: Catalog, name: &str, get: &Getter<'_>, mistakes: &mut Vec<Mistake>) -> Catalog {
+fn with_model(catalog: Catalog, name: &str, get: &Getter<'_>, mistakes: &mut Vec<ConfigMistake>) -> Catalog {
     let mut wrong = |what: String, near: Option<String>| {
         mistakes.push(mistake(&get.merged.any_below("models", name), "", what, near));
     };
@@ -198,7 +203,7 @@ fn looked_up(value: Option<&Value>, lookup: &dyn Fn(&str) -> Option<String>) -> 
 }
 
 /// Every key and header that a layer names.
-pub(crate) fn keys(layer: &Layer, lookup: &dyn Fn(&str) -> Option<String>) -> Vec<ProviderKey> {
+pub(crate) fn keys(layer: &SettingsLayer, lookup: &dyn Fn(&str) -> Option<String>) -> Vec<ProviderKey> {
     let keys = layer.entries.iter().map(|(_, sourced)| &sourced.value);
     keys.filter(|value| matches!(value, Value::Key(_)))
         .map(|value| looked_up(Some(value), lookup))
@@ -220,8 +225,8 @@ pub(crate) fn providers(
             HeaderSetting { name, value }
         });
         let origin = get.merged.origin(&path("base_url"));
-        let base_url_given = origin.is_some_and(|origin| *origin != Origin::Default);
-        let of_folder = matches!(origin, Some(Origin::Workspace(_)));
+        let base_url_given = origin.is_some_and(|origin| *origin != SettingOrigin::Default);
+        let of_folder = matches!(origin, Some(SettingOrigin::Workspace(_)));
         ProviderSettings {
             name: entry.name.clone(),
             base_url: entry.base_url.clone(),

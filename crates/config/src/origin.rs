@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 /// A place in a file; lines and columns count from 1.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct SourceLocation {
     /// The file.
     pub file: Arc<Path>,
     /// The line.
@@ -15,7 +15,7 @@ pub struct Place {
     pub column: u64,
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for SourceLocation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}", self.file.display(), self.line)
     }
@@ -23,20 +23,20 @@ impl fmt::Display for Place {
 
 /// Which layer a value comes from, and where in it. Later variants win over earlier ones.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Origin {
+pub enum SettingOrigin {
     /// Built in.
     Default,
     /// The user's file.
-    User(Place),
+    User(SourceLocation),
     /// The workspace's file.
-    Workspace(Place),
+    Workspace(SourceLocation),
     /// An environment variable, by name.
     Env(String),
     /// A flag of the command line, as it is written.
     Flag(String),
 }
 
-impl fmt::Display for Origin {
+impl fmt::Display for SettingOrigin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Default => f.write_str("default"),
@@ -53,12 +53,12 @@ pub struct Sourced<T> {
     /// The value.
     pub value: T,
     /// Where it comes from.
-    pub origin: Origin,
+    pub origin: SettingOrigin,
 }
 
 impl<T> Sourced<T> {
     /// Both at once.
-    pub fn new(value: T, origin: Origin) -> Self {
+    pub fn new(value: T, origin: SettingOrigin) -> Self {
         Self { value, origin }
     }
 }
@@ -83,10 +83,10 @@ impl FileLayer {
         matches!(self, Self::Workspace(_))
     }
 
-    pub(crate) fn origin(&self, place: Place) -> Origin {
+    pub(crate) fn origin(&self, place: SourceLocation) -> SettingOrigin {
         match self {
-            Self::User(_) => Origin::User(place),
-            Self::Workspace(_) => Origin::Workspace(place),
+            Self::User(_) => SettingOrigin::User(place),
+            Self::Workspace(_) => SettingOrigin::Workspace(place),
         }
     }
 }

@@ -9,18 +9,18 @@ use agentx_llm::Catalog;
 use crate::keys::{KEYS, KeyPath, VARIABLES};
 use crate::origin::FileLayer;
 use crate::value::{KeyReference, Value, from_words, money, price};
-use crate::yaml::{Key, Node, Position, Yaml, parse};
-use crate::{At, Kind, Mistake, Origin, Place, Sourced, nearest};
+use crate::yaml::{TextPosition, Yaml, YamlKey, YamlNode, parse};
+use crate::{ConfigMistake, MistakeLocation, SettingOrigin, SourceLocation, Sourced, ValueKind, nearest};
 
 /// What one layer sets.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Layer {
+pub(crate) struct SettingsLayer {
     pub(crate) entries: Vec<(KeyPath, Sourced<Value>)>,
 }
 
 /// A setting that is given on a command line.
 #[derive(Clone, Debug)]
-pub struct Flag {
+pub struct CommandLineSetting {
     /// As it is written, for example `--model`.
     pub name: String,
     /// The key that it stands for, dotted.
@@ -30,11 +30,13 @@ pub struct Flag {
 }
 
 /// The layer below all others.
-pub(crate) fn defaults(catalog: &Catalog) -> Layer {
-    let mut layer = Layer::default();
-    let mut set = |path: KeyPath, kind: Kind, words: &str| {
+pub(crate) fn defaults(catalog: &Catalog) -> SettingsLayer {
+    let mut layer = SettingsLayer::default();
+    let mut set = |path: KeyPath, kind: ValueKind, words: &str| {
         if let Ok(value) = from_words(kind, words) {
-            layer.entries.push((path, Sourced::new(value, Origin::Default)));
+            layer
+                .entries
+                .push((path, Sourced::new(value, SettingOrigin::Default)));
         }
     };
     for spec in KEYS {
@@ -44,10 +46,10 @@ pub(crate) fn defaults(catalog: &Catalog) -> Layer {
     }
     for provider in catalog.providers() {
         let path = |key: &str| KeyPath::dotted("providers").child(&provider.name).child(key);
-        set(path("api"), Kind::Text, provider.api.as_str());
-        set(path("base_url"), Kind::Url, &provider.base_url);
+        set(path("api"), ValueKind::Text, provider.api.as_str());
+        set(path("base_url"), ValueKind::Url, &provider.base_url);
         if let Some(variable) = &provider.key_env {
-            set(path("api_key"), Kind::KeyVariable, variable);
+            set(path("api_key"), ValueKind::KeyVariable, variable);
         }
     }
     layer
@@ -58,8 +60,8 @@ pub(crate) fn defaults(catalog: &Catalog) -> Layer {
 pub(crate) fn environment(
     catalog: &Catalog,
     lookup: &dyn Fn(&str) -> Option<String>,
-    mistakes: &mut Vec<Mistake>,
-) -> Layer {
+    mistakes: &mut Vec<ConfigMistake>,
+) -> SettingsLayer {
     let fixed = VARIABLES
         .iter()
         .map(|(name, key)| ((*name).to_owned(), KeyPath::dotted(key)));
@@ -69,12 +71,18 @@ pub(crate) fn environment(
             .child("base_url");
         Some((provider.base_url_env.clone()?, path))
     });
-    let mut layer = Layer::default();
+    let mut layer = SettingsLayer::default();
     for (name, path) in fixed.chain(addresses) {
         let Some(words) = lookup(&name).filter(|words| !words.is_empty()) else {
             continue;
         };
-        layer.take(path, &words, Origin::Env(name.clone()), At::Env(name), mistakes);
+        layer.take(
+            path,
+            &words,
+            SettingOrigin::Env(name.clone()),
+            MistakeLocation::Env(name),
+            mistakes,
+        );
     }
     for provider in catalog.providers() {
         let Some(name) = &provider.token_env else { continue };
@@ -83,7 +91,10 @@ pub(crate) fn environment(
         }
         let path = |key: &str| KeyPath::dotted("providers").child(&provider.name).child(key);
         let mut take = |key: &str, words: &str| {
-            let (origin, at) = (Origin::Env(name.clone()), At::Env(name.clone()));
+            let (origin, at) = (
+                SettingOrigin::Env(name.clone()),
+                MistakeLocation::Env(name.clone()),
+            );
             layer.take(path(key), words, origin, at, mistakes);
         };
         take("api_key", &format!("${{{name}}}"));
@@ -93,24 +104,34 @@ pub(crate) fn environment(
 }
 
 /// The layer of the command line.
-pub(crate) fn flags(flags: &[Flag], mistakes: &mut Vec<Mistake>) -> Layer {
-    let mut layer = Layer::default();
+pub(crate) fn flags(flags: &[CommandLineSetting], mistakes: &mut Vec<ConfigMistake>) -> SettingsLayer {
+    let mut layer = SettingsLayer::default();
     for flag in flags {
-        let (origin, at) = (Origin::Flag(flag.name.clone()), At::Flag(flag.name.clone()));
+        let (origin, at) = (
+            SettingOrigin::Flag(flag.name.clone()),
+            MistakeLocation::Flag(flag.name.clone()),
+        );
         layer.take(KeyPath::dotted(flag.key), &flag.value, origin, at, mistakes);
     }
     layer
 }
 
-impl Layer {
-    fn take(&mut self, path: KeyPath, words: &str, origin: Origin, at: At, mistakes: &mut Vec<Mistake>) {
+impl SettingsLayer {
+    fn take(
+        &mut self,
+        path: KeyPath,
+        words: &str,
+        origin: SettingOrigin,
+        at: MistakeLocation,
+        mistakes: &mut Vec<ConfigMistake>,
+    ) {
         let Some(spec) = path.spec() else { return };
         match from_words(spec.kind, words) {
             Ok(value) => {
                 let (path, value) = canonical(path, value);
                 self.entries.push((path, Sourced::new(value, origin)));
             }
-            Err((what, nearest)) => mistakes.push(Mistake {
+            Err((what, nearest)) => mistakes.push(ConfigMistake {
                 at,
                 key: String::new(),
                 what,
@@ -121,8 +142,8 @@ impl Layer {
 }
 
 /// The layer of a file. What can be read is returned with what cannot.
-pub(crate) fn file(layer: &FileLayer, text: &str) -> (Layer, Vec<Mistake>, Vec<Mistake>) {
-    let mut reader = Reader {
+pub(crate) fn file(layer: &FileLayer, text: &str) -> (SettingsLayer, Vec<ConfigMistake>, Vec<ConfigMistake>) {
+    let mut reader = SettingsReader {
         layer,
         file: Arc::from(layer.path()),
         entries: Vec::new(),
@@ -130,7 +151,7 @@ pub(crate) fn file(layer: &FileLayer, text: &str) -> (Layer, Vec<Mistake>, Vec<M
         warnings: Vec::new(),
     };
     match parse(text) {
-        Ok(Node {
+        Ok(YamlNode {
             value: Yaml::Map(map),
             ..
         }) => reader.mapping(&KeyPath(Vec::new()), &map),
@@ -143,7 +164,7 @@ pub(crate) fn file(layer: &FileLayer, text: &str) -> (Layer, Vec<Mistake>, Vec<M
         Err(broken) => reader.wrong(broken.at, "", broken.what, None),
     }
     (
-        Layer {
+        SettingsLayer {
             entries: reader.entries,
         },
         reader.mistakes,
@@ -151,16 +172,16 @@ pub(crate) fn file(layer: &FileLayer, text: &str) -> (Layer, Vec<Mistake>, Vec<M
     )
 }
 
-pub(crate) struct Reader<'a> {
+pub(crate) struct SettingsReader<'a> {
     pub(crate) layer: &'a FileLayer,
     file: Arc<Path>,
     entries: Vec<(KeyPath, Sourced<Value>)>,
-    pub(crate) mistakes: Vec<Mistake>,
-    warnings: Vec<Mistake>,
+    pub(crate) mistakes: Vec<ConfigMistake>,
+    warnings: Vec<ConfigMistake>,
 }
 
-impl Reader<'_> {
-    fn mapping(&mut self, prefix: &KeyPath, map: &[(Key, Node)]) {
+impl SettingsReader<'_> {
+    fn mapping(&mut self, prefix: &KeyPath, map: &[(YamlKey, YamlNode)]) {
         for (key, node) in map {
             let path = prefix.child(&key.name);
             if let Some(spec) = path.spec() {
@@ -173,7 +194,7 @@ impl Reader<'_> {
         }
     }
 
-    fn branch(&mut self, path: &KeyPath, node: &Node) {
+    fn branch(&mut self, path: &KeyPath, node: &YamlNode) {
         match &node.value {
             Yaml::Map(map) => self.mapping(path, map),
             Yaml::Null => {}
@@ -184,7 +205,7 @@ impl Reader<'_> {
         }
     }
 
-    fn unknown(&mut self, prefix: &KeyPath, key: &Key) {
+    fn unknown(&mut self, prefix: &KeyPath, key: &YamlKey) {
         let names = prefix.next_names();
         let near = nearest(&key.name, names.iter().copied(), 1)
             .first()
@@ -203,11 +224,11 @@ impl Reader<'_> {
         );
     }
 
-    fn leaf(&mut self, path: KeyPath, kind: Kind, node: &Node) {
+    fn leaf(&mut self, path: KeyPath, kind: ValueKind, node: &YamlNode) {
         let shown = path.to_string();
         let value = match kind {
-            Kind::Rules => self.rules(node),
-            Kind::Names => self.names(&shown, node),
+            ValueKind::Rules => self.rules(node),
+            ValueKind::Names => self.names(&shown, node),
             _ => match scalar(kind, &node.value) {
                 Ok(value) => Some(value),
                 Err((what, near)) => {
@@ -221,7 +242,7 @@ impl Reader<'_> {
             let what =
                 "a key is written down here; put it into an environment variable and name that: `${NAME}`";
             let at = self.at(node.at);
-            self.warnings.push(Mistake {
+            self.warnings.push(ConfigMistake {
                 at,
                 key: shown.clone(),
                 what: what.into(),
@@ -242,9 +263,13 @@ impl Reader<'_> {
         self.entries.push((path, Sourced::new(value, origin)));
     }
 
-    fn names(&mut self, key: &str, node: &Node) -> Option<Value> {
+    fn names(&mut self, key: &str, node: &YamlNode) -> Option<Value> {
         let Yaml::List(items) = &node.value else {
-            let what = format!("expected {}, found {}", Kind::Names.expects(), node.value.kind());
+            let what = format!(
+                "expected {}, found {}",
+                ValueKind::Names.expects(),
+                node.value.kind()
+            );
             self.wrong(node.at, key, what, None);
             return None;
         };
@@ -263,9 +288,9 @@ impl Reader<'_> {
         Some(Value::Names(names))
     }
 
-    pub(crate) fn wrong(&mut self, at: Position, key: &str, what: String, nearest: Option<String>) {
+    pub(crate) fn wrong(&mut self, at: TextPosition, key: &str, what: String, nearest: Option<String>) {
         let at = self.at(at);
-        self.mistakes.push(Mistake {
+        self.mistakes.push(ConfigMistake {
             at,
             key: key.to_owned(),
             what,
@@ -273,12 +298,12 @@ impl Reader<'_> {
         });
     }
 
-    fn at(&self, at: Position) -> At {
-        At::File(self.place(at))
+    fn at(&self, at: TextPosition) -> MistakeLocation {
+        MistakeLocation::File(self.place(at))
     }
 
-    pub(crate) fn place(&self, at: Position) -> Place {
-        Place {
+    pub(crate) fn place(&self, at: TextPosition) -> SourceLocation {
+        SourceLocation {
             file: self.file.clone(),
             line: at.line,
             column: at.column,
@@ -313,7 +338,7 @@ fn examples(path: &KeyPath) -> String {
 ///
 /// # Errors
 /// What is wrong, and the nearest right word if there is one.
-pub fn scalar(kind: Kind, value: &Yaml) -> Result<Value, (String, Option<String>)> {
+pub fn scalar(kind: ValueKind, value: &Yaml) -> Result<Value, (String, Option<String>)> {
     let wrong = |near| {
         Err((
             format!("expected {}, found {}", kind.expects(), value.found()),
@@ -322,24 +347,29 @@ pub fn scalar(kind: Kind, value: &Yaml) -> Result<Value, (String, Option<String>
     };
     match (kind, value) {
         (_, Yaml::Text(words)) => from_words(kind, words),
-        (Kind::OrNone(inner), value) => scalar(*inner, value).or_else(|(_, near)| wrong(near)),
-        (Kind::Money, number) => amount(number)
+        (ValueKind::OrNone(inner), value) => scalar(*inner, value).or_else(|(_, near)| wrong(near)),
+        (ValueKind::Money, number) => amount(number)
             .and_then(money)
             .map_or_else(|| wrong(None), |usd| Ok(Value::Money(usd))),
-        (Kind::Price, number) => amount(number)
+        (ValueKind::Price, number) => amount(number)
             .and_then(price)
             .map_or_else(|| wrong(None), |usd| Ok(Value::Money(usd))),
-        (Kind::Count, Yaml::Int(count)) if *count >= 0 => Ok(Value::Count(count.unsigned_abs())),
-        (Kind::Temperature, number) => match amount(number).filter(|n| *n <= crate::bounds::MOST_TEMPERATURE)
-        {
-            Some(number) => Ok(Value::Number(number)),
-            None => wrong(None),
-        },
-        (Kind::Duration, Yaml::Int(seconds)) if *seconds >= 0 => wrong(Some(format!("{seconds}s"))),
-        (Kind::Text, Yaml::Int(number)) => wrong(Some(format!("\"{number}\""))),
+        (ValueKind::Count, Yaml::Int(count)) if *count >= 0 => Ok(Value::Count(count.unsigned_abs())),
+        (ValueKind::Temperature, number) => {
+            match amount(number).filter(|n| *n <= crate::bounds::MOST_TEMPERATURE) {
+                Some(number) => Ok(Value::Number(number)),
+                None => wrong(None),
+            }
+        }
+        (ValueKind::Duration, Yaml::Int(seconds)) if *seconds >= 0 => wrong(Some(format!("{seconds}s"))),
+        (ValueKind::Text, Yaml::Int(number)) => wrong(Some(format!("\"{number}\""))),
         // YAML reads a bare `off` as false where it is not told otherwise; the word is what is meant here.
-        (Kind::Choice(words), Yaml::Bool(false)) if words.contains(&"off") => Ok(Value::Text("off".into())),
-        (Kind::Choice(words), Yaml::Bool(yes)) if words.contains(&"true") => Ok(Value::Text(yes.to_string())),
+        (ValueKind::Choice(words), Yaml::Bool(false)) if words.contains(&"off") => {
+            Ok(Value::Text("off".into()))
+        }
+        (ValueKind::Choice(words), Yaml::Bool(yes)) if words.contains(&"true") => {
+            Ok(Value::Text(yes.to_string()))
+        }
         _ => wrong(None),
     }
 }

@@ -5,10 +5,10 @@ use std::path::Path;
 use agentx_types::Rule;
 
 use crate::edit::rules_of;
-use crate::files::{Turn, real, replace_file};
-use crate::links::refuse_links;
-use crate::yaml::{Node, Yaml, parse};
-use crate::{ConfigError, Origin, Place, Sourced};
+use crate::files::{FileTurn, real, replace_file};
+use crate::symlinks::refuse_links;
+use crate::yaml::{Yaml, YamlNode, parse};
+use crate::{ConfigError, SettingOrigin, SourceLocation, Sourced};
 
 /// Removes the rule that stands at this place of a file. Where the file is a folder's, `root` is the folder: no link below it is
 /// followed.
@@ -16,13 +16,13 @@ use crate::{ConfigError, Origin, Place, Sourced};
 /// # Errors
 /// Where the file cannot be read or written, has another rule there by now, or is written in a way that the rule cannot be taken
 /// out of safely; and where a link of the folder leads to it.
-pub fn remove_rule(place: &Place, rule: &Rule, root: Option<&Path>) -> Result<(), ConfigError> {
+pub fn remove_rule(place: &SourceLocation, rule: &Rule, root: Option<&Path>) -> Result<(), ConfigError> {
     let named: &Path = &place.file;
     if let Some(root) = root {
         refuse_links(root, named)?;
     }
     let file = real(named);
-    let turn = Turn::wait(&file)?;
+    let turn = FileTurn::wait(&file)?;
     let text = std::fs::read_to_string(&file).map_err(|error| ConfigError::file(&file, error))?;
     let rules = rules_of(&file, &text)?;
     let by_hand = |what: &str| ConfigError::Edit {
@@ -54,15 +54,15 @@ pub fn rule_in_file(file: &Path, rule: &Rule) -> Option<Sourced<Rule>> {
         .iter()
         .position(|(other, _)| other == rule)?;
     let at = items_of(&text)?.get(index)?.at;
-    let place = Place {
+    let place = SourceLocation {
         file: file.into(),
         line: at.line,
         column: at.column,
     };
-    Some(Sourced::new(rule.clone(), Origin::User(place)))
+    Some(Sourced::new(rule.clone(), SettingOrigin::User(place)))
 }
 
-fn items_of(text: &str) -> Option<Vec<Node>> {
+fn items_of(text: &str) -> Option<Vec<YamlNode>> {
     let Yaml::Map(map) = parse(text).ok()?.value else {
         return None;
     };
@@ -74,7 +74,7 @@ fn items_of(text: &str) -> Option<Vec<Node>> {
 }
 
 /// Texts that may be the file without the item, the likeliest first. Which of them is right is seen by reading them.
-fn candidates(text: &str, items: &[Node], index: usize) -> Vec<String> {
+fn candidates(text: &str, items: &[YamlNode], index: usize) -> Vec<String> {
     let (Some(item), next) = (items.get(index), items.get(index + 1)) else {
         return Vec::new();
     };
@@ -112,7 +112,7 @@ fn candidates(text: &str, items: &[Node], index: usize) -> Vec<String> {
 }
 
 /// The last line that something in a node begins on.
-fn last_line(node: &Node) -> u64 {
+fn last_line(node: &YamlNode) -> u64 {
     let below = match &node.value {
         Yaml::List(items) => items.iter().map(last_line).max(),
         Yaml::Map(fields) => fields.iter().map(|(_, value)| last_line(value)).max(),
@@ -131,7 +131,7 @@ fn line_end(text: &str, line: usize) -> usize {
     text.split_inclusive('\n').take(line + 1).map(str::len).sum()
 }
 
-fn offset(text: &str, node: &Node) -> usize {
+fn offset(text: &str, node: &YamlNode) -> usize {
     let line = line_of(node.at.line);
     let start = if line == 0 { 0 } else { line_end(text, line - 1) };
     let column = line_of(node.at.column);
@@ -151,7 +151,7 @@ mod tests {
         let file = dir.path().join("config.yaml");
         std::fs::write(&file, text).unwrap();
         let rule = rules_of(&file, text).unwrap()[index].0.clone();
-        let Some(Origin::User(place)) = rule_in_file(&file, &rule).map(|found| found.origin) else {
+        let Some(SettingOrigin::User(place)) = rule_in_file(&file, &rule).map(|found| found.origin) else {
             panic!("{rule:?} is in the file");
         };
         remove_rule(&place, &rule, None).unwrap();
@@ -209,7 +209,7 @@ mod tests {
         let link = root.join(".agentx/config.yaml");
         std::os::unix::fs::symlink(&real, &link).unwrap();
         let rule = rules_of(&link, text).unwrap()[0].0.clone();
-        let Some(Origin::User(place)) = rule_in_file(&link, &rule).map(|found| found.origin) else {
+        let Some(SettingOrigin::User(place)) = rule_in_file(&link, &rule).map(|found| found.origin) else {
             panic!("{rule:?} is in the file");
         };
         let refused = remove_rule(&place, &rule, Some(&root)).unwrap_err();

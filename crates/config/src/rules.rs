@@ -6,13 +6,13 @@ use agentx_types::{Access, FolderId, Rule, RuleEffect, ToolSpec};
 use serde_json::json;
 use std::path::Path;
 
-use crate::folder_id::lies_at;
+use crate::folder_id::is_folder_at;
 use crate::layers::show_rule;
-use crate::places::root_of;
-use crate::read::{Reader, scalar};
+use crate::paths::root_of;
+use crate::read::{SettingsReader, scalar};
 use crate::value::Value;
-use crate::yaml::{Node, Yaml, to_json};
-use crate::{Folder, Kind, Origin, folder_id, nearest};
+use crate::yaml::{Yaml, YamlNode, to_json};
+use crate::{Folder, SettingOrigin, ValueKind, folder_id, nearest};
 
 const KEYS: &[&str] = &[
     "effect",
@@ -30,7 +30,7 @@ pub struct WrittenRule {
     /// What it says.
     pub value: Rule,
     /// Where it stands.
-    pub origin: Origin,
+    pub origin: SettingOrigin,
     /// The folder that lay at the rule's `workspace` when an answer kept it; `None` where a person wrote it.
     pub folder: Option<FolderId>,
 }
@@ -46,7 +46,7 @@ impl WrittenRule {
         if self.value.effect != RuleEffect::Allow {
             return false;
         }
-        if !lies_at(folder, place) {
+        if !is_folder_at(folder, place) {
             return true;
         }
         let has_git = folder_id(place).is_some_and(|now| now.has_git());
@@ -54,13 +54,13 @@ impl WrittenRule {
     }
 }
 
-impl Reader<'_> {
-    pub(crate) fn rules(&mut self, node: &Node) -> Option<Value> {
+impl SettingsReader<'_> {
+    pub(crate) fn rules(&mut self, node: &YamlNode) -> Option<Value> {
         let items = match &node.value {
             Yaml::List(items) => items.as_slice(),
             Yaml::Null => &[],
             other => {
-                let what = format!("expected {}, found {}", Kind::Rules.expects(), other.kind());
+                let what = format!("expected {}, found {}", ValueKind::Rules.expects(), other.kind());
                 self.wrong(node.at, "rules", what, None);
                 return None;
             }
@@ -76,7 +76,7 @@ impl Reader<'_> {
         Some(Value::Rules(rules.collect()))
     }
 
-    fn rule(&mut self, node: &Node) -> Option<(Rule, Option<FolderId>)> {
+    fn rule(&mut self, node: &YamlNode) -> Option<(Rule, Option<FolderId>)> {
         let Yaml::Map(map) = &node.value else {
             let what = format!(
                 "expected a rule such as `{{effect: ask, tool: bash}}`, found {}",
@@ -126,7 +126,7 @@ impl Reader<'_> {
     }
 
     /// The examples, each with whether it is meant to fit.
-    fn examples<'n>(&mut self, node: &'n Node) -> Vec<(bool, &'n Node)> {
+    fn examples<'n>(&mut self, node: &'n YamlNode) -> Vec<(bool, &'n YamlNode)> {
         let Yaml::Map(lists) = &node.value else {
             let what = format!(
                 "expected `{{matches: [...], not: [...]}}`, found {}",
@@ -160,7 +160,7 @@ impl Reader<'_> {
     }
 
     /// Holds an example against its rule.
-    fn hold(&mut self, rule: &Rule, wanted: bool, example: &Node) {
+    fn hold(&mut self, rule: &Rule, wanted: bool, example: &YamlNode) {
         let Some((fits, shown)) = fits(rule, example) else {
             let what = format!(
                 "expected a command line, a path or the arguments of a call, found {}",
@@ -182,8 +182,8 @@ impl Reader<'_> {
         }
     }
 
-    fn effect(&mut self, node: &Node) -> Option<RuleEffect> {
-        match scalar(Kind::Choice(&["allow", "ask", "deny"]), &node.value) {
+    fn effect(&mut self, node: &YamlNode) -> Option<RuleEffect> {
+        match scalar(ValueKind::Choice(&["allow", "ask", "deny"]), &node.value) {
             Ok(Value::Text(word)) if word == "allow" => Some(RuleEffect::Allow),
             Ok(Value::Text(word)) if word == "ask" => Some(RuleEffect::Ask),
             Ok(_) => Some(RuleEffect::Deny),
@@ -195,7 +195,7 @@ impl Reader<'_> {
     }
 
     /// The directory in which a rule holds: no pattern.
-    fn workspace(&mut self, node: &Node) -> Option<String> {
+    fn workspace(&mut self, node: &YamlNode) -> Option<String> {
         let path = self.pattern("rules.workspace", node)?;
         if !path.starts_with('/') {
             let what = format!("expected an absolute path such as `/home/me/project`, found `{path}`");
@@ -204,7 +204,7 @@ impl Reader<'_> {
         Some(path)
     }
 
-    fn pattern(&mut self, key: &str, node: &Node) -> Option<String> {
+    fn pattern(&mut self, key: &str, node: &YamlNode) -> Option<String> {
         match &node.value {
             Yaml::Text(pattern) if !pattern.is_empty() => Some(pattern.clone()),
             other => {
@@ -225,7 +225,7 @@ const WORKSPACE: &str = "/workspace";
 
 /// Whether an example fits a rule, and the example in words; `None` where it is none. Text is a path for a rule that has only a path,
 /// else a command line; a mapping is the arguments of a call.
-fn fits(rule: &Rule, example: &Node) -> Option<(bool, String)> {
+fn fits(rule: &Rule, example: &YamlNode) -> Option<(bool, String)> {
     let (input, shown, names) = match &example.value {
         Yaml::Text(path) if rule.argument.is_none() && rule.path.is_some() => {
             (json!({ "path": path }), path.clone(), (Some("path"), None))

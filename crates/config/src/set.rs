@@ -4,19 +4,22 @@
 use std::path::{Path, PathBuf};
 
 use crate::edit::{index_of, insert_line, with_newline};
-use crate::files::{Turn, real, replace_file};
-use crate::links::refuse_links;
-use crate::load::{Request, load_as_if};
-use crate::value::{KeyReference, Kind, Value};
-use crate::yaml::{Key, Node, Yaml, parse};
-use crate::{At, ConfigError, KEYS, KeyPath, Loaded, Mistake, Origin, SCRIPTED_MODEL, nearest, scalar};
+use crate::files::{FileTurn, real, replace_file};
+use crate::load::{LoadRequest, load_as_if};
+use crate::symlinks::refuse_links;
+use crate::value::{KeyReference, Value, ValueKind};
+use crate::yaml::{Yaml, YamlKey, YamlNode, parse};
+use crate::{
+    ConfigError, ConfigMistake, KEYS, KeyPath, Loaded, MistakeLocation, SCRIPTED_MODEL, SettingOrigin,
+    nearest, scalar,
+};
 
 /// What the offline demo is called; it is in no catalog.
 const DEMO: [&str; 2] = [SCRIPTED_MODEL, "demo"];
 
 /// What came of a change.
 #[derive(Debug)]
-pub struct Changed {
+pub struct SetResult {
     /// The file.
     pub file: PathBuf,
     /// Whether it has changed; it has not where it said so already.
@@ -32,12 +35,12 @@ pub struct Changed {
 /// # Errors
 /// Where there is no such key, it takes something else, the configuration would have mistakes then, or the file has no place
 /// where it can be put without touching the rest.
-pub fn set(request: Request<'_>, file: &Path, key: &str, value: &str) -> Result<Changed, ConfigError> {
+pub fn set(request: LoadRequest<'_>, file: &Path, key: &str, value: &str) -> Result<SetResult, ConfigError> {
     let path = path_of(key)?;
     let literal = literal_of(&path, key, value)?;
     refuse_links(&request.places.workspace_root, file)?;
     let real = real(file);
-    let turn = Turn::wait(&real)?;
+    let turn = FileTurn::wait(&real)?;
     let text = match std::fs::read_to_string(&real) {
         Ok(text) => text,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
@@ -57,13 +60,13 @@ pub fn set(request: Request<'_>, file: &Path, key: &str, value: &str) -> Result<
     };
     let loaded = load_as_if(request, file, &changed)?;
     if path == KeyPath::dotted("model") {
-        known_model(&loaded, value, At::Flag("config set".into()))?;
+        known_model(&loaded, value, MistakeLocation::Flag("config set".into()))?;
     }
     let is_new = changed != text;
     if is_new {
         replace_file(&real, changed.as_bytes(), &turn)?;
     }
-    Ok(Changed {
+    Ok(SetResult {
         file: file.to_owned(),
         changed: is_new,
         loaded,
@@ -77,38 +80,38 @@ pub fn set(request: Request<'_>, file: &Path, key: &str, value: &str) -> Result<
 /// # Errors
 /// Where the configuration would have mistakes then, or somebody else changed the file meanwhile; the file stays as it is.
 pub fn replace(
-    request: Request<'_>,
+    request: LoadRequest<'_>,
     file: &Path,
     before: Option<&str>,
     text: &str,
 ) -> Result<Loaded, ConfigError> {
     refuse_links(&request.places.workspace_root, file)?;
     let real = real(file);
-    let turn = Turn::wait(&real)?;
+    let turn = FileTurn::wait(&real)?;
     if std::fs::read_to_string(&real).ok().as_deref() != before {
         let what = "it was changed by somebody else meanwhile, and was left as it is; put what you typed into it by hand";
         return Err(ConfigError::file(file, what));
     }
     let loaded = load_as_if(request, file, text)?;
     if let Some(model) = &loaded.settings.model
-        && let Origin::User(place) | Origin::Workspace(place) = &model.origin
+        && let SettingOrigin::User(place) | SettingOrigin::Workspace(place) = &model.origin
         && *place.file == *file
     {
-        known_model(&loaded, &model.value, At::File(place.clone()))?;
+        known_model(&loaded, &model.value, MistakeLocation::File(place.clone()))?;
     }
     replace_file(&real, text.as_bytes(), &turn)?;
     Ok(loaded)
 }
 
 /// Refuses a model that nobody knows. Where a server is asked, its models are its own to know.
-fn known_model(loaded: &Loaded, name: &str, at: At) -> Result<(), ConfigError> {
+fn known_model(loaded: &Loaded, name: &str, at: MistakeLocation) -> Result<(), ConfigError> {
     if loaded.settings.connect.is_some() || DEMO.contains(&name) {
         return Ok(());
     }
     let Err(unknown) = loaded.settings.choose_model(name, &[]) else {
         return Ok(());
     };
-    let mistake = Mistake {
+    let mistake = ConfigMistake {
         at,
         key: "model".into(),
         what: format!("unknown model {name:?} (`agentx models` lists them; any id goes as PROVIDER/ID)"),
@@ -118,8 +121,8 @@ fn known_model(loaded: &Loaded, name: &str, at: At) -> Result<(), ConfigError> {
 }
 
 fn mistake(key: &str, what: String, nearest: Option<String>) -> ConfigError {
-    ConfigError::Mistakes(vec![Mistake {
-        at: At::Flag("config set".into()),
+    ConfigError::Mistakes(vec![ConfigMistake {
+        at: MistakeLocation::Flag("config set".into()),
         key: key.to_owned(),
         what,
         nearest,
@@ -165,11 +168,11 @@ fn literal_of(path: &KeyPath, key: &str, value: &str) -> Result<String, ConfigEr
     };
     let quoted = |text: &str| serde_json::Value::from(text).to_string();
     match spec.kind {
-        Kind::Rules => {
+        ValueKind::Rules => {
             let what = "rules are a list; add to it with `agentx approvals add`, or in an editor: `agentx config edit`".to_owned();
             return Err(mistake(key, what, None));
         }
-        Kind::Names => {
+        ValueKind::Names => {
             let inner = value.trim();
             let inner = inner
                 .strip_prefix('[')
@@ -228,12 +231,12 @@ fn key_text(name: &str) -> String {
 }
 
 /// The text with the key set, or `None` where there is no place for it.
-fn place(text: &str, root: &Node, path: &KeyPath, literal: &str) -> Option<String> {
+fn place(text: &str, root: &YamlNode, path: &KeyPath, literal: &str) -> Option<String> {
     let mut map = match &root.value {
         Yaml::Map(map) => map,
         _ => return None,
     };
-    let mut above: Option<&Key> = None;
+    let mut above: Option<&YamlKey> = None;
     for (depth, name) in path.0.iter().enumerate() {
         let Some((key, node)) = map.iter().find(|(key, _)| key.name == *name) else {
             return below(text, above, map, &path.0[depth..], literal);
@@ -254,8 +257,8 @@ fn place(text: &str, root: &Node, path: &KeyPath, literal: &str) -> Option<Strin
 /// A new key at the end of a mapping.
 fn below(
     text: &str,
-    above: Option<&Key>,
-    map: &[(Key, Node)],
+    above: Option<&YamlKey>,
+    map: &[(YamlKey, YamlNode)],
     names: &[String],
     literal: &str,
 ) -> Option<String> {
@@ -294,7 +297,7 @@ fn below(
 }
 
 /// Another value for a key that is there.
-fn over(text: &str, key: &Key, node: &Node, literal: &str) -> Option<String> {
+fn over(text: &str, key: &YamlKey, node: &YamlNode, literal: &str) -> Option<String> {
     let at = index_of(key.at.line)?;
     let start: usize = text.split_inclusive('\n').take(at).map(str::len).sum();
     let line = text[start..].split_inclusive('\n').next()?;
@@ -381,7 +384,7 @@ fn put(tree: &mut serde_json::Value, names: &[String], value: serde_json::Value)
 }
 
 /// A tree without places.
-pub(crate) fn plain(node: &Node) -> serde_json::Value {
+pub(crate) fn plain(node: &YamlNode) -> serde_json::Value {
     match &node.value {
         Yaml::Null => serde_json::Value::Null,
         Yaml::Bool(value) => (*value).into(),

@@ -54,7 +54,7 @@ pub struct Settings {
     /// Addresses and networks of proxies whose word a server takes for whom they pass on.
     pub trusted_proxies: Vec<String>,
     /// What committed events survive.
-    pub durability: Durability,
+    pub durability: DurabilitySetting,
     /// How much the program says about itself: `off`, `error`, `warn`, `info`, `debug`, `trace`.
     pub log: String,
     /// Where it says that; standard error where `None`.
@@ -77,7 +77,7 @@ pub struct Settings {
 
 /// What committed events survive.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Durability {
+pub enum DurabilitySetting {
     /// The death of the process.
     #[default]
     Process,

@@ -8,22 +8,22 @@ use std::path::Path;
 
 use agentx_types::RuleEffect;
 
-use crate::files::{Turn, replace_file};
+use crate::files::{FileTurn, replace_file};
 use crate::keys::{KeyPath, Trust};
 use crate::layers::Merged;
-use crate::read::Layer;
+use crate::read::SettingsLayer;
 use crate::value::Value;
-use crate::{ConfigError, Origin, Sourced};
+use crate::{ConfigError, SettingOrigin, Sourced};
 
 const STORE: &str = "trusted.json";
 
 /// A setting of a workspace that does not count because the workspace is not trusted.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Ignored {
+pub struct IgnoredSetting {
     /// Which key.
     pub key: String,
     /// Where it stands.
-    pub origin: Origin,
+    pub origin: SettingOrigin,
     /// Why it does not count.
     pub why: &'static str,
     /// Whether it counts once the person trusts the workspace as it is now.
@@ -46,7 +46,7 @@ pub(crate) fn is_trusted(data_dir: &Path, file: &Path, bytes: &[u8]) -> bool {
 /// Where the data directory cannot be written.
 pub fn trust(data_dir: &Path, file: &Path, bytes: &[u8]) -> Result<(), ConfigError> {
     let path = data_dir.join(STORE);
-    let turn = Turn::wait(&path)?;
+    let turn = FileTurn::wait(&path)?;
     let mut store = read_store(data_dir)?;
     store.insert(key_of(file), digest(bytes));
     let text = serde_json::to_vec_pretty(&store).map_err(|error| ConfigError::file(&path, error))?;
@@ -62,7 +62,7 @@ pub fn distrust(data_dir: &Path, file: &Path) -> Result<bool, ConfigError> {
     if !path.exists() {
         return Ok(false);
     }
-    let turn = Turn::wait(&path)?;
+    let turn = FileTurn::wait(&path)?;
     let mut store = read_store(data_dir)?;
     if store.remove(&key_of(file)).is_none() {
         return Ok(false);
@@ -92,8 +92,8 @@ pub(crate) fn digest(bytes: &[u8]) -> String {
 }
 
 /// Leaves in a workspace's layer only what an untrusted one may set; `below` is what the layers below it say.
-pub(crate) fn restrict(layer: Layer, below: &Merged) -> (Layer, Vec<Ignored>) {
-    let mut kept = Layer::default();
+pub(crate) fn restrict(layer: SettingsLayer, below: &Merged) -> (SettingsLayer, Vec<IgnoredSetting>) {
+    let mut kept = SettingsLayer::default();
     let mut ignored = Vec::new();
     for (path, sourced) in layer.entries {
         let trust = path.spec().map_or(Trust::Trusted, |spec| spec.trust);
@@ -114,8 +114,8 @@ pub(crate) fn note(
     sourced: &Sourced<Value>,
     why: &'static str,
     waits_for_trust: bool,
-) -> Ignored {
-    Ignored {
+) -> IgnoredSetting {
+    IgnoredSetting {
         key: path.to_string(),
         origin: sourced.origin.clone(),
         why,
@@ -127,8 +127,8 @@ fn tighten(
     path: KeyPath,
     sourced: Sourced<Value>,
     below: &Merged,
-    kept: &mut Layer,
-    ignored: &mut Vec<Ignored>,
+    kept: &mut SettingsLayer,
+    ignored: &mut Vec<IgnoredSetting>,
 ) {
     let Sourced { value, origin } = sourced;
     if let Value::Rules(rules) = value {
@@ -136,7 +136,7 @@ fn tighten(
             .into_iter()
             .partition(|rule| rule.value.effect == RuleEffect::Allow);
         let why = "a rule that allows counts only in a trusted workspace";
-        ignored.extend(wide.into_iter().map(|rule| Ignored {
+        ignored.extend(wide.into_iter().map(|rule| IgnoredSetting {
             key: path.to_string(),
             origin: rule.origin,
             why,

@@ -4,11 +4,11 @@
 use std::path::Path;
 
 use crate::edit::index_of;
-use crate::files::{Turn, real, replace_file};
-use crate::links::refuse_links;
-use crate::load::{Request, load_as_if};
-use crate::set::{Changed, indent_of, path_of, plain};
-use crate::yaml::{Key, Node, Yaml, parse};
+use crate::files::{FileTurn, real, replace_file};
+use crate::load::{LoadRequest, load_as_if};
+use crate::set::{SetResult, indent_of, path_of, plain};
+use crate::symlinks::refuse_links;
+use crate::yaml::{Yaml, YamlKey, YamlNode, parse};
 use crate::{ConfigError, KeyPath};
 
 /// Takes `key` out of one of the files that `request` reads, with the levels above it that hold nothing else.
@@ -16,11 +16,11 @@ use crate::{ConfigError, KeyPath};
 /// # Errors
 /// Where there is no such key, the configuration would have mistakes without it, or it cannot be taken out of the file without touching
 /// the rest.
-pub fn unset(request: Request<'_>, file: &Path, key: &str) -> Result<Changed, ConfigError> {
+pub fn unset(request: LoadRequest<'_>, file: &Path, key: &str) -> Result<SetResult, ConfigError> {
     let path = path_of(key)?;
     refuse_links(&request.places.workspace_root, file)?;
     let real = real(file);
-    let turn = Turn::wait(&real)?;
+    let turn = FileTurn::wait(&real)?;
     let text = match std::fs::read_to_string(&real) {
         Ok(text) => text,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
@@ -40,7 +40,7 @@ pub fn unset(request: Request<'_>, file: &Path, key: &str) -> Result<Changed, Co
     if is_other {
         replace_file(&real, changed.as_bytes(), &turn)?;
     }
-    Ok(Changed {
+    Ok(SetResult {
         file: file.to_owned(),
         changed: is_other,
         loaded,
@@ -49,14 +49,14 @@ pub fn unset(request: Request<'_>, file: &Path, key: &str) -> Result<Changed, Co
 }
 
 /// The text without the key: the same text where it has none; `None` where that would change something else.
-fn without(text: &str, root: &Node, path: &KeyPath) -> Option<String> {
+fn without(text: &str, root: &YamlNode, path: &KeyPath) -> Option<String> {
     let mut map = match &root.value {
         Yaml::Map(map) => map,
         Yaml::Null => return Some(text.to_owned()),
         _ => return None,
     };
     // The highest level that holds nothing but the way to the key.
-    let mut highest: Option<(&Key, usize)> = None;
+    let mut highest: Option<(&YamlKey, usize)> = None;
     for (depth, name) in path.0.iter().enumerate() {
         let Some((key, node)) = map.iter().find(|(key, _)| key.name == *name) else {
             return Some(text.to_owned());
@@ -81,7 +81,7 @@ fn without(text: &str, root: &Node, path: &KeyPath) -> Option<String> {
 }
 
 /// The text without the lines of a key and of all that lies below it.
-fn without_lines(text: &str, key: &Key) -> Option<String> {
+fn without_lines(text: &str, key: &YamlKey) -> Option<String> {
     let lines: Vec<&str> = text.split_inclusive('\n').collect();
     let from = index_of(key.at.line)?;
     let indent = indent_of(lines.get(from)?);

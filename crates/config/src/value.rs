@@ -9,7 +9,7 @@ use crate::{Secret, WrittenRule, nearest};
 
 /// What kind of value a key takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum ValueKind {
     /// Any text.
     Text,
     /// A path; a leading `~/` is the home directory.
@@ -41,10 +41,10 @@ pub enum Kind {
     /// The name of an environment variable that holds a key.
     KeyVariable,
     /// What this kind takes, or `none`.
-    OrNone(&'static Kind),
+    OrNone(&'static ValueKind),
 }
 
-impl Kind {
+impl ValueKind {
     /// What is expected, in words.
     pub fn expects(self) -> String {
         match self {
@@ -130,42 +130,44 @@ pub(crate) type Wrong = (String, Option<String>);
 ///
 /// # Errors
 /// What is wrong, and the nearest right word if there is one.
-pub(crate) fn from_words(kind: Kind, words: &str) -> Result<Value, Wrong> {
+pub(crate) fn from_words(kind: ValueKind, words: &str) -> Result<Value, Wrong> {
     let wrong = || (format!("expected {}, found {words:?}", kind.expects()), None);
     let usd = || number(words.trim_start_matches('$'));
     match kind {
-        Kind::Text => Ok(Value::Text(words.to_owned())),
-        Kind::Path if !words.is_empty() => Ok(Value::Text(words.to_owned())),
-        Kind::Url => url(words).map(Value::Text).map_err(|what| (what, None)),
-        Kind::Server => server(words).map(Value::Text).map_err(|what| (what, None)),
-        Kind::Count => words
+        ValueKind::Text => Ok(Value::Text(words.to_owned())),
+        ValueKind::Path if !words.is_empty() => Ok(Value::Text(words.to_owned())),
+        ValueKind::Url => url(words).map(Value::Text).map_err(|what| (what, None)),
+        ValueKind::Server => server(words).map(Value::Text).map_err(|what| (what, None)),
+        ValueKind::Count => words
             .replace('_', "")
             .parse()
             .map(Value::Count)
             .map_err(|_| wrong()),
-        Kind::Temperature => number(words)
+        ValueKind::Temperature => number(words)
             .filter(|n| *n <= crate::bounds::MOST_TEMPERATURE)
             .map(Value::Number)
             .ok_or_else(wrong),
-        Kind::Money => usd().and_then(money).map(Value::Money).ok_or_else(wrong),
-        Kind::Price => usd().and_then(price).map(Value::Money).ok_or_else(wrong),
-        Kind::Duration => duration(words).map(Value::Millis).ok_or_else(|| {
+        ValueKind::Money => usd().and_then(money).map(Value::Money).ok_or_else(wrong),
+        ValueKind::Price => usd().and_then(price).map(Value::Money).ok_or_else(wrong),
+        ValueKind::Duration => duration(words).map(Value::Millis).ok_or_else(|| {
             let unit = words.parse::<u64>().ok().map(|seconds| format!("{seconds}s"));
             (wrong().0, unit)
         }),
-        Kind::Choice(choices) => choice(choices, words).ok_or_else(|| {
+        ValueKind::Choice(choices) => choice(choices, words).ok_or_else(|| {
             let near = nearest(words, choices.iter().copied(), 1);
             (wrong().0, near.first().map(|word| (*word).to_owned()))
         }),
-        Kind::Template(names) => crate::chat::template(names, words).map(|()| Value::Text(words.to_owned())),
-        Kind::Names => Ok(Value::Names(names(words))),
-        Kind::Key => Ok(Value::Key(key(words))),
-        Kind::KeyVariable if is_variable(words) => Ok(Value::Key(KeyReference::Env(words.to_owned()))),
+        ValueKind::Template(names) => {
+            crate::chat::template(names, words).map(|()| Value::Text(words.to_owned()))
+        }
+        ValueKind::Names => Ok(Value::Names(names(words))),
+        ValueKind::Key => Ok(Value::Key(key(words))),
+        ValueKind::KeyVariable if is_variable(words) => Ok(Value::Key(KeyReference::Env(words.to_owned()))),
         // What was written here may be the key itself: it is not repeated.
-        Kind::KeyVariable => Err((format!("expected {}", kind.expects()), None)),
-        Kind::OrNone(_) if words == "none" => Ok(Value::Nothing),
-        Kind::OrNone(inner) => from_words(*inner, words).map_err(|(_, near)| (wrong().0, near)),
-        Kind::Path | Kind::Rules => Err(wrong()),
+        ValueKind::KeyVariable => Err((format!("expected {}", kind.expects()), None)),
+        ValueKind::OrNone(_) if words == "none" => Ok(Value::Nothing),
+        ValueKind::OrNone(inner) => from_words(*inner, words).map_err(|(_, near)| (wrong().0, near)),
+        ValueKind::Path | ValueKind::Rules => Err(wrong()),
     }
 }
 
@@ -223,7 +225,7 @@ fn url(words: &str) -> Result<String, String> {
     if words.contains('@') {
         return Err("an address cannot hold a user or a password; give the key with `api_key_env`".into());
     }
-    let wrong = || format!("expected {}, found {words:?}", Kind::Url.expects());
+    let wrong = || format!("expected {}, found {words:?}", ValueKind::Url.expects());
     let lacks_scheme =
         || match words.contains("://") || words.contains(char::is_whitespace) || words.is_empty() {
             true => wrong(),
@@ -248,7 +250,7 @@ fn server(words: &str) -> Result<String, String> {
             "the address of a server has no user, no password, no query: who you are is your key".into(),
         );
     }
-    let wrong = || format!("expected {}, found {words:?}", Kind::Server.expects());
+    let wrong = || format!("expected {}, found {words:?}", ValueKind::Server.expects());
     let (scheme, rest) = words.split_once("://").unwrap_or(("http", words));
     let scheme = scheme.to_ascii_lowercase();
     let host = rest.split('/').next().unwrap_or_default();
@@ -298,16 +300,16 @@ mod tests {
             ("1h 5m", 3_900_000),
         ] {
             assert_eq!(
-                from_words(Kind::Duration, words),
+                from_words(ValueKind::Duration, words),
                 Ok(Value::Millis(millis)),
                 "{words}"
             );
         }
         for words in ["", "10", "m", "10x", "-5s", "99999999999999999999s", "1.5h"] {
-            assert!(from_words(Kind::Duration, words).is_err(), "{words}");
+            assert!(from_words(ValueKind::Duration, words).is_err(), "{words}");
         }
         assert_eq!(
-            from_words(Kind::Duration, "600").unwrap_err().1.as_deref(),
+            from_words(ValueKind::Duration, "600").unwrap_err().1.as_deref(),
             Some("600s")
         );
         assert_eq!(show_time(Duration::from_millis(5_400_000)), "1h30m");
@@ -315,7 +317,7 @@ mod tests {
 
     #[test]
     fn a_limit_may_be_none() {
-        let kind = Kind::OrNone(&Kind::Duration);
+        let kind = ValueKind::OrNone(&ValueKind::Duration);
         assert_eq!(from_words(kind, "none"), Ok(Value::Nothing));
         assert_eq!(from_words(kind, "90s"), Ok(Value::Millis(90_000)));
         let (what, near) = from_words(kind, "90").unwrap_err();
@@ -332,20 +334,20 @@ mod tests {
         assert_eq!(key("$A_KEY"), KeyReference::Env("A_KEY".into()));
         let literal = Value::Key(key("sk-very-secret"));
         assert!(!format!("{literal} {literal:?}").contains("secret"));
-        let (error, _) = from_words(Kind::KeyVariable, "sk-very-secret").unwrap_err();
+        let (error, _) = from_words(ValueKind::KeyVariable, "sk-very-secret").unwrap_err();
         assert!(!error.contains("secret"));
     }
 
     #[test]
     fn addresses_hold_no_password() {
         assert_eq!(
-            from_words(Kind::Url, " http://localhost:11434/v1/\n"),
+            from_words(ValueKind::Url, " http://localhost:11434/v1/\n"),
             Ok(Value::Text("http://localhost:11434/v1".into()))
         );
         for words in ["localhost", "ftp://x", "https://", "https://a b", "https://h/#x"] {
-            assert!(from_words(Kind::Url, words).is_err(), "{words}");
+            assert!(from_words(ValueKind::Url, words).is_err(), "{words}");
         }
-        let (error, _) = from_words(Kind::Url, "https://me:hunter2@host/").unwrap_err();
+        let (error, _) = from_words(ValueKind::Url, "https://me:hunter2@host/").unwrap_err();
         assert!(!error.contains("hunter2"));
     }
 
@@ -358,24 +360,30 @@ mod tests {
             "[::1]:5200",
             "local",
         ] {
-            assert_eq!(from_words(Kind::Server, words), Ok(Value::Text(words.into())));
+            assert_eq!(
+                from_words(ValueKind::Server, words),
+                Ok(Value::Text(words.into()))
+            );
         }
         for words in ["", "ftp://h", "http://", "http://h x"] {
-            assert!(from_words(Kind::Server, words).is_err(), "{words}");
+            assert!(from_words(ValueKind::Server, words).is_err(), "{words}");
         }
-        let (error, _) = from_words(Kind::Server, "http://me:hunter2@h?token=abc").unwrap_err();
+        let (error, _) = from_words(ValueKind::Server, "http://me:hunter2@h?token=abc").unwrap_err();
         assert!(!error.contains("hunter2") && !error.contains("abc"), "{error}");
     }
 
     #[test]
     fn money_is_finite() {
         assert_eq!(
-            from_words(Kind::Money, "$0.5"),
+            from_words(ValueKind::Money, "$0.5"),
             Ok(Value::Money(NanoUsd(500_000_000)))
         );
-        assert_eq!(from_words(Kind::Price, "3"), Ok(Value::Money(NanoUsd(3_000))));
+        assert_eq!(
+            from_words(ValueKind::Price, "3"),
+            Ok(Value::Money(NanoUsd(3_000)))
+        );
         for words in ["NaN", "inf", "-1", "much"] {
-            assert!(from_words(Kind::Money, words).is_err(), "{words}");
+            assert!(from_words(ValueKind::Money, words).is_err(), "{words}");
         }
     }
 }

@@ -18,10 +18,10 @@ use crate::keys::{KeyPath, Trust};
 use crate::layers::Merged;
 use crate::load::ReadFile;
 use crate::models;
-use crate::read::Layer;
-use crate::trust::{self, Ignored};
+use crate::read::SettingsLayer;
+use crate::trust::{self, IgnoredSetting};
 use crate::value::{KeyReference, Value};
-use crate::{Folder, FolderTrust, Places, ProviderKey, Secret, Standing, guard};
+use crate::{ConfigPaths, FileAcceptance, Folder, FolderTrust, ProviderKey, Secret, guarded_files};
 
 /// Other names of the offline demo.
 const DEMO: &str = "demo";
@@ -45,12 +45,12 @@ const INTERPRETERS: &[&str] = &[
 const HARMLESS: &[&str] = &["date", "echo", "printf", "pwd"];
 
 /// What the person's own layers say.
-pub(crate) struct Own<'a> {
+pub(crate) struct PersonalSettings<'a> {
     /// Defaults, the user's file, the environment, flags.
     pub(crate) merged: &'a Merged,
     /// Every key that they name.
     pub(crate) keys: &'a [ProviderKey],
-    pub(crate) places: &'a Places,
+    pub(crate) places: &'a ConfigPaths,
     pub(crate) lookup: &'a dyn Fn(&str) -> Option<String>,
 }
 
@@ -77,9 +77,9 @@ impl NamedFile {
 
 /// What of a workspace's file counts.
 #[derive(Default)]
-pub(crate) struct Admitted {
-    pub(crate) layer: Layer,
-    pub(crate) ignored: Vec<Ignored>,
+pub(crate) struct AcceptedSettings {
+    pub(crate) layer: SettingsLayer,
+    pub(crate) ignored: Vec<IgnoredSetting>,
     /// The files that the settings name.
     pub(crate) files: Vec<NamedFile>,
     /// What the settings would lead to, in sentences.
@@ -93,12 +93,12 @@ pub(crate) fn admitted(
     file: ReadFile,
     (trust_dir, folder): (&Path, &Folder),
     below: &Merged,
-    own: &Own<'_>,
-) -> Admitted {
+    own: &PersonalSettings<'_>,
+) -> AcceptedSettings {
     let accepted = is_accepted(&file.bytes, trust_dir, folder, own.places);
     let (layer, mut never) = without_what_is_the_persons(file.layer.clone(), own);
     let (layer, of_rules) =
-        guard::without_opening_rules(layer, &guard::secrets(), &own.places.workspace_root);
+        guarded_files::without_opening_rules(layer, &guarded_files::secrets(), &own.places.workspace_root);
     never.extend(of_rules);
     let (layer, files, of_files) = with_its_files(layer, folder, own.places);
     let effects = effects(&layer, &never);
@@ -107,7 +107,7 @@ pub(crate) fn admitted(
         true => (layer, [never, of_files].concat()),
         false => trust::restrict(file.layer, below),
     };
-    Admitted {
+    AcceptedSettings {
         layer,
         ignored,
         files,
@@ -117,7 +117,7 @@ pub(crate) fn admitted(
 }
 
 /// Each setting as it is understood, however it is written: `model: opus`, `rules: "allow bash: ls *"`.
-fn says(layer: &Layer) -> Vec<String> {
+fn says(layer: &SettingsLayer) -> Vec<String> {
     let mut lines = Vec::new();
     for (path, sourced) in &layer.entries {
         match &sourced.value {
@@ -138,7 +138,7 @@ fn says(layer: &Layer) -> Vec<String> {
 }
 
 /// Whether the workspace's file counts as it is. Older programs kept that for the file alone.
-fn is_accepted(bytes: &[u8], trust_dir: &Path, folder: &Folder, places: &Places) -> bool {
+fn is_accepted(bytes: &[u8], trust_dir: &Path, folder: &Folder, places: &ConfigPaths) -> bool {
     let file = places.workspace_file.strip_prefix(&places.workspace_root);
     file.is_ok_and(|file| folder.admits(file, bytes))
         || (folder.trust == FolderTrust::Unknown
@@ -147,13 +147,16 @@ fn is_accepted(bytes: &[u8], trust_dir: &Path, folder: &Folder, places: &Places)
 }
 
 /// Leaves out what no trust in a folder covers.
-fn without_what_is_the_persons(layer: Layer, own: &Own<'_>) -> (Layer, Vec<Ignored>) {
+fn without_what_is_the_persons(
+    layer: SettingsLayer,
+    own: &PersonalSettings<'_>,
+) -> (SettingsLayer, Vec<IgnoredSetting>) {
     let get = Getter::new(own.merged, own.places);
     let catalog = models::catalog(Catalog::builtin(), &get, &mut Vec::new());
     let known = |name: &str| [SCRIPTED_MODEL, DEMO].contains(&name) || catalog.resolve(name).is_ok();
     // Names whose ids are known too: `models.mine: {id: sonnet, provider: theirs}`.
     let ids: Vec<(String, String)> = layer.entries.iter().filter_map(id_of).collect();
-    let mut kept = Layer::default();
+    let mut kept = SettingsLayer::default();
     let mut ignored = Vec::new();
     for (path, mut sourced) in layer.entries {
         let levels: Vec<&str> = path.0.iter().map(String::as_str).collect();
@@ -200,7 +203,7 @@ fn id_of((path, sourced): &(KeyPath, crate::Sourced<Value>)) -> Option<(String, 
 }
 
 /// Whether this is a key that the person's own layers name, by its variable or by what that holds.
-fn is_persons(reference: &KeyReference, own: &Own<'_>) -> bool {
+fn is_persons(reference: &KeyReference, own: &PersonalSettings<'_>) -> bool {
     let KeyReference::Env(variable) = reference else {
         return false;
     };
@@ -213,9 +216,13 @@ fn is_persons(reference: &KeyReference, own: &Own<'_>) -> bool {
 }
 
 /// Reads the files that the settings name, and leaves out the settings whose files do not count.
-fn with_its_files(layer: Layer, folder: &Folder, places: &Places) -> (Layer, Vec<NamedFile>, Vec<Ignored>) {
-    let guard = guard::secrets();
-    let mut kept = Layer::default();
+fn with_its_files(
+    layer: SettingsLayer,
+    folder: &Folder,
+    places: &ConfigPaths,
+) -> (SettingsLayer, Vec<NamedFile>, Vec<IgnoredSetting>) {
+    let guard = guarded_files::secrets();
+    let mut kept = SettingsLayer::default();
     let (mut files, mut ignored) = (Vec::new(), Vec::new());
     for (path, sourced) in layer.entries {
         let found: Result<Vec<_>, &'static str> = match (path.0.as_slice(), &sourced.value) {
@@ -231,8 +238,9 @@ fn with_its_files(layer: Layer, folder: &Folder, places: &Places) -> (Layer, Vec
         let why = match &found {
             Err(why) => Some(*why),
             Ok(found) => {
-                let counts =
-                    |(file, bytes): &(PathBuf, Vec<u8>)| folder.standing(file, bytes) == Standing::Accepted;
+                let counts = |(file, bytes): &(PathBuf, Vec<u8>)| {
+                    folder.standing(file, bytes) == FileAcceptance::Accepted
+                };
                 (!found.iter().all(counts)).then_some(CHANGED)
             }
         };
@@ -251,7 +259,7 @@ fn with_its_files(layer: Layer, folder: &Folder, places: &Places) -> (Layer, Vec
 }
 
 /// The one file that a setting names. One that is not there, or is too large, is a mistake that is reported where it is read.
-fn named(path: &Path, guard: &Guard, places: &Places) -> Result<Vec<(PathBuf, Vec<u8>)>, &'static str> {
+fn named(path: &Path, guard: &Guard, places: &ConfigPaths) -> Result<Vec<(PathBuf, Vec<u8>)>, &'static str> {
     let root = &places.workspace_root;
     let Ok(real) = std::fs::canonicalize(path) else {
         return Ok(Vec::new());
@@ -270,7 +278,11 @@ fn named(path: &Path, guard: &Guard, places: &Places) -> Result<Vec<(PathBuf, Ve
 
 /// The files of the workspace that a command line names: its program, and what else of it is a file. Only a line counts whose program is
 /// plain to see and one of these files, so that it is another line for a person when it changes.
-fn programs(line: &str, guard: &Guard, places: &Places) -> Result<Vec<(PathBuf, Vec<u8>)>, &'static str> {
+fn programs(
+    line: &str,
+    guard: &Guard,
+    places: &ConfigPaths,
+) -> Result<Vec<(PathBuf, Vec<u8>)>, &'static str> {
     let is_plain = |c: char| c.is_alphanumeric() || " -_./,:@%+".contains(c);
     let words: Vec<&str> = line.split(' ').filter(|word| !word.is_empty()).collect();
     let program = match words.split_first() {
@@ -300,7 +312,7 @@ fn programs(line: &str, guard: &Guard, places: &Places) -> Result<Vec<(PathBuf, 
 }
 
 /// What these settings lead to, for somebody who is about to trust them: where prompts and keys go, and what is run.
-fn effects(layer: &Layer, never: &[Ignored]) -> Vec<String> {
+fn effects(layer: &SettingsLayer, never: &[IgnoredSetting]) -> Vec<String> {
     let text = |path: &KeyPath| {
         let found = layer.entries.iter().find(|(at, _)| at == path);
         found.map(|(_, sourced)| sourced.value.to_string())
@@ -358,7 +370,7 @@ fn effects(layer: &Layer, never: &[Ignored]) -> Vec<String> {
 }
 
 /// Which tools its rules allow, one line for each.
-fn allowed(layer: &Layer) -> Vec<String> {
+fn allowed(layer: &SettingsLayer) -> Vec<String> {
     let rules = layer
         .entries
         .iter()

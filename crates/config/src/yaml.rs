@@ -11,7 +11,7 @@ pub const MAX_BYTES: usize = 1 << 20;
 
 /// Line and column, from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Position {
+pub struct TextPosition {
     /// The line.
     pub line: u64,
     /// The column, in characters.
@@ -20,9 +20,9 @@ pub struct Position {
 
 /// A value and where it begins.
 #[derive(Clone, Debug)]
-pub struct Node {
+pub struct YamlNode {
     /// Where it begins.
-    pub at: Position,
+    pub at: TextPosition,
     /// What it is.
     pub value: Yaml,
 }
@@ -41,31 +41,31 @@ pub enum Yaml {
     /// Text.
     Text(String),
     /// A list.
-    List(Vec<Node>),
+    List(Vec<YamlNode>),
     /// A mapping, in the order of the file; each key once.
-    Map(Vec<(Key, Node)>),
+    Map(Vec<(YamlKey, YamlNode)>),
 }
 
 /// A key of a mapping.
 #[derive(Clone, Debug)]
-pub struct Key {
+pub struct YamlKey {
     /// Where it begins.
-    pub at: Position,
+    pub at: TextPosition,
     /// Its text.
     pub name: String,
 }
 
 /// A text that is not YAML, or too much of it.
 #[derive(Clone, Debug)]
-pub struct Broken {
+pub struct YamlError {
     /// Where the reader stopped.
-    pub at: Position,
+    pub at: TextPosition,
     /// What is wrong, in words.
     pub what: String,
 }
 
 /// The same as JSON.
-pub(crate) fn to_json(node: &Node) -> serde_json::Value {
+pub(crate) fn to_json(node: &YamlNode) -> serde_json::Value {
     use serde_json::{Number, Value};
     match &node.value {
         Yaml::Null => Value::Null,
@@ -110,22 +110,22 @@ impl Yaml {
 ///
 /// # Errors
 /// Where it is not YAML, or more than is read.
-pub fn parse(text: &str) -> Result<Node, Broken> {
-    let start = Position { line: 1, column: 1 };
+pub fn parse(text: &str) -> Result<YamlNode, YamlError> {
+    let start = TextPosition { line: 1, column: 1 };
     if text.len() > MAX_BYTES {
         let what = format!("the file has {} bytes; at most {MAX_BYTES} are read", text.len());
-        return Err(Broken { at: start, what });
+        return Err(YamlError { at: start, what });
     }
-    let parsed: Result<Option<Node>, _> = serde_saphyr::from_str_with_options(text, options());
+    let parsed: Result<Option<YamlNode>, _> = serde_saphyr::from_str_with_options(text, options());
     match parsed {
         Ok(Some(node)) if !matches!(node.value, Yaml::Null) => Ok(node),
-        Ok(_) => Ok(Node {
+        Ok(_) => Ok(YamlNode {
             at: start,
             value: Yaml::Map(Vec::new()),
         }),
         Err(error) => {
             let at = error.location().map_or(start, position);
-            Err(Broken {
+            Err(YamlError {
                 at,
                 what: in_words(&first_line(&error.without_snippet().to_string())),
             })
@@ -151,8 +151,8 @@ fn options() -> serde_saphyr::Options {
     }
 }
 
-fn position(location: serde_saphyr::Location) -> Position {
-    Position {
+fn position(location: serde_saphyr::Location) -> TextPosition {
+    TextPosition {
         line: location.line().max(1),
         column: location.column().max(1),
     }
@@ -210,7 +210,7 @@ fn in_words(what: &str) -> String {
     what.to_owned()
 }
 
-impl<'de> Deserialize<'de> for Node {
+impl<'de> Deserialize<'de> for YamlNode {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let spanned = Spanned::<Yaml>::deserialize(deserializer)?;
         Ok(Self {
@@ -279,7 +279,7 @@ impl<'de> Visitor<'de> for YamlVisitor {
         let mut map = Vec::new();
         while let Some(key) = entries.next_key::<Spanned<String>>()? {
             let at = position(key.referenced);
-            map.push((Key { at, name: key.value }, entries.next_value()?));
+            map.push((YamlKey { at, name: key.value }, entries.next_value()?));
         }
         Ok(Yaml::Map(map))
     }

@@ -9,14 +9,17 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use agentx_config::{ConfigError, Flag, Loaded, Origin, Places, Request, load, trust, workspace_bytes};
+use agentx_config::{
+    CommandLineSetting, ConfigError, ConfigPaths, LoadRequest, Loaded, SettingOrigin, load, trust,
+    workspace_bytes,
+};
 use agentx_types::{ApprovalMode, NanoUsd, RuleEffect};
 
 /// A home, a workspace and an environment of their own.
 struct Desk {
     dir: tempfile::TempDir,
     env: BTreeMap<String, String>,
-    flags: Vec<Flag>,
+    flags: Vec<CommandLineSetting>,
 }
 
 impl Desk {
@@ -48,7 +51,7 @@ impl Desk {
     }
 
     fn flag(mut self, name: &str, key: &'static str, value: &str) -> Self {
-        self.flags.push(Flag {
+        self.flags.push(CommandLineSetting {
             name: name.into(),
             key,
             value: value.into(),
@@ -60,10 +63,10 @@ impl Desk {
         self.dir.path().join(relative)
     }
 
-    fn places(&self) -> Places {
+    fn places(&self) -> ConfigPaths {
         let user_file = self.path("home/config.yaml");
         let root = std::fs::canonicalize(self.path("ws")).unwrap();
-        Places {
+        ConfigPaths {
             cwd: root.join("sub"),
             user_file,
             user_file_named: false,
@@ -75,7 +78,7 @@ impl Desk {
 
     fn load(&self) -> Result<Loaded, ConfigError> {
         let lookup = |name: &str| self.env.get(name).cloned();
-        load(Request {
+        load(LoadRequest {
             places: self.places(),
             lookup: &lookup,
             flags: self.flags.clone(),
@@ -147,7 +150,7 @@ fn later_layers_win_and_every_value_knows_its_origin() {
     let desk = desk.env("AGENTX_MODEL", "from-env");
     assert_eq!(
         desk.load().unwrap().settings.model.unwrap().origin,
-        Origin::Env("AGENTX_MODEL".into())
+        SettingOrigin::Env("AGENTX_MODEL".into())
     );
 }
 

@@ -1,7 +1,7 @@
 //! A key is set where it belongs, and nothing else that a person wrote changes; what would be a mistake is refused.
 #![allow(missing_docs, clippy::unwrap_used, reason = "tests")]
 
-use agentx_config::{ConfigError, Places, Request, replace, set, unset};
+use agentx_config::{ConfigError, ConfigPaths, LoadRequest, replace, set, unset};
 
 /// A home with a file, and what comes of setting keys in it.
 struct Home(tempfile::TempDir);
@@ -24,17 +24,17 @@ impl Home {
         std::fs::read_to_string(self.file()).ok()
     }
 
-    fn request<'a>(&self, lookup: &'a dyn Fn(&str) -> Option<String>) -> Request<'a> {
+    fn request<'a>(&self, lookup: &'a dyn Fn(&str) -> Option<String>) -> LoadRequest<'a> {
         let place = self.0.path().to_string_lossy().into_owned();
         let env = move |name: &str| match name {
             "HOME" => Some(place.clone()),
             "AGENTX_CONFIG" => Some(format!("{place}/config.yaml")),
             _ => None,
         };
-        Request {
-            places: Places {
+        LoadRequest {
+            places: ConfigPaths {
                 user_file_named: false,
-                ..Places::find(&self.0.path().join("ws"), &env).unwrap()
+                ..ConfigPaths::find(&self.0.path().join("ws"), &env).unwrap()
             },
             lookup,
             flags: Vec::new(),

@@ -7,7 +7,7 @@ mod hidden;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use agentx_config::{FolderTrust, Loaded, Places, Request, load, trust_folder};
+use agentx_config::{ConfigPaths, FolderTrust, LoadRequest, Loaded, load, trust_folder};
 
 /// A home, a folder and an environment of their own; keys are made up.
 struct Desk {
@@ -45,8 +45,8 @@ impl Desk {
     fn load(&self) -> Loaded {
         let root = self.root();
         let lookup = |name: &str| self.env.get(name).map(|value| (*value).to_owned());
-        let request = Request {
-            places: Places {
+        let request = LoadRequest {
+            places: ConfigPaths {
                 cwd: root.clone(),
                 user_file: self.dir.path().join("home/config.yaml"),
                 user_file_named: false,

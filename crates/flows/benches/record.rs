@@ -11,9 +11,9 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use agentx_flows::{Done, RecordingHost, Secrets, World};
-use agentx_luau_tools::{BoxFuture, Effect, EffectKind, Host, Libraries, Limits, Outcome, Script};
-use agentx_runtime::{EventSink, Journal, Said};
+use agentx_flows::{PerformedEffect, RecordingHost, Secrets, World};
+use agentx_luau_tools::{BoxFuture, EffectKind, Host, HostEffect, Libraries, Outcome, Script, ScriptLimits};
+use agentx_runtime::{EventSink, FactBatch, Journal};
 use agentx_testing::fixture;
 use agentx_types::{
     ActionBody, CallTool, EffectEnded, EffectOutcome, EnvironmentEvent, RecordedEffects, ToolCallId,
@@ -29,15 +29,15 @@ const ROUNDS: usize = 7;
 struct Nothing;
 
 impl World for Nothing {
-    fn perform(&self, _: Effect, _: bool) -> BoxFuture<'static, Done> {
+    fn perform(&self, _: HostEffect, _: bool) -> BoxFuture<'static, PerformedEffect> {
         Box::pin(std::future::ready(Ok(json!("value")).into()))
     }
 
-    fn at_once(&self, _: &Effect) -> Outcome {
+    fn at_once(&self, _: &HostEffect) -> Outcome {
         Ok(json!("value"))
     }
 
-    fn remember(&self, _: &Effect, _: Option<&EffectOutcome>) {}
+    fn remember(&self, _: &HostEffect, _: Option<&EffectOutcome>) {}
 
     fn repeatable(&self, _: &str) -> bool {
         true
@@ -47,13 +47,13 @@ impl World for Nothing {
 struct Bare;
 
 impl Host for Bare {
-    fn perform(&self, effect: Effect) -> BoxFuture<'static, Outcome> {
+    fn perform(&self, effect: HostEffect) -> BoxFuture<'static, Outcome> {
         Box::pin(async move { Nothing.perform(effect, false).await.outcome })
     }
 }
 
 /// Takes what is said, commits it at once and keeps it.
-async fn keep(mut queue: mpsc::Receiver<Said>) -> RecordedEffects {
+async fn keep(mut queue: mpsc::Receiver<FactBatch>) -> RecordedEffects {
     let mut recorded = RecordedEffects::default();
     let mut batch = Vec::new();
     while queue.recv_many(&mut batch, 256).await > 0 {
@@ -77,7 +77,7 @@ async fn perform_all(host: &dyn Host, kind: EffectKind) -> Duration {
     let began = Instant::now();
     for step in 1..=EFFECTS {
         let request = json!({"key": "a key", "number": step});
-        host.perform(Effect {
+        host.perform(HostEffect {
             step,
             kind,
             request,
@@ -89,7 +89,7 @@ async fn perform_all(host: &dyn Host, kind: EffectKind) -> Duration {
     began.elapsed()
 }
 
-fn journal(queue: mpsc::Sender<Said>, recorded: Arc<RecordedEffects>) -> Journal {
+fn journal(queue: mpsc::Sender<FactBatch>, recorded: Arc<RecordedEffects>) -> Journal {
     let action = fixture::call_tool("call_1", "flow", json!({}));
     let ActionBody::CallTool(call) = action.body.clone() else {
         panic!("it is a call of a tool")
@@ -139,7 +139,7 @@ async fn resume(recorded: Arc<RecordedEffects>) -> Duration {
         .invoke(
             Value::Null,
             Arc::new(host.clone()),
-            Limits::default(),
+            ScriptLimits::default(),
             CancellationToken::new(),
         )
         .await;

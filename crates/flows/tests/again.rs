@@ -14,7 +14,7 @@ use std::sync::Arc;
 use crate::support::{Place, definition, luau, prefix};
 use agentx_agent_files::definition::ToolDefinition;
 use agentx_runtime::View;
-use agentx_testing::{Answer, Gate};
+use agentx_testing::{Gate, ModelScript};
 use agentx_types::{Envelope, EnvironmentEvent, SessionId, Timestamp, ToolStatus, Vocabulary as _};
 use serde_json::json;
 
@@ -40,7 +40,10 @@ fn place_of(facts: &Facts, tag: &str, from: usize) -> usize {
 
 /// The facts of a session in which the tool was called once.
 async fn facts() -> Facts {
-    let answers = [Answer::call("call_1", "steps", json!({})), Answer::text("Done.")];
+    let answers = [
+        ModelScript::call("call_1", "steps", json!({})),
+        ModelScript::text("Done."),
+    ];
     let place = Place::new(answers);
     place.tool(within_five_minutes());
     let session = place.open().await;
@@ -63,7 +66,7 @@ fn later(facts: &Facts, from: usize, by: i64) -> Facts {
 
 /// The first facts of a session, and what another process makes of them.
 async fn goes_on(facts: &Facts, count: usize) -> (ToolStatus, String, Facts) {
-    let place = Place::on(prefix(facts, count).await, [Answer::text("Done.")]);
+    let place = Place::on(prefix(facts, count).await, [ModelScript::text("Done.")]);
     place.tool(within_five_minutes());
     let session = place.resume().await;
     place.until_done(&session, 0).await;
@@ -106,8 +109,8 @@ async fn a_script_is_told_that_a_message_begins_anew() {
     end";
     let gate = Gate::closed();
     let first = Place::new([
-        Answer::call("call_1", "tell", json!({})),
-        Answer::new().then_text("Once upon").then_stall(&gate),
+        ModelScript::call("call_1", "tell", json!({})),
+        ModelScript::new().then_text("Once upon").then_stall(&gate),
     ]);
     let may = json!({"agents": ["*"]});
     first.tool(luau("tell", script, may.clone()));
@@ -122,7 +125,7 @@ async fn a_script_is_told_that_a_message_begins_anew() {
     let facts = first.log.facts(&SessionId::new("ses_1"));
     let second = Place::on(
         prefix(&facts, facts.len()).await,
-        [Answer::text("There was"), Answer::text("Done.")],
+        [ModelScript::text("There was"), ModelScript::text("Done.")],
     );
     second.tool(luau("tell", script, may));
     let session = second.resume().await;
@@ -146,10 +149,10 @@ async fn calls_that_a_call_makes_share_what_is_kept() {
         return tostring(ctx.state.n)
     end";
     let place = Place::new([
-        Answer::call("call_1", "outer", json!({})),
-        Answer::text("Done."),
-        Answer::call("call_2", "inner", json!({})),
-        Answer::text("Done."),
+        ModelScript::call("call_1", "outer", json!({})),
+        ModelScript::text("Done."),
+        ModelScript::call("call_2", "inner", json!({})),
+        ModelScript::text("Done."),
     ]);
     place.tool(luau("inner", inner, json!({})));
     place.tool(luau("outer", outer, json!({"tools": ["inner"]})));

@@ -13,7 +13,7 @@ use crate::rules::{Recorder, row, rule, script};
 use crate::support::{Place, luau, prefix};
 use agentx_agent_files::definition::ToolDefinition;
 use agentx_runtime::{ApprovalInput, Delivery, Fact, PendingApproval, Session, View};
-use agentx_testing::{Answer, MemoryLog};
+use agentx_testing::{FaultyLog, ModelScript};
 use agentx_types::{
     AgentConfig, ApprovalDecision, ApprovalMode, ConfigChange, EnvironmentEvent, RuleEffect, RuntimeEvent,
     SessionId, ToolCallId, ToolStatus,
@@ -23,7 +23,7 @@ use serde_json::json;
 const INPUT: &str = "git push origin";
 
 /// A place with `bash`, and with `outer`, which calls it.
-fn place(log: MemoryLog, outer: &ToolDefinition, bash: &Recorder, answers: Vec<Answer>) -> Place {
+fn place(log: FaultyLog, outer: &ToolDefinition, bash: &Recorder, answers: Vec<ModelScript>) -> Place {
     let place = Place::with(log, answers, |mut parts| {
         parts.tools = vec![Arc::new(bash.clone())];
         parts
@@ -32,9 +32,9 @@ fn place(log: MemoryLog, outer: &ToolDefinition, bash: &Recorder, answers: Vec<A
     place
 }
 
-fn calls(ids: &[&str]) -> Vec<Answer> {
-    let call = |id: &&str| Answer::call(id, "outer", json!({"command": INPUT}));
-    ids.iter().map(call).chain([Answer::text("Done.")]).collect()
+fn calls(ids: &[&str]) -> Vec<ModelScript> {
+    let call = |id: &&str| ModelScript::call(id, "outer", json!({"command": INPUT}));
+    ids.iter().map(call).chain([ModelScript::text("Done.")]).collect()
 }
 
 /// A session in which a rule asks about `git push`.
@@ -99,7 +99,7 @@ async fn a_person_is_asked_with_the_script_and_the_line() {
     for (outer, says) in cases {
         for decision in [Once, Deny] {
             let bash = Recorder::bash();
-            let place = place(MemoryLog::new(), &outer, &bash, calls(&["call_1"]));
+            let place = place(FaultyLog::new(), &outer, &bash, calls(&["call_1"]));
             let session = open(&place).await;
             place.say(&session, "go").await;
             let question = asked(&session).await;
@@ -136,12 +136,12 @@ async fn what_is_allowed_for_the_session_is_not_asked_again_and_a_rule_that_deni
     let outer = script("bash", "*");
     let bash = Recorder::bash();
     let answers = vec![
-        Answer::call("call_1", "outer", json!({"command": "ls -l"})),
-        Answer::call("call_2", "outer", json!({"command": "ls -l"})),
-        Answer::call("call_3", "outer", json!({"command": INPUT})),
-        Answer::text("Done."),
+        ModelScript::call("call_1", "outer", json!({"command": "ls -l"})),
+        ModelScript::call("call_2", "outer", json!({"command": "ls -l"})),
+        ModelScript::call("call_3", "outer", json!({"command": INPUT})),
+        ModelScript::text("Done."),
     ];
-    let place = place(MemoryLog::new(), &outer, &bash, answers);
+    let place = place(FaultyLog::new(), &outer, &bash, answers);
     let session = open(&place).await;
     place.say(&session, "go").await;
     let first = asked(&session).await;
@@ -180,7 +180,7 @@ async fn a_script_that_wants_much_at_once_asks_one_thing_at_a_time() {
     end";
     let outer = luau("outer", text, json!({"tools": ["bash"]}));
     let bash = Recorder::bash();
-    let place = place(MemoryLog::new(), &outer, &bash, calls(&["call_1"]));
+    let place = place(FaultyLog::new(), &outer, &bash, calls(&["call_1"]));
     let session = open(&place).await;
     place.say(&session, "go").await;
     let mut heard = session.subscribe(0, View::Runtime).await.unwrap();
@@ -202,7 +202,7 @@ async fn a_script_that_wants_much_at_once_asks_one_thing_at_a_time() {
 #[tokio::test]
 async fn a_rule_that_asks_is_asked_about_in_the_mode_auto_too() {
     let (outer, bash) = (script("bash", "bash"), Recorder::bash());
-    let place = place(MemoryLog::new(), &outer, &bash, calls(&["call_1"]));
+    let place = place(FaultyLog::new(), &outer, &bash, calls(&["call_1"]));
     let session = open_in(&place, ApprovalMode::Auto).await;
     place.say(&session, "go").await;
     let question = asked(&session).await;
@@ -215,7 +215,7 @@ async fn a_rule_that_asks_is_asked_about_in_the_mode_auto_too() {
 #[tokio::test]
 async fn an_interrupt_takes_the_question_back() {
     let (outer, bash) = (script("bash", "bash"), Recorder::bash());
-    let place = place(MemoryLog::new(), &outer, &bash, calls(&["call_1"]));
+    let place = place(FaultyLog::new(), &outer, &bash, calls(&["call_1"]));
     let session = open(&place).await;
     place.say(&session, "go").await;
     asked(&session).await;
@@ -233,7 +233,7 @@ async fn an_interrupt_takes_the_question_back() {
 /// The facts of a session in which a call was asked about and allowed.
 async fn allowed(outer: &ToolDefinition) -> Vec<Fact> {
     let bash = Recorder::bash();
-    let place = place(MemoryLog::new(), outer, &bash, calls(&["call_1"]));
+    let place = place(FaultyLog::new(), outer, &bash, calls(&["call_1"]));
     let session = open(&place).await;
     place.say(&session, "go").await;
     let question = asked(&session).await;
@@ -267,7 +267,7 @@ async fn a_kill_at_any_event_loses_no_decision_and_runs_nothing_twice() {
     for cut in asks..ends {
         let bash = Recorder::bash();
         let log = prefix(&facts, cut).await;
-        let place = place(log, &outer, &bash, vec![Answer::text("Done.")]);
+        let place = place(log, &outer, &bash, vec![ModelScript::text("Done.")]);
         let session = place.resume().await;
         if cut < approves {
             let question = asked(&session).await;

@@ -6,7 +6,7 @@ use std::path::Path;
 use crate::support::{Place, luau};
 use agentx_agent_files::definition::ToolDefinition;
 use agentx_flows::{forget_values, kept_values};
-use agentx_testing::{Answer, MemoryLog};
+use agentx_testing::{FaultyLog, ModelScript};
 use agentx_types::{FolderId, FolderNow};
 use serde_json::{Value, json};
 
@@ -25,10 +25,10 @@ async fn found(data: &Path, folder: Option<&str>, by: &str) -> Value {
 /// The same, where this folder lies at the path.
 async fn found_by(data: &Path, folder: Option<&str>, id: Option<FolderId>, by: &str) -> Value {
     let answers = [
-        Answer::call("call_1", "keeper", json!({"by": by})),
-        Answer::text("Done."),
+        ModelScript::call("call_1", "keeper", json!({"by": by})),
+        ModelScript::text("Done."),
     ];
-    let place = Place::with(MemoryLog::new(), answers, |mut parts| {
+    let place = Place::with(FaultyLog::new(), answers, |mut parts| {
         parts.data_dir = Some(data.to_owned());
         parts.folder = Some(folder.unwrap_or("/made/up/other").into());
         parts.folder_now = id.map(now);

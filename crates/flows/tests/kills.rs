@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex};
 
 use crate::support::{Place, luau, prefix};
 use agentx_runtime::{BoxFuture, Effector, EventSink};
-use agentx_testing::MemoryLog;
+use agentx_testing::FaultyLog;
 use agentx_types::{
     Action, ActionBody, EnvironmentEvent, Message, MessageId, Role, SessionId, StopReason, StreamEnd,
     StreamStart, TextChunk, ToolCall, ToolCallId, ToolStatus, Usage, UsageReport,
@@ -157,7 +157,7 @@ impl Effector for Fixed {
     }
 }
 
-fn place(log: MemoryLog, model: &Fixed, kv: &std::path::Path) -> Place {
+fn place(log: FaultyLog, model: &Fixed, kv: &std::path::Path) -> Place {
     let place = Place::with_model(log, Arc::new(model.clone()), |mut parts| {
         parts.data_dir = Some(kv.to_owned());
         parts
@@ -208,7 +208,7 @@ fn said(facts: &[Arc<agentx_types::Envelope<EnvironmentEvent>>]) -> Vec<String> 
 async fn a_flow_goes_on_wherever_it_was_cut_off() {
     let model = Fixed::default();
     let folder = tempfile::tempdir().unwrap();
-    let whole = place(MemoryLog::new(), &model, folder.path());
+    let whole = place(FaultyLog::new(), &model, folder.path());
     let session = whole.open().await;
     whole.ask(&session, "go").await;
     session.close().await;
@@ -268,7 +268,7 @@ fn input_of(event: EnvironmentEvent) -> Option<String> {
 async fn a_script_that_was_changed_does_not_go_on() {
     let model = Fixed::default();
     let folder = tempfile::tempdir().unwrap();
-    let whole = place(MemoryLog::new(), &model, folder.path());
+    let whole = place(FaultyLog::new(), &model, folder.path());
     let session = whole.open().await;
     whole.ask(&session, "go").await;
     session.close().await;
@@ -294,7 +294,7 @@ async fn a_script_that_was_changed_does_not_go_on() {
 async fn a_step_that_differs_from_its_record_ends_the_call_and_is_named() {
     let model = Fixed::default();
     let folder = tempfile::tempdir().unwrap();
-    let whole = place(MemoryLog::new(), &model, folder.path());
+    let whole = place(FaultyLog::new(), &model, folder.path());
     let session = whole.open().await;
     whole.ask(&session, "go").await;
     session.close().await;

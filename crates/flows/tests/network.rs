@@ -15,16 +15,16 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::support::{Place, definition, luau};
-use agentx_flows::Lookup;
+use agentx_flows::NameLookup;
 use agentx_luau_tools::BoxFuture;
-use agentx_testing::{Answer, MemoryLog, Reply, TestServer};
+use agentx_testing::{FaultyLog, ModelScript, ServerReply, TestServer};
 use agentx_types::{ToolStatus, Vocabulary as _};
 use serde_json::{Value, json};
 
 /// Names and what they lead to.
 struct Names(BTreeMap<&'static str, &'static str>);
 
-impl Lookup for Names {
+impl NameLookup for Names {
     fn lookup(&self, host: String) -> BoxFuture<'static, io::Result<Vec<IpAddr>>> {
         let found = self
             .0
@@ -38,7 +38,7 @@ impl Lookup for Names {
     }
 }
 
-fn names() -> Arc<dyn Lookup> {
+fn names() -> Arc<dyn NameLookup> {
     Arc::new(Names(BTreeMap::from([
         ("localhost", "127.0.0.1"),
         ("inside.test", "127.0.0.1"),
@@ -59,10 +59,13 @@ async fn call(
 async fn call_where(
     tool: agentx_agent_files::definition::ToolDefinition,
     args: Value,
-    lookup: Arc<dyn Lookup>,
+    lookup: Arc<dyn NameLookup>,
 ) -> (ToolStatus, String, String) {
-    let answers = [Answer::call("call_1", &tool.name, args), Answer::text("Done.")];
-    let place = Place::with(MemoryLog::new(), answers, |mut parts| {
+    let answers = [
+        ModelScript::call("call_1", &tool.name, args),
+        ModelScript::text("Done."),
+    ];
+    let place = Place::with(FaultyLog::new(), answers, |mut parts| {
         parts.lookup = lookup;
         parts
     });
@@ -136,7 +139,7 @@ async fn what_is_inside_is_not_reached_by_any_name() {
 #[derive(Default)]
 struct Changing(AtomicUsize);
 
-impl Lookup for Changing {
+impl NameLookup for Changing {
     fn lookup(&self, host: String) -> BoxFuture<'static, io::Result<Vec<IpAddr>>> {
         let named: IpAddr = "127.0.0.2".parse().unwrap();
         let inside: IpAddr = "127.0.0.1".parse().unwrap();
@@ -179,7 +182,7 @@ async fn a_redirect_leads_nowhere_that_a_request_may_not_go() {
         "file:///etc/passwd",
     ] {
         let to = to.replace("PORT", &inside.address().port().to_string());
-        let outside = TestServer::start([Reply::status(302).header("location", &to)]).await;
+        let outside = TestServer::start([ServerReply::status(302).header("location", &to)]).await;
         let url = format!("http://localhost:{}/", outside.address().port());
         let hosts = json!([format!("localhost:{}", outside.address().port()), "inside.test"]);
         let (_, text, _) = call(luau("get", GET, json!({"http": hosts})), json!({"url": url})).await;
@@ -191,9 +194,9 @@ async fn a_redirect_leads_nowhere_that_a_request_may_not_go() {
 
 #[tokio::test]
 async fn what_is_named_is_reached_and_redirects_there_are_followed() {
-    let end = TestServer::start([Reply::body(200, "text/plain", "here")]).await;
+    let end = TestServer::start([ServerReply::body(200, "text/plain", "here")]).await;
     let begin =
-        TestServer::start([Reply::status(307).header("location", &format!("{}/end", end.url()))]).await;
+        TestServer::start([ServerReply::status(307).header("location", &format!("{}/end", end.url()))]).await;
     let hosts = json!(["127.0.0.1"]);
     let (_, text, _) = call(
         luau("get", GET, json!({"http": hosts})),
@@ -201,8 +204,8 @@ async fn what_is_named_is_reached_and_redirects_there_are_followed() {
     )
     .await;
     assert_eq!(text, "200 here");
-    let circle: Vec<Reply> = (0..9)
-        .map(|_| Reply::status(302).header("location", "/"))
+    let circle: Vec<ServerReply> = (0..9)
+        .map(|_| ServerReply::status(302).header("location", "/"))
         .collect();
     let circle = TestServer::start(circle).await;
     let (_, text, _) = call(
@@ -212,7 +215,7 @@ async fn what_is_named_is_reached_and_redirects_there_are_followed() {
     .await;
     assert!(text.contains("more than 5 redirects"), "{text}");
     assert_eq!(circle.requests().len(), 6);
-    let flood = TestServer::start([Reply::body(200, "text/plain", vec![b'x'; 3 << 20])]).await;
+    let flood = TestServer::start([ServerReply::body(200, "text/plain", vec![b'x'; 3 << 20])]).await;
     let (_, text, _) = call(
         luau("get", GET, json!({"http": hosts})),
         json!({"url": flood.url()}),
@@ -223,7 +226,7 @@ async fn what_is_named_is_reached_and_redirects_there_are_followed() {
 
 #[tokio::test]
 async fn secrets_are_sent_and_never_written() {
-    let server = TestServer::start([Reply::body(200, "text/plain", "you sent s3cret-v@lue")]).await;
+    let server = TestServer::start([ServerReply::body(200, "text/plain", "you sent s3cret-v@lue")]).await;
     let script = "function invoke(ctx, args)
         local key = ctx.env('KEY')
         ctx.log('info', 'the key is ' .. key)
@@ -247,8 +250,8 @@ async fn secrets_are_sent_and_never_written() {
 #[tokio::test]
 async fn a_request_from_a_file() {
     let server = TestServer::start([
-        Reply::json(200, &json!({"temp": 21, "place": "北京"})),
-        Reply::body(503, "text/plain", "later"),
+        ServerReply::json(200, &json!({"temp": 21, "place": "北京"})),
+        ServerReply::body(503, "text/plain", "later"),
     ])
     .await;
     let file = json!({
@@ -273,7 +276,7 @@ async fn a_request_from_a_file() {
 
 #[tokio::test]
 async fn a_secret_in_base64_is_not_written_either() {
-    let server = TestServer::start([Reply::body(200, "text/plain", "ok")]).await;
+    let server = TestServer::start([ServerReply::body(200, "text/plain", "ok")]).await;
     let file = json!({
         "name": "basic", "type": "http", "method": "GET", "endpoint": server.url(),
         "auth": {"type": "basic", "token": "me:${KEY}"},
@@ -294,8 +297,8 @@ async fn a_secret_in_base64_is_not_written_either() {
 #[tokio::test]
 async fn a_post_that_was_cut_off_is_not_sent_twice() {
     let server = TestServer::start([
-        Reply::body(200, "text/plain", "taken"),
-        Reply::body(200, "text/plain", "taken"),
+        ServerReply::body(200, "text/plain", "taken"),
+        ServerReply::body(200, "text/plain", "taken"),
     ])
     .await;
     let script = "function invoke(ctx, args)
@@ -304,8 +307,8 @@ async fn a_post_that_was_cut_off_is_not_sent_twice() {
     end";
     let tool = || luau("order", script, json!({"http": ["127.0.0.1"]}));
     let place = Place::new([
-        Answer::call("call_1", "order", json!({"url": server.url()})),
-        Answer::text("Done."),
+        ModelScript::call("call_1", "order", json!({"url": server.url()})),
+        ModelScript::text("Done."),
     ]);
     place.tool(tool());
     let session = place.open().await;
@@ -317,7 +320,10 @@ async fn a_post_that_was_cut_off_is_not_sent_twice() {
         .iter()
         .position(|fact| fact.event.tag() == "effect_started")
         .unwrap();
-    let again = Place::on(support::prefix(&facts, began + 1).await, [Answer::text("Done.")]);
+    let again = Place::on(
+        support::prefix(&facts, began + 1).await,
+        [ModelScript::text("Done.")],
+    );
     again.tool(tool());
     let session = again.resume().await;
     again.until_done(&session, 0).await;

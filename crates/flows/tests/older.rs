@@ -9,7 +9,7 @@
 
 use crate::support::{Place, definition, luau};
 use agentx_luau_tools::Libraries;
-use agentx_testing::{Answer, Gate, MemoryLog, Reply, TestServer};
+use agentx_testing::{FaultyLog, Gate, ModelScript, ServerReply, TestServer};
 use agentx_types::{EnvironmentEvent, ToolStatus, Usage, UsageReport};
 use serde_json::{Value, json};
 
@@ -24,8 +24,8 @@ fn may() -> Value {
     json!({"models": ["*"], "tools": ["*"], "kv": ["notes"], "http": ["127.0.0.1"], "env": ["KEY"]})
 }
 
-fn place(answers: impl IntoIterator<Item = Answer>) -> Place {
-    Place::with(MemoryLog::new(), answers, |mut parts| {
+fn place(answers: impl IntoIterator<Item = ModelScript>) -> Place {
+    Place::with(FaultyLog::new(), answers, |mut parts| {
         parts.libraries = Libraries::new()
             .with("text.luau", older!("libs/text"))
             .with("web/init.luau", older!("libs/web/init"));
@@ -37,10 +37,15 @@ fn place(answers: impl IntoIterator<Item = Answer>) -> Place {
 async fn run(
     script: &str,
     args: Value,
-    answers: impl IntoIterator<Item = Answer>,
+    answers: impl IntoIterator<Item = ModelScript>,
 ) -> (ToolStatus, Value, Place) {
-    let first = [Answer::call("call_1", "script", args)];
-    let place = place(first.into_iter().chain(answers).chain([Answer::text("Done.")]));
+    let first = [ModelScript::call("call_1", "script", args)];
+    let place = place(
+        first
+            .into_iter()
+            .chain(answers)
+            .chain([ModelScript::text("Done.")]),
+    );
     let shout = json!({"name": "shout", "type": "text_processor", "prompt": "Shout.", "model": "m"});
     let shout = place.tool(definition(shout));
     place.tool(luau("script", script, may()));
@@ -53,7 +58,7 @@ async fn run(
     (status, value, place)
 }
 
-async fn gives(script: &str, args: Value, answers: impl IntoIterator<Item = Answer>, want: Value) {
+async fn gives(script: &str, args: Value, answers: impl IntoIterator<Item = ModelScript>, want: Value) {
     let (status, value, _) = run(script, args, answers).await;
     assert_eq!((status, value), (ToolStatus::Success, want));
 }
@@ -61,8 +66,8 @@ async fn gives(script: &str, args: Value, answers: impl IntoIterator<Item = Answ
 #[tokio::test]
 async fn a_promises_of_requests() {
     let server = TestServer::start([
-        Reply::json(200, &json!({"temp": 21})),
-        Reply::json(200, &json!({"temp": 21})),
+        ServerReply::json(200, &json!({"temp": 21})),
+        ServerReply::json(200, &json!({"temp": 21})),
     ])
     .await;
     let want = json!({
@@ -80,7 +85,7 @@ async fn a_promises_of_time() {
 #[tokio::test]
 async fn a_promises_of_chunks() {
     let want = json!({"text": "one two", "nobody": true});
-    let answers = [Answer::new().then_pieces(&["one ", "two"])];
+    let answers = [ModelScript::new().then_pieces(&["one ", "two"])];
     gives(older!("async_generate"), json!({}), answers, want).await;
 }
 
@@ -90,7 +95,7 @@ async fn a_promise_of_what_is_not_sent_yet() {
     gives(
         older!("async_transform"),
         json!({}),
-        [Answer::text("QUIET")],
+        [ModelScript::text("QUIET")],
         want,
     )
     .await;
@@ -99,7 +104,7 @@ async fn a_promise_of_what_is_not_sent_yet() {
 #[tokio::test]
 async fn b_a_stream_of_a_model() {
     let want = json!({"text": "one two", "some": true});
-    let answers = [Answer::new().then_pieces(&["one ", "two"])];
+    let answers = [ModelScript::new().then_pieces(&["one ", "two"])];
     let asked = json!({"model": "writer", "prompt": "count"});
     gives(older!("generate_stream"), asked.clone(), answers, want).await;
     let (status, said, _) = run(older!("generate_stream"), json!({"model": "", "prompt": "x"}), []).await;
@@ -111,7 +116,7 @@ async fn b_a_stream_of_a_model() {
 
 #[tokio::test]
 async fn b_transformers_of_text_are_tools_and_models() {
-    let answers = || [Answer::text("HELLO"), Answer::text("WORLD")];
+    let answers = || [ModelScript::text("HELLO"), ModelScript::text("WORLD")];
     let want = json!({"said": "s1:HELLO. -:WORLD", "refused": true, "closed": true});
     gives(older!("transform"), json!({"name": "shout"}), answers(), want).await;
     let want = json!({"said": "s1:HELLO s1:. -:WORLD", "refused": true, "closed": true});
@@ -151,7 +156,7 @@ async fn b_sound_is_refused_in_words_that_name_what_is_missing() {
 #[tokio::test]
 async fn c_whole_texts() {
     let want = json!(["One.", "Two again.", true, true, "model is required"]);
-    let answers = [Answer::text("One."), Answer::text("Two again.")];
+    let answers = [ModelScript::text("One."), ModelScript::text("Two again.")];
     gives(older!("generate_text"), json!({}), answers, want).await;
 }
 
@@ -171,11 +176,14 @@ async fn all_have_the_builtins_the_cache_keys_and_libraries() {
 
 /// One call after the other in a session that a new process takes over before each.
 async fn in_processes(script: &str, inputs: &[Value]) -> Vec<Value> {
-    let log = MemoryLog::new();
+    let log = FaultyLog::new();
     let mut said = Vec::new();
     for (n, input) in inputs.iter().enumerate() {
         let id = format!("call_{n}");
-        let answers = [Answer::call(&id, "script", input.clone()), Answer::text("Done.")];
+        let answers = [
+            ModelScript::call(&id, "script", input.clone()),
+            ModelScript::text("Done."),
+        ];
         let place = Place::on(log.clone(), answers);
         place.tool(luau("script", script, may()));
         let session = if n == 0 {
@@ -221,14 +229,14 @@ async fn an_answer_that_a_script_closed_is_paid_for_as_far_as_it_came() {
         ..Usage::default()
     };
     let gate = Gate::closed();
-    let begun = Answer::new()
+    let begun = ModelScript::new()
         .then([UsageReport { usage }])
         .then_text("It ra")
         .then_stall(&gate);
     let place = Place::new([
-        Answer::call("call_1", "poem", json!({})),
+        ModelScript::call("call_1", "poem", json!({})),
         begun,
-        Answer::text("Done."),
+        ModelScript::text("Done."),
     ]);
     let script = "function invoke(ctx, args)
         local stream = rt:generate('writer', { messages = { { role = 'user', content = 'a poem' } } })

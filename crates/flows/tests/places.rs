@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use crate::support::{Place, definition, luau};
 use agentx_runtime::{BoxFuture, Effector, EventSink};
-use agentx_testing::MemoryLog;
+use agentx_testing::FaultyLog;
 use agentx_types::{
     Action, ActionBody, MessageId, Role, StopReason, StreamEnd, StreamStart, TextChunk, ToolCall, ToolCallId,
     ToolStatus,
@@ -87,7 +87,7 @@ impl Effector for Model {
 
 #[tokio::test]
 async fn more_flows_than_places_do_not_wait_for_each_other_for_ever() {
-    let place = Place::with_model(MemoryLog::new(), Arc::new(Model), |parts| parts);
+    let place = Place::with_model(FaultyLog::new(), Arc::new(Model), |parts| parts);
     let leaf = json!({"name": "leaf", "type": "text_processor", "prompt": "Leaf.", "model": "m"});
     place.tool(definition(leaf));
     place.tool(luau("flow", FLOW, json!({"agents": ["*"], "tools": ["leaf"]})));

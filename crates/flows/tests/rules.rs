@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex};
 use crate::support::{Place, definition, luau, prefix};
 use agentx_agent_files::definition::ToolDefinition;
 use agentx_runtime::{BoxFuture, Tool, ToolContext, ToolOutcome};
-use agentx_testing::{Answer, MemoryLog};
+use agentx_testing::{FaultyLog, ModelScript};
 use agentx_types::{
     Access, AgentConfig, ApprovalMode, ConfigChange, EnvironmentEvent, Rule, RuleEffect, SessionId, ToolSpec,
     ToolStatus,
@@ -108,8 +108,11 @@ async fn called(
     rules: &[Rule],
 ) -> (ToolStatus, String) {
     let place = Place::with(
-        MemoryLog::new(),
-        [Answer::call("call_1", "outer", input), Answer::text("Done.")],
+        FaultyLog::new(),
+        [
+            ModelScript::call("call_1", "outer", input),
+            ModelScript::text("Done."),
+        ],
         |mut parts| {
             parts.tools = vec![Arc::new(inner.clone())];
             parts
@@ -322,8 +325,11 @@ async fn a_rule_that_is_written_while_a_script_runs_holds_for_its_later_calls() 
         );
         let gate = Gate::default();
         let place = Place::with(
-            MemoryLog::new(),
-            [Answer::call("call_1", "outer", input), Answer::text("Done.")],
+            FaultyLog::new(),
+            [
+                ModelScript::call("call_1", "outer", input),
+                ModelScript::text("Done."),
+            ],
             |mut parts| {
                 parts.tools = vec![Arc::new(inner.clone()), Arc::new(gate.clone())];
                 parts
@@ -359,8 +365,11 @@ async fn what_an_old_log_has_on_record_is_not_judged_again() {
         parts
     };
     let input = json!({"command": "ls"});
-    let answers = [Answer::call("call_1", "outer", input), Answer::text("Done.")];
-    let first = Place::with(MemoryLog::new(), answers, tools);
+    let answers = [
+        ModelScript::call("call_1", "outer", input),
+        ModelScript::text("Done."),
+    ];
+    let first = Place::with(FaultyLog::new(), answers, tools);
     first.tool(script("bash", "bash"));
     let session = first.open().await;
     first.ask(&session, "go").await;
@@ -376,7 +385,7 @@ async fn what_an_old_log_has_on_record_is_not_judged_again() {
             opened.config.rules = vec![rule(RuleEffect::Deny, "bash", None, None)];
         }
     }
-    let second = Place::with(prefix(&facts, end).await, [Answer::text("Done.")], tools);
+    let second = Place::with(prefix(&facts, end).await, [ModelScript::text("Done.")], tools);
     second.tool(script("bash", "bash"));
     let session = second.resume().await;
     second.until_done(&session, 0).await;
@@ -391,12 +400,12 @@ async fn by_a_made_agent(mode: ApprovalMode, rules: &[Rule]) -> usize {
     end";
     let bash = Recorder::bash();
     let place = Place::with(
-        MemoryLog::new(),
+        FaultyLog::new(),
         [
-            Answer::call("call_1", "outer", json!({})),
-            Answer::call("call_2", "bash", json!({"command": "rm -r x"})),
-            Answer::text("It tried."),
-            Answer::text("Done."),
+            ModelScript::call("call_1", "outer", json!({})),
+            ModelScript::call("call_2", "bash", json!({"command": "rm -r x"})),
+            ModelScript::text("It tried."),
+            ModelScript::text("Done."),
         ],
         |mut parts| {
             parts.tools = vec![Arc::new(bash.clone())];

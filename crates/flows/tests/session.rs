@@ -8,7 +8,7 @@
 
 use crate::support;
 use crate::support::{Place, definition, luau};
-use agentx_testing::Answer;
+use agentx_testing::ModelScript;
 use agentx_types::{
     EnvironmentEvent, ErrorOccurred, MessageId, RuntimeEvent, StopReason, StreamEnd, StreamStart, ToolStatus,
     Usage, UsageReport,
@@ -26,9 +26,9 @@ async fn a_script_runs_in_a_session_and_its_steps_are_on_record() {
             return { said = said, known = t > 0, id = #ctx.uuid() }
         end";
     let place = Place::new([
-        Answer::call("call_1", "poem", json!({"about": "rain"})),
-        Answer::text("It rains."),
-        Answer::text("Done."),
+        ModelScript::call("call_1", "poem", json!({"about": "rain"})),
+        ModelScript::text("It rains."),
+        ModelScript::text("Done."),
     ]);
     place.tool(luau("poem", script, json!({"models": ["writer"]})));
     let session = place.open().await;
@@ -74,7 +74,7 @@ async fn what_a_model_said_before_it_broke_off_is_paid_for_too() {
         input_tokens: 7,
         ..Usage::default()
     };
-    let twice = Answer::new()
+    let twice = ModelScript::new()
         .then_text("It ra")
         .then([
             EnvironmentEvent::from(UsageReport { usage }),
@@ -92,9 +92,9 @@ async fn what_a_model_said_before_it_broke_off_is_paid_for_too() {
         ])
         .then_text("It rains.");
     let place = Place::new([
-        Answer::call("call_1", "poem", json!({})),
+        ModelScript::call("call_1", "poem", json!({})),
         twice,
-        Answer::text("Done."),
+        ModelScript::text("Done."),
     ]);
     let script = "function invoke(ctx, args) return ctx.generate('writer', 'a poem') end";
     place.tool(luau("poem", script, json!({"models": ["writer"]})));
@@ -118,7 +118,7 @@ async fn an_answer_that_never_came_is_paid_for_as_far_as_it_did() {
         stop_reason,
         raw: None,
     };
-    let broken = Answer::new().then_text("It ra").then([
+    let broken = ModelScript::new().then_text("It ra").then([
         EnvironmentEvent::from(UsageReport { usage: usage(7) }),
         end(StopReason::Broken).into(),
         ErrorOccurred {
@@ -128,15 +128,15 @@ async fn an_answer_that_never_came_is_paid_for_as_far_as_it_did() {
         }
         .into(),
     ]);
-    let refused = Answer::new().then([
+    let refused = ModelScript::new().then([
         EnvironmentEvent::from(UsageReport { usage: usage(5) }),
         end(StopReason::Refusal).into(),
     ]);
     let place = Place::new([
-        Answer::call("call_1", "poem", json!({})),
+        ModelScript::call("call_1", "poem", json!({})),
         broken,
         refused,
-        Answer::text("Done."),
+        ModelScript::text("Done."),
     ]);
     let script = "function invoke(ctx, args)
         local _, first = pcall(ctx.generate, 'writer', 'a poem')
@@ -160,11 +160,11 @@ async fn an_answer_that_never_came_is_paid_for_as_far_as_it_did() {
 #[tokio::test]
 async fn arguments_that_do_not_fit_are_told_before_the_script_runs() {
     let place = Place::new([
-        Answer::call("call_1", "long", json!({"text": 5})),
-        Answer::call("call_2", "long", json!({})),
-        Answer::call("call_3", "long", json!({"text": "FIVE"})),
-        Answer::call("call_4", "long", json!({"text": "four"})),
-        Answer::text("Done."),
+        ModelScript::call("call_1", "long", json!({"text": 5})),
+        ModelScript::call("call_2", "long", json!({})),
+        ModelScript::call("call_3", "long", json!({"text": "FIVE"})),
+        ModelScript::call("call_4", "long", json!({"text": "four"})),
+        ModelScript::text("Done."),
     ]);
     let mut long = luau(
         "long",
@@ -204,11 +204,11 @@ async fn arguments_that_do_not_fit_are_told_before_the_script_runs() {
 #[tokio::test]
 async fn models_as_tools_and_tools_in_a_row() {
     let answers = [
-        Answer::call("call_1", "row", json!({"text": "你好"})),
-        Answer::text("hello"),
-        Answer::text("no JSON"),
-        Answer::text(r#"{"words": 1}"#),
-        Answer::text("Done."),
+        ModelScript::call("call_1", "row", json!({"text": "你好"})),
+        ModelScript::text("hello"),
+        ModelScript::text("no JSON"),
+        ModelScript::text(r#"{"words": 1}"#),
+        ModelScript::text("Done."),
     ];
     let place = Place::new(answers);
     let counter = json!({
@@ -262,7 +262,10 @@ async fn what_is_not_granted_is_refused_and_can_be_caught() {
         end
         return said
     end";
-    let place = Place::new([Answer::call("call_1", "try", json!({})), Answer::text("Done.")]);
+    let place = Place::new([
+        ModelScript::call("call_1", "try", json!({})),
+        ModelScript::text("Done."),
+    ]);
     place.tool(luau("try", script, json!({})));
     let session = place.open().await;
     place.ask(&session, "go").await;
@@ -284,8 +287,8 @@ async fn an_interrupt_stops_the_script_and_the_agents_that_it_made() {
         return child:collect()
     end";
     let answers = [
-        Answer::call("call_1", "wait", json!({})),
-        Answer::new().then_text("slowly").then_stall(&gate),
+        ModelScript::call("call_1", "wait", json!({})),
+        ModelScript::new().then_text("slowly").then_stall(&gate),
     ];
     let place = Place::new(answers);
     place.tool(luau("wait", script, json!({"agents": ["*"]})));
@@ -319,7 +322,10 @@ async fn an_interrupt_stops_the_script_and_the_agents_that_it_made() {
 #[tokio::test]
 async fn an_error_in_a_script_of_a_file_names_the_line_of_the_file() {
     let script = "function invoke(ctx)\n  if ctx.now() then\n    error('broken')\n  end\nend\n";
-    let place = Place::new([Answer::call("call_1", "inside", json!({})), Answer::text("Done.")]);
+    let place = Place::new([
+        ModelScript::call("call_1", "inside", json!({})),
+        ModelScript::text("Done."),
+    ]);
     place.tool(definition(json!({
         "name": "inside", "type": "luau", "lua": script,
         "$place": {"file": "tools/inside.yaml", "line": 7},
@@ -341,8 +347,8 @@ async fn agents_that_make_agents_come_to_an_end() {
         return child:collect()
     end";
     let most = agentx_types::MAX_AGENT_DEPTH;
-    let calls = (0..=most).map(|at| Answer::call(&format!("call_{at}"), "deeper", json!({})));
-    let ends = (0..=most).map(|at| Answer::text(&format!("Back from {at}.")));
+    let calls = (0..=most).map(|at| ModelScript::call(&format!("call_{at}"), "deeper", json!({})));
+    let ends = (0..=most).map(|at| ModelScript::text(&format!("Back from {at}.")));
     let place = Place::new(calls.chain(ends));
     place.tool(luau(
         "deeper",

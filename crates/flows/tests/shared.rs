@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use crate::support::{Place, definition, luau};
 use agentx_runtime::Session;
-use agentx_testing::Answer;
+use agentx_testing::ModelScript;
 use agentx_types::{ConfigChange, EnvironmentEvent, Limits, RunStatus, RuntimeEvent, ToolStatus};
 use serde_json::{Value, json};
 
@@ -47,10 +47,10 @@ async fn agents_that_a_script_makes_share_the_limits_of_its_agent() {
             return table.concat(said, ' | ')
         end";
     let place = Place::new([
-        Answer::call("call_1", "crowd", json!({})),
-        Answer::text("one"),
-        Answer::text("two"),
-        Answer::text("never"),
+        ModelScript::call("call_1", "crowd", json!({})),
+        ModelScript::text("one"),
+        ModelScript::text("two"),
+        ModelScript::text("never"),
     ]);
     place.tool(luau("crowd", script, json!({"agents": ["*"]})));
     let session = limited(&place, 45).await;
@@ -81,8 +81,8 @@ async fn a_script_asks_no_model_where_a_limit_is_reached() {
             for at = 1, 40 do ctx.generate('writer', 'more') end
             return 'never'
         end";
-    let answers = [Answer::call("call_1", "writes", json!({}))];
-    let more = (0..10).map(|_| Answer::text("so much"));
+    let answers = [ModelScript::call("call_1", "writes", json!({}))];
+    let more = (0..10).map(|_| ModelScript::text("so much"));
     let place = Place::new(answers.into_iter().chain(more));
     place.tool(luau("writes", script, json!({"models": ["writer"]})));
     let session = limited(&place, 45).await;
@@ -114,8 +114,8 @@ async fn a_script_is_told_when_there_is_no_room_for_another_agent() {
             return made .. ' ' .. why
         end";
     let place = Place::new([
-        Answer::call("call_1", "crowd", json!({})),
-        Answer::text("It is full."),
+        ModelScript::call("call_1", "crowd", json!({})),
+        ModelScript::text("It is full."),
     ]);
     place.tool(definition(json!({
         "name": "crowd",

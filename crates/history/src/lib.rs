@@ -5,15 +5,15 @@
 //! document ([`portable`]). It is all made of facts and [`agentx_runtime::Runtime`] alone, so it is the same for a session here
 //! and one of a server.
 
-mod plain;
+mod escaped_json;
 pub mod portable;
 mod rewind;
+mod rule_trial;
 mod stats;
 pub mod transcript;
-mod trial;
 
-pub use plain::plain_json;
+pub use escaped_json::plain_json;
 pub use portable::{export, import};
 pub use rewind::*;
+pub use rule_trial::{ChangedCall, RuleTrial, TrialReport, try_rule};
 pub use stats::{SessionStats, ToolCount, stats_of};
-pub use trial::{ChangedCall, RuleTrial, TrialReport, try_rule};

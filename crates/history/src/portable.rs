@@ -17,7 +17,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde::Deserialize;
 
-use crate::plain::plain_json;
+use crate::escaped_json::plain_json;
 
 /// What the field `format` of a document says.
 const FORMAT: &str = "agentx-session";

@@ -13,7 +13,7 @@ use agentx_runtime::{
     Actions, BoxFuture, Delivery, DerivedDigest, DriverParts, Effector, EventSink, OpenRequest, Session,
     SessionExport, SessionFold, SessionIds, UserInput, View, open_session,
 };
-use agentx_testing::{Answer, MemoryLog, ScriptedModel, SimulatedClock, fixture};
+use agentx_testing::{FaultyLog, ModelScript, ScriptedModel, SimulatedClock, fixture};
 use agentx_types::{
     Action, ActionBody, ActionKind, ContentPart, EnvironmentEvent, OwnerId, RULES_VERSION, RunStatus,
     RuntimeEvent, SessionId, ToolResult, ToolStatus,
@@ -156,8 +156,8 @@ impl Effector for Done {
 }
 
 /// Opens a session in a log that has it, with a model that answers whatever it is asked.
-async fn resumed(log: &MemoryLog, id: &SessionId) -> Arc<dyn Session> {
-    let model = ScriptedModel::new((0..20).map(|_| Answer::text("Going on.")));
+async fn resumed(log: &FaultyLog, id: &SessionId) -> Arc<dyn Session> {
+    let model = ScriptedModel::new((0..20).map(|_| ModelScript::text("Going on.")));
     let actions = Actions::new()
         .with(ActionKind::CallModel, Arc::new(model))
         .with(ActionKind::CallTool, Arc::new(Done));
@@ -186,7 +186,7 @@ async fn recorded_sessions_go_on() {
         for (file, mut recorded) in sessions(name) {
             // A log in memory calls blobs by other names; nobody reads them here.
             recorded.blobs.clear();
-            let (log, id) = (MemoryLog::new(), recorded.session_id.clone());
+            let (log, id) = (FaultyLog::new(), recorded.session_id.clone());
             import(&log, &OwnerId::new("own_test"), recorded).await.unwrap();
             let session = resumed(&log, &id).await;
             let said = UserInput::text("Go on.");

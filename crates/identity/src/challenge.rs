@@ -11,7 +11,7 @@ const BEFORE_KEY: char = '.';
 
 /// What a server wants signed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Challenge {
+pub struct AuthChallenge {
     /// Random, once, and whose it is: see [`server_nonce`].
     pub nonce: String,
     /// What the server calls itself. Who signs it has made sure that it is the server that they mean.
@@ -20,7 +20,7 @@ pub struct Challenge {
     pub expires_at_ms: u64,
 }
 
-impl Challenge {
+impl AuthChallenge {
     /// The server that asks for this, as far as it says so: the key that its nonce ends with. A signature over a nonce with this key counts
     /// at the server alone that made it, so whoever knows that server's key signs for no other.
     pub fn server(&self) -> Option<PublicKey> {
@@ -87,12 +87,12 @@ pub fn challenge_text(origin: &str, nonce: &str, expires_at_ms: u64) -> String {
 }
 
 /// Answers a challenge in one's own name, on a connection without a [`Binding`].
-pub fn sign_challenge(key: &SecretKey, challenge: &Challenge) -> Signature {
+pub fn sign_challenge(key: &SecretKey, challenge: &AuthChallenge) -> Signature {
     sign_bound_challenge(key, challenge, &Binding::None)
 }
 
 /// Answers a challenge in one's own name, on this connection alone.
-pub fn sign_bound_challenge(key: &SecretKey, challenge: &Challenge, binding: &Binding) -> Signature {
+pub fn sign_bound_challenge(key: &SecretKey, challenge: &AuthChallenge, binding: &Binding) -> Signature {
     key.sign(bound_text(challenge, binding).as_bytes())
 }
 
@@ -102,7 +102,7 @@ pub fn sign_bound_challenge(key: &SecretKey, challenge: &Challenge, binding: &Bi
 /// Where it is too late, or the signature is not theirs over this challenge.
 pub fn verify_challenge(
     key: &PublicKey,
-    challenge: &Challenge,
+    challenge: &AuthChallenge,
     signature: &Signature,
     now_ms: u64,
 ) -> Result<(), ChallengeError> {
@@ -115,7 +115,7 @@ pub fn verify_challenge(
 /// Where it is too late, or the signature is not theirs over this challenge on this connection.
 pub fn verify_bound_challenge(
     key: &PublicKey,
-    (challenge, binding): (&Challenge, &Binding),
+    (challenge, binding): (&AuthChallenge, &Binding),
     signature: &Signature,
     now_ms: u64,
 ) -> Result<(), ChallengeError> {
@@ -130,23 +130,28 @@ pub fn verify_bound_challenge(
 }
 
 /// Proves to a client that this server has its key: a signature over the challenge and the nonce that the client chose.
-pub fn prove_server(key: &SecretKey, challenge: &Challenge, client_nonce: &str) -> Signature {
+pub fn prove_server(key: &SecretKey, challenge: &AuthChallenge, client_nonce: &str) -> Signature {
     key.sign(server_text(challenge, client_nonce).as_bytes())
 }
 
 /// Whether this is the proof of the server with this key for this challenge and the client's own nonce.
 #[must_use]
-pub fn verify_server(key: &PublicKey, challenge: &Challenge, client_nonce: &str, proof: &Signature) -> bool {
+pub fn verify_server(
+    key: &PublicKey,
+    challenge: &AuthChallenge,
+    client_nonce: &str,
+    proof: &Signature,
+) -> bool {
     key.verify(server_text(challenge, client_nonce).as_bytes(), proof)
 }
 
-fn bound_text(challenge: &Challenge, binding: &Binding) -> String {
+fn bound_text(challenge: &AuthChallenge, binding: &Binding) -> String {
     let text = challenge_text(&challenge.origin, &challenge.nonce, challenge.expires_at_ms);
     format!("{text}{binding}")
 }
 
-fn server_text(challenge: &Challenge, client_nonce: &str) -> String {
-    let Challenge {
+fn server_text(challenge: &AuthChallenge, client_nonce: &str) -> String {
+    let AuthChallenge {
         nonce,
         origin,
         expires_at_ms,
@@ -160,8 +165,8 @@ mod tests {
 
     use super::*;
 
-    fn challenge() -> Challenge {
-        Challenge {
+    fn challenge() -> AuthChallenge {
+        AuthChallenge {
             nonce: "once".into(),
             origin: "http://127.0.0.1:7777".into(),
             expires_at_ms: 1_000,
@@ -175,14 +180,14 @@ mod tests {
             SecretKey::from_seed(&[2; 32]).unwrap(),
         );
         let signature = sign_challenge(&me, &challenge());
-        let check = |key: &SecretKey, challenge: &Challenge, now| {
+        let check = |key: &SecretKey, challenge: &AuthChallenge, now| {
             verify_challenge(key.public_key(), challenge, &signature, now)
         };
         assert_eq!(check(&me, &challenge(), 999), Ok(()));
         assert_eq!(check(&me, &challenge(), 1_000), Err(ChallengeError::Expired));
         let wrong = Err(ChallengeError::WrongSignature);
         assert_eq!(check(&other, &challenge(), 0), wrong);
-        let changes: [fn(&mut Challenge); 3] = [
+        let changes: [fn(&mut AuthChallenge); 3] = [
             |challenge| challenge.nonce.push('x'),
             |challenge| challenge.origin = "http://127.0.0.1:7778".into(),
             |challenge| challenge.expires_at_ms += 1,
@@ -222,7 +227,7 @@ mod tests {
         assert!(verify_server(server.public_key(), &challenge(), "mine", &proof));
         assert!(!verify_server(server.public_key(), &challenge(), "other", &proof));
         assert!(!verify_server(other.public_key(), &challenge(), "mine", &proof));
-        let later = Challenge {
+        let later = AuthChallenge {
             expires_at_ms: 1_001,
             ..challenge()
         };

@@ -83,7 +83,7 @@ pub(crate) fn check_directory(_: &Path) -> Result<(), KeyringError> {
 }
 
 /// Writes a file whole or not at all, for its owner alone. Only the holder of the lock does.
-pub(crate) fn replace(path: &Path, bytes: &[u8], _lock: &Lock) -> Result<(), KeyringError> {
+pub(crate) fn replace(path: &Path, bytes: &[u8], _lock: &KeyringLock) -> Result<(), KeyringError> {
     let mut temporary = path.as_os_str().to_owned();
     temporary.push(".new");
     let temporary = PathBuf::from(temporary);
@@ -116,10 +116,10 @@ fn sync_directory(_: &Path) -> io::Result<()> {
 }
 
 /// Held while a file of the keyring is read and written again; the operating system gives it back when the process dies.
-pub(crate) struct Lock(#[expect(dead_code, reason = "it holds by being open")] File);
+pub(crate) struct KeyringLock(#[expect(dead_code, reason = "it holds by being open")] File);
 
 /// Waits for its turn to write, and makes the directory at first need.
-pub(crate) fn lock(directory: &Path) -> Result<Lock, KeyringError> {
+pub(crate) fn lock(directory: &Path) -> Result<KeyringLock, KeyringError> {
     let path = directory.join("keyring.lock");
     let failed = |error: io::Error| KeyringError::file(&path, error);
     make_directory(directory).map_err(|error| KeyringError::file(directory, error))?;
@@ -129,7 +129,7 @@ pub(crate) fn lock(directory: &Path) -> Result<Lock, KeyringError> {
     let file = options.open(&path).map_err(failed)?;
     for _ in 0..ATTEMPTS {
         match file.try_lock() {
-            Ok(()) => return Ok(Lock(file)),
+            Ok(()) => return Ok(KeyringLock(file)),
             Err(TryLockError::WouldBlock) => std::thread::sleep(BETWEEN_ATTEMPTS),
             Err(TryLockError::Error(error)) => return Err(failed(error)),
         }

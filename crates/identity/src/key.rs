@@ -6,8 +6,8 @@ use std::str::FromStr;
 
 use ring::signature::{ED25519, Ed25519KeyPair, KeyPair as _, UnparsedPublicKey};
 
+use crate::base64url::{self, as_text};
 use crate::openssh;
-use crate::text::{self, as_text};
 use crate::{KeyError, NoRandomness, random_bytes};
 
 /// What the text of a public key begins with.
@@ -80,7 +80,7 @@ impl PublicKey {
 
 impl fmt::Display for PublicKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{PREFIX}{}", text::write(&self.0))
+        write!(f, "{PREFIX}{}", base64url::write(&self.0))
     }
 }
 
@@ -91,7 +91,7 @@ impl FromStr for PublicKey {
     fn from_str(text: &str) -> Result<Self, KeyError> {
         let text = text.trim();
         let key = match text.strip_prefix(PREFIX) {
-            Some(letters) => text::read(letters).map(Self).ok_or(KeyError::PublicText),
+            Some(letters) => base64url::read(letters).map(Self).ok_or(KeyError::PublicText),
             None => openssh::read_public_line(text),
         }?;
         match key.has_small_order() {
@@ -121,7 +121,7 @@ impl Signature {
 
 impl fmt::Display for Signature {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&text::write(&self.0))
+        f.write_str(&base64url::write(&self.0))
     }
 }
 
@@ -129,7 +129,7 @@ impl FromStr for Signature {
     type Err = KeyError;
 
     fn from_str(text: &str) -> Result<Self, KeyError> {
-        text::read(text).map(Self).ok_or(KeyError::SignatureText)
+        base64url::read(text).map(Self).ok_or(KeyError::SignatureText)
     }
 }
 

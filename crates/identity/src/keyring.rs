@@ -25,7 +25,7 @@ pub struct Keyring {
 
 /// Somebody whom a server knows.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Known {
+pub struct KnownPerson {
     /// Whose sessions theirs are.
     pub owner: OwnerId,
     /// What they are called here.
@@ -274,14 +274,14 @@ impl Keyring {
     }
 
     /// Who has this key, as far as this directory knows. A file that cannot be read vouches for nobody.
-    pub fn person(&self, key: &PublicKey) -> Option<Known> {
+    pub fn person(&self, key: &PublicKey) -> Option<KnownPerson> {
         let found = self.everybody().into_iter().find(|(known, _)| known == key);
         found.map(|(_, known)| known)
     }
 
     /// Everybody whom this directory knows, by their keys; what is first counts. A file that cannot be read vouches for nobody.
-    pub fn everybody(&self) -> Vec<(PublicKey, Known)> {
-        let operator = |name| Known {
+    pub fn everybody(&self) -> Vec<(PublicKey, KnownPerson)> {
+        let operator = |name| KnownPerson {
             owner: OwnerId::new(OPERATOR),
             name,
             operator: true,
@@ -293,7 +293,7 @@ impl Keyring {
         let others = others.into_iter().map(|other| {
             let known = match other.role {
                 TrustedAs::Operator => operator(other.name),
-                TrustedAs::Member | TrustedAs::Approver => Known {
+                TrustedAs::Member | TrustedAs::Approver => KnownPerson {
                     owner: owner_of(&other.public_key),
                     name: other.name,
                     operator: false,

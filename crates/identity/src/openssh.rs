@@ -110,7 +110,7 @@ pub(crate) fn public_blob(key: &PublicKey) -> Vec<u8> {
 }
 
 pub(crate) fn read_public_blob(blob: &[u8]) -> Result<PublicKey, KeyError> {
-    let mut reader = Reader(blob);
+    let mut reader = KeyReader(blob);
     reader.kind()?;
     let key = reader.array().map(PublicKey::from_bytes)?;
     reader.end().map(|()| key)
@@ -128,9 +128,9 @@ pub(crate) fn damaged(what: &'static str) -> KeyError {
 }
 
 /// Reads what [`put`] wrote. Nothing is believed: every length is compared with what is there.
-pub(crate) struct Reader<'a>(pub(crate) &'a [u8]);
+pub(crate) struct KeyReader<'a>(pub(crate) &'a [u8]);
 
-impl<'a> Reader<'a> {
+impl<'a> KeyReader<'a> {
     pub(crate) fn bytes(&mut self, count: usize) -> Result<&'a [u8], KeyError> {
         let (bytes, rest) = self
             .0

@@ -35,13 +35,13 @@ pub struct Accumulated {
 #[derive(Clone, Debug, Default)]
 pub struct Accumulator {
     assembler: Assembler,
-    began: Option<Began>,
+    began: Option<AnswerStart>,
     end: Option<(StopReason, Option<String>)>,
 }
 
 /// What is known of an answer as soon as it begins.
 #[derive(Clone, Debug)]
-struct Began {
+struct AnswerStart {
     message_id: MessageId,
     model: String,
 }
@@ -51,7 +51,7 @@ impl Accumulator {
     pub fn push(&mut self, event: &EnvironmentEvent) {
         match event {
             EnvironmentEvent::StreamStart(start) => {
-                self.began = Some(Began {
+                self.began = Some(AnswerStart {
                     message_id: start.message_id.clone(),
                     model: start.model.clone(),
                 });
@@ -69,7 +69,7 @@ impl Accumulator {
 
     /// The answer as far as it came; `None` where none began.
     pub fn finish(mut self) -> Option<Accumulated> {
-        let Began { message_id, model } = self.began?;
+        let AnswerStart { message_id, model } = self.began?;
         let answer = self.assembler.finish_verbatim();
         let (stop_reason, raw) = self.end.unwrap_or((StopReason::Broken, None));
         let message = answer.message.unwrap_or_else(|| Message {

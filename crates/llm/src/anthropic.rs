@@ -8,8 +8,8 @@ mod stream;
 mod thinking;
 mod wire;
 
-pub use request::{Options, Thinking, build};
-pub use stream::{Decoder, decode_body};
+pub use request::{AnthropicOptions, ThinkingMode, build};
+pub use stream::{AnthropicDecoder, decode_body};
 pub use thinking::beta;
 pub(crate) use thinking::effort;
 

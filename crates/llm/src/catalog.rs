@@ -5,9 +5,9 @@
 //! is named (`ollama/qwen3`): it gets the provider's defaults and no price.
 
 mod config;
-mod nearest;
 mod server;
-mod unknown;
+mod suggestions;
+mod unknown_models;
 
 use agentx_types::{Api, ModelSpec, Prices};
 use serde::{Deserialize, Serialize};
@@ -15,9 +15,9 @@ use serde::{Deserialize, Serialize};
 use crate::anthropic;
 use crate::request::WireOptions;
 pub use config::{CatalogConfig, LongPricesConfig, ModelConfig, PricesConfig, ProviderConfig};
-pub use nearest::nearest;
 pub use server::origin;
-pub use unknown::tools_need_responses;
+pub use suggestions::nearest;
+pub use unknown_models::tools_need_responses;
 
 /// Who serves models.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -276,7 +276,7 @@ impl Catalog {
             Api::OpenaiChat | Api::Scripted | Api::Unknown => "openai",
         };
         let id_at_home = model.id.rsplit('/').next().unwrap_or(&model.id);
-        let by_name = || unknown::wire(id_at_home).filter(|_| model.api == Api::OpenaiChat);
+        let by_name = || unknown_models::wire(id_at_home).filter(|_| model.api == Api::OpenaiChat);
         let mut wire = at(&model.provider, &model.id)
             .or_else(|| by_name().filter(|_| model.provider == "openai"))
             .or_else(|| of_provider().filter(|wire| *wire != WireOptions::default()))

@@ -4,12 +4,12 @@
 mod classify;
 mod extra_keys;
 mod extract;
-mod longest;
+mod max_tokens;
 mod overflow;
-mod refused;
-mod setting;
+mod refused_parts;
+mod refused_setting;
+mod retry_after;
 mod template;
-mod wait;
 
 use std::fmt;
 
@@ -158,7 +158,7 @@ pub fn decode_error(status: u16, headers: &[(&str, &str)], body: &[u8], now: Tim
     let extracted = extract::from_body(body);
     let resets_at = extracted
         .resets_at_ms
-        .or_else(|| header(headers, "x-ratelimit-reset").and_then(wait::at_ms));
+        .or_else(|| header(headers, "x-ratelimit-reset").and_then(retry_after::time_or_delay_ms));
     let mut error = from_extracted(Some(status), extracted);
     let until_reset = resets_at
         .filter(|_| error.code == ErrorCode::RateLimited)
@@ -187,7 +187,7 @@ fn from_extracted(status: Option<u16>, extracted: Extracted) -> ModelError {
     let of_a_day = extracted.of_a_day && code == ErrorCode::RateLimited;
     let message = match said.as_str() {
         "" => default_message(status, code),
-        _ if of_a_day => format!("{said} ({})", wait::UNTIL_MIDNIGHT),
+        _ if of_a_day => format!("{said} ({})", retry_after::UNTIL_MIDNIGHT),
         _ => said,
     };
     ModelError {
@@ -196,10 +196,10 @@ fn from_extracted(status: Option<u16>, extracted: Extracted) -> ModelError {
         retryable: (code.is_retryable() && !of_a_day) || asks_again(code, &extracted.message),
         retry_after_ms: extracted
             .wait_ms
-            .or_else(|| wait::in_words(&extracted.message))
+            .or_else(|| retry_after::in_words(&extracted.message))
             .filter(|_| code.is_retryable()),
-        refused: refused::refused(code, status, &extracted),
-        longest_answer: longest::allowed(code, &extracted.message),
+        refused: refused_parts::refused(code, status, &extracted),
+        longest_answer: max_tokens::allowed(code, &extracted.message),
         status,
         overflow: (code == ErrorCode::ContextWindow).then(|| overflow::read(&extracted)),
     }

@@ -8,15 +8,15 @@ use serde_json::Value;
 
 /// JSON that borrows what it can.
 #[derive(Debug)]
-pub(crate) enum Json<'a> {
+pub(crate) enum BorrowedJson<'a> {
     Null,
     Bool(bool),
     Whole(u64),
     Fraction(f64),
     Text(Cow<'a, str>),
-    List(Vec<Json<'a>>),
+    List(Vec<BorrowedJson<'a>>),
     /// In the order in which it is written.
-    Object(Vec<(&'a str, Json<'a>)>),
+    Object(Vec<(&'a str, BorrowedJson<'a>)>),
     /// Part of the conversation, as it is there.
     Value(&'a Value),
 }
@@ -24,12 +24,12 @@ pub(crate) enum Json<'a> {
 /// An object, written as `json!` writes one.
 macro_rules! object {
     ($($key:literal: $value:expr),* $(,)?) => {
-        $crate::json::Json::Object(vec![$(($key, $crate::json::Json::from($value))),*])
+        $crate::json::BorrowedJson::Object(vec![$(($key, $crate::json::BorrowedJson::from($value))),*])
     };
 }
 pub(crate) use object;
 
-impl<'a> Json<'a> {
+impl<'a> BorrowedJson<'a> {
     /// The text under `type`: what kind of block this is.
     pub(crate) fn kind(&self) -> Option<&str> {
         self.text("type")
@@ -39,8 +39,8 @@ impl<'a> Json<'a> {
     pub(crate) fn text(&self, key: &str) -> Option<&str> {
         match self {
             Self::Object(fields) => match fields.iter().find(|(present, _)| *present == key)? {
-                (_, Json::Text(text)) => Some(text),
-                (_, Json::Value(value)) => value.as_str(),
+                (_, BorrowedJson::Text(text)) => Some(text),
+                (_, BorrowedJson::Value(value)) => value.as_str(),
                 _ => None,
             },
             Self::Value(value) => value.get(key)?.as_str(),
@@ -49,13 +49,13 @@ impl<'a> Json<'a> {
     }
 
     /// A field of an object.
-    pub(crate) fn field_mut(&mut self, key: &str) -> Option<&mut Json<'a>> {
+    pub(crate) fn field_mut(&mut self, key: &str) -> Option<&mut BorrowedJson<'a>> {
         let mut fields = self.fields()?.iter_mut();
         fields.find_map(|(present, json)| (*present == key).then_some(json))
     }
 
     /// Sets a field of an object, in its old place where there is one. What is not an object stays as it is.
-    pub(crate) fn set(&mut self, key: &'a str, json: impl Into<Json<'a>>) {
+    pub(crate) fn set(&mut self, key: &'a str, json: impl Into<BorrowedJson<'a>>) {
         let Some(fields) = self.fields() else { return };
         match fields.iter_mut().find(|(present, _)| *present == key) {
             Some((_, old)) => *old = json.into(),
@@ -64,7 +64,7 @@ impl<'a> Json<'a> {
     }
 
     /// Sets a field of an object, unless it has one of this name.
-    pub(crate) fn set_missing(&mut self, key: &'a str, json: impl Into<Json<'a>>) {
+    pub(crate) fn set_missing(&mut self, key: &'a str, json: impl Into<BorrowedJson<'a>>) {
         let Some(fields) = self.fields() else { return };
         if fields.iter().all(|(present, _)| *present != key) {
             fields.push((key, json.into()));
@@ -72,7 +72,7 @@ impl<'a> Json<'a> {
     }
 
     /// The fields of an object. Those of a borrowed one become this tree's own; what is in them stays borrowed.
-    fn fields(&mut self) -> Option<&mut Vec<(&'a str, Json<'a>)>> {
+    fn fields(&mut self) -> Option<&mut Vec<(&'a str, BorrowedJson<'a>)>> {
         if let Self::Value(Value::Object(object)) = self {
             let fields = object.iter().map(|(key, value)| (key.as_str(), value.into()));
             *self = Self::Object(fields.collect());
@@ -98,7 +98,7 @@ impl<'a> Json<'a> {
             Self::Text(text) => text_len(text),
             Self::List(items) => 2 + items.iter().map(|item| item.rough_len() + 1).sum::<usize>(),
             Self::Object(fields) => {
-                let field = |(key, json): &(&str, Json<'_>)| text_len(key) + json.rough_len() + 2;
+                let field = |(key, json): &(&str, BorrowedJson<'_>)| text_len(key) + json.rough_len() + 2;
                 2 + fields.iter().map(field).sum::<usize>()
             }
             Self::Value(value) => value_len(value),
@@ -127,7 +127,7 @@ fn value_len(value: &Value) -> usize {
     }
 }
 
-impl Serialize for Json<'_> {
+impl Serialize for BorrowedJson<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
             Self::Null => serializer.serialize_unit(),
@@ -142,55 +142,55 @@ impl Serialize for Json<'_> {
     }
 }
 
-impl<'a> From<&'a str> for Json<'a> {
+impl<'a> From<&'a str> for BorrowedJson<'a> {
     fn from(text: &'a str) -> Self {
         Self::Text(text.into())
     }
 }
 
-impl<'a> From<&'a String> for Json<'a> {
+impl<'a> From<&'a String> for BorrowedJson<'a> {
     fn from(text: &'a String) -> Self {
         Self::Text(text.into())
     }
 }
 
-impl From<String> for Json<'_> {
+impl From<String> for BorrowedJson<'_> {
     fn from(text: String) -> Self {
         Self::Text(text.into())
     }
 }
 
-impl<'a> From<Cow<'a, str>> for Json<'a> {
+impl<'a> From<Cow<'a, str>> for BorrowedJson<'a> {
     fn from(text: Cow<'a, str>) -> Self {
         Self::Text(text)
     }
 }
 
-impl From<bool> for Json<'_> {
+impl From<bool> for BorrowedJson<'_> {
     fn from(bool: bool) -> Self {
         Self::Bool(bool)
     }
 }
 
-impl From<u64> for Json<'_> {
+impl From<u64> for BorrowedJson<'_> {
     fn from(number: u64) -> Self {
         Self::Whole(number)
     }
 }
 
-impl From<f64> for Json<'_> {
+impl From<f64> for BorrowedJson<'_> {
     fn from(number: f64) -> Self {
         Self::Fraction(number)
     }
 }
 
-impl<'a> From<Vec<Json<'a>>> for Json<'a> {
-    fn from(items: Vec<Json<'a>>) -> Self {
+impl<'a> From<Vec<BorrowedJson<'a>>> for BorrowedJson<'a> {
+    fn from(items: Vec<BorrowedJson<'a>>) -> Self {
         Self::List(items)
     }
 }
 
-impl<'a> From<&'a Value> for Json<'a> {
+impl<'a> From<&'a Value> for BorrowedJson<'a> {
     fn from(value: &'a Value) -> Self {
         Self::Value(value)
     }
@@ -201,7 +201,7 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn written(json: &Json<'_>) -> String {
+    fn written(json: &BorrowedJson<'_>) -> String {
         String::from_utf8(json.to_bytes()).unwrap()
     }
 
@@ -209,22 +209,22 @@ mod tests {
     fn it_is_written_as_serde_json_writes_it() {
         let borrowed = json!({"b": [1, -2.5, "\"\u{1}"], "a": null});
         let json = object! {
-            "type": "text", "text": "a\"\n\u{1f980}", "n": 3, "f": 1.0, "nan": f64::NAN, "yes": true, "none": Json::Null,
-            "list": vec![object! {}, Json::List(Vec::new())], "value": &borrowed,
+            "type": "text", "text": "a\"\n\u{1f980}", "n": 3, "f": 1.0, "nan": f64::NAN, "yes": true, "none": BorrowedJson::Null,
+            "list": vec![object! {}, BorrowedJson::List(Vec::new())], "value": &borrowed,
         };
         let expected = json!({
             "type": "text", "text": "a\"\n\u{1f980}", "n": 3, "f": 1.0, "nan": f64::NAN, "yes": true, "none": null,
             "list": [{}, []], "value": borrowed,
         });
         assert_eq!(written(&json), expected.to_string());
-        assert_eq!(written(&Json::from(&expected)), expected.to_string());
+        assert_eq!(written(&BorrowedJson::from(&expected)), expected.to_string());
     }
 
     #[test]
     fn a_borrowed_object_reads_and_changes_like_an_own_one() {
         let value = json!({"type": "text", "text": "a", "n": {"deep": 1}});
         let own = object! {"type": "text", "text": "a", "n": object! {"deep": 1}};
-        for mut json in [Json::from(&value), own] {
+        for mut json in [BorrowedJson::from(&value), own] {
             assert_eq!(
                 (json.kind(), json.text("n"), json.text("x")),
                 (Some("text"), None, None)
@@ -239,7 +239,7 @@ mod tests {
             assert_eq!((json.kind(), json.text("text")), (Some("other"), Some("a")));
         }
         let list = json!(["type"]);
-        let mut no_object = Json::from(&list);
+        let mut no_object = BorrowedJson::from(&list);
         no_object.set("type", "text");
         no_object.set_missing("type", "text");
         assert_eq!(
@@ -252,7 +252,8 @@ mod tests {
     fn the_buffer_does_not_grow() {
         let code = "    let name = \"value\".to_owned();\n".repeat(200);
         let value = json!({"content": code, "numbers": [1, 2, 3], "ok": true});
-        let json = object! {"text": &code, "value": &value, "list": vec![Json::from(1), Json::Null]};
+        let json =
+            object! {"text": &code, "value": &value, "list": vec![BorrowedJson::from(1), BorrowedJson::Null]};
         let bytes = json.to_bytes();
         assert_eq!(bytes.capacity(), json.rough_len());
     }

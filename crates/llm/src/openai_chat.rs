@@ -1,5 +1,6 @@
 //! OpenAI Chat Completions: `POST /chat/completions`, as OpenAI speaks it and as the servers compatible with it do.
 
+mod alternating_roles;
 mod cache;
 mod cost;
 mod finish;
@@ -11,14 +12,13 @@ mod signature;
 mod stream;
 mod think_tags;
 mod tools;
-mod turns;
 mod usage;
 mod wire;
 
-pub use options::{Effort, EffortWithTools, MaxTokensField, Options, ReasoningEcho, ThinkingParam};
+pub use options::{ChatOptions, Effort, EffortWithTools, MaxTokensField, ReasoningEcho, ThinkingParam};
 pub use request::build;
 pub(crate) use request::is_claude;
-pub use stream::{Decoder, decode_body};
+pub use stream::{ChatDecoder, decode_body};
 
 /// The name under which data of this API is kept in [`ProviderData`](agentx_types::ProviderData).
 pub const API: &str = "openai-chat";

@@ -11,7 +11,7 @@ use crate::openai_chat::is_claude;
 use crate::request::{BlobSource, MediaKind, media_kind};
 
 /// What a request may hold.
-struct Limits {
+struct PictureLimits {
     /// The longest side of any picture in pixels.
     side: u32,
     /// Bytes of base64 of one picture.
@@ -30,8 +30,8 @@ const SIDE_OF_MANY: u32 = 2_000;
 /// Anthropic: 8,000 pixels a side, 2,000 in a request of more than 20 pictures, 100 pictures (600 for windows over 200,000
 /// tokens), 32 MB a request: <https://platform.claude.com/docs/en/build-with-claude/vision>. 10 MB of base64 a picture, 5 MB on
 /// other platforms: <https://platform.claude.com/docs/en/api/overview>. Both read 2026-11-22.
-fn anthropic(window: u64) -> Limits {
-    Limits {
+fn anthropic(window: u64) -> PictureLimits {
+    PictureLimits {
         side: 8_000,
         bytes: 10 << 20,
         all_bytes: 20 << 20,
@@ -42,7 +42,7 @@ fn anthropic(window: u64) -> Limits {
 
 /// OpenAI: 50 MB and 500 pictures a request (https://platform.openai.com/docs/guides/images-vision); larger pictures are scaled
 /// there. Others that speak the protocol say nothing or less, so the sum is that of Anthropic.
-const CHAT: Limits = Limits {
+const CHAT: PictureLimits = PictureLimits {
     side: u32::MAX,
     bytes: 20 << 20,
     all_bytes: 20 << 20,
@@ -52,19 +52,19 @@ const CHAT: Limits = Limits {
 
 /// A picture at one place of the conversation.
 #[derive(Clone, Copy)]
-struct Shown {
-    place: Place,
+struct PlacedPicture {
+    place: PicturePosition,
     bytes: usize,
     side: u32,
 }
 
 /// Which part of the request. The same picture may stand in several: an older place may be left out, and a newer one not.
-type Place = *const MediaPart;
+type PicturePosition = *const MediaPart;
 
 /// What is known of the bytes of a picture: its media type, the bytes of its base64 and its longest side; or why it cannot be sent.
-type Found = Result<(&'static str, usize, u32), &'static str>;
+type PictureFacts = Result<(&'static str, usize, u32), &'static str>;
 
-impl Shown {
+impl PlacedPicture {
     /// Whether it is too large for a request of many pictures.
     fn is_large(&self) -> bool {
         self.side > SIDE_OF_MANY
@@ -79,9 +79,9 @@ const TOO_OLD: &str = "an older picture: a request holds only so many, or so lar
 /// What is known of the pictures of a request.
 #[derive(Debug, Default)]
 pub(crate) struct Pictures<'a> {
-    known: BTreeMap<Place, Result<&'static str, &'static str>>,
+    known: BTreeMap<PicturePosition, Result<&'static str, &'static str>>,
     /// What was found out about the bytes, by where they are: the same ones are looked at once.
-    found: BTreeMap<&'a str, Found>,
+    found: BTreeMap<&'a str, PictureFacts>,
     /// How many pictures the vendor fetches from an address. Their size is not known here, but they count.
     fetched: usize,
 }
@@ -95,7 +95,7 @@ impl<'a> Pictures<'a> {
             Api::OpenaiChat | Api::Scripted | Api::Unknown => CHAT,
         };
         let mut pictures = Self::default();
-        let mut kept: Vec<Shown> = Vec::new();
+        let mut kept: Vec<PlacedPicture> = Vec::new();
         for message in &request.messages {
             for part in &message.content {
                 pictures.look(part, blobs, &limits, &mut kept);
@@ -121,8 +121,8 @@ impl<'a> Pictures<'a> {
         &mut self,
         part: &'a ContentPart,
         blobs: &dyn BlobSource,
-        limits: &Limits,
-        kept: &mut Vec<Shown>,
+        limits: &PictureLimits,
+        kept: &mut Vec<PlacedPicture>,
     ) {
         let part = match part {
             ContentPart::ToolResult(result) => {
@@ -146,7 +146,7 @@ impl<'a> Pictures<'a> {
         let place = std::ptr::from_ref(part);
         self.known.insert(place, found.map(|(media_type, ..)| media_type));
         if let Ok((_, bytes, side)) = found {
-            kept.push(Shown { place, bytes, side });
+            kept.push(PlacedPicture { place, bytes, side });
             self.make_fit(limits, kept);
         }
     }
@@ -157,8 +157,8 @@ impl<'a> Pictures<'a> {
         source: &'a str,
         part: &MediaPart,
         blobs: &dyn BlobSource,
-        limits: &Limits,
-    ) -> Option<Found> {
+        limits: &PictureLimits,
+    ) -> Option<PictureFacts> {
         if let Some(found) = self.found.get(source) {
             return Some(*found);
         }
@@ -176,11 +176,11 @@ impl<'a> Pictures<'a> {
 
     /// Leaves pictures out until the rest may be sent. Where only a few are too large for a request of many pictures, these go. Else
     /// the older half goes: not one with each new picture, because each change of what was sent before costs the provider's cache.
-    fn make_fit(&mut self, limits: &Limits, kept: &mut Vec<Shown>) {
+    fn make_fit(&mut self, limits: &PictureLimits, kept: &mut Vec<PlacedPicture>) {
         while !kept.is_empty() && !self.fit(kept, limits) {
             let older = kept.len().div_ceil(2);
             let few_are_large = kept.iter().filter(|shown| shown.is_large()).count() < older;
-            let newest_is_large = kept.last().is_some_and(Shown::is_large);
+            let newest_is_large = kept.last().is_some_and(PlacedPicture::is_large);
             if self.has_many_with_a_large_one(kept, limits) && few_are_large && !newest_is_large {
                 let large = kept.extract_if(.., |shown| shown.is_large());
                 self.known
@@ -192,24 +192,24 @@ impl<'a> Pictures<'a> {
         }
     }
 
-    fn fit(&self, kept: &[Shown], limits: &Limits) -> bool {
+    fn fit(&self, kept: &[PlacedPicture], limits: &PictureLimits) -> bool {
         let bytes: usize = kept.iter().map(|shown| shown.bytes).sum();
         self.count(kept) <= limits.count
             && bytes <= limits.all_bytes
             && !self.has_many_with_a_large_one(kept, limits)
     }
 
-    fn has_many_with_a_large_one(&self, kept: &[Shown], limits: &Limits) -> bool {
-        self.count(kept) > limits.many && kept.iter().any(Shown::is_large)
+    fn has_many_with_a_large_one(&self, kept: &[PlacedPicture], limits: &PictureLimits) -> bool {
+        self.count(kept) > limits.many && kept.iter().any(PlacedPicture::is_large)
     }
 
-    fn count(&self, kept: &[Shown]) -> usize {
+    fn count(&self, kept: &[PlacedPicture]) -> usize {
         self.fetched + kept.len()
     }
 }
 
 /// The media type of a picture, the bytes of its base64 and its longest side; or why it cannot be sent.
-fn check(bytes: &[u8], limits: &Limits) -> Found {
+fn check(bytes: &[u8], limits: &PictureLimits) -> PictureFacts {
     let picture = Picture::of(bytes).map_err(|_| "the picture is broken")?;
     let encoded = bytes.len().div_ceil(3) * 4;
     if picture.longest_side() > limits.side {

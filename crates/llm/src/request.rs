@@ -84,9 +84,9 @@ impl BlobSource for std::collections::BTreeMap<BlobId, Vec<u8>> {
 #[serde(default, deny_unknown_fields)]
 pub struct WireOptions {
     /// For Anthropic Messages.
-    pub anthropic: anthropic::Options,
+    pub anthropic: anthropic::AnthropicOptions,
     /// For OpenAI Chat Completions.
-    pub chat: openai_chat::Options,
+    pub chat: openai_chat::ChatOptions,
 }
 
 /// The JSON body of a request, in the API of its model.

@@ -5,10 +5,10 @@
 
 use serde_json::{Map, Value};
 
-use crate::json::{Json, object};
+use crate::json::{BorrowedJson, object};
 
 /// The parameters of a function. Borrowed, unless something has to be added below the top.
-pub(crate) fn parameters(schema: &Value) -> Json<'_> {
+pub(crate) fn parameters(schema: &Value) -> BorrowedJson<'_> {
     let mut json = with_items(schema);
     if schema["type"] == "object" {
         json.set_missing("properties", object! {});
@@ -37,12 +37,12 @@ fn below(key: &str) -> Below {
     }
 }
 
-fn with_items(schema: &Value) -> Json<'_> {
+fn with_items(schema: &Value) -> BorrowedJson<'_> {
     let Some(fields) = schema.as_object().filter(|_| lacks_items(schema)) else {
         return schema.into();
     };
     let all = fields.iter();
-    let mut json = Json::Object(
+    let mut json = BorrowedJson::Object(
         all.map(|(key, value)| (key.as_str(), field(key, value)))
             .collect(),
     );
@@ -52,13 +52,13 @@ fn with_items(schema: &Value) -> Json<'_> {
     json
 }
 
-fn field<'a>(key: &str, value: &'a Value) -> Json<'a> {
+fn field<'a>(key: &str, value: &'a Value) -> BorrowedJson<'a> {
     match (below(key), value) {
         (Below::One, Value::Object(_)) => with_items(value),
-        (Below::List, Value::Array(schemas)) => Json::List(schemas.iter().map(with_items).collect()),
+        (Below::List, Value::Array(schemas)) => BorrowedJson::List(schemas.iter().map(with_items).collect()),
         (Below::Map, Value::Object(schemas)) => {
             let each = |(name, schema): (&'a String, &'a Value)| (name.as_str(), with_items(schema));
-            Json::Object(schemas.iter().map(each).collect())
+            BorrowedJson::Object(schemas.iter().map(each).collect())
         }
         _ => value.into(),
     }

@@ -4,7 +4,7 @@
 //! pieces), a byte order mark at the start is skipped, comments and unknown fields are ignored, `data` lines of
 //! one event are joined by LF. Bytes that are not UTF-8 are replaced by U+FFFD, event by event, so a character that is cut
 //! between two pieces is whole again. A line `error: {…}`, which the format does not know and some servers send, is an event of that name.
-//! Unlike a browser, [`Decoder::finish`] also delivers an event that the end of
+//! Unlike a browser, [`SseDecoder::finish`] also delivers an event that the end of
 //! the stream cut off from its blank line, because some servers end like that.
 //!
 //! An event whose one `data` line arrived in one piece is lent from the caller's bytes; nothing is copied.
@@ -19,14 +19,14 @@ pub(crate) const BOM: &[u8] = b"\xEF\xBB\xBF";
 
 /// How much a stream may make the decoder hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
+pub struct SseLimits {
     /// The longest line in bytes, without its end.
     pub max_line: usize,
     /// The most `data` bytes of one event.
     pub max_event: usize,
 }
 
-impl Default for Limits {
+impl Default for SseLimits {
     /// 8 MiB a line, 16 MiB an event: far above what models send, far below what hurts.
     fn default() -> Self {
         Self {
@@ -67,9 +67,9 @@ pub struct SseEvent<'a> {
 /// The decoder. Order of calls: any number of [`push`](Self::push), then one [`finish`](Self::finish).
 ///
 /// ```
-/// use agentx_llm::sse::{Decoder, SseError};
+/// use agentx_llm::sse::{SseDecoder, SseError};
 ///
-/// let mut decoder = Decoder::default();
+/// let mut decoder = SseDecoder::default();
 /// let mut seen = Vec::new();
 /// for piece in [&b"event: ping\r"[..], b"\ndata: {\"a\"", b":1}\n", b"\n"] {
 ///     decoder.push(piece, |e| Ok::<_, SseError>(seen.push((e.event.to_owned(), e.data.to_owned())))).unwrap();
@@ -77,8 +77,8 @@ pub struct SseEvent<'a> {
 /// assert_eq!(seen, [("ping".to_owned(), "{\"a\":1}".to_owned())]);
 /// ```
 #[derive(Clone, Debug, Default)]
-pub struct Decoder {
-    limits: Limits,
+pub struct SseDecoder {
+    limits: SseLimits,
     started: bool,
     skip_lf: bool,
     /// The start of a line whose end has not arrived.
@@ -97,15 +97,15 @@ struct EventData {
     size: usize,
 }
 
-enum Line<'b> {
+enum SseLine<'b> {
     Blank,
     Data(&'b [u8]),
     Other,
 }
 
-impl Decoder {
+impl SseDecoder {
     /// A decoder with these limits.
-    pub fn new(limits: Limits) -> Self {
+    pub fn new(limits: SseLimits) -> Self {
         Self {
             limits,
             ..Self::default()
@@ -144,9 +144,9 @@ impl Decoder {
             if self.line.is_empty() {
                 self.check_line(line.len())?;
                 match self.field(line) {
-                    Line::Blank => self.dispatch(lent.take(), &mut on_event)?,
-                    Line::Data(value) => self.add_data(value, &mut lent, true)?,
-                    Line::Other => {}
+                    SseLine::Blank => self.dispatch(lent.take(), &mut on_event)?,
+                    SseLine::Data(value) => self.add_data(value, &mut lent, true)?,
+                    SseLine::Other => {}
                 }
             } else {
                 self.keep_partial(line)?;
@@ -216,18 +216,18 @@ impl Decoder {
     ) -> Result<(), E> {
         let mut line = mem::take(&mut self.line);
         match self.field(&line) {
-            Line::Blank => self.dispatch(None, on_event)?,
-            Line::Data(value) => self.add_data(value, &mut None, false)?,
-            Line::Other => {}
+            SseLine::Blank => self.dispatch(None, on_event)?,
+            SseLine::Data(value) => self.add_data(value, &mut None, false)?,
+            SseLine::Other => {}
         }
         line.clear();
         self.line = line;
         Ok(())
     }
 
-    fn field<'b>(&mut self, line: &'b [u8]) -> Line<'b> {
+    fn field<'b>(&mut self, line: &'b [u8]) -> SseLine<'b> {
         if line.is_empty() {
-            return Line::Blank;
+            return SseLine::Blank;
         }
         let (name, value) = match memchr::memchr(b':', line) {
             Some(colon) => (&line[..colon], &line[colon + 1..]),
@@ -235,12 +235,12 @@ impl Decoder {
         };
         let value = value.strip_prefix(b" ").unwrap_or(value);
         match name {
-            b"data" => return Line::Data(value),
+            b"data" => return SseLine::Data(value),
             // No field of the standard: llama.cpp and gateways report errors so.
             b"error" if value.starts_with(b"{") => {
                 self.event.clear();
                 self.event.extend_from_slice(name);
-                return Line::Data(value);
+                return SseLine::Data(value);
             }
             b"event" => {
                 self.event.clear();
@@ -254,7 +254,7 @@ impl Decoder {
             }
             _ => {}
         }
-        Line::Other
+        SseLine::Other
     }
 
     fn add_data<'b>(

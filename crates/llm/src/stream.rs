@@ -142,9 +142,9 @@ impl StreamError {
 #[derive(Clone, Debug)]
 pub enum StreamDecoder {
     /// Anthropic Messages.
-    Anthropic(Box<anthropic::Decoder>),
+    Anthropic(Box<anthropic::AnthropicDecoder>),
     /// OpenAI Chat Completions.
-    OpenaiChat(Box<openai_chat::Decoder>),
+    OpenaiChat(Box<openai_chat::ChatDecoder>),
 }
 
 impl StreamDecoder {
@@ -152,9 +152,9 @@ impl StreamDecoder {
     /// OpenAI's is accepted there.
     pub fn new(api: Api, context: StreamContext) -> Self {
         match api {
-            Api::Anthropic => Self::Anthropic(Box::new(anthropic::Decoder::new(context))),
+            Api::Anthropic => Self::Anthropic(Box::new(anthropic::AnthropicDecoder::new(context))),
             Api::OpenaiChat | Api::Scripted | Api::Unknown => {
-                Self::OpenaiChat(Box::new(openai_chat::Decoder::new(context)))
+                Self::OpenaiChat(Box::new(openai_chat::ChatDecoder::new(context)))
             }
         }
     }

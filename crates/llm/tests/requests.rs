@@ -335,7 +335,7 @@ fn media_go_to_claude_as_it_reads_them() {
     ];
     let mut request = request(CLAUDE, vec![message(Role::User, parts)]);
     let options = WireOptions {
-        anthropic: anthropic::Options {
+        anthropic: anthropic::AnthropicOptions {
             cache: false,
             ..Default::default()
         },
@@ -659,7 +659,7 @@ fn dialects_of_chat() {
         temperature: Some(0.5),
         thinking_tokens: Some(20_000),
     };
-    let with = |change: &dyn Fn(&mut agentx_llm::openai_chat::Options)| {
+    let with = |change: &dyn Fn(&mut agentx_llm::openai_chat::ChatOptions)| {
         let mut options = WireOptions::default();
         change(&mut options.chat);
         serde_json::from_slice::<Value>(&build(&asked, &options, &NoBlobs)).expect("JSON")

@@ -7,7 +7,7 @@
     reason = "a test that cannot go on fails"
 )]
 
-use agentx_llm::sse::{Decoder, Limits, SseError};
+use agentx_llm::sse::{SseDecoder, SseError, SseLimits};
 use agentx_llm::{StreamContext, StreamDecoder, decode_body, decode_error};
 use agentx_types::{Api, EnvironmentEvent, Timestamp};
 use proptest::prelude::*;
@@ -15,8 +15,8 @@ use proptest::prelude::*;
 /// Name, data and last id of an event.
 type Event = (String, String, String);
 
-fn decode<'p>(pieces: impl IntoIterator<Item = &'p [u8]>, limits: Limits) -> Result<Vec<Event>, SseError> {
-    let mut decoder = Decoder::new(limits);
+fn decode<'p>(pieces: impl IntoIterator<Item = &'p [u8]>, limits: SseLimits) -> Result<Vec<Event>, SseError> {
+    let mut decoder = SseDecoder::new(limits);
     let mut events = Vec::new();
     for piece in pieces {
         decoder.push(piece, |event| {
@@ -110,12 +110,12 @@ fn the_rules_one_by_one() {
     ];
     for (text, expected) in cases {
         assert_eq!(
-            decode([text.as_bytes()], Limits::default()),
+            decode([text.as_bytes()], SseLimits::default()),
             Ok(expected.clone()),
             "{text:?}"
         );
         assert_eq!(
-            decode(text.as_bytes().chunks(1), Limits::default()),
+            decode(text.as_bytes().chunks(1), SseLimits::default()),
             Ok(expected),
             "{text:?}, a byte at a time"
         );
@@ -124,7 +124,7 @@ fn the_rules_one_by_one() {
 
 #[test]
 fn ids_last_and_retry_is_kept() {
-    let mut decoder = Decoder::default();
+    let mut decoder = SseDecoder::default();
     let mut ids = Vec::new();
     let text = "id: 1\ndata: a\n\ndata: b\n\nid: 2\0\nid\nretry: 250\nretry: x\ndata: c\n\n";
     decoder
@@ -139,18 +139,18 @@ fn ids_last_and_retry_is_kept() {
 
 #[test]
 fn bytes_that_are_no_text_are_replaced() {
-    let events = decode([b"data: a\xFFb\n\n".as_slice()], Limits::default()).expect("no limit is broken");
+    let events = decode([b"data: a\xFFb\n\n".as_slice()], SseLimits::default()).expect("no limit is broken");
     assert_eq!(events, [event("", "a\u{FFFD}b")]);
     let split = decode(
         [b"data: \xE4".as_slice(), b"\xBD\xA0\n\n".as_slice()],
-        Limits::default(),
+        SseLimits::default(),
     );
     assert_eq!(split, Ok(vec![event("", "你")]));
 }
 
 #[test]
 fn limits_hold_however_the_bytes_arrive() {
-    let limits = Limits {
+    let limits = SseLimits {
         max_line: 20,
         max_event: 30,
     };
@@ -260,8 +260,8 @@ proptest! {
     #[test]
     fn any_split_is_the_plain_reading(bytes in streamlike(), cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..8)) {
         let expected = plain(&bytes);
-        prop_assert_eq!(decode(pieces(&bytes, &cuts), Limits::default()).unwrap(), expected.clone());
-        prop_assert_eq!(decode(bytes.chunks(1), Limits::default()).unwrap(), expected);
+        prop_assert_eq!(decode(pieces(&bytes, &cuts), SseLimits::default()).unwrap(), expected.clone());
+        prop_assert_eq!(decode(bytes.chunks(1), SseLimits::default()).unwrap(), expected);
     }
 
     #[test]

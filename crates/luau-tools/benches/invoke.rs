@@ -28,7 +28,9 @@ mod measure;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use agentx_luau_tools::{BoxFuture, Effect, Host, Lanes, Libraries, Limits, Outcome, Owner, Script};
+use agentx_luau_tools::{
+    BoxFuture, Host, HostEffect, Lanes, Libraries, Outcome, Owner, Script, ScriptLimits,
+};
 use bare::Bare;
 use futures_util::future::join_all;
 use futures_util::stream::{self, StreamExt};
@@ -53,7 +55,7 @@ struct Holds {
 }
 
 impl Host for Holds {
-    fn perform(&self, _: Effect) -> BoxFuture<'static, Outcome> {
+    fn perform(&self, _: HostEffect) -> BoxFuture<'static, Outcome> {
         let go = Arc::clone(&self.go);
         Box::pin(async move {
             go.notified().await;
@@ -72,7 +74,7 @@ fn arguments() -> Value {
 async fn invoke(script: &Script, host: &Arc<Holds>, args: Value) {
     let host = Arc::clone(host);
     let result = script
-        .invoke(args, host, Limits::default(), CancellationToken::new())
+        .invoke(args, host, ScriptLimits::default(), CancellationToken::new())
         .await;
     result.unwrap();
 }

@@ -13,7 +13,9 @@ mod table;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use agentx_luau_tools::{BoxFuture, Effect, EffectKind, Host, Lanes, Libraries, Limits, Outcome, Script};
+use agentx_luau_tools::{
+    BoxFuture, EffectKind, Host, HostEffect, Lanes, Libraries, Outcome, Script, ScriptLimits,
+};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
@@ -27,7 +29,7 @@ struct Waits {
 }
 
 impl Host for Waits {
-    fn perform(&self, effect: Effect) -> BoxFuture<'static, Outcome> {
+    fn perform(&self, effect: HostEffect) -> BoxFuture<'static, Outcome> {
         let since = Arc::clone(&self.since);
         if let Some(since) = since.lock().unwrap().take() {
             self.late.lock().unwrap().push(since.elapsed());
@@ -46,7 +48,7 @@ impl Host for Waits {
 struct Nothing;
 
 impl Host for Nothing {
-    fn perform(&self, _: Effect) -> BoxFuture<'static, Outcome> {
+    fn perform(&self, _: HostEffect) -> BoxFuture<'static, Outcome> {
         Box::pin(std::future::ready(Ok(Value::Null)))
     }
 }
@@ -59,16 +61,16 @@ async fn beside(body: &str) -> (Vec<Duration>, String) {
     let late = Arc::clone(&waits.late);
     let neighbour = {
         let (script, stop) = (script(NEIGHBOUR), stop.clone());
-        let limits = Limits {
+        let limits = ScriptLimits {
             effects: u64::MAX,
-            ..Limits::default()
+            ..ScriptLimits::default()
         };
         tokio::spawn(async move { script.invoke(json!({}), Arc::new(waits), limits, stop).await })
     };
     let text = format!("function invoke(ctx) while true do pcall(function() {body} end) end end -- state");
-    let limits = Limits {
+    let limits = ScriptLimits {
         cpu: Duration::from_millis(500),
-        ..Limits::default()
+        ..ScriptLimits::default()
     };
     let hostile = script(&text);
     let hostile = hostile.invoke(json!({}), Arc::new(Nothing), limits, CancellationToken::new());

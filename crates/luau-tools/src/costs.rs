@@ -16,15 +16,15 @@ use mlua::{Lua, Table, Value as Luau};
 
 use self::calls::{ALWAYS_FAIL, CALLS, GENERIC, IN_PLACE};
 use self::table::{COSTS, Cost};
-use crate::counted::{self, Counted};
-use crate::flat::Flat;
-use crate::hatch;
-use crate::line::{Start, line};
-use crate::prepared::Prepared;
-use crate::run::Run;
-use crate::vm::{Home, Progress, Vm};
-use crate::wakes::Wakes;
-use crate::{Libraries, Limits, Script};
+use crate::flat_value::FlatValue;
+use crate::run::ScriptRun;
+use crate::run_channel::{RunStart, line};
+use crate::test_counts::{self, TestCounts};
+use crate::vm::{Home, Vm, VmProgress};
+use crate::vm_exchange;
+use crate::vm_template::PreparedVm;
+use crate::wake_queue::Wakes;
+use crate::{Libraries, Script, ScriptLimits};
 
 /// Each four times the one before. Texts are large from 65,536 bytes on and tables from 8,192 values on, so that the last two are.
 const SIZES: [usize; 3] = [17_000, 68_000, 272_000];
@@ -37,7 +37,7 @@ const APART: usize = 16_384;
 /// One call at one size.
 #[derive(Clone, Copy, Debug)]
 struct One {
-    counted: Counted,
+    counted: TestCounts,
     /// Whether it ended without an error. A call that waits for the outcome of an effect did not end.
     ok: bool,
 }
@@ -62,7 +62,7 @@ fn functions(of: &Table, prefix: &str, into: &mut Vec<String>) {
 
 /// All functions that a script can name, sorted.
 fn all_functions() -> Vec<String> {
-    let prepared = Prepared::new().unwrap();
+    let prepared = PreparedVm::new().unwrap();
     prepared.add_older().unwrap();
     let mut all = Vec::new();
     functions(&prepared.base, "", &mut all);
@@ -107,22 +107,22 @@ impl Tally {
     fn ended(&self, lua: &Lua, ok: bool) {
         if self.begun.take() {
             self.all.borrow_mut().push(One {
-                counted: counted::end(lua),
+                counted: test_counts::end(lua),
                 ok,
             });
         }
     }
 
-    /// Gives scripts the functions `begin` and `counted`, between which it counts.
-    fn add_to(self: &Rc<Self>, prepared: &Prepared) -> mlua::Result<()> {
+    /// Gives scripts the functions `begin` and `test_counts`, between which it counts.
+    fn add_to(self: &Rc<Self>, prepared: &PreparedVm) -> mlua::Result<()> {
         let (begins, ends) = (Rc::clone(self), Rc::clone(self));
         let shared = Rc::clone(&prepared.shared);
         let begin = prepared.lua.create_function(move |lua, ()| {
             lua.gc_stop();
             shared.still_until.set(0);
-            hatch::look_late();
+            vm_exchange::look_late();
             begins.begun.set(true);
-            counted::begin(lua);
+            test_counts::begin(lua);
             Ok(())
         })?;
         let counted = prepared.lua.create_function(move |lua, ok: bool| {
@@ -140,30 +140,30 @@ impl Tally {
 /// Lets a script run in a VM of its own, and gives what each of its calls counted. It ends where a call waits for an effect.
 fn measure(name: &str, calls: &[&str], n: usize) -> Vec<One> {
     let long = Duration::from_secs(3600);
-    let limits = Limits {
+    let limits = ScriptLimits {
         memory: 1 << 30,
         cpu: long,
         turn: long,
         wall: long,
-        ..Limits::default()
+        ..ScriptLimits::default()
     };
     let loops = format!("for _ = 1, {n} do end return {{}}");
     let libraries = Libraries::new().with("loops", loops);
     let script = Script::compile("x", &script_of(name, calls, n), libraries).unwrap();
-    let prepared = Prepared::new().unwrap();
+    let prepared = PreparedVm::new().unwrap();
     let tally = Rc::<Tally>::default();
     tally.add_to(&prepared).unwrap();
 
     let vm = Vm::of(Home::of(&script.compiled), prepared).unwrap();
     vm.load(&script.compiled).unwrap();
-    let start = Start {
+    let start = RunStart {
         id: 1,
         script: Arc::clone(&script.compiled),
         limits,
     };
     let (speaker, _listener) = line(start);
-    let run = Rc::new(Run::new(speaker, Rc::new(Wakes::of(Arc::default()))));
-    let begun = vm.start(&run, &mut Flat::default());
+    let run = Rc::new(ScriptRun::new(speaker, Rc::new(Wakes::of(Arc::default()))));
+    let begun = vm.start(&run, &mut FlatValue::default());
     // Where a run was stopped, what it measured is there.
     if let Ok((Some(table), progress)) = begun {
         let _ = go_on(&vm, &run, &table, progress, &tally);
@@ -173,15 +173,21 @@ fn measure(name: &str, calls: &[&str], n: usize) -> Vec<One> {
 }
 
 /// Lets it go on until it ends, or until what is measured waits.
-fn go_on(vm: &Vm, run: &Rc<Run>, table: &Table, mut progress: Progress, tally: &Tally) -> mlua::Result<()> {
+fn go_on(
+    vm: &Vm,
+    run: &Rc<ScriptRun>,
+    table: &Table,
+    mut progress: VmProgress,
+    tally: &Tally,
+) -> mlua::Result<()> {
     loop {
         let outcome = match progress {
-            Progress::Done(_) => return Ok(()),
-            Progress::Needs(_) if tally.begun.get() => return Ok(()),
-            Progress::Needs(step) => Some((step, Flat::of(&serde_json::json!(7), 8, 64))),
-            Progress::TurnOver => None,
+            VmProgress::Done(_) => return Ok(()),
+            VmProgress::Needs(_) if tally.begun.get() => return Ok(()),
+            VmProgress::Needs(step) => Some((step, FlatValue::of(&serde_json::json!(7), 8, 64))),
+            VmProgress::TurnOver => None,
         };
-        progress = vm.go_on(run, table, outcome, &mut Flat::default())?;
+        progress = vm.go_on(run, table, outcome, &mut FlatValue::default())?;
     }
 }
 

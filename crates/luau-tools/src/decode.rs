@@ -1,7 +1,7 @@
 //! JSON of a long text, read a piece at a time, so that others have their turn between two pieces. What it comes to is a value in a row,
 //! without a tree in between.
 
-use crate::flat::{Flat, Part};
+use crate::flat_value::{FlatPart, FlatValue};
 
 /// So many bytes of a text are read at a time: well below a millisecond.
 const PIECE: usize = 32 << 10;
@@ -10,23 +10,23 @@ const PIECE: usize = 32 << 10;
 pub(crate) struct Decoding {
     text: Vec<u8>,
     at: usize,
-    flat: Flat,
-    open: Vec<Open>,
-    next: Next,
+    flat: FlatValue,
+    open: Vec<OpenContainer>,
+    next: DecodeStep,
     depth: usize,
-    /// What may still come, as [`Flat::of`] counts it.
+    /// What may still come, as [`FlatValue::of`] counts it.
     left: usize,
 }
 
 /// An array or an object that is not read to its end.
-struct Open {
+struct OpenContainer {
     at: usize,
     count: usize,
     is_object: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Next {
+enum DecodeStep {
     Value,
     /// The first of an array, or its end.
     ValueOrEnd,
@@ -41,7 +41,7 @@ enum Next {
 
 /// Why it is not read to its end.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Failed {
+pub(crate) enum DecodeFailure {
     /// It is no JSON.
     NoJson,
     /// It is too large, or too deep.
@@ -54,24 +54,24 @@ impl Decoding {
         Self {
             text,
             at: 0,
-            flat: Flat::default(),
+            flat: FlatValue::default(),
             open: Vec::new(),
-            next: Next::Value,
+            next: DecodeStep::Value,
             depth,
             left: bytes,
         }
     }
 
     /// Reads a piece more; `true` when all is read.
-    pub(crate) fn more(&mut self) -> Result<bool, Failed> {
+    pub(crate) fn more(&mut self) -> Result<bool, DecodeFailure> {
         let until = self.at.saturating_add(PIECE);
         while self.at < until {
             self.blanks();
             let Some(byte) = self.text.get(self.at).copied() else {
-                return if self.next == Next::Nothing {
+                return if self.next == DecodeStep::Nothing {
                     Ok(true)
                 } else {
-                    Err(Failed::NoJson)
+                    Err(DecodeFailure::NoJson)
                 };
             };
             self.token(byte)?;
@@ -80,7 +80,7 @@ impl Decoding {
     }
 
     /// What came of it.
-    pub(crate) fn take(&mut self) -> Flat {
+    pub(crate) fn take(&mut self) -> FlatValue {
         std::mem::take(&mut self.flat)
     }
 
@@ -90,23 +90,27 @@ impl Decoding {
         }
     }
 
-    fn token(&mut self, byte: u8) -> Result<(), Failed> {
+    fn token(&mut self, byte: u8) -> Result<(), DecodeFailure> {
         match (self.next, byte) {
-            (Next::ValueOrEnd | Next::CommaOrEnd, b']') => self.close(false),
-            (Next::KeyOrEnd | Next::CommaOrEnd, b'}') => self.close(true),
-            (Next::CommaOrEnd, b',') => {
+            (DecodeStep::ValueOrEnd | DecodeStep::CommaOrEnd, b']') => self.close(false),
+            (DecodeStep::KeyOrEnd | DecodeStep::CommaOrEnd, b'}') => self.close(true),
+            (DecodeStep::CommaOrEnd, b',') => {
                 self.at += 1;
                 let is_object = self.open.last().is_some_and(|open| open.is_object);
-                self.next = if is_object { Next::Key } else { Next::Value };
+                self.next = if is_object {
+                    DecodeStep::Key
+                } else {
+                    DecodeStep::Value
+                };
                 Ok(())
             }
-            (Next::Key | Next::KeyOrEnd, b'"') => self.key(),
-            (Next::Value | Next::ValueOrEnd, byte) => self.value(byte),
-            _ => Err(Failed::NoJson),
+            (DecodeStep::Key | DecodeStep::KeyOrEnd, b'"') => self.key(),
+            (DecodeStep::Value | DecodeStep::ValueOrEnd, byte) => self.value(byte),
+            _ => Err(DecodeFailure::NoJson),
         }
     }
 
-    fn value(&mut self, byte: u8) -> Result<(), Failed> {
+    fn value(&mut self, byte: u8) -> Result<(), DecodeFailure> {
         self.charge(2)?;
         match byte {
             b'[' => return self.open(false),
@@ -116,12 +120,12 @@ impl Decoding {
                 self.charge(text.len())?;
                 self.flat.text(&text);
             }
-            b't' => self.word("true", Part::Bool(true))?,
-            b'f' => self.word("false", Part::Bool(false))?,
-            b'n' => self.word("null", Part::Null)?,
+            b't' => self.word("true", FlatPart::Bool(true))?,
+            b'f' => self.word("false", FlatPart::Bool(false))?,
+            b'n' => self.word("null", FlatPart::Null)?,
             _ => {
                 let number = self.number()?;
-                self.flat.push(Part::Number(number));
+                self.flat.push(FlatPart::Number(number));
             }
         }
         self.valued();
@@ -133,76 +137,76 @@ impl Decoding {
         self.next = match self.open.last_mut() {
             Some(open) => {
                 open.count += 1;
-                Next::CommaOrEnd
+                DecodeStep::CommaOrEnd
             }
-            None => Next::Nothing,
+            None => DecodeStep::Nothing,
         };
     }
 
-    fn open(&mut self, is_object: bool) -> Result<(), Failed> {
+    fn open(&mut self, is_object: bool) -> Result<(), DecodeFailure> {
         if self.open.len() >= self.depth {
-            return Err(Failed::TooLarge);
+            return Err(DecodeFailure::TooLarge);
         }
         self.at += 1;
-        self.open.push(Open {
+        self.open.push(OpenContainer {
             at: self.flat.later(),
             count: 0,
             is_object,
         });
         self.next = if is_object {
-            Next::KeyOrEnd
+            DecodeStep::KeyOrEnd
         } else {
-            Next::ValueOrEnd
+            DecodeStep::ValueOrEnd
         };
         Ok(())
     }
 
-    fn close(&mut self, is_object: bool) -> Result<(), Failed> {
+    fn close(&mut self, is_object: bool) -> Result<(), DecodeFailure> {
         let open = self.open.pop().filter(|open| open.is_object == is_object);
-        let Open { at, count, .. } = open.ok_or(Failed::NoJson)?;
+        let OpenContainer { at, count, .. } = open.ok_or(DecodeFailure::NoJson)?;
         self.at += 1;
         self.flat.fill(
             at,
             if is_object {
-                Part::Named(count)
+                FlatPart::Named(count)
             } else {
-                Part::List(count)
+                FlatPart::List(count)
             },
         );
         self.valued();
         Ok(())
     }
 
-    fn key(&mut self) -> Result<(), Failed> {
+    fn key(&mut self) -> Result<(), DecodeFailure> {
         let name = self.string()?;
         self.left = self.left.saturating_sub(name.len() + 2);
         self.flat.text(&name);
         self.blanks();
         if self.text.get(self.at) != Some(&b':') {
-            return Err(Failed::NoJson);
+            return Err(DecodeFailure::NoJson);
         }
         self.at += 1;
-        self.next = Next::Value;
+        self.next = DecodeStep::Value;
         Ok(())
     }
 
-    fn charge(&mut self, bytes: usize) -> Result<(), Failed> {
-        self.left = self.left.checked_sub(bytes).ok_or(Failed::TooLarge)?;
+    fn charge(&mut self, bytes: usize) -> Result<(), DecodeFailure> {
+        self.left = self.left.checked_sub(bytes).ok_or(DecodeFailure::TooLarge)?;
         Ok(())
     }
 
-    fn word(&mut self, word: &str, part: Part) -> Result<(), Failed> {
+    fn word(&mut self, word: &str, part: FlatPart) -> Result<(), DecodeFailure> {
         let is_it = self
             .text
             .get(self.at..)
             .is_some_and(|rest| rest.starts_with(word.as_bytes()));
         self.at += word.len();
         self.flat.push(part);
-        is_it.then_some(()).ok_or(Failed::NoJson)
+        is_it.then_some(()).ok_or(DecodeFailure::NoJson)
     }
 
     /// A text in quotes, from the first of them.
-    fn string(&mut self) -> Result<String, Failed> {
+    fn string(&mut self) -> Result<String, DecodeFailure> {
         let from = self.at;
         let mut at = from + 1;
         loop {
@@ -210,21 +214,21 @@ impl Decoding {
                 Some(b'"') => break,
                 Some(b'\\') => at += 2,
                 Some(_) => at += 1,
-                None => return Err(Failed::NoJson),
+                None => return Err(DecodeFailure::NoJson),
             }
         }
         self.at = at + 1;
-        let quoted = self.text.get(from..self.at).ok_or(Failed::NoJson)?;
-        serde_json::from_slice(quoted).map_err(|_| Failed::NoJson)
+        let quoted = self.text.get(from..self.at).ok_or(DecodeFailure::NoJson)?;
+        serde_json::from_slice(quoted).map_err(|_| DecodeFailure::NoJson)
     }
 
-    fn number(&mut self) -> Result<f64, Failed> {
+    fn number(&mut self) -> Result<f64, DecodeFailure> {
         let rest = self.text.get(self.at..).unwrap_or_default();
         let is_part = |byte: &u8| matches!(byte, b'0'..=b'9' | b'-' | b'+' | b'.' | b'e' | b'E');
         let length = rest.iter().position(|byte| !is_part(byte)).unwrap_or(rest.len());
         let digits = rest.get(..length).unwrap_or_default();
         self.at += length;
-        serde_json::from_slice(digits).map_err(|_| Failed::NoJson)
+        serde_json::from_slice(digits).map_err(|_| DecodeFailure::NoJson)
     }
 }
 
@@ -235,16 +239,16 @@ mod tests {
 
     use super::*;
 
-    fn read(text: &str, depth: usize, bytes: usize) -> Result<Flat, Failed> {
+    fn read(text: &str, depth: usize, bytes: usize) -> Result<FlatValue, DecodeFailure> {
         let mut decoding = Decoding::of(text.as_bytes().to_vec(), depth, bytes);
         while !decoding.more()? {}
         Ok(decoding.take())
     }
 
     /// What is read at once.
-    fn whole(text: &str, depth: usize, bytes: usize) -> Option<Flat> {
+    fn whole(text: &str, depth: usize, bytes: usize) -> Option<FlatValue> {
         let value: Value = serde_json::from_str(text).ok()?;
-        Flat::of(&value, depth, bytes).ok()
+        FlatValue::of(&value, depth, bytes).ok()
     }
 
     #[test]
@@ -287,10 +291,10 @@ mod tests {
             "[1 2]",
             "{\"a\":1 \"b\":2}",
         ] {
-            assert_eq!(read(text, 9, 99), Err(Failed::NoJson), "{text}");
+            assert_eq!(read(text, 9, 99), Err(DecodeFailure::NoJson), "{text}");
         }
         let bytes = Decoding::of(b"\"\xff\"".to_vec(), 9, 99).more();
-        assert_eq!(bytes, Err(Failed::NoJson));
+        assert_eq!(bytes, Err(DecodeFailure::NoJson));
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::io::Write;
 
 use serde_json::{Map, Value};
 
-use crate::flat::Flat;
+use crate::flat_value::FlatValue;
 
 /// About so many bytes are written at a time: well below a millisecond.
 const PIECE: usize = 64 << 10;
@@ -14,13 +14,13 @@ const OF_TEXT: usize = 8 << 10;
 /// A value that is being written.
 pub(crate) struct Encoding {
     /// What is not a tree yet.
-    flat: Option<Flat>,
-    open: Vec<Open>,
+    flat: Option<FlatValue>,
+    open: Vec<UnfinishedValue>,
     out: Vec<u8>,
 }
 
 /// What is not written to its end.
-enum Open {
+enum UnfinishedValue {
     Items(std::vec::IntoIter<Value>, bool),
     Fields(<Map<String, Value> as IntoIterator>::IntoIter, bool),
     /// A text, from here on.
@@ -29,7 +29,7 @@ enum Open {
 
 impl Encoding {
     /// Begins to write this value.
-    pub(crate) fn of(flat: Flat) -> Self {
+    pub(crate) fn of(flat: FlatValue) -> Self {
         Self {
             flat: Some(flat),
             open: Vec::new(),
@@ -53,27 +53,27 @@ impl Encoding {
         None
     }
 
-    fn go_on(&mut self, open: Open) {
+    fn go_on(&mut self, open: UnfinishedValue) {
         match open {
-            Open::Items(mut items, is_first) => match items.next() {
+            UnfinishedValue::Items(mut items, is_first) => match items.next() {
                 Some(item) => {
                     self.comma(is_first);
-                    self.open.push(Open::Items(items, false));
+                    self.open.push(UnfinishedValue::Items(items, false));
                     self.value(item);
                 }
                 None => self.out.push(b']'),
             },
-            Open::Fields(mut fields, is_first) => match fields.next() {
+            UnfinishedValue::Fields(mut fields, is_first) => match fields.next() {
                 Some((name, item)) => {
                     self.comma(is_first);
-                    self.open.push(Open::Fields(fields, false));
+                    self.open.push(UnfinishedValue::Fields(fields, false));
                     self.small(&Value::String(name));
                     self.out.push(b':');
                     self.value(item);
                 }
                 None => self.out.push(b'}'),
             },
-            Open::Text(text, from) => self.text(text, from),
+            UnfinishedValue::Text(text, from) => self.text(text, from),
         }
     }
 
@@ -87,11 +87,11 @@ impl Encoding {
         match value {
             Value::Array(items) => {
                 self.out.push(b'[');
-                self.open.push(Open::Items(items.into_iter(), true));
+                self.open.push(UnfinishedValue::Items(items.into_iter(), true));
             }
             Value::Object(fields) => {
                 self.out.push(b'{');
-                self.open.push(Open::Fields(fields.into_iter(), true));
+                self.open.push(UnfinishedValue::Fields(fields.into_iter(), true));
             }
             Value::String(text) if text.len() > OF_TEXT => {
                 self.out.push(b'"');
@@ -116,7 +116,7 @@ impl Encoding {
         let within = piece.as_bytes().get(1..piece.len() - 1);
         self.out.extend_from_slice(within.unwrap_or_default());
         if end < rest.len() {
-            self.open.push(Open::Text(text, from + end));
+            self.open.push(UnfinishedValue::Text(text, from + end));
         } else {
             self.out.push(b'"');
         }
@@ -131,7 +131,7 @@ mod tests {
     use super::*;
 
     fn written(value: &Value) -> (String, usize) {
-        let flat = Flat::of(value, 64, 1 << 26).unwrap_or_default();
+        let flat = FlatValue::of(value, 64, 1 << 26).unwrap_or_default();
         let mut encoding = Encoding::of(flat);
         let mut pieces = 0;
         let text = loop {
@@ -145,7 +145,7 @@ mod tests {
 
     /// As a script has it: all numbers are alike.
     fn at_once(value: &Value) -> String {
-        Flat::of(value, 64, 1 << 26)
+        FlatValue::of(value, 64, 1 << 26)
             .unwrap_or_default()
             .value()
             .to_string()

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::limits::Limit;
+use crate::limits::LimitExceeded;
 
 /// A script that did not come to a result. It is an observation for the model, not a failure of the program.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,7 +25,7 @@ pub enum Reason {
     /// The script raised an error or made a mistake.
     Failed(String),
     /// The run went over a limit.
-    Limit(Limit),
+    Limit(LimitExceeded),
     /// The arguments cannot be given to a script.
     Arguments(String),
     /// What the script returned is no JSON.
@@ -50,13 +50,13 @@ impl ScriptError {
 
     /// Reads `where:line: ` off an error message of the VM.
     pub(crate) fn located(script: &str, text: &str, reason: impl FnOnce(String) -> Reason) -> Self {
-        let (place, message) = Place::split(text);
+        let (place, message) = ScriptLocation::split(text);
         let mut error = Self::new(script, reason(message.to_owned()));
         error.put(place);
         error
     }
 
-    pub(crate) fn put(&mut self, place: Option<Place>) {
+    pub(crate) fn put(&mut self, place: Option<ScriptLocation>) {
         if let Some(place) = place {
             self.line = Some(place.line);
             self.library = (place.chunk != TOOL).then_some(place.chunk);
@@ -81,7 +81,7 @@ impl ScriptError {
 
     /// The limit that the run went over, if that is the reason.
     #[must_use]
-    pub fn limit(&self) -> Option<&Limit> {
+    pub fn limit(&self) -> Option<&LimitExceeded> {
         match &self.reason {
             Reason::Limit(limit) => Some(limit),
             _ => None,
@@ -140,12 +140,12 @@ pub(crate) const TOOL: &str = "tool";
 
 /// A place in a script.
 #[derive(Clone, Debug)]
-pub(crate) struct Place {
+pub(crate) struct ScriptLocation {
     pub(crate) chunk: String,
     pub(crate) line: u32,
 }
 
-impl Place {
+impl ScriptLocation {
     /// Splits `chunk:line: message`.
     pub(crate) fn split(text: &str) -> (Option<Self>, &str) {
         let place = || {

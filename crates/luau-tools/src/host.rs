@@ -1,4 +1,4 @@
-//! The door between a script and the world: every thing that a script sees or does is one [`Effect`] in and one JSON value out.
+//! The door between a script and the world: every thing that a script sees or does is one [`HostEffect`] in and one JSON value out.
 //!
 //! Whoever runs scripts implements [`Host`]. A host that records what it is asked and answered can run the same script again later
 //! and hand the recorded answers back: the script then does the same, effect by effect.
@@ -18,7 +18,7 @@ pub type Outcome = Result<Value, EffectError>;
 
 /// One thing that a script asks of the world.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Effect {
+pub struct HostEffect {
     /// The place of this effect in its run, from 1, in the order in which the script began its effects.
     pub step: u64,
     /// What is asked.
@@ -46,17 +46,17 @@ pub trait Host: Send + Sync + 'static {
     /// Performs one effect. It is called in the order of the steps and must not block; what has to happen in that order
     /// takes its place in a queue here, before the future is first polled. Futures of one run are polled at the same time.
     /// When the run ends or is cancelled they are dropped.
-    fn perform(&self, effect: Effect) -> BoxFuture<'static, Outcome>;
+    fn perform(&self, effect: HostEffect) -> BoxFuture<'static, Outcome>;
 
     /// Settles an effect whose outcome is not in the world but in the order of events of this run: [`EffectKind::Any`] and
     /// [`EffectKind::Ready`]. `seen` gives what is the case. A host that records awaits it and records it; a host that
     /// replays gives back what was recorded and drops `seen`.
-    fn observe(&self, effect: Effect, seen: BoxFuture<'static, Value>) -> BoxFuture<'static, Outcome> {
+    fn observe(&self, effect: HostEffect, seen: BoxFuture<'static, Value>) -> BoxFuture<'static, Outcome> {
         drop(effect);
         Box::pin(async move { Ok(seen.await) })
     }
 
-    /// How long effects have waited for a person until now. It does not count into [`Limits::wall`](crate::Limits::wall). It never falls.
+    /// How long effects have waited for a person until now. It does not count into [`Limits::wall`](crate::ScriptLimits::wall). It never falls.
     fn waited(&self) -> Duration {
         Duration::ZERO
     }

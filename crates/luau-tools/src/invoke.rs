@@ -15,13 +15,13 @@ use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
 
 use crate::error::{Reason, ScriptError};
-use crate::flat::Flat;
-use crate::host::{BoxFuture, Effect, EffectError, EffectKind, Host, Outcome};
-use crate::lanes::Seat;
-use crate::limits::{Limit, Limits};
-use crate::line::{CANCELLED, Listener, Said, Start, TIMED_OUT, give_up, line};
-use crate::looks::Looks;
+use crate::flat_value::FlatValue;
+use crate::host::{BoxFuture, EffectError, EffectKind, Host, HostEffect, Outcome};
+use crate::lane_pool::RunHandle;
+use crate::limits::{LimitExceeded, ScriptLimits};
+use crate::run_channel::{CANCELLED, LaneMessage, RunListener, RunStart, TIMED_OUT, give_up, line};
 use crate::script::Script;
+use crate::spin_wait::SpinWaiter;
 
 /// How long a script that was told to stop may take to say at which line it was.
 const LAST_WORDS: Duration = Duration::from_millis(100);
@@ -37,24 +37,24 @@ impl Script {
         &self,
         args: Value,
         host: Arc<dyn Host>,
-        limits: Limits,
+        limits: ScriptLimits,
         cancel: CancellationToken,
     ) -> Result<Value, ScriptError> {
         let error = |reason| ScriptError::new(self.name(), reason);
-        let flat = Flat::of(&args, limits.json_depth, limits.json)
+        let flat = FlatValue::of(&args, limits.json_depth, limits.json)
             .map_err(|problem| error(Reason::Arguments(problem)))?;
         if limits.at_depth > limits.depth {
-            return Err(error(Reason::Limit(Limit::Depth(limits.depth))));
+            return Err(error(Reason::Limit(LimitExceeded::Depth(limits.depth))));
         }
         let left = limits.wall.saturating_sub(limits.spent);
-        let wall = Limit::Wall(limits.wall);
+        let wall = LimitExceeded::Wall(limits.wall);
         // With no time left it is not begun: it could be faster than the clock.
         if !limits.spent.is_zero() && limits.spent >= limits.wall {
             return Err(error(Reason::Limit(wall)));
         }
         let (_room, left) = self.room(&cancel, left, &wall).await.map_err(error)?;
         let largest = (limits.json_depth, limits.json);
-        let start = Start {
+        let start = RunStart {
             id: next_run(),
             script: Arc::clone(&self.compiled),
             limits,
@@ -66,7 +66,7 @@ impl Script {
         // What can be done when the lane has it is not done before.
         let end = Instant::now() + left;
         let people = Arc::clone(&host);
-        let mut looks = Looks::at(seat.spot());
+        let mut looks = SpinWaiter::at(seat.spot());
         looks.begin(seat.runs());
         drop(args);
         give_up();
@@ -95,7 +95,7 @@ impl Script {
         &self,
         cancel: &CancellationToken,
         left: Duration,
-        wall: &Limit,
+        wall: &LimitExceeded,
     ) -> Result<(Option<SemaphorePermit<'_>>, Duration), Reason> {
         if cancel.is_cancelled() {
             return Err(Reason::Cancelled);
@@ -135,10 +135,10 @@ fn next_run() -> u64 {
 
 struct Invocation<'l> {
     // Before `seat`: that the run shall stop is on its line before its lane is told.
-    listener: Listener,
+    listener: RunListener,
     /// `None` once the run was told to stop.
-    seat: Option<Seat<'l>>,
-    looks: Looks<'l>,
+    seat: Option<RunHandle<'l>>,
+    looks: SpinWaiter<'l>,
     host: Arc<dyn Host>,
     /// How deep an outcome may be nested, and how many bytes it may have.
     largest: (usize, usize),
@@ -161,8 +161,8 @@ impl Invocation<'_> {
             tokio::select! {
                 biased;
                 said = self.listener.hear(&mut self.looks) => match said? {
-                    Said::Began(effect) => self.begin(effect),
-                    Said::Ended(result) => {
+                    LaneMessage::Began(effect) => self.begin(effect),
+                    LaneMessage::Ended(result) => {
                         if let Some(seat) = self.seat.take() {
                             seat.ended();
                         }
@@ -182,13 +182,13 @@ impl Invocation<'_> {
     }
 
     /// An outcome as the lane takes it.
-    fn fitting(&self, outcome: Outcome) -> Result<Flat, EffectError> {
+    fn fitting(&self, outcome: Outcome) -> Result<FlatValue, EffectError> {
         let (depth, bytes) = self.largest;
-        let flat = Flat::of(&outcome?, depth, bytes);
+        let flat = FlatValue::of(&outcome?, depth, bytes);
         flat.map_err(|problem| EffectError::new("invalid", format!("the outcome is too large: {problem}")))
     }
 
-    fn begin(&mut self, effect: Effect) {
+    fn begin(&mut self, effect: HostEffect) {
         let step = effect.step;
         let outcome = match effect.kind {
             EffectKind::Any => {
@@ -213,8 +213,8 @@ impl Invocation<'_> {
         let last = async {
             loop {
                 match self.listener.hear(&mut self.looks).await {
-                    Some(Said::Began(_)) => {}
-                    Some(Said::Ended(result)) => return result.err(),
+                    Some(LaneMessage::Began(_)) => {}
+                    Some(LaneMessage::Ended(result)) => return result.err(),
                     None => return None,
                 }
             }
@@ -289,7 +289,7 @@ mod tests {
     }
 
     impl Host for Waits {
-        fn perform(&self, _: Effect) -> BoxFuture<'static, Outcome> {
+        fn perform(&self, _: HostEffect) -> BoxFuture<'static, Outcome> {
             Box::pin(std::future::ready(Ok(Value::Null)))
         }
 

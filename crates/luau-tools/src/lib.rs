@@ -4,46 +4,46 @@
 
 #[cfg(test)]
 mod costs;
-#[cfg(test)]
-mod counted;
 mod decode;
 mod encode;
 mod error;
-mod flat;
-mod hatch;
+mod flat_value;
 mod host;
 mod inbox;
 mod invoke;
-mod lane;
-mod lanes;
+mod lane_pool;
+mod lane_worker;
 mod libraries;
 mod limits;
-mod line;
-mod looks;
+mod long_work;
 mod memory;
 mod natives;
 mod owner;
-mod pieces;
 mod prelude;
-mod prepared;
 mod random;
 mod reader;
 mod run;
+mod run_channel;
+mod run_timer;
 mod script;
-mod shared;
+mod spin_wait;
 mod stack;
+#[cfg(test)]
+mod test_counts;
 mod time;
 mod value;
 mod vm;
-mod vms;
-mod wakes;
-mod watch;
+mod vm_exchange;
+mod vm_pool;
+mod vm_state;
+mod vm_template;
+mod wake_queue;
 
 pub use error::{Reason, ScriptError, ScriptMistake};
-pub use host::{BoxFuture, Effect, EffectError, EffectKind, EffectPlace, Host, Outcome};
-pub use lanes::Lanes;
+pub use host::{BoxFuture, EffectError, EffectKind, EffectPlace, Host, HostEffect, Outcome};
+pub use lane_pool::Lanes;
 pub use libraries::Libraries;
-pub use limits::{Limit, Limits, SOURCE_BYTES};
+pub use limits::{LimitExceeded, SOURCE_BYTES, ScriptLimits};
 pub use owner::Owner;
 pub use script::{Script, check};
 

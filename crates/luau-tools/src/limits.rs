@@ -3,9 +3,9 @@
 use std::fmt;
 use std::time::Duration;
 
-/// Limits of one run. `Limits::default()` suits a tool; a flow raises what it needs.
+/// Limits of one run. `ScriptLimits::default()` suits a tool; a flow raises what it needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Limits {
+pub struct ScriptLimits {
     /// Memory of the VM, with garbage that was not collected yet: 32 MiB.
     pub memory: usize,
     /// Time in which the script itself runs (waiting does not count): 2 s.
@@ -39,7 +39,7 @@ pub struct Limits {
     pub at_depth: u32,
 }
 
-impl Default for Limits {
+impl Default for ScriptLimits {
     fn default() -> Self {
         Self {
             memory: 32 << 20,
@@ -66,33 +66,33 @@ pub const SOURCE_BYTES: usize = 256 << 10;
 
 /// A limit that a run went over, with its value.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Limit {
-    /// [`Limits::memory`].
+pub enum LimitExceeded {
+    /// [`ScriptLimits::memory`].
     Memory(usize),
-    /// [`Limits::cpu`].
+    /// [`ScriptLimits::cpu`].
     Cpu(Duration),
-    /// [`Limits::turn`].
+    /// [`ScriptLimits::turn`].
     Turn(Duration),
-    /// [`Limits::wall`].
+    /// [`ScriptLimits::wall`].
     Wall(Duration),
-    /// [`Limits::effects`].
+    /// [`ScriptLimits::effects`].
     Effects(u64),
-    /// [`Limits::requests`].
+    /// [`ScriptLimits::requests`].
     Requests(u64),
-    /// [`Limits::pending`].
+    /// [`ScriptLimits::pending`].
     Pending(usize),
-    /// [`Limits::agents`].
+    /// [`ScriptLimits::agents`].
     Agents(u64),
-    /// [`Limits::output`].
+    /// [`ScriptLimits::output`].
     Output(usize),
-    /// [`Limits::state`].
+    /// [`ScriptLimits::state`].
     State(usize),
-    /// [`Limits::depth`].
+    /// [`ScriptLimits::depth`].
     Depth(u32),
 }
 
-impl Limit {
-    /// The field of [`Limits`].
+impl LimitExceeded {
+    /// The field of [`ScriptLimits`].
     #[must_use]
     pub const fn name(&self) -> &'static str {
         match self {
@@ -111,7 +111,7 @@ impl Limit {
     }
 }
 
-impl fmt::Display for Limit {
+impl fmt::Display for LimitExceeded {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Memory(bytes) => write!(f, "the script needs more than {} of memory", Bytes(*bytes)),

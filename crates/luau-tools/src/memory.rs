@@ -10,7 +10,7 @@ use std::sync::atomic::Ordering;
 
 use mlua::Lua;
 
-use crate::run::Run;
+use crate::run::ScriptRun;
 use crate::vm::Vm;
 
 /// So much garbage is let lie in a VM.
@@ -21,16 +21,16 @@ const STILL: usize = 256 << 10;
 const HUNGRY: usize = 2 << 20;
 
 /// The memory of a VM, and who is charged with it.
-pub(crate) struct Memory {
+pub(crate) struct VmMemory {
     /// What it takes with no run in it.
     base: Cell<usize>,
     /// With so many bytes garbage is collected between two runs.
     collect_at: Cell<usize>,
     /// The runs that are in it, but for those that end in their first turn.
-    runs: RefCell<Vec<Rc<Run>>>,
+    runs: RefCell<Vec<Rc<ScriptRun>>>,
 }
 
-impl Memory {
+impl VmMemory {
     pub(crate) fn of(lua: &Lua) -> Self {
         Self {
             base: Cell::new(lua.used_memory()),
@@ -47,11 +47,12 @@ impl Memory {
     /// Garbage is gone, so much more than the base is left: nobody is charged with what is not there.
     fn collected(&self, left: usize) {
         let runs = self.runs.borrow();
-        let sum = |part: &dyn Fn(&Run) -> usize| runs.iter().map(|run| part(run)).sum::<usize>();
+        let sum = |part: &dyn Fn(&ScriptRun) -> usize| runs.iter().map(|run| part(run)).sum::<usize>();
         let mut gone = sum(&|run| run.charged.get()).saturating_sub(left);
-        let parts: [&dyn Fn(&Run) -> usize; 2] = [&|run| run.grown.get().min(run.charged.get()), &|run| {
-            run.charged.get()
-        }];
+        let parts: [&dyn Fn(&ScriptRun) -> usize; 2] =
+            [&|run| run.grown.get().min(run.charged.get()), &|run| {
+                run.charged.get()
+            }];
         for part in parts {
             let all = sum(part);
             let going = gone.min(all);
@@ -74,12 +75,12 @@ fn share(whole: usize, part: usize, all: usize) -> usize {
 
 impl Vm {
     /// A run stays in it beyond its first turn.
-    pub(crate) fn hold(&self, run: &Rc<Run>) {
+    pub(crate) fn hold(&self, run: &Rc<ScriptRun>) {
         self.memory.runs.borrow_mut().push(Rc::clone(run));
     }
 
     /// A run has ended.
-    pub(crate) fn let_go(&self, run: &Rc<Run>) {
+    pub(crate) fn let_go(&self, run: &Rc<ScriptRun>) {
         self.memory.runs.borrow_mut().retain(|one| !Rc::ptr_eq(one, run));
     }
 
@@ -87,8 +88,12 @@ impl Vm {
         self.lua.used_memory().saturating_sub(self.memory.base.get())
     }
 
-    /// Does something on behalf of a run: with what is left of its memory, and on its time, which ends with [`Run::leave`].
-    pub(crate) fn with<T>(&self, run: &Rc<Run>, work: impl FnOnce() -> mlua::Result<T>) -> mlua::Result<T> {
+    /// Does something on behalf of a run: with what is left of its memory, and on its time, which ends with [`ScriptRun::leave`].
+    pub(crate) fn with<T>(
+        &self,
+        run: &Rc<ScriptRun>,
+        work: impl FnOnce() -> mlua::Result<T>,
+    ) -> mlua::Result<T> {
         let before = self.lua.used_memory();
         let charged = run.charged.get().min(self.over_base());
         let left = run.limits().memory.saturating_sub(charged);

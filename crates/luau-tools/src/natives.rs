@@ -5,17 +5,17 @@ use std::rc::Rc;
 use mlua::{Function, IntoLuaMulti, Lua, MultiValue, Table, Value as Luau};
 use serde_json::Value;
 
-use crate::error::{Place, Reason, TOOL};
-use crate::hatch;
+use crate::error::{Reason, ScriptLocation, TOOL};
 use crate::host::{EffectKind, EffectPlace};
-use crate::limits::Limit;
-use crate::pieces::{Came, LARGE};
+use crate::limits::LimitExceeded;
+use crate::long_work::{LARGE, Piece};
 use crate::random::Random;
-use crate::shared::Shared;
 use crate::stack;
+use crate::vm_exchange;
+use crate::vm_state::VmShared;
 
 /// The table `native`.
-pub(crate) fn table(lua: &Lua, shared: &Rc<Shared>, env_meta: &Table) -> mlua::Result<Table> {
+pub(crate) fn table(lua: &Lua, shared: &Rc<VmShared>, env_meta: &Table) -> mlua::Result<Table> {
     let native = lua.create_table()?;
     native.raw_set("takes", shared.takes.get())?;
     native.raw_set("gives", shared.gives.get())?;
@@ -38,7 +38,7 @@ pub(crate) fn table(lua: &Lua, shared: &Rc<Shared>, env_meta: &Table) -> mlua::R
 
 struct Adder<'a> {
     lua: &'a Lua,
-    shared: &'a Rc<Shared>,
+    shared: &'a Rc<VmShared>,
     native: Table,
 }
 
@@ -46,7 +46,7 @@ impl Adder<'_> {
     fn add<A, R>(
         &self,
         name: &str,
-        function: impl Fn(&Lua, &Shared, A) -> mlua::Result<R> + 'static,
+        function: impl Fn(&Lua, &VmShared, A) -> mlua::Result<R> + 'static,
     ) -> mlua::Result<()>
     where
         A: mlua::FromLuaMulti,
@@ -82,7 +82,7 @@ fn effects(to: &Adder<'_>) -> mlua::Result<()> {
             };
             let run = shared.run()?;
             let place = match kind {
-                EffectKind::Invoke => Shared::stands(lua).map(effect_place),
+                EffectKind::Invoke => VmShared::stands(lua).map(effect_place),
                 _ => None,
             };
             let step = run
@@ -101,23 +101,23 @@ fn effects(to: &Adder<'_>) -> mlua::Result<()> {
         }
         let reason = match &error {
             Luau::Error(error) if !is_memory(error) => Reason::Failed(text_of(error)),
-            _ => Reason::Limit(Limit::Memory(run.limits().memory)),
+            _ => Reason::Limit(LimitExceeded::Memory(run.limits().memory)),
         };
         shared.note_place(lua);
         Err(run.trip(reason))
     })?;
     to.add("raised", |_, shared, (chunk, line): (String, u32)| {
-        shared.run()?.stood(Place { chunk, line });
+        shared.run()?.stood(ScriptLocation { chunk, line });
         Ok(())
     })?;
     to.add("look_soon", |_, _, ()| {
-        hatch::look_soon();
+        vm_exchange::look_soon();
         Ok(())
     })?;
     to.add("too_many", |lua, shared, ()| {
         let run = shared.run()?;
         shared.note_place(lua);
-        Err::<(), _>(run.trip(Reason::Limit(Limit::Pending(run.limits().pending))))
+        Err::<(), _>(run.trip(Reason::Limit(LimitExceeded::Pending(run.limits().pending))))
     })?;
     to.add("no_output", |_, shared, ()| {
         Err::<(), _>(shared.run()?.trip(Reason::NoOutput))
@@ -135,7 +135,7 @@ fn effects(to: &Adder<'_>) -> mlua::Result<()> {
 }
 
 /// A place as the host is told it.
-fn effect_place(place: Place) -> EffectPlace {
+fn effect_place(place: ScriptLocation) -> EffectPlace {
     EffectPlace {
         library: (place.chunk != TOOL).then_some(place.chunk),
         line: place.line,
@@ -185,22 +185,22 @@ fn json(to: &Adder<'_>) -> mlua::Result<()> {
         |lua, shared, (value, at_once): (Luau, bool)| match shared.flat(&value)? {
             Err(problem) => (false, problem).into_lua_multi(lua),
             Ok(bytes) if at_once || bytes < LARGE => {
-                (true, hatch::take_value().to_string()).into_lua_multi(lua)
+                (true, vm_exchange::take_value().to_string()).into_lua_multi(lua)
             }
-            Ok(_) => (Luau::Nil, shared.run()?.pieces.encode(hatch::take())).into_lua_multi(lua),
+            Ok(_) => (Luau::Nil, shared.run()?.pieces.encode(vm_exchange::take())).into_lua_multi(lua),
         },
     )?;
     // Nil and the number where there is still more to do.
     to.add(
         "go_on",
         |lua, shared, (number, text, keep): (u64, Luau, Option<bool>)| {
-            hatch::look_soon();
+            vm_exchange::look_soon();
             match shared.run()?.pieces.go_on(number) {
-                Came::On => (Luau::Nil, number).into_lua_multi(lua),
-                Came::Read(flat) => (true, shared.luau(flat, keep == Some(true))?).into_lua_multi(lua),
-                Came::Written(text) => (true, lua.create_string(text)?).into_lua_multi(lua),
-                Came::NotRead(failed) => (false, shared.why_not_read(&text, &failed)).into_lua_multi(lua),
-                Came::Gone => (false, "another large value was begun meanwhile").into_lua_multi(lua),
+                Piece::On => (Luau::Nil, number).into_lua_multi(lua),
+                Piece::Read(flat) => (true, shared.luau(flat, keep == Some(true))?).into_lua_multi(lua),
+                Piece::Written(text) => (true, lua.create_string(text)?).into_lua_multi(lua),
+                Piece::NotRead(failed) => (false, shared.decode_error(&text, &failed)).into_lua_multi(lua),
+                Piece::Gone => (false, "another large value was begun meanwhile").into_lua_multi(lua),
             }
         },
     )?;

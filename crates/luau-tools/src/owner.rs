@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::error::ScriptError;
-use crate::lanes::Lanes;
+use crate::lane_pool::Lanes;
 use crate::libraries::Libraries;
 use crate::script::Script;
 
@@ -16,10 +16,10 @@ use crate::script::Script;
 /// come from one place.
 #[derive(Clone)]
 pub struct Owner {
-    held: Arc<Held>,
+    held: Arc<HeldVm>,
 }
 
-struct Held {
+struct HeldVm {
     id: u64,
     lanes: Arc<Lanes>,
 }
@@ -37,7 +37,7 @@ impl Owner {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let id = NEXT.fetch_add(1, Ordering::Relaxed);
         Self {
-            held: Arc::new(Held { id, lanes }),
+            held: Arc::new(HeldVm { id, lanes }),
         }
     }
 
@@ -70,7 +70,7 @@ impl Default for Owner {
     }
 }
 
-impl Drop for Held {
+impl Drop for HeldVm {
     fn drop(&mut self) {
         self.lanes.leave(self.id);
     }

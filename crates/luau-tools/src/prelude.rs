@@ -7,33 +7,33 @@ use mlua::Lua;
 use crate::script::compiler;
 
 /// A part of the sandbox's own Luau, as bytecode.
-pub(crate) struct Part {
+pub(crate) struct PreludePart {
     pub(crate) name: &'static str,
     pub(crate) code: Vec<u8>,
 }
 
 /// What every VM has.
-pub(crate) fn parts() -> &'static [Part] {
-    static PARTS: OnceLock<[Part; 6]> = OnceLock::new();
+pub(crate) fn parts() -> &'static [PreludePart] {
+    static PARTS: OnceLock<[PreludePart; 6]> = OnceLock::new();
     PARTS.get_or_init(|| {
         [
-            Part::new("sandbox", include_str!("luau/sandbox.luau")),
-            Part::new("library", include_str!("luau/library.luau")),
-            Part::new("scheduler", include_str!("luau/scheduler.luau")),
-            Part::new("promises", include_str!("luau/promises.luau")),
-            Part::new("ctx", include_str!("luau/ctx.luau")),
-            Part::new("main", include_str!("luau/main.luau")),
+            PreludePart::new("sandbox", include_str!("luau/sandbox.luau")),
+            PreludePart::new("library", include_str!("luau/library.luau")),
+            PreludePart::new("scheduler", include_str!("luau/scheduler.luau")),
+            PreludePart::new("promises", include_str!("luau/promises.luau")),
+            PreludePart::new("ctx", include_str!("luau/ctx.luau")),
+            PreludePart::new("main", include_str!("luau/main.luau")),
         ]
     })
 }
 
 /// What VMs of scripts that name it have too.
-pub(crate) fn older() -> &'static Part {
-    static OLDER: OnceLock<Part> = OnceLock::new();
-    OLDER.get_or_init(|| Part::new("rt", include_str!("luau/rt.luau")))
+pub(crate) fn older() -> &'static PreludePart {
+    static OLDER: OnceLock<PreludePart> = OnceLock::new();
+    OLDER.get_or_init(|| PreludePart::new("rt", include_str!("luau/rt.luau")))
 }
 
-impl Part {
+impl PreludePart {
     /// Compiled without lines, for only those of a script are shown.
     fn new(name: &'static str, text: &str) -> Self {
         flags();

@@ -4,16 +4,16 @@ use std::cell::Cell;
 
 use serde_json::{Map, Value};
 
-use crate::flat::{Flat, Part, tag};
+use crate::flat_value::{FlatPart, FlatValue, tag};
 
 /// Reads a value part by part.
-pub(crate) struct Reader<'f> {
+pub(crate) struct ValueReader<'f> {
     flat: &'f [u8],
     at: Cell<usize>,
 }
 
-impl<'f> Reader<'f> {
-    pub(crate) fn new(flat: &'f Flat) -> Self {
+impl<'f> ValueReader<'f> {
+    pub(crate) fn new(flat: &'f FlatValue) -> Self {
         Self::of(&flat.0)
     }
 
@@ -45,27 +45,27 @@ impl<'f> Reader<'f> {
     }
 
     /// The next part; nothing but nulls come after the last.
-    pub(crate) fn part(&self) -> Part {
+    pub(crate) fn part(&self) -> FlatPart {
         match self.byte() {
-            tag::FALSE => Part::Bool(false),
-            tag::TRUE => Part::Bool(true),
-            tag::WHOLE => Part::Whole(i64::from_le_bytes(self.eight())),
-            tag::NUMBER => Part::Number(f64::from_le_bytes(self.eight())),
-            tag::SMALL_WHOLE => Part::Whole(self.byte().into()),
-            tag::SMALL_NUMBER => Part::Number(self.byte().into()),
-            tag::TEXT => Part::Text(self.count()),
-            tag::SHORT_TEXT => Part::Text(self.byte().into()),
-            tag::LIST => Part::List(self.count()),
+            tag::FALSE => FlatPart::Bool(false),
+            tag::TRUE => FlatPart::Bool(true),
+            tag::WHOLE => FlatPart::Whole(i64::from_le_bytes(self.eight())),
+            tag::NUMBER => FlatPart::Number(f64::from_le_bytes(self.eight())),
+            tag::SMALL_WHOLE => FlatPart::Whole(self.byte().into()),
+            tag::SMALL_NUMBER => FlatPart::Number(self.byte().into()),
+            tag::TEXT => FlatPart::Text(self.count()),
+            tag::SHORT_TEXT => FlatPart::Text(self.byte().into()),
+            tag::LIST => FlatPart::List(self.count()),
             tag::SORTED => self.placed_part(true),
             tag::UNSORTED => self.placed_part(false),
-            tag::NAMED => Part::Named(self.count()),
-            _ => Part::Null,
+            tag::NAMED => FlatPart::Named(self.count()),
+            _ => FlatPart::Null,
         }
     }
 
-    fn placed_part(&self, sorted: bool) -> Part {
+    fn placed_part(&self, sorted: bool) -> FlatPart {
         let count = self.count();
-        Part::Placed { count, sorted }
+        FlatPart::Placed { count, sorted }
     }
 
     /// The text of the part that was read last, which has so many bytes.
@@ -76,7 +76,7 @@ impl<'f> Reader<'f> {
     /// The name that comes next.
     pub(crate) fn name(&self) -> &'f [u8] {
         match self.part() {
-            Part::Text(bytes) => self.bytes(bytes),
+            FlatPart::Text(bytes) => self.bytes(bytes),
             _ => &[],
         }
     }
@@ -84,7 +84,7 @@ impl<'f> Reader<'f> {
     /// The position that comes next.
     pub(crate) fn place(&self) -> i64 {
         match self.part() {
-            Part::Whole(place) => place,
+            FlatPart::Whole(place) => place,
             _ => 0,
         }
     }
@@ -101,14 +101,14 @@ impl<'f> Reader<'f> {
 
     pub(crate) fn value(&self) -> Value {
         match self.part() {
-            Part::Null => Value::Null,
-            Part::Bool(flag) => Value::Bool(flag),
-            Part::Whole(number) => Value::from(number),
-            Part::Number(number) => Value::from(number),
-            Part::Text(bytes) => Value::String(self.text(bytes).to_owned()),
-            Part::List(count) => Value::Array((0..count).map(|_| self.value()).collect()),
-            Part::Placed { count, sorted } => Value::Array(self.in_places(count, sorted)),
-            Part::Named(count) => Value::Object(self.named(count)),
+            FlatPart::Null => Value::Null,
+            FlatPart::Bool(flag) => Value::Bool(flag),
+            FlatPart::Whole(number) => Value::from(number),
+            FlatPart::Number(number) => Value::from(number),
+            FlatPart::Text(bytes) => Value::String(self.text(bytes).to_owned()),
+            FlatPart::List(count) => Value::Array((0..count).map(|_| self.value()).collect()),
+            FlatPart::Placed { count, sorted } => Value::Array(self.in_places(count, sorted)),
+            FlatPart::Named(count) => Value::Object(self.named(count)),
         }
     }
 

@@ -8,29 +8,29 @@ use std::time::Instant;
 
 use serde_json::{Map, Value};
 
-use crate::error::{Place, Reason, ScriptError};
-use crate::hatch;
-use crate::host::{Effect, EffectKind, EffectPlace};
-use crate::limits::{Limit, Limits};
-use crate::line::{Speaker, TIMED_OUT};
-use crate::pieces::Pieces;
+use crate::error::{Reason, ScriptError, ScriptLocation};
+use crate::host::{EffectKind, EffectPlace, HostEffect};
+use crate::limits::{LimitExceeded, ScriptLimits};
+use crate::long_work::LongWork;
 use crate::random::Random;
+use crate::run_channel::{Speaker, TIMED_OUT};
+use crate::run_timer::RunTimer;
 use crate::script::Compiled;
-use crate::wakes::Wakes;
-use crate::watch::Watch;
+use crate::vm_exchange;
+use crate::wake_queue::Wakes;
 
 /// One run.
-pub(crate) struct Run {
+pub(crate) struct ScriptRun {
     pub(crate) line: Speaker,
     /// Its own copy: what the caller wrote is in the cache of another processor.
-    limits: Limits,
+    limits: ScriptLimits,
     /// The lane's.
     pub(crate) wakes: Rc<Wakes>,
     /// The limit that was hit; nothing of the script runs after it.
     pub(crate) tripped: RefCell<Option<Reason>>,
-    pub(crate) place: RefCell<Option<Place>>,
+    pub(crate) place: RefCell<Option<ScriptLocation>>,
     pub(crate) random: RefCell<Option<Random>>,
-    pub(crate) state: RefCell<State>,
+    pub(crate) state: RefCell<ScriptState>,
     /// Effects whose outcome nobody awaits.
     pub(crate) detached: RefCell<BTreeSet<u64>>,
     /// Memory that this run is charged with, in bytes.
@@ -38,20 +38,20 @@ pub(crate) struct Run {
     /// What of it came since garbage was collected last.
     pub(crate) grown: Cell<usize>,
     /// What is done a piece at a time.
-    pub(crate) pieces: Pieces,
-    watch: Watch,
-    counts: Counts,
+    pub(crate) pieces: LongWork,
+    watch: RunTimer,
+    counts: RunCounters,
 }
 
 /// The state as the script sees it, and the size of each entry.
 #[derive(Default)]
-pub(crate) struct State {
+pub(crate) struct ScriptState {
     pub(crate) entries: Map<String, Value>,
     pub(crate) sizes: BTreeMap<String, usize>,
 }
 
 #[derive(Default)]
-struct Counts {
+struct RunCounters {
     steps: Cell<u64>,
     requests: Cell<u64>,
     agents: Cell<u64>,
@@ -59,7 +59,7 @@ struct Counts {
     pending: Cell<usize>,
 }
 
-impl Run {
+impl ScriptRun {
     pub(crate) fn new(line: Speaker, wakes: Rc<Wakes>) -> Self {
         // It is told the time when its script begins to compute.
         let now = wakes.lately();
@@ -74,13 +74,13 @@ impl Run {
             detached: RefCell::default(),
             charged: Cell::new(0),
             grown: Cell::new(0),
-            pieces: Pieces::default(),
-            watch: Watch::new(now),
-            counts: Counts::default(),
+            pieces: LongWork::default(),
+            watch: RunTimer::new(now),
+            counts: RunCounters::default(),
         }
     }
 
-    pub(crate) fn limits(&self) -> &Limits {
+    pub(crate) fn limits(&self) -> &ScriptLimits {
         &self.limits
     }
 
@@ -90,10 +90,10 @@ impl Run {
 
     /// The script begins to compute. What time it is the lane has asked just before.
     pub(crate) fn enter(self: &Rc<Self>) {
-        hatch::enter(self);
+        vm_exchange::enter(self);
         let now = self.wakes.lately();
         if !self.is_tripped() {
-            hatch::pass(now);
+            vm_exchange::pass(now);
         }
         self.watch.enter(now);
     }
@@ -111,21 +111,21 @@ impl Run {
     /// Stops the script for good.
     pub(crate) fn trip(&self, reason: Reason) -> mlua::Error {
         self.tripped.borrow_mut().get_or_insert(reason);
-        hatch::stop();
+        vm_exchange::stop();
         stopped()
     }
 
     /// Why it ends that was stopped from outside.
     pub(crate) fn stopped(&self) -> ScriptError {
         let reason = match self.line.stop() {
-            TIMED_OUT => Reason::Limit(Limit::Wall(self.limits.wall)),
+            TIMED_OUT => Reason::Limit(LimitExceeded::Wall(self.limits.wall)),
             _ => Reason::Cancelled,
         };
         ScriptError::new(&self.script().name, reason)
     }
 
     /// Where the script stood when it was stopped; what is said first holds.
-    pub(crate) fn stood(&self, place: Place) {
+    pub(crate) fn stood(&self, place: ScriptLocation) {
         self.place.borrow_mut().get_or_insert(place);
     }
 
@@ -136,10 +136,10 @@ impl Run {
     /// What a safepoint has to do: nothing, give the turn away, or stop.
     pub(crate) fn interrupt(&self) -> mlua::Result<mlua::VmState> {
         let now = self.check()?;
-        hatch::pass(now);
+        vm_exchange::pass(now);
         self.wakes.if_due();
         Ok(if self.watch.is_over(now) {
-            hatch::turn_is_over();
+            vm_exchange::turn_is_over();
             mlua::VmState::Yield
         } else {
             mlua::VmState::Continue
@@ -157,15 +157,15 @@ impl Run {
         let now = self.wakes.read_clock();
         match self.line.stop() {
             0 => {}
-            TIMED_OUT => return Err(self.trip(Reason::Limit(Limit::Wall(self.limits().wall)))),
+            TIMED_OUT => return Err(self.trip(Reason::Limit(LimitExceeded::Wall(self.limits().wall)))),
             _ => return Err(self.trip(Reason::Cancelled)),
         }
         let limits = self.limits();
         if self.watch.used(now) > limits.cpu {
-            return Err(self.trip(Reason::Limit(Limit::Cpu(limits.cpu))));
+            return Err(self.trip(Reason::Limit(LimitExceeded::Cpu(limits.cpu))));
         }
         if self.watch.is_stuck(now, limits.turn) {
-            return Err(self.trip(Reason::Limit(Limit::Turn(limits.turn))));
+            return Err(self.trip(Reason::Limit(LimitExceeded::Turn(limits.turn))));
         }
         Ok(now)
     }
@@ -184,8 +184,8 @@ impl Run {
         self.counts.steps.set(step);
         self.counts.pending.set(self.counts.pending.get() + 1);
         #[cfg(test)]
-        crate::counted::effect();
-        let effect = Effect {
+        crate::test_counts::effect();
+        let effect = HostEffect {
             step,
             kind,
             request,
@@ -202,28 +202,30 @@ impl Run {
             .set(self.counts.pending.get().saturating_sub(1));
     }
 
-    fn count(&self, kind: EffectKind, bytes: usize) -> Result<(), Limit> {
+    fn count(&self, kind: EffectKind, bytes: usize) -> Result<(), LimitExceeded> {
         let (limits, counts) = (self.limits(), &self.counts);
         if counts.steps.get() >= limits.effects {
-            return Err(Limit::Effects(limits.effects));
+            return Err(LimitExceeded::Effects(limits.effects));
         }
         if counts.pending.get() >= limits.pending {
-            return Err(Limit::Pending(limits.pending));
+            return Err(LimitExceeded::Pending(limits.pending));
         }
         match kind {
             EffectKind::AgentCreate => {
-                add(&counts.agents, limits.agents).ok_or(Limit::Agents(limits.agents))?;
+                add(&counts.agents, limits.agents).ok_or(LimitExceeded::Agents(limits.agents))?;
             }
             EffectKind::Emit | EffectKind::Log => {
                 let output = counts.output.get() + bytes;
                 if output > limits.output {
-                    return Err(Limit::Output(limits.output));
+                    return Err(LimitExceeded::Output(limits.output));
                 }
                 counts.output.set(output);
             }
-            EffectKind::Invoke if limits.at_depth >= limits.depth => return Err(Limit::Depth(limits.depth)),
+            EffectKind::Invoke if limits.at_depth >= limits.depth => {
+                return Err(LimitExceeded::Depth(limits.depth));
+            }
             kind if reaches_out(kind) => {
-                add(&counts.requests, limits.requests).ok_or(Limit::Requests(limits.requests))?;
+                add(&counts.requests, limits.requests).ok_or(LimitExceeded::Requests(limits.requests))?;
             }
             _ => {}
         }
@@ -231,7 +233,7 @@ impl Run {
     }
 
     /// Puts a value into the state; `None` where it is there already, and the limit where there is no room.
-    pub(crate) fn set_state(&self, key: &str, value: &Value, bytes: usize) -> Result<bool, Limit> {
+    pub(crate) fn set_state(&self, key: &str, value: &Value, bytes: usize) -> Result<bool, LimitExceeded> {
         let mut state = self.state.borrow_mut();
         let old = state.entries.get(key).unwrap_or(&Value::Null);
         if old == value {
@@ -244,7 +246,7 @@ impl Run {
         }
         state.sizes.insert(key.to_owned(), bytes + key.len());
         if state.sizes.values().sum::<usize>() > self.limits().state {
-            return Err(Limit::State(self.limits().state));
+            return Err(LimitExceeded::State(self.limits().state));
         }
         state.entries.insert(key.to_owned(), value.clone());
         Ok(true)
@@ -265,7 +267,7 @@ const fn reaches_out(kind: EffectKind) -> bool {
     )
 }
 
-/// The error that ends a script. It carries nothing: why is in [`Run::tripped`].
+/// The error that ends a script. It carries nothing: why is in [`ScriptRun::tripped`].
 pub(crate) fn stopped() -> mlua::Error {
     mlua::Error::runtime("the script was stopped")
 }

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use mlua::chunk::Compiler;
 
 use crate::error::{Reason, ScriptError, ScriptMistake};
-use crate::lanes::Lanes;
+use crate::lane_pool::Lanes;
 use crate::libraries::Libraries;
 use crate::limits::{Bytes, SOURCE_BYTES};
 use crate::owner::Owner;
@@ -162,12 +162,12 @@ pub fn check(name: &str, source: &str) -> Result<(), ScriptMistake> {
     }
 }
 
-struct Mistake {
+struct SyntaxMistake {
     line: Option<u32>,
     message: String,
 }
 
-impl Mistake {
+impl SyntaxMistake {
     fn of(self, name: &str) -> ScriptError {
         let mut error = ScriptError::new(name, Reason::Source(self.message));
         error.line = self.line;
@@ -197,21 +197,21 @@ fn column(source: &str, line: u32, message: &str) -> u32 {
     u32::try_from(before.chars().count() + 1).unwrap_or(1)
 }
 
-fn bytecode(source: &str) -> Result<Vec<u8>, Mistake> {
+fn bytecode(source: &str) -> Result<Vec<u8>, SyntaxMistake> {
     if source.len() > SOURCE_BYTES {
-        return Err(Mistake {
+        return Err(SyntaxMistake {
             line: None,
             message: format!("the text has more than {}", Bytes(SOURCE_BYTES)),
         });
     }
     if source.bytes().any(|byte| byte == 0 || byte == 0x1b) {
-        return Err(Mistake {
+        return Err(SyntaxMistake {
             line: None,
             message: "this is no text: bytecode is not accepted".to_owned(),
         });
     }
     if deepest(source) > DEEPEST {
-        return Err(Mistake {
+        return Err(SyntaxMistake {
             line: None,
             message: format!("the text nests deeper than {DEEPEST} brackets"),
         });
@@ -248,7 +248,7 @@ fn deepest(source: &str) -> usize {
 }
 
 /// Takes the line out of `:12: message`.
-fn mistake(error: &mlua::Error) -> Mistake {
+fn mistake(error: &mlua::Error) -> SyntaxMistake {
     let text = match error {
         mlua::Error::SyntaxError { message, .. } => message.clone(),
         other => other.to_string(),
@@ -259,11 +259,11 @@ fn mistake(error: &mlua::Error) -> Mistake {
         .split_once(':')
         .and_then(|(line, rest)| Some((line.trim().parse().ok()?, rest)));
     match located {
-        Some((line, rest)) => Mistake {
+        Some((line, rest)) => SyntaxMistake {
             line: Some(line),
             message: rest.trim().to_owned(),
         },
-        None => Mistake {
+        None => SyntaxMistake {
             line: None,
             message: text.to_owned(),
         },

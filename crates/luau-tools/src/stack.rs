@@ -3,8 +3,8 @@
 //! Through mlua a value is a handle, and each step with it is guarded by itself: that took longer than what most tools do, and a safepoint
 //! took longer than the loop around it. What is here is called by Luau, and so runs inside the protected call in which scripts run.
 //!
-//! Two rules keep it sound. **The types hold what the VM expects**: a [`Slot`] takes one value and is used up by it, a [`Filling`] is the table
-//! that was made for it, and an [`At`] counts from the first argument, so that no safe function can take what is not there or reach below. **The two
+//! Two rules keep it sound. **The types hold what the VM expects**: a [`StackSlot`] takes one value and is used up by it, a [`Filling`] is the table
+//! that was made for it, and an [`ValuePosition`] counts from the first argument, so that no safe function can take what is not there or reach below. **The two
 //! ways of unwinding do not meet**: errors of the VM are exceptions of C++, and Rust may not catch them, just as C++ may not catch a panic. So the way
 //! out of the VM calls nothing that raises an error, and its panics are caught; on the way in, where the VM may find no memory at any
 //! step, all that could panic is caught by itself, before the VM is called.
@@ -29,20 +29,20 @@ pub(crate) struct Stack(*mut State);
 
 /// Where a value is: the first argument, or one that a walk came to. It is nil when the value is there no more.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct At(c_int);
+pub(crate) struct ValuePosition(c_int);
 
 /// A pair of a table, while a walk is there.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Pair {
-    pub(crate) key: At,
-    pub(crate) value: At,
+pub(crate) struct TablePair {
+    pub(crate) key: ValuePosition,
+    pub(crate) value: ValuePosition,
     /// How many slots of the table were walked to come here.
     pub(crate) walked: usize,
 }
 
 /// What a value is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum LuauType {
     Nil,
     /// `json.null`.
     Null,
@@ -63,12 +63,12 @@ pub(crate) struct NoRoom;
 const SLOTS: c_int = 4;
 
 /// Room for one value. Dropped without one it stays as it is.
-pub(crate) struct Slot<'s>(&'s mut Stack);
+pub(crate) struct StackSlot<'s>(&'s mut Stack);
 
 /// A new table, which nothing else knows and which is not read-only. It is on top of the stack.
 pub(crate) struct Filling<'s>(&'s mut Stack);
 
-impl Slot<'_> {
+impl StackSlot<'_> {
     pub(crate) fn null(self) {
         // SAFETY: there is room for one value, and this is the one, as in each function of this type.
         unsafe { ffi::lua_pushlightuserdata(self.0.0, null_mut()) }
@@ -110,7 +110,7 @@ impl Slot<'_> {
 
 impl Filling<'_> {
     /// Puts a value at a position. One that the VM does not have is left out.
-    pub(crate) fn item(&mut self, position: i64, value: impl FnOnce(Slot<'_>)) {
+    pub(crate) fn item(&mut self, position: i64, value: impl FnOnce(StackSlot<'_>)) {
         if !self.pushed(value) {
             return;
         }
@@ -123,8 +123,8 @@ impl Filling<'_> {
     }
 
     /// Puts a value under a name.
-    pub(crate) fn field(&mut self, name: &[u8], value: impl FnOnce(Slot<'_>)) {
-        Slot(self.0).text(name);
+    pub(crate) fn field(&mut self, name: &[u8], value: impl FnOnce(StackSlot<'_>)) {
+        StackSlot(self.0).text(name);
         if self.pushed(value) {
             // SAFETY: the value was pushed, below it is the name, which is a key, and below that the table of this filling.
             unsafe { ffi::lua_rawset(self.0.0, -3) }
@@ -135,9 +135,9 @@ impl Filling<'_> {
     }
 
     /// Whether a value came: a slot takes one at most.
-    fn pushed(&mut self, value: impl FnOnce(Slot<'_>)) -> bool {
+    fn pushed(&mut self, value: impl FnOnce(StackSlot<'_>)) -> bool {
         let top = self.0.top();
-        value(Slot(self.0));
+        value(StackSlot(self.0));
         debug_assert!((top..=top + 1).contains(&self.0.top()), "one value or none");
         self.0.top() > top
     }
@@ -154,7 +154,7 @@ impl Filling<'_> {
 
 impl Stack {
     /// The first argument.
-    pub(crate) const FIRST: At = At(1);
+    pub(crate) const FIRST: ValuePosition = ValuePosition(1);
 
     fn top(&self) -> c_int {
         // SAFETY: it is asked only.
@@ -162,10 +162,10 @@ impl Stack {
     }
 
     /// Whether the table there is marked as an array.
-    pub(crate) fn is_marked(&mut self, at: At) -> bool {
+    pub(crate) fn is_marked(&mut self, at: ValuePosition) -> bool {
         // SAFETY: a walk made room for a metatable, and what is pushed is popped. An index from 1 on that has no value is said to have none.
         unsafe {
-            if self.kind(at) != Kind::Table || ffi::lua_getmetatable(self.0, at.0) == 0 {
+            if self.kind(at) != LuauType::Table || ffi::lua_getmetatable(self.0, at.0) == 0 {
                 return false;
             }
             let marked = ffi::lua_rawequal(self.0, -1, ffi::lua_upvalueindex(1)) != 0;
@@ -175,52 +175,54 @@ impl Stack {
     }
 
     /// What is there: nil where there is nothing.
-    pub(crate) fn kind(&self, at: At) -> Kind {
+    pub(crate) fn kind(&self, at: ValuePosition) -> LuauType {
         // SAFETY: `lua_type` accepts an index beyond the last value and returns `LUA_TNONE`.
         match unsafe { ffi::lua_type(self.0, at.0) } {
-            ffi::LUA_TNONE | ffi::LUA_TNIL => Kind::Nil,
-            ffi::LUA_TBOOLEAN => Kind::Boolean,
-            ffi::LUA_TNUMBER => Kind::Number,
-            ffi::LUA_TINTEGER => Kind::Integer,
-            ffi::LUA_TSTRING => Kind::Text,
-            ffi::LUA_TTABLE => Kind::Table,
-            ffi::LUA_TBUFFER => Kind::Buffer,
+            ffi::LUA_TNONE | ffi::LUA_TNIL => LuauType::Nil,
+            ffi::LUA_TBOOLEAN => LuauType::Boolean,
+            ffi::LUA_TNUMBER => LuauType::Number,
+            ffi::LUA_TINTEGER => LuauType::Integer,
+            ffi::LUA_TSTRING => LuauType::Text,
+            ffi::LUA_TTABLE => LuauType::Table,
+            ffi::LUA_TBUFFER => LuauType::Buffer,
             // SAFETY: it is a light userdata.
-            ffi::LUA_TLIGHTUSERDATA if unsafe { ffi::lua_touserdata(self.0, at.0) }.is_null() => Kind::Null,
-            _ => Kind::Other,
+            ffi::LUA_TLIGHTUSERDATA if unsafe { ffi::lua_touserdata(self.0, at.0) }.is_null() => {
+                LuauType::Null
+            }
+            _ => LuauType::Other,
         }
     }
 
     /// What the VM calls it.
-    pub(crate) fn kind_name(&self, at: At) -> &'static str {
+    pub(crate) fn kind_name(&self, at: ValuePosition) -> &'static str {
         // SAFETY: the names are texts of the VM's own program, and stay.
         let name = unsafe { CStr::from_ptr(ffi::lua_typename(self.0, ffi::lua_type(self.0, at.0))) };
         name.to_str().unwrap_or("value")
     }
 
-    pub(crate) fn as_boolean(&self, at: At) -> bool {
+    pub(crate) fn as_boolean(&self, at: ValuePosition) -> bool {
         // SAFETY: every value is true or false.
         unsafe { ffi::lua_toboolean(self.0, at.0) != 0 }
     }
 
-    pub(crate) fn as_number(&self, at: At) -> f64 {
+    pub(crate) fn as_number(&self, at: ValuePosition) -> f64 {
         // SAFETY: what is no number gives zero.
         unsafe { ffi::lua_tonumberx(self.0, at.0, null_mut()) }
     }
 
-    pub(crate) fn as_integer(&self, at: At) -> i64 {
+    pub(crate) fn as_integer(&self, at: ValuePosition) -> i64 {
         // SAFETY: what is no integer gives zero.
         unsafe { ffi::lua_tointeger64(self.0, at.0, null_mut()) }
     }
 
     /// The bytes of a text or a buffer, for as long as it stays where it is; none of another value.
-    pub(crate) fn as_bytes(&self, at: At) -> &[u8] {
+    pub(crate) fn as_bytes(&self, at: ValuePosition) -> &[u8] {
         let mut len = 0;
         let bytes: *const u8 = match self.kind(at) {
             // SAFETY: a text is not converted, and so stays the value that it is.
-            Kind::Text => unsafe { ffi::lua_tolstring(self.0, at.0, &raw mut len) }.cast(),
+            LuauType::Text => unsafe { ffi::lua_tolstring(self.0, at.0, &raw mut len) }.cast(),
             // SAFETY: it is a buffer.
-            Kind::Buffer => unsafe { ffi::lua_tobuffer(self.0, at.0, &raw mut len) }
+            LuauType::Buffer => unsafe { ffi::lua_tobuffer(self.0, at.0, &raw mut len) }
                 .cast_const()
                 .cast(),
             _ => return &[],
@@ -235,23 +237,23 @@ impl Stack {
     /// Goes through a table; through nothing else. Ends with the first error. No script runs meanwhile, and no error of the VM is raised.
     pub(crate) fn each<E: From<NoRoom>>(
         &mut self,
-        at: At,
-        mut visit: impl FnMut(&mut Self, Pair) -> Result<(), E>,
+        at: ValuePosition,
+        mut visit: impl FnMut(&mut Self, TablePair) -> Result<(), E>,
     ) -> Result<(), E> {
         // SAFETY: room is made. Where there is none, for want of memory too, that is said and no error is raised.
         if unsafe { ffi::lua_checkstack(self.0, SLOTS) } == 0 {
             return Err(NoRoom.into());
         }
         let (mut next, top) = (0, self.top());
-        while self.kind(at) == Kind::Table {
+        while self.kind(at) == LuauType::Table {
             // SAFETY: there is a table at this index; nothing changes it meanwhile, for no script runs. There is room for a key and a value.
             let found = unsafe { ffi::lua_rawiter(self.0, at.0, next) };
             if found < 0 {
                 break;
             }
-            let pair = Pair {
-                key: At(top + 1),
-                value: At(top + 2),
+            let pair = TablePair {
+                key: ValuePosition(top + 1),
+                value: ValuePosition(top + 2),
                 walked: usize::try_from(found - next).unwrap_or(0),
             };
             next = found;
@@ -266,9 +268,9 @@ impl Stack {
 }
 
 /// A function of this file.
-type Work = unsafe extern "C-unwind" fn(*mut State) -> c_int;
+type VmFunction = unsafe extern "C-unwind" fn(*mut State) -> c_int;
 
-fn function(lua: &Lua, upvalue: &Table, work: Work, name: &'static CStr) -> mlua::Result<Function> {
+fn function(lua: &Lua, upvalue: &Table, work: VmFunction, name: &'static CStr) -> mlua::Result<Function> {
     // SAFETY: the table is the only value on the stack, and becomes the upvalue.
     unsafe {
         lua.exec_raw(upvalue, |state| {
@@ -283,7 +285,7 @@ pub(crate) fn takes(lua: &Lua, array: &Table) -> mlua::Result<Function> {
         let mut stack = Stack(state);
         let (keep, top) = (stack.as_boolean(Stack::FIRST), stack.top());
         // Errors of the VM go through here: nothing on the way catches them, and nothing panics, see `caught`.
-        crate::value::takes(Slot(&mut stack), keep);
+        crate::value::takes(StackSlot(&mut stack), keep);
         debug_assert_eq!(stack.top(), top + 1, "one value is given");
         1
     }
@@ -299,8 +301,8 @@ pub(crate) fn gives(lua: &Lua, array: &Table) -> mlua::Result<Function> {
         // SAFETY: where the walk was left by a panic, what it pushed goes; there is room for the answer.
         unsafe { ffi::lua_settop(state, top) };
         match given.unwrap_or_else(|_| Some("AgentX made a mistake with this value".to_owned())) {
-            None => Slot(&mut stack).nil(),
-            Some(problem) => Slot(&mut stack).text(problem.as_bytes()),
+            None => StackSlot(&mut stack).nil(),
+            Some(problem) => StackSlot(&mut stack).text(problem.as_bytes()),
         }
         1
     }
@@ -346,15 +348,15 @@ pub(crate) fn thin_out_safepoints(lua: &Lua) -> mlua::Result<()> {
     unsafe extern "C-unwind" fn safepoint(state: *mut State, gc: c_int) {
         #[cfg(test)]
         if gc < 0 {
-            crate::counted::safepoint();
+            crate::test_counts::safepoint();
         }
         // Between two calls that cannot give the turn away, such as metamethods, there may be no other moment to do it.
         let may_yield = || {
             // SAFETY: it is asked only.
-            crate::hatch::is_over() && unsafe { ffi::lua_isyieldable(state) } != 0
+            crate::vm_exchange::is_over() && unsafe { ffi::lua_isyieldable(state) } != 0
         };
         if gc < 0
-            && (crate::hatch::is_due() || may_yield())
+            && (crate::vm_exchange::is_due() || may_yield())
             && let Some(interrupt) = INTERRUPT.get()
         {
             // SAFETY: it is called as the VM would call it.

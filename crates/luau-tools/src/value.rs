@@ -3,10 +3,10 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 
-use crate::flat::{Flat, Part};
-use crate::hatch;
-use crate::reader::Reader;
-use crate::stack::{At, Filling, Kind, NoRoom, Pair, Slot, Stack, caught};
+use crate::flat_value::{FlatPart, FlatValue};
+use crate::reader::ValueReader;
+use crate::stack::{Filling, LuauType, NoRoom, Stack, StackSlot, TablePair, ValuePosition, caught};
+use crate::vm_exchange;
 
 /// The key of an object that stands for bytes which are no text.
 const BYTES: &[u8] = b"$bytes";
@@ -16,11 +16,11 @@ const TABLE: usize = 30;
 
 /// Puts the value that lies in the hatch, which is empty then, into the slot. `keep` says whether nulls of objects come as `json.null`, or
 /// as absent keys, as Luau has it. How deep it is was checked when it was written.
-pub(crate) fn takes(slot: Slot<'_>, keep: bool) {
-    hatch::with(|flat| {
-        let from = Reader::new(flat);
+pub(crate) fn takes(slot: StackSlot<'_>, keep: bool) {
+    vm_exchange::with(|flat| {
+        let from = ValueReader::new(flat);
         match caught(|| from.part()) {
-            Part::Null if !keep => slot.nil(),
+            FlatPart::Null if !keep => slot.nil(),
             part => ToLuau { from: &from, keep }.put(part, slot),
         }
         flat.clear();
@@ -29,32 +29,32 @@ pub(crate) fn takes(slot: Slot<'_>, keep: bool) {
 
 /// Makes Luau values of JSON.
 struct ToLuau<'a> {
-    from: &'a Reader<'a>,
+    from: &'a ValueReader<'a>,
     /// Nulls of objects are kept.
     keep: bool,
 }
 
 impl ToLuau<'_> {
-    fn put(&self, part: Part, slot: Slot<'_>) {
+    fn put(&self, part: FlatPart, slot: StackSlot<'_>) {
         match part {
-            Part::Null => slot.null(),
-            Part::Bool(flag) => slot.boolean(flag),
-            Part::Whole(number) => slot.number(float(number)),
-            Part::Number(number) => slot.number(number),
-            Part::Text(bytes) => slot.text(caught(|| self.from.bytes(bytes))),
-            Part::List(count) => slot.table(count, 0, |list| {
+            FlatPart::Null => slot.null(),
+            FlatPart::Bool(flag) => slot.boolean(flag),
+            FlatPart::Whole(number) => slot.number(float(number)),
+            FlatPart::Number(number) => slot.number(number),
+            FlatPart::Text(bytes) => slot.text(caught(|| self.from.bytes(bytes))),
+            FlatPart::List(count) => slot.table(count, 0, |list| {
                 (1..).take(count).for_each(|position| self.item(list, position));
                 if count == 0 {
                     list.mark_array();
                 }
             }),
-            Part::Placed { count, .. } => slot.table(count, 0, |list| {
+            FlatPart::Placed { count, .. } => slot.table(count, 0, |list| {
                 for _ in 0..count {
                     let position = caught(|| self.from.place());
                     self.item(list, position);
                 }
             }),
-            Part::Named(count) => self.object(count, slot),
+            FlatPart::Named(count) => self.object(count, slot),
         }
     }
 
@@ -63,7 +63,7 @@ impl ToLuau<'_> {
         list.item(position, |slot| self.put(part, slot));
     }
 
-    fn object(&self, count: usize, slot: Slot<'_>) {
+    fn object(&self, count: usize, slot: StackSlot<'_>) {
         if count == 1
             && let Some(bytes) = caught(|| self.from.attempt(|| self.bytes()))
         {
@@ -72,7 +72,7 @@ impl ToLuau<'_> {
         slot.table(0, count, |object| {
             for _ in 0..count {
                 let (name, part) = caught(|| (self.from.name(), self.from.part()));
-                if part != Part::Null || self.keep {
+                if part != FlatPart::Null || self.keep {
                     object.field(name, |slot| self.put(part, slot));
                 }
             }
@@ -82,7 +82,7 @@ impl ToLuau<'_> {
     /// The bytes that an object stands for.
     fn bytes(&self) -> Option<Vec<u8>> {
         match (self.from.name(), self.from.part()) {
-            (BYTES, Part::Text(bytes)) => BASE64.decode(self.from.bytes(bytes)).ok(),
+            (BYTES, FlatPart::Text(bytes)) => BASE64.decode(self.from.bytes(bytes)).ok(),
             _ => None,
         }
     }
@@ -134,8 +134,8 @@ impl From<NoRoom> for Problem {
 
 /// Puts the first argument into the hatch; gives what is wrong with it where that cannot be.
 pub(crate) fn gives(stack: &mut Stack) -> Option<String> {
-    let (depth, bytes) = hatch::largest();
-    hatch::with(|flat| {
+    let (depth, bytes) = vm_exchange::largest();
+    vm_exchange::with(|flat| {
         flat.clear();
         let mut to = ToJson {
             depth,
@@ -145,7 +145,7 @@ pub(crate) fn gives(stack: &mut Stack) -> Option<String> {
             into: flat,
         };
         let made = to.at(stack, Stack::FIRST, depth);
-        hatch::given(to.bytes - to.left);
+        vm_exchange::given(to.bytes - to.left);
         made.err().map(Problem::message)
     })
 }
@@ -157,7 +157,7 @@ struct ToJson<'a> {
     left: usize,
     /// Slots of tables, empty ones too, that were walked since the clock was read.
     walked: usize,
-    into: &'a mut Flat,
+    into: &'a mut FlatValue,
 }
 
 impl ToJson<'_> {
@@ -179,20 +179,20 @@ impl ToJson<'_> {
             return Ok(());
         }
         self.walked = 0;
-        if hatch::may_go_on() {
+        if vm_exchange::may_go_on() {
             return Ok(());
         }
         Err(Problem::new("the script was stopped"))
     }
 
-    fn at(&mut self, stack: &mut Stack, at: At, depth: usize) -> Result<(), Problem> {
+    fn at(&mut self, stack: &mut Stack, at: ValuePosition, depth: usize) -> Result<(), Problem> {
         self.take(2)?;
         match stack.kind(at) {
-            Kind::Nil | Kind::Null => self.into.push(Part::Null),
-            Kind::Boolean => self.into.push(Part::Bool(stack.as_boolean(at))),
-            Kind::Integer => self.into.push(Part::Whole(stack.as_integer(at))),
-            Kind::Number => self.into.push(number_part(stack.as_number(at))?),
-            Kind::Text => {
+            LuauType::Nil | LuauType::Null => self.into.push(FlatPart::Null),
+            LuauType::Boolean => self.into.push(FlatPart::Bool(stack.as_boolean(at))),
+            LuauType::Integer => self.into.push(FlatPart::Whole(stack.as_integer(at))),
+            LuauType::Number => self.into.push(number_part(stack.as_number(at))?),
+            LuauType::Text => {
                 let bytes = stack.as_bytes(at);
                 self.take(bytes.len())?;
                 match std::str::from_utf8(bytes) {
@@ -200,16 +200,16 @@ impl ToJson<'_> {
                     Err(_) => self.bytes(bytes),
                 }
             }
-            Kind::Buffer => {
+            LuauType::Buffer => {
                 let bytes = stack.as_bytes(at);
                 self.take(bytes.len())?;
                 self.bytes(bytes);
             }
-            Kind::Table => {
+            LuauType::Table => {
                 self.take(TABLE)?;
                 self.table(stack, at, depth)?;
             }
-            Kind::Other => {
+            LuauType::Other => {
                 return Err(Problem::new(format!("a {} is no JSON", stack.kind_name(at))));
             }
         }
@@ -217,12 +217,12 @@ impl ToJson<'_> {
     }
 
     fn bytes(&mut self, bytes: &[u8]) {
-        self.into.push(Part::Named(1));
+        self.into.push(FlatPart::Named(1));
         self.into.text("$bytes");
         self.into.text(&BASE64.encode(bytes));
     }
 
-    fn table(&mut self, stack: &mut Stack, at: At, depth: usize) -> Result<(), Problem> {
+    fn table(&mut self, stack: &mut Stack, at: ValuePosition, depth: usize) -> Result<(), Problem> {
         let Some(depth) = depth.checked_sub(1) else {
             return Err(Problem::new(format!(
                 "nested deeper than {}, or a table that contains itself",
@@ -231,12 +231,12 @@ impl ToJson<'_> {
         };
         self.walk(SLOTS_OF_A_TABLE)?;
         let whole = self.into.later();
-        let (mut places, mut names) = (Places::default(), 0);
+        let (mut places, mut names) = (TablePositions::default(), 0);
         stack.each(at, |stack, pair| {
             self.walk(pair.walked)?;
             if let Some(place) = place_of(stack, pair.key) {
                 places.come_by(place);
-                self.into.push(Part::Whole(place));
+                self.into.push(FlatPart::Whole(place));
                 let made = self.at(stack, pair.value, depth);
                 return made.map_err(|problem| problem.inside(|| format!("[{place}]")));
             }
@@ -244,8 +244,8 @@ impl ToJson<'_> {
             self.field(stack, pair, depth)
         })?;
         let part = match (places.count, names) {
-            (0, 0) if stack.is_marked(at) => Part::List(0),
-            (0, _) => Part::Named(names),
+            (0, 0) if stack.is_marked(at) => FlatPart::List(0),
+            (0, _) => FlatPart::Named(names),
             (_, 0) => places.part()?,
             _ => {
                 return Err(Problem::new("a table with both positions and names is no JSON"));
@@ -255,8 +255,8 @@ impl ToJson<'_> {
         Ok(())
     }
 
-    fn field(&mut self, stack: &mut Stack, pair: Pair, depth: usize) -> Result<(), Problem> {
-        if stack.kind(pair.key) != Kind::Text {
+    fn field(&mut self, stack: &mut Stack, pair: TablePair, depth: usize) -> Result<(), Problem> {
+        if stack.kind(pair.key) != LuauType::Text {
             let kind = stack.kind_name(pair.key);
             return Err(Problem::new(format!("a key that is a {kind} is no JSON")));
         }
@@ -275,7 +275,7 @@ impl ToJson<'_> {
 
 /// The positions in a table.
 #[derive(Default)]
-struct Places {
+struct TablePositions {
     count: usize,
     /// Not one after the other, or not from 1.
     unsorted: bool,
@@ -285,7 +285,7 @@ struct Places {
     most: i64,
 }
 
-impl Places {
+impl TablePositions {
     fn come_by(&mut self, place: i64) {
         self.count += 1;
         self.unsorted |= place != self.last.wrapping_add(1);
@@ -295,13 +295,13 @@ impl Places {
     }
 
     /// Each is there once, so as many as the greatest says are all of them.
-    fn part(&self) -> Result<Part, Problem> {
+    fn part(&self) -> Result<FlatPart, Problem> {
         if self.wrong || usize::try_from(self.most) != Ok(self.count) {
             return Err(Problem::new(
                 "a table with gaps is no JSON: its positions must be 1, 2, 3, …",
             ));
         }
-        Ok(Part::Placed {
+        Ok(FlatPart::Placed {
             count: self.count,
             sorted: !self.unsorted,
         })
@@ -309,10 +309,10 @@ impl Places {
 }
 
 /// The position that the key is.
-fn place_of(stack: &Stack, key: At) -> Option<i64> {
+fn place_of(stack: &Stack, key: ValuePosition) -> Option<i64> {
     match stack.kind(key) {
-        Kind::Integer => Some(stack.as_integer(key)),
-        Kind::Number => whole(stack.as_number(key)),
+        LuauType::Integer => Some(stack.as_integer(key)),
+        LuauType::Number => whole(stack.as_number(key)),
         _ => None,
     }
 }
@@ -326,14 +326,14 @@ fn whole(number: f64) -> Option<i64> {
     same.then_some(whole)
 }
 
-fn number_part(number: f64) -> Result<Part, Problem> {
+fn number_part(number: f64) -> Result<FlatPart, Problem> {
     if let Some(number) = whole(number) {
-        return Ok(Part::Whole(number));
+        return Ok(FlatPart::Whole(number));
     }
     if !number.is_finite() {
         return Err(Problem::new("a number that is not finite is no JSON"));
     }
-    Ok(Part::Number(number))
+    Ok(FlatPart::Number(number))
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 //!
 //! A VM takes about 370 KiB whatever runs in it, a script in it about 5 and a run about 8. So the scripts of one
 //! [`Owner`](crate::Owner) share VMs, at most [`MOST_RUNS`] runs each, and those of different owners never do. A run that exhausts
-//! its memory ends alone; its VM takes no new runs and goes with its last one. How a VM comes to be is in `prepared.rs`, what a run
+//! its memory ends alone; its VM takes no new runs and goes with its last one. How a VM comes to be is in `vm_template.rs`, what a run
 //! is charged with in `memory.rs`.
 
 use std::cell::Cell;
@@ -12,15 +12,15 @@ use std::sync::atomic::Ordering;
 
 use mlua::{Function, Lua, Table, Value as Luau};
 
-use crate::error::{Place, TOOL};
-use crate::flat::Flat;
-use crate::hatch;
-use crate::memory::{GARBAGE, Memory};
+use crate::error::{ScriptLocation, TOOL};
+use crate::flat_value::FlatValue;
+use crate::memory::{GARBAGE, VmMemory};
 use crate::natives;
-use crate::prepared::Prepared;
-use crate::run::Run;
+use crate::run::ScriptRun;
 use crate::script::Compiled;
-use crate::shared::{Loaded, Shared, load};
+use crate::vm_exchange;
+use crate::vm_state::{LoadedScript, VmShared, load};
+use crate::vm_template::PreparedVm;
 
 /// How many runs a VM may hold.
 pub(crate) const MOST_RUNS: usize = 64;
@@ -36,11 +36,11 @@ pub(crate) struct Vm {
     start: Function,
     ahead: Function,
     stands: Function,
-    pub(crate) shared: Rc<Shared>,
+    pub(crate) shared: Rc<VmShared>,
     pub(crate) home: Home,
     pub(crate) runs: Cell<usize>,
     pub(crate) retired: Cell<bool>,
-    pub(crate) memory: Memory,
+    pub(crate) memory: VmMemory,
     pub(crate) lua: Lua,
 }
 
@@ -66,22 +66,22 @@ impl Home {
 }
 
 /// What a run came to when its script could not go on for now.
-pub(crate) enum Progress {
+pub(crate) enum VmProgress {
     /// It needs the outcome of this step.
     Needs(u64),
     /// Others have their turn; it can go on at once.
     TurnOver,
     /// Its main task has ended so.
-    Done(Ended),
+    Done(TaskEnd),
 }
 
 impl Vm {
     /// A prepared VM. From here on it belongs to the owner of the script that needs it.
-    pub(crate) fn of(home: Home, prepared: Prepared) -> mlua::Result<Self> {
+    pub(crate) fn of(home: Home, prepared: PreparedVm) -> mlua::Result<Self> {
         if home.older {
             prepared.add_older()?;
         }
-        let Prepared {
+        let PreparedVm {
             lua, shared, inner, ..
         } = prepared;
         Ok(Self {
@@ -93,7 +93,7 @@ impl Vm {
             home,
             runs: Cell::new(0),
             retired: Cell::new(false),
-            memory: Memory::of(&lua),
+            memory: VmMemory::of(&lua),
             lua,
         })
     }
@@ -111,7 +111,7 @@ impl Vm {
             scripts.clear();
         }
         let libraries = HashMap::new();
-        scripts.insert(script.id, Loaded { main, libraries });
+        scripts.insert(script.id, LoadedScript { main, libraries });
         self.memory.loaded(self.lua.used_memory().saturating_sub(before));
         Ok(())
     }
@@ -135,7 +135,7 @@ impl Vm {
     }
 
     /// The text of the run's script, which each run has with globals of its own.
-    fn main(&self, run: &Run) -> mlua::Result<Rc<Function>> {
+    fn main(&self, run: &ScriptRun) -> mlua::Result<Rc<Function>> {
         let scripts = self.shared.scripts.borrow();
         let loaded = scripts.get(&run.script().id);
         let loaded = loaded.ok_or_else(|| mlua::Error::runtime("the script is not loaded"))?;
@@ -154,10 +154,14 @@ impl Vm {
 
     /// Begins a run: its globals, its arguments, its main task, and lets it go as far as it comes. Gives the
     /// table that [`Vm::go_on`] wants where it did not end.
-    pub(crate) fn start(&self, run: &Rc<Run>, flat: &mut Flat) -> mlua::Result<(Option<Table>, Progress)> {
+    pub(crate) fn start(
+        &self,
+        run: &Rc<ScriptRun>,
+        flat: &mut FlatValue,
+    ) -> mlua::Result<(Option<Table>, VmProgress)> {
         self.with(run, || {
             let main = self.main(run)?;
-            hatch::put(flat);
+            vm_exchange::put(flat);
             let (wants, most) = (&run.script().wants, run.limits().pending);
             let (code, table, ok, value): (_, Option<Table>, _, _) =
                 self.start.call((&*main, wants.state, wants.random, most))?;
@@ -168,16 +172,16 @@ impl Vm {
     /// Lets the script run until it waits, ends or has had its turn. `outcome` is what it waited for.
     pub(crate) fn go_on(
         &self,
-        run: &Rc<Run>,
+        run: &Rc<ScriptRun>,
         table: &Table,
-        outcome: Option<(u64, Result<Flat, String>)>,
-        flat: &mut Flat,
-    ) -> mlua::Result<Progress> {
+        outcome: Option<(u64, Result<FlatValue, String>)>,
+        flat: &mut FlatValue,
+    ) -> mlua::Result<VmProgress> {
         self.with(run, || {
             let came = match outcome {
                 None => self.go.call(table)?,
                 Some((step, Ok(mut value))) => {
-                    hatch::put(&mut value);
+                    vm_exchange::put(&mut value);
                     self.go.call((table, step, true))?
                 }
                 Some((step, Err(problem))) => self.go.call((table, step, false, problem))?,
@@ -187,10 +191,10 @@ impl Vm {
     }
 
     /// Where a run waits that goes on, by its table; else where the script stood that just ran out of memory.
-    pub(crate) fn place(&self, table: Option<&Table>) -> Option<Place> {
+    pub(crate) fn place(&self, table: Option<&Table>) -> Option<ScriptLocation> {
         // It is asked with no run at work, so that no limit of one ends it.
         let (chunk, line) = self.stands.call::<(Option<String>, Option<u32>)>(table).ok()?;
-        Some(Place {
+        Some(ScriptLocation {
             chunk: chunk?,
             line: line?,
         })
@@ -198,29 +202,29 @@ impl Vm {
 
     fn progress(
         &self,
-        run: &Run,
+        run: &ScriptRun,
         (code, ok, value): (i64, Option<bool>, Luau),
-        flat: &mut Flat,
-    ) -> mlua::Result<Progress> {
+        flat: &mut FlatValue,
+    ) -> mlua::Result<VmProgress> {
         let step = u64::try_from(code);
         if step == Ok(0) {
             // How long it ran nobody asks any more.
-            return self.ended(ok == Some(true), &value, flat).map(Progress::Done);
+            return self.ended(ok == Some(true), &value, flat).map(VmProgress::Done);
         }
         run.leave();
-        Ok(step.map_or(Progress::TurnOver, Progress::Needs))
+        Ok(step.map_or(VmProgress::TurnOver, VmProgress::Needs))
     }
 
     /// How the main task ended: with a value, which lies in the hatch, with one that is no JSON, or with an error.
-    fn ended(&self, ok: bool, value: &Luau, flat: &mut Flat) -> mlua::Result<Ended> {
+    fn ended(&self, ok: bool, value: &Luau, flat: &mut FlatValue) -> mlua::Result<TaskEnd> {
         if !ok {
-            return Ok(Ended::Raised(self.raised(value)?));
+            return Ok(TaskEnd::Raised(self.raised(value)?));
         }
         Ok(match value {
-            Luau::String(problem) => Ended::NoJson(problem.to_string_lossy()),
+            Luau::String(problem) => TaskEnd::NoJson(problem.to_string_lossy()),
             _ => {
-                *flat = hatch::take();
-                Ended::Value
+                *flat = vm_exchange::take();
+                TaskEnd::Value
             }
         })
     }
@@ -258,7 +262,7 @@ impl Vm {
 }
 
 /// How the main task of a run ended.
-pub(crate) enum Ended {
+pub(crate) enum TaskEnd {
     /// Its value is in the memory that was given for it.
     Value,
     Raised(String),

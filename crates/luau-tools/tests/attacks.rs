@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::support::{Answers, world};
-use agentx_luau_tools::{EffectError, EffectKind, Host, Lanes, Libraries, Limits, Script};
+use agentx_luau_tools::{EffectError, EffectKind, Host, Lanes, Libraries, Script, ScriptLimits};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
@@ -19,14 +19,14 @@ const WALL: Duration = Duration::from_millis(1500);
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Time is short only for attacks that may end by it. The others end by what they do, however busy the machine is.
-fn limits(attack: &Attack) -> Limits {
+fn limits(attack: &Attack) -> ScriptLimits {
     let by_time = attack.ends.may_say("limit_cpu") || attack.ends.may_say("limit_wall");
     let (cpu, wall) = if by_time {
         (CPU, WALL)
     } else {
         (PATIENCE, PATIENCE)
     };
-    Limits {
+    ScriptLimits {
         cpu,
         wall,
         memory: 16 << 20,
@@ -37,7 +37,7 @@ fn limits(attack: &Attack) -> Limits {
         output: 64 << 10,
         state: 16 << 10,
         json: 256 << 10,
-        ..Limits::default()
+        ..ScriptLimits::default()
     }
 }
 
@@ -99,7 +99,7 @@ async fn bystander(lanes: Arc<Lanes>, stop: CancellationToken) -> usize {
             .invoke(
                 json!({}),
                 Answers::new(world),
-                Limits::default(),
+                ScriptLimits::default(),
                 CancellationToken::new(),
             )
             .await;
@@ -173,9 +173,9 @@ async fn a_run_that_exhausts_its_memory_ends_alone_in_its_vm() {
     }
 }
 
-fn limits_of_time() -> Limits {
-    Limits {
+fn limits_of_time() -> ScriptLimits {
+    ScriptLimits {
         memory: 16 << 20,
-        ..Limits::default()
+        ..ScriptLimits::default()
     }
 }

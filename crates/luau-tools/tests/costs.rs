@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::support::{Answers, world};
-use agentx_luau_tools::{Lanes, Libraries, Limits, Script};
+use agentx_luau_tools::{Lanes, Libraries, Script, ScriptLimits};
 use serde_json::json;
 use table::COSTS;
 use tokio_util::sync::CancellationToken;
@@ -33,20 +33,20 @@ fn bodies() -> Vec<String> {
     all.flatten().collect()
 }
 
-fn limits() -> Limits {
-    Limits {
+fn limits() -> ScriptLimits {
+    ScriptLimits {
         cpu: Duration::from_millis(60),
         wall: Duration::from_secs(20),
         requests: 50,
         effects: 200,
-        ..Limits::default()
+        ..ScriptLimits::default()
     }
 }
 
 /// Waits often, so that its turn comes while the other computes.
 const NEIGHBOUR: &str = "function invoke(ctx) for _ = 1, 8 do ctx.sleep(0.002) end return 'done' end";
 
-async fn invoke(lanes: &Arc<Lanes>, text: &str, limits: Limits) -> String {
+async fn invoke(lanes: &Arc<Lanes>, text: &str, limits: ScriptLimits) -> String {
     let script = Script::compile_on(Arc::clone(lanes), "x", text, Libraries::new()).unwrap();
     let run = script.invoke(json!({}), Answers::new(world), limits, CancellationToken::new());
     match run.await {
@@ -62,7 +62,7 @@ async fn no_function_holds_up_a_neighbour_beyond_the_limits() {
     for body in bodies() {
         let neighbour = {
             let lanes = Arc::clone(&lanes);
-            tokio::spawn(async move { invoke(&lanes, NEIGHBOUR, Limits::default()).await })
+            tokio::spawn(async move { invoke(&lanes, NEIGHBOUR, ScriptLimits::default()).await })
         };
         let text =
             format!("function invoke(ctx) while true do pcall(function() {body} end) end end -- state");

@@ -6,7 +6,8 @@ use std::time::{Duration, Instant};
 
 use crate::support::{Answers, run, script, world};
 use agentx_luau_tools::{
-    BoxFuture, Effect, EffectKind, Host, Lanes, Libraries, Limits, Outcome, Reason, Script, check, types,
+    BoxFuture, EffectKind, Host, HostEffect, Lanes, Libraries, Outcome, Reason, Script, ScriptLimits, check,
+    types,
 };
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
@@ -103,9 +104,9 @@ async fn a_script_that_takes_too_much_memory_is_told_at_which_line() {
         .into_iter()
         .flat_map(|(source, line)| [4 << 20, 32 << 20].map(|memory| (source.clone(), line, memory)))
     {
-        let limits = Limits {
+        let limits = ScriptLimits {
             memory,
-            ..Limits::default()
+            ..ScriptLimits::default()
         };
         let script = script(&source);
         let run = script.invoke(json!({}), Arc::new(Silent), limits, CancellationToken::new());
@@ -122,7 +123,7 @@ async fn a_script_that_takes_too_much_memory_is_told_at_which_line() {
 struct Silent;
 
 impl Host for Silent {
-    fn perform(&self, _: Effect) -> BoxFuture<'static, Outcome> {
+    fn perform(&self, _: HostEffect) -> BoxFuture<'static, Outcome> {
         Box::pin(std::future::pending())
     }
 }
@@ -131,10 +132,10 @@ impl Host for Silent {
 async fn time_and_cancelling_reach_a_script_that_waits_and_one_that_computes() {
     let waits = "function invoke(ctx)\n ctx.generate('m', 'p')\nend";
     let computes = "function invoke()\n while true do end\nend";
-    let limits = Limits {
+    let limits = ScriptLimits {
         wall: Duration::from_millis(600),
         cpu: Duration::from_secs(60),
-        ..Limits::default()
+        ..ScriptLimits::default()
     };
     for source in [waits, computes] {
         let began = Instant::now();
@@ -154,7 +155,7 @@ async fn time_and_cancelling_reach_a_script_that_waits_and_one_that_computes() {
         assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
         let cancel = CancellationToken::new();
         let stop = cancel.clone();
-        let run = script.invoke(json!({}), Arc::new(Silent), Limits::default(), cancel);
+        let run = script.invoke(json!({}), Arc::new(Silent), ScriptLimits::default(), cancel);
         let (result, ()) = tokio::join!(run, async move { stop.cancel() });
         assert_eq!(result.unwrap_err().reason, Reason::Cancelled);
     }
@@ -170,7 +171,7 @@ async fn a_dropped_invocation_leaves_its_lane() {
         let run = script.invoke(
             args,
             Arc::new(Silent),
-            Limits::default(),
+            ScriptLimits::default(),
             CancellationToken::new(),
         );
         assert!(
@@ -185,7 +186,7 @@ async fn a_dropped_invocation_leaves_its_lane() {
     let result = other.invoke(
         json!({}),
         Arc::new(Silent),
-        Limits::default(),
+        ScriptLimits::default(),
         CancellationToken::new(),
     );
     assert_eq!(result.await.unwrap(), json!(1));
@@ -208,7 +209,7 @@ async fn runs_do_not_see_each_other() {
                 .invoke(
                     json!({"n": n}),
                     Answers::new(world),
-                    Limits::default(),
+                    ScriptLimits::default(),
                     CancellationToken::new(),
                 )
                 .await
@@ -226,13 +227,13 @@ async fn arguments_and_depth_are_bounded() {
     let deep = (0..100).fold(Value::Null, |inner, _| json!([inner]));
     let run = |args, limits| script.invoke(args, Answers::new(world), limits, CancellationToken::new());
     assert_eq!(
-        run(deep, Limits::default()).await.unwrap_err().code(),
+        run(deep, ScriptLimits::default()).await.unwrap_err().code(),
         "arguments"
     );
-    let limits = |at_depth| Limits {
+    let limits = |at_depth| ScriptLimits {
         at_depth,
         depth: 3,
-        ..Limits::default()
+        ..ScriptLimits::default()
     };
     assert!(run(json!({}), limits(2)).await.is_ok());
     assert_eq!(run(json!({}), limits(3)).await.unwrap_err().code(), "limit_depth");

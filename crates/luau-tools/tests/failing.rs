@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use crate::support::{Answers, world};
-use agentx_luau_tools::{Libraries, Limits, Script};
+use agentx_luau_tools::{Libraries, Script, ScriptLimits};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
@@ -18,9 +18,9 @@ async fn fails(body: &str) -> String {
         )
         .with("top.luau", "\nerror({})\nreturn 1");
     let script = Script::compile("t", &source, libraries).unwrap();
-    let limits = Limits {
+    let limits = ScriptLimits {
         cpu: std::time::Duration::from_millis(300),
-        ..Limits::default()
+        ..ScriptLimits::default()
     };
     let run = script.invoke(json!({}), Answers::new(world), limits, CancellationToken::new());
     match run.await {
@@ -168,7 +168,7 @@ async fn what_was_caught_is_not_taken_for_where_it_ended() {
     let run = script.invoke(
         json!({}),
         Answers::new(world) as Arc<_>,
-        Limits::default(),
+        ScriptLimits::default(),
         CancellationToken::new(),
     );
     assert_eq!(run.await.unwrap_err().to_string(), "t: told");

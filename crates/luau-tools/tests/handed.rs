@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use crate::support::{Answers, world};
-use agentx_luau_tools::{EffectKind, Lanes, Libraries, Limits, Owner, Script, ScriptError};
+use agentx_luau_tools::{EffectKind, Lanes, Libraries, Owner, Script, ScriptError, ScriptLimits};
 use programs::Programs;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
@@ -54,11 +54,11 @@ async fn invoke(script: &Script) -> Result<Value, ScriptError> {
 }
 
 async fn invoke_at(host: Arc<Answers>, script: &Script) -> Result<Value, ScriptError> {
-    let limits = Limits {
+    let limits = ScriptLimits {
         cpu: Duration::from_secs(5),
         memory: 16 << 20,
         pending: 64,
-        ..Limits::default()
+        ..ScriptLimits::default()
     };
     script
         .invoke(json!({}), host, limits, CancellationToken::new())

@@ -2,16 +2,16 @@
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use crate::support::{Answers, world};
-use agentx_luau_tools::{Libraries, Limits, Script};
+use agentx_luau_tools::{Libraries, Script, ScriptLimits};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 async fn value(body: &str) -> Value {
     let text = format!("function invoke(ctx, args)\n{body}\nend");
     let script = Script::compile("t", &text, Libraries::new()).unwrap();
-    let limits = Limits {
+    let limits = ScriptLimits {
         cpu: std::time::Duration::from_secs(60),
-        ..Limits::default()
+        ..ScriptLimits::default()
     };
     let run = script.invoke(json!({}), Answers::new(world), limits, CancellationToken::new());
     run.await.unwrap()

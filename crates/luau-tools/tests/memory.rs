@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::support::{Answers, world};
-use agentx_luau_tools::{EffectKind, Host, Lanes, Libraries, Limits, Owner};
+use agentx_luau_tools::{EffectKind, Host, Lanes, Libraries, Owner, ScriptLimits};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
@@ -53,12 +53,12 @@ fn cases() -> impl Iterator<Item = &'static Case> {
 const MEMORY: usize = 16 << 20;
 
 /// Only what ends by its time has little of it: all else must not depend on how busy the machine is.
-fn limits(memory: usize, ends: Ends) -> Limits {
+fn limits(memory: usize, ends: Ends) -> ScriptLimits {
     let time = match ends {
         Stops => Duration::from_millis(300),
         _ => Duration::from_secs(60),
     };
-    Limits {
+    ScriptLimits {
         memory,
         cpu: time,
         turn: time,
@@ -66,7 +66,7 @@ fn limits(memory: usize, ends: Ends) -> Limits {
         output: 64 << 10,
         state: 16 << 10,
         json: 256 << 10,
-        ..Limits::default()
+        ..ScriptLimits::default()
     }
 }
 
@@ -96,7 +96,7 @@ impl House {
     }
 
     /// What a script comes to: `ok VALUE`, or code and message.
-    async fn invoke(&self, source: &str, limits: Limits) -> String {
+    async fn invoke(&self, source: &str, limits: ScriptLimits) -> String {
         let script = match self.1.compile("attack", source, Libraries::new()) {
             Ok(script) => script,
             Err(error) => return format!("{} {error}", error.code()),

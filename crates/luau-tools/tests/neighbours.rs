@@ -11,7 +11,8 @@ use std::time::Duration;
 use crate::support::{Answers, world};
 use crate::table;
 use agentx_luau_tools::{
-    BoxFuture, Effect, EffectKind, Host, Lanes, Libraries, Limits, Outcome, Owner, Script, ScriptError,
+    BoxFuture, EffectKind, Host, HostEffect, Lanes, Libraries, Outcome, Owner, Script, ScriptError,
+    ScriptLimits,
 };
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
@@ -28,7 +29,7 @@ fn attacker(body: &str) -> String {
 struct Holds(Arc<Answers>);
 
 impl Host for Holds {
-    fn perform(&self, effect: Effect) -> BoxFuture<'static, Outcome> {
+    fn perform(&self, effect: HostEffect) -> BoxFuture<'static, Outcome> {
         if effect.kind == EffectKind::Sleep && effect.request["ms"].as_u64() >= Some(1_000_000) {
             self.0.asked.lock().unwrap().push(effect);
             return Box::pin(std::future::pending());
@@ -51,11 +52,11 @@ fn begin(script: &Script, hold: bool) -> Going {
 fn begin_with(script: &Script, hold: bool, cpu: u64) -> Going {
     let log = Answers::new(world);
     let (script, host) = (script.clone(), Arc::new(Holds(Arc::clone(&log))));
-    let limits = Limits {
+    let limits = ScriptLimits {
         memory: 16 << 20,
         cpu: Duration::from_secs(cpu),
         pending: 64,
-        ..Limits::default()
+        ..ScriptLimits::default()
     };
     let args = json!({"hold": hold, "secret": SECRET});
     let task = tokio::spawn(async move { script.invoke(args, host, limits, CancellationToken::new()).await });
@@ -140,11 +141,11 @@ async fn every_attack_leaves_its_neighbours_as_they_were() {
             .with("shared", "while true do end")
             .with("me", "return require('me')");
         if let Ok(script) = owner.compile("attack", &attack.source(), evil) {
-            let limits = Limits {
+            let limits = ScriptLimits {
                 cpu: Duration::from_millis(100),
                 wall: Duration::from_millis(300),
                 memory: 16 << 20,
-                ..Limits::default()
+                ..ScriptLimits::default()
             };
             let _ = script
                 .invoke(json!({}), Answers::new(world), limits, CancellationToken::new())

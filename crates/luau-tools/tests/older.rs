@@ -4,12 +4,12 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::support::{Answers, run, script, world};
-use agentx_luau_tools::{Effect, EffectError, EffectKind, Libraries, Limits, Outcome, Script};
+use agentx_luau_tools::{EffectError, EffectKind, HostEffect, Libraries, Outcome, Script, ScriptLimits};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 /// Streams of three chunks; the transformer `none` and the model `none` do not exist.
-fn streams() -> impl Fn(&Effect) -> Outcome + Send + Sync {
+fn streams() -> impl Fn(&HostEffect) -> Outcome + Send + Sync {
     let count = AtomicUsize::new(0);
     move |effect| match effect.kind {
         EffectKind::StreamRecv | EffectKind::Recv => Ok(match count.fetch_add(1, Ordering::Relaxed) {
@@ -30,7 +30,7 @@ fn streams() -> impl Fn(&Effect) -> Outcome + Send + Sync {
 async fn result(source: &str, input: Value) -> Result<Value, String> {
     let host = Answers::new(streams());
     let result = script(source)
-        .invoke(input, host, Limits::default(), CancellationToken::new())
+        .invoke(input, host, ScriptLimits::default(), CancellationToken::new())
         .await;
     result.map_err(|error| error.to_string())
 }
@@ -220,7 +220,7 @@ async fn libraries_are_required_by_their_rules() {
     let got = script.invoke(
         json!({}),
         host.clone(),
-        Limits::default(),
+        ScriptLimits::default(),
         CancellationToken::new(),
     );
     assert_eq!(got.await.unwrap(), json!(["HI", true, 1, true, false]));
@@ -244,7 +244,7 @@ async fn a_library_that_is_no_script_harms_only_who_requires_it() {
     let called = script.invoke(
         json!({}),
         Answers::new(world),
-        Limits::default(),
+        ScriptLimits::default(),
         CancellationToken::new(),
     );
     let got = called.await.unwrap();

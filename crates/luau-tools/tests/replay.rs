@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 
 use crate::support::{Replays, script};
 use agentx_luau_tools::{
-    BoxFuture, Effect, EffectError, EffectKind, Host, Limits, Outcome, Script, ScriptError,
+    BoxFuture, EffectError, EffectKind, Host, HostEffect, Outcome, Script, ScriptError, ScriptLimits,
 };
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
@@ -130,7 +130,7 @@ async fn turns(count: u64) {
 }
 
 impl Chance {
-    fn note(&self, effect: Effect, outcome: BoxFuture<'static, Outcome>) -> BoxFuture<'static, Outcome> {
+    fn note(&self, effect: HostEffect, outcome: BoxFuture<'static, Outcome>) -> BoxFuture<'static, Outcome> {
         let recorded = Arc::clone(&self.recorded);
         Box::pin(async move {
             let outcome = outcome.await;
@@ -142,7 +142,7 @@ impl Chance {
 }
 
 impl Host for Chance {
-    fn perform(&self, effect: Effect) -> BoxFuture<'static, Outcome> {
+    fn perform(&self, effect: HostEffect) -> BoxFuture<'static, Outcome> {
         let chance = mix(self.seed, effect.step);
         let outcome = match (effect.kind, chance % 5) {
             (EffectKind::Generate | EffectKind::KvGet, 0) => {
@@ -164,7 +164,7 @@ impl Host for Chance {
         )
     }
 
-    fn observe(&self, effect: Effect, seen: BoxFuture<'static, Value>) -> BoxFuture<'static, Outcome> {
+    fn observe(&self, effect: HostEffect, seen: BoxFuture<'static, Value>) -> BoxFuture<'static, Outcome> {
         self.note(effect, Box::pin(async move { Ok(seen.await) }))
     }
 }
@@ -176,7 +176,7 @@ struct Delayed {
 }
 
 impl Host for Delayed {
-    fn perform(&self, effect: Effect) -> BoxFuture<'static, Outcome> {
+    fn perform(&self, effect: HostEffect) -> BoxFuture<'static, Outcome> {
         let after = mix(self.seed, effect.step) % 40;
         let outcome = self.inner.perform(effect);
         Box::pin(async move {
@@ -185,14 +185,19 @@ impl Host for Delayed {
         })
     }
 
-    fn observe(&self, effect: Effect, _: BoxFuture<'static, Value>) -> BoxFuture<'static, Outcome> {
+    fn observe(&self, effect: HostEffect, _: BoxFuture<'static, Value>) -> BoxFuture<'static, Outcome> {
         self.perform(effect)
     }
 }
 
 async fn invoke(script: &Script, args: &Value, host: Arc<dyn Host>) -> Result<Value, ScriptError> {
     script
-        .invoke(args.clone(), host, Limits::default(), CancellationToken::new())
+        .invoke(
+            args.clone(),
+            host,
+            ScriptLimits::default(),
+            CancellationToken::new(),
+        )
         .await
 }
 

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use crate::support::{Answers, world};
-use agentx_luau_tools::{Lanes, Libraries, Limits, Owner, Script};
+use agentx_luau_tools::{Lanes, Libraries, Owner, Script, ScriptLimits};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
@@ -51,7 +51,7 @@ async fn ways(value: &Value) -> Vec<Value> {
     let host = Answers::new(|effect| Ok(effect.request["args"].clone()));
     let script = Script::compile("values", source, Libraries::new()).unwrap();
     let result = script
-        .invoke(sent, host, Limits::default(), CancellationToken::new())
+        .invoke(sent, host, ScriptLimits::default(), CancellationToken::new())
         .await;
     match result.unwrap() {
         Value::Array(ways) => ways,
@@ -75,9 +75,9 @@ proptest! {
 
 /// Runs it once more on its lane: its arguments and memory.
 async fn invoke(script: &Script, args: Value, memory: usize) -> Result<Value, String> {
-    let limits = Limits {
+    let limits = ScriptLimits {
         memory,
-        ..Limits::default()
+        ..ScriptLimits::default()
     };
     let run = script.invoke(args, Answers::new(world), limits, CancellationToken::new());
     run.await.map_err(|error| error.code())

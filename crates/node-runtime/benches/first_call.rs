@@ -16,13 +16,13 @@ use std::time::{Duration, Instant};
 use agentx_llm::Secret;
 use agentx_llm::{Catalog, WireOptions};
 use agentx_node_runtime::model::{Endpoint, ModelEffector, ModelParts, RetryPolicy};
-use agentx_testing::{MemoryLog, Reply, TestServer, fixture, perform, refusing_address, wire};
+use agentx_testing::{FaultyLog, ServerReply, TestServer, fixture, perform, refusing_address, wire};
 
 const ROUNDS: usize = 15;
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() {
-    let answer = || Reply::stream().then(wire::anthropic_text(&["hello"]));
+    let answer = || ServerReply::stream().then(wire::anthropic_text(&["hello"]));
     let server = TestServer::start((0..ROUNDS * 3).map(|_| answer())).await;
     let (mut first, mut second, mut tls) = (Vec::new(), Vec::new(), Vec::new());
     for _ in 0..ROUNDS {
@@ -67,7 +67,7 @@ fn effector(url: &str) -> ModelEffector {
     let parts = ModelParts::new(
         endpoints,
         Arc::new(|_| WireOptions::default()),
-        Arc::new(MemoryLog::new()),
+        Arc::new(FaultyLog::new()),
     );
     ModelEffector::new(ModelParts {
         retry: RetryPolicy {

@@ -9,31 +9,31 @@ pub mod model;
 pub mod scripted;
 
 mod agents;
-mod attach;
+mod attached_reactors;
 mod blobs;
 #[cfg(feature = "settings")]
-mod compose;
-mod here;
+mod from_settings;
+mod front_end;
 mod ids;
-mod in_question;
-mod look;
 mod model_router;
 #[cfg(not(feature = "tools"))]
 mod no_rewind;
 mod node;
+mod pending_change;
 mod replay;
 #[cfg(feature = "tools")]
 mod rewind;
-mod serve;
+mod server_support;
+mod session_inspection;
 mod tool_effector;
 mod try_tool;
 
 #[cfg(feature = "settings")]
 pub use agentx_sqlite_log::{Examined, FORMAT as DATABASE_FORMAT, examine as examine_database};
 #[cfg(feature = "settings")]
-pub use compose::{built_in_tools, open_log, program_environment};
-pub use in_question::Shown;
+pub use from_settings::{built_in_tools, open_log, program_environment};
 pub use node::{NodeParts, NodeRuntime, WireOptionsOf};
+pub use pending_change::DiskPreview;
 pub use scripted::scripted_model;
 pub use tool_effector::ToolEffector;
 

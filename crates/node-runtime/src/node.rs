@@ -6,9 +6,9 @@ use std::sync::Arc;
 use agentx_bus::Bus;
 use agentx_llm::WireOptions;
 use agentx_runtime::{
-    Actions, AgentEventBus, Agents, Clock, Condenser, ContextView, DriverParts, Effector, Jotter, LogError,
-    ModelInfo, NewLog, NoAgents, OpenRequest, Places, RuntimeError, Session, SessionIds, SessionInfo,
-    SessionLog, SessionQuery, StandingRules, SystemBus, open_session,
+    Actions, AgentEventBus, Agents, CallSlots, Clock, Condenser, ContextView, DriverParts, Effector,
+    LogError, ModelInfo, NewLog, NoAgents, OfflineWriter, OpenRequest, RuntimeError, Session, SessionIds,
+    SessionInfo, SessionLog, SessionQuery, StandingRules, SystemBus, open_session,
 };
 use agentx_tools::Toolbox;
 use agentx_types::{
@@ -16,7 +16,7 @@ use agentx_types::{
     ToolCallId,
 };
 
-use crate::attach::Attached;
+use crate::attached_reactors::AttachedReactors;
 use crate::blobs::load_blobs;
 use crate::ids;
 use crate::replay;
@@ -65,7 +65,7 @@ pub struct NodeRuntime {
     pub(crate) agents: Arc<dyn Agents>,
     data_dir: PathBuf,
     /// Those that come and go while sessions run.
-    pub(crate) reactors: Attached,
+    pub(crate) reactors: AttachedReactors,
 }
 
 impl NodeRuntime {
@@ -86,7 +86,7 @@ impl NodeRuntime {
             ..DriverParts::new(parts.log, actions, parts.clock)
         };
         Self {
-            reactors: Attached::on(SystemBus::of(&driver)),
+            reactors: AttachedReactors::on(SystemBus::of(&driver)),
             driver,
             owner: parts.owner,
             models: parts.models,
@@ -126,13 +126,13 @@ impl NodeRuntime {
     }
 
     /// How many tool calls run at once.
-    pub fn places(&self) -> &Places {
+    pub fn places(&self) -> &CallSlots {
         &self.driver.places
     }
 
     /// Sets the places that sessions take for their tool calls.
     #[must_use]
-    pub fn with_places(mut self, places: Places) -> Self {
+    pub fn with_places(mut self, places: CallSlots) -> Self {
         self.driver.places = places;
         self
     }
@@ -337,7 +337,7 @@ impl NodeRuntime {
     /// # Errors
     /// Where somebody has it open, or there is none. What cannot be written, as on a full disk, keeps nobody from deleting it.
     pub(crate) async fn say_closed(&self, session: &SessionId) -> Result<(), RuntimeError> {
-        let jotter = Jotter::attach(self.shared_log(), session, self.driver.clock.clone()).await;
+        let jotter = OfflineWriter::attach(self.shared_log(), session, self.driver.clock.clone()).await;
         let closed = match jotter {
             Ok(jotter) => jotter.close("it was deleted", &self.driver.bus).await,
             Err(error) => Err(error),

@@ -58,7 +58,7 @@ pub(crate) async fn replay(log: &dyn SessionLog, session: &SessionId) -> Result<
 }
 
 /// The request of the last model call until some event.
-pub(crate) struct Asked {
+pub(crate) struct LastModelRequest {
     /// The event that it follows from.
     pub(crate) seq: u64,
     /// The request.
@@ -77,7 +77,7 @@ pub(crate) async fn request_at(
     log: &dyn SessionLog,
     session: &SessionId,
     at_seq: Option<u64>,
-) -> Result<Asked, RuntimeError> {
+) -> Result<LastModelRequest, RuntimeError> {
     let last = at_seq.unwrap_or(u64::MAX);
     let mut fold = SessionFold::new(session.clone());
     let mut found = None;
@@ -106,7 +106,7 @@ pub(crate) async fn request_at(
     };
     let now = fold.agent(&agent);
     let react = now.and_then(|agent| agent.react());
-    Ok(Asked {
+    Ok(LastModelRequest {
         seq,
         request,
         condensed: with_later(condensed, now.map(|agent| agent.condensed()).unwrap_or_default()),

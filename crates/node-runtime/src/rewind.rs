@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use agentx_history::history_of;
 use agentx_runtime::{
-    BoxFuture, Jotter, Note, Record, RestorePlan, RestoreReport, RestoreWish, RuntimeError, Session,
-    SessionBlobs,
+    BoxFuture, FactRecorder, OfflineWriter, RestorePlan, RestoreReport, RestoreWish, RuntimeError, Session,
+    SessionBlobs, SharingFact,
 };
 use agentx_tools::{plan_restore, restore};
 use agentx_types::{EnvironmentEvent, SessionId};
@@ -13,13 +13,13 @@ use agentx_types::{EnvironmentEvent, SessionId};
 use crate::node::NodeRuntime;
 
 /// A session that is open in this program.
-struct Open(Arc<dyn Session>);
+struct OpenedHere(Arc<dyn Session>);
 
-impl Record for Open {
+impl FactRecorder for OpenedHere {
     fn record(&self, event: EnvironmentEvent) -> BoxFuture<'_, Result<u64, RuntimeError>> {
         match event {
-            EnvironmentEvent::FilesRestoring(restoring) => self.0.note(Note::Restoring(restoring)),
-            EnvironmentEvent::FilesRestored(restored) => self.0.note(Note::Restored(restored)),
+            EnvironmentEvent::FilesRestoring(restoring) => self.0.note(SharingFact::Restoring(restoring)),
+            EnvironmentEvent::FilesRestored(restored) => self.0.note(SharingFact::Restored(restored)),
             _ => Box::pin(std::future::ready(Err(RuntimeError::Refused(
                 "only what became of files is put on record so".into(),
             )))),
@@ -45,10 +45,12 @@ impl NodeRuntime {
         wish: &RestoreWish,
     ) -> Result<RestoreReport, RuntimeError> {
         self.owned(session).await?;
-        let record: Box<dyn Record> = match open {
-            Some(open) if open.id() == session => Box::new(Open(open)),
+        let record: Box<dyn FactRecorder> = match open {
+            Some(open) if open.id() == session => Box::new(OpenedHere(open)),
             // Before anything is read: nobody else writes the session from here on.
-            _ => Box::new(Jotter::attach(self.shared_log(), session, self.driver.clock.clone()).await?),
+            _ => {
+                Box::new(OfflineWriter::attach(self.shared_log(), session, self.driver.clock.clone()).await?)
+            }
         };
         let history = history_of(self, session).await?;
         restore(&history, wish, &self.blobs_of(session), &*record).await

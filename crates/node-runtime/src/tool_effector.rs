@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use agentx_runtime::{BoxFuture, Effector, EventSink, Places, SessionLog, SystemEvents, ToolCalls};
+use agentx_runtime::{BoxFuture, CallSlots, Effector, EventSink, SessionLog, SystemEvents, ToolCalls};
 use agentx_tools::Toolbox;
 use agentx_types::{Action, LeftRunning, SessionId, ToolCallId};
 use tokio_util::sync::CancellationToken;
@@ -32,7 +32,7 @@ impl ToolEffector {
 
     /// Sets the places that calls outside of a session take; by default 64 of their own.
     #[must_use]
-    pub fn with_places(mut self, places: Places) -> Self {
+    pub fn with_places(mut self, places: CallSlots) -> Self {
         self.calls = self.calls.with_places(places);
         self
     }

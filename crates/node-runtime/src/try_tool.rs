@@ -5,11 +5,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use agentx_runtime::{
-    EventSink, Journal, Places, RequestValues, Said, SessionBlobs, ToolContext, ToolOutcome, ToolOutputSink,
+    CallSlots, EventSink, FactBatch, Journal, RequestValues, SessionBlobs, ToolContext, ToolOutcome,
+    ToolOutputSink,
 };
 use agentx_types::{
-    Action, ActionBody, ActionId, AgentConfig, AgentStateId, CallTool, Caller, EnvironmentEvent, LeftRunning,
-    SessionId, ToolCallId,
+    Action, ActionBody, ActionId, AgentConfig, AgentStateId, CallTool, CallingAgent, EnvironmentEvent,
+    LeftRunning, SessionId, ToolCallId,
 };
 use serde_json::Value;
 use tokio::sync::mpsc;
@@ -43,12 +44,12 @@ impl NodeRuntime {
             session_id: session_id.clone(),
             cancel,
             values: RequestValues::default(),
-            places: Places::default(),
+            places: CallSlots::default(),
         };
         let call = self.toolbox().call(name, input, context);
         tokio::pin!(call);
         let mut seq = 0;
-        let mut listen = |said: Said| {
+        let mut listen = |said: FactBatch| {
             for draft in &said.drafts {
                 seq += 1;
                 hears(&draft.event);
@@ -99,9 +100,9 @@ fn tried(name: &str, input: &Value, agent: AgentConfig) -> CallTool {
         outside_workspace: true,
         idempotent: false,
         recorded: Arc::default(),
-        caller: Arc::new(Caller {
+        caller: Arc::new(CallingAgent {
             config: Some(Arc::new(agent)),
-            ..Caller::default()
+            ..CallingAgent::default()
         }),
     }
 }

@@ -6,15 +6,15 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use agentx_bus::{Delivery as BusDelivery, Failed, Filter, Listener, Queue, Reactor, Restart, Work};
+use agentx_bus::{BusDelivery, Filter, Listener, Queue, Reactor, ReactorFailure, ReactorTask, Restart};
 use agentx_llm::WireOptions;
 use agentx_node_runtime::scripted::ScriptedEnvironment;
 use agentx_node_runtime::{NodeParts, NodeRuntime};
 use agentx_runtime::{
-    BoxFuture, Delivery, Effector, EventSink, ModelEnvironment, OpenRequest, Places, Runtime, Session,
+    BoxFuture, CallSlots, Delivery, Effector, EventSink, ModelEnvironment, OpenRequest, Runtime, Session,
     SystemBus, Tool, ToolContext, ToolEnvironment, ToolOutcome, UserInput, View,
 };
-use agentx_testing::{MemoryLog, SimulatedClock, fixture};
+use agentx_testing::{FaultyLog, SimulatedClock, fixture};
 use agentx_tools::Toolbox;
 use agentx_types::*;
 use serde_json::{Value, json};
@@ -171,9 +171,9 @@ impl Reactor<SystemBus> for Noting {
         self.0
     }
 
-    async fn start(&mut self, _: SystemBus) -> Result<Work, Failed> {
+    async fn start(&mut self, _: SystemBus) -> Result<ReactorTask, ReactorFailure> {
         let stop = self.2.clone();
-        Ok(Work::new(async move {
+        Ok(ReactorTask::new(async move {
             stop.cancelled().await;
             Ok(())
         }))
@@ -187,7 +187,7 @@ impl Reactor<SystemBus> for Noting {
 
 #[tokio::test]
 async fn all_reactors_are_stopped_the_last_one_first() {
-    let runtime = runtime(&MemoryLog::new(), &Ledger::new());
+    let runtime = runtime(&FaultyLog::new(), &Ledger::new());
     let stopped = Arc::<Mutex<Vec<_>>>::default();
     for name in ["first", "second", "third"] {
         let reactor = Noting(name, stopped.clone(), CancellationToken::new());
@@ -199,7 +199,7 @@ async fn all_reactors_are_stopped_the_last_one_first() {
     assert_eq!(runtime.reactors().len(), built_in);
 }
 
-fn runtime(log: &MemoryLog, ledger: &Ledger) -> NodeRuntime {
+fn runtime(log: &FaultyLog, ledger: &Ledger) -> NodeRuntime {
     let mut tools = Toolbox::default();
     tools
         .register(Arc::new(Read("built in", ledger.clone())))
@@ -218,7 +218,7 @@ fn runtime(log: &MemoryLog, ledger: &Ledger) -> NodeRuntime {
         data_dir: "/".into(),
         guard: None,
     };
-    NodeRuntime::new(parts).with_places(Places::new(2 * SESSIONS))
+    NodeRuntime::new(parts).with_places(CallSlots::new(2 * SESSIONS))
 }
 
 async fn begin(runtime: &NodeRuntime) -> Arc<dyn Session> {
@@ -300,7 +300,7 @@ async fn finished(session: &dyn Session) -> RunStatus {
 }
 
 /// The calls of `read` in a session that have a result, with what it says. Each has one.
-fn results(log: &MemoryLog, session: &SessionId) -> BTreeMap<ToolCallId, (ToolStatus, String)> {
+fn results(log: &FaultyLog, session: &SessionId) -> BTreeMap<ToolCallId, (ToolStatus, String)> {
     let mut results = BTreeMap::new();
     for fact in log.facts(session) {
         if let EnvironmentEvent::ToolResult(result) = &fact.event {
@@ -319,7 +319,7 @@ fn results(log: &MemoryLog, session: &SessionId) -> BTreeMap<ToolCallId, (ToolSt
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn each_call_has_one_result_and_is_performed_once_whoever_comes_and_goes() {
-    let (log, ledger) = (MemoryLog::new(), Ledger::new());
+    let (log, ledger) = (FaultyLog::new(), Ledger::new());
     let runtime = runtime(&log, &ledger);
     let mut sessions = Vec::new();
     for _ in 0..SESSIONS {

@@ -88,7 +88,7 @@ impl Session {
 
     fn fact(&mut self, cause: Option<ActionId>, event: EnvironmentEvent) {
         let mut draft =
-            Draft::<EnvironmentEvent>::new(Source::Environment, Some(fixture::agent_state_id()), event);
+            EventDraft::<EnvironmentEvent>::new(Source::Environment, Some(fixture::agent_state_id()), event);
         draft.cause = cause;
         let fact = draft.into_envelope("ses_1".into(), self.fold.last_seq() + 1, Timestamp(0));
         let frame = serde_json::to_string(&fact).unwrap();

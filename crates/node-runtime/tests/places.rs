@@ -10,8 +10,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use agentx_node_runtime::ToolEffector;
-use agentx_runtime::{BoxFuture, Effector, Places, Tool, ToolContext, ToolOutcome};
-use agentx_testing::{MemoryLog, fixture, start};
+use agentx_runtime::{BoxFuture, CallSlots, Effector, Tool, ToolContext, ToolOutcome};
+use agentx_testing::{FaultyLog, fixture, start};
 use agentx_tools::Toolbox;
 use agentx_types::{Access, ToolSpec};
 use serde_json::{Value, json};
@@ -62,7 +62,7 @@ async fn calls_that_wait_leave_the_places_to_what_they_wait_for() {
         tools.register(Arc::new(Told { waits, done })).unwrap();
     }
     let effector: Arc<dyn Effector> =
-        Arc::new(ToolEffector::new(tools, Arc::new(MemoryLog::new())).with_places(Places::new(2)));
+        Arc::new(ToolEffector::new(tools, Arc::new(FaultyLog::new())).with_places(CallSlots::new(2)));
     let begin = |name: &'static str| {
         let effector = &effector;
         (0..3).map(move |_| start(&**effector, fixture::call_tool("call_1", name, json!({}))))
@@ -81,7 +81,7 @@ async fn calls_that_wait_leave_the_places_to_what_they_wait_for() {
 #[tokio::test]
 async fn who_has_a_part_of_the_places_leaves_the_rest_to_others() {
     let waits = false;
-    let all = Places::new(3);
+    let all = CallSlots::new(3);
     let part = all.part(1);
     let one = part.take(waits).await;
     tokio::select! {

@@ -17,7 +17,7 @@ use agentx_runtime::{
     Actions, ApprovalInput, BoxFuture, Delivery, DriverParts, Effector, EventSink, OpenRequest, Session,
     SessionIds, UserInput, View, open_session,
 };
-use agentx_testing::{MemoryLog, Reply, SimulatedClock, TestServer, fixture, wire};
+use agentx_testing::{FaultyLog, ServerReply, SimulatedClock, TestServer, fixture, wire};
 use agentx_types::*;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
@@ -68,7 +68,7 @@ fn chunk(delta: Value, reason: Value) -> String {
     )
 }
 
-fn parts(url: &str, log: &MemoryLog) -> DriverParts {
+fn parts(url: &str, log: &FaultyLog) -> DriverParts {
     let provider = Catalog::builtin().provider("ollama").unwrap().clone();
     let endpoint = Endpoint::new(&provider, Some(url), None);
     let mut model = ModelParts::new(
@@ -151,13 +151,13 @@ async fn play(session: &Arc<dyn Session>) -> BTreeMap<ToolCallId, Vec<&'static s
 async fn every_call_has_a_name_of_its_own() {
     let end = chunk(json!({}), json!("tool_calls")) + "data: [DONE]\n\n";
     let server = TestServer::start([
-        Reply::stream().then(two_calls()).then_reset(),
-        Reply::stream().then(two_calls() + &end),
-        Reply::stream().then(two_calls() + &end),
-        Reply::stream().then(wire::chat_text(&["done"])),
+        ServerReply::stream().then(two_calls()).then_reset(),
+        ServerReply::stream().then(two_calls() + &end),
+        ServerReply::stream().then(two_calls() + &end),
+        ServerReply::stream().then(wire::chat_text(&["done"])),
     ])
     .await;
-    let log = MemoryLog::new();
+    let log = FaultyLog::new();
     let session = open(parts(&server.url(), &log)).await;
     let steps = tokio::time::timeout(Duration::from_secs(20), play(&session))
         .await

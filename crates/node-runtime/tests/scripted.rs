@@ -4,11 +4,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use agentx_node_runtime::scripted::ScriptedEnvironment;
-use agentx_testing::{Said, check_others, fixture, perform, start};
+use agentx_testing::{EffectorOutput, check_others, fixture, perform, start};
 use agentx_types::{ActionKind, Api, EnvironmentEvent as E, Message, StopReason, ToolCall};
 use serde_json::json;
 
-async fn ask(messages: Vec<Arc<Message>>) -> Said {
+async fn ask(messages: Vec<Arc<Message>>) -> EffectorOutput {
     perform(
         &ScriptedEnvironment::instant(),
         fixture::call(fixture::request(Api::Scripted, messages)),
@@ -16,14 +16,14 @@ async fn ask(messages: Vec<Arc<Message>>) -> Said {
     .await
 }
 
-fn stop_reason(said: &Said) -> Option<StopReason> {
+fn stop_reason(said: &EffectorOutput) -> Option<StopReason> {
     match said.events.last() {
         Some(E::StreamEnd(end)) => Some(end.stop_reason),
         _ => None,
     }
 }
 
-fn calls(said: &Said) -> Vec<ToolCall> {
+fn calls(said: &EffectorOutput) -> Vec<ToolCall> {
     let call = |event: &E| {
         if let E::ToolCall(call) = event {
             Some(call.clone())

@@ -12,7 +12,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use agentx_remote_runtime::{ConnectOptions, RemoteRuntime, Who, incoming};
+use agentx_remote_runtime::{ConnectOptions, Credentials, RemoteRuntime, incoming};
 use agentx_runtime::{Delivery, Fact, Runtime as _, SessionFold, View};
 use agentx_testing::{LogBuilder, fixture};
 use agentx_types::wire::{
@@ -119,7 +119,7 @@ fn median<T>(mut what: impl FnMut() -> T) -> f64 {
 }
 
 async fn mirror(address: &str, view: View) {
-    let mut options = ConnectOptions::new(address, Who::Visitor, "bench");
+    let mut options = ConnectOptions::new(address, Credentials::Visitor, "bench");
     options.allow_plain = true;
     let runtime = RemoteRuntime::connect(options).await.unwrap();
     let mut events = runtime

@@ -8,11 +8,11 @@ use reqwest::Url;
 
 /// The address of a server. Shown, it is only scheme, host, port and path.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Endpoint {
+pub struct ServerEndpoint {
     base: Url,
 }
 
-impl Endpoint {
+impl ServerEndpoint {
     /// Reads an address: `http`, `https`, `ws` or `wss`, or only host and port.
     ///
     /// # Errors
@@ -103,13 +103,13 @@ impl Endpoint {
     }
 }
 
-impl fmt::Display for Endpoint {
+impl fmt::Display for ServerEndpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.base.as_str().trim_end_matches('/'))
     }
 }
 
-impl fmt::Debug for Endpoint {
+impl fmt::Debug for ServerEndpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
     }
@@ -119,8 +119,8 @@ impl fmt::Debug for Endpoint {
 mod tests {
     use super::*;
 
-    fn endpoint(address: &str) -> Endpoint {
-        Endpoint::parse(address).unwrap()
+    fn endpoint(address: &str) -> ServerEndpoint {
+        ServerEndpoint::parse(address).unwrap()
     }
 
     #[test]
@@ -173,7 +173,7 @@ mod tests {
             "http://",
             "",
         ] {
-            let error = Endpoint::parse(address).unwrap_err().to_string();
+            let error = ServerEndpoint::parse(address).unwrap_err().to_string();
             assert!(
                 !error.contains("hunter2") && !error.contains("token=1"),
                 "{error}"

@@ -5,7 +5,7 @@ use agentx_types::{SessionId, ToolCallId};
 use serde_json::json;
 
 use crate::RemoteRuntime;
-use crate::http::Ask;
+use crate::http::Query;
 
 impl RemoteRuntime {
     /// The file that a call which waits for a decision would change, as it is now.
@@ -15,7 +15,7 @@ impl RemoteRuntime {
         call: ToolCallId,
     ) -> Result<FileInQuestion, RuntimeError> {
         let path = ["sessions", session.as_str(), "file"];
-        let ask = Ask::get(&path).with("tool_call_id", Some(call.to_string()));
+        let ask = Query::get(&path).with("tool_call_id", Some(call.to_string()));
         self.core().http.json(ask).await
     }
 
@@ -26,7 +26,7 @@ impl RemoteRuntime {
         to_seq: u64,
     ) -> Result<RestorePlan, RuntimeError> {
         let path = ["sessions", session.as_str(), "restore"];
-        let ask = Ask::get(&path).with("to_seq", Some(to_seq.to_string()));
+        let ask = Query::get(&path).with("to_seq", Some(to_seq.to_string()));
         self.core().http.json(ask).await
     }
 
@@ -39,7 +39,7 @@ impl RemoteRuntime {
         let path = ["sessions", session.as_str(), "restore"];
         self.core()
             .http
-            .json(Ask::post(&path, json!({ "wish": wish })))
+            .json(Query::post(&path, json!({ "wish": wish })))
             .await
     }
 }

@@ -5,22 +5,22 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use agentx_runtime::{
-    Began, Brings, EventSource, Fact, FollowError, Follower, Heard, Position, Reading, RuntimeError,
-    SessionFold, SessionInfo, Subscription, View,
+    EventCursor, EventSource, Fact, FollowError, Follower, LiveContent, RuntimeError, SessionFold,
+    SessionInfo, SessionReader, SourceItem, SourceStart, Subscription, View,
 };
 use agentx_types::SessionId;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use crate::core::Core;
-use crate::environment::{Facts, Held};
-use crate::http::Ask;
+use crate::environment::{Facts, FeedSubscription};
+use crate::http::Query;
+use crate::remote_core::RemoteCore;
 
 /// From so many facts before the end on, later readers need nothing from the server.
 const LOOK_BACK: u64 = 4096;
 
 /// What a reader wants.
-pub(crate) struct Wanted {
+pub(crate) struct FollowRequest {
     pub(crate) session: SessionId,
     pub(crate) after_seq: u64,
     pub(crate) view: View,
@@ -33,8 +33,15 @@ pub(crate) struct Wanted {
 }
 
 /// Follows a session. When this returns, it is sure that the session is there and may be seen.
-pub(crate) async fn follow(core: &Arc<Core>, wanted: Wanted) -> Result<Subscription, RuntimeError> {
-    let mut reading = Reading::new(wanted.view, Brings::Facts, Position::after(wanted.after_seq));
+pub(crate) async fn follow(
+    core: &Arc<RemoteCore>,
+    wanted: FollowRequest,
+) -> Result<Subscription, RuntimeError> {
+    let mut reading = SessionReader::new(
+        wanted.view,
+        LiveContent::Facts,
+        EventCursor::after(wanted.after_seq),
+    );
     if let Some(fact) = &wanted.has {
         reading = reading.after_fact(fact.clone());
     }
@@ -42,7 +49,7 @@ pub(crate) async fn follow(core: &Arc<Core>, wanted: Wanted) -> Result<Subscript
         reading = reading.to_the_end();
     }
     let end = wanted.end.clone();
-    let source = Connected {
+    let source = ConnectedSession {
         core: core.clone(),
         held: core.connection.hold(&wanted.session),
         wanted,
@@ -63,8 +70,11 @@ pub(crate) async fn follow(core: &Arc<Core>, wanted: Wanted) -> Result<Subscript
     Ok(subscription)
 }
 
-async fn head(core: &Core, session: &SessionId) -> Result<u64, RuntimeError> {
-    let info: SessionInfo = core.http.json(Ask::get(&["sessions", session.as_str()])).await?;
+async fn head(core: &RemoteCore, session: &SessionId) -> Result<u64, RuntimeError> {
+    let info: SessionInfo = core
+        .http
+        .json(Query::get(&["sessions", session.as_str()]))
+        .await?;
     Ok(info.last_seq)
 }
 
@@ -74,7 +84,11 @@ fn may_end_before(error: &RuntimeError) -> bool {
 }
 
 /// The end of a session of which nobody can have had so much as is wanted; else the error that said so.
-async fn end_before(core: &Core, wanted: &Wanted, error: RuntimeError) -> Result<u64, RuntimeError> {
+async fn end_before(
+    core: &RemoteCore,
+    wanted: &FollowRequest,
+    error: RuntimeError,
+) -> Result<u64, RuntimeError> {
     if !may_end_before(&error) || wanted.view == View::Runtime {
         return Err(error);
     }
@@ -87,7 +101,12 @@ async fn end_before(core: &Core, wanted: &Wanted, error: RuntimeError) -> Result
 }
 
 /// What an error means to a reader who has events already: where the session ends before them, its log went back.
-async fn or_went_back(core: &Core, wanted: &Wanted, reading: &Reading, error: RuntimeError) -> RuntimeError {
+async fn or_went_back(
+    core: &RemoteCore,
+    wanted: &FollowRequest,
+    reading: &SessionReader,
+    error: RuntimeError,
+) -> RuntimeError {
     let seq = reading.known();
     let has_events = reading.overlap() < seq;
     if !has_events || !may_end_before(&error) {
@@ -103,10 +122,10 @@ async fn or_went_back(core: &Core, wanted: &Wanted, reading: &Reading, error: Ru
 }
 
 /// A session as a connection brings it: facts after the one that the server was asked for.
-struct Connected {
-    core: Arc<Core>,
-    held: Held,
-    wanted: Wanted,
+struct ConnectedSession {
+    core: Arc<RemoteCore>,
+    held: FeedSubscription,
+    wanted: FollowRequest,
     /// `None` before the first, and after it was left behind.
     facts: Option<mpsc::Receiver<Facts>>,
     /// Facts that were stored before the reading began.
@@ -117,9 +136,9 @@ struct Connected {
     keeps: Option<u64>,
 }
 
-impl Connected {
+impl ConnectedSession {
     /// Asks the server for what a reading wants next. Returns the last fact that is there.
-    async fn ask(&mut self, reading: &Reading) -> Result<u64, RuntimeError> {
+    async fn ask(&mut self, reading: &SessionReader) -> Result<u64, RuntimeError> {
         let error = match self.core.connection.follow(&self.held, reading.overlap()).await {
             Ok(began) => return Ok(began.head_seq),
             Err(error) => error,
@@ -135,7 +154,7 @@ impl Connected {
     }
 
     /// Keeps how the session stands for later readers, once, near its end.
-    fn keep(&mut self, reading: &Reading) {
+    fn keep(&mut self, reading: &SessionReader) {
         if let (Some(from), Some(fold)) = (self.keeps, reading.fold())
             && fold.last_seq() >= from
             && self.held.feed.remember(fold)
@@ -145,9 +164,9 @@ impl Connected {
     }
 }
 
-impl EventSource for Connected {
+impl EventSource for ConnectedSession {
     /// It has begun for the first time, was left behind, or the session has ended. What it missed is here, or comes again.
-    async fn begin(&mut self, reading: &Reading) -> Result<Began, FollowError> {
+    async fn begin(&mut self, reading: &SessionReader) -> Result<SourceStart, FollowError> {
         if let Some(failure) = self.held.feed.ended() {
             let error = self.core.connection.error(failure);
             return Err(or_went_back(&self.core, &self.wanted, reading, error)
@@ -179,16 +198,20 @@ impl EventSource for Connected {
             self.has_begun = true;
             self.keeps = folds.then(|| head.saturating_sub(LOOK_BACK));
         }
-        Ok(Began::Stream {
+        Ok(SourceStart::Stream {
             head,
             fold: fold.map(Box::new),
         })
     }
 
-    async fn hear(&mut self, reading: &Reading, heard: &mut VecDeque<Heard>) -> Result<bool, FollowError> {
+    async fn hear(
+        &mut self,
+        reading: &SessionReader,
+        heard: &mut VecDeque<SourceItem>,
+    ) -> Result<bool, FollowError> {
         self.keep(reading);
         if !self.first.is_empty() {
-            heard.extend(self.first.drain(..).map(Heard::Fact));
+            heard.extend(self.first.drain(..).map(SourceItem::Fact));
             return Ok(true);
         }
         let received = match &mut self.facts {
@@ -196,8 +219,8 @@ impl EventSource for Connected {
             None => None,
         };
         match received {
-            Some(facts) => heard.extend(facts.iter().cloned().map(Heard::Fact)),
-            None => heard.push_back(Heard::Cut),
+            Some(facts) => heard.extend(facts.iter().cloned().map(SourceItem::Fact)),
+            None => heard.push_back(SourceItem::Cut),
         }
         Ok(true)
     }

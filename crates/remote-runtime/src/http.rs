@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use agentx_identity::Challenge;
+use agentx_identity::AuthChallenge;
 use agentx_runtime::RuntimeError;
 use agentx_types::from_newer_json;
 use agentx_types::wire::Problem;
@@ -15,9 +15,9 @@ use serde_json::Value;
 use tokio::sync::Mutex;
 use tokio::time::{Instant, timeout};
 
-pub(crate) use crate::ask::Ask;
-use crate::peer::{Asked, NONCE_HEADER, Peer, Trouble, new_nonce};
-use crate::{ConnectOptions, Endpoint, Who};
+use crate::peer::{NONCE_HEADER, Peer, ServerChallenge, Trouble, new_nonce};
+pub(crate) use crate::query::Query;
+use crate::{ConnectOptions, Credentials, ServerEndpoint};
 
 /// How long a name may take to be found and a connection to be made.
 const CONNECT: Duration = Duration::from_secs(10);
@@ -41,19 +41,19 @@ const FULL: &str = "full";
 pub(crate) struct Http {
     client: Client,
     peer: Peer,
-    who: Who,
+    who: Credentials,
     name: String,
-    token: Mutex<Option<Token>>,
+    token: Mutex<Option<CachedToken>>,
 }
 
-struct Token {
+struct CachedToken {
     secret: Arc<str>,
     until: Instant,
 }
 
 /// A page of a list.
 #[derive(Deserialize)]
-pub(crate) struct Page<T> {
+pub(crate) struct ListPage<T> {
     pub(crate) items: Vec<T>,
     #[serde(default)]
     pub(crate) next: Option<String>,
@@ -71,7 +71,7 @@ struct TokenRequest<'a> {
 #[derive(Deserialize)]
 struct ChallengeAnswer {
     #[serde(flatten)]
-    challenge: Challenge,
+    challenge: AuthChallenge,
     #[serde(default)]
     proof: Option<String>,
 }
@@ -83,7 +83,7 @@ struct TokenAnswer {
 }
 
 impl Http {
-    pub(crate) fn new(endpoint: Endpoint, options: &ConnectOptions) -> Result<Self, RuntimeError> {
+    pub(crate) fn new(endpoint: ServerEndpoint, options: &ConnectOptions) -> Result<Self, RuntimeError> {
         let builder = Client::builder()
             .user_agent(concat!("agentx/", env!("CARGO_PKG_VERSION")))
             .redirect(reqwest::redirect::Policy::none())
@@ -108,12 +108,12 @@ impl Http {
         })
     }
 
-    pub(crate) fn endpoint(&self) -> &Endpoint {
+    pub(crate) fn endpoint(&self) -> &ServerEndpoint {
         self.peer.endpoint()
     }
 
     /// Asks, and reads the answer as JSON.
-    pub(crate) async fn json<T: DeserializeOwned>(&self, ask: Ask<'_>) -> Result<T, RuntimeError> {
+    pub(crate) async fn json<T: DeserializeOwned>(&self, ask: Query<'_>) -> Result<T, RuntimeError> {
         let bytes = self.bytes(ask).await?;
         from_newer_json(&bytes).map_err(|error| RuntimeError::Remote {
             code: "bad_answer".into(),
@@ -125,28 +125,30 @@ impl Http {
     }
 
     /// Asks, and reads the answer as it comes.
-    pub(crate) async fn bytes(&self, ask: Ask<'_>) -> Result<Vec<u8>, RuntimeError> {
+    pub(crate) async fn bytes(&self, ask: Query<'_>) -> Result<Vec<u8>, RuntimeError> {
         timeout(ANSWER, self.ask(&ask)).await.unwrap_or_else(|_| {
             let limit = format!("it did not answer within {} seconds", ANSWER.as_secs());
             Err(self.unreachable(limit))
         })
     }
 
-    async fn ask(&self, ask: &Ask<'_>) -> Result<Vec<u8>, RuntimeError> {
+    async fn ask(&self, ask: &Query<'_>) -> Result<Vec<u8>, RuntimeError> {
         let mut renewed = false;
         let mut waits = RETRY_AFTER.iter();
         loop {
             let token = self.token().await?;
             match self.once(ask, token.as_deref()).await {
                 Ok(answer) => return Ok(answer),
-                Err(Failure::Unauthorized(_)) if token.is_none() => return Err(self.lets_no_visitors_in()),
-                Err(Failure::Unauthorized(error)) => {
+                Err(HttpFailure::Unauthorized(_)) if token.is_none() => {
+                    return Err(self.lets_no_visitors_in());
+                }
+                Err(HttpFailure::Unauthorized(error)) => {
                     if std::mem::replace(&mut renewed, true) {
                         return Err(error);
                     }
                     self.forget(token.as_deref()).await;
                 }
-                Err(Failure::Lost { error, unsent }) => {
+                Err(HttpFailure::Lost { error, unsent }) => {
                     let wait = waits.next().filter(|_| unsent || ask.repeatable);
                     let Some(wait) = wait else {
                         return Err(self.unreachable(reason(&error)));
@@ -154,13 +156,13 @@ impl Http {
                     tokio::time::sleep(*wait).await;
                 }
                 // It was not done. How often is asked again is bounded by the time that an answer may take.
-                Err(Failure::Later { after, .. }) => tokio::time::sleep(after).await,
-                Err(Failure::Answered(error)) => return Err(error),
+                Err(HttpFailure::Later { after, .. }) => tokio::time::sleep(after).await,
+                Err(HttpFailure::Answered(error)) => return Err(error),
             }
         }
     }
 
-    async fn once(&self, ask: &Ask<'_>, token: Option<&str>) -> Result<Vec<u8>, Failure> {
+    async fn once(&self, ask: &Query<'_>, token: Option<&str>) -> Result<Vec<u8>, HttpFailure> {
         let mut url = self.peer.dialled().http(ask.segments);
         if !ask.query.is_empty() {
             url.query_pairs_mut().extend_pairs(&ask.query);
@@ -190,11 +192,11 @@ impl Http {
         Err(self.refusal(status, &body))
     }
 
-    async fn read(&self, mut response: Response) -> Result<Vec<u8>, Failure> {
+    async fn read(&self, mut response: Response) -> Result<Vec<u8>, HttpFailure> {
         let mut body = Vec::new();
         while let Some(piece) = response.chunk().await.map_err(|error| self.lost(error))? {
             if body.len() + piece.len() > ANSWER_BYTES {
-                return Err(Failure::Answered(RuntimeError::Remote {
+                return Err(HttpFailure::Answered(RuntimeError::Remote {
                     code: "too_long".into(),
                     detail: format!(
                         "the answer of {} is longer than {ANSWER_BYTES} bytes",
@@ -208,32 +210,32 @@ impl Http {
     }
 
     /// Why a connection let a question down.
-    fn lost(&self, error: reqwest::Error) -> Failure {
+    fn lost(&self, error: reqwest::Error) -> HttpFailure {
         match self.peer.trouble(&error) {
-            Some(Trouble::Refused(why)) => Failure::Answered(RuntimeError::Denied(why)),
-            Some(Trouble::Full) => Failure::Later {
+            Some(Trouble::Refused(why)) => HttpFailure::Answered(RuntimeError::Denied(why)),
+            Some(Trouble::Full) => HttpFailure::Later {
                 error: self
                     .unreachable("it has as many connections as it takes; try again in a moment".into()),
                 after: FULL_AFTER,
             },
-            None => Failure::lost(error),
+            None => HttpFailure::lost(error),
         }
     }
 
     /// What a status that is no success says.
-    fn refusal(&self, status: StatusCode, body: &[u8]) -> Failure {
+    fn refusal(&self, status: StatusCode, body: &[u8]) -> HttpFailure {
         if let Ok(problem) = serde_json::from_slice::<Problem>(body) {
             let was_not_done = status == StatusCode::TOO_MANY_REQUESTS || problem.code == FULL;
             let later = problem.retry_after_ms.filter(|_| was_not_done);
             let error = RuntimeError::from(problem);
             return match later.map(Duration::from_millis) {
-                Some(after) if after <= LONGEST_REST => Failure::Later { error, after },
-                _ if status == StatusCode::UNAUTHORIZED => Failure::Unauthorized(error),
-                _ => Failure::Answered(error),
+                Some(after) if after <= LONGEST_REST => HttpFailure::Later { error, after },
+                _ if status == StatusCode::UNAUTHORIZED => HttpFailure::Unauthorized(error),
+                _ => HttpFailure::Answered(error),
             };
         }
         let status = status.as_u16();
-        Failure::Answered(match status {
+        HttpFailure::Answered(match status {
             502..=504 => self.unreachable(format!("what stands before it answered {status}")),
             404 => self.unreachable("no AgentX server answers at this address (404)".into()),
             _ => RuntimeError::Remote {
@@ -263,7 +265,7 @@ impl Http {
 
     /// The token of this client, made or renewed where needed; `None` for visitors.
     async fn token(&self) -> Result<Option<Arc<str>>, RuntimeError> {
-        if matches!(self.who, Who::Visitor) {
+        if matches!(self.who, Credentials::Visitor) {
             return Ok(None);
         }
         // Held while a token is made: others wait for that one.
@@ -286,12 +288,12 @@ impl Http {
         }
     }
 
-    async fn new_token(&self) -> Result<Token, RuntimeError> {
+    async fn new_token(&self) -> Result<CachedToken, RuntimeError> {
         let nonce = new_nonce().map_err(RuntimeError::Refused)?;
-        let ask = Ask::post(&["auth", "challenge"], Value::Object(Default::default()));
+        let ask = Query::post(&["auth", "challenge"], Value::Object(Default::default()));
         let answer: ChallengeAnswer = self.open(ask.with_nonce(nonce.clone())).await?;
         let challenge = answer.challenge;
-        let asked = Asked {
+        let asked = ServerChallenge {
             challenge: &challenge,
             proof: answer.proof.as_deref(),
             nonce: &nonce,
@@ -306,28 +308,30 @@ impl Http {
             signature: answer.signature.as_deref().unwrap_or_default(),
         };
         let request = serde_json::to_value(request).unwrap_or_default();
-        let answer: TokenAnswer = self.open(Ask::post(&["auth", "token"], request)).await?;
+        let answer: TokenAnswer = self.open(Query::post(&["auth", "token"], request)).await?;
         // The server's clock may be another one than ours: what counts is how long the token lives, and an hour is the most.
         let left = answer.expires_at_ms.saturating_sub(now_ms()).min(3_600_000);
-        Ok(Token {
+        Ok(CachedToken {
             secret: answer.token.into(),
             until: Instant::now() + Duration::from_millis(left).max(2 * RENEW_BEFORE),
         })
     }
 
     /// Asks what needs no token.
-    async fn open<T: DeserializeOwned>(&self, ask: Ask<'_>) -> Result<T, RuntimeError> {
+    async fn open<T: DeserializeOwned>(&self, ask: Query<'_>) -> Result<T, RuntimeError> {
         let mut waits = RETRY_AFTER.iter();
         let bytes = loop {
             match self.once(&ask, None).await {
                 Ok(bytes) => break bytes,
-                Err(Failure::Lost { error, unsent: true }) => match waits.next() {
+                Err(HttpFailure::Lost { error, unsent: true }) => match waits.next() {
                     Some(wait) => tokio::time::sleep(*wait).await,
                     None => return Err(self.unreachable(reason(&error))),
                 },
-                Err(Failure::Lost { error, .. }) => return Err(self.unreachable(reason(&error))),
+                Err(HttpFailure::Lost { error, .. }) => return Err(self.unreachable(reason(&error))),
                 Err(
-                    Failure::Unauthorized(error) | Failure::Answered(error) | Failure::Later { error, .. },
+                    HttpFailure::Unauthorized(error)
+                    | HttpFailure::Answered(error)
+                    | HttpFailure::Later { error, .. },
                 ) => {
                     return Err(error);
                 }
@@ -339,7 +343,7 @@ impl Http {
 }
 
 /// Why a question has no answer.
-enum Failure {
+enum HttpFailure {
     /// The connection let it down.
     Lost {
         error: reqwest::Error,
@@ -354,7 +358,7 @@ enum Failure {
     Answered(RuntimeError),
 }
 
-impl Failure {
+impl HttpFailure {
     fn lost(error: reqwest::Error) -> Self {
         let unsent = error.is_connect();
         Self::Lost {

@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 /// One frame of a server.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Incoming {
+pub enum IncomingFrame {
     /// A fact, and how many bytes its frame has.
     Fact(Arc<Envelope<EnvironmentEvent>>, usize),
     /// Something about the connection or the people on it.
@@ -41,7 +41,7 @@ struct Peek {
 ///
 /// # Errors
 /// Where it is none: then nothing that comes by this connection can be trusted.
-pub fn read(text: &str) -> Result<Incoming, String> {
+pub fn read(text: &str) -> Result<IncomingFrame, String> {
     // Our servers write the `seq` first; others pay for a second look.
     if text.starts_with("{\"seq\":")
         && let Ok(fact) = serde_json::from_str::<Envelope<EnvironmentEvent>>(text)
@@ -52,18 +52,18 @@ pub fn read(text: &str) -> Result<Incoming, String> {
     let Some(seq) = peek.seq else {
         let notice = serde_json::from_str::<ServerNotice>(text);
         return notice
-            .map(|notice| Incoming::Notice(Box::new(notice)))
+            .map(|notice| IncomingFrame::Notice(Box::new(notice)))
             .map_err(|error| format!("a notice that is none: {error}"));
     };
     if peek.index.is_some() {
-        return Ok(Incoming::Other);
+        return Ok(IncomingFrame::Other);
     }
     match (
         serde_json::from_str::<Envelope<EnvironmentEvent>>(text),
         peek.session_id,
     ) {
         (Ok(fact), _) => Ok(of_envelope(fact, text.len())),
-        (Err(error), Some(session_id)) => Ok(Incoming::Strange {
+        (Err(error), Some(session_id)) => Ok(IncomingFrame::Strange {
             session_id,
             seq,
             what: error.to_string(),
@@ -73,11 +73,11 @@ pub fn read(text: &str) -> Result<Incoming, String> {
 }
 
 /// Facts have no index; what has one is what somebody derived from them.
-fn of_envelope(fact: Envelope<EnvironmentEvent>, bytes: usize) -> Incoming {
+fn of_envelope(fact: Envelope<EnvironmentEvent>, bytes: usize) -> IncomingFrame {
     if fact.index.is_some() {
-        return Incoming::Other;
+        return IncomingFrame::Other;
     }
-    Incoming::Fact(Arc::new(fact), bytes)
+    IncomingFrame::Fact(Arc::new(fact), bytes)
 }
 
 #[cfg(test)]
@@ -90,18 +90,18 @@ mod tests {
     fn frames_are_told_apart() {
         let fact = r#"{"seq":3,"at":1,"source":"user","session_id":"ses_1","event":"text_chunk","payload":{"text":"a"}}"#;
         let moved = r#"{"event":"text_chunk","payload":{"text":"a"},"seq":3,"at":1,"source":"user","session_id":"ses_1"}"#;
-        assert!(matches!(read(fact).unwrap(), Incoming::Fact(fact, _) if fact.seq == 3));
-        assert!(matches!(read(moved).unwrap(), Incoming::Fact(..)));
+        assert!(matches!(read(fact).unwrap(), IncomingFrame::Fact(fact, _) if fact.seq == 3));
+        assert!(matches!(read(moved).unwrap(), IncomingFrame::Fact(..)));
         let derived =
             r#"{"seq":3,"index":0,"at":1,"source":"user","session_id":"s","event":"x","payload":{}}"#;
-        assert_eq!(read(derived).unwrap(), Incoming::Other);
+        assert_eq!(read(derived).unwrap(), IncomingFrame::Other);
         let ping = r#"{"event":"ping","payload":{"at":5}}"#;
         assert!(
-            matches!(read(ping).unwrap(), Incoming::Notice(notice) if matches!(*notice, ServerNotice::Heartbeat(_)))
+            matches!(read(ping).unwrap(), IncomingFrame::Notice(notice) if matches!(*notice, ServerNotice::Heartbeat(_)))
         );
         let newer = r#"{"event":"fireworks","payload":[1]}"#;
         assert!(
-            matches!(read(newer).unwrap(), Incoming::Notice(notice) if matches!(*notice, ServerNotice::Unknown(_)))
+            matches!(read(newer).unwrap(), IncomingFrame::Notice(notice) if matches!(*notice, ServerNotice::Unknown(_)))
         );
     }
 
@@ -109,13 +109,16 @@ mod tests {
     fn an_event_of_a_newer_version_is_kept_and_one_of_a_strange_shape_is_named() {
         let newer =
             r#"{"seq":3,"at":1,"source":"user","session_id":"s","event":"fireworks","payload":{"n":1}}"#;
-        let Incoming::Fact(fact, _) = read(newer).unwrap() else {
+        let IncomingFrame::Fact(fact, _) = read(newer).unwrap() else {
             panic!("no fact")
         };
         assert_eq!(serde_json::to_string(&*fact).unwrap(), newer);
         let strange =
             r#"{"seq":3,"at":1,"source":"user","session_id":"s","event":"text_chunk","payload":{"words":1}}"#;
-        assert!(matches!(read(strange).unwrap(), Incoming::Strange { seq: 3, .. }));
+        assert!(matches!(
+            read(strange).unwrap(),
+            IncomingFrame::Strange { seq: 3, .. }
+        ));
     }
 
     #[test]

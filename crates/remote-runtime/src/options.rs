@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use agentx_identity::Keyring;
 
-use crate::Who;
+use crate::Credentials;
 
 /// How a server is reached.
 #[derive(Clone, Debug)]
@@ -12,7 +12,7 @@ pub struct ConnectOptions {
     /// Its address: `http`, `https`, `ws` or `wss`, or only host and port.
     pub url: String,
     /// Who connects.
-    pub who: Who,
+    pub who: Credentials,
     /// What this program calls itself; the same when it connects again. 1 to 64 printable ASCII characters.
     pub client: String,
     /// Where the keys of servers are remembered, so that another server at the same address is noticed; `None` for nowhere.
@@ -32,7 +32,7 @@ pub struct ConnectOptions {
 
 impl ConnectOptions {
     /// Reaches the server at `url` as `who`; this program calls itself `client`.
-    pub fn new(url: impl Into<String>, who: impl Into<Who>, client: impl Into<String>) -> Self {
+    pub fn new(url: impl Into<String>, who: impl Into<Credentials>, client: impl Into<String>) -> Self {
         Self {
             url: url.into(),
             who: who.into(),

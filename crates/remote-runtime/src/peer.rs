@@ -9,8 +9,8 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use agentx_identity::{
-    Binding, Challenge, Keyring, KeyringError, Met, PublicKey, Signature, random_bytes, token_text,
-    verify_server,
+    AuthChallenge, Binding, Keyring, KeyringError, PublicKey, ServerKeyStatus, Signature, random_bytes,
+    token_text, verify_server,
 };
 use agentx_runtime::RuntimeError;
 use rustls::client::Resumption;
@@ -22,7 +22,7 @@ use rustls::{
     PeerIncompatible, SignatureScheme,
 };
 
-use crate::{ConnectOptions, Endpoint, tls};
+use crate::{ConnectOptions, ServerEndpoint, tls};
 
 /// The header in which a client gives a nonce of its own, for the server to prove its key by a signature over it.
 pub(crate) const NONCE_HEADER: &str = "agentx-nonce";
@@ -31,17 +31,17 @@ pub(crate) const NONCE_HEADER: &str = "agentx-nonce";
 #[derive(Clone)]
 pub(crate) struct Peer {
     /// The address that it was named by.
-    endpoint: Endpoint,
+    endpoint: ServerEndpoint,
     /// The address that is dialled.
-    dialled: Endpoint,
+    dialled: ServerEndpoint,
     tls: Option<Arc<ClientConfig>>,
-    memory: Arc<Memory>,
-    way: Way,
+    memory: Arc<RememberedKey>,
+    way: ServerIdentity,
 }
 
 /// How a server is known.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Way {
+enum ServerIdentity {
     /// By its own key, in the handshake.
     Key,
     /// By its certificate.
@@ -51,8 +51,8 @@ enum Way {
 }
 
 /// What a server wants signed, and what it shows of itself.
-pub(crate) struct Asked<'a> {
-    pub(crate) challenge: &'a Challenge,
+pub(crate) struct ServerChallenge<'a> {
+    pub(crate) challenge: &'a AuthChallenge,
     /// Its signature over the challenge and `nonce`, where it gave one.
     pub(crate) proof: Option<&'a str>,
     /// What was sent to it as [`NONCE_HEADER`].
@@ -74,19 +74,23 @@ impl Peer {
     ///
     /// # Errors
     /// Where TLS cannot be set up.
-    pub(crate) fn new(endpoint: Endpoint, options: &ConnectOptions) -> Result<Self, RuntimeError> {
-        let memory = Arc::new(Memory {
+    pub(crate) fn new(endpoint: ServerEndpoint, options: &ConnectOptions) -> Result<Self, RuntimeError> {
+        let memory = Arc::new(RememberedKey {
             endpoint: endpoint.clone(),
             known: options.known_servers.clone(),
             met: Mutex::default(),
         });
         let (way, dialled, tls) = if endpoint.is_tls() {
             let config = tls::client_config(options.more_roots.as_deref())?;
-            (Way::Certificate, endpoint.clone(), Some(config))
+            (ServerIdentity::Certificate, endpoint.clone(), Some(config))
         } else if options.allow_plain {
-            (Way::Plain, endpoint.clone(), None)
+            (ServerIdentity::Plain, endpoint.clone(), None)
         } else {
-            (Way::Key, endpoint.over_tls(), Some(keyed_config(memory.clone())?))
+            (
+                ServerIdentity::Key,
+                endpoint.over_tls(),
+                Some(keyed_config(memory.clone())?),
+            )
         };
         Ok(Self {
             endpoint,
@@ -98,12 +102,12 @@ impl Peer {
     }
 
     /// Its address as it was named: what is shown.
-    pub(crate) fn endpoint(&self) -> &Endpoint {
+    pub(crate) fn endpoint(&self) -> &ServerEndpoint {
         &self.endpoint
     }
 
     /// Its address as it is dialled.
-    pub(crate) fn dialled(&self) -> &Endpoint {
+    pub(crate) fn dialled(&self) -> &ServerEndpoint {
         &self.dialled
     }
 
@@ -117,7 +121,7 @@ impl Peer {
     /// # Errors
     /// Where the server calls itself something else than what was dialled, or is not the one that was met there before: somebody may stand
     /// between the two.
-    pub(crate) fn check(&self, asked: &Asked<'_>) -> Result<Binding, String> {
+    pub(crate) fn check(&self, asked: &ServerChallenge<'_>) -> Result<Binding, String> {
         let (endpoint, challenge) = (&self.endpoint, asked.challenge);
         if !endpoint.is_origin(&challenge.origin) {
             return Err(format!(
@@ -127,7 +131,7 @@ impl Peer {
             ));
         }
         let named = challenge.server();
-        if self.way == Way::Key {
+        if self.way == ServerIdentity::Key {
             let proved = *self.memory.met.lock().unwrap_or_else(PoisonError::into_inner);
             let Some(key) = proved.filter(|proved| Some(*proved) == named) else {
                 return Err(format!(
@@ -147,7 +151,7 @@ impl Peer {
                     ));
                 }
             }
-            (Some(key), None) if self.way == Way::Certificate => {
+            (Some(key), None) if self.way == ServerIdentity::Certificate => {
                 return Err(format!(
                     "the server at {endpoint} says that its key is {key}, and does not prove it; nothing was signed. It \
                      may be older than this program: update it"
@@ -164,7 +168,7 @@ impl Peer {
 
     /// What an error of a connection means.
     pub(crate) fn trouble(&self, error: &(dyn Error + 'static)) -> Option<Trouble> {
-        if self.way != Way::Key {
+        if self.way != ServerIdentity::Key {
             return None;
         }
         let endpoint = &self.endpoint;
@@ -214,7 +218,7 @@ fn tls_error<'a>(mut error: &'a (dyn Error + 'static)) -> Option<&'a rustls::Err
 }
 
 /// TLS 1.3 with a raw public key, for which there is no certificate. Each connection proves the key anew: none is resumed.
-fn keyed_config(memory: Arc<Memory>) -> Result<Arc<ClientConfig>, RuntimeError> {
+fn keyed_config(memory: Arc<RememberedKey>) -> Result<Arc<ClientConfig>, RuntimeError> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let mut config = ClientConfig::builder_with_provider(provider)
         .with_protocol_versions(&[&TLS13])
@@ -230,15 +234,15 @@ fn keyed_config(memory: Arc<Memory>) -> Result<Arc<ClientConfig>, RuntimeError> 
 
 /// The key of a server, as it is remembered.
 #[derive(Debug)]
-struct Memory {
-    endpoint: Endpoint,
+struct RememberedKey {
+    endpoint: ServerEndpoint,
     /// Where keys are remembered beyond this connection.
     known: Option<Keyring>,
     /// The key that the server has proved in a handshake.
     met: Mutex<Option<PublicKey>>,
 }
 
-impl Memory {
+impl RememberedKey {
     /// Checks that this key may be that of the server, and remembers nothing yet.
     fn expect(&self, key: &PublicKey) -> Result<(), String> {
         let met = *self.met.lock().unwrap_or_else(PoisonError::into_inner);
@@ -264,10 +268,10 @@ impl Memory {
         }
     }
 
-    fn unchanged(&self, key: &PublicKey, met: Result<Met, KeyringError>) -> Result<(), String> {
+    fn unchanged(&self, key: &PublicKey, met: Result<ServerKeyStatus, KeyringError>) -> Result<(), String> {
         match met.map_err(unreadable)? {
-            Met::New | Met::Known => Ok(()),
-            Met::Changed { before } => Err(self.changed(&key.to_string(), &before)),
+            ServerKeyStatus::New | ServerKeyStatus::Known => Ok(()),
+            ServerKeyStatus::Changed { before } => Err(self.changed(&key.to_string(), &before)),
         }
     }
 
@@ -299,25 +303,25 @@ fn unreadable(error: KeyringError) -> String {
 
 /// A refusal of ours, as an error of TLS.
 #[derive(Debug)]
-struct Refusal(String);
+struct TlsRefusal(String);
 
-impl fmt::Display for Refusal {
+impl fmt::Display for TlsRefusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
 }
 
-impl Error for Refusal {}
+impl Error for TlsRefusal {}
 
 fn refusal(why: String) -> rustls::Error {
-    rustls::Error::Other(OtherError(Arc::new(Refusal(why))))
+    rustls::Error::Other(OtherError(Arc::new(TlsRefusal(why))))
 }
 
 fn key_of(public: &CertificateDer<'_>) -> Result<PublicKey, rustls::Error> {
     PublicKey::from_spki(public).ok_or(rustls::Error::InvalidCertificate(CertificateError::BadEncoding))
 }
 
-impl ServerCertVerifier for Memory {
+impl ServerCertVerifier for RememberedKey {
     fn verify_server_cert(
         &self,
         end_entity: &CertificateDer<'_>,

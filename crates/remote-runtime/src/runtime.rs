@@ -17,16 +17,16 @@ use serde_json::{Value, json};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-use crate::core::Core;
-use crate::environment::Held;
-use crate::follow::{self, Wanted};
-use crate::http::{Ask, Http};
+use crate::environment::FeedSubscription;
+use crate::follow::{self, FollowRequest};
+use crate::http::{Http, Query};
+use crate::remote_core::RemoteCore;
 use crate::session::RemoteSession;
-use crate::{CallsWaiting, ConnectOptions, ConnectionState, Endpoint, People};
+use crate::{CallsWaiting, ConnectOptions, ConnectionState, People, ServerEndpoint};
 
 /// The runtime of a server.
 pub struct RemoteRuntime {
-    core: Arc<Core>,
+    core: Arc<RemoteCore>,
     person: Person,
     models: Vec<ModelInfo>,
     tools: Vec<ToolSpec>,
@@ -35,7 +35,7 @@ pub struct RemoteRuntime {
 /// Who is there in a session, for as long as this lives.
 pub struct Presence {
     people: watch::Receiver<People>,
-    _held: Held,
+    _held: FeedSubscription,
 }
 
 impl Presence {
@@ -63,21 +63,21 @@ impl RemoteRuntime {
     /// else than what was dialled, [`RuntimeError::Remote`] where it does not let this person in.
     pub async fn connect(options: ConnectOptions) -> Result<Self, RuntimeError> {
         check_client(&options.client)?;
-        let endpoint = Endpoint::parse(&options.url)?;
+        let endpoint = ServerEndpoint::parse(&options.url)?;
         let http = Http::new(endpoint, &options)?;
-        let person: Person = http.json(Ask::get(&["me"])).await?;
+        let person: Person = http.json(Query::get(&["me"])).await?;
         let (models, tools) = if person.visitor {
             // What there is to work with is for those who may work.
             Default::default()
         } else {
             let paths = (["models"], ["tools"]);
-            tokio::try_join!(http.json(Ask::get(&paths.0)), http.json(Ask::get(&paths.1)))?
+            tokio::try_join!(http.json(Query::get(&paths.0)), http.json(Query::get(&paths.1)))?
         };
         let seat = Seat {
             person: person.person.clone(),
             client: options.client.clone(),
         };
-        let core = Core::start(http, seat, options).await?;
+        let core = RemoteCore::start(http, seat, options).await?;
         Ok(Self {
             core,
             person,
@@ -86,12 +86,12 @@ impl RemoteRuntime {
         })
     }
 
-    pub(crate) fn core(&self) -> &Arc<Core> {
+    pub(crate) fn core(&self) -> &Arc<RemoteCore> {
         &self.core
     }
 
     /// Where the server is.
-    pub fn endpoint(&self) -> &Endpoint {
+    pub fn endpoint(&self) -> &ServerEndpoint {
         self.core.endpoint()
     }
 
@@ -105,7 +105,7 @@ impl RemoteRuntime {
     /// # Errors
     /// See [`RuntimeError`].
     pub async fn default_agent(&self) -> Result<AgentConfig, RuntimeError> {
-        self.core.http.json(Ask::get(&["agent"])).await
+        self.core.http.json(Query::get(&["agent"])).await
     }
 
     /// How the connection stands, now and from now on.
@@ -159,7 +159,7 @@ impl RemoteRuntime {
     /// Where there is no such blob in this session.
     pub async fn blob(&self, session: &SessionId, blob: &BlobId) -> Result<Vec<u8>, RuntimeError> {
         let path = ["blobs", blob.as_str()];
-        let ask = Ask::get(&path).with("session", Some(session.to_string()));
+        let ask = Query::get(&path).with("session", Some(session.to_string()));
         self.core.http.bytes(ask).await
     }
 
@@ -179,7 +179,7 @@ impl RemoteRuntime {
     }
 
     async fn create(&self, body: Value) -> Result<Arc<dyn Session>, RuntimeError> {
-        let ask = Ask::post(&["sessions"], body).once()?;
+        let ask = Query::post(&["sessions"], body).once()?;
         let named: Named = self.core.http.json(ask).await?;
         Ok(Arc::new(RemoteSession::new(self.core.clone(), named.session_id)))
     }
@@ -235,7 +235,7 @@ impl Runtime for RemoteRuntime {
         view: View,
         follow: bool,
     ) -> BoxFuture<'_, Result<Subscription, RuntimeError>> {
-        let wanted = Wanted {
+        let wanted = FollowRequest {
             session: session.clone(),
             after_seq,
             has: None,
@@ -254,7 +254,7 @@ impl Runtime for RemoteRuntime {
         let session = session.clone();
         Box::pin(async move {
             let path = ["sessions", session.as_str()];
-            self.core.http.json(Ask::get(&path)).await
+            self.core.http.json(Query::get(&path)).await
         })
     }
 
@@ -266,7 +266,7 @@ impl Runtime for RemoteRuntime {
     fn resolve(&self, prefix: &str) -> BoxFuture<'_, Result<SessionId, RuntimeError>> {
         let prefix = prefix.to_owned();
         Box::pin(async move {
-            let ask = Ask::get(&["resolve"]).with("prefix", Some(prefix));
+            let ask = Query::get(&["resolve"]).with("prefix", Some(prefix));
             let named: Named = self.core.http.json(ask).await?;
             Ok(named.session_id)
         })
@@ -281,7 +281,7 @@ impl Runtime for RemoteRuntime {
         Box::pin(async move {
             let body = at_seq.map_or_else(|| json!({}), |at_seq| json!({ "at_seq": at_seq }));
             let path = ["sessions", session.as_str(), "fork"];
-            let named: Named = self.core.http.json(Ask::post(&path, body).once()?).await?;
+            let named: Named = self.core.http.json(Query::post(&path, body).once()?).await?;
             Ok(named.session_id)
         })
     }
@@ -330,7 +330,7 @@ impl Runtime for RemoteRuntime {
             let path = ["sessions", session.as_str()];
             self.core
                 .http
-                .bytes(Ask::new(Method::DELETE, &path))
+                .bytes(Query::new(Method::DELETE, &path))
                 .await
                 .map(drop)
         })
@@ -340,7 +340,7 @@ impl Runtime for RemoteRuntime {
         let session = session.clone();
         Box::pin(async move {
             let path = ["sessions", session.as_str(), "verify"];
-            self.core.http.json(Ask::post(&path, json!({}))).await
+            self.core.http.json(Query::post(&path, json!({}))).await
         })
     }
 
@@ -348,7 +348,7 @@ impl Runtime for RemoteRuntime {
         let session = session.clone();
         Box::pin(async move {
             let path = ["sessions", session.as_str(), "replay"];
-            self.core.http.json(Ask::post(&path, json!({}))).await
+            self.core.http.json(Query::post(&path, json!({}))).await
         })
     }
 
@@ -360,7 +360,7 @@ impl Runtime for RemoteRuntime {
         let session = session.clone();
         Box::pin(async move {
             let path = ["sessions", session.as_str(), "context"];
-            let ask = Ask::get(&path).with("at_seq", at_seq.map(|at_seq| at_seq.to_string()));
+            let ask = Query::get(&path).with("at_seq", at_seq.map(|at_seq| at_seq.to_string()));
             self.core.http.json(ask).await
         })
     }
@@ -368,7 +368,7 @@ impl Runtime for RemoteRuntime {
     fn search(&self, words: &str, limit: usize) -> BoxFuture<'_, Result<Vec<SearchHit>, RuntimeError>> {
         let words = words.to_owned();
         Box::pin(async move {
-            let ask = Ask::get(&["search"])
+            let ask = Query::get(&["search"])
                 .with("q", Some(words))
                 .with("limit", Some(limit.to_string()));
             self.core.http.json(ask).await
@@ -384,11 +384,11 @@ impl Runtime for RemoteRuntime {
     }
 
     fn reactors(&self) -> BoxFuture<'_, Result<Vec<ReactorInfo>, RuntimeError>> {
-        Box::pin(self.core.http.json(Ask::get(&["reactors"])))
+        Box::pin(self.core.http.json(Query::get(&["reactors"])))
     }
 
     fn agents(&self) -> BoxFuture<'_, Result<Vec<AgentInfo>, RuntimeError>> {
-        Box::pin(self.core.http.json(Ask::get(&["agents"])))
+        Box::pin(self.core.http.json(Query::get(&["agents"])))
     }
 
     fn agent(&self, wanted: &NamedAgent) -> BoxFuture<'_, Result<AgentConfig, RuntimeError>> {

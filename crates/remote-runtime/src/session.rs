@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use agentx_runtime::{
-    ApprovalInput, BoxFuture, ContextWish, Note, RuntimeError, Session, SessionState, Subscription,
+    ApprovalInput, BoxFuture, ContextWish, RuntimeError, Session, SessionState, SharingFact, Subscription,
     UserInput, View,
 };
 use agentx_types::wire::{
@@ -16,10 +16,10 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use crate::core::Core;
-use crate::environment::Held;
-use crate::follow::{self, Wanted};
-use crate::http::{Ask, new_key};
+use crate::environment::FeedSubscription;
+use crate::follow::{self, FollowRequest};
+use crate::http::{Query, new_key};
+use crate::remote_core::RemoteCore;
 
 /// The largest frame that a server takes is 1 MiB; what comes near it goes another way.
 const FRAME_BYTES: usize = 1_000_000;
@@ -27,10 +27,10 @@ const FRAME_BYTES: usize = 1_000_000;
 /// A session of a server. What is said in it is said by frames, each answered; one without an answer is sent again by the
 /// next connection, and what was said twice is one message.
 pub struct RemoteSession {
-    core: Arc<Core>,
+    core: Arc<RemoteCore>,
     session: SessionId,
     /// From the first subscription on, its events keep coming: the next one finds most of them here.
-    held: Mutex<Option<Held>>,
+    held: Mutex<Option<FeedSubscription>>,
     /// Whether something was said that may have taken the wheel.
     said: AtomicBool,
     closed: CancellationToken,
@@ -38,12 +38,12 @@ pub struct RemoteSession {
 
 /// What an HTTP request that became an event is answered with.
 #[derive(Deserialize)]
-struct Taken {
+struct EventResponse {
     seq: u64,
 }
 
 impl RemoteSession {
-    pub(crate) fn new(core: Arc<Core>, session: SessionId) -> Self {
+    pub(crate) fn new(core: Arc<RemoteCore>, session: SessionId) -> Self {
         Self {
             core,
             session,
@@ -63,7 +63,7 @@ impl RemoteSession {
         })
     }
 
-    fn held(&self) -> std::sync::MutexGuard<'_, Option<Held>> {
+    fn held(&self) -> std::sync::MutexGuard<'_, Option<FeedSubscription>> {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -129,10 +129,10 @@ impl RemoteSession {
         }
         // Pictures and files: the key makes it safe to send it again.
         let path = ["sessions", self.session.as_str(), "messages"];
-        let taken: Taken = self
+        let taken: EventResponse = self
             .core
             .http
-            .json(Ask::post(&path, body).may_be_repeated())
+            .json(Query::post(&path, body).may_be_repeated())
             .await?;
         Ok(taken.seq)
     }
@@ -142,21 +142,21 @@ impl RemoteSession {
         self.core.ask(WheelFrame { session_id, wish }).await.0
     }
 
-    async fn put_on_record(&self, note: Note) -> Result<u64, RuntimeError> {
+    async fn put_on_record(&self, note: SharingFact) -> Result<u64, RuntimeError> {
         match note {
-            Note::Access(access) => {
+            SharingFact::Access(access) => {
                 let args = json!({ "person": access.person, "role": access.role });
                 self.command("share", args).await
             }
-            Note::Ran(ran) => {
+            SharingFact::Ran(ran) => {
                 let args = serde_json::to_value(&ran).unwrap_or_default();
                 self.command("ran", args).await
             }
             // Who has the files says what became of them.
-            Note::Restoring(_) | Note::Restored(_) => Err(RuntimeError::not_offered(
+            SharingFact::Restoring(_) | SharingFact::Restored(_) => Err(RuntimeError::not_offered(
                 "puts on record itself what became of its files",
             )),
-            Note::Wheel(wheel) => {
+            SharingFact::Wheel(wheel) => {
                 self.check_open()?;
                 let wish = wheel.seat.map_or(WheelWish::Release, WheelWish::Hand);
                 match self.wheel(wish).await?.seq {
@@ -170,7 +170,7 @@ impl RemoteSession {
 
     async fn follow(&self, after_seq: u64, view: View) -> Result<Subscription, RuntimeError> {
         self.check_open()?;
-        let wanted = Wanted {
+        let wanted = FollowRequest {
             session: self.session.clone(),
             after_seq,
             has: None,
@@ -207,7 +207,7 @@ impl Session for RemoteSession {
         Box::pin(async move {
             self.check_open()?;
             let path = ["sessions", self.session.as_str(), "state"];
-            self.core.http.json(Ask::get(&path)).await
+            self.core.http.json(Query::get(&path)).await
         })
     }
 
@@ -257,7 +257,7 @@ impl Session for RemoteSession {
         Box::pin(async move { self.command("change", json!({ "change": change })).await })
     }
 
-    fn note(&self, note: Note) -> BoxFuture<'_, Result<u64, RuntimeError>> {
+    fn note(&self, note: SharingFact) -> BoxFuture<'_, Result<u64, RuntimeError>> {
         Box::pin(self.put_on_record(note))
     }
 

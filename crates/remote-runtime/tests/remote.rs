@@ -8,7 +8,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use agentx_bus::{Bus, Filter, Queue, Reactors, Restart};
-use agentx_remote_runtime::{ConnectOptions, ConnectionState, RemoteRuntime, WebSocketEnvironment, Who};
+use agentx_remote_runtime::{
+    ConnectOptions, ConnectionState, Credentials, RemoteRuntime, WebSocketEnvironment,
+};
 use agentx_runtime::{
     Delivery, Fact, LogError, OpenRequest, Runtime as _, RuntimeError, Session, SessionFold, Subscription,
     SystemEvent, UserInput, View,
@@ -140,7 +142,7 @@ async fn an_environment_publishes_the_facts_of_a_server_on_the_bus_of_a_program(
     let mut seqs = Vec::new();
     while seqs.last() != Some(&added) {
         match soon(heard.recv()).await {
-            Ok(agentx_bus::Delivery::Event(event)) => match &*event {
+            Ok(agentx_bus::BusDelivery::Event(event)) => match &*event {
                 SystemEvent::Environment(fact) => seqs.push(fact.seq),
                 other => panic!("{other:?}"),
             },
@@ -373,7 +375,7 @@ async fn a_token_that_the_server_forgot_is_made_anew_once() {
 async fn a_visitor_who_is_not_let_in_is_told_what_the_library_takes() {
     let fake = Fake::start().await;
     let options = ConnectOptions {
-        who: Who::Visitor,
+        who: Credentials::Visitor,
         ..fake.options()
     };
     let error = soon(RemoteRuntime::connect(options)).await.err().unwrap();

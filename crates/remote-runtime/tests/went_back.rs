@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use agentx_remote_runtime::RemoteRuntime;
 use agentx_runtime::{
-    Delivery, Fact, FollowError, Follower, OpenRequest, Position, Runtime as _, RuntimeError, Subscribed,
+    Delivery, EventCursor, Fact, FollowError, Follower, OpenRequest, Runtime as _, RuntimeError, Subscribed,
     Subscription, View,
 };
 use agentx_testing::{LogBuilder, fixture};
@@ -73,7 +73,7 @@ impl Stage {
         } else {
             Subscribed::to_watched(self.runtime.clone(), session(), view)
         };
-        let mut follower = events.follow(view, Position::after(0));
+        let mut follower = events.follow(view, EventCursor::after(0));
         while !matches!(soon(follower.next()).await.unwrap(), Some(Delivery::CaughtUp(_))) {}
         follower
     }

@@ -13,12 +13,12 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use agentx_bus::{Delivery, Filter, Queue, Reactors, Restart, Subscription};
+use agentx_bus::{BusDelivery, BusSubscription, Filter, Queue, Reactors, Restart};
 use agentx_runtime::{
     Actions, BoxFuture, DriverParts, MemoryLog, OpenRequest, Session, SessionIds, SystemBus, SystemClock,
     SystemEvent, Tool, ToolContext, ToolEnvironment, ToolOutcome, UserInput, open_session,
 };
-use agentx_testing::{Answer, ScriptedModel, fixture};
+use agentx_testing::{ModelScript, ScriptedModel, fixture};
 use agentx_types::{Access, ActionKind, AgentConfig, EnvironmentEvent, RuntimeEvent, ToolSpec};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
@@ -42,11 +42,11 @@ impl Tool for Weather {
     }
 }
 
-async fn hears(heard: &mut Subscription<SystemEvent>, is_it: impl Fn(&SystemEvent) -> bool) {
+async fn hears(heard: &mut BusSubscription<SystemEvent>, is_it: impl Fn(&SystemEvent) -> bool) {
     loop {
         match heard.recv().await.unwrap() {
-            Delivery::Event(event) if is_it(&event) => return,
-            Delivery::Event(_) => {}
+            BusDelivery::Event(event) if is_it(&event) => return,
+            BusDelivery::Event(_) => {}
             other => panic!("{other:?}"),
         }
     }
@@ -84,8 +84,8 @@ fn print(what: &str, mut times: Vec<Duration>) {
 #[tokio::main(flavor = "multi_thread", worker_threads = 2)]
 async fn main() {
     let calls = (0..ROUNDS).flat_map(|round| {
-        let call = Answer::call(&format!("call_{round}"), "weather", json!({"city": "Rome"}));
-        [call, Answer::text("sunny")]
+        let call = ModelScript::call(&format!("call_{round}"), "weather", json!({"city": "Rome"}));
+        [call, ModelScript::text("sunny")]
     });
     let actions = Actions::new().with(ActionKind::CallModel, Arc::new(ScriptedModel::new(calls)));
     let parts = DriverParts::new(Arc::new(MemoryLog::new()), actions, Arc::new(SystemClock));

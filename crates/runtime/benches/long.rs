@@ -55,7 +55,7 @@ impl Bench {
 
     fn say(&mut self, cause: Option<ActionId>, event: impl Into<EnvironmentEvent>) {
         let at = Timestamp(self.fold.next_seq() as i64);
-        let mut draft = Draft::new(Source::Environment, Some("agt_1".into()), event.into());
+        let mut draft = EventDraft::new(Source::Environment, Some("agt_1".into()), event.into());
         draft.cause = cause;
         let fact = self.fold.mint(draft, at);
         let derived = self.fold.apply(&fact);

@@ -16,11 +16,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use agentx_bus::{Bus, Delivery as BusDelivery, Filter, Queue};
-use agentx_runtime::streams::{Policy, Select, StreamSource, Streams};
+use agentx_bus::{Bus, BusDelivery, Filter, Queue};
+use agentx_runtime::streams::{Select, SlowReaderPolicy, StreamSource, Streams};
 use agentx_runtime::{BoxFuture, Delivery, RuntimeError, Subscription, SystemEvent};
 use agentx_types::{
-    AgentStarted, AgentStateId, Draft, Envelope, RuntimeEvent, SessionId, Source, TextDelta, Timestamp,
+    AgentStarted, AgentStateId, Envelope, EventDraft, RuntimeEvent, SessionId, Source, TextDelta, Timestamp,
 };
 use tokio::sync::{Notify, mpsc};
 
@@ -36,7 +36,7 @@ fn agent(number: usize) -> AgentStateId {
 }
 
 fn event(seq: usize, agent_number: usize, event: impl Into<RuntimeEvent>) -> Event {
-    let draft = Draft::new(Source::Agent, Some(agent(agent_number)), event);
+    let draft = EventDraft::new(Source::Agent, Some(agent(agent_number)), event);
     let mut envelope = draft.into_envelope(SessionId::new("ses_1"), seq as u64, Timestamp(1));
     envelope.index = Some(0);
     Arc::new(envelope)
@@ -156,7 +156,7 @@ async fn by_streams(arrivals: &[Event], words: &[Event]) -> Duration {
     let streams = Streams::of(Arc::new(source), 0).await.expect("it can be read");
     let tally = Arc::new(Tally::default());
     for number in 0..AGENTS {
-        let mut stream = streams.open(Select::agent(agent(number)), Policy::Lossless(AT_ONCE));
+        let mut stream = streams.open(Select::agent(agent(number)), SlowReaderPolicy::Lossless(AT_ONCE));
         let tally = tally.clone();
         tokio::spawn(async move {
             let mut batch = Vec::new();

@@ -26,7 +26,7 @@ use crate::effect::{Effector, EventSink};
 use crate::future::BoxFuture;
 
 /// How many actions an effector performs at once. What it may do at once beyond that it bounds itself, as tools do by
-/// [`Places`](crate::Places).
+/// [`Places`](crate::CallSlots).
 const AT_ONCE: usize = 4_096;
 /// How many wait for it.
 const WAITING: usize = 65_536;
@@ -93,16 +93,16 @@ fn key_of(body: &ActionBody) -> String {
 
 /// The responders that perform the actions of sessions. Clones are the same.
 #[derive(Clone)]
-pub struct Actions(Arc<Inner>);
+pub struct Actions(Arc<ActionsInner>);
 
-struct Inner {
+struct ActionsInner {
     requests: Dispatcher<ActionRequest>,
     /// The effectors that are told when sessions come and go.
-    effectors: Mutex<BTreeMap<ResponderId, Attached>>,
+    effectors: Mutex<BTreeMap<ResponderId, AttachedEffector>>,
 }
 
 /// An effector that is attached.
-struct Attached {
+struct AttachedEffector {
     /// The effector, which is told when sessions come and go.
     effector: Arc<dyn Effector>,
     /// What it performs.
@@ -112,7 +112,7 @@ struct Attached {
 impl Actions {
     /// Performs timers, and nothing else yet.
     pub fn new() -> Self {
-        let actions = Self(Arc::new(Inner {
+        let actions = Self(Arc::new(ActionsInner {
             requests: Dispatcher::new(),
             effectors: Mutex::new(BTreeMap::new()),
         }));
@@ -152,7 +152,7 @@ impl Actions {
             });
         };
         let id = self.0.requests.serve_with(serve, perform);
-        self.effectors().insert(id, Attached { effector, work });
+        self.effectors().insert(id, AttachedEffector { effector, work });
         id
     }
 
@@ -220,7 +220,7 @@ impl Actions {
         attached.values().map(|known| known.effector.clone()).collect()
     }
 
-    fn effectors(&self) -> MutexGuard<'_, BTreeMap<ResponderId, Attached>> {
+    fn effectors(&self) -> MutexGuard<'_, BTreeMap<ResponderId, AttachedEffector>> {
         self.0.effectors.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

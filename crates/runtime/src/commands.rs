@@ -1,6 +1,6 @@
 //! Commands to an open session, and the status of its task.
 
-use agentx_session::{SessionState, Waiting};
+use agentx_session::{SessionState, WaitingInputs};
 use agentx_types::{
     Approval, CondenseRequested, EnvironmentEvent, InputPinned, InputRevised, InterruptRequested, OwnerId,
 };
@@ -27,17 +27,23 @@ pub enum DriverStatus {
 }
 
 /// A command from a front end to a session.
-pub(crate) enum Command {
+pub(crate) enum SessionCommand {
     /// Put this on record.
-    Record { wish: Box<Wish>, reply: Reply<u64> },
+    Record {
+        wish: Box<FactRequest>,
+        reply: ReplySender<u64>,
+    },
     /// Say how it stands.
-    State { reply: Reply<SessionState> },
+    State { reply: ReplySender<SessionState> },
     /// Say which input came with this key.
-    Known { key: String, reply: Reply<Option<u64>> },
+    Known {
+        key: String,
+        reply: ReplySender<Option<u64>>,
+    },
     /// Say what waits.
-    Waiting { reply: Reply<Waiting> },
+    Waiting { reply: ReplySender<WaitingInputs> },
     /// Say what is committed.
-    Head { reply: Reply<u64> },
+    Head { reply: ReplySender<u64> },
     /// Stop what runs, and end.
     Close { reply: oneshot::Sender<()> },
     /// End, and leave running work to the next process that opens the session.
@@ -45,11 +51,11 @@ pub(crate) enum Command {
 }
 
 /// The channel for the answer to a command.
-pub(crate) type Reply<T> = oneshot::Sender<Result<T, RuntimeError>>;
+pub(crate) type ReplySender<T> = oneshot::Sender<Result<T, RuntimeError>>;
 
 /// A fact that a front end wants to record.
 #[derive(Debug)]
-pub(crate) enum Wish {
+pub(crate) enum FactRequest {
     /// Somebody says something. An input with the same key that came before is the answer.
     Say(UserInput),
     /// An environment says something by itself.

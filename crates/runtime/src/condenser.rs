@@ -23,9 +23,9 @@ use agentx_types::{
 };
 use tokio_util::sync::CancellationToken;
 
+use crate::captured_effect::CapturedEffect;
 use crate::effect::{Effector, EventSink};
 use crate::future::BoxFuture;
-use crate::overheard::Overheard;
 
 /// Tokens that a summary weighs beside its words.
 const AROUND: u64 = 64;
@@ -46,14 +46,14 @@ pub struct Condenser {
 }
 
 /// What a model came to.
-struct Answered {
+struct SummaryResult {
     /// The words of the summary, or a code and a message.
     outcome: Result<String, (String, String)>,
     /// Tokens of all that was asked for it.
     usage: Usage,
 }
 
-impl Answered {
+impl SummaryResult {
     /// Whether it reached its longest length.
     fn is_cut_off(&self) -> bool {
         matches!(&self.outcome, Err((code, _)) if code == CUT_OFF)
@@ -92,7 +92,7 @@ async fn ask(
     condense: &Condense,
     events: &EventSink,
     cancel: CancellationToken,
-) -> Answered {
+) -> SummaryResult {
     let (room, most) = room(&condense.request);
     let first = ask_once(&models, action, with_room(condense, room), events, cancel.clone()).await;
     if !first.is_cut_off() || room >= most {
@@ -110,7 +110,7 @@ async fn ask_once(
     request: ModelRequest,
     events: &EventSink,
     cancel: CancellationToken,
-) -> Answered {
+) -> SummaryResult {
     let model = request.model.id.clone();
     let is_brief = matches!(&action.body, ActionBody::Condense(condense) if condense.brief);
     let call = Arc::new(Action {
@@ -120,9 +120,9 @@ async fn ask_once(
         }),
         ..action.clone()
     });
-    let mut heard = Listening::default();
+    let mut heard = SummaryProgress::default();
     heard.assembler.asks(&model);
-    let mut asked = Overheard::of(&**models, call, events.session_id().cloned(), cancel);
+    let mut asked = CapturedEffect::of(&**models, call, events.session_id().cloned(), cancel);
     while let Some(event) = asked.next().await {
         if let Some(answered) = heard.hear(event, events, is_brief).await {
             return answered;
@@ -160,21 +160,21 @@ fn waits_long(failed: &AttemptFailed) -> bool {
 
 /// What has been heard of a model so far.
 #[derive(Default)]
-struct Listening {
+struct SummaryProgress {
     /// The answer that comes in.
     assembler: Assembler,
     /// Tokens of the attempts that have ended.
     usage: Usage,
 }
 
-impl Listening {
+impl SummaryProgress {
     /// Takes the next event; says what the model came to, where that was the last.
     async fn hear(
         &mut self,
         event: EnvironmentEvent,
         events: &EventSink,
         is_brief: bool,
-    ) -> Option<Answered> {
+    ) -> Option<SummaryResult> {
         match event {
             EnvironmentEvent::AttemptFailed(failed) if is_brief && waits_long(&failed) => {
                 Some(self.came_to(Err((failed.code, failed.message))))
@@ -219,9 +219,9 @@ impl Listening {
     }
 
     /// The end of what was heard: the outcome, and all that was spent for it.
-    fn came_to(&mut self, outcome: Result<String, (String, String)>) -> Answered {
+    fn came_to(&mut self, outcome: Result<String, (String, String)>) -> SummaryResult {
         self.usage += self.assembler.finish_partial().usage;
-        Answered {
+        SummaryResult {
             outcome,
             usage: self.usage,
         }
@@ -232,8 +232,8 @@ impl Listening {
 ///
 /// A summary that is not shorter than what it stands for is refused here: it would free nothing. Its cost
 /// is reported in any case.
-fn said(condense: &Condense, answered: Answered) -> EnvironmentEvent {
-    let Answered { outcome, usage } = answered;
+fn said(condense: &Condense, answered: SummaryResult) -> EnvironmentEvent {
+    let SummaryResult { outcome, usage } = answered;
     let model = &condense.request.model;
     let bill = (usage != Usage::default()).then(|| {
         Box::new(EffectBill {

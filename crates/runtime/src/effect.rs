@@ -3,15 +3,15 @@
 use std::sync::Arc;
 
 use agentx_types::{
-    Action, ActionId, AgentConfig, AgentStateId, Draft, EnvironmentEvent, InnerCallAsked, InnerDecision,
+    Action, ActionId, AgentConfig, AgentStateId, EnvironmentEvent, EventDraft, InnerCallAsked, InnerDecision,
     LeftRunning, RunId, SessionId, Source, ToolCallId,
 };
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
+use crate::call_slots::CallSlots;
 use crate::future::BoxFuture;
-use crate::inner::{ConfigNow, Decisions};
-use crate::places::Places;
+use crate::nested_calls::{ConfigNow, Decisions};
 
 /// Performs actions of one kind on the environment.
 ///
@@ -62,15 +62,15 @@ pub trait Effector: Send + Sync {
 }
 
 /// What becomes of what was said: the `seq` of the last of it when it is in the log, or why it is not taken in.
-pub type Taken = Result<u64, String>;
+pub type CommitResult = Result<u64, String>;
 
 /// What an effector says at once: it is committed together.
 #[derive(Debug)]
-pub struct Said {
+pub struct FactBatch {
     /// What happened, in order.
-    pub drafts: Vec<Draft<EnvironmentEvent>>,
+    pub drafts: Vec<EventDraft<EnvironmentEvent>>,
     /// The sender by which the effector is told that it is in the log; dropped if the session ends first.
-    pub committed: Option<oneshot::Sender<Taken>>,
+    pub committed: Option<oneshot::Sender<CommitResult>>,
     /// Whether what belongs to it was waited for already: then it is committed without waiting for more.
     pub gathered: bool,
 }
@@ -89,31 +89,31 @@ pub struct Said {
 #[derive(Clone, Debug)]
 pub struct EventSink {
     /// The sequencer's queue.
-    queue: mpsc::Sender<Said>,
+    queue: mpsc::Sender<FactBatch>,
     agent_state_id: AgentStateId,
     run_id: Option<RunId>,
     cause: ActionId,
     /// `None` outside of a session.
-    session: Option<InSession>,
+    session: Option<SessionScope>,
     /// Fires when the action is lost: what is said after that has no place in the log.
     over: Option<CancellationToken>,
 }
 
 /// The session that an action is performed in, as its sink knows it.
 #[derive(Clone, Debug)]
-pub struct InSession {
+pub struct SessionScope {
     session_id: SessionId,
     /// The places that the action takes while it runs.
-    places: Places,
+    places: CallSlots,
     /// The decisions about calls that the action's tool wants to make.
     pub(crate) decisions: Decisions,
     /// The configuration that the agent has now, where a driver tells it.
     pub(crate) config_now: ConfigNow,
 }
 
-impl InSession {
+impl SessionScope {
     /// An action of this session, which takes these places while it runs.
-    pub fn new(session_id: SessionId, places: Places) -> Self {
+    pub fn new(session_id: SessionId, places: CallSlots) -> Self {
         Self {
             session_id,
             places,
@@ -125,16 +125,16 @@ impl InSession {
 
 impl EventSink {
     /// A sink for what answers `action`, outside of a session.
-    pub fn for_action(queue: mpsc::Sender<Said>, action: &Action) -> Self {
+    pub fn for_action(queue: mpsc::Sender<FactBatch>, action: &Action) -> Self {
         Self::of(queue, action, None)
     }
 
     /// A sink for what answers `action` in a session.
-    pub fn in_session(queue: mpsc::Sender<Said>, action: &Action, session: InSession) -> Self {
+    pub fn in_session(queue: mpsc::Sender<FactBatch>, action: &Action, session: SessionScope) -> Self {
         Self::of(queue, action, Some(session))
     }
 
-    fn of(queue: mpsc::Sender<Said>, action: &Action, session: Option<InSession>) -> Self {
+    fn of(queue: mpsc::Sender<FactBatch>, action: &Action, session: Option<SessionScope>) -> Self {
         Self {
             queue,
             agent_state_id: action.agent_state_id.clone(),
@@ -155,7 +155,7 @@ impl EventSink {
     }
 
     /// The places that the action takes while it runs; `None` outside of a session.
-    pub fn places(&self) -> Option<&Places> {
+    pub fn places(&self) -> Option<&CallSlots> {
         self.session.as_ref().map(|session| &session.places)
     }
 
@@ -206,7 +206,7 @@ impl EventSink {
             return true;
         }
         let drafts = events.into_iter().map(|event| self.draft(event)).collect();
-        let said = Said {
+        let said = FactBatch {
             drafts,
             committed: None,
             gathered,
@@ -222,9 +222,12 @@ impl EventSink {
 
     /// Says that `event` happened, in two parts: returns when it has its place before all that is said later;
     /// the receiver is told its `seq` when it is in the log. `None` when the session is gone.
-    pub async fn commit_later(&self, event: impl Into<EnvironmentEvent>) -> Option<oneshot::Receiver<Taken>> {
+    pub async fn commit_later(
+        &self,
+        event: impl Into<EnvironmentEvent>,
+    ) -> Option<oneshot::Receiver<CommitResult>> {
         let (committed, done) = oneshot::channel();
-        let said = Said {
+        let said = FactBatch {
             drafts: vec![self.draft(event.into())],
             committed: Some(committed),
             gathered: false,
@@ -235,9 +238,9 @@ impl EventSink {
 
     /// Says that an event of another agent of the session happened, or one from another source, and waits
     /// until it is in the log. The session may refuse it; `None` when the session is gone.
-    pub async fn commit_draft(&self, draft: Draft<EnvironmentEvent>) -> Option<Taken> {
+    pub async fn commit_draft(&self, draft: EventDraft<EnvironmentEvent>) -> Option<CommitResult> {
         let (committed, done) = oneshot::channel();
-        let said = Said {
+        let said = FactBatch {
             drafts: vec![draft],
             committed: Some(committed),
             gathered: false,
@@ -255,7 +258,7 @@ impl EventSink {
     }
 
     /// Gives it a place in the queue, unless the action is lost.
-    async fn pass_on(&self, said: Said) -> Option<()> {
+    async fn pass_on(&self, said: FactBatch) -> Option<()> {
         if self.over.as_ref().is_some_and(CancellationToken::is_cancelled) {
             return None;
         }
@@ -263,8 +266,8 @@ impl EventSink {
     }
 
     /// The event with the context of this sink.
-    fn draft(&self, event: EnvironmentEvent) -> Draft<EnvironmentEvent> {
-        Draft {
+    fn draft(&self, event: EnvironmentEvent) -> EventDraft<EnvironmentEvent> {
+        EventDraft {
             source: Source::Environment,
             agent_state_id: Some(self.agent_state_id.clone()),
             run_id: self.run_id.clone(),

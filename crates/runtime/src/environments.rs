@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use agentx_bus::{Failed, Reactor, Work};
+use agentx_bus::{Reactor, ReactorFailure, ReactorTask};
 use tokio_util::sync::CancellationToken;
 
 use crate::effect::Effector;
@@ -49,10 +49,10 @@ impl Reactor<SystemBus> for ToolEnvironment {
         &self.kind
     }
 
-    async fn start(&mut self, bus: SystemBus) -> Result<Work, Failed> {
+    async fn start(&mut self, bus: SystemBus) -> Result<ReactorTask, ReactorFailure> {
         let served = self.tools.iter().map(|tool| bus.serve_tool(tool.clone()));
         let Some(serving) = served.reduce(Serving::and) else {
-            return Err(Failed("it has no tools".into()));
+            return Err(ReactorFailure("it has no tools".into()));
         };
         Ok(serving.until(self.stop.clone()))
     }
@@ -100,7 +100,7 @@ impl Reactor<SystemBus> for ModelEnvironment {
         &self.kind
     }
 
-    async fn start(&mut self, bus: SystemBus) -> Result<Work, Failed> {
+    async fn start(&mut self, bus: SystemBus) -> Result<ReactorTask, ReactorFailure> {
         let serving = bus.serve_models(&self.provider, self.models.clone());
         Ok(serving.until(self.stop.clone()))
     }

@@ -29,7 +29,7 @@ pub(crate) async fn fold_on(
     fold: SessionFold,
     last: u64,
 ) -> Result<SessionFold, RuntimeError> {
-    let kept = Kept {
+    let kept = FoldCompanions {
         remember: u64::MAX,
         tools: Arc::default(),
     };
@@ -37,7 +37,7 @@ pub(crate) async fn fold_on(
 }
 
 /// What is kept of a session besides its fold, and what it shares with others.
-pub(crate) struct Kept {
+pub(crate) struct FoldCompanions {
     /// The fold as it stood after this event, or a little before it, where there are later ones.
     pub(crate) remember: u64,
     /// Tools that all sessions of this program have: one copy of them is enough.
@@ -48,7 +48,7 @@ pub(crate) struct Kept {
 struct Folding {
     fold: SessionFold,
     remembered: Option<SessionFold>,
-    kept: Kept,
+    kept: FoldCompanions,
 }
 
 impl Folding {
@@ -94,7 +94,7 @@ pub(crate) async fn fold_and_keep(
     log: &dyn SessionLog,
     fold: SessionFold,
     last: u64,
-    kept: Kept,
+    kept: FoldCompanions,
 ) -> Result<(SessionFold, Option<SessionFold>), RuntimeError> {
     let (session, after) = (fold.session_id().clone(), fold.last_seq());
     let folding = Arc::new(Mutex::new(Some(Folding {

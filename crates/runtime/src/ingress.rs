@@ -11,7 +11,7 @@ use agentx_types::{ContentPart, InputMode, OwnerId, SessionId};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::api::{RuntimeError, UserInput};
-use crate::commands::{Command, Wish};
+use crate::commands::{FactRequest, SessionCommand};
 
 /// The longest name of an environment.
 const LONGEST_NAME: usize = 40;
@@ -19,11 +19,11 @@ const LONGEST_NAME: usize = 40;
 /// The sessions that are open in this process. Clones are the same.
 /// They are not kept open by it: a driver takes its session out when it ends.
 #[derive(Clone, Default)]
-pub struct OpenSessions(Arc<Mutex<BTreeMap<SessionId, mpsc::WeakSender<Command>>>>);
+pub struct OpenSessions(Arc<Mutex<BTreeMap<SessionId, mpsc::WeakSender<SessionCommand>>>>);
 
 impl OpenSessions {
     /// Adds a session that is opened.
-    pub(crate) fn add(&self, session: &SessionId, commands: &mpsc::Sender<Command>) {
+    pub(crate) fn add(&self, session: &SessionId, commands: &mpsc::Sender<SessionCommand>) {
         self.lock().insert(session.clone(), commands.downgrade());
     }
 
@@ -33,11 +33,11 @@ impl OpenSessions {
     }
 
     /// The way to a session that is open.
-    fn commands(&self, session: &SessionId) -> Option<mpsc::Sender<Command>> {
+    fn commands(&self, session: &SessionId) -> Option<mpsc::Sender<SessionCommand>> {
         self.lock().get(session)?.upgrade()
     }
 
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<SessionId, mpsc::WeakSender<Command>>> {
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<SessionId, mpsc::WeakSender<SessionCommand>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -125,8 +125,8 @@ impl Ingress {
         let commands = commands.ok_or_else(|| gone("it is not open in this process"))?;
         let input = UserInput::new(content).mode(mode).by(Some(self.name.clone()));
         let (reply, answer) = oneshot::channel();
-        let wish = Box::new(Wish::Tell(input));
-        let sent = commands.send(Command::Record { wish, reply }).await;
+        let wish = Box::new(FactRequest::Tell(input));
+        let sent = commands.send(SessionCommand::Record { wish, reply }).await;
         // The handle must not keep the session open while the answer is awaited.
         drop(commands);
         match (sent, answer.await) {

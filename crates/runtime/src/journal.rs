@@ -10,16 +10,16 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use agentx_types::{
-    AgentConfig, AgentStateId, CallTool, Caller, Draft, EffectBill, EffectEnded, EffectOutcome,
-    EffectStarted, EnvironmentEvent, InnerCallAsked, InnerDecision, Kept, RecordedEffect, RecordedEffects,
-    RunId, SessionId, Source, ToolCallId, ToolSpec,
+    AgentConfig, AgentStateId, CallTool, CallingAgent, EffectBill, EffectEnded, EffectOutcome, EffectStarted,
+    EnvironmentEvent, EventDraft, InnerCallAsked, InnerDecision, RecordedEffect, RecordedEffects, RunId,
+    ScriptValues, SessionId, Source, ToolCallId, ToolSpec,
 };
 use serde_json::Value;
 use tokio::sync::oneshot;
 
-use crate::effect::{EventSink, Taken};
-use crate::inner::Pauses;
-use crate::listener::Listener;
+use crate::effect::{CommitResult, EventSink};
+use crate::listener::AgentListener;
+use crate::nested_calls::Pauses;
 
 /// The journal of one call. Clones are the same journal.
 /// Outside of a session ([`Journal::discard`]) everything is allowed and nothing is kept.
@@ -31,11 +31,11 @@ pub struct Journal {
     /// The steps that the log has of the call, and of calls within it.
     recorded: Arc<RecordedEffects>,
     /// The agent that calls.
-    caller: Arc<Caller>,
+    caller: Arc<CallingAgent>,
     /// What scripts keep with the agent that calls, with what this call and the calls that it made changed.
-    kept: Arc<Mutex<Arc<Kept>>>,
+    kept: Arc<Mutex<Arc<ScriptValues>>>,
     /// Ears to the other agents of the session.
-    listener: Option<Listener>,
+    listener: Option<AgentListener>,
     /// How deep this call stands in others, from 1.
     depth: u32,
     /// How long the model's call has waited for people.
@@ -44,14 +44,14 @@ pub struct Journal {
 
 /// What is put on record of a step beside its outcome.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Also {
+pub struct Extras {
     /// What it cost, where it asked a model.
     pub bill: Option<EffectBill>,
     /// What it made of a file, where it called a tool that changed one.
     pub details: Option<Value>,
 }
 
-impl From<EffectBill> for Also {
+impl From<EffectBill> for Extras {
     fn from(bill: EffectBill) -> Self {
         Self {
             bill: Some(bill),
@@ -62,9 +62,9 @@ impl From<EffectBill> for Also {
 
 /// A step that begins, on its way into the log.
 #[derive(Debug)]
-pub struct Begun(Option<oneshot::Receiver<Taken>>);
+pub struct StartingStep(Option<oneshot::Receiver<CommitResult>>);
 
-impl Begun {
+impl StartingStep {
     /// Waits until it is in the log; `false` where the session is gone.
     pub async fn committed(self) -> bool {
         match self.0 {
@@ -76,7 +76,7 @@ impl Begun {
 
 impl Journal {
     /// The journal of a call, which says to `events` what the call does. `listener` is its ears to the other agents of the session.
-    pub fn of_call(events: EventSink, call: &CallTool, listener: Option<Listener>) -> Self {
+    pub fn of_call(events: EventSink, call: &CallTool, listener: Option<AgentListener>) -> Self {
         Self {
             events: Some(events),
             tool_call_id: call.tool_call_id.clone(),
@@ -92,7 +92,7 @@ impl Journal {
     }
 
     /// A journal that keeps nothing, for calls of this agent outside of a session.
-    pub fn discard_for(caller: Arc<Caller>) -> Self {
+    pub fn discard_for(caller: Arc<CallingAgent>) -> Self {
         Self {
             events: None,
             tool_call_id: ToolCallId::new(""),
@@ -150,7 +150,7 @@ impl Journal {
         }
         let mut config = config.clone();
         config.tools = config.tools.iter().chain([tool]).cloned().collect();
-        self.caller = Arc::new(Caller {
+        self.caller = Arc::new(CallingAgent {
             config: Some(Arc::new(config)),
             ..(*self.caller).clone()
         });
@@ -163,7 +163,7 @@ impl Journal {
     }
 
     /// The agent that calls, as it was when the call began.
-    pub fn caller(&self) -> &Caller {
+    pub fn caller(&self) -> &CallingAgent {
         &self.caller
     }
 
@@ -174,9 +174,9 @@ impl Journal {
     }
 
     /// The agent that calls, with the configuration that it has now.
-    fn caller_now(&self) -> Arc<Caller> {
+    fn caller_now(&self) -> Arc<CallingAgent> {
         match self.config_now() {
-            Some(config) => Arc::new(Caller {
+            Some(config) => Arc::new(CallingAgent {
                 config: Some(config),
                 ..(*self.caller).clone()
             }),
@@ -186,7 +186,7 @@ impl Journal {
 
     /// What scripts keep with the agent that calls: as it was when a model's call began, with what that call changed since, and
     /// what calls changed that it made.
-    pub fn kept(&self) -> Arc<Kept> {
+    pub fn kept(&self) -> Arc<ScriptValues> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
@@ -204,14 +204,14 @@ impl Journal {
         events.ask(asked).await
     }
 
-    /// A step of this call changes what is kept: see [`Kept::note`]. Steps that are on record were taken note of already.
+    /// A step of this call changes what is kept: see [`ScriptValues::note`]. Steps that are on record were taken note of already.
     pub fn keep(&self, kind: &str, input: &Value) {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         Arc::make_mut(&mut kept).note(kind, input);
     }
 
     /// Ears to the other agents of the session; `None` outside of one.
-    pub fn listener(&self) -> Option<&Listener> {
+    pub fn listener(&self) -> Option<&AgentListener> {
         self.listener.as_ref()
     }
 
@@ -255,9 +255,9 @@ impl Journal {
     }
 
     /// Begins a step that touches the world, in two parts: returns when the beginning has its place before
-    /// all that is said later. The step must not begin before [`Begun::committed`]. `None` where the session
+    /// all that is said later. The step must not begin before [`StartingStep::committed`]. `None` where the session
     /// is gone.
-    pub async fn begin_later(&self, step: u64, kind: &str, input: Value) -> Option<Begun> {
+    pub async fn begin_later(&self, step: u64, kind: &str, input: Value) -> Option<StartingStep> {
         let started = EffectStarted {
             tool_call_id: self.tool_call_id.clone(),
             step,
@@ -265,8 +265,11 @@ impl Journal {
             input,
         };
         match &self.events {
-            Some(events) => events.commit_later(started).await.map(|at| Begun(Some(at))),
-            None => Some(Begun(None)),
+            Some(events) => events
+                .commit_later(started)
+                .await
+                .map(|at| StartingStep(Some(at))),
+            None => Some(StartingStep(None)),
         }
     }
 
@@ -278,7 +281,7 @@ impl Journal {
         kind: &str,
         input: Option<Value>,
         outcome: EffectOutcome,
-        also: Also,
+        also: Extras,
     ) -> bool {
         let ended = EffectEnded {
             tool_call_id: self.tool_call_id.clone(),
@@ -298,9 +301,9 @@ impl Journal {
     /// Puts a fact about another agent of the session on record, with this call as its cause: that it comes into being, an
     /// input for it, that it is to stop. Returns its `seq` when it is in the log, or why the session does not take it; `None` where
     /// the session is gone or there is none.
-    pub async fn say(&self, to: &AgentStateId, event: impl Into<EnvironmentEvent>) -> Option<Taken> {
+    pub async fn say(&self, to: &AgentStateId, event: impl Into<EnvironmentEvent>) -> Option<CommitResult> {
         let events = self.events.as_ref()?;
-        let mut draft = Draft::<EnvironmentEvent>::new(Source::Agent, Some(to.clone()), event);
+        let mut draft = EventDraft::<EnvironmentEvent>::new(Source::Agent, Some(to.clone()), event);
         draft.cause = Some(events.cause().clone());
         events.commit_draft(draft).await
     }

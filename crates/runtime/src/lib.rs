@@ -20,96 +20,97 @@ mod actions;
 mod api;
 mod blob_store;
 mod blobs;
+mod call_slots;
+mod captured_effect;
 mod clock;
 mod commands;
 mod condenser;
 mod driver;
+mod duplicate_message;
 mod effect;
 mod environments;
 mod folding;
 mod follow;
 mod future;
 mod ingress;
-mod inner;
-mod jot;
 mod journal;
-mod listed;
 mod listener;
 mod log;
 mod log_error;
 mod memory;
+mod nested_calls;
 mod observers;
-mod offers;
+mod offline_writer;
 mod opening;
-mod overheard;
-mod places;
+mod picture_support;
 mod problem;
-mod rows;
+mod request_values;
 mod ruling;
-mod sent_again;
 mod served_tool;
 mod serving;
 mod session;
-mod sight;
+mod session_lists;
+mod stored_rows;
 pub mod streams;
 mod system_bus;
 mod system_events;
 mod titles;
 mod tool;
-mod values;
+mod tool_offers;
 mod writing;
 
 pub use actions::{ActionRequest, Actions};
 pub use agentx_agent::approval::{Judgement, Verdict, describe, judge};
-pub use agentx_agent::linked::LineNames;
-pub use agentx_agent::places::PlaceRules;
-pub use agentx_agent::walks::Walk;
+pub use agentx_agent::link_targets::LineNames;
+pub use agentx_agent::recursive_programs::FolderWalk;
+pub use agentx_agent::search_scopes::PlaceRules;
 pub use agentx_agent::{
-    AGENTS, Backlog, DELEGATE, apply, arguments, check_depth, delegation_tools, grade, hold_to, nearest,
+    AGENTS, DELEGATE, InputBacklog, apply, arguments, check_depth, command_severity, delegation_tools,
+    hold_to, nearest,
 };
 pub use agentx_session::{
-    Began, Brings, Delivery, Derived, DerivedDigest, Digest, Fact, Heard, Note, PendingApproval, Position,
-    Projection, Reading, RunState, SessionFold, SessionState, Sharing, ToolsChange, UiProjection, View,
-    Waiting, Wanted, as_offered, bridge, receptors,
+    Delivery, Derived, DerivedDigest, Digest, EventCursor, Fact, LiveContent, PastRequest, PendingApproval,
+    Projection, RunState, SessionFold, SessionReader, SessionState, Sharing, SharingFact, SourceItem,
+    SourceStart, ToolsChange, UiProjection, View, WaitingInputs, as_offered, bridge, receptors,
 };
 pub use api::*;
 pub use blob_store::{BlobStore, blob_id};
 pub use blobs::{SessionBlobs, blobs_of, has_blob};
+pub use call_slots::{CallSlot, CallSlots};
+pub use captured_effect::CapturedEffect;
 pub use clock::{Clock, SystemClock};
 pub use commands::DriverStatus;
 pub use condenser::Condenser;
 pub use driver::{DriverParts, StandingRules, halt_sessions};
-pub use effect::{Effector, EventSink, InSession, Said, Taken};
+pub use duplicate_message::time_note;
+pub use effect::{CommitResult, Effector, EventSink, FactBatch, SessionScope};
 pub use environments::{Environment, ModelEnvironment, ToolEnvironment};
 pub use folding::fold_until;
-pub use follow::{EventSource, FollowError, Follower, Past, Subscribed, watch_log};
+pub use follow::{EventSource, FollowError, Follower, PastEvents, Subscribed, watch_log};
 pub use future::BoxFuture;
 pub use ingress::{BadName, Ingress, OpenSessions};
-pub use inner::{Pause, Pauses};
-pub use jot::{Jotter, Record};
-pub use journal::{Also, Begun, Journal};
-pub use listed::*;
-pub use listener::{Hearing, Listener};
+pub use journal::{Extras, Journal, StartingStep};
+pub use listener::{AgentHearing, AgentListener};
 pub use log::*;
 pub use log_error::LogError;
 pub use memory::MemoryLog;
+pub use nested_calls::{DecisionPause, Pauses};
 pub use observers::{RunCounts, event_logger, logs_events, run_counter};
-pub use offers::ToolOffers;
+pub use offline_writer::{FactRecorder, OfflineWriter};
 pub use opening::{SessionIds, open_session};
-pub use overheard::Overheard;
-pub use places::{Place, Places};
-pub use rows::{Adoption, LogPart, LogPlace, LogRow, LogRows};
+pub use picture_support::{cannot_see, takes_no_pictures};
+pub use request_values::RequestValues;
 pub use ruling::{
     Decided, Ruling, always_asked, names_a_tool, refused_by_the_tool, still_asked, with_pattern,
 };
-pub use sent_again::time_note;
 pub use served_tool::ToolCalls;
 pub use serving::{ServedBy, Serving};
 pub use session::LocalSession;
-pub use sight::{cannot_see, takes_no_pictures};
+pub use session_lists::*;
+pub use stored_rows::{Adoption, LogPart, LogPlace, LogRow, LogRows};
 pub use system_bus::SystemBus;
 pub use system_events::{AgentEvent, AgentEventBus, SystemEvent, SystemEvents};
 pub use titles::title_from;
 pub use tool::{Tool, ToolContext, ToolOutcome, ToolOutputSink};
-pub use values::RequestValues;
+pub use tool_offers::ToolOffers;
 pub use writing::{Batch, NewLog, Writer};

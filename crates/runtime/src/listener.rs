@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use agentx_bus::Filter;
-use agentx_session::{Brings, Delivery, Position, Reading, View};
+use agentx_session::{Delivery, EventCursor, LiveContent, SessionReader, View};
 use agentx_types::{AgentStateId, Envelope, EnvironmentEvent, OwnerId, RuntimeEvent, SessionId};
 
 use crate::follow::{Follower, OnBus, Pages};
@@ -21,36 +21,36 @@ const PAGE: usize = 1024;
 
 /// Opens ears to the agents of one session.
 #[derive(Clone)]
-pub struct Listener {
+pub struct AgentListener {
     session: SessionId,
     log: Arc<dyn SessionLog>,
     bus: SystemEvents,
 }
 
-impl std::fmt::Debug for Listener {
+impl std::fmt::Debug for AgentListener {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_tuple("Listener").field(&self.session).finish()
     }
 }
 
-impl Listener {
+impl AgentListener {
     /// A listener to a session of this process, which is published on `bus`.
     pub fn new(session: SessionId, log: Arc<dyn SessionLog>, bus: SystemEvents) -> Self {
         Self { session, log, bus }
     }
 
     /// Hears `agent` from now on. What is put on record after this returns is heard. `None` where the runtime is gone.
-    pub fn from_now(&self, agent: &AgentStateId) -> Option<Hearing> {
-        self.hearing(agent, Position::default(), true)
+    pub fn from_now(&self, agent: &AgentStateId) -> Option<AgentHearing> {
+        self.hearing(agent, EventCursor::default(), true)
     }
 
     /// Hears `agent` from after a place in the log: a `seq`, and the index of what was derived from it.
-    pub fn after(&self, agent: &AgentStateId, place: impl Into<Position>) -> Option<Hearing> {
+    pub fn after(&self, agent: &AgentStateId, place: impl Into<EventCursor>) -> Option<AgentHearing> {
         self.hearing(agent, place.into(), false)
     }
 
     /// Follows one agent from a place on.
-    fn hearing(&self, agent: &AgentStateId, after: Position, from_now: bool) -> Option<Hearing> {
+    fn hearing(&self, agent: &AgentStateId, after: EventCursor, from_now: bool) -> Option<AgentHearing> {
         let filter = Filter::all()
             .session(self.session.as_str())
             .agent_state(agent.as_str());
@@ -61,8 +61,8 @@ impl Listener {
         };
         let wish = ("hearing", filter, BUS_CAPACITY);
         let source = OnBus::filtered(pages, self.bus.clone(), wish, from_now)?;
-        let reading = Reading::new(View::Runtime, Brings::Meaning, after);
-        Some(Hearing {
+        let reading = SessionReader::new(View::Runtime, LiveContent::Meaning, after);
+        Some(AgentHearing {
             follower: Follower::new(reading, source),
             agent: agent.clone(),
         })
@@ -100,12 +100,12 @@ impl Listener {
 
 /// One agent, heard in order.
 /// Nothing is lost where it is not asked for long: what does not fit on the bus is read from the log.
-pub struct Hearing {
+pub struct AgentHearing {
     follower: Follower<OnBus>,
     agent: AgentStateId,
 }
 
-impl Hearing {
+impl AgentHearing {
     /// What the agent means next. `None` where the session is gone, or its log cannot be read.
     pub async fn next(&mut self) -> Option<Arc<Envelope<RuntimeEvent>>> {
         loop {

@@ -10,9 +10,9 @@ use agentx_types::{BlobId, Envelope, EnvironmentEvent, OwnerId, SessionId, Sessi
 use crate::api::{StoredSize, UsageQuery, UsageRow};
 use crate::blob_store::BlobStore;
 use crate::future::BoxFuture;
-use crate::listed::{SearchHit, SessionInfo, SessionQuery, VerifyReport};
 use crate::log_error::LogError;
-use crate::rows::{Adoption, LogRows};
+use crate::session_lists::{SearchHit, SessionInfo, SessionQuery, VerifyReport};
+use crate::stored_rows::{Adoption, LogRows};
 use crate::writing::{Batch, NewLog, Writer};
 
 /// Takes a fact that is lent to it, and says whether it wants the next one.

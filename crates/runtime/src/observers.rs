@@ -6,7 +6,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use agentx_bus::{Delivery, Filter, Listener, Queue, Reactor, Routed as _};
+use agentx_bus::{BusDelivery, Filter, Listener, Queue, Reactor, Routed as _};
 use agentx_types::{RunStatus, RuntimeEvent};
 
 use crate::system_bus::SystemBus;
@@ -29,8 +29,8 @@ pub fn event_logger() -> impl Reactor<SystemBus> {
         Queue::lag(BEHIND),
         |_: SystemBus, delivery| async move {
             match delivery {
-                Delivery::Event(event) => write(&event),
-                Delivery::Lagged(missed) => tracing::debug!(missed, "events were passed over"),
+                BusDelivery::Event(event) => write(&event),
+                BusDelivery::Lagged(missed) => tracing::debug!(missed, "events were passed over"),
             }
         },
     )

@@ -8,18 +8,18 @@
 use std::sync::Arc;
 
 use agentx_types::{
-    AgentConfig, AgentStateId, ApprovalMode, ConfigChange, ConfigChanged, Draft, EnvironmentEvent, Guard,
-    LeftRunning, OwnerId, RULES_VERSION, ServerRules, SessionForked, SessionId, SessionOpened, Source,
+    AgentConfig, AgentStateId, ApprovalMode, ConfigChange, ConfigChanged, EnvironmentEvent, EventDraft,
+    Guard, LeftRunning, OwnerId, RULES_VERSION, ServerRules, SessionForked, SessionId, SessionOpened, Source,
     ToolSpec, WriterAttached,
 };
 
 use crate::api::{OpenRequest, RuntimeError};
 use crate::driver::{DriverParts, drive};
-use crate::folding::{Kept, fold_and_keep, may_go_on, share};
-use crate::follow::Live;
+use crate::folding::{FoldCompanions, fold_and_keep, may_go_on, share};
+use crate::follow::LiveSource;
 use crate::log_error::LogError;
-use crate::offers::{ToolOffers, changed_tools};
 use crate::session::LocalSession;
+use crate::tool_offers::{ToolOffers, changed_tools};
 use crate::writing::{NewLog, Writer};
 use agentx_session::SessionFold;
 
@@ -49,7 +49,7 @@ pub async fn open_session(
 ) -> Result<Arc<LocalSession>, RuntimeError> {
     // Before the session is given its tools, so that none is missed that comes meanwhile.
     let offers = parts.tools.changes();
-    let Opened {
+    let OpenedSession {
         writer,
         fold,
         remembered,
@@ -66,11 +66,11 @@ pub async fn open_session(
         ended,
         serves: parts.serves,
     };
-    first.push(Draft::new(Source::System, None, attached));
+    first.push(EventDraft::new(Source::System, None, attached));
     let session = writer.session_id.clone();
     let (log, bus, agents) = (parts.log.clone(), parts.bus.read_only(), parts.agents.read_only());
     let (commands, status) = drive(parts, (writer, fold), offers, first).await?;
-    let live = Live {
+    let live = LiveSource {
         session,
         log,
         bus,
@@ -82,13 +82,13 @@ pub async fn open_session(
 }
 
 /// A session as it stands when its writer has it.
-struct Opened {
+struct OpenedSession {
     writer: Writer,
     fold: SessionFold,
     /// How it stood some time before its end.
     remembered: Option<SessionFold>,
     /// What is put on record first.
-    first: Vec<Draft<EnvironmentEvent>>,
+    first: Vec<EventDraft<EnvironmentEvent>>,
     /// Commands that the previous process left running and this one ended.
     ended: Vec<LeftRunning>,
 }
@@ -99,7 +99,7 @@ async fn create(
     parts: &DriverParts,
     ids: &SessionIds,
     mut config: Box<AgentConfig>,
-) -> Result<Opened, RuntimeError> {
+) -> Result<OpenedSession, RuntimeError> {
     let new = NewLog::new(
         ids.session_id.clone(),
         ids.owner.clone(),
@@ -123,8 +123,8 @@ async fn create(
         config,
         program: parts.program.clone(),
     };
-    let draft = Draft::new(Source::System, Some(ids.agent_state_id.clone()), opened);
-    Ok(Opened {
+    let draft = EventDraft::new(Source::System, Some(ids.agent_state_id.clone()), opened);
+    Ok(OpenedSession {
         writer,
         fold: SessionFold::new(ids.session_id.clone()),
         remembered: None,
@@ -141,9 +141,9 @@ async fn load(
     parts: &DriverParts,
     session: &SessionId,
     changes: Vec<ConfigChange>,
-) -> Result<Opened, RuntimeError> {
+) -> Result<OpenedSession, RuntimeError> {
     let writer = parts.log.attach(session).await?;
-    let kept = Kept {
+    let kept = FoldCompanions {
         remember: writer.last_seq.saturating_sub(LOOK_BACK),
         tools: parts.tools.now(),
     };
@@ -167,7 +167,7 @@ async fn load(
     if let Some((parent, at_seq)) = parent.filter(|(parent, _)| fold.forked_from() != Some(parent)) {
         // The jobs are those of the original, and may run there.
         ended.retain(|left| left.processes > 0);
-        drafts.push(Draft::new(
+        drafts.push(EventDraft::new(
             Source::System,
             None,
             SessionForked {
@@ -187,7 +187,7 @@ async fn load(
         [tools, rules, guard, server, approval]
             .into_iter()
             .flatten()
-            .map(|change| Draft::new(Source::System, root.clone(), ConfigChanged { change, by: None })),
+            .map(|change| EventDraft::new(Source::System, root.clone(), ConfigChanged { change, by: None })),
     );
     if let Some(standing) = &parts.standing {
         drafts.extend(standing.changes(parts.log.as_ref(), &writer, &fold).await?);
@@ -196,9 +196,9 @@ async fn load(
         changes
             .into_iter()
             .filter_map(|change| but_for_what_was_learned(&fold, change))
-            .map(|change| Draft::new(Source::User, root.clone(), ConfigChanged { change, by: None })),
+            .map(|change| EventDraft::new(Source::User, root.clone(), ConfigChanged { change, by: None })),
     );
-    Ok(Opened {
+    Ok(OpenedSession {
         writer,
         fold,
         remembered,

@@ -66,7 +66,7 @@ fn of_log(error: &LogError) -> (&'static str, Value) {
 
 impl From<Problem> for RuntimeError {
     fn from(problem: Problem) -> Self {
-        let data = Data(&problem.data);
+        let data = ProblemData(&problem.data);
         let known = match problem.code.as_str() {
             "no_session" => data.text("session").map(|id| LogError::NotFound(id).into()),
             "no_blob" => data
@@ -109,9 +109,9 @@ impl From<Problem> for RuntimeError {
 }
 
 /// What a problem says beside its text. A server may leave anything out.
-struct Data<'a>(&'a Value);
+struct ProblemData<'a>(&'a Value);
 
-impl Data<'_> {
+impl ProblemData<'_> {
     /// A field that is a text; `None` for anything else.
     fn text(&self, key: &str) -> Option<String> {
         self.0.get(key)?.as_str().map(str::to_owned)

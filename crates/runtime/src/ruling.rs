@@ -4,8 +4,8 @@
 use std::path::Path;
 
 use agentx_agent::approval::{
-    Verdict, covers, describe, is_outside_workspace, judge, refused_where_it_leads, rules_of, suggested,
-    why_not_covered,
+    Verdict, covers, describe, is_outside_workspace, judge, not_covered_reason, refused_where_it_leads,
+    rules_of, suggested,
 };
 use agentx_agent::pattern::{fits, normalize};
 use agentx_types::{AgentConfig, Rule, ToolSpec};
@@ -145,7 +145,7 @@ pub fn with_pattern(
     if spec.is_some_and(|spec| covers(&rule, &config.workspace, spec, input)) {
         return Ok(rule);
     }
-    let why = spec.and_then(|spec| why_not_covered(&rule, config, spec, input));
+    let why = spec.and_then(|spec| not_covered_reason(&rule, config, spec, input));
     let because = why.map(|why| format!(": {why}")).unwrap_or_default();
     Err(format!(
         "the rule {} would not allow this call{because}",

@@ -9,15 +9,15 @@ use agentx_types::{Action, ActionBody, CallTool, SessionId, ToolResult, ToolStat
 use tokio_util::sync::CancellationToken;
 
 use crate::blobs::SessionBlobs;
+use crate::call_slots::CallSlots;
 use crate::effect::{Effector, EventSink};
 use crate::future::BoxFuture;
 use crate::journal::Journal;
-use crate::listener::Listener;
+use crate::listener::AgentListener;
 use crate::log::SessionLog;
-use crate::places::Places;
+use crate::request_values::RequestValues;
 use crate::system_events::SystemEvents;
 use crate::tool::{Tool, ToolContext, ToolOutcome, ToolOutputSink};
-use crate::values::RequestValues;
 
 /// Performs calls of tools, each with what it may use. Clones are the same.
 #[derive(Clone)]
@@ -25,7 +25,7 @@ pub struct ToolCalls {
     log: Arc<dyn SessionLog>,
     events: Option<SystemEvents>,
     /// For calls outside of a session.
-    places: Places,
+    places: CallSlots,
 }
 
 impl ToolCalls {
@@ -34,7 +34,7 @@ impl ToolCalls {
         Self {
             log,
             events: None,
-            places: Places::default(),
+            places: CallSlots::default(),
         }
     }
 
@@ -47,7 +47,7 @@ impl ToolCalls {
 
     /// Sets the places that calls outside of a session take; by default 64 of their own.
     #[must_use]
-    pub fn with_places(mut self, places: Places) -> Self {
+    pub fn with_places(mut self, places: CallSlots) -> Self {
         self.places = places;
         self
     }
@@ -76,7 +76,7 @@ impl ToolCalls {
     fn context(&self, call: &CallTool, events: &EventSink, cancel: CancellationToken) -> ToolContext {
         let session_id = events.session_id().cloned().unwrap_or_else(|| SessionId::new(""));
         let heard = self.events.clone();
-        let listener = heard.map(|heard| Listener::new(session_id.clone(), self.log.clone(), heard));
+        let listener = heard.map(|heard| AgentListener::new(session_id.clone(), self.log.clone(), heard));
         ToolContext {
             tool_call_id: call.tool_call_id.clone(),
             workspace: PathBuf::from(&call.workspace),

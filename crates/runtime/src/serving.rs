@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use agentx_bus::{Grace, ResponderId, Work};
+use agentx_bus::{Grace, ReactorTask, ResponderId};
 use agentx_types::ToolSpec;
 use tokio_util::sync::CancellationToken;
 
 use crate::actions::Actions;
-use crate::offers::ToolOffers;
+use crate::tool_offers::ToolOffers;
 
 /// The responders that one reactor has attached, for lists. Clones are the same.
 #[derive(Clone, Debug, Default)]
@@ -69,7 +69,7 @@ impl Serving {
     /// ```
     /// use std::sync::Arc;
     ///
-    /// use agentx_bus::{Failed, Reactor, Work};
+    /// use agentx_bus::{ReactorFailure, Reactor, ReactorTask};
     /// use agentx_runtime::{SystemBus, Tool};
     /// use tokio_util::sync::CancellationToken;
     ///
@@ -78,15 +78,15 @@ impl Serving {
     /// impl Reactor<SystemBus> for Weather {
     ///     fn name(&self) -> &str { "weather" }
     ///
-    ///     async fn start(&mut self, bus: SystemBus) -> Result<Work, Failed> {
+    ///     async fn start(&mut self, bus: SystemBus) -> Result<ReactorTask, ReactorFailure> {
     ///         Ok(bus.serve_tool(self.tool.clone()).until(self.stop.clone()))
     ///     }
     ///
     ///     async fn stop(&mut self) { self.stop.cancel(); }
     /// }
     /// ```
-    pub fn until(self, stop: CancellationToken) -> Work {
-        Work::new(async move {
+    pub fn until(self, stop: CancellationToken) -> ReactorTask {
+        ReactorTask::new(async move {
             stop.cancelled().await;
             self.finish().await;
             Ok(())

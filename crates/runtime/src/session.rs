@@ -1,6 +1,6 @@
 //! A session that this process writes, as front ends see it.
 //!
-//! Every method is a message to the driver of the session and its answer: a [`Wish`] that becomes a fact, or a question about the fold. A
+//! Every method is a message to the driver of the session and its answer: a [`FactRequest`] that becomes a fact, or a question about the fold. A
 //! method that returns a `seq` returns when that event is committed. What takes time or may fail without the session (media, a
 //! message that is sent again) is done here, before the driver is asked, so that the driver never waits for it.
 
@@ -16,20 +16,20 @@ use tokio::sync::oneshot;
 use crate::api::{ApprovalInput, ContextWish, RuntimeError, Session, Subscription, UserInput};
 use crate::blobs::has_blob;
 use crate::commands::DriverStatus;
-use crate::commands::{Command, Reply, Wish};
-use crate::follow::{self, Live};
+use crate::commands::{FactRequest, ReplySender, SessionCommand};
+use crate::duplicate_message::{decoded, is_same, media_of};
+use crate::follow::{self, LiveSource};
 use crate::future::BoxFuture;
 use crate::log_error::LogError;
-use crate::sent_again::{decoded, is_same, media_of};
-use crate::sight::cannot_see;
+use crate::picture_support::cannot_see;
 use crate::system_events::AgentEventBus;
-use agentx_session::{Note, SessionState, View, Waiting};
+use agentx_session::{SessionState, SharingFact, View, WaitingInputs};
 
 /// A session that this process writes: a handle. The session is closed when the last handle and the last
 /// subscription on it are gone.
 pub struct LocalSession {
     /// The ways to its driver, its log and its events.
-    live: Live,
+    live: LiveSource,
     /// The bus on which its agents are heard inside their own boundaries.
     agents: AgentEventBus,
     /// The person who acts by this handle, where it is not the owner of the session: it is on record with all that they cause.
@@ -38,7 +38,7 @@ pub struct LocalSession {
 
 impl LocalSession {
     /// A handle on a session whose driver runs.
-    pub(crate) fn new(live: Live, agents: AgentEventBus) -> Self {
+    pub(crate) fn new(live: LiveSource, agents: AgentEventBus) -> Self {
         Self {
             live,
             agents,
@@ -50,7 +50,10 @@ impl LocalSession {
     ///
     /// # Errors
     /// Where the session is closed, or ends before it answers.
-    async fn ask<T>(&self, command: impl FnOnce(Reply<T>) -> Command) -> Result<T, RuntimeError> {
+    async fn ask<T>(
+        &self,
+        command: impl FnOnce(ReplySender<T>) -> SessionCommand,
+    ) -> Result<T, RuntimeError> {
         let (reply, answer) = oneshot::channel();
         let sent = self.live.commands.send(command(reply)).await.is_ok();
         match answer.await {
@@ -60,9 +63,9 @@ impl LocalSession {
     }
 
     /// Has a wish put on record. Returns the `seq` of the event when it is committed.
-    async fn record(&self, wish: Wish) -> Result<u64, RuntimeError> {
+    async fn record(&self, wish: FactRequest) -> Result<u64, RuntimeError> {
         let wish = Box::new(wish);
-        self.ask(|reply| Command::Record { wish, reply }).await
+        self.ask(|reply| SessionCommand::Record { wish, reply }).await
     }
 
     /// The reason for which the driver does not answer any more.
@@ -115,7 +118,7 @@ impl LocalSession {
         let Some(key) = key.map(str::to_owned) else {
             return Ok(None);
         };
-        self.ask(|reply| Command::Known { key, reply }).await
+        self.ask(|reply| SessionCommand::Known { key, reply }).await
     }
 
     /// Checks that the input at `seq` has this content: a key stands for one message. Nothing is stored for
@@ -157,7 +160,7 @@ impl Session for LocalSession {
     }
 
     fn state(&self) -> BoxFuture<'_, Result<SessionState, RuntimeError>> {
-        Box::pin(self.ask(|reply| Command::State { reply }))
+        Box::pin(self.ask(|reply| SessionCommand::State { reply }))
     }
 
     fn send(&self, input: UserInput) -> BoxFuture<'_, Result<u64, RuntimeError>> {
@@ -169,7 +172,8 @@ impl Session for LocalSession {
             self.check_sight(&input.content).await?;
             let content = self.store_media(input.content).await?;
             let by = self.by.clone().or(input.by);
-            self.record(Wish::Say(UserInput { content, by, ..input })).await
+            self.record(FactRequest::Say(UserInput { content, by, ..input }))
+                .await
         })
     }
 
@@ -183,8 +187,8 @@ impl Session for LocalSession {
         })
     }
 
-    fn waiting(&self) -> BoxFuture<'_, Result<Waiting, RuntimeError>> {
-        Box::pin(self.ask(|reply| Command::Waiting { reply }))
+    fn waiting(&self) -> BoxFuture<'_, Result<WaitingInputs, RuntimeError>> {
+        Box::pin(self.ask(|reply| SessionCommand::Waiting { reply }))
     }
 
     fn revise(&self, input: MessageId, mode: Option<InputMode>) -> BoxFuture<'_, Result<u64, RuntimeError>> {
@@ -193,17 +197,17 @@ impl Session for LocalSession {
             mode,
             by: self.by.clone(),
         };
-        Box::pin(self.record(Wish::Revise(revised)))
+        Box::pin(self.record(FactRequest::Revise(revised)))
     }
 
     fn context(&self, wish: ContextWish) -> BoxFuture<'_, Result<u64, RuntimeError>> {
         Box::pin(self.record(match wish {
-            ContextWish::Condense { instructions } => Wish::Condense(CondenseRequested {
+            ContextWish::Condense { instructions } => FactRequest::Condense(CondenseRequested {
                 instructions,
                 by: self.by.clone(),
             }),
-            ContextWish::Restore {} => Wish::Restore { by: self.by.clone() },
-            ContextWish::Pin { message_id, pinned } => Wish::Pin(InputPinned {
+            ContextWish::Restore {} => FactRequest::Restore { by: self.by.clone() },
+            ContextWish::Pin { message_id, pinned } => FactRequest::Pin(InputPinned {
                 message_id,
                 pinned,
                 by: self.by.clone(),
@@ -213,7 +217,7 @@ impl Session for LocalSession {
 
     fn interrupt(&self, reason: Option<String>) -> BoxFuture<'_, Result<u64, RuntimeError>> {
         let hold = false;
-        Box::pin(self.record(Wish::Interrupt(InterruptRequested {
+        Box::pin(self.record(FactRequest::Interrupt(InterruptRequested {
             reason,
             hold,
             by: self.by.clone(),
@@ -222,7 +226,7 @@ impl Session for LocalSession {
 
     fn halt(&self, reason: Option<String>) -> BoxFuture<'_, Result<u64, RuntimeError>> {
         let hold = true;
-        Box::pin(self.record(Wish::Interrupt(InterruptRequested {
+        Box::pin(self.record(FactRequest::Interrupt(InterruptRequested {
             reason,
             hold,
             by: self.by.clone(),
@@ -230,7 +234,7 @@ impl Session for LocalSession {
     }
 
     fn retry(&self) -> BoxFuture<'_, Result<u64, RuntimeError>> {
-        Box::pin(self.record(Wish::Retry { by: self.by.clone() }))
+        Box::pin(self.record(FactRequest::Retry { by: self.by.clone() }))
     }
 
     fn approve(&self, decision: ApprovalInput) -> BoxFuture<'_, Result<u64, RuntimeError>> {
@@ -242,7 +246,7 @@ impl Session for LocalSession {
             by,
             limited,
         } = decision;
-        Box::pin(self.record(Wish::Approve(Approval {
+        Box::pin(self.record(FactRequest::Approve(Approval {
             tool_call_id,
             decision,
             note,
@@ -254,7 +258,7 @@ impl Session for LocalSession {
 
     fn change(&self, change: ConfigChange) -> BoxFuture<'_, Result<u64, RuntimeError>> {
         Box::pin(
-            self.record(Wish::Record(
+            self.record(FactRequest::Record(
                 ConfigChanged {
                     change,
                     by: self.by.clone(),
@@ -264,34 +268,34 @@ impl Session for LocalSession {
         )
     }
 
-    fn note(&self, note: Note) -> BoxFuture<'_, Result<u64, RuntimeError>> {
+    fn note(&self, note: SharingFact) -> BoxFuture<'_, Result<u64, RuntimeError>> {
         let by = |named: Option<OwnerId>| self.by.clone().or(named);
         let event: EnvironmentEvent = match note {
             // The seat names the person.
-            Note::Wheel(changed) => changed.into(),
-            Note::Access(changed) => AccessChanged {
+            SharingFact::Wheel(changed) => changed.into(),
+            SharingFact::Access(changed) => AccessChanged {
                 by: by(changed.by),
                 ..changed
             }
             .into(),
-            Note::Restoring(restoring) => FilesRestoring {
+            SharingFact::Restoring(restoring) => FilesRestoring {
                 by: by(restoring.by),
                 ..restoring
             }
             .into(),
-            Note::Restored(restored) => restored.into(),
-            Note::Ran(ran) => CommandRan {
+            SharingFact::Restored(restored) => restored.into(),
+            SharingFact::Ran(ran) => CommandRan {
                 by: by(ran.by),
                 ..ran
             }
             .into(),
         };
-        Box::pin(self.record(Wish::Record(event)))
+        Box::pin(self.record(FactRequest::Record(event)))
     }
 
     fn rename(&self, title: String) -> BoxFuture<'_, Result<u64, RuntimeError>> {
         Box::pin(
-            self.record(Wish::Record(
+            self.record(FactRequest::Record(
                 SessionTitled {
                     title,
                     by: self.by.clone(),
@@ -317,7 +321,13 @@ impl Session for LocalSession {
     fn close(&self) -> BoxFuture<'_, ()> {
         Box::pin(async move {
             let (reply, closed) = oneshot::channel();
-            if self.live.commands.send(Command::Close { reply }).await.is_ok() {
+            if self
+                .live
+                .commands
+                .send(SessionCommand::Close { reply })
+                .await
+                .is_ok()
+            {
                 let _ = closed.await;
             }
             // Where the log took nothing any more, what ran has been ended by then, too.
@@ -340,7 +350,13 @@ impl Session for LocalSession {
     fn suspend(&self) -> BoxFuture<'_, ()> {
         Box::pin(async move {
             let (reply, closed) = oneshot::channel();
-            if self.live.commands.send(Command::Suspend { reply }).await.is_ok() {
+            if self
+                .live
+                .commands
+                .send(SessionCommand::Suspend { reply })
+                .await
+                .is_ok()
+            {
                 let _ = closed.await;
             }
         })

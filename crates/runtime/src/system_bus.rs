@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use agentx_bus::{Closed, Filter, KeyPattern, Queue, ResponderInfo, Serve, Subscribe, Subscription};
+use agentx_bus::{BusSubscription, Closed, Filter, KeyPattern, Queue, ResponderInfo, Serve, Subscribe};
 use agentx_types::{ActionKind, topic};
 
 use crate::actions::Actions;
@@ -13,11 +13,11 @@ use crate::driver::DriverParts;
 use crate::effect::Effector;
 use crate::ingress::{BadName, Ingress, OpenSessions};
 use crate::log::SessionLog;
-use crate::offers::ToolOffers;
 use crate::served_tool::{ServedTool, ToolCalls};
 use crate::serving::{ServedBy, Serving};
 use crate::system_events::{SystemEvent, SystemEvents};
 use crate::tool::Tool;
+use crate::tool_offers::ToolOffers;
 
 /// What a [`Reactor`](agentx_bus::Reactor) of a runtime that acts is started on: it hears what is committed, and serves what sessions want
 /// done. Nobody publishes here but the sessions themselves, after they have committed it. Clones are the same bus.
@@ -27,9 +27,9 @@ use crate::tool::Tool;
 /// Who has the bus can watch:
 ///
 /// ```
-/// # use agentx_bus::{Closed, Filter, Queue, Subscription};
+/// # use agentx_bus::{Closed, Filter, Queue, BusSubscription};
 /// # use agentx_runtime::{SystemBus, SystemEvent};
-/// fn watch(bus: &SystemBus) -> Result<Subscription<SystemEvent>, Closed> {
+/// fn watch(bus: &SystemBus) -> Result<BusSubscription<SystemEvent>, Closed> {
 ///     bus.subscribe("watcher", Filter::all(), Queue::lag(64))
 /// }
 /// ```
@@ -102,7 +102,7 @@ impl SystemBus {
         name: &str,
         filter: Filter,
         queue: Queue,
-    ) -> Result<Subscription<SystemEvent>, Closed> {
+    ) -> Result<BusSubscription<SystemEvent>, Closed> {
         self.events.subscribe(name, filter, queue)
     }
 
@@ -164,7 +164,7 @@ impl Subscribe for SystemBus {
         name: &str,
         filter: Filter,
         queue: Queue,
-    ) -> Result<Subscription<SystemEvent>, Closed> {
+    ) -> Result<BusSubscription<SystemEvent>, Closed> {
         Self::subscribe(self, name, filter, queue)
     }
 }

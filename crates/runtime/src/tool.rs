@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use agentx_agent::approval::{Verdict, judge_inner, refused_where_it_leads, rules_of};
-use agentx_agent::linked::refused_in_line;
+use agentx_agent::link_targets::refused_in_line;
 use agentx_agent::pattern::normalize;
 use agentx_types::{
     ContentPart, EnvironmentEvent, JobEnded, OutputChannel, SessionId, ToolCallId, ToolOutputChunk, ToolSpec,
@@ -14,12 +14,12 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use crate::blob_store::BlobStore;
+use crate::call_slots::CallSlots;
 use crate::effect::EventSink;
 use crate::future::BoxFuture;
 use crate::journal::Journal;
-use crate::places::Places;
-use crate::values::RequestValues;
-use agentx_agent::places::PlaceRules;
+use crate::request_values::RequestValues;
+use agentx_agent::search_scopes::PlaceRules;
 
 /// Something that an agent can do.
 pub trait Tool: Send + Sync {
@@ -29,7 +29,7 @@ pub trait Tool: Send + Sync {
     /// Does it. A failure is an outcome that the model reads, never a panic.
     fn call(&self, input: Value, context: ToolContext) -> BoxFuture<'static, ToolOutcome>;
 
-    /// Whether its calls wait for agents or other tools. Such a call takes none of the [`Places`] for calls that run at once;
+    /// Whether its calls wait for agents or other tools. Such a call takes none of the [`CallSlots`] for calls that run at once;
     /// what it waits for does.
     fn waits(&self) -> bool {
         false
@@ -58,7 +58,7 @@ pub struct ToolContext {
     /// What whoever asks gave to the tools of this run.
     pub values: RequestValues,
     /// The places of which a call that makes another takes one for it.
-    pub places: Places,
+    pub places: CallSlots,
 }
 
 impl ToolContext {

@@ -8,7 +8,7 @@ use agentx_runtime::{
     Actions, BoxFuture, Delivery, DriverParts, Effector, EventSink, OpenRequest, Session, SessionIds,
     UserInput, View, open_session,
 };
-use agentx_testing::{Answer, Gate, MemoryLog, ScriptedModel, SimulatedClock, fixture};
+use agentx_testing::{FaultyLog, Gate, ModelScript, ScriptedModel, SimulatedClock, fixture};
 use agentx_types::{
     Action, ActionBody, ActionKind, AgentConfig, ApprovalMode, ContentPart, EnvironmentEvent, RunStatus,
     RuntimeEvent, SessionId, ToolCallId, ToolResult, ToolStatus,
@@ -65,7 +65,7 @@ fn reads() -> Serve {
 }
 
 struct World {
-    log: MemoryLog,
+    log: FaultyLog,
     actions: Actions,
     session: Arc<dyn Session>,
 }
@@ -73,15 +73,15 @@ struct World {
 impl World {
     /// A session whose model calls the tool `read` so often, once in each answer, and then ends.
     async fn new(id: &str, actions: &Actions, calls: usize) -> Self {
-        let log = MemoryLog::new();
+        let log = FaultyLog::new();
         let call = |number| {
-            Answer::call(
+            ModelScript::call(
                 &format!("call_{number}"),
                 "read",
                 json!({"path": "a", "n": number}),
             )
         };
-        let answers = (0..calls).map(call).chain([Answer::text("done")]);
+        let answers = (0..calls).map(call).chain([ModelScript::text("done")]);
         let own = actions.clone();
         let model = Arc::new(ScriptedModel::new(answers));
         // Each session has a model of its own, and the tools of all.

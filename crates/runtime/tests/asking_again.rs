@@ -7,14 +7,14 @@ use agentx_agent::delegation_tools;
 use agentx_runtime::{
     Actions, Delivery, DriverParts, Effector, OpenRequest, Session, SessionIds, UserInput, View, open_session,
 };
-use agentx_testing::{Answer, MemoryLog, ScriptedModel, SimulatedClock, fixture};
+use agentx_testing::{FaultyLog, ModelScript, ScriptedModel, SimulatedClock, fixture};
 use agentx_types::ApprovalMode::{Ask, Auto, Deny};
 use agentx_types::{
     ActionKind, AgentConfig, ApprovalMode, ConfigChange, OwnerId, RuntimeEvent, SessionId, Source, Vocabulary,
 };
 use serde_json::json;
 
-fn parts(log: &MemoryLog, approval: Option<ApprovalMode>, answers: Vec<Answer>) -> DriverParts {
+fn parts(log: &FaultyLog, approval: Option<ApprovalMode>, answers: Vec<ModelScript>) -> DriverParts {
     let model: Arc<dyn Effector> = Arc::new(ScriptedModel::new(answers));
     let actions = Actions::new().with(ActionKind::CallModel, model);
     DriverParts {
@@ -43,7 +43,7 @@ async fn mode_when_opened(
     program: Option<ApprovalMode>,
     changes: Vec<ConfigChange>,
 ) -> ApprovalMode {
-    let log = MemoryLog::new();
+    let log = FaultyLog::new();
     let config = AgentConfig {
         approval: left,
         ..fixture::config()
@@ -117,8 +117,8 @@ fn parent() -> AgentConfig {
     }
 }
 
-async fn asks_in_a_child(answers: Vec<Answer>, mode_after: usize) -> bool {
-    let log = MemoryLog::new();
+async fn asks_in_a_child(answers: Vec<ModelScript>, mode_after: usize) -> bool {
+    let log = FaultyLog::new();
     let session = open(parts(&log, None, answers), OpenRequest::New(Box::new(parent()))).await;
     let mut events = session.subscribe(0, View::Runtime).await.unwrap();
     let say = |text: &str| UserInput::text(text);
@@ -154,14 +154,14 @@ async fn agents_below_one_that_asks_again_ask_too() {
     let order = json!({"agent": "scout", "input": "where is it?", "background": false});
     let outside = json!({"path": "/etc/hostname"});
     let answers = vec![
-        Answer::call("call_1", "delegate", order.clone()),
-        Answer::call("call_2", "read", outside.clone()),
+        ModelScript::call("call_1", "delegate", order.clone()),
+        ModelScript::call("call_2", "read", outside.clone()),
     ];
     assert!(asks_in_a_child(answers, 0).await, "one that is made afterwards");
     let answers = vec![
-        Answer::text("Nothing to do."),
-        Answer::call("call_1", "delegate", order),
-        Answer::call("call_2", "read", outside),
+        ModelScript::text("Nothing to do."),
+        ModelScript::call("call_1", "delegate", order),
+        ModelScript::call("call_2", "read", outside),
     ];
     assert!(
         asks_in_a_child(answers, 1).await,

@@ -7,13 +7,13 @@ use agentx_runtime::{
     Actions, BlobStore as _, ContextWish, DriverParts, LogError, OpenRequest, RuntimeError, Session,
     SessionBlobs, SessionIds, UserInput, has_blob, open_session,
 };
-use agentx_testing::{MemoryLog, SimulatedClock, fixture};
+use agentx_testing::{FaultyLog, SimulatedClock, fixture};
 use agentx_types::{
     BlobId, ConfigChange, ContentPart, EnvironmentEvent, MediaPart, MediaSource, MessageId, OwnerId,
     SessionId,
 };
 
-async fn session(log: &MemoryLog, id: &str) -> Arc<dyn Session> {
+async fn session(log: &FaultyLog, id: &str) -> Arc<dyn Session> {
     let actions = Actions::new();
     let parts = DriverParts {
         tools: fixture::tools().into(),
@@ -47,7 +47,7 @@ async fn say(session: &Arc<dyn Session>, part: ContentPart) -> Result<u64, Runti
 }
 
 /// The blob of the picture that `session` was sent.
-fn picture_in(log: &MemoryLog, session: &str) -> BlobId {
+fn picture_in(log: &FaultyLog, session: &str) -> BlobId {
     let facts = log.facts(&SessionId::new(session));
     let pictures = facts.iter().filter_map(|fact| match &fact.event {
         EnvironmentEvent::UserMessage(message) => match message.content.as_slice() {
@@ -66,7 +66,7 @@ fn picture_in(log: &MemoryLog, session: &str) -> BlobId {
 
 #[tokio::test]
 async fn what_was_sent_is_the_sessions_and_can_be_sent_again() {
-    let log = MemoryLog::new();
+    let log = FaultyLog::new();
     let session = session(&log, "ses_1").await;
     say(&session, image(MediaSource::Base64("cGljdHVyZQ==".into())))
         .await
@@ -82,7 +82,7 @@ async fn what_was_sent_is_the_sessions_and_can_be_sent_again() {
 
 #[tokio::test]
 async fn writing_an_id_down_does_not_make_a_blob_ones_own() {
-    let log = MemoryLog::new();
+    let log = FaultyLog::new();
     let ann = session(&log, "ses_ann").await;
     say(&ann, image(MediaSource::Base64("cGljdHVyZQ==".into())))
         .await
@@ -107,7 +107,7 @@ async fn writing_an_id_down_does_not_make_a_blob_ones_own() {
 /// A message that is refused leaves nothing behind: not one that reuses a key, nor one whose second picture is none.
 #[tokio::test]
 async fn a_message_that_is_refused_stores_nothing() {
-    let log = MemoryLog::new();
+    let log = FaultyLog::new();
     let session = session(&log, "ses_1").await;
     let inside = |text: &str| image(MediaSource::Base64(text.into()));
     let input = |parts: &[ContentPart], key: &str| UserInput::new(parts.to_vec()).key(Some(key.into()));
@@ -120,7 +120,7 @@ async fn a_message_that_is_refused_stores_nothing() {
         "the same bytes are the same message"
     );
     // The name that it would have, beside the first one.
-    let elsewhere = MemoryLog::new();
+    let elsewhere = FaultyLog::new();
     elsewhere.put_blob(b"picture".to_vec()).await.unwrap();
     let other = elsewhere.put_blob(b"another".to_vec()).await.unwrap();
     for refused in [
@@ -154,7 +154,7 @@ async fn a_message_that_is_refused_stores_nothing() {
 
 #[tokio::test]
 async fn only_a_message_of_the_conversation_is_pinned() {
-    let log = MemoryLog::new();
+    let log = FaultyLog::new();
     let session = session(&log, "ses_1").await;
     let seq = say(&session, ContentPart::text("hello")).await.unwrap();
     let pin = |message_id: MessageId| {
@@ -174,7 +174,7 @@ async fn only_a_message_of_the_conversation_is_pinned() {
 /// The answer to a message that is sent again is the first one, also where its picture would be refused by now.
 #[tokio::test]
 async fn a_picture_that_is_sent_again_is_answered_as_before_whatever_the_model_takes_by_now() {
-    let log = MemoryLog::new();
+    let log = FaultyLog::new();
     let session = session(&log, "ses_1").await;
     let picture = || image(MediaSource::Base64("cGljdHVyZQ==".into()));
     let send = |key: &str| session.send(UserInput::new(vec![picture()]).key(Some(key.into())));

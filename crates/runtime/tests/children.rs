@@ -7,12 +7,12 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use agentx_agent::delegation_tools;
-use agentx_bus::{Delivery as BusDelivery, Filter, Queue, Routed as _};
+use agentx_bus::{BusDelivery, Filter, Queue, Routed as _};
 use agentx_runtime::{
     Actions, ApprovalInput, Delivery, DriverParts, Effector, OpenRequest, Session, SessionFold, SessionIds,
     SystemBus, SystemEvent, UserInput, View, open_session,
 };
-use agentx_testing::{Answer, Gate, MemoryLog, ScriptedModel, SimulatedClock, fixture};
+use agentx_testing::{FaultyLog, Gate, ModelScript, ScriptedModel, SimulatedClock, fixture};
 use agentx_types::{
     ActionKind, AgentConfig, AgentKind, AgentStateId, ApprovalDecision, ApprovalMode, ContentPart,
     EnvironmentEvent, IntentPattern, IntentRule, ModelRequest, OwnerId, Route, Routing, RunStatus,
@@ -21,18 +21,18 @@ use agentx_types::{
 use serde_json::json;
 
 struct World {
-    log: MemoryLog,
+    log: FaultyLog,
     model: ScriptedModel,
     parts: DriverParts,
 }
 
 impl World {
-    fn new(answers: impl IntoIterator<Item = Answer>) -> Self {
-        Self::on(MemoryLog::new(), answers)
+    fn new(answers: impl IntoIterator<Item = ModelScript>) -> Self {
+        Self::on(FaultyLog::new(), answers)
     }
 
     /// Another process on the same log.
-    fn on(log: MemoryLog, answers: impl IntoIterator<Item = Answer>) -> Self {
+    fn on(log: FaultyLog, answers: impl IntoIterator<Item = ModelScript>) -> Self {
         let model = ScriptedModel::new(answers);
         let effector: Arc<dyn Effector> = Arc::new(model.clone());
         let actions = Actions::new().with(ActionKind::CallModel, effector);
@@ -126,9 +126,9 @@ fn parent() -> AgentConfig {
     }
 }
 
-fn delegate(id: &str, background: bool) -> Answer {
+fn delegate(id: &str, background: bool) -> ModelScript {
     let input = json!({"agent": "scout", "input": "where is it?", "background": background});
-    Answer::call(id, "delegate", input)
+    ModelScript::call(id, "delegate", input)
 }
 
 async fn say(session: &Arc<dyn Session>, text: &str) -> u64 {
@@ -179,8 +179,8 @@ fn said(request: &ModelRequest) -> String {
 async fn the_answer_of_a_child_is_the_result_of_its_call() {
     let world = World::new([
         delegate("call_1", false),
-        Answer::text("under the bed"),
-        Answer::text("It is under the bed."),
+        ModelScript::text("under the bed"),
+        ModelScript::text("It is under the bed."),
     ]);
     let session = world.new_session().await;
     let mut live = session.subscribe(0, View::Runtime).await.unwrap();
@@ -211,10 +211,10 @@ async fn one_in_the_background_comes_back_as_an_input() {
     let world = World::new([
         delegate("call_1", true),
         // Both are asked at the same time; which first is not said, so both wait.
-        Answer::new().then_stall(&gate).then_text("one"),
-        Answer::new().then_stall(&gate).then_text("two"),
-        Answer::text("thanks"),
-        Answer::text("thanks again"),
+        ModelScript::new().then_stall(&gate).then_text("one"),
+        ModelScript::new().then_stall(&gate).then_text("two"),
+        ModelScript::text("thanks"),
+        ModelScript::text("thanks again"),
     ]);
     let session = world.new_session().await;
     say(&session, "find it meanwhile").await;
@@ -237,8 +237,8 @@ async fn an_interrupt_reaches_the_child() {
     let gate = Gate::closed();
     let world = World::new([
         delegate("call_1", false),
-        Answer::text("I look").then_stall(&gate),
-        Answer::text("and on"),
+        ModelScript::text("I look").then_stall(&gate),
+        ModelScript::text("and on"),
     ]);
     let session = world.new_session().await;
     say(&session, "find it").await;
@@ -258,9 +258,9 @@ async fn an_interrupt_reaches_one_in_the_background_and_asks_no_model_again() {
     let gates = [Gate::closed(), Gate::closed()];
     let world = World::new([
         delegate("call_1", true),
-        Answer::text("I look").then_stall(&gates[0]),
-        Answer::text("I look").then_stall(&gates[1]),
-        Answer::text("well"),
+        ModelScript::text("I look").then_stall(&gates[0]),
+        ModelScript::text("I look").then_stall(&gates[1]),
+        ModelScript::text("well"),
     ]);
     let session = world.new_session().await;
     say(&session, "find it meanwhile").await;
@@ -292,13 +292,19 @@ async fn an_interrupt_reaches_one_in_the_background_and_asks_no_model_again() {
 #[tokio::test]
 async fn a_child_goes_on_in_another_process() {
     let gate = Gate::closed();
-    let world = World::new([delegate("call_1", false), Answer::text("under").then_stall(&gate)]);
+    let world = World::new([
+        delegate("call_1", false),
+        ModelScript::text("under").then_stall(&gate),
+    ]);
     let session = world.new_session().await;
     say(&session, "find it").await;
     until(&session, |event| matches!(event, RuntimeEvent::TextDelta(_))).await;
     // The process dies: nothing more is written by it, and another one takes over.
     let log = world.log.crashed();
-    let next = World::on(log, [Answer::text("under the bed"), Answer::text("found")]);
+    let next = World::on(
+        log,
+        [ModelScript::text("under the bed"), ModelScript::text("found")],
+    );
     let session = next
         .open(OpenRequest::Resume(SessionId::new("ses_1"), Vec::new()))
         .await;
@@ -313,9 +319,9 @@ async fn a_child_goes_on_in_another_process() {
 async fn a_decision_reaches_the_child_that_waits_for_it() {
     let world = World::new([
         delegate("call_1", false),
-        Answer::call("call_2", "read", json!({"path": "/etc/passwd"})),
-        Answer::text("I may not"),
-        Answer::text("It may not."),
+        ModelScript::call("call_2", "read", json!({"path": "/etc/passwd"})),
+        ModelScript::text("I may not"),
+        ModelScript::text("It may not."),
     ]);
     let session = world.new_session().await;
     say(&session, "find it").await;
@@ -336,8 +342,8 @@ async fn a_decision_reaches_the_child_that_waits_for_it() {
 async fn a_child_that_fails_is_a_failed_call() {
     let world = World::new([
         delegate("call_1", false),
-        Answer::error("unauthorized", "the key is wrong"),
-        Answer::text("It could not."),
+        ModelScript::error("unauthorized", "the key is wrong"),
+        ModelScript::text("It could not."),
     ]);
     let session = world.new_session().await;
     say(&session, "find it").await;
@@ -350,11 +356,11 @@ async fn a_child_that_fails_is_a_failed_call() {
 #[tokio::test]
 async fn wrong_orders_are_told_to_the_model() {
     let world = World::new([
-        Answer::call("call_1", "delegate", json!({"agent": "spy", "input": "x"})),
-        Answer::call("call_2", "delegate", json!({"agent": "scout"})),
-        Answer::call("call_3", "agents", json!({"action": "stop"})),
-        Answer::call("call_4", "agents", json!({})),
-        Answer::text("well"),
+        ModelScript::call("call_1", "delegate", json!({"agent": "spy", "input": "x"})),
+        ModelScript::call("call_2", "delegate", json!({"agent": "scout"})),
+        ModelScript::call("call_3", "agents", json!({"action": "stop"})),
+        ModelScript::call("call_4", "agents", json!({})),
+        ModelScript::text("well"),
     ]);
     let session = world.new_session().await;
     say(&session, "find it").await;
@@ -372,8 +378,8 @@ async fn wrong_orders_are_told_to_the_model() {
 async fn all_that_agents_want_is_heard_behind_the_fact_that_it_is_on_record_by() {
     let answers = [
         delegate("call_1", false),
-        Answer::text("in the attic"),
-        Answer::text("It is in the attic."),
+        ModelScript::text("in the attic"),
+        ModelScript::text("It is in the attic."),
     ];
     let world = World::new(answers);
     let bus = SystemBus::of(&world.parts);
@@ -440,9 +446,9 @@ fn router() -> AgentConfig {
 #[tokio::test]
 async fn a_router_gives_inputs_to_its_children() {
     let world = World::new([
-        Answer::text("under the bed"),
-        Answer::text("find"),
-        Answer::text("still there"),
+        ModelScript::text("under the bed"),
+        ModelScript::text("find"),
+        ModelScript::text("still there"),
     ]);
     let session = world.open(OpenRequest::New(Box::new(router()))).await;
     let mut live = session.subscribe(0, View::Runtime).await.unwrap();
@@ -474,15 +480,15 @@ async fn a_router_gives_inputs_to_its_children() {
 #[tokio::test]
 async fn a_router_goes_on_in_another_process_and_stops_with_its_child() {
     let gate = Gate::closed();
-    let world = World::new([Answer::text("under").then_stall(&gate)]);
+    let world = World::new([ModelScript::text("under").then_stall(&gate)]);
     let session = world.open(OpenRequest::New(Box::new(router()))).await;
     say(&session, "find it").await;
     until(&session, |event| matches!(event, RuntimeEvent::TextDelta(_))).await;
     let next = World::on(
         world.log.crashed(),
         [
-            Answer::text("under the bed"),
-            Answer::text("under").then_stall(&gate),
+            ModelScript::text("under the bed"),
+            ModelScript::text("under").then_stall(&gate),
         ],
     );
     let session = next

@@ -5,24 +5,24 @@
 use std::sync::Arc;
 
 use agentx_runtime::{
-    Actions, BoxFuture, Condenser, ContextWish, Delivery, DriverParts, Effector, EventSink, OpenRequest,
-    Overheard, RuntimeError, Session, SessionIds, UserInput, View, open_session,
+    Actions, BoxFuture, CapturedEffect, Condenser, ContextWish, Delivery, DriverParts, Effector, EventSink,
+    OpenRequest, RuntimeError, Session, SessionIds, UserInput, View, open_session,
 };
-use agentx_testing::{Answer, Gate, MemoryLog, ScriptedModel, SimulatedClock, fixture};
+use agentx_testing::{FaultyLog, Gate, ModelScript, ScriptedModel, SimulatedClock, fixture};
 use agentx_types::{
     Action, ActionBody, ActionId, ActionKind, AgentConfig, AttemptFailed, Condense, ContextChange,
     EnvironmentEvent, ModelRequest, OwnerId, RuntimeEvent, SessionId, StopReason, Vocabulary as _,
 };
 
 struct World {
-    log: MemoryLog,
+    log: FaultyLog,
     model: ScriptedModel,
     session: Arc<dyn Session>,
 }
 
 impl World {
-    async fn new(answers: impl IntoIterator<Item = Answer>) -> Self {
-        let log = MemoryLog::new();
+    async fn new(answers: impl IntoIterator<Item = ModelScript>) -> Self {
+        let log = FaultyLog::new();
         let model = ScriptedModel::new(answers);
         let models: Arc<dyn Effector> = Arc::new(model.clone());
         let actions = Actions::new()
@@ -90,9 +90,9 @@ impl World {
         facts.iter().map(|fact| fact.event.tag().to_owned()).collect()
     }
 
-    async fn said_much(answers: impl IntoIterator<Item = Answer>) -> Self {
+    async fn said_much(answers: impl IntoIterator<Item = ModelScript>) -> Self {
         let long = "much is said about the harbour ".repeat(60);
-        let first = (0..4).map(|_| Answer::text(&long));
+        let first = (0..4).map(|_| ModelScript::text(&long));
         let world = Self::new(first.chain(answers)).await;
         for n in 0..4 {
             world.say(&format!("question {n}")).await;
@@ -107,7 +107,11 @@ fn condense() -> ContextWish {
 
 #[tokio::test]
 async fn a_summary_is_one_fact_and_no_answer() {
-    let world = World::said_much([Answer::text("The harbour was spoken of."), Answer::text("yes")]).await;
+    let world = World::said_much([
+        ModelScript::text("The harbour was spoken of."),
+        ModelScript::text("yes"),
+    ])
+    .await;
     let before = world.tags().len();
     let change = world.wish(condense()).await.unwrap();
     assert!(
@@ -140,7 +144,7 @@ async fn a_summary_is_one_fact_and_no_answer() {
 
 #[tokio::test]
 async fn what_is_taken_out_is_asked_as_before() {
-    let world = World::said_much([Answer::text("In short."), Answer::text("yes")]).await;
+    let world = World::said_much([ModelScript::text("In short."), ModelScript::text("yes")]).await;
     let refused = world.session.context(ContextWish::Restore {}).await;
     assert!(matches!(refused, Err(RuntimeError::Refused(_))), "{refused:?}");
     let before = world.model.requests().last().unwrap().messages.clone();
@@ -156,11 +160,11 @@ async fn what_is_taken_out_is_asked_as_before() {
 async fn a_model_that_fails_is_told_once_and_harms_nothing() {
     let long = "a summary that is longer than what was said ".repeat(400);
     for (answer, code) in [
-        (Answer::error("overloaded", "try later"), "overloaded"),
-        (Answer::text(" "), "no_summary"),
-        (Answer::text(&long), "frees_nothing"),
+        (ModelScript::error("overloaded", "try later"), "overloaded"),
+        (ModelScript::text(" "), "no_summary"),
+        (ModelScript::text(&long), "frees_nothing"),
     ] {
-        let world = World::said_much([answer, Answer::text("yes")]).await;
+        let world = World::said_much([answer, ModelScript::text("yes")]).await;
         let change = world.wish(condense()).await.unwrap();
         assert!(
             matches!(&change, ContextChange::Failed { code: c, .. } if c == code),
@@ -173,8 +177,8 @@ async fn a_model_that_fails_is_told_once_and_harms_nothing() {
 
 #[tokio::test]
 async fn half_a_summary_stands_for_nothing_and_is_asked_for_once_more_with_all_the_room() {
-    let half = || Answer::text("The harbour was spo").stopping(StopReason::MaxTokens);
-    let world = World::said_much([half(), Answer::text("The harbour was spoken of.")]).await;
+    let half = || ModelScript::text("The harbour was spo").stopping(StopReason::MaxTokens);
+    let world = World::said_much([half(), ModelScript::text("The harbour was spoken of.")]).await;
     let change = world.wish(condense()).await.unwrap();
     assert!(matches!(change, ContextChange::Condensed(_)), "{change:?}");
     let facts = world.log.facts(world.session.id());
@@ -196,7 +200,7 @@ async fn half_a_summary_stands_for_nothing_and_is_asked_for_once_more_with_all_t
         .collect();
     assert!(room[0] < room[1], "{room:?}");
 
-    let world = World::said_much([half(), half(), Answer::text("yes")]).await;
+    let world = World::said_much([half(), half(), ModelScript::text("yes")]).await;
     let change = world.wish(condense()).await.unwrap();
     assert!(
         matches!(&change, ContextChange::Failed { code, .. } if code == "cut_off"),
@@ -212,8 +216,8 @@ async fn a_summary_whose_end_is_not_known_stands_for_nothing() {
         (StopReason::Other, "cut_off"),
         (StopReason::ToolUse, "no_summary"),
     ] {
-        let half = || Answer::text("The harbour was spo").stopping(reason);
-        let world = World::said_much([half(), half(), Answer::text("yes")]).await;
+        let half = || ModelScript::text("The harbour was spo").stopping(reason);
+        let world = World::said_much([half(), half(), ModelScript::text("yes")]).await;
         let change = world.wish(condense()).await.unwrap();
         assert!(
             matches!(&change, ContextChange::Failed { code: said, .. } if said == code),
@@ -223,8 +227,8 @@ async fn a_summary_whose_end_is_not_known_stands_for_nothing() {
         let is_condensed = |event: &EnvironmentEvent| matches!(event, EnvironmentEvent::ContextCondensed(_));
         assert!(!facts.iter().any(|fact| is_condensed(&fact.event)), "{reason:?}");
     }
-    let half = Answer::text("The harbour was spo").stopping(StopReason::PauseTurn);
-    let world = World::said_much([half, Answer::text("The harbour was spoken of.")]).await;
+    let half = ModelScript::text("The harbour was spo").stopping(StopReason::PauseTurn);
+    let world = World::said_much([half, ModelScript::text("The harbour was spoken of.")]).await;
     let change = world.wish(condense()).await.unwrap();
     assert!(
         matches!(change, ContextChange::Condensed(_)),
@@ -235,7 +239,7 @@ async fn a_summary_whose_end_is_not_known_stands_for_nothing() {
 #[tokio::test]
 async fn it_can_be_stopped() {
     let gate = Gate::closed();
-    let world = World::said_much([Answer::new().then_stall(&gate), Answer::text("yes")]).await;
+    let world = World::said_much([ModelScript::new().then_stall(&gate), ModelScript::text("yes")]).await;
     let seq = world.session.context(condense()).await.unwrap();
     gate.reached().await;
     world.session.interrupt(None).await.unwrap();
@@ -304,7 +308,7 @@ async fn away(brief: bool, pause: u64) -> Vec<&'static str> {
         body: ActionBody::Condense(condense),
     });
     let condenser = Condenser::new(Arc::new(Away(pause)));
-    let mut heard = Overheard::of(&condenser, action, None, Default::default());
+    let mut heard = CapturedEffect::of(&condenser, action, None, Default::default());
     let mut tags = Vec::new();
     while let Some(event) = heard.next().await {
         tags.push(match event {

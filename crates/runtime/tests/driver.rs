@@ -8,7 +8,7 @@ use agentx_runtime::{
     Actions, ApprovalInput, BoxFuture, Delivery, DriverParts, Effector, EventSink, OpenRequest, RuntimeError,
     Session, SessionFold, SessionIds, UserInput, View, open_session,
 };
-use agentx_testing::{Answer, Gate, MemoryLog, ScriptedModel, SimulatedClock, fixture};
+use agentx_testing::{FaultyLog, Gate, ModelScript, ScriptedModel, SimulatedClock, fixture};
 use agentx_types::{
     Action, ActionBody, ActionKind, AgentConfig, ApprovalDecision, ApprovalMode, ContentPart,
     EnvironmentEvent, InputMode, OwnerId, RunStatus, RuntimeEvent, SessionId, ToolResult, ToolStatus,
@@ -52,14 +52,14 @@ impl Effector for Echo {
 }
 
 struct World {
-    log: MemoryLog,
+    log: FaultyLog,
     model: ScriptedModel,
     parts: DriverParts,
 }
 
 impl World {
-    fn new(answers: impl IntoIterator<Item = Answer>) -> Self {
-        let log = MemoryLog::new();
+    fn new(answers: impl IntoIterator<Item = ModelScript>) -> Self {
+        let log = FaultyLog::new();
         let model = ScriptedModel::new(answers);
         let actions = Actions::new()
             .with(ActionKind::CallModel, Arc::new(model.clone()))
@@ -124,7 +124,7 @@ async fn until_finished(session: &Arc<dyn Session>) -> (RunStatus, Vec<String>) 
 
 #[tokio::test]
 async fn an_answer_goes_through_the_log() {
-    let world = World::new([Answer::text("hello")]);
+    let world = World::new([ModelScript::text("hello")]);
     let session = world.new_session(ApprovalMode::Auto).await;
     assert_eq!(say(&session, "hi").await, 3);
     let (status, tags) = until_finished(&session).await;
@@ -146,12 +146,12 @@ async fn an_answer_goes_through_the_log() {
 #[tokio::test]
 async fn tools_run_and_their_results_go_back() {
     let world = World::new([
-        Answer::call("call_1", "read", json!({"path": "a"})).then_call(
+        ModelScript::call("call_1", "read", json!({"path": "a"})).then_call(
             "call_2",
             "read",
             json!({"path": "b"}),
         ),
-        Answer::text("done"),
+        ModelScript::text("done"),
     ]);
     let session = world.new_session(ApprovalMode::Auto).await;
     say(&session, "go").await;
@@ -179,8 +179,8 @@ async fn tools_run_and_their_results_go_back() {
 #[tokio::test]
 async fn replay_equals_live_to_the_byte() {
     let world = World::new([
-        Answer::call("call_1", "read", json!({"path": "a"})),
-        Answer::text("done"),
+        ModelScript::call("call_1", "read", json!({"path": "a"})),
+        ModelScript::text("done"),
     ]);
     let session = world.new_session(ApprovalMode::Auto).await;
     let mut live = session.subscribe(0, View::Runtime).await.unwrap();
@@ -209,8 +209,8 @@ async fn replay_equals_live_to_the_byte() {
 
 #[tokio::test]
 async fn a_fold_for_the_state_alone_has_the_same_state() {
-    let calls = Answer::call("call_1", "read", json!({"path": "a"}));
-    let world = World::new([calls, Answer::text("done"), Answer::text("again")]);
+    let calls = ModelScript::call("call_1", "read", json!({"path": "a"}));
+    let world = World::new([calls, ModelScript::text("done"), ModelScript::text("again")]);
     let session = world.new_session(ApprovalMode::Auto).await;
     say(&session, "go").await;
     say(&session, "and on").await;
@@ -227,7 +227,7 @@ async fn a_fold_for_the_state_alone_has_the_same_state() {
 
 #[tokio::test]
 async fn agents_are_heard_inside_their_boundary_after_the_commit() {
-    let world = World::new([Answer::text("hello")]);
+    let world = World::new([ModelScript::text("hello")]);
     let everything = agentx_bus::Queue::wait(256);
     let filter = agentx_bus::Filter::all().agent_state(fixture::agent_state_id().as_str());
     let mut inside = world.parts.agents.subscribe("test", filter, everything).unwrap();
@@ -248,8 +248,8 @@ async fn agents_are_heard_inside_their_boundary_after_the_commit() {
 #[tokio::test]
 async fn a_panicking_tool_is_an_outcome() {
     let world = World::new([
-        Answer::call("call_1", "read", json!({"path": "a", "panic": 1})),
-        Answer::text("sorry"),
+        ModelScript::call("call_1", "read", json!({"path": "a", "panic": 1})),
+        ModelScript::text("sorry"),
     ]);
     let session = world.new_session(ApprovalMode::Auto).await;
     say(&session, "go").await;
@@ -264,8 +264,8 @@ async fn a_panicking_tool_is_an_outcome() {
 #[tokio::test]
 async fn approvals_are_asked_and_answered() {
     let world = World::new([
-        Answer::call("call_1", "read", json!({"path": "/etc/passwd"})),
-        Answer::text("ok"),
+        ModelScript::call("call_1", "read", json!({"path": "/etc/passwd"})),
+        ModelScript::text("ok"),
     ]);
     let session = world.new_session(ApprovalMode::Ask).await;
     let mut events = session.subscribe(0, View::Runtime).await.unwrap();
@@ -290,8 +290,8 @@ async fn approvals_are_asked_and_answered() {
 #[tokio::test]
 async fn a_session_that_is_suspended_asks_its_question_again_where_it_is_opened_next() {
     let world = World::new([
-        Answer::call("call_1", "read", json!({"path": "/etc/passwd"})),
-        Answer::text("ok"),
+        ModelScript::call("call_1", "read", json!({"path": "/etc/passwd"})),
+        ModelScript::text("ok"),
     ]);
     let session = world.new_session(ApprovalMode::Ask).await;
     let mut events = session.subscribe(0, View::Runtime).await.unwrap();
@@ -325,9 +325,9 @@ async fn a_session_that_is_suspended_asks_its_question_again_where_it_is_opened_
 async fn a_session_that_is_closed_lets_nothing_begin_that_waits() {
     let gate = Gate::closed();
     let world = World::new([
-        Answer::text("half ").then_stall(&gate),
-        Answer::text("again"),
-        Answer::text("and b"),
+        ModelScript::text("half ").then_stall(&gate),
+        ModelScript::text("again"),
+        ModelScript::text("and b"),
     ]);
     let session = world.new_session(ApprovalMode::Auto).await;
     let mut events = session.subscribe(0, View::Runtime).await.unwrap();
@@ -362,9 +362,9 @@ async fn a_session_that_is_closed_lets_nothing_begin_that_waits() {
 async fn an_interrupt_stops_model_and_tool_and_the_session_goes_on() {
     let gate = Gate::closed();
     let world = World::new([
-        Answer::text("partial").then_stall(&gate),
-        Answer::call("call_1", "read", json!({"path": "a", "hang": 1})),
-        Answer::text("fine"),
+        ModelScript::text("partial").then_stall(&gate),
+        ModelScript::call("call_1", "read", json!({"path": "a", "hang": 1})),
+        ModelScript::text("fine"),
     ]);
     let session = world.new_session(ApprovalMode::Auto).await;
     for tag in ["text_chunk", "action_started"] {
@@ -408,7 +408,10 @@ async fn an_interrupt_stops_model_and_tool_and_the_session_goes_on() {
 
 #[tokio::test]
 async fn trying_again_after_a_run_that_failed_asks_again_what_is_there() {
-    let world = World::new([Answer::error("billing", "no money"), Answer::text("Here I am.")]);
+    let world = World::new([
+        ModelScript::error("billing", "no money"),
+        ModelScript::text("Here I am."),
+    ]);
     let session = world.new_session(ApprovalMode::Auto).await;
     let _ = session.retry().await;
     assert!(world.model.requests().is_empty(), "nothing is unanswered yet");
@@ -435,7 +438,7 @@ async fn trying_again_after_a_run_that_failed_asks_again_what_is_there() {
 #[tokio::test]
 async fn a_full_disk_stops_the_session_and_claims_nothing() {
     let gate = Gate::closed();
-    let world = World::new([Answer::text("a").then_stall(&gate).then_text("b")]);
+    let world = World::new([ModelScript::text("a").then_stall(&gate).then_text("b")]);
     let session = world.new_session(ApprovalMode::Auto).await;
     let mut events = session.subscribe(0, View::Environment).await.unwrap();
     say(&session, "go").await;
@@ -461,7 +464,7 @@ async fn a_full_disk_stops_the_session_and_claims_nothing() {
     ));
     // With space again the session goes on: the model call is made anew.
     world.log.set_full(false);
-    world.model.push(Answer::text("again"));
+    world.model.push(ModelScript::text("again"));
     drop(session);
     let session = world
         .open(OpenRequest::Resume(SessionId::new("ses_1"), Vec::new()))
@@ -490,7 +493,7 @@ async fn one_writer_at_a_time() {
 
 #[tokio::test]
 async fn the_same_input_twice_is_one_input() {
-    let world = World::new([Answer::text("once")]);
+    let world = World::new([ModelScript::text("once")]);
     let session = world.new_session(ApprovalMode::Auto).await;
     let input = UserInput::text("hi").key(Some("k".into()));
     let first = session.send(input.clone()).await.unwrap();
@@ -507,7 +510,7 @@ async fn the_same_input_twice_is_one_input() {
 
 #[tokio::test]
 async fn a_subscriber_anywhere_sees_the_same_stream() {
-    let world = World::new([Answer::text("one two three"), Answer::text("four")]);
+    let world = World::new([ModelScript::text("one two three"), ModelScript::text("four")]);
     let session = world.new_session(ApprovalMode::Auto).await;
     say(&session, "a").await;
     until_finished(&session).await;

@@ -2,14 +2,14 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use agentx_runtime::SystemBus;
-use agentx_testing::{Answer, Gate, fixture};
+use agentx_testing::{Gate, ModelScript, fixture};
 use agentx_types::{ContentPart, EnvironmentEvent, InputMode, RunStatus, Source};
 
 use crate::reactors::World;
 
 #[tokio::test]
 async fn an_environment_speaks_by_itself_and_is_taken_for_nobody_else() {
-    let world = World::new([Answer::text("I close the window")]).await;
+    let world = World::new([ModelScript::text("I close the window")]).await;
     let bus = SystemBus::of(&world.parts);
     for (name, why) in [
         (
@@ -63,7 +63,7 @@ async fn an_environment_speaks_by_itself_and_is_taken_for_nobody_else() {
 #[tokio::test]
 async fn an_environment_floods_no_session() {
     let gate = Gate::closed();
-    let world = World::new([Answer::text("slow").then_stall(&gate)]).await;
+    let world = World::new([ModelScript::text("slow").then_stall(&gate)]).await;
     let sensor = SystemBus::of(&world.parts).ingress("sensor").unwrap();
     let say = || {
         let content = vec![ContentPart::text("it rains")];

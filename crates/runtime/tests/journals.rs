@@ -8,7 +8,7 @@ use agentx_runtime::{
     Actions, BoxFuture, Delivery, DriverParts, Effector, EventSink, Journal, OpenRequest, RuntimeError,
     Session, SessionIds, UserInput, View, open_session,
 };
-use agentx_testing::{Answer, MemoryLog, ScriptedModel, SimulatedClock, fixture};
+use agentx_testing::{FaultyLog, ModelScript, ScriptedModel, SimulatedClock, fixture};
 use agentx_types::{
     Action, ActionBody, ActionKind, AgentConfig, ContentPart, EffectOutcome, EnvironmentEvent, OwnerId,
     SessionId, ToolResult, ToolSpec, ToolStatus, Vocabulary as _,
@@ -67,7 +67,11 @@ fn flow() -> ToolSpec {
     spec
 }
 
-fn parts(log: &MemoryLog, tools: Vec<ToolSpec>, answers: impl IntoIterator<Item = Answer>) -> DriverParts {
+fn parts(
+    log: &FaultyLog,
+    tools: Vec<ToolSpec>,
+    answers: impl IntoIterator<Item = ModelScript>,
+) -> DriverParts {
     let actions = Actions::new()
         .with(ActionKind::CallModel, Arc::new(ScriptedModel::new(answers)))
         .with(ActionKind::CallTool, Arc::new(Flow));
@@ -107,12 +111,16 @@ async fn until(session: &Arc<dyn Session>, tag: &str) -> EnvironmentEvent {
 
 #[tokio::test]
 async fn a_call_goes_on_where_it_was_cut_off_in_a_program_that_has_its_tool() {
-    let log = MemoryLog::new();
+    let log = FaultyLog::new();
     let config = AgentConfig {
         tools: vec![flow()].into(),
         ..fixture::config()
     };
-    let first = parts(&log, vec![flow()], [Answer::call("call_1", "flow", json!({}))]);
+    let first = parts(
+        &log,
+        vec![flow()],
+        [ModelScript::call("call_1", "flow", json!({}))],
+    );
     let session = open(first, OpenRequest::New(Box::new(config))).await.unwrap();
     let input = UserInput::text("go");
     session.send(input).await.unwrap();
@@ -131,7 +139,7 @@ async fn a_call_goes_on_where_it_was_cut_off_in_a_program_that_has_its_tool() {
         "nothing is written"
     );
 
-    let again = parts(&log, vec![flow()], [Answer::text("done")]);
+    let again = parts(&log, vec![flow()], [ModelScript::text("done")]);
     let session = open(again, resume()).await.unwrap();
     let EnvironmentEvent::ToolResult(result) = until(&session, "tool_result").await else {
         panic!("a result");

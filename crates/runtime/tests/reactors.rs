@@ -4,13 +4,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use agentx_bus::{Delivery as BusDelivery, Failed, Filter, Queue, Reactor, Reactors, Restart, Work};
+use agentx_bus::{BusDelivery, Filter, Queue, Reactor, ReactorFailure, ReactorTask, Reactors, Restart};
 use agentx_runtime::{
     Actions, BoxFuture, Delivery, DriverParts, ModelEnvironment, OpenRequest, RunCounts, Session, SessionIds,
     SystemBus, SystemEvent, Tool, ToolContext, ToolEnvironment, ToolOutcome, UserInput, View, open_session,
     run_counter,
 };
-use agentx_testing::{Answer, Gate, MemoryLog, ScriptedModel, SimulatedClock, fixture};
+use agentx_testing::{FaultyLog, Gate, ModelScript, ScriptedModel, SimulatedClock, fixture};
 use agentx_types::{
     Access, ActionKind, AgentConfig, ConfigChange, ContentPart, EnvironmentEvent, RunStatus, RuntimeEvent,
     SessionId, Source, ToolSpec, ToolStatus,
@@ -47,7 +47,7 @@ impl Tool for Weather {
 
 /// A runtime with one open session that has all tools.
 pub(crate) struct World {
-    pub(crate) log: MemoryLog,
+    pub(crate) log: FaultyLog,
     pub(crate) parts: DriverParts,
     reactors: Reactors<SystemBus>,
     pub(crate) model: ScriptedModel,
@@ -55,8 +55,8 @@ pub(crate) struct World {
 }
 
 impl World {
-    pub(crate) async fn new(answers: impl IntoIterator<Item = Answer>) -> Self {
-        let (log, model) = (MemoryLog::new(), ScriptedModel::new(answers));
+    pub(crate) async fn new(answers: impl IntoIterator<Item = ModelScript>) -> Self {
+        let (log, model) = (FaultyLog::new(), ScriptedModel::new(answers));
         let actions = Actions::new().with(ActionKind::CallModel, Arc::new(model.clone()));
         let clock = Arc::new(SimulatedClock::default());
         let parts = DriverParts {
@@ -144,17 +144,17 @@ impl World {
     }
 }
 
-fn weather_call(id: &str) -> Answer {
-    Answer::call(id, "weather", json!({"city": "Paris"}))
+fn weather_call(id: &str) -> ModelScript {
+    ModelScript::call(id, "weather", json!({"city": "Paris"}))
 }
 
 #[tokio::test]
 async fn a_tool_that_is_attached_is_told_offered_and_called_and_goes_away_again() {
     let answers = [
         weather_call("call_1"),
-        Answer::text("sunny"),
+        ModelScript::text("sunny"),
         weather_call("call_2"),
-        Answer::text("gone"),
+        ModelScript::text("gone"),
     ];
     let mut world = World::new(answers).await;
     let weather = ToolEnvironment::new("weather", [Weather::at_once()]);
@@ -181,7 +181,10 @@ async fn a_tool_that_is_attached_is_told_offered_and_called_and_goes_away_again(
 #[tokio::test]
 async fn the_tools_change_between_two_runs_and_not_in_the_middle_of_one() {
     let gate = Gate::closed();
-    let answers = [Answer::text("slow").then_stall(&gate), Answer::text("next")];
+    let answers = [
+        ModelScript::text("slow").then_stall(&gate),
+        ModelScript::text("next"),
+    ];
     let mut world = World::new(answers).await;
     let first = world.say("take your time").await;
     gate.reached().await;
@@ -212,7 +215,7 @@ async fn a_reactor_that_is_detached_ends_what_it_has_and_leaves_unknown_what_tak
         (PATIENCE, ToolStatus::Success),
         (Duration::ZERO, ToolStatus::Unknown),
     ] {
-        let mut world = World::new([weather_call("call_1"), Answer::text("done")]).await;
+        let mut world = World::new([weather_call("call_1"), ModelScript::text("done")]).await;
         let gate = Gate::closed();
         let tool: Arc<dyn Tool> = Arc::new(Weather(gate.clone()));
         let id = world
@@ -259,7 +262,7 @@ impl Tool for Obedient {
 async fn a_call_is_unknown_and_not_interrupted_where_its_reactor_is_detached_past_its_deadline() {
     // Which of the two the tool's task is told first was a matter of chance: one round in two told it to stop.
     for _ in 0..20 {
-        let mut world = World::new([weather_call("call_1"), Answer::text("done")]).await;
+        let mut world = World::new([weather_call("call_1"), ModelScript::text("done")]).await;
         let gate = Gate::closed();
         let tool: Arc<dyn Tool> = Arc::new(Obedient(gate.clone()));
         let environment = ToolEnvironment::new("weather", [tool]);
@@ -276,8 +279,8 @@ async fn a_call_is_unknown_and_not_interrupted_where_its_reactor_is_detached_pas
 
 #[tokio::test]
 async fn a_model_can_be_replaced_while_a_session_is_open() {
-    let mut world = World::new([Answer::text("the first one")]).await;
-    let own = ScriptedModel::new([Answer::text("mine")]);
+    let mut world = World::new([ModelScript::text("the first one")]).await;
+    let own = ScriptedModel::new([ModelScript::text("mine")]);
     let environment = ModelEnvironment::new("mine", "test", Arc::new(own.clone()));
     world.reactors.start(environment, Restart::Never).await.unwrap();
     let asked = world.say("who are you?").await;
@@ -287,7 +290,7 @@ async fn a_model_can_be_replaced_while_a_session_is_open() {
 
 /// Hears what is committed, and tells of each fact whether the log had it.
 struct Watcher {
-    log: MemoryLog,
+    log: FaultyLog,
     heard: tokio::sync::mpsc::UnboundedSender<bool>,
 }
 
@@ -296,10 +299,10 @@ impl Reactor<SystemBus> for Watcher {
         "watcher"
     }
 
-    async fn start(&mut self, bus: SystemBus) -> Result<Work, Failed> {
+    async fn start(&mut self, bus: SystemBus) -> Result<ReactorTask, ReactorFailure> {
         let mut events = bus.subscribe("watcher", Filter::all(), Queue::lag(64))?;
         let (log, heard) = (self.log.clone(), self.heard.clone());
-        Ok(Work::new(async move {
+        Ok(ReactorTask::new(async move {
             while let Ok(delivery) = events.recv().await {
                 if let BusDelivery::Event(event) = delivery
                     && let SystemEvent::Environment(fact) = event.as_ref()
@@ -319,7 +322,7 @@ impl Reactor<SystemBus> for Watcher {
 
 #[tokio::test]
 async fn a_reactor_hears_what_is_committed() {
-    let mut world = World::new([Answer::text("hello")]).await;
+    let mut world = World::new([ModelScript::text("hello")]).await;
     let (heard, mut said) = tokio::sync::mpsc::unbounded_channel();
     let watcher = Watcher {
         log: world.log.clone(),
@@ -342,7 +345,7 @@ async fn a_reactor_hears_what_is_committed() {
 
 #[tokio::test]
 async fn what_runs_come_to_is_counted() {
-    let answers = [weather_call("call_1"), Answer::text("no such tool")];
+    let answers = [weather_call("call_1"), ModelScript::text("no such tool")];
     let mut world = World::new(answers).await;
     let counts = Arc::new(RunCounts::default());
     let counter = world

@@ -5,11 +5,12 @@
 use std::sync::{Arc, Mutex};
 
 use agentx_runtime::streams::{
-    AgentStream, From, Policy, Select, StreamBody, StreamEnd, StreamEvent, StreamFold, StreamSource, Streams,
+    AgentStream, Select, SlowReaderPolicy, StreamBody, StreamEnd, StreamEvent, StreamFold, StreamSource,
+    StreamStart, Streams,
 };
 use agentx_runtime::{BoxFuture, Delivery, RuntimeError, Subscription};
 use agentx_types::{
-    AgentStarted, Chunk, Closed, Draft, Envelope, Eof, Medium, RunId, RuntimeEvent, SessionId, Source,
+    AgentStarted, Chunk, Closed, Envelope, Eof, EventDraft, Medium, RunId, RuntimeEvent, SessionId, Source,
     TextDelta, Timestamp, ToolCompleted, ToolExecuting,
 };
 use proptest::prelude::*;
@@ -71,7 +72,7 @@ impl Session {
         } else {
             (last.0 + 1, 0)
         };
-        let draft = Draft::new(Source::Agent, Some(agent.into()), event);
+        let draft = EventDraft::new(Source::Agent, Some(agent.into()), event);
         let mut envelope = draft.into_envelope(SessionId::new("ses_1"), seq, Timestamp(1));
         envelope.index = Some(index);
         let event = Arc::new(envelope);
@@ -178,8 +179,8 @@ async fn a_stream_is_opened_before_its_agent_exists_and_ends_with_it() {
     let session = Arc::new(Session::default());
     start(&session, 0);
     let streams = streams(&session, 0).await;
-    let mut child = streams.open(Select::agent(agent(1).as_str()), Policy::Lossless(8));
-    let mut named = streams.open(Select::named(name(1)), Policy::Lossless(8));
+    let mut child = streams.open(Select::agent(agent(1).as_str()), SlowReaderPolicy::Lossless(8));
+    let mut named = streams.open(Select::named(name(1)), SlowReaderPolicy::Lossless(8));
     start(&session, 1);
     word(&session, 1, "one");
     word(&session, 0, "zero");
@@ -214,10 +215,10 @@ async fn a_stream_is_opened_before_its_agent_exists_and_ends_with_it() {
     );
     assert_eq!(streams.named("agent 0").len(), 1, "those that are there");
     // One of an agent that is gone brings what there was, and ends.
-    let mut late = streams.open(Select::agent(agent(1).as_str()), Policy::Lossless(8));
+    let mut late = streams.open(Select::agent(agent(1).as_str()), SlowReaderPolicy::Lossless(8));
     assert_eq!(texts(&rest(&mut late).await), ["one", "closed"]);
     let select = Select::agent(agent(1).as_str());
-    let mut too_late = streams.open_from(select, Policy::Lossless(8), From::Now);
+    let mut too_late = streams.open_from(select, SlowReaderPolicy::Lossless(8), StreamStart::Now);
     assert_eq!(texts(&rest(&mut too_late).await), [""; 0]);
     assert_eq!(too_late.ended(), Some(&StreamEnd::AgentClosed));
     session.close();
@@ -230,8 +231,8 @@ async fn a_slow_reader_comes_back_from_the_log_and_takes_part_again() {
     let session = Arc::new(Session::default());
     start(&session, 0);
     let streams = streams(&session, 0).await;
-    let mut slow = streams.open(Select::all(), Policy::Lossless(2));
-    let mut fast = streams.open(Select::all(), Policy::Lossless(100));
+    let mut slow = streams.open(Select::all(), SlowReaderPolicy::Lossless(2));
+    let mut fast = streams.open(Select::all(), SlowReaderPolicy::Lossless(100));
     for number in 0..10 {
         word(&session, 0, &number.to_string());
     }
@@ -265,7 +266,7 @@ async fn who_wants_only_what_is_new_is_told_how_much_was_dropped() {
     let session = Arc::new(Session::default());
     start(&session, 0);
     let streams = streams(&session, 0).await;
-    let mut latest = streams.open(Select::all(), Policy::Latest(3));
+    let mut latest = streams.open(Select::all(), SlowReaderPolicy::Latest(3));
     for number in 0..10 {
         word(&session, 0, &number.to_string());
     }
@@ -280,7 +281,7 @@ async fn what_cannot_be_read_again_is_said() {
     let session = Arc::new(Session::default());
     start(&session, 0);
     let streams = streams(&session, 0).await;
-    let mut stream = streams.open(Select::all(), Policy::Lossless(8));
+    let mut stream = streams.open(Select::all(), SlowReaderPolicy::Lossless(8));
     word(&session, 0, "one");
     settle().await;
     session.state.lock().unwrap().broken = true;
@@ -296,7 +297,7 @@ async fn what_cannot_be_read_again_is_said() {
 async fn the_session_is_let_go_when_nobody_listens() {
     let session = Arc::new(Session::default());
     let streams = streams(&session, 0).await;
-    let stream = streams.open(Select::all(), Policy::Lossless(1));
+    let stream = streams.open(Select::all(), SlowReaderPolicy::Lossless(1));
     drop(streams);
     settle().await;
     let reader = session.state.lock().unwrap().readers[0].clone();
@@ -315,7 +316,7 @@ enum Happening {
     },
     Open {
         select: usize,
-        policy: Policy,
+        policy: SlowReaderPolicy,
         from: Option<u8>,
     },
     Read {
@@ -330,8 +331,8 @@ const AGENTS: usize = 4;
 
 fn happening() -> impl Strategy<Value = Happening> {
     let policy = prop_oneof![
-        3 => (1..5usize).prop_map(Policy::Lossless),
-        1 => (1..5usize).prop_map(Policy::Latest),
+        3 => (1..5usize).prop_map(SlowReaderPolicy::Lossless),
+        1 => (1..5usize).prop_map(SlowReaderPolicy::Latest),
     ];
     prop_oneof![
         12 => (0..AGENTS, 0..24u8, any::<bool>()).prop_map(|(agent, what, same_fact)| Happening::Say { agent, what, same_fact }),
@@ -431,7 +432,7 @@ fn close_or_start(session: &Session, number: usize) {
 struct Listener {
     stream: AgentStream,
     select: Select,
-    policy: Policy,
+    policy: SlowReaderPolicy,
     after: u64,
     seen: Vec<Arc<StreamEvent>>,
 }
@@ -445,7 +446,7 @@ impl Listener {
             expected.truncate(last.map_or(0, |last| last + 1));
         }
         let seen: Vec<&StreamEvent> = self.seen.iter().map(|event| &**event).collect();
-        if let Policy::Lossless(_) = self.policy {
+        if let SlowReaderPolicy::Lossless(_) = self.policy {
             let places =
                 |events: &[&StreamEvent]| events.iter().map(|event| event.place()).collect::<Vec<_>>();
             let expected: Vec<_> = expected.iter().collect();
@@ -492,7 +493,7 @@ async fn play(steps: Vec<Happening>, begin: u64) {
             } if listeners.len() < 8 => {
                 let head = session.state.lock().unwrap().events.last().unwrap().seq;
                 let after = from.map(|part| head * u64::from(part) / 255);
-                let from = after.map_or(From::Start, From::After);
+                let from = after.map_or(StreamStart::Start, StreamStart::After);
                 listeners.push(Listener {
                     stream: streams.open_from(select(number), policy, from),
                     select: select(number),

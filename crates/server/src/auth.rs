@@ -7,7 +7,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use agentx_identity::{
-    Binding, Challenge, Keyring, PublicKey, SecretKey, Signature, owner_of, prove_server, server_nonce,
+    AuthChallenge, Binding, Keyring, PublicKey, SecretKey, Signature, owner_of, prove_server, server_nonce,
     verify_bound_challenge,
 };
 use agentx_types::wire::Problem;
@@ -16,12 +16,12 @@ use axum::http::HeaderMap;
 use axum::http::header::ORIGIN;
 use serde_json::Value;
 
-use crate::channel::Channel;
+use crate::channel::ConnectionChannel;
 pub(crate) use crate::credentials::bearer;
 use crate::credentials::client_of;
 pub use crate::credentials::{CLIENT_CHARS, CLIENT_HEADER, bearer_subprotocol, check_client};
 use crate::expiring::Expiring;
-use crate::known::KnownPeople;
+use crate::known_people::KnownPeople;
 use crate::random::{hash, random};
 use crate::state::Caller;
 
@@ -33,7 +33,7 @@ const TOKEN_MS: u64 = 3_600_000;
 const TOKENS_EACH: usize = 256;
 
 /// What counts as who somebody is, for this server.
-pub struct Auth {
+pub struct Authenticator {
     known: KnownPeople,
     key: Arc<SecretKey>,
     origin: String,
@@ -101,7 +101,7 @@ impl Identity {
 }
 
 /// A token as it is handed out, once.
-pub struct Token {
+pub struct IssuedToken {
     /// What is sent from now on.
     pub token: String,
     /// Whose it is.
@@ -110,7 +110,7 @@ pub struct Token {
     pub expires_at_ms: u64,
 }
 
-impl Auth {
+impl Authenticator {
     /// `key` is the server's own, and `origin` what it calls itself; so many nonces are known at once, of all addresses
     /// and of each, and so many tokens.
     pub fn new(
@@ -150,8 +150,8 @@ impl Auth {
     ///
     /// # Errors
     /// Where the system has no randomness.
-    pub fn challenge(&self, now_ms: u64) -> Result<Challenge, Box<Problem>> {
-        Ok(Challenge {
+    pub fn challenge(&self, now_ms: u64) -> Result<AuthChallenge, Box<Problem>> {
+        Ok(AuthChallenge {
             nonce: server_nonce(&random()?, self.server_key()),
             origin: self.origin.clone(),
             expires_at_ms: now_ms + CHALLENGE_MS,
@@ -163,7 +163,7 @@ impl Auth {
     ///
     /// # Errors
     /// Where the system has no randomness.
-    pub fn open_challenge(&self, address: &str, now_ms: u64) -> Result<Challenge, Box<Problem>> {
+    pub fn open_challenge(&self, address: &str, now_ms: u64) -> Result<AuthChallenge, Box<Problem>> {
         let challenge = self.challenge(now_ms)?;
         let mut nonces = self.nonces.lock().unwrap_or_else(PoisonError::into_inner);
         let key = (address, challenge.nonce.clone());
@@ -172,7 +172,7 @@ impl Auth {
     }
 
     /// Proves that this server has its key, to a client that chose `client_nonce`.
-    pub fn proof(&self, challenge: &Challenge, client_nonce: &str) -> String {
+    pub fn proof(&self, challenge: &AuthChallenge, client_nonce: &str) -> String {
         prove_server(&self.key, challenge, client_nonce).to_string()
     }
 
@@ -183,7 +183,7 @@ impl Auth {
     pub fn identify(
         &self,
         public_key: &str,
-        (challenge, binding): (&Challenge, &Binding),
+        (challenge, binding): (&AuthChallenge, &Binding),
         signature: &str,
         now_ms: u64,
     ) -> Result<Identity, Box<Problem>> {
@@ -246,14 +246,14 @@ impl Auth {
     /// proved its key is of no use to whoever gets hold of it on another way.
     ///
     /// # Errors
-    /// As [`Auth::identify`], and where the nonce is not open: unknown, used or expired.
+    /// As [`Authenticator::identify`], and where the nonce is not open: unknown, used or expired.
     pub fn token(
         &self,
         public_key: &str,
         challenge: (String, u64),
         signature: &str,
-        (channel, address, now_ms): (&Channel, &str, u64),
-    ) -> Result<Token, Box<Problem>> {
+        (channel, address, now_ms): (&ConnectionChannel, &str, u64),
+    ) -> Result<IssuedToken, Box<Problem>> {
         let (nonce, expires_at_ms) = challenge;
         let open = self
             .nonces
@@ -266,7 +266,7 @@ impl Auth {
                 "the nonce is unknown, was used or has expired; ask for a new challenge",
             ));
         }
-        let challenge = Challenge {
+        let challenge = AuthChallenge {
             nonce,
             origin: self.origin.clone(),
             expires_at_ms,
@@ -280,7 +280,7 @@ impl Auth {
         let key = (line.as_str(), hash(&token));
         tokens.insert(key, (identity.clone(), channel.is_keyed()), expires_at_ms, now_ms);
         drop(tokens);
-        Ok(Token {
+        Ok(IssuedToken {
             token,
             identity,
             expires_at_ms,
@@ -291,7 +291,11 @@ impl Auth {
     ///
     /// # Errors
     /// Where it is not known here, has expired, or was given out on another kind of connection.
-    pub fn holder(&self, token: &str, (channel, now_ms): (&Channel, u64)) -> Result<Identity, Box<Problem>> {
+    pub fn holder(
+        &self,
+        token: &str,
+        (channel, now_ms): (&ConnectionChannel, u64),
+    ) -> Result<Identity, Box<Problem>> {
         let unknown = || {
             problem(
                 "unauthenticated",
@@ -317,7 +321,7 @@ impl Auth {
     pub fn caller_of(
         &self,
         headers: &HeaderMap,
-        (channel, address, now_ms): (&Channel, &str, u64),
+        (channel, address, now_ms): (&ConnectionChannel, &str, u64),
     ) -> Result<Caller, Box<Problem>> {
         self.check_origin(headers)?;
         let client = client_of(headers)?;

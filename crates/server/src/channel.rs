@@ -24,7 +24,7 @@ const HANDSHAKE: u8 = 0x16;
 
 /// How a connection came in.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Channel {
+pub enum ConnectionChannel {
     /// Without TLS.
     #[default]
     Plain,
@@ -34,7 +34,7 @@ pub enum Channel {
     Keyed([u8; 32]),
 }
 
-impl Channel {
+impl ConnectionChannel {
     /// Whether the client has seen that the server has its key.
     pub fn is_keyed(&self) -> bool {
         matches!(self, Self::Keyed(_))
@@ -59,7 +59,7 @@ impl Channel {
 
 /// What takes the TLS connections of a port.
 #[derive(Clone)]
-pub(crate) enum Doors {
+pub(crate) enum TlsAcceptors {
     /// All of them, with this certificate.
     Certificate(TlsAcceptor),
     /// Those that begin with a handshake, with the server's own key.
@@ -67,12 +67,12 @@ pub(crate) enum Doors {
 }
 
 /// A connection whose first request can be read.
-pub(crate) enum Opened {
+pub(crate) enum OpenedConnection {
     Plain(TcpStream),
-    Tls(Box<TlsStream<Bounded>>, Channel),
+    Tls(Box<TlsStream<Bounded>>, ConnectionChannel),
 }
 
-impl Doors {
+impl TlsAcceptors {
     /// The doors of a server with this key.
     pub(crate) fn keyed(key: Arc<SecretKey>) -> Result<Self, ServerError> {
         tls::keyed_acceptor(key).map(Self::Keyed)
@@ -83,11 +83,14 @@ impl Doors {
     }
 
     /// Finds out what a connection speaks, and does the handshake. The caller limits how long that takes.
-    pub(crate) async fn open(&self, stream: TcpStream) -> std::io::Result<Opened> {
+    pub(crate) async fn open(&self, stream: TcpStream) -> std::io::Result<OpenedConnection> {
         match self {
             Self::Certificate(acceptor) => {
                 let stream = handshake(acceptor, stream).await?;
-                Ok(Opened::Tls(Box::new(stream), Channel::Certificate))
+                Ok(OpenedConnection::Tls(
+                    Box::new(stream),
+                    ConnectionChannel::Certificate,
+                ))
             }
             Self::Keyed(acceptor) if begins_with_handshake(&stream).await? => {
                 let stream = handshake(acceptor, stream).await?;
@@ -97,9 +100,12 @@ impl Doors {
                     None,
                 );
                 let exported = exported.map_err(|error| Error::new(ErrorKind::InvalidData, error))?;
-                Ok(Opened::Tls(Box::new(stream), Channel::Keyed(exported)))
+                Ok(OpenedConnection::Tls(
+                    Box::new(stream),
+                    ConnectionChannel::Keyed(exported),
+                ))
             }
-            Self::Keyed(_) => Ok(Opened::Plain(stream)),
+            Self::Keyed(_) => Ok(OpenedConnection::Plain(stream)),
         }
     }
 }

@@ -13,19 +13,19 @@ use crate::state::{Caller, ServerState};
 
 /// The arguments of the command `rename`.
 #[derive(Deserialize)]
-struct Rename {
+struct RenameArguments {
     title: String,
 }
 
 /// The arguments of the command `change`.
 #[derive(Deserialize)]
-struct Change {
+struct ChangeArguments {
     change: ConfigChange,
 }
 
 /// The arguments of the command `revise`.
 #[derive(Deserialize)]
-struct Revise {
+struct ReviseArguments {
     message_id: MessageId,
     #[serde(default)]
     mode: Option<InputMode>,
@@ -33,19 +33,19 @@ struct Revise {
 
 /// The arguments of the command `context`.
 #[derive(Deserialize)]
-struct Context {
+struct ContextArguments {
     wish: ContextWish,
 }
 
 /// The arguments of the command `restore`.
 #[derive(Deserialize)]
-struct Restore {
+struct RestoreArguments {
     wish: RestoreWish,
 }
 
 /// The arguments of the command `share`.
 #[derive(Deserialize)]
-struct Share {
+struct ShareArguments {
     person: OwnerId,
     #[serde(default)]
     role: Option<SessionRole>,
@@ -69,20 +69,20 @@ impl ServerState {
         let session = &frame.session_id;
         let seq = match frame.command.as_str() {
             "rename" => {
-                let Rename { title } = arguments("rename", frame.args)?;
+                let RenameArguments { title } = arguments("rename", frame.args)?;
                 self.rename(caller, session, title, frame.wheel_epoch).await
             }
             "change" => {
-                let Change { change } = arguments("change", frame.args)?;
+                let ChangeArguments { change } = arguments("change", frame.args)?;
                 self.change(caller, session, change, frame.wheel_epoch).await
             }
             "revise" => {
-                let Revise { message_id, mode } = arguments("revise", frame.args)?;
+                let ReviseArguments { message_id, mode } = arguments("revise", frame.args)?;
                 let wish = (message_id, mode);
                 self.revise(caller, session, wish, frame.wheel_epoch).await
             }
             "context" => {
-                let Context { wish } = arguments("context", frame.args)?;
+                let ContextArguments { wish } = arguments("context", frame.args)?;
                 let at = (session.clone(), frame.wheel_epoch);
                 self.context(caller, at, wish).await
             }
@@ -92,13 +92,13 @@ impl ServerState {
                 self.ran(caller, session, ran, frame.wheel_epoch).await
             }
             "restore" => {
-                let Restore { wish } = arguments("restore", frame.args)?;
+                let RestoreArguments { wish } = arguments("restore", frame.args)?;
                 let report = self.restore(caller, session, wish, frame.wheel_epoch).await?;
                 let told = serde_json::to_value(&report).unwrap_or_default();
                 return Ok((report.seq, told));
             }
             "share" => {
-                let Share { person, role } = arguments("share", frame.args)?;
+                let ShareArguments { person, role } = arguments("share", frame.args)?;
                 self.share(caller, session, person, role).await
             }
             _ => {

@@ -6,7 +6,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use agentx_runtime::{ApprovalInput, ContextWish, LogError, Note, Runtime as _, RuntimeError, UserInput};
+use agentx_runtime::{
+    ApprovalInput, ContextWish, LogError, Runtime as _, RuntimeError, SharingFact, UserInput,
+};
 use agentx_types::wire::{ApprovalFrame, InterruptFrame, Problem, ServerNotice, UserInputFrame, WheelFrame};
 use agentx_types::{
     ApprovalDecision, CommandRan, ConfigChange, ContentPart, InputMode, MessageId, OwnerId, RunStatus,
@@ -14,10 +16,10 @@ use agentx_types::{
 };
 
 use crate::client_time;
-use crate::hand::Hand;
 use crate::media;
 use crate::options::{TITLE_CHARS, WORD_CHARS};
-use crate::sizes::{bounded, bounded_id, shortened};
+use crate::session_caller::SessionCaller;
+use crate::size_limits::{bounded, bounded_id, shortened};
 use crate::state::{Caller, ServerState};
 
 /// How long something may take; what was begun goes on.
@@ -114,7 +116,7 @@ impl ServerState {
         content.extend(sent.map(ContentPart::text));
         let (state, caller) = (self.clone(), caller.clone());
         whole(async move {
-            let hand = Hand::new(&state, &caller, &frame.session_id).await?;
+            let hand = SessionCaller::new(&state, &caller, &frame.session_id).await?;
             let key = frame.idempotency_key.map(|key| hand.key_of(&key)).transpose()?;
             let input = UserInput::new(content).mode(frame.mode).key(key).by(hand.by());
             hand.say(input, frame.wheel_epoch).await
@@ -134,7 +136,7 @@ impl ServerState {
         bounded("the reason", frame.reason.as_deref(), WORD_CHARS)?;
         let (state, caller) = (self.clone(), caller.clone());
         whole(async move {
-            let hand = Hand::new(&state, &caller, &frame.session_id).await?;
+            let hand = SessionCaller::new(&state, &caller, &frame.session_id).await?;
             let reason = frame.reason;
             let run = hand.session.state().await?.run;
             let ends = run.is_some_and(|run| !run.status.is_final() && run.status != RunStatus::Stopping);
@@ -158,7 +160,7 @@ impl ServerState {
     ) -> Result<u64, RuntimeError> {
         let (state, caller, session) = (self.clone(), caller.clone(), session.clone());
         whole(async move {
-            let hand = Hand::new(&state, &caller, &session).await?;
+            let hand = SessionCaller::new(&state, &caller, &session).await?;
             let _counted = hand.may_run().await?;
             hand.drive(wheel_epoch, |session| async move { session.retry().await })
                 .await
@@ -180,10 +182,10 @@ impl ServerState {
         bounded("how the command ended", Some(&ran.how), WORD_CHARS)?;
         let (state, caller, session) = (self.clone(), caller.clone(), session.clone());
         whole(async move {
-            let hand = Hand::new(&state, &caller, &session).await?;
+            let hand = SessionCaller::new(&state, &caller, &session).await?;
             hand.may_keep().await?;
             ran.by = hand.by();
-            let note = Note::Ran(ran);
+            let note = SharingFact::Ran(ran);
             let here = &hand;
             hand.drive(wheel_epoch, |session| async move {
                 here.has_room(false, true).await?;
@@ -206,7 +208,8 @@ impl ServerState {
         bounded("the note", frame.note.as_deref(), WORD_CHARS)?;
         let (state, caller) = (self.clone(), caller.clone());
         whole(async move {
-            let hand = Hand::at_least(SessionRole::Approve, &state, &caller, &frame.session_id).await?;
+            let hand =
+                SessionCaller::at_least(SessionRole::Approve, &state, &caller, &frame.session_id).await?;
             let limited = hand.may_decide(&frame.tool_call_id, frame.decision).await?;
             let keeps = matches!(
                 frame.decision,
@@ -237,7 +240,7 @@ impl ServerState {
     ) -> Result<u64, RuntimeError> {
         let (state, caller, session) = (self.clone(), caller.clone(), session.clone());
         whole(async move {
-            let hand = Hand::new(&state, &caller, &session).await?;
+            let hand = SessionCaller::new(&state, &caller, &session).await?;
             hand.change(change, wheel_epoch).await
         })
         .await
@@ -257,7 +260,7 @@ impl ServerState {
         bounded_id("a message", input.as_str())?;
         let (state, caller, session) = (self.clone(), caller.clone(), session.clone());
         whole(async move {
-            let hand = Hand::new(&state, &caller, &session).await?;
+            let hand = SessionCaller::new(&state, &caller, &session).await?;
             if mode.is_some() {
                 hand.may_keep().await?;
             }
@@ -291,7 +294,7 @@ impl ServerState {
         }
         let (state, caller, (session, wheel_epoch)) = (self.clone(), caller.clone(), frame);
         whole(async move {
-            let hand = Hand::new(&state, &caller, &session).await?;
+            let hand = SessionCaller::new(&state, &caller, &session).await?;
             let _counted = hand.may_run().await?;
             hand.drive(wheel_epoch, |session| async move { session.context(wish).await })
                 .await
@@ -313,7 +316,7 @@ impl ServerState {
         bounded("the title", Some(&title), TITLE_CHARS)?;
         let (state, caller, session) = (self.clone(), caller.clone(), session.clone());
         whole(async move {
-            let hand = Hand::new(&state, &caller, &session).await?;
+            let hand = SessionCaller::new(&state, &caller, &session).await?;
             hand.may_keep().await?;
             hand.drive(wheel_epoch, |session| async move { session.rename(title).await })
                 .await
@@ -334,7 +337,7 @@ impl ServerState {
     ) -> Result<u64, RuntimeError> {
         let (state, caller, session) = (self.clone(), caller.clone(), session.clone());
         whole(async move {
-            Hand::new(&state, &caller, &session)
+            SessionCaller::new(&state, &caller, &session)
                 .await?
                 .share(person, role)
                 .await
@@ -354,7 +357,7 @@ impl ServerState {
     ) -> Result<(Option<u64>, ServerNotice), RuntimeError> {
         let (state, caller) = (self.clone(), caller.clone());
         whole(async move {
-            let hand = Hand::new(&state, &caller, &frame.session_id).await?;
+            let hand = SessionCaller::new(&state, &caller, &frame.session_id).await?;
             let seq = hand.wish(frame.wish).await?;
             Ok((seq, hand.room.wheel_notice()))
         })

@@ -7,9 +7,9 @@ use agentx_runtime::RunCounts;
 
 /// A number that goes up.
 #[derive(Debug, Default)]
-pub struct Count(AtomicU64);
+pub struct MetricCounter(AtomicU64);
 
-impl Count {
+impl MetricCounter {
     /// Counts on.
     pub fn add(&self, more: u64) {
         if more > 0 {
@@ -30,27 +30,27 @@ impl Count {
 
 /// What a server counts.
 #[derive(Debug, Default)]
-pub struct Counts {
+pub struct ServerCounters {
     /// TCP connections that are open.
-    pub connections: Count,
+    pub connections: MetricCounter,
     /// TCP connections that were turned away because there were too many.
-    pub turned_away: Count,
+    pub turned_away: MetricCounter,
     /// WebSockets that are open.
-    pub sockets: Count,
+    pub sockets: MetricCounter,
     /// Subscriptions that are open.
-    pub subscriptions: Count,
+    pub subscriptions: MetricCounter,
     /// Frames of clients.
-    pub received: Count,
+    pub received: MetricCounter,
     /// Of those, refused.
-    pub refused: Count,
+    pub refused: MetricCounter,
     /// Frames that were sent.
-    pub sent: Count,
+    pub sent: MetricCounter,
     /// And their bytes.
-    pub sent_bytes: Count,
+    pub sent_bytes: MetricCounter,
     /// Readers that were too slow.
-    pub overrun: Count,
+    pub overrun: MetricCounter,
     /// Sessions that were opened.
-    pub opened: Count,
+    pub opened: MetricCounter,
     /// What their runs came to.
     pub runs: Arc<RunCounts>,
 }

@@ -8,7 +8,7 @@ use agentx_config::Settings;
 use agentx_identity::Keyring;
 use agentx_node_runtime::NodeRuntime;
 
-use crate::live::Reload;
+use crate::live_settings::Reload;
 use crate::options::ServerOptions;
 use crate::server::{Server, ServerError, bind};
 
@@ -16,7 +16,7 @@ use crate::server::{Server, ServerError, bind};
 /// is given an identity where they have none.
 ///
 /// [`Server::run`] then works like `agentx serve`: it resumes sessions that were running when a server died, closes
-/// those that nobody looks at, holds everybody to the [limits](crate::Limits) and the quotas of the settings, ends runs of people who are
+/// those that nobody looks at, holds everybody to the [limits](crate::ServerLimits) and the quotas of the settings, ends runs of people who are
 /// not trusted any more, and commits all that is under way before it ends.
 ///
 /// ```no_run

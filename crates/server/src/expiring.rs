@@ -5,24 +5,24 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::hash::Hash;
 
 /// When something ends; a number keeps those apart that end together.
-type End = (u64, u64);
+type Expiry = (u64, u64);
 
 /// What counts until some time. Somebody who has as much as they may loses what of theirs ends first; where all is full, whoever has
 /// most does.
 pub(crate) struct Expiring<K, V> {
     capacity: usize,
     each: usize,
-    entries: HashMap<K, Entry<V>>,
+    entries: HashMap<K, ExpiringEntry<V>>,
     /// The keys by when they end.
-    ends: BTreeMap<End, K>,
+    ends: BTreeMap<Expiry, K>,
     /// What each one has.
-    holders: HashMap<String, BTreeSet<End>>,
+    holders: HashMap<String, BTreeSet<Expiry>>,
     numbers: u64,
 }
 
-struct Entry<V> {
+struct ExpiringEntry<V> {
     value: V,
-    end: End,
+    end: Expiry,
     holder: String,
 }
 
@@ -61,7 +61,7 @@ impl<K: Clone + Eq + Hash, V> Expiring<K, V> {
         let (end, holder) = ((until, self.numbers), holder.to_owned());
         self.ends.insert(end, key.clone());
         self.holders.entry(holder.clone()).or_default().insert(end);
-        self.entries.insert(key, Entry { value, end, holder });
+        self.entries.insert(key, ExpiringEntry { value, end, holder });
     }
 
     pub(crate) fn get(&self, key: &K, now: u64) -> Option<&V> {
@@ -74,13 +74,13 @@ impl<K: Clone + Eq + Hash, V> Expiring<K, V> {
         (entry.end.0 > now).then_some((entry.value, entry.end.0))
     }
 
-    fn remove_at(&mut self, end: End) {
+    fn remove_at(&mut self, end: Expiry) {
         if let Some(key) = self.ends.get(&end).cloned() {
             self.remove(&key);
         }
     }
 
-    fn remove(&mut self, key: &K) -> Option<Entry<V>> {
+    fn remove(&mut self, key: &K) -> Option<ExpiringEntry<V>> {
         let entry = self.entries.remove(key)?;
         self.ends.remove(&entry.end);
         if let Some(own) = self.holders.get_mut(&entry.holder) {

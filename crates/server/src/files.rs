@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use agentx_node_runtime::Shown;
+use agentx_node_runtime::DiskPreview;
 use agentx_runtime::{
     FileInQuestion, PlannedFile, RestorePlan, RestoreReport, RestoreWish, Ruling, Runtime as _, RuntimeError,
     Session, describe,
@@ -13,8 +13,8 @@ use agentx_types::{AgentConfig, FileFailed, RuleEffect, SessionId, ToolCallId, T
 use serde_json::json;
 
 use crate::control::whole;
-use crate::hand::Hand;
-use crate::state::{Access, Caller, ServerState};
+use crate::session_caller::SessionCaller;
+use crate::state::{Admission, Caller, ServerState};
 
 /// The tool whose rules are about what files say.
 const READ: &str = "read";
@@ -30,14 +30,14 @@ impl ServerState {
     /// Where no decision is awaited for this call.
     pub async fn file_in_question(
         &self,
-        (caller, access): (&Caller, &Access),
+        (caller, access): (&Caller, &Admission),
         session: &SessionId,
         call: &ToolCallId,
     ) -> Result<FileInQuestion, RuntimeError> {
         let open = self.open_already(session).await;
         let shown = match caller.operator {
-            true => Shown::All,
-            false => Shown::ToTheAgent,
+            true => DiskPreview::All,
+            false => DiskPreview::ToTheAgent,
         };
         access.runtime.file_now(session, open, call, shown).await
     }
@@ -48,7 +48,7 @@ impl ServerState {
     /// Where the session cannot be read.
     pub async fn plan_restore(
         &self,
-        (caller, access): (&Caller, &Access),
+        (caller, access): (&Caller, &Admission),
         session: &SessionId,
         to_seq: u64,
     ) -> Result<RestorePlan, RuntimeError> {
@@ -79,7 +79,7 @@ impl ServerState {
     ) -> Result<RestoreReport, RuntimeError> {
         let (state, caller, session) = (self.clone(), caller.clone(), session.clone());
         whole(async move {
-            let hand = Hand::new(&state, &caller, &session).await?;
+            let hand = SessionCaller::new(&state, &caller, &session).await?;
             let access = hand.access.clone();
             hand.may_keep().await?;
             hand.drive(wheel_epoch, |open| async move {
@@ -139,7 +139,7 @@ impl ServerState {
 }
 
 async fn config(
-    access: &Access,
+    access: &Admission,
     session: &SessionId,
     open: Option<Arc<dyn Session>>,
 ) -> Result<AgentConfig, RuntimeError> {
@@ -151,7 +151,7 @@ async fn config(
 }
 
 /// The tools that read or change the one file that a call names: who sees a file or puts it back does what they do.
-fn tools_for_files(access: &Access, config: &AgentConfig) -> Vec<ToolSpec> {
+fn tools_for_files(access: &Admission, config: &AgentConfig) -> Vec<ToolSpec> {
     let offered = access.runtime.tools();
     let all = config.tools.iter().cloned().chain(offered);
     let is_about_files = |tool: &ToolSpec| {

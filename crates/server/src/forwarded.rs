@@ -14,11 +14,11 @@ const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 
 /// The proxies that say whom they pass on.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Proxies(Vec<Network>);
+pub struct Proxies(Vec<AddressPrefix>);
 
 /// Addresses that begin alike.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Network {
+struct AddressPrefix {
     address: u128,
     /// How many of the 128 bits count.
     bits: u32,
@@ -31,7 +31,7 @@ impl Proxies {
     /// What is wrong with the first one that is neither.
     pub fn parse<'a>(written: impl IntoIterator<Item = &'a str>) -> Result<Self, String> {
         let read = |text: &'a str| {
-            Network::parse(text.trim()).ok_or_else(|| {
+            AddressPrefix::parse(text.trim()).ok_or_else(|| {
                 format!(
                     "{text:?} is no address of a proxy: write one as 127.0.0.1, or a network as 10.0.0.0/8"
                 )
@@ -52,7 +52,7 @@ impl Proxies {
             return peer;
         }
         let old = self.last_unknown(&addresses(headers, &X_FORWARDED_FOR, whole));
-        let new = self.last_unknown(&addresses(headers, &FORWARDED, for_of));
+        let new = self.last_unknown(&addresses(headers, &FORWARDED, forwarded_for));
         match (old, new) {
             (Some(one), Some(other)) if one != other => peer,
             (Some(client), _) | (None, Some(client)) => SocketAddr::new(client, 0),
@@ -75,7 +75,7 @@ impl Proxies {
     }
 }
 
-impl Network {
+impl AddressPrefix {
     fn parse(text: &str) -> Option<Self> {
         let (address, bits) = match text.split_once('/') {
             Some((address, bits)) => (address, Some(bits)),
@@ -128,7 +128,7 @@ fn whole(element: &str) -> Option<&str> {
 }
 
 /// What an element of `Forwarded` says after `for=`.
-fn for_of(element: &str) -> Option<&str> {
+fn forwarded_for(element: &str) -> Option<&str> {
     element.split(';').find_map(|pair| {
         let (name, value) = pair.split_once('=')?;
         name.trim().eq_ignore_ascii_case("for").then(|| value.trim())

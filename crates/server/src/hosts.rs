@@ -12,12 +12,12 @@ use crate::auth::problem;
 
 /// The names that a server answers to. Ports do not matter: a tunnel may lead from another one.
 #[derive(Clone, Debug)]
-pub(crate) struct Hosts {
+pub(crate) struct HostNames {
     listen: IpAddr,
     origin: Option<String>,
 }
 
-impl Hosts {
+impl HostNames {
     /// The names of a server that listens there and calls itself `origin`.
     pub(crate) fn new(listen: SocketAddr, origin: &str) -> Self {
         let origin = origin.parse::<Uri>().ok();
@@ -88,7 +88,7 @@ mod tests {
 
     use super::*;
 
-    fn code(hosts: &Hosts, version: Version, uri: &str, named: &[&str]) -> Option<String> {
+    fn code(hosts: &HostNames, version: Version, uri: &str, named: &[&str]) -> Option<String> {
         let mut headers = HeaderMap::new();
         for name in named {
             headers.append(HOST, name.parse().unwrap());
@@ -99,10 +99,10 @@ mod tests {
 
     #[test]
     fn a_server_answers_to_its_own_names_alone() {
-        let here = Hosts::new(([127, 0, 0, 1], 5200).into(), "http://127.0.0.1:5200");
-        let named = Hosts::new(([127, 0, 0, 1], 5200).into(), "https://Agents.example");
-        let inside = Hosts::new(([10, 0, 0, 5], 5200).into(), "https://agents.example:8443");
-        let everywhere = Hosts::new(([0, 0, 0, 0], 5200).into(), "https://agents.example");
+        let here = HostNames::new(([127, 0, 0, 1], 5200).into(), "http://127.0.0.1:5200");
+        let named = HostNames::new(([127, 0, 0, 1], 5200).into(), "https://Agents.example");
+        let inside = HostNames::new(([10, 0, 0, 5], 5200).into(), "https://agents.example:8443");
+        let everywhere = HostNames::new(([0, 0, 0, 0], 5200).into(), "https://agents.example");
         let local = [
             "127.0.0.1:5200",
             "localhost",
@@ -142,7 +142,7 @@ mod tests {
 
     #[test]
     fn whom_a_request_is_for_is_said_once_and_clearly() {
-        let here = Hosts::new(([127, 0, 0, 1], 5200).into(), "http://127.0.0.1:5200");
+        let here = HostNames::new(([127, 0, 0, 1], 5200).into(), "http://127.0.0.1:5200");
         let code = |version, uri, named: &[&str]| code(&here, version, uri, named);
         let unclear = Some("bad_request".to_owned());
         assert_eq!(code(Version::HTTP_11, "/", &[]), unclear);

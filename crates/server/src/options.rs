@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::feed::Bounds;
+use crate::feed::FeedBounds;
 use crate::server::ServerError;
 use crate::wheel::Patience;
 
@@ -44,7 +44,7 @@ pub struct ServerOptions {
     /// Addresses and networks of proxies that say whom they pass on, besides those of the settings.
     pub trusted_proxies: Vec<String>,
     /// What it puts up with.
-    pub limits: Limits,
+    pub limits: ServerLimits,
 }
 
 impl Default for ServerOptions {
@@ -57,14 +57,14 @@ impl Default for ServerOptions {
             tls: None,
             insecure_listen: false,
             trusted_proxies: Vec::new(),
-            limits: Limits::default(),
+            limits: ServerLimits::default(),
         }
     }
 }
 
 /// What a server puts up with.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Limits {
+pub struct ServerLimits {
     /// TCP connections at once; later ones are closed at once.
     pub connections: usize,
     /// TCP connections at once of one address that have not said who they are; of IPv6, of one /64.
@@ -111,17 +111,17 @@ pub struct Limits {
     pub nonces: usize,
 }
 
-impl Limits {
+impl ServerLimits {
     /// What may wait for one reader.
-    pub fn waiting(&self) -> Bounds {
-        Bounds {
+    pub fn waiting(&self) -> FeedBounds {
+        FeedBounds {
             frames: self.waiting_frames,
             bytes: self.waiting_bytes,
         }
     }
 }
 
-impl Default for Limits {
+impl Default for ServerLimits {
     fn default() -> Self {
         Self {
             connections: 4096,

@@ -9,23 +9,23 @@ use axum::body::Bytes;
 use axum::extract::ws::Utf8Bytes;
 use futures_util::task::AtomicWaker;
 
-use crate::feed::Bounds;
+use crate::feed::FeedBounds;
 
 /// The queue of one connection, beside its subscriptions.
 pub struct Outbox<T> {
-    bounds: Bounds,
-    queue: Mutex<Queue<T>>,
+    bounds: FeedBounds,
+    queue: Mutex<OutboxQueue<T>>,
     waker: AtomicWaker,
 }
 
-struct Queue<T> {
-    items: VecDeque<Item<T>>,
+struct OutboxQueue<T> {
+    items: VecDeque<OutboxItem<T>>,
     bytes: usize,
-    state: State,
+    state: OutboxState,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum State {
+enum OutboxState {
     Open,
     /// More came than it holds.
     Overrun,
@@ -34,7 +34,7 @@ enum State {
 }
 
 /// What stands in an outbox.
-pub enum Item<T> {
+pub enum OutboxItem<T> {
     /// To be sent.
     Text(Utf8Bytes),
     /// To be sent as it is: frames of the protocol below.
@@ -44,20 +44,20 @@ pub enum Item<T> {
 }
 
 /// What an outbox has.
-pub enum Next<T> {
+pub enum NextFrame<T> {
     /// This.
-    Item(Item<T>),
+    Item(OutboxItem<T>),
     /// More came than it holds.
     Overrun,
 }
 
 impl<T> Outbox<T> {
     /// An empty one.
-    pub fn new(bounds: Bounds) -> Self {
-        let queue = Queue {
+    pub fn new(bounds: FeedBounds) -> Self {
+        let queue = OutboxQueue {
             items: VecDeque::new(),
             bytes: 0,
-            state: State::Open,
+            state: OutboxState::Open,
         };
         Self {
             bounds,
@@ -69,7 +69,7 @@ impl<T> Outbox<T> {
     /// Says something.
     pub fn text(&self, text: Utf8Bytes) {
         let size = text.len();
-        self.push(Item::Text(text), size);
+        self.push(OutboxItem::Text(text), size);
     }
 
     /// Says something.
@@ -80,16 +80,16 @@ impl<T> Outbox<T> {
     /// Says something in the protocol below.
     pub fn framed(&self, frames: Bytes) {
         let size = frames.len();
-        self.push(Item::Framed(frames), size);
+        self.push(OutboxItem::Framed(frames), size);
     }
 
     /// Wants something done.
     pub fn task(&self, task: T) {
-        self.push(Item::Task(task), 0);
+        self.push(OutboxItem::Task(task), 0);
     }
 
     /// The next item.
-    pub fn poll_next(&self, cx: &Context<'_>) -> Poll<Next<T>> {
+    pub fn poll_next(&self, cx: &Context<'_>) -> Poll<NextFrame<T>> {
         if let Some(next) = self.take() {
             return Poll::Ready(next);
         }
@@ -98,22 +98,22 @@ impl<T> Outbox<T> {
     }
 
     /// What was said and is not on its way yet; tasks are dropped. Nothing where more came than it holds.
-    pub fn drain(&self) -> Vec<Item<T>> {
+    pub fn drain(&self) -> Vec<OutboxItem<T>> {
         let mut queue = self.lock();
-        if queue.state != State::Open {
+        if queue.state != OutboxState::Open {
             return Vec::new();
         }
         queue.bytes = 0;
         let items = std::mem::take(&mut queue.items);
         drop(queue);
-        let is_said = |item: &Item<T>| !matches!(item, Item::Task(_));
+        let is_said = |item: &OutboxItem<T>| !matches!(item, OutboxItem::Task(_));
         items.into_iter().filter(is_said).collect()
     }
 
     /// Whether more came than it holds.
     pub fn poll_overrun(&self, cx: &Context<'_>) -> Poll<()> {
         self.waker.register(cx.waker());
-        if self.lock().state == State::Overrun {
+        if self.lock().state == OutboxState::Overrun {
             Poll::Ready(())
         } else {
             Poll::Pending
@@ -123,34 +123,34 @@ impl<T> Outbox<T> {
     /// Nobody looks any more; what comes is dropped.
     pub fn close(&self) {
         let mut queue = self.lock();
-        queue.state = State::Closed;
+        queue.state = OutboxState::Closed;
         let items = std::mem::take(&mut queue.items);
         queue.bytes = 0;
         drop(queue);
         drop(items);
     }
 
-    fn take(&self) -> Option<Next<T>> {
+    fn take(&self) -> Option<NextFrame<T>> {
         let mut queue = self.lock();
-        if queue.state == State::Overrun {
-            return Some(Next::Overrun);
+        if queue.state == OutboxState::Overrun {
+            return Some(NextFrame::Overrun);
         }
         let item = queue.items.pop_front()?;
         queue.bytes -= match &item {
-            Item::Text(text) => text.len(),
-            Item::Framed(frames) => frames.len(),
-            Item::Task(_) => 0,
+            OutboxItem::Text(text) => text.len(),
+            OutboxItem::Framed(frames) => frames.len(),
+            OutboxItem::Task(_) => 0,
         };
         if queue.items.is_empty() {
             // An idle connection keeps no memory for what it once had.
             queue.items = VecDeque::new();
         }
-        Some(Next::Item(item))
+        Some(NextFrame::Item(item))
     }
 
-    fn push(&self, item: Item<T>, size: usize) {
+    fn push(&self, item: OutboxItem<T>, size: usize) {
         let mut queue = self.lock();
-        if queue.state != State::Open {
+        if queue.state != OutboxState::Open {
             return;
         }
         queue.bytes += size;
@@ -158,13 +158,13 @@ impl<T> Outbox<T> {
         if queue.items.len() > self.bounds.frames
             || (queue.bytes > self.bounds.bytes && queue.items.len() > 1)
         {
-            queue.state = State::Overrun;
+            queue.state = OutboxState::Overrun;
         }
         drop(queue);
         self.waker.wake();
     }
 
-    fn lock(&self) -> MutexGuard<'_, Queue<T>> {
+    fn lock(&self) -> MutexGuard<'_, OutboxQueue<T>> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -176,12 +176,12 @@ pub fn encode(notice: &ServerNotice) -> Utf8Bytes {
 }
 
 /// Who hears what is said to all in a session.
-pub trait Ear: Send + Sync {
+pub trait RoomListener: Send + Sync {
     /// Something that everybody there is told.
     fn hear(&self, text: Utf8Bytes);
 }
 
-impl<T: Send> Ear for Outbox<T> {
+impl<T: Send> RoomListener for Outbox<T> {
     fn hear(&self, text: Utf8Bytes) {
         self.text(text);
     }

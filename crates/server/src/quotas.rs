@@ -6,7 +6,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use agentx_config::Quotas;
-use agentx_runtime::{Places, Runtime as _, RuntimeError, Session, SessionQuery, Since, UsageBy, UsageQuery};
+use agentx_runtime::{
+    CallSlots, Runtime as _, RuntimeError, Session, SessionQuery, Since, UsageBy, UsageQuery,
+};
 use agentx_types::{NanoUsd, OwnerId, RunStatus, SessionId, Timestamp};
 
 use crate::control::remote;
@@ -21,14 +23,14 @@ const DAY_US: i64 = 24 * 60 * 60 * 1_000_000;
 
 /// What people have that is counted as it comes and goes.
 #[derive(Default)]
-pub(crate) struct Kept {
+pub(crate) struct MemberUsage {
     /// Connections and streams, by person or by the address of visitors.
     connections: Counter,
     /// Sessions that are being made, and inputs that are on their way.
     begun: Counter,
     sums: Mutex<HashMap<OwnerId, (Instant, Sums)>>,
     /// Where the tool calls of members run, with how many there may be.
-    places: Mutex<HashMap<OwnerId, (u64, Places)>>,
+    places: Mutex<HashMap<OwnerId, (u64, CallSlots)>>,
 }
 
 /// How many there are by name.
@@ -36,11 +38,11 @@ pub(crate) struct Kept {
 struct Counter(Arc<Mutex<HashMap<String, u64>>>);
 
 /// That something is counted. It counts no more when this is dropped.
-pub(crate) struct Counted {
+pub(crate) struct QuotaGuard {
     counter: Counter,
     name: String,
     /// What else is counted with it.
-    _also: Option<Box<Counted>>,
+    _also: Option<Box<QuotaGuard>>,
 }
 
 /// What the sessions of somebody take and cost.
@@ -51,7 +53,7 @@ struct Sums {
 }
 
 /// Who has one connection more.
-pub(crate) struct Connected<'a> {
+pub(crate) struct ConnectionSlot<'a> {
     /// Who.
     pub(crate) person: &'a OwnerId,
     /// Whether they run the server.
@@ -64,13 +66,13 @@ pub(crate) struct Connected<'a> {
 
 impl Counter {
     /// One more of this name; how many there are with it.
-    fn add(&self, name: String) -> (Counted, u64) {
+    fn add(&self, name: String) -> (QuotaGuard, u64) {
         let mut counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let count = counts.entry(name.clone()).or_default();
         *count += 1;
         let now = *count;
         drop(counts);
-        let counted = Counted {
+        let counted = QuotaGuard {
             counter: self.clone(),
             name,
             _also: None,
@@ -79,13 +81,13 @@ impl Counter {
     }
 
     /// One more of this name, where there are not `most` yet.
-    fn add_up_to(&self, name: String, most: Option<u64>) -> Option<Counted> {
+    fn add_up_to(&self, name: String, most: Option<u64>) -> Option<QuotaGuard> {
         let (counted, now) = self.add(name);
         most.is_none_or(|most| now <= most).then_some(counted)
     }
 }
 
-impl Drop for Counted {
+impl Drop for QuotaGuard {
     fn drop(&mut self) {
         let mut counts = self.counter.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(count) = counts.get_mut(&self.name) {
@@ -97,9 +99,9 @@ impl Drop for Counted {
     }
 }
 
-impl Kept {
+impl MemberUsage {
     /// The places for tool calls of a member, at most so many of all. Runtimes come and go; their calls count together.
-    pub(crate) fn places_of(&self, owner: &OwnerId, most: u64, all: &Places) -> Places {
+    pub(crate) fn places_of(&self, owner: &OwnerId, most: u64, all: &CallSlots) -> CallSlots {
         let mut known = self.places.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, places)) = known.get(owner).filter(|(count, _)| *count == most) {
             return places.clone();
@@ -119,7 +121,7 @@ impl ServerState {
     }
 
     /// Somebody has one connection or stream more; `None` where they have too many.
-    pub(crate) fn count_in(&self, who: &Connected<'_>) -> Option<Counted> {
+    pub(crate) fn count_in(&self, who: &ConnectionSlot<'_>) -> Option<QuotaGuard> {
         let (limits, quotas) = (&self.options().limits, self.quotas());
         let connections = &self.kept.connections;
         let in_all = |most: usize| Some(most as u64);
@@ -140,7 +142,7 @@ impl ServerState {
     ///
     /// # Errors
     /// `quota_storage` where their sessions are too many or take too much.
-    pub(crate) async fn may_make(&self, owner: &OwnerId) -> Result<Option<Counted>, RuntimeError> {
+    pub(crate) async fn may_make(&self, owner: &OwnerId) -> Result<Option<QuotaGuard>, RuntimeError> {
         if owner == self.runtime().owner() {
             return Ok(None);
         }
@@ -183,7 +185,7 @@ impl ServerState {
         &self,
         owner: &OwnerId,
         session: &SessionId,
-    ) -> Result<Option<Counted>, RuntimeError> {
+    ) -> Result<Option<QuotaGuard>, RuntimeError> {
         if owner == self.runtime().owner() {
             return Ok(None);
         }
@@ -251,7 +253,7 @@ impl ServerState {
 
     /// What the sessions of somebody take and cost, as it was a moment ago.
     async fn sums(&self, owner: &OwnerId) -> Result<Sums, RuntimeError> {
-        let known = |kept: &Kept| {
+        let known = |kept: &MemberUsage| {
             let sums = kept.sums.lock().unwrap_or_else(PoisonError::into_inner);
             sums.get(owner).copied()
         };

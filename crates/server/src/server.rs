@@ -23,18 +23,18 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpListener;
 use tokio::time::{Instant, timeout_at};
 
-use crate::auth::Auth;
-use crate::channel::{Channel, Doors, Opened};
+use crate::auth::Authenticator;
+use crate::channel::{ConnectionChannel, OpenedConnection, TlsAcceptors};
+use crate::connection_limits::{NoSeat, Permit, Seats};
 use crate::forwarded::Proxies;
-use crate::hosts::Hosts;
-use crate::linger::Lingering;
-use crate::live::Reload;
-use crate::no_room::TurnedAway;
+use crate::hosts::HostNames;
+use crate::lingering_close::Lingering;
+use crate::live_settings::Reload;
 use crate::options::{HEAD_BYTES, ServerOptions, check};
-use crate::seats::{NoSeat, Permit, Seats};
-use crate::stall::Stalling;
+use crate::rejections::RejectedConnection;
+use crate::stalled_connections::Stalling;
 use crate::state::ServerState;
-use crate::{chores, http, tls, unread, waiting, ws};
+use crate::{http, maintenance, tls, unread_body, waiting_calls, ws};
 
 /// How long what a client still sends is thrown away after the last answer.
 const LINGER: Duration = Duration::from_secs(2);
@@ -79,7 +79,7 @@ pub enum ServerError {
 pub struct Server {
     state: Arc<ServerState>,
     listener: TcpListener,
-    doors: Doors,
+    doors: TlsAcceptors,
     url: String,
     reload: Option<Reload>,
     own_routes: Router,
@@ -101,8 +101,8 @@ pub async fn bind(
         .map_err(|error| ServerError::Options(format!("the server's own key: {error}")))?;
     let key = Arc::new(key);
     let doors = match &options.tls {
-        Some((certificate, key)) => Doors::Certificate(tls::acceptor(certificate, key)?),
-        None => Doors::keyed(key.clone())?,
+        Some((certificate, key)) => TlsAcceptors::Certificate(tls::acceptor(certificate, key)?),
+        None => TlsAcceptors::keyed(key.clone())?,
     };
     let cannot = |error: std::io::Error| ServerError::Listen {
         listen: options.listen,
@@ -116,10 +116,10 @@ pub async fn bind(
         Some(origin) => origin.trim_end_matches('/').to_owned(),
         None => url.clone(),
     };
-    let hosts = Hosts::new(options.listen, &origin);
+    let hosts = HostNames::new(options.listen, &origin);
     let each = usize::try_from(settings.quotas.challenges).unwrap_or(usize::MAX);
     let nonces = (options.limits.nonces, each);
-    let auth = Auth::new(
+    let auth = Authenticator::new(
         keyring,
         (key, origin),
         options.allow_origins.clone(),
@@ -179,7 +179,7 @@ impl Server {
         &self.state
     }
 
-    /// Serves until `shutdown` is there, then ends: within [`Limits::shutdown`](crate::Limits::shutdown), everybody is told, and
+    /// Serves until `shutdown` is there, then ends: within [`Limits::shutdown`](crate::ServerLimits::shutdown), everybody is told, and
     /// what is under way is stopped and committed.
     ///
     /// # Errors
@@ -203,9 +203,9 @@ impl Server {
         if let Err(error) = &counter {
             tracing::warn!(%error, "runs are not counted");
         }
-        let reopening = tokio::spawn(chores::reopen(state.clone()));
-        let sweeping = tokio::spawn(chores::sweep(state.clone(), reload));
-        let announcing = tokio::spawn(waiting::announce(state.clone()));
+        let reopening = tokio::spawn(maintenance::reopen(state.clone()));
+        let sweeping = tokio::spawn(maintenance::sweep(state.clone(), reload));
+        let announcing = tokio::spawn(waiting_calls::announce(state.clone()));
         tokio::select! {
             () = accept(&listener, doors, &state, &seats, &router) => {}
             () = shutdown => {}
@@ -226,12 +226,12 @@ impl Server {
 /// Takes connections, for ever.
 async fn accept(
     listener: &TcpListener,
-    doors: Doors,
+    doors: TlsAcceptors,
     state: &Arc<ServerState>,
     seats: &Seats,
     router: &Router,
 ) {
-    let turned_away = TurnedAway::new();
+    let turned_away = RejectedConnection::new();
     loop {
         let (stream, peer) = match listener.accept().await {
             Ok(accepted) => accepted,
@@ -259,10 +259,17 @@ async fn accept(
                 () = state.shutdown().cancelled() => return,
             };
             match opened {
-                Ok(Ok(Opened::Plain(stream))) => {
-                    serve(stream, (peer, Channel::Plain), state, router, (permit, until)).await;
+                Ok(Ok(OpenedConnection::Plain(stream))) => {
+                    serve(
+                        stream,
+                        (peer, ConnectionChannel::Plain),
+                        state,
+                        router,
+                        (permit, until),
+                    )
+                    .await;
                 }
-                Ok(Ok(Opened::Tls(stream, channel))) => {
+                Ok(Ok(OpenedConnection::Tls(stream, channel))) => {
                     serve(stream, (peer, channel), state, router, (permit, until)).await;
                 }
                 Ok(Err(error)) => tracing::debug!(%peer, %error, "no request, or no TLS"),
@@ -300,13 +307,13 @@ async fn enter(State(state): State<Arc<ServerState>>, request: Request, next: Ne
         }
         response
     };
-    unread::answered(request, answer).await
+    unread_body::answered(request, answer).await
 }
 
 /// Serves one connection until it ends or becomes a WebSocket.
 async fn serve<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
     stream: S,
-    (peer, channel): (SocketAddr, Channel),
+    (peer, channel): (SocketAddr, ConnectionChannel),
     state: Arc<ServerState>,
     router: Router,
     (permit, until): (Permit, Instant),

@@ -6,26 +6,26 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use agentx_config::Settings;
 use agentx_node_runtime::NodeRuntime;
-use agentx_runtime::{LogError, Position, Runtime as _, RuntimeError, Session};
+use agentx_runtime::{EventCursor, LogError, Runtime as _, RuntimeError, Session};
 use agentx_types::wire::{Problem, WireView};
 use agentx_types::{AgentConfig, OwnerId, Seat, SessionId, SessionRole, Timestamp};
 use axum::http::HeaderMap;
 use tokio_util::sync::CancellationToken;
 
-use crate::auth::Auth;
-use crate::channel::Channel;
-use crate::counts::Counts;
-use crate::feed::{Only, Reader, Share, Shelf, Start};
+use crate::auth::Authenticator;
+use crate::channel::ConnectionChannel;
+use crate::counts::ServerCounters;
+use crate::feed::{FeedReader, FeedStart, ReplayShare, Shelf, SubscriptionFilter};
 use crate::forwarded::Proxies;
-use crate::hosts::Hosts;
-use crate::live::Live;
+use crate::hosts::HostNames;
+use crate::live_settings::LiveSettings;
 use crate::members::server_rules;
 use crate::options::{ID_BYTES, ServerOptions};
-use crate::outbox::Ear;
-use crate::quotas::Kept;
+use crate::outbox::RoomListener;
+use crate::quotas::MemberUsage;
 use crate::rooms::{Membership, Room, Rooms};
-use crate::turns::{ANSWERS, BODIES, CHECKS, Turns, readers_at_once};
-use crate::waiting::Deciders;
+use crate::waiting_calls::Deciders;
+use crate::work_turns::{ANSWERS, BODIES, CHECKS, WorkTurns, readers_at_once};
 
 /// How many owners' runtimes are kept ready.
 const RUNTIMES: usize = 256;
@@ -50,7 +50,7 @@ pub struct Caller {
 
 /// A session as a caller may use it.
 #[derive(Clone)]
-pub struct Access {
+pub struct Admission {
     /// Whose session it is.
     pub owner: OwnerId,
     /// What the caller may do in it.
@@ -62,7 +62,7 @@ pub struct Access {
 /// Somebody who reads a session. They are there for the others as long as this is.
 pub struct Following {
     /// What they read.
-    pub reader: Reader,
+    pub reader: FeedReader,
     /// That they are there.
     pub membership: Membership,
     /// What they may do.
@@ -72,20 +72,20 @@ pub struct Following {
 /// What every connection and request of one server shares.
 pub struct ServerState {
     operator: OwnerId,
-    live: Live,
+    live: LiveSettings,
     runtimes: Mutex<HashMap<OwnerId, Arc<NodeRuntime>>>,
     options: ServerOptions,
-    auth: Auth,
-    hosts: Hosts,
+    auth: Authenticator,
+    hosts: HostNames,
     proxies: Proxies,
     rooms: Rooms,
-    counts: Arc<Counts>,
-    history: Turns,
-    checks: Turns,
-    answers: Turns,
-    bodies: Turns,
+    counts: Arc<ServerCounters>,
+    history: WorkTurns,
+    checks: WorkTurns,
+    answers: WorkTurns,
+    bodies: WorkTurns,
     shelf: Arc<Shelf>,
-    pub(crate) kept: Kept,
+    pub(crate) kept: MemberUsage,
     deciders: Deciders,
     shutdown: CancellationToken,
 }
@@ -95,14 +95,14 @@ impl ServerState {
     pub(crate) fn new(
         runtime: Arc<NodeRuntime>,
         settings: Arc<Settings>,
-        (auth, hosts, proxies): (Auth, Hosts, Proxies),
+        (auth, hosts, proxies): (Authenticator, HostNames, Proxies),
         options: ServerOptions,
     ) -> Arc<Self> {
-        let counts = Arc::<Counts>::default();
+        let counts = Arc::<ServerCounters>::default();
         let rooms = Rooms::new(options.limits.waiting(), options.limits.patience, counts.clone());
         Arc::new(Self {
             operator: runtime.owner().clone(),
-            live: Live::new(settings, &runtime),
+            live: LiveSettings::new(settings, &runtime),
             runtimes: Mutex::new(HashMap::new()),
             options,
             auth,
@@ -110,12 +110,12 @@ impl ServerState {
             proxies,
             rooms,
             counts,
-            history: Turns::new(readers_at_once()),
-            checks: Turns::new(CHECKS),
-            answers: Turns::new(ANSWERS),
-            bodies: Turns::new(BODIES),
+            history: WorkTurns::new(readers_at_once()),
+            checks: WorkTurns::new(CHECKS),
+            answers: WorkTurns::new(ANSWERS),
+            bodies: WorkTurns::new(BODIES),
             shelf: Arc::default(),
-            kept: Kept::default(),
+            kept: MemberUsage::default(),
             deciders: Deciders::default(),
             shutdown: CancellationToken::new(),
         })
@@ -131,12 +131,12 @@ impl ServerState {
         self.live.now().0
     }
 
-    pub(crate) fn live(&self) -> &Live {
+    pub(crate) fn live(&self) -> &LiveSettings {
         &self.live
     }
 
     /// Challenges and tokens.
-    pub fn auth(&self) -> &Auth {
+    pub fn auth(&self) -> &Authenticator {
         &self.auth
     }
 
@@ -146,7 +146,7 @@ impl ServerState {
     }
 
     /// The names that it answers to.
-    pub(crate) fn hosts(&self) -> &Hosts {
+    pub(crate) fn hosts(&self) -> &HostNames {
         &self.hosts
     }
 
@@ -161,27 +161,27 @@ impl ServerState {
     }
 
     /// What is counted.
-    pub fn counts(&self) -> &Counts {
+    pub fn counts(&self) -> &ServerCounters {
         &self.counts
     }
 
     /// Turns at reading what happened in sessions.
-    pub fn history(&self) -> &Turns {
+    pub fn history(&self) -> &WorkTurns {
         &self.history
     }
 
     /// Turns at what takes long for one session: checking it, folding it anew, searching.
-    pub fn checks(&self) -> &Turns {
+    pub fn checks(&self) -> &WorkTurns {
         &self.checks
     }
 
     /// Turns at putting a whole answer about a session together: a page of its events, how it stands.
-    pub fn answers(&self) -> &Turns {
+    pub fn answers(&self) -> &WorkTurns {
         &self.answers
     }
 
     /// Turns at reading a large body of a request.
-    pub fn bodies(&self) -> &Turns {
+    pub fn bodies(&self) -> &WorkTurns {
         &self.bodies
     }
 
@@ -210,11 +210,11 @@ impl ServerState {
     /// Who sends a request with these headers on such a connection, which comes from `address`.
     ///
     /// # Errors
-    /// See [`Auth::caller_of`].
+    /// See [`Authenticator::caller_of`].
     pub fn caller_of(
         &self,
         headers: &HeaderMap,
-        channel: &Channel,
+        channel: &ConnectionChannel,
         address: &str,
     ) -> Result<Caller, Box<Problem>> {
         self.auth.caller_of(headers, (channel, address, self.now_ms()))
@@ -265,7 +265,7 @@ impl ServerState {
     ///
     /// # Errors
     /// [`LogError::NotFound`] where they may not even know that it exists.
-    pub async fn access(&self, caller: &Caller, session: &SessionId) -> Result<Access, RuntimeError> {
+    pub async fn access(&self, caller: &Caller, session: &SessionId) -> Result<Admission, RuntimeError> {
         // None is longer, and a refusal would repeat it.
         if session.as_str().len() > ID_BYTES {
             return Err(LogError::NotFound("with so long an id".to_owned()).into());
@@ -284,7 +284,7 @@ impl ServerState {
             SessionRole::Own
         };
         match role {
-            Some(role) => Ok(Access {
+            Some(role) => Ok(Admission {
                 role: role.min(most),
                 runtime: self.runtime_of(&owner),
                 owner,
@@ -305,7 +305,7 @@ impl ServerState {
     ///
     /// # Errors
     /// Where the session cannot be opened.
-    pub async fn enter(&self, access: &Access, session: &SessionId) -> Result<Arc<Room>, RuntimeError> {
+    pub async fn enter(&self, access: &Admission, session: &SessionId) -> Result<Arc<Room>, RuntimeError> {
         self.rooms.enter(session, &access.owner, &access.runtime).await
     }
 
@@ -358,8 +358,8 @@ impl ServerState {
         &self,
         caller: &Caller,
         session: &SessionId,
-        (after, view, only): (Position, WireView, Option<Only>),
-        ear: Option<Arc<dyn Ear>>,
+        (after, view, only): (EventCursor, WireView, Option<SubscriptionFilter>),
+        ear: Option<Arc<dyn RoomListener>>,
     ) -> Result<Following, RuntimeError> {
         let access = self.access(caller, session).await?;
         let room = if access.role < SessionRole::Approve {
@@ -376,15 +376,15 @@ impl ServerState {
                 after.seq
             )));
         }
-        let start = Start {
+        let start = FeedStart {
             session: session.clone(),
             view,
             after,
             head,
             only,
         };
-        let share = Share::new(self.history.queue(&caller.line), self.shelf.clone());
-        let reader = Reader::new(feed, (room.source(), share), start);
+        let share = ReplayShare::new(self.history.queue(&caller.line), self.shelf.clone());
+        let reader = FeedReader::new(feed, (room.source(), share), start);
         let membership = room.join(&caller.seat, access.role, reader.slot().clone(), ear);
         // Who lost their role in between was not there to be told.
         let role = self.role_of(caller, session).await?;

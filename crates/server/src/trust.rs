@@ -12,11 +12,11 @@ use agentx_types::{
     AgentConfig, AgentKind, Condensing, ConfigChange, ModelSpec, OwnerId, Route, Routing, ToolSpec,
 };
 
+use crate::member_bounds::{MemberBounds, least};
 use crate::members::{directory, make_directory};
 use crate::options::NAME_CHARS;
-use crate::sizes::bounded;
-use crate::state::{Access, Caller, ServerState};
-use crate::widening::{Bounds, least};
+use crate::size_limits::bounded;
+use crate::state::{Admission, Caller, ServerState};
 
 /// The model of this name, as the server knows it.
 pub(crate) fn choose(
@@ -81,13 +81,13 @@ fn too_wide(what: &str) -> RuntimeError {
 }
 
 /// What the server leaves to somebody in sessions of `owner`.
-fn bounds(state: &ServerState, owner: &OwnerId, owns: bool, workspace: String) -> Bounds {
+fn bounds(state: &ServerState, owner: &OwnerId, owns: bool, workspace: String) -> MemberBounds {
     let (settings, runtime) = (state.settings(), state.runtime_of(owner));
     let tools = runtime.tools().into_iter();
     let known = runtime.models();
     let default = choose(&settings, &known, &settings.model_or_default().value);
     let listed = known.into_iter().map(|known| known.spec);
-    Bounds {
+    MemberBounds {
         rules: settings.rules_for(&runtime.tools()),
         approval: settings.approval,
         limits: settings.limits,
@@ -309,7 +309,7 @@ fn within_named(settings: &Settings, limits: NamedLimits) -> NamedLimits {
 /// Where it would, or the model is not known here.
 pub(crate) fn change_of_server(
     state: &ServerState,
-    (caller, access): (&Caller, &Access),
+    (caller, access): (&Caller, &Admission),
     before: &AgentConfig,
     change: ConfigChange,
 ) -> Result<ConfigChange, RuntimeError> {

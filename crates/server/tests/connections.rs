@@ -10,7 +10,7 @@
 use std::time::Duration;
 
 use crate::support::*;
-use agentx_server::channel::Channel;
+use agentx_server::channel::ConnectionChannel;
 use agentx_types::ApprovalMode;
 use futures_util::{SinkExt as _, StreamExt as _};
 use serde_json::{Value, json};
@@ -45,7 +45,7 @@ async fn a_signature_counts_for_its_own_connection_alone() {
     assert_eq!(answer["result"]["person"], "own_local");
     let again = first.refused("authenticate", json!({"client": "desk"})).await;
     assert_eq!(again, "refused");
-    let challenge = agentx_identity::Challenge {
+    let challenge = agentx_identity::AuthChallenge {
         nonce: hello["payload"]["nonce"].as_str().unwrap().to_owned(),
         origin: hello["payload"]["origin"].as_str().unwrap().to_owned(),
         expires_at_ms: hello["payload"]["expires_at_ms"].as_u64().unwrap(),
@@ -71,13 +71,13 @@ async fn token(world: &World) -> String {
         &key,
         (challenge.nonce.clone(), challenge.expires_at_ms),
         &signature.to_string(),
-        (&Channel::Plain, "127.0.0.1", state.now_ms()),
+        (&ConnectionChannel::Plain, "127.0.0.1", state.now_ms()),
     );
     let again = state.auth().token(
         &key,
         (challenge.nonce, challenge.expires_at_ms),
         &signature.to_string(),
-        (&Channel::Plain, "127.0.0.1", state.now_ms()),
+        (&ConnectionChannel::Plain, "127.0.0.1", state.now_ms()),
     );
     assert_eq!(again.err().unwrap().code, "stale_challenge");
     issued.unwrap_or_else(|problem| panic!("{problem:?}")).token
@@ -243,7 +243,7 @@ async fn there_are_only_so_many_connections() {
     assert!(problem["retry_after_ms"].is_u64(), "{problem}");
     let hello = third.notice("hello").await;
     let payload = {
-        let challenge = agentx_identity::Challenge {
+        let challenge = agentx_identity::AuthChallenge {
             nonce: hello["payload"]["nonce"].as_str().unwrap().to_owned(),
             origin: hello["payload"]["origin"].as_str().unwrap().to_owned(),
             expires_at_ms: hello["payload"]["expires_at_ms"].as_u64().unwrap(),

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use agentx_identity::{Binding, sign_bound_challenge, sign_challenge};
-use agentx_server::channel::Channel;
+use agentx_server::channel::ConnectionChannel;
 use serde_json::json;
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::net::TcpStream;
@@ -108,11 +108,11 @@ async fn a_token_counts_at_its_server_and_on_its_kind_of_connection_alone() {
     let (world, other) = (World::new().await, World::new().await);
     let auth = world.state.auth();
     let now = world.state.now_ms();
-    let channels = [Channel::Plain, Channel::Keyed([1; 32])];
+    let channels = [ConnectionChannel::Plain, ConnectionChannel::Keyed([1; 32])];
     for given in channels {
         let challenge = auth.open_challenge("127.0.0.1", now).unwrap();
         let signature = match given {
-            Channel::Keyed(_) => {
+            ConnectionChannel::Keyed(_) => {
                 let binding = Binding::ServerKey(*auth.server_key());
                 sign_bound_challenge(&world.operator, &challenge, &binding)
             }
@@ -135,7 +135,11 @@ async fn a_token_counts_at_its_server_and_on_its_kind_of_connection_alone() {
         let request =
             format!("GET /v1/me HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer {token}\r\n\r\n");
         let plain = TcpStream::connect(address(&world)).await.unwrap();
-        let expected = if given == Channel::Plain { "200" } else { "401" };
+        let expected = if given == ConnectionChannel::Plain {
+            "200"
+        } else {
+            "401"
+        };
         assert_eq!(status(plain, &request).await, expected);
     }
     world.end().await;

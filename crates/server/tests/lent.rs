@@ -2,7 +2,7 @@
 #![allow(missing_docs, clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 use agentx_server::wheel::Patience;
-use agentx_server::{Limits, ServerOptions};
+use agentx_server::{ServerLimits, ServerOptions};
 use agentx_types::{ApprovalMode, SessionId};
 use serde_json::{Value, json};
 
@@ -10,7 +10,7 @@ use crate::support::*;
 
 /// Who is gone is waited for a moment only.
 fn impatient() -> ServerOptions {
-    let limits = Limits {
+    let limits = ServerLimits {
         patience: Patience {
             gone_ms: 50,
             ..Patience::default()

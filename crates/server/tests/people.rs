@@ -439,7 +439,7 @@ async fn an_unknown_key_is_refused() {
     let mut client = Client::connect(&world.url).await;
     let hello = client.notice("hello").await;
     let eve = SecretKey::generate().unwrap();
-    let challenge = agentx_identity::Challenge {
+    let challenge = agentx_identity::AuthChallenge {
         nonce: hello["payload"]["nonce"].as_str().unwrap().to_owned(),
         origin: hello["payload"]["origin"].as_str().unwrap().to_owned(),
         expires_at_ms: hello["payload"]["expires_at_ms"].as_u64().unwrap(),

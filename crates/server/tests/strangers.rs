@@ -11,7 +11,7 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use agentx_server::channel::Channel;
+use agentx_server::channel::ConnectionChannel;
 
 use crate::support::*;
 use agentx_server::ServerOptions;
@@ -350,7 +350,7 @@ async fn a_token_over_http_makes_a_connection_known() {
             &world.operator.public_key().to_string(),
             (challenge.nonce.clone(), challenge.expires_at_ms),
             &agentx_identity::sign_challenge(&world.operator, &challenge).to_string(),
-            (&Channel::Plain, "127.0.0.1", now),
+            (&ConnectionChannel::Plain, "127.0.0.1", now),
         )
         .unwrap_or_else(|problem| panic!("{problem:?}"))
         .token;

@@ -10,7 +10,7 @@ use std::cell::Cell;
 use std::sync::Arc;
 
 use agentx_runtime::{Verdict, apply, judge};
-use agentx_server::widening::Bounds;
+use agentx_server::member_bounds::MemberBounds;
 use agentx_testing::fixture;
 use agentx_types::{
     Access, AgentConfig, ApprovalMode, Condensing, ConfigChange, Guard, Instructions, IntentRule, Limits,
@@ -294,12 +294,12 @@ fn strictness(config: &AgentConfig, tool: &ToolSpec, input: &Value) -> (u8, bool
     }
 }
 
-fn bounds((rules, approval, most): &Settled, member: bool) -> Bounds {
+fn bounds((rules, approval, most): &Settled, member: bool) -> MemberBounds {
     let server = ServerRules {
         rules: rules.clone(),
         member_directory: member.then(|| MINE.to_owned()),
     };
-    Bounds {
+    MemberBounds {
         rules: rules.clone(),
         approval: *approval,
         limits: Limits {
@@ -316,7 +316,7 @@ fn bounds((rules, approval, most): &Settled, member: bool) -> Bounds {
 }
 
 /// An agent as the settings alone would have it, without rules of a session. Settings that say `auto` ask members nevertheless.
-fn by_settings(bounds: &Bounds, approval: ApprovalMode) -> AgentConfig {
+fn by_settings(bounds: &MemberBounds, approval: ApprovalMode) -> AgentConfig {
     let approval = match approval {
         ApprovalMode::Auto | ApprovalMode::Ask => ApprovalMode::Ask,
         ApprovalMode::Deny => ApprovalMode::Deny,
@@ -392,7 +392,7 @@ struct World<'t> {
     now: AgentConfig,
     /// As it would be, had nobody but the operator changed anything.
     before: AgentConfig,
-    bounds: Bounds,
+    bounds: MemberBounds,
     /// The loosest approval mode of all settings that there were.
     loosest: ApprovalMode,
     /// The widest of their limits.

@@ -16,12 +16,12 @@ const MOST: usize = 64;
 /// remembered.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct BackgroundJobs {
-    running: Vec<Running>,
+    running: Vec<RunningJob>,
 }
 
 /// A job that runs, as the session remembers it.
 #[derive(Clone, Debug, PartialEq)]
-struct Running {
+struct RunningJob {
     /// Its name in the session, such as `job_1`.
     job: String,
     /// The beginning of the first line of its command, 60 letters at most.
@@ -61,7 +61,7 @@ impl BackgroundJobs {
     fn began(&mut self, job: &str, command: &str) {
         if self.running.len() < MOST && !self.running.iter().any(|running| running.job == job) {
             let line = command.lines().next().unwrap_or_default();
-            self.running.push(Running {
+            self.running.push(RunningJob {
                 job: job.to_owned(),
                 command: line.chars().take(SHOWN).collect(),
             });

@@ -6,15 +6,15 @@
 use agentx_types::{Action, AgentOutput, AgentStateId, Envelope, EnvironmentEvent, RuntimeEvent, Source};
 
 use crate::Projection;
-use crate::round::Heard;
-use crate::tree::comes_or_goes;
+use crate::agent_round::AgentStep;
+use crate::tree::spawned_or_closed;
 
 /// Everything that follows from one fact.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Derived {
     /// What it means, in order: first what the receptors say, then the bridge.
     /// All have the `seq` of the fact; their `index` counts from 0 without a gap, so that `(seq, index)` names each
-    /// ([`Position`](crate::Position)).
+    /// ([`Position`](crate::EventCursor)).
     pub events: Vec<Envelope<RuntimeEvent>>,
     /// What agents say inside their own boundaries.
     /// In the order of the steps: an agent's own words of one fact stay together only where no child speaks in between.
@@ -35,7 +35,7 @@ pub(crate) fn from_fact(
     event: RuntimeEvent,
 ) -> Envelope<RuntimeEvent> {
     let mut envelope = fact.derive(index, event);
-    if let Some(agent) = comes_or_goes(fact) {
+    if let Some(agent) = spawned_or_closed(fact) {
         envelope.agent_state_id = Some(agent.clone());
     }
     envelope
@@ -45,7 +45,7 @@ pub(crate) fn from_fact(
 pub(crate) fn from_agent(
     fact: &Envelope<EnvironmentEvent>,
     index: u32,
-    heard: &Heard<'_>,
+    heard: &AgentStep<'_>,
     event: RuntimeEvent,
 ) -> Envelope<RuntimeEvent> {
     let mut envelope = fact.derive(index, event);

@@ -5,21 +5,21 @@ use std::sync::Arc;
 
 use agentx_agent::{Agent, CallStage, Totals};
 use agentx_types::{
-    ActionId, AgentConfig, AgentStateId, Draft, Envelope, EnvironmentEvent, LeftRunning, MessageId,
+    ActionId, AgentConfig, AgentStateId, Envelope, EnvironmentEvent, EventDraft, LeftRunning, MessageId,
     SessionId, TakenIds, Timestamp, ToolCallId, ToolSpec,
 };
 
+use crate::agent_round::RoundInputs;
 use crate::background::BackgroundJobs;
 use crate::bridge::{self, ProjectionContext};
 use crate::derived::{Derived, from_agent, from_fact};
-use crate::flows::Flows;
+use crate::given_tools::GivenTools;
 use crate::newer;
-use crate::offered::GivenTools;
 use crate::pictures::pictures;
 use crate::receptors::{Receptor as _, Receptors};
-use crate::round::Given;
+use crate::tool_fold::ToolFold;
 use crate::tree::AgentTree;
-use crate::{PendingApproval, Projection, RunState, SessionState, Sharing, Waiting};
+use crate::{PendingApproval, Projection, RunState, SessionState, Sharing, WaitingInputs};
 
 /// The state of one session: the fold of its facts so far. It is a cache; the log is the truth.
 ///
@@ -35,9 +35,9 @@ use crate::{PendingApproval, Projection, RunState, SessionState, Sharing, Waitin
 ///
 /// ```
 /// use agentx_session::SessionFold;
-/// use agentx_types::{Draft, EnvironmentEvent, SessionId, SessionTitled, Source, Timestamp};
+/// use agentx_types::{EventDraft, EnvironmentEvent, SessionId, SessionTitled, Source, Timestamp};
 ///
-/// let titled = Draft::<EnvironmentEvent>::new(Source::System, None, SessionTitled { title: "Lunch".into(), by: None });
+/// let titled = EventDraft::<EnvironmentEvent>::new(Source::System, None, SessionTitled { title: "Lunch".into(), by: None });
 /// let mut fold = SessionFold::new(SessionId::new("ses_1"));
 /// let fact = fold.mint(titled, Timestamp(0));
 /// let mut opened = fold.clone();
@@ -64,7 +64,7 @@ pub struct SessionFold {
     /// Ids that models gave, of all agents: no answer may use one again.
     taken: Arc<TakenIds>,
     /// What the calls that are under way did step by step.
-    flows: Flows,
+    flows: ToolFold,
     /// The tools that the session's own agent was given.
     tools: GivenTools,
     /// Commands that go on in the background, by what is on record.
@@ -86,7 +86,7 @@ impl SessionFold {
             epoch: 0,
             sharing: Sharing::default(),
             taken: Arc::default(),
-            flows: Flows::default(),
+            flows: ToolFold::default(),
             tools: GivenTools::default(),
             jobs: BackgroundJobs::default(),
             newer: None,
@@ -107,7 +107,7 @@ impl SessionFold {
         let mut outputs = Vec::new();
         let mut projections = Vec::from_iter(Projection::of_fact(fact));
         let root = self.agents.root().cloned();
-        let given = Given {
+        let given = RoundInputs {
             taken: &self.taken,
             flows: &self.flows,
             heard: true,
@@ -143,7 +143,7 @@ impl SessionFold {
     pub fn advance(&mut self, fact: &Envelope<EnvironmentEvent>) {
         self.note(fact);
         self.receptors.note(fact);
-        let given = Given {
+        let given = RoundInputs {
             taken: &self.taken,
             flows: &self.flows,
             heard: false,
@@ -225,7 +225,7 @@ impl SessionFold {
 
     /// Makes a fact of what happened at `at`: the next one of the session. Every `seq` of a live session comes from here. The state does not
     /// change, so take the fact in before you mint another.
-    pub fn mint(&self, draft: Draft<EnvironmentEvent>, at: Timestamp) -> Envelope<EnvironmentEvent> {
+    pub fn mint(&self, draft: EventDraft<EnvironmentEvent>, at: Timestamp) -> Envelope<EnvironmentEvent> {
         draft.into_envelope(self.session_id.clone(), self.next_seq(), at)
     }
 
@@ -309,12 +309,12 @@ impl SessionFold {
     }
 
     /// What waits for the agent that people talk to.
-    pub fn waiting(&self) -> Waiting {
+    pub fn waiting(&self) -> WaitingInputs {
         let Some(agent) = self.root_agent() else {
-            return Waiting::default();
+            return WaitingInputs::default();
         };
         let runs = agent.run().is_some_and(|run| !run.status.is_final());
-        Waiting {
+        WaitingInputs {
             backlog: agent.backlog(),
             next_waits: runs || agent.condensing().is_some(),
         }

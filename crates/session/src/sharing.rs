@@ -27,7 +27,7 @@ pub struct Sharing {
 
 /// What is put on record about the people of a session and about what they do beside it.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Note {
+pub enum SharingFact {
     /// Another one drives.
     Wheel(WheelChanged),
     /// Somebody may do more or less.

@@ -1,6 +1,6 @@
 //! How a session stands: what a front end shows of it and asks about.
 
-use agentx_agent::Backlog;
+use agentx_agent::InputBacklog;
 use agentx_agent::approval::Question;
 use agentx_types::{
     AgentConfig, ApprovalDecision, NanoUsd, RequestedCall, Rule, RunId, RunStatus, ToolCallId, Usage,
@@ -49,9 +49,9 @@ pub struct SessionState {
 
 /// What waits for the agent that people talk to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Waiting {
+pub struct WaitingInputs {
     /// How much waits.
-    pub backlog: Backlog,
+    pub backlog: InputBacklog,
     /// Whether an input that comes now would wait too.
     pub next_waits: bool,
 }

@@ -7,13 +7,13 @@
 
 use std::collections::BTreeMap;
 
-use agentx_agent::{Above, Agent, Census, Context, Transition, bind_by, hold_to};
+use agentx_agent::{Agent, AncestorBudgets, Census, StepContext, Transition, bind_by, hold_to};
 use agentx_types::{
     Action, AgentConfig, AgentOutput, AgentStateId, ConfigChange, ConfigChanged, Envelope, EnvironmentEvent,
     Limits, Source, StateOutput, since,
 };
 
-use crate::round::{Given, Heard, Round};
+use crate::agent_round::{AgentRound, AgentStep, RoundInputs};
 
 /// The agents that are there.
 ///
@@ -99,8 +99,8 @@ impl AgentTree {
     }
 
     /// What the agents above this one leave to it.
-    fn above(&self, id: &AgentStateId) -> Above {
-        let mut above = Above::default();
+    fn above(&self, id: &AgentStateId) -> AncestorBudgets {
+        let mut above = AncestorBudgets::default();
         let agents = self.line(id).filter_map(|id| self.agents.get(id));
         agents.for_each(|agent| above.add(agent));
         above
@@ -113,7 +113,7 @@ impl AgentTree {
 
     /// What the agents above leave to each agent that takes `fact`, before any of them takes it; nothing where the
     /// fact moves none of them to anything.
-    fn aboves(&self, fact: &Envelope<EnvironmentEvent>) -> BTreeMap<AgentStateId, Above> {
+    fn aboves(&self, fact: &Envelope<EnvironmentEvent>) -> BTreeMap<AgentStateId, AncestorBudgets> {
         if self.parents.is_empty() || !fact.event.may_move_an_agent() {
             return BTreeMap::new();
         }
@@ -139,10 +139,10 @@ impl AgentTree {
     /// The order, which ids of actions depend on: other rules of the server, the step of each agent that the fact is addressed to, what
     /// changes for those below, and last what children said, first come first served, until nobody says anything more. That ends, because
     /// what an agent says goes to the one above it alone, and the root's goes to nobody.
-    pub(crate) fn step<H: FnMut(Heard<'_>)>(
+    pub(crate) fn step<H: FnMut(AgentStep<'_>)>(
         &mut self,
         fact: &Envelope<EnvironmentEvent>,
-        given: Given<'_>,
+        given: RoundInputs<'_>,
         hear: H,
     ) -> Vec<Action> {
         let mut gone = Vec::new();
@@ -151,7 +151,7 @@ impl AgentTree {
         if is_said_by_a_person(fact) {
             self.made = 0;
         }
-        let mut round = Round::new(fact, given, self.census(), hear);
+        let mut round = AgentRound::new(fact, given, self.census(), hear);
         let aboves = self.aboves(fact);
         for (id, agent) in &mut self.agents {
             if !concerns(fact, id) {
@@ -191,11 +191,11 @@ impl AgentTree {
 
     /// Gives one agent an input that follows from the fact.
     /// Nothing happens where that agent is gone by now.
-    fn give<H: FnMut(Heard<'_>)>(
+    fn give<H: FnMut(AgentStep<'_>)>(
         &mut self,
         id: &AgentStateId,
-        round: &mut Round<'_, H>,
-        input: impl FnOnce(&mut Agent, &Context<'_>) -> Transition,
+        round: &mut AgentRound<'_, H>,
+        input: impl FnOnce(&mut Agent, &StepContext<'_>) -> Transition,
     ) {
         let is_child = self.parents.contains_key(id);
         let above = is_child.then(|| self.above(id));
@@ -221,7 +221,7 @@ impl AgentTree {
 }
 
 /// The limits of an agent, before and after they change.
-struct Changed {
+struct LimitsChange {
     of: AgentStateId,
     before: Limits,
     after: Limits,
@@ -229,7 +229,7 @@ struct Changed {
 
 impl AgentTree {
     /// Whether `fact` changes the limits of one agent.
-    fn limits_changed(&self, fact: &Envelope<EnvironmentEvent>) -> Option<Changed> {
+    fn limits_changed(&self, fact: &Envelope<EnvironmentEvent>) -> Option<LimitsChange> {
         let EnvironmentEvent::ConfigChanged(ConfigChanged {
             change: ConfigChange::Limits(after),
             ..
@@ -238,7 +238,7 @@ impl AgentTree {
             return None;
         };
         let agent = self.agents.get(fact.agent_state_id.as_ref()?)?;
-        Some(Changed {
+        Some(LimitsChange {
             of: agent.id().clone(),
             before: agent.config().limits,
             after: *after,
@@ -247,7 +247,7 @@ impl AgentTree {
 
     /// Gives the agents below it the new limits too, if they had the old ones. A limit that an agent has from
     /// its own file stays.
-    fn pass_on<H: FnMut(Heard<'_>)>(&mut self, changed: &Changed, round: &mut Round<'_, H>) {
+    fn pass_on<H: FnMut(AgentStep<'_>)>(&mut self, changed: &LimitsChange, round: &mut AgentRound<'_, H>) {
         let (fact, limits) = (round.fact, (changed.before, changed.after));
         for id in self.below(&changed.of) {
             self.give(&id, round, |agent, context| {
@@ -258,7 +258,7 @@ impl AgentTree {
 
     /// Makes the agents below one as strict as the fact makes that one. Where it is less strict than before,
     /// they stay as they are: nobody who is below gets more than they were given.
-    fn pass_on_approval<H: FnMut(Heard<'_>)>(&mut self, round: &mut Round<'_, H>) {
+    fn pass_on_approval<H: FnMut(AgentStep<'_>)>(&mut self, round: &mut AgentRound<'_, H>) {
         let fact = round.fact;
         let EnvironmentEvent::ConfigChanged(ConfigChanged {
             change: ConfigChange::Approval(mode),
@@ -277,7 +277,7 @@ impl AgentTree {
 
     /// Applies a change to the agents that are there already, if it holds for the agents that one makes. From
     /// version 7 of the rules on; before, it held for those that were made later.
-    fn pass_on_rules<H: FnMut(Heard<'_>)>(&mut self, round: &mut Round<'_, H>) {
+    fn pass_on_rules<H: FnMut(AgentStep<'_>)>(&mut self, round: &mut AgentRound<'_, H>) {
         let fact = round.fact;
         let (EnvironmentEvent::ConfigChanged(ConfigChanged { change, .. }), Some(of)) =
             (&fact.event, &fact.agent_state_id)
@@ -308,7 +308,7 @@ fn is_said_by_a_person(fact: &Envelope<EnvironmentEvent>) -> bool {
 }
 
 /// The agent that comes or goes with `fact`, whoever the fact is addressed to.
-pub(crate) fn comes_or_goes(fact: &Envelope<EnvironmentEvent>) -> Option<&AgentStateId> {
+pub(crate) fn spawned_or_closed(fact: &Envelope<EnvironmentEvent>) -> Option<&AgentStateId> {
     match &fact.event {
         EnvironmentEvent::AgentSpawned(spawned) => Some(&spawned.agent_state_id),
         EnvironmentEvent::AgentClosed(closed) => Some(&closed.agent_state_id),
@@ -318,7 +318,7 @@ pub(crate) fn comes_or_goes(fact: &Envelope<EnvironmentEvent>) -> Option<&AgentS
 
 /// Whether an agent takes `fact`: it is addressed to it or to nobody, or speaks of it.
 fn concerns(fact: &Envelope<EnvironmentEvent>, agent: &AgentStateId) -> bool {
-    fact.agent_state_id.as_ref().is_none_or(|to| to == agent) || comes_or_goes(fact) == Some(agent)
+    fact.agent_state_id.as_ref().is_none_or(|to| to == agent) || spawned_or_closed(fact) == Some(agent)
 }
 
 #[cfg(test)]

@@ -35,10 +35,10 @@ impl World {
     }
 
     fn fact(&mut self, to: Option<&str>, event: impl Into<EnvironmentEvent>) {
-        self.draft(Draft::new(Source::System, to.map(AgentStateId::from), event));
+        self.draft(EventDraft::new(Source::System, to.map(AgentStateId::from), event));
     }
 
-    fn draft(&mut self, draft: Draft<EnvironmentEvent>) {
+    fn draft(&mut self, draft: EventDraft<EnvironmentEvent>) {
         let seq = self.fold.last_seq() + 1;
         let fact = draft.into_envelope("ses_1".into(), seq, Timestamp(0));
         self.last = self.fold.apply(&fact);
@@ -80,7 +80,8 @@ impl World {
             .into(),
         ];
         for event in answer {
-            let mut draft = Draft::<EnvironmentEvent>::new(Source::Environment, Some(agent.into()), event);
+            let mut draft =
+                EventDraft::<EnvironmentEvent>::new(Source::Environment, Some(agent.into()), event);
             draft.run_id.clone_from(&asked.run_id);
             draft.cause = Some(asked.action_id.clone());
             self.draft(draft);
@@ -256,7 +257,7 @@ fn billed_at(end: impl Into<EnvironmentEvent>) -> Vec<Projection> {
     let says = TextChunk { text: "half".into() };
     let answer: [EnvironmentEvent; 3] = [begins.into(), UsageReport { usage }.into(), says.into()];
     for event in answer {
-        let mut draft = Draft::new(Source::System, Some("agt_1".into()), event);
+        let mut draft = EventDraft::new(Source::System, Some("agt_1".into()), event);
         draft.run_id.clone_from(&run);
         draft.cause = Some(call.clone());
         world.draft(draft);

@@ -6,7 +6,8 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use agentx_session::{
-    Began, Brings, Delivery, Fact, Gap, Heard, Position, Reading, SessionFold, Step, View, Wanted,
+    Delivery, EventCursor, Fact, Gap, LiveContent, PastRequest, ReaderStep, SessionFold, SessionReader,
+    SourceItem, SourceStart, View,
 };
 use agentx_testing::{LogBuilder, fixture};
 use proptest::prelude::*;
@@ -18,7 +19,7 @@ const STEPS: usize = 100_000;
 struct World {
     facts: Vec<Fact>,
     /// Facts and what they mean, as they are published.
-    published: Vec<Heard>,
+    published: Vec<SourceItem>,
     committed: usize,
 }
 
@@ -33,10 +34,10 @@ impl World {
         let mut fold = SessionFold::new(fixture::session_id());
         let mut published = Vec::new();
         for fact in &facts {
-            published.push(Heard::Fact(fact.clone()));
+            published.push(SourceItem::Fact(fact.clone()));
             let derived = fold.apply(fact);
             let events = derived.events.into_iter().map(Arc::new);
-            published.extend(events.map(Heard::Meaning));
+            published.extend(events.map(SourceItem::Meaning));
         }
         Self {
             facts,
@@ -63,10 +64,10 @@ impl World {
     }
 
     /// What a reader has to be given that begins after `start`, up to the fact `end`.
-    fn expected(&self, view: View, start: Position, end: u64) -> Vec<(Position, String)> {
+    fn expected(&self, view: View, start: EventCursor, end: u64) -> Vec<(EventCursor, String)> {
         let all = self.published.iter().filter_map(|heard| match (view, heard) {
-            (View::Environment, Heard::Fact(fact)) => told(&Delivery::Environment(fact.clone())),
-            (View::Runtime, Heard::Meaning(event)) => told(&Delivery::Runtime(event.clone())),
+            (View::Environment, SourceItem::Fact(fact)) => told(&Delivery::Environment(fact.clone())),
+            (View::Runtime, SourceItem::Meaning(event)) => told(&Delivery::Runtime(event.clone())),
             _ => None,
         });
         all.filter(|(position, _)| *position > start && position.seq <= end)
@@ -74,13 +75,16 @@ impl World {
     }
 }
 
-fn told(delivery: &Delivery) -> Option<(Position, String)> {
+fn told(delivery: &Delivery) -> Option<(EventCursor, String)> {
     match delivery {
         Delivery::Environment(fact) => {
             let text = serde_json::to_string(&**fact).unwrap();
-            Some((Position::after(fact.seq), text))
+            Some((EventCursor::after(fact.seq), text))
         }
-        Delivery::Runtime(event) => Some((Position::of(&**event), serde_json::to_string(&**event).unwrap())),
+        Delivery::Runtime(event) => Some((
+            EventCursor::of(&**event),
+            serde_json::to_string(&**event).unwrap(),
+        )),
         Delivery::CaughtUp(_) | Delivery::CutOff(_) => None,
     }
 }
@@ -99,10 +103,10 @@ enum Kind {
 }
 
 impl Kind {
-    fn brings(self) -> Brings {
+    fn brings(self) -> LiveContent {
         match self {
-            Self::Bus | Self::Subscription => Brings::Meaning,
-            Self::Polled | Self::Server => Brings::Facts,
+            Self::Bus | Self::Subscription => LiveContent::Meaning,
+            Self::Polled | Self::Server => LiveContent::Facts,
         }
     }
 }
@@ -128,13 +132,13 @@ struct Source {
     world: World,
     tape: Tape,
     /// What it brings while it is live, up to where everything that happens later is added.
-    queue: VecDeque<Heard>,
+    queue: VecDeque<SourceItem>,
     /// How much of what is published is in the queue.
     queued: usize,
     /// How many of them come too early: they come again in order, and only then may anything come twice.
     early: usize,
     /// What it brought last.
-    last: Vec<Heard>,
+    last: Vec<SourceItem>,
     /// Up to where it said last that the log goes, where it is looked at again and again.
     known: u64,
     /// Up to where it said that there was something when it began.
@@ -142,7 +146,7 @@ struct Source {
 }
 
 impl Source {
-    fn begin(&mut self, reading: &Reading) -> Began {
+    fn begin(&mut self, reading: &SessionReader) -> SourceStart {
         self.queue.clear();
         self.last.clear();
         self.early = 0;
@@ -155,12 +159,12 @@ impl Source {
                 // It may begin in the midst of what follows from a fact.
                 self.queued = begun - self.tape.below(begun + 1);
                 self.head.get_or_insert(head);
-                Began::Log(head)
+                SourceStart::Log(head)
             }
             Kind::Polled => {
                 self.known = head;
                 self.head.get_or_insert(head);
-                Began::Log(head)
+                SourceStart::Log(head)
             }
             Kind::Server => self.begin_server(reading, head),
             Kind::Subscription => {
@@ -169,8 +173,8 @@ impl Source {
                 self.queued = self.published(self.world.committed);
                 self.queue
                     .extend(self.published_in(self.published(known)..self.queued));
-                self.queue.push_back(Heard::CaughtUp(head));
-                Began::Stream {
+                self.queue.push_back(SourceItem::CaughtUp(head));
+                SourceStart::Stream {
                     head: None,
                     fold: None,
                 }
@@ -178,7 +182,7 @@ impl Source {
         }
     }
 
-    fn begin_server(&mut self, reading: &Reading, head: u64) -> Began {
+    fn begin_server(&mut self, reading: &SessionReader, head: u64) -> SourceStart {
         let mut known = reading.overlap().min(head);
         let start = reading.position().whole().min(head);
         let knows = reading.view() == View::Runtime && start > reading.known() && self.tape.once_in(2);
@@ -196,35 +200,35 @@ impl Source {
         self.queue.extend(self.facts_in(from..self.world.committed));
         self.queued = self.published(self.world.committed);
         self.head.get_or_insert(head);
-        Began::Stream {
+        SourceStart::Stream {
             head: Some(head),
             fold,
         }
     }
 
-    fn facts_in(&self, range: std::ops::Range<usize>) -> Vec<Heard> {
+    fn facts_in(&self, range: std::ops::Range<usize>) -> Vec<SourceItem> {
         let facts = self.world.facts.get(range).unwrap_or_default();
-        facts.iter().cloned().map(Heard::Fact).collect()
+        facts.iter().cloned().map(SourceItem::Fact).collect()
     }
 
-    fn published_in(&self, range: std::ops::Range<usize>) -> Vec<Heard> {
+    fn published_in(&self, range: std::ops::Range<usize>) -> Vec<SourceItem> {
         self.world.published.get(range).unwrap_or_default().to_vec()
     }
 
     /// How much is published of the first so many facts.
     fn published(&self, facts: usize) -> usize {
         let published = self.world.published.iter().enumerate();
-        let mut begins = published.filter(|(_, heard)| matches!(heard, Heard::Fact(_)));
+        let mut begins = published.filter(|(_, heard)| matches!(heard, SourceItem::Fact(_)));
         begins.nth(facts).map_or(self.world.published.len(), |(at, _)| at)
     }
 
-    fn read(&mut self, wanted: Wanted, reading: &mut Reading) {
+    fn read(&mut self, wanted: PastRequest, reading: &mut SessionReader) {
         let after = match wanted {
-            Wanted::Fold(upto) => {
+            PastRequest::Fold(upto) => {
                 let before = self.tape.below(usize::try_from(upto).unwrap() + 1) as u64;
                 return reading.folded(self.world.fold(upto - before));
             }
-            Wanted::Facts(after) => usize::try_from(after).unwrap(),
+            PastRequest::Facts(after) => usize::try_from(after).unwrap(),
         };
         // The log may have more by now than it had.
         let commits = self.tape.below(3);
@@ -235,16 +239,16 @@ impl Source {
     }
 
     /// What it brings next; `None` where nothing more happens.
-    fn hear(&mut self) -> Option<Heard> {
+    fn hear(&mut self) -> Option<SourceItem> {
         if self.kind == Kind::Polled {
             let commits = self.tape.below(8).max(1);
             self.world.commit(commits);
             let head = self.world.committed as u64;
-            return (std::mem::replace(&mut self.known, head) < head).then_some(Heard::Log(head));
+            return (std::mem::replace(&mut self.known, head) < head).then_some(SourceItem::Log(head));
         }
         if self.tape.once_in(16) {
             self.queue.clear();
-            return Some(Heard::Cut);
+            return Some(SourceItem::Cut);
         }
         if self.tape.once_in(8) {
             // It goes back, and brings the last few again.
@@ -259,7 +263,8 @@ impl Source {
             self.world.commit(commits);
             let new = self.queued..self.published(self.world.committed);
             self.queued = new.end;
-            let is_wanted = |heard: &Heard| self.kind != Kind::Server || matches!(heard, Heard::Fact(_));
+            let is_wanted =
+                |heard: &SourceItem| self.kind != Kind::Server || matches!(heard, SourceItem::Fact(_));
             self.queue = self.published_in(new).into_iter().filter(is_wanted).collect();
             if is_all {
                 break;
@@ -270,7 +275,7 @@ impl Source {
             Some(early) => self.early = early,
             None => self.last.push(heard.clone()),
         }
-        if let (Heard::CaughtUp(head), None) = (&heard, self.head) {
+        if let (SourceItem::CaughtUp(head), None) = (&heard, self.head) {
             self.head = Some(*head);
         }
         Some(heard)
@@ -280,15 +285,15 @@ impl Source {
 /// A reader, and all that it was given.
 struct Reader {
     view: View,
-    start: Position,
+    start: EventCursor,
     to_the_end: bool,
-    given: Vec<(Position, String)>,
+    given: Vec<(EventCursor, String)>,
     caught_up: Option<u64>,
 }
 
 impl Reader {
-    fn reading(&self, kind: Kind, after: Position) -> Reading {
-        let reading = Reading::new(self.view, kind.brings(), after);
+    fn reading(&self, kind: Kind, after: EventCursor) -> SessionReader {
+        let reading = SessionReader::new(self.view, kind.brings(), after);
         if self.to_the_end {
             reading.to_the_end()
         } else {
@@ -324,7 +329,7 @@ fn check(kind: Kind, mut reader: Reader, choices: Vec<u8>) {
     for step in 0.. {
         assert!(step < STEPS, "it goes round in circles");
         match reading.step() {
-            Step::Deliver(delivery) => {
+            ReaderStep::Deliver(delivery) => {
                 reader.take(&delivery, &source);
                 if source.tape.once_in(24) {
                     // A reader that restarts at its position continues with the next event.
@@ -332,18 +337,18 @@ fn check(kind: Kind, mut reader: Reader, choices: Vec<u8>) {
                     (source.head, reader.caught_up) = (None, None);
                 }
             }
-            Step::Begin => {
+            ReaderStep::Begin => {
                 let began = source.begin(&reading);
                 reading.begins(began);
             }
-            Step::Read(wanted) => source.read(wanted, &mut reading),
-            Step::Hear => match source.hear() {
+            ReaderStep::Read(wanted) => source.read(wanted, &mut reading),
+            ReaderStep::Hear => match source.hear() {
                 Some(heard) => reading.hear(heard),
                 None => break,
             },
-            Step::End => break,
-            Step::Missing(gap) => panic!("{gap}"),
-            Step::WentBack(_, seq) => panic!("event {seq} is not the same"),
+            ReaderStep::End => break,
+            ReaderStep::Missing(gap) => panic!("{gap}"),
+            ReaderStep::WentBack(_, seq) => panic!("event {seq} is not the same"),
         }
     }
     let Some(head) = reader.caught_up else {
@@ -379,7 +384,7 @@ proptest! {
     ) {
         let view = if in_runtime { View::Runtime } else { View::Environment };
         // A fact has no parts.
-        let start = if in_runtime { Position::from(start) } else { Position::after(start.0) };
+        let start = if in_runtime { EventCursor::from(start) } else { EventCursor::after(start.0) };
         let reader = Reader { view, start, to_the_end, given: Vec::new(), caught_up: None };
         check(kind, reader, choices);
     }
@@ -388,29 +393,32 @@ proptest! {
 #[test]
 fn a_fact_that_is_missing_is_named() {
     let world = World::new();
-    let is_named = |mut reading: Reading| {
-        let Step::Missing(gap) = reading.step() else {
+    let is_named = |mut reading: SessionReader| {
+        let ReaderStep::Missing(gap) = reading.step() else {
             panic!("nothing is missing");
         };
         assert_eq!(gap, Gap { first: 3, last: 4 });
         assert_eq!(gap.to_string(), "the events 3 to 4 did not come");
     };
-    let new = |view| Reading::new(view, Brings::Facts, Position::after(2));
+    let new = |view| SessionReader::new(view, LiveContent::Facts, EventCursor::after(2));
     let mut reading = new(View::Environment);
-    reading.begins(Began::Log(6));
+    reading.begins(SourceStart::Log(6));
     reading.page(world.facts[4..].to_vec());
     is_named(reading);
 
     let mut reading = new(View::Environment);
-    reading.begins(Began::Log(2));
-    assert!(matches!(reading.step(), Step::Deliver(Delivery::CaughtUp(2))));
-    assert!(matches!(reading.step(), Step::Hear));
-    reading.hear(Heard::Fact(world.facts[4].clone()));
+    reading.begins(SourceStart::Log(2));
+    assert!(matches!(
+        reading.step(),
+        ReaderStep::Deliver(Delivery::CaughtUp(2))
+    ));
+    assert!(matches!(reading.step(), ReaderStep::Hear));
+    reading.hear(SourceItem::Fact(world.facts[4].clone()));
     is_named(reading);
 
     let mut reading = new(View::Runtime);
-    reading.begins(Began::Log(6));
-    assert!(matches!(reading.step(), Step::Read(Wanted::Fold(2))));
+    reading.begins(SourceStart::Log(6));
+    assert!(matches!(reading.step(), ReaderStep::Read(PastRequest::Fold(2))));
     reading.folded(world.fold(4));
     is_named(reading);
 }
@@ -419,19 +427,23 @@ fn a_fact_that_is_missing_is_named() {
 fn a_log_that_has_less_than_it_says_is_read_to_its_end() {
     for view in [View::Environment, View::Runtime] {
         let world = World::new();
-        let mut reading = Reading::new(view, Brings::Facts, Position::after(0)).to_the_end();
-        reading.begins(Began::Log(world.len() + 5));
+        let mut reading = SessionReader::new(view, LiveContent::Facts, EventCursor::after(0)).to_the_end();
+        reading.begins(SourceStart::Log(world.len() + 5));
         let mut caught_up = None;
         loop {
             match reading.step() {
-                Step::Deliver(Delivery::CaughtUp(seq)) => caught_up = Some(seq),
-                Step::Deliver(_) => {}
-                Step::Read(Wanted::Fold(upto)) => reading.folded(world.fold(upto)),
-                Step::Read(Wanted::Facts(after)) => {
+                ReaderStep::Deliver(Delivery::CaughtUp(seq)) => caught_up = Some(seq),
+                ReaderStep::Deliver(_) => {}
+                ReaderStep::Read(PastRequest::Fold(upto)) => reading.folded(world.fold(upto)),
+                ReaderStep::Read(PastRequest::Facts(after)) => {
                     let page = world.facts.iter().filter(|fact| fact.seq > after);
                     reading.page(page.cloned().collect());
                 }
-                Step::Begin | Step::Hear | Step::End | Step::Missing(_) | Step::WentBack(..) => break,
+                ReaderStep::Begin
+                | ReaderStep::Hear
+                | ReaderStep::End
+                | ReaderStep::Missing(_)
+                | ReaderStep::WentBack(..) => break,
             }
         }
         assert_eq!(caught_up, Some(world.len()), "{view:?}");
@@ -439,24 +451,26 @@ fn a_log_that_has_less_than_it_says_is_read_to_its_end() {
 }
 
 /// A reader that has all up to the fact `seen`, and whose source was cut.
-fn cut_after(world: &World, (view, brings): (View, Brings), seen: u64) -> Reading {
-    let mut reading = Reading::new(view, brings, Position::after(0));
-    let fold = (brings == Brings::Facts).then(|| world.fold(0));
-    reading.begins(Began::Stream { head: None, fold });
+fn cut_after(world: &World, (view, brings): (View, LiveContent), seen: u64) -> SessionReader {
+    let mut reading = SessionReader::new(view, brings, EventCursor::after(0));
+    let fold = (brings == LiveContent::Facts).then(|| world.fold(0));
+    reading.begins(SourceStart::Stream { head: None, fold });
     for heard in heard_of(world, brings, 0, seen) {
         reading.hear(heard);
-        while matches!(reading.step(), Step::Deliver(_)) {}
+        while matches!(reading.step(), ReaderStep::Deliver(_)) {}
     }
-    reading.hear(Heard::Cut);
-    assert!(matches!(reading.step(), Step::Begin));
+    reading.hear(SourceItem::Cut);
+    assert!(matches!(reading.step(), ReaderStep::Begin));
     reading
 }
 
 /// What a source brings of the facts after `after`, up to `upto`.
-fn heard_of(world: &World, brings: Brings, after: u64, upto: u64) -> Vec<Heard> {
+fn heard_of(world: &World, brings: LiveContent, after: u64, upto: u64) -> Vec<SourceItem> {
     let all = world.published.iter().filter(|heard| match heard {
-        Heard::Fact(fact) => brings == Brings::Facts && fact.seq > after && fact.seq <= upto,
-        Heard::Meaning(event) => brings == Brings::Meaning && event.seq > after && event.seq <= upto,
+        SourceItem::Fact(fact) => brings == LiveContent::Facts && fact.seq > after && fact.seq <= upto,
+        SourceItem::Meaning(event) => {
+            brings == LiveContent::Meaning && event.seq > after && event.seq <= upto
+        }
         _ => false,
     });
     all.cloned().collect()
@@ -469,11 +483,11 @@ fn written_anew(world: &World, kept: u64) -> World {
     other.committed = world.committed;
     for heard in &mut other.published {
         match heard {
-            Heard::Fact(fact) => {
+            SourceItem::Fact(fact) => {
                 let fact = Arc::make_mut(fact);
                 later(&mut fact.at, fact.seq);
             }
-            Heard::Meaning(event) => {
+            SourceItem::Meaning(event) => {
                 let event = Arc::make_mut(event);
                 later(&mut event.at, event.seq);
             }
@@ -483,10 +497,10 @@ fn written_anew(world: &World, kept: u64) -> World {
     other
 }
 
-const WAYS: [(View, Brings); 3] = [
-    (View::Environment, Brings::Facts),
-    (View::Runtime, Brings::Facts),
-    (View::Runtime, Brings::Meaning),
+const WAYS: [(View, LiveContent); 3] = [
+    (View::Environment, LiveContent::Facts),
+    (View::Runtime, LiveContent::Facts),
+    (View::Runtime, LiveContent::Meaning),
 ];
 
 #[test]
@@ -498,17 +512,17 @@ fn a_log_that_went_back_is_found_out_before_anything_of_it_is_handed_on() {
             let mut reading = cut_after(&world, way, 8);
             let after = reading.overlap();
             assert_eq!(after, 7, "{way:?}: one event more than what is wanted");
-            let head = (way.1 == Brings::Facts).then_some(there);
-            reading.begins(Began::Stream { head, fold: None });
+            let head = (way.1 == LiveContent::Facts).then_some(there);
+            reading.begins(SourceStart::Stream { head, fold: None });
             let mut heard = heard_of(&other, way.1, after, there);
-            heard.push(Heard::CaughtUp(there));
+            heard.push(SourceItem::CaughtUp(there));
             for heard in heard {
-                if !matches!(reading.step(), Step::Hear) {
+                if !matches!(reading.step(), ReaderStep::Hear) {
                     break;
                 }
                 reading.hear(heard);
             }
-            let Step::WentBack(session, seq) = reading.step() else {
+            let ReaderStep::WentBack(session, seq) = reading.step() else {
                 panic!("{way:?}: kept up to {kept} of {there}");
             };
             assert_eq!((session, seq), (fixture::session_id(), 8));
@@ -522,15 +536,15 @@ fn a_log_that_lost_nothing_is_gone_on_with() {
     for way in WAYS {
         let mut reading = cut_after(&world, way, 8);
         let after = reading.overlap();
-        reading.begins(Began::Stream {
+        reading.begins(SourceStart::Stream {
             head: None,
             fold: None,
         });
         for heard in heard_of(&world, way.1, after, world.len()) {
             reading.hear(heard);
-            while matches!(reading.step(), Step::Deliver(_)) {}
+            while matches!(reading.step(), ReaderStep::Deliver(_)) {}
         }
-        assert!(matches!(reading.step(), Step::Hear), "{way:?}");
+        assert!(matches!(reading.step(), ReaderStep::Hear), "{way:?}");
         assert_eq!(reading.position().seq, world.len(), "{way:?}");
     }
 }
@@ -539,19 +553,19 @@ fn a_log_that_lost_nothing_is_gone_on_with() {
 fn a_reader_that_brings_its_last_fact_begins_only_where_the_log_has_it() {
     let world = World::new();
     for (there, is_same) in [(&world, true), (&written_anew(&world, 3), false)] {
-        let new = Reading::new(View::Environment, Brings::Facts, Position::after(5));
+        let new = SessionReader::new(View::Environment, LiveContent::Facts, EventCursor::after(5));
         let mut reading = new.after_fact(world.facts[4].clone());
         assert_eq!(reading.overlap(), 4);
-        reading.begins(Began::Stream {
+        reading.begins(SourceStart::Stream {
             head: Some(world.len()),
             fold: None,
         });
-        for heard in heard_of(there, Brings::Facts, 4, 6) {
+        for heard in heard_of(there, LiveContent::Facts, 4, 6) {
             reading.hear(heard);
         }
         match reading.step() {
-            Step::Deliver(Delivery::Environment(fact)) => assert!(is_same && fact.seq == 6),
-            Step::WentBack(_, seq) => assert!(!is_same && seq == 5),
+            ReaderStep::Deliver(Delivery::Environment(fact)) => assert!(is_same && fact.seq == 6),
+            ReaderStep::WentBack(_, seq) => assert!(!is_same && seq == 5),
             step => panic!("{step:?}"),
         }
     }

@@ -11,7 +11,7 @@ fn shown(events: Vec<RuntimeEvent>) -> Vec<Value> {
     let mut projection = UiProjection::new("own_1".into());
     let mut frames = Vec::new();
     for (index, event) in events.into_iter().enumerate() {
-        let fact = Draft::<EnvironmentEvent>::new(Source::Environment, None, PartEnd {});
+        let fact = EventDraft::<EnvironmentEvent>::new(Source::Environment, None, PartEnd {});
         let fact = fact.into_envelope("ses_1".into(), 7, Timestamp(70));
         let event = fact.derive(u32::try_from(index).unwrap(), event);
         projection.project(&event, &mut frames);

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use agentx_runtime::{Batch, Fact, NewLog, Projection, SessionLog, Writer};
-use agentx_sqlite_log::{Options, SqliteLog};
+use agentx_sqlite_log::{LogOptions, SqliteLog};
 use agentx_types::*;
 use serde_json::json;
 
@@ -84,7 +84,7 @@ fn batch(facts: &[Fact]) -> Batch {
 }
 
 async fn begin(path: &Path) -> (Arc<SqliteLog>, Writer) {
-    let log = SqliteLog::open(path, Options::default()).unwrap();
+    let log = SqliteLog::open(path, LogOptions::default()).unwrap();
     log.create(new_log(session(), None)).await.unwrap();
     let writer = log.attach(&session()).await.unwrap();
     (log, writer)
@@ -288,7 +288,7 @@ async fn session_of_100_000() {
     let mut close = Duration::ZERO;
     for round in 0..ROUNDS {
         let started = Instant::now();
-        let log = SqliteLog::open(&path, Options::default()).unwrap();
+        let log = SqliteLog::open(&path, LogOptions::default()).unwrap();
         open = open.min(started.elapsed());
         for (slot, page) in [(0, 1_000_000), (1, 4096), (2, 512)] {
             let started = Instant::now();

@@ -14,20 +14,20 @@ use rusqlite::{Connection, OptionalExtension as _};
 use crate::append::insert;
 use crate::blobs;
 use crate::chain::StoredRow;
-use crate::codec::{Aside, Body};
+use crate::codec::{SideOutput, StoredBody};
 use crate::error::Fault;
 use crate::keys::{LAST_SEQ, digest, key, last_row, unsigned};
 use crate::link;
-use crate::read::{self, Chain, Part, Stop};
+use crate::read::{self, Chain, ChainStop, SessionRange};
 use crate::segment::{NewRow, Tail};
-use crate::writer::Core;
+use crate::writer::WriterState;
 
 /// How many facts are read at once.
 const PAGE: usize = 1024;
 
 /// Replaces rows of a session. Returns the last event whose row is the other log's.
 pub(crate) fn adopt(
-    core: &mut Core,
+    core: &mut WriterState,
     session: &SessionId,
     epoch: u64,
     adoption: &Adoption,
@@ -53,10 +53,10 @@ pub(crate) fn adopt(
 }
 
 /// Rows of one part that were found to be good, and the blobs that they name.
-pub(crate) struct Checked<'a> {
+pub(crate) struct CheckedRows<'a> {
     pub(crate) part: &'a LogPart,
     pub(crate) rows: &'a [LogRow],
-    pub(crate) named: Aside,
+    pub(crate) named: SideOutput,
 }
 
 struct Taking<'a> {
@@ -107,7 +107,7 @@ impl Taking<'_> {
                 own.base_hash
             },
         );
-        let mut aside = Aside::default();
+        let mut aside = SideOutput::default();
         for row in tail.extend(&rest, self.adoption.derived, &mut aside) {
             insert(connection, self.row, &row)?;
         }
@@ -139,7 +139,7 @@ impl Taking<'_> {
     fn check_before(
         &self,
         connection: &Connection,
-        here: &Part,
+        here: &SessionRange,
         own: &LogPart,
         links: bool,
     ) -> Result<(), Fault> {
@@ -163,7 +163,11 @@ impl Taking<'_> {
     }
 
     /// Walks over the rows of each part: their hashes have to be right, and what they say has to be what is here.
-    fn check<'b>(&'b self, connection: &Connection, rows: &'b [LogRow]) -> Result<Vec<Checked<'b>>, Fault> {
+    fn check<'b>(
+        &'b self,
+        connection: &Connection,
+        rows: &'b [LogRow],
+    ) -> Result<Vec<CheckedRows<'b>>, Fault> {
         let before = self.adoption.before;
         let mut here = Here::new(connection, self.session, before.seq);
         let mut checked = Vec::new();
@@ -185,13 +189,13 @@ impl Taking<'_> {
                     hash: part.base_hash,
                 }
             };
-            let mut named = Aside::default();
+            let mut named = SideOutput::default();
             let walked = compare(connection, self.session, place, rows, &mut here, &mut named);
             walked.map_err(|stop| match stop {
-                Stop::Fault(fault) => fault,
-                Stop::Damage(damage) => self.refused(&format!("event {}: {}", damage.seq, damage.what)),
+                ChainStop::Fault(fault) => fault,
+                ChainStop::Damage(damage) => self.refused(&format!("event {}: {}", damage.seq, damage.what)),
             })?;
-            checked.push(Checked { part, rows, named });
+            checked.push(CheckedRows { part, rows, named });
         }
         Ok(checked)
     }
@@ -225,7 +229,7 @@ fn depended_on(connection: &Connection, row: i64, seq: u64) -> Result<bool, Faul
 }
 
 /// The end of the row here that ends with this event.
-fn place_at(connection: &Connection, part: &Part, seq: u64) -> Result<Option<LogPlace>, Fault> {
+fn place_at(connection: &Connection, part: &SessionRange, seq: u64) -> Result<Option<LogPlace>, Fault> {
     if seq == part.after {
         let hash = part.base_hash;
         return Ok(Some(LogPlace { seq, hash }));
@@ -251,8 +255,8 @@ fn compare(
     place: LogPlace,
     rows: &[LogRow],
     here: &mut Here<'_>,
-    named: &mut Aside,
-) -> Result<(), Stop> {
+    named: &mut SideOutput,
+) -> Result<(), ChainStop> {
     let mut chain = Chain::new(place.hash, place.seq);
     for (index, row) in rows.iter().enumerate() {
         if index == 0 && !row.starts {
@@ -269,11 +273,11 @@ fn compare(
         };
         let good = chain.take(stored)?;
         let _ = read::events(&mut chain, &good, |seq, decoder, body, _| {
-            name_blobs(connection, seq, body, named).map_err(Stop::Fault)?;
+            name_blobs(connection, seq, body, named).map_err(ChainStop::Fault)?;
             let there = read::fact(connection, session, seq, decoder, body)?;
             let is_same = here
                 .next()
-                .map_err(Stop::Fault)?
+                .map_err(ChainStop::Fault)?
                 .is_some_and(|here| *here == *there);
             if !is_same {
                 return Err(damage(seq, "it is not the event that is here").into());
@@ -292,23 +296,28 @@ fn damage(seq: u64, what: &str) -> read::Damage {
 }
 
 /// Notes the blobs that an event names, and sees to it that its own payload is here.
-fn name_blobs(connection: &Connection, seq: u64, body: &Body<'_>, named: &mut Aside) -> Result<(), Fault> {
+fn name_blobs(
+    connection: &Connection,
+    seq: u64,
+    body: &StoredBody<'_>,
+    named: &mut SideOutput,
+) -> Result<(), Fault> {
     let mut note = |payload: &str| {
         blobs::find_references(payload.as_bytes(), |hash| named.references.push((seq, hash)));
     };
     match body {
-        Body::Inline { payload, .. } => note(payload),
-        Body::InBlob { hash, .. } => {
+        StoredBody::Inline { payload, .. } => note(payload),
+        StoredBody::InBlob { hash, .. } => {
             note(&blobs::payload(connection, hash)?);
             named.references.push((seq, *hash));
         }
-        Body::Text(_) | Body::Thinking(_) => {}
+        StoredBody::Text(_) | StoredBody::Thinking(_) => {}
     }
     Ok(())
 }
 
 /// Writes rows as they came.
-pub(crate) fn put(connection: &Connection, session: i64, checked: &Checked<'_>) -> Result<(), Fault> {
+pub(crate) fn put(connection: &Connection, session: i64, checked: &CheckedRows<'_>) -> Result<(), Fault> {
     for row in checked.rows {
         let row = NewRow {
             first_seq: row.first_seq,

@@ -4,11 +4,11 @@ use agentx_runtime::{Batch, Fact, LogError, Projection};
 use agentx_types::SessionId;
 use rusqlite::{Connection, OptionalExtension as _, params};
 
-use crate::codec::Aside;
+use crate::codec::SideOutput;
 use crate::error::Fault;
 use crate::keys::{LAST_SEQ, int, key, last_row, now, unsigned};
 use crate::segment::{NewRow, Tail};
-use crate::writer::{Append, Core};
+use crate::writer::{Append, WriterState};
 use crate::{blobs, models};
 
 /// A session that is attached, as the writer thread knows it.
@@ -24,7 +24,7 @@ pub(crate) struct OpenSession {
     pub(crate) unindexed: models::Unindexed,
 }
 
-impl Core {
+impl WriterState {
     /// Appends inside the open transaction. The outer error means that the transaction has to be rolled back; the inner
     /// one is this append's own, and nothing was written for it.
     pub(crate) fn append(&mut self, append: &Append) -> Result<Result<(), LogError>, Fault> {
@@ -45,7 +45,7 @@ impl Core {
             return Ok(Err(LogError::NotFound(session.to_string())));
         };
         let connection = &self.connection;
-        let mut aside = Aside::default();
+        let mut aside = SideOutput::default();
         let rows = open.tail.extend(&batch.facts, batch.derived, &mut aside);
         for row in &rows {
             insert(connection, open.row, row)?;

@@ -9,7 +9,7 @@ use agentx_types::BlobId;
 use rusqlite::blob::ZeroBlob;
 use rusqlite::{Connection, OptionalExtension as _, params};
 
-use crate::codec::Aside;
+use crate::codec::SideOutput;
 use crate::error::Fault;
 use crate::keys::{int, now, unsigned};
 
@@ -67,7 +67,7 @@ pub(crate) fn put(connection: &Connection, hash: &Digest, bytes: &[u8]) -> Resul
 }
 
 /// Stores what the encoder set aside, and which blobs the session refers to.
-pub(crate) fn keep_aside(connection: &Connection, session: i64, aside: &Aside) -> Result<(), Fault> {
+pub(crate) fn keep_aside(connection: &Connection, session: i64, aside: &SideOutput) -> Result<(), Fault> {
     for (hash, payload) in &aside.blobs {
         put(connection, hash, payload)?;
     }

@@ -5,7 +5,7 @@ use agentx_runtime::{Digest, LogError};
 use agentx_types::SessionId;
 use rusqlite::Row;
 
-use crate::codec::Decoder;
+use crate::codec::SegmentDecoder;
 use crate::error::Fault;
 use crate::keys::{self, digest, unsigned};
 use crate::segment::seal;
@@ -28,18 +28,18 @@ impl Damage {
 }
 
 /// What a walk over rows can meet.
-pub(crate) enum Stop {
+pub(crate) enum ChainStop {
     Damage(Damage),
     Fault(Fault),
 }
 
-impl From<rusqlite::Error> for Stop {
+impl From<rusqlite::Error> for ChainStop {
     fn from(error: rusqlite::Error) -> Self {
         Self::Fault(error.into())
     }
 }
 
-impl From<Damage> for Stop {
+impl From<Damage> for ChainStop {
     fn from(damage: Damage) -> Self {
         Self::Damage(damage)
     }
@@ -48,7 +48,7 @@ impl From<Damage> for Stop {
 /// Follows the chain through the rows of one session.
 pub(crate) struct Chain {
     hasher: blake3::Hasher,
-    pub(crate) decoder: Decoder,
+    pub(crate) decoder: SegmentDecoder,
     /// The hash of the row before.
     pub(crate) head: Digest,
     /// The last event so far.
@@ -82,14 +82,14 @@ impl Chain {
     pub(crate) fn new(head: Digest, last_seq: u64) -> Self {
         Self {
             hasher: blake3::Hasher::new(),
-            decoder: Decoder::default(),
+            decoder: SegmentDecoder::default(),
             head,
             last_seq,
         }
     }
 
     /// Takes in the next row of the table if it is the one that has to follow.
-    pub(crate) fn row<'a>(&mut self, row: &'a Row<'_>) -> Result<GoodRow<'a>, Stop> {
+    pub(crate) fn row<'a>(&mut self, row: &'a Row<'_>) -> Result<GoodRow<'a>, ChainStop> {
         let damage = |what: &str| Damage {
             seq: self.last_seq + 1,
             what: what.to_owned(),
@@ -133,7 +133,7 @@ impl Chain {
         if row.starts {
             self.hasher.reset();
             self.hasher.update(&self.head);
-            self.decoder = Decoder::default();
+            self.decoder = SegmentDecoder::default();
         }
         self.hasher.update(row.data);
         let seal = seal(&self.hasher, row.derived.as_ref(), row.last_seq, row.at);

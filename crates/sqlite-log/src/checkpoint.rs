@@ -14,7 +14,7 @@ use std::time::Duration;
 use rusqlite::Connection;
 
 use crate::error::Fault;
-use crate::options::{Durability, Options};
+use crate::options::{Durability, LogOptions};
 use crate::schema::{FORMAT, Location, connect};
 
 /// A checkpoint is made each time so many pages were written: 8 MiB.
@@ -32,7 +32,7 @@ const PATIENCE_AT_THE_END: Duration = Duration::from_millis(50);
 /// Watches how long the write-ahead log is.
 pub(crate) struct Checkpoints {
     location: Location,
-    options: Options,
+    options: LogOptions,
     pages: Arc<AtomicI32>,
     /// The next checkpoint is due at so many pages.
     due: i32,
@@ -42,7 +42,7 @@ pub(crate) struct Checkpoints {
 }
 
 impl Checkpoints {
-    pub(crate) fn new(location: Location, options: Options) -> Self {
+    pub(crate) fn new(location: Location, options: LogOptions) -> Self {
         Self {
             location,
             options,

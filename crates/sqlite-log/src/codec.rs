@@ -45,14 +45,14 @@ const ROOM: usize = 1024;
 
 /// Which of an event's surroundings are the same for many events in a row.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Context {
+pub(crate) struct EnvelopeContext {
     pub(crate) source: Source,
     pub(crate) agent: Option<AgentStateId>,
     pub(crate) run: Option<RunId>,
     pub(crate) cause: Option<ActionId>,
 }
 
-impl Context {
+impl EnvelopeContext {
     fn of(fact: &Fact) -> Self {
         Self {
             source: fact.source,
@@ -72,7 +72,7 @@ impl Context {
 
 /// What leaves the encoder beside the record stream.
 #[derive(Default)]
-pub(crate) struct Aside {
+pub(crate) struct SideOutput {
     /// Payloads that are too long for the stream, with their hashes.
     pub(crate) blobs: Vec<(Digest, Vec<u8>)>,
     /// Blobs that events name: the `seq` that names it, and its hash.
@@ -81,15 +81,15 @@ pub(crate) struct Aside {
 
 /// Writes the records of one segment.
 #[derive(Default)]
-pub(crate) struct Encoder {
+pub(crate) struct SegmentEncoder {
     at: i64,
-    contexts: Vec<Context>,
+    contexts: Vec<EnvelopeContext>,
     current: Option<usize>,
 }
 
-impl Encoder {
+impl SegmentEncoder {
     /// Appends the records of one fact to `out`.
-    pub(crate) fn fact(&mut self, fact: &Fact, out: &mut Vec<u8>, aside: &mut Aside) {
+    pub(crate) fn fact(&mut self, fact: &Fact, out: &mut Vec<u8>, aside: &mut SideOutput) {
         if self.current.is_none() {
             self.at = fact.at.0;
             out.push(TIME);
@@ -133,7 +133,7 @@ impl Encoder {
         put_optional(fact.run_id.as_ref().map(RunId::as_str), out);
         put_optional(fact.cause.as_ref().map(ActionId::as_str), out);
         self.current = Some(self.contexts.len());
-        self.contexts.push(Context::of(fact));
+        self.contexts.push(EnvelopeContext::of(fact));
     }
 }
 
@@ -149,7 +149,7 @@ fn put_chunk(kind: u8, step: u64, text: &str, out: &mut Vec<u8>) {
     out.extend_from_slice(text.as_bytes());
 }
 
-fn put_event(fact: &Fact, step: u64, out: &mut Vec<u8>, aside: &mut Aside) {
+fn put_event(fact: &Fact, step: u64, out: &mut Vec<u8>, aside: &mut SideOutput) {
     let (seq, payload) = (fact.seq, fact.payload_json());
     crate::blobs::find_references(&payload, |hash| aside.references.push((seq, hash)));
     let in_blob = payload.len() > INLINE_LIMIT;
@@ -168,14 +168,14 @@ fn put_event(fact: &Fact, step: u64, out: &mut Vec<u8>, aside: &mut Aside) {
 
 /// An event as it lies in a record stream.
 #[derive(Debug, PartialEq)]
-pub(crate) enum Body<'a> {
+pub(crate) enum StoredBody<'a> {
     Text(&'a str),
     Thinking(&'a str),
     Inline { tag: &'a str, payload: &'a str },
     InBlob { tag: &'a str, hash: Digest },
 }
 
-impl Body<'_> {
+impl StoredBody<'_> {
     /// How many bytes of it stand in its row.
     pub(crate) fn len(&self) -> usize {
         match self {
@@ -205,16 +205,16 @@ fn parse(tag: &str, payload: &str) -> Result<AsRead<EnvironmentEvent>, String> {
 
 /// Reads the records of one segment, row after row.
 #[derive(Default)]
-pub(crate) struct Decoder {
+pub(crate) struct SegmentDecoder {
     /// The time of the event that was read last.
     pub(crate) at: i64,
-    contexts: Vec<Context>,
+    contexts: Vec<EnvelopeContext>,
     current: Option<usize>,
 }
 
-impl Decoder {
+impl SegmentDecoder {
     /// The next event of `input`, which is moved forward; `None` at its end.
-    pub(crate) fn next<'a>(&mut self, input: &mut &'a [u8]) -> Result<Option<Body<'a>>, String> {
+    pub(crate) fn next<'a>(&mut self, input: &mut &'a [u8]) -> Result<Option<StoredBody<'a>>, String> {
         while let Some((&kind, rest)) = input.split_first() {
             *input = rest;
             match kind {
@@ -236,16 +236,16 @@ impl Decoder {
     /// were.
     pub(crate) fn join(
         &mut self,
-        first: &Body<'_>,
+        first: &StoredBody<'_>,
         input: &mut &[u8],
         text: &mut String,
         most: u64,
         bytes: usize,
     ) -> u64 {
         let kind = match first {
-            Body::Text(_) => CHUNK,
-            Body::Thinking(_) => CHUNK | THINKING,
-            Body::Inline { .. } | Body::InBlob { .. } => return 0,
+            StoredBody::Text(_) => CHUNK,
+            StoredBody::Thinking(_) => CHUNK | THINKING,
+            StoredBody::Inline { .. } | StoredBody::InBlob { .. } => return 0,
         };
         let (mut ahead, mut at, mut joined) = (*input, self.at, 0);
         let mut whole = std::mem::take(text).into_bytes();
@@ -275,13 +275,13 @@ impl Decoder {
     }
 
     /// The context of the event that was read last.
-    pub(crate) fn context(&self) -> Result<&Context, String> {
+    pub(crate) fn context(&self) -> Result<&EnvelopeContext, String> {
         self.current
             .and_then(|i| self.contexts.get(i))
             .ok_or_else(|| "an event without a context".to_owned())
     }
 
-    fn body<'a>(&mut self, kind: u8, input: &mut &'a [u8]) -> Result<Body<'a>, String> {
+    fn body<'a>(&mut self, kind: u8, input: &mut &'a [u8]) -> Result<StoredBody<'a>, String> {
         if kind & CHUNK != 0 {
             let mut length = usize::from(kind & LONG);
             if length == usize::from(LONG) {
@@ -290,9 +290,9 @@ impl Decoder {
             self.step(input)?;
             let text = take_str(input, length)?;
             return Ok(if kind & THINKING == 0 {
-                Body::Text(text)
+                StoredBody::Text(text)
             } else {
-                Body::Thinking(text)
+                StoredBody::Thinking(text)
             });
         }
         if kind != EVENT && kind != EVENT_IN_BLOB {
@@ -302,13 +302,13 @@ impl Decoder {
         let length = take_length(input)?;
         let tag = take_str(input, length)?;
         if kind == EVENT_IN_BLOB {
-            return Ok(Body::InBlob {
+            return Ok(StoredBody::InBlob {
                 tag,
                 hash: take(input)?,
             });
         }
         let length = take_length(input)?;
-        Ok(Body::Inline {
+        Ok(StoredBody::Inline {
             tag,
             payload: take_str(input, length)?,
         })
@@ -343,13 +343,13 @@ fn chunk(kind: u8, input: &[u8]) -> Option<(i64, &[u8], &[u8])> {
 }
 
 /// A context; its agent and its run are mostly those of the one before.
-fn take_context(input: &mut &[u8], before: Option<&Context>) -> Result<Context, String> {
+fn take_context(input: &mut &[u8], before: Option<&EnvelopeContext>) -> Result<EnvelopeContext, String> {
     let [source] = take(input)?;
     let agent = before.and_then(|before| before.agent.as_ref());
     let run = before.and_then(|before| before.run.as_ref());
     let same_agent = |id: &str| agent.filter(|agent| agent.as_str() == id).cloned();
     let same_run = |id: &str| run.filter(|run| run.as_str() == id).cloned();
-    Ok(Context {
+    Ok(EnvelopeContext {
         source: source_of(source)?,
         agent: take_optional(input)?.map(|id| same_agent(id).unwrap_or_else(|| AgentStateId::new(id))),
         run: take_optional(input)?.map(|id| same_run(id).unwrap_or_else(|| RunId::new(id))),
@@ -393,9 +393,9 @@ mod tests {
     /// How many chunks are joined with the first, the text of all, and what is left of the input.
     fn joined(records: &[Vec<u8>], most: u64, bytes: usize) -> (u64, String, usize, i64) {
         let stream = records.concat();
-        let (mut decoder, mut input) = (Decoder::default(), stream.as_slice());
+        let (mut decoder, mut input) = (SegmentDecoder::default(), stream.as_slice());
         let first = decoder.next(&mut input).unwrap().unwrap();
-        let (Body::Text(text) | Body::Thinking(text)) = first else {
+        let (StoredBody::Text(text) | StoredBody::Thinking(text)) = first else {
             panic!("{first:?}")
         };
         let mut text = text.to_owned();
@@ -458,7 +458,7 @@ mod tests {
                     if byte < 128 { byte % 6 } else { byte }
                 })
                 .collect();
-            let mut decoder = Decoder::default();
+            let mut decoder = SegmentDecoder::default();
             let mut input = bytes.as_slice();
             while let Ok(Some(body)) = decoder.next(&mut input) {
                 let _ = (decoder.context().is_ok(), body.event(None).is_ok());

@@ -47,9 +47,9 @@ impl Fault {
 
 /// The database file, by name.
 #[derive(Clone, Debug)]
-pub(crate) struct Place(Arc<str>);
+pub(crate) struct DatabaseFile(Arc<str>);
 
-impl Place {
+impl DatabaseFile {
     pub(crate) fn new(path: &Path) -> Self {
         Self(Arc::from(path.display().to_string()))
     }

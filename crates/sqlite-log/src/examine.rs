@@ -7,7 +7,7 @@ use agentx_runtime::LogError;
 use agentx_types::Timestamp;
 use rusqlite::{Connection, OpenFlags};
 
-use crate::error::{Fault, Place};
+use crate::error::{DatabaseFile, Fault};
 use crate::keys::unsigned;
 use crate::schema::{header, refuse_to_begin_anew};
 
@@ -38,7 +38,7 @@ pub struct Examined {
 /// # Errors
 /// Where it cannot be opened, is not a database of AgentX, or is missing beside its write-ahead log.
 pub fn examine(path: &Path) -> Result<Option<Examined>, LogError> {
-    let place = Place::new(path);
+    let place = DatabaseFile::new(path);
     refuse_to_begin_anew(path, &place)?;
     if !path.exists() {
         return Ok(None);
@@ -46,7 +46,7 @@ pub fn examine(path: &Path) -> Result<Option<Examined>, LogError> {
     look(path, &place).map(Some).map_err(|fault| place.error(fault))
 }
 
-fn look(path: &Path, place: &Place) -> Result<Examined, Fault> {
+fn look(path: &Path, place: &DatabaseFile) -> Result<Examined, Fault> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(path, flags)?;
     connection.busy_timeout(std::time::Duration::from_secs(1))?;
@@ -99,14 +99,14 @@ mod tests {
     #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
     use super::*;
-    use crate::{FORMAT, Options, SqliteLog};
+    use crate::{FORMAT, LogOptions, SqliteLog};
 
     #[test]
     fn a_database_is_looked_at_and_left_as_it_is() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("sessions.db");
         assert_eq!(examine(&path).unwrap(), None);
-        drop(SqliteLog::open(&path, Options::default()).unwrap());
+        drop(SqliteLog::open(&path, LogOptions::default()).unwrap());
         let found = examine(&path).unwrap().unwrap();
         assert_eq!((found.format, found.sessions, found.latest), (FORMAT, 0, None));
         assert!(found.checked && found.problems.is_empty(), "{found:?}");

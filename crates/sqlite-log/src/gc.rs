@@ -17,7 +17,7 @@ const STEP_PAGES: u64 = 1_024;
 
 /// Where a collection stands between two steps.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Stage {
+pub(crate) enum GcStage {
     Sessions,
     /// Blobs with a row number after this.
     Blobs(i64),
@@ -25,7 +25,11 @@ pub(crate) enum Stage {
 }
 
 /// Does one step. Returns the bytes that it freed and where to go on.
-pub(crate) fn step(connection: &Connection, stage: Stage, blobs_before: i64) -> Result<(u64, Stage), Fault> {
+pub(crate) fn step(
+    connection: &Connection,
+    stage: GcStage,
+    blobs_before: i64,
+) -> Result<(u64, GcStage), Fault> {
     // What a person deleted is overwritten, not only unlinked; appends, which pack rows all the time, do without that.
     connection.pragma_update(None, "secure_delete", true)?;
     let done = one_step(connection, stage, blobs_before);
@@ -33,14 +37,14 @@ pub(crate) fn step(connection: &Connection, stage: Stage, blobs_before: i64) -> 
     done
 }
 
-fn one_step(connection: &Connection, stage: Stage, blobs_before: i64) -> Result<(u64, Stage), Fault> {
+fn one_step(connection: &Connection, stage: GcStage, blobs_before: i64) -> Result<(u64, GcStage), Fault> {
     match stage {
-        Stage::Sessions => Ok(match session_to_trim(connection)? {
-            Some((session, needed)) => (trim(connection, session, needed)?, Stage::Sessions),
-            None => (0, Stage::Blobs(0)),
+        GcStage::Sessions => Ok(match session_to_trim(connection)? {
+            Some((session, needed)) => (trim(connection, session, needed)?, GcStage::Sessions),
+            None => (0, GcStage::Blobs(0)),
         }),
-        Stage::Blobs(after) => remove_blobs(connection, after, blobs_before),
-        Stage::Done => Ok((0, Stage::Done)),
+        GcStage::Blobs(after) => remove_blobs(connection, after, blobs_before),
+        GcStage::Done => Ok((0, GcStage::Done)),
     }
 }
 
@@ -99,7 +103,7 @@ fn forget_references(connection: &Connection, session: i64, seq: u64) -> Result<
     Ok(())
 }
 
-fn remove_blobs(connection: &Connection, after: i64, before: i64) -> Result<(u64, Stage), Fault> {
+fn remove_blobs(connection: &Connection, after: i64, before: i64) -> Result<(u64, GcStage), Fault> {
     let mut statement = connection.prepare_cached(
         "SELECT b.id, b.size FROM blobs b WHERE b.id > ?1 AND b.touched_at < ?2
            AND NOT EXISTS (SELECT 1 FROM blob_refs r WHERE r.hash = b.hash) ORDER BY b.id LIMIT 16",
@@ -109,14 +113,14 @@ fn remove_blobs(connection: &Connection, after: i64, before: i64) -> Result<(u64
     })?;
     let rows = rows.collect::<Result<Vec<_>, _>>()?;
     let Some((last, _)) = rows.last().copied() else {
-        return Ok((0, Stage::Done));
+        return Ok((0, GcStage::Done));
     };
     for (row, _) in &rows {
         connection
             .prepare_cached("DELETE FROM blobs WHERE id = ?1")?
             .execute([row])?;
     }
-    Ok((rows.iter().map(|(_, size)| size).sum(), Stage::Blobs(last)))
+    Ok((rows.iter().map(|(_, size)| size).sum(), GcStage::Blobs(last)))
 }
 
 /// Gives pages that hold nothing back to the file system, some of them. Returns how many bytes that are.

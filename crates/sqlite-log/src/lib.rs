@@ -10,7 +10,7 @@
 //! use std::sync::Arc;
 //! use agentx_runtime::{Batch, NewLog, SessionLog};
 //! use agentx_sqlite_log::SqliteLog;
-//! use agentx_types::{Draft, OwnerId, SessionId, Source, TextChunk, Timestamp};
+//! use agentx_types::{EventDraft, OwnerId, SessionId, Source, TextChunk, Timestamp};
 //!
 //! # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
 //! let log = SqliteLog::open_in_memory()?;
@@ -18,7 +18,7 @@
 //! log.create(NewLog::new(session.clone(), OwnerId::new("own_1"), Timestamp(0), "work")).await?;
 //!
 //! let writer = log.attach(&session).await?;
-//! let event = Draft::new(Source::Environment, None, TextChunk { text: "你好".into() });
+//! let event = EventDraft::new(Source::Environment, None, TextChunk { text: "你好".into() });
 //! let fact = Arc::new(event.into_envelope(session.clone(), 1, Timestamp(1)));
 //! log.append(&writer, Batch::new(vec![fact.clone()], [0; 32])).await?;
 //!
@@ -39,19 +39,18 @@ mod error;
 mod examine;
 mod gc;
 mod keys;
+mod latest_matches;
 mod link;
 mod lock;
 mod log;
 mod maintain;
+mod message_text;
 mod models;
-mod newest;
 mod options;
 mod pack;
 mod pool;
 mod read;
 pub mod records;
-mod rows;
-mod said;
 mod same_file;
 mod scan;
 mod schema;
@@ -59,10 +58,11 @@ mod search;
 mod segment;
 mod sessions;
 mod spending;
+mod stored_rows;
 mod verify;
 mod writer;
 
 pub use examine::{Examined, examine};
 pub use log::SqliteLog;
-pub use options::{Durability, Options};
+pub use options::{Durability, LogOptions};
 pub use schema::FORMAT;

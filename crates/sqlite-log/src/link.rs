@@ -8,10 +8,10 @@ use agentx_runtime::LogPart;
 use agentx_types::SessionId;
 use rusqlite::{Connection, params};
 
-use crate::adopt::{Checked, put, refused};
+use crate::adopt::{CheckedRows, put, refused};
 use crate::error::Fault;
 use crate::keys::{int, now};
-use crate::read::{self, Part, Stop};
+use crate::read::{self, ChainStop, SessionRange};
 use crate::segment::base_hash;
 
 /// Stands between the names of an ancestor and of the fork that it is kept for.
@@ -26,7 +26,7 @@ pub(crate) fn chain_name(id: &str) -> &str {
 pub(crate) fn link(
     connection: &Connection,
     (session, row): (&SessionId, i64),
-    checked: &[Checked<'_>],
+    checked: &[CheckedRows<'_>],
     own: &LogPart,
     parent: Option<&SessionId>,
 ) -> Result<(), Fault> {
@@ -36,8 +36,8 @@ pub(crate) fn link(
         check_base(session, part.part, shared.as_ref())?;
         let ancestor = keep_ancestor(connection, session, row, part, base)?;
         let hash = read::hash_at(connection, &ancestor, ancestor.upto).map_err(|stop| match stop {
-            Stop::Fault(fault) => fault,
-            Stop::Damage(damage) => refused(session, &damage.what),
+            ChainStop::Fault(fault) => fault,
+            ChainStop::Damage(damage) => refused(session, &damage.what),
         })?;
         (base, shared) = (Some(ancestor.session), hash);
     }
@@ -77,9 +77,9 @@ fn keep_ancestor(
     connection: &Connection,
     session: &SessionId,
     row: i64,
-    checked: &Checked<'_>,
+    checked: &CheckedRows<'_>,
     base: Option<i64>,
-) -> Result<Part, Fault> {
+) -> Result<SessionRange, Fault> {
     let part = checked.part;
     let name = format!("{}{OF}{session}", part.session_id);
     // What an earlier copy of this fork left is not collected yet.
@@ -98,7 +98,7 @@ fn keep_ancestor(
             |row| row.get(0),
         )?;
     put(connection, ancestor, checked)?;
-    Ok(Part {
+    Ok(SessionRange {
         session: ancestor,
         id: name,
         base_hash: part.base_hash,

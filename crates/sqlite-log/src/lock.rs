@@ -29,7 +29,7 @@ pub(crate) enum Locks {
 
 /// A lock that is held; given back when dropped.
 #[derive(Debug)]
-pub(crate) enum Lock {
+pub(crate) enum SessionLock {
     File {
         path: PathBuf,
         file: File,
@@ -41,15 +41,15 @@ pub(crate) enum Lock {
 }
 
 /// Whether a lock was had.
-pub(crate) enum Attempt {
-    Held(Lock),
+pub(crate) enum LockAttempt {
+    Held(SessionLock),
     /// By this process.
     Busy(u32),
 }
 
 impl Locks {
     /// Takes the lock of a session if nobody has it.
-    pub(crate) fn take(&self, session: &SessionId) -> Result<Attempt, Fault> {
+    pub(crate) fn take(&self, session: &SessionId) -> Result<LockAttempt, Fault> {
         let name = file_name(session);
         match self {
             Self::Memory(all) => {
@@ -57,14 +57,14 @@ impl Locks {
                     .lock()
                     .unwrap_or_else(PoisonError::into_inner)
                     .insert(name.clone());
-                let lock = || Lock::Memory {
+                let lock = || SessionLock::Memory {
                     all: all.clone(),
                     name,
                 };
                 Ok(if is_new {
-                    Attempt::Held(lock())
+                    LockAttempt::Held(lock())
                 } else {
-                    Attempt::Busy(std::process::id())
+                    LockAttempt::Busy(std::process::id())
                 })
             }
             Self::Directory(directory) => {
@@ -92,7 +92,7 @@ impl Locks {
     }
 }
 
-fn take_file(path: &Path) -> std::io::Result<Attempt> {
+fn take_file(path: &Path) -> std::io::Result<LockAttempt> {
     let mut refused = 0;
     loop {
         let mut file = open(path)?;
@@ -100,7 +100,7 @@ fn take_file(path: &Path) -> std::io::Result<Attempt> {
             Ok(()) if is_at(&file, path) => {
                 file.set_len(0)?;
                 file.write_all(std::process::id().to_string().as_bytes())?;
-                return Ok(Attempt::Held(Lock::File {
+                return Ok(LockAttempt::Held(SessionLock::File {
                     path: path.to_owned(),
                     file,
                 }));
@@ -111,7 +111,7 @@ fn take_file(path: &Path) -> std::io::Result<Attempt> {
                 refused += 1;
                 std::thread::sleep(BETWEEN_ATTEMPTS);
             }
-            Err(TryLockError::WouldBlock) => return Ok(Attempt::Busy(process_in(path))),
+            Err(TryLockError::WouldBlock) => return Ok(LockAttempt::Busy(process_in(path))),
             Err(TryLockError::Error(error)) => return Err(error),
         }
     }
@@ -166,7 +166,7 @@ fn cannot(path: &Path, error: &std::io::Error) -> Fault {
     Fault::Other(format!("{} cannot be locked: {error}", path.display()))
 }
 
-impl Drop for Lock {
+impl Drop for SessionLock {
     fn drop(&mut self) {
         match self {
             // The lock itself goes with the file handle, after this.

@@ -12,22 +12,22 @@ use rusqlite::Connection;
 use tokio::sync::oneshot;
 
 use crate::checkpoint::Checkpoints;
-use crate::error::{Fault, Place};
-use crate::lock::{Attempt, Lock, Locks};
-use crate::options::{Durability, Options};
+use crate::error::{DatabaseFile, Fault};
+use crate::lock::{LockAttempt, Locks, SessionLock};
+use crate::options::{Durability, LogOptions};
 use crate::pool::Readers;
 use crate::same_file::SameFile;
 use crate::schema::{self, Location};
-use crate::writer::{Append, Core, Job, Released, WriterThread};
-use crate::{adopt, keys, read, rows, scan, search, sessions, spending, verify};
+use crate::writer::{Append, Job, Released, WriterState, WriterThread};
+use crate::{adopt, keys, read, scan, search, sessions, spending, stored_rows, verify};
 
 /// The session log in one SQLite database.
 ///
 /// Dropping it waits until all that was queued is written, then closes the database.
 pub struct SqliteLog {
-    place: Place,
+    place: DatabaseFile,
     same_file: SameFile,
-    pub(crate) options: Options,
+    pub(crate) options: LogOptions,
     locks: Locks,
     writer: WriterThread,
     /// `None` for a database in memory: there the writer thread reads too.
@@ -36,14 +36,14 @@ pub struct SqliteLog {
 }
 
 /// Gives the lock of a session back, and lets the writer thread forget what it knows of it.
-struct Guard {
-    _lock: Lock,
+struct LockGuard {
+    _lock: SessionLock,
     session: SessionId,
     epoch: u64,
     released: Released,
 }
 
-impl Drop for Guard {
+impl Drop for LockGuard {
     fn drop(&mut self) {
         let released = (self.session.clone(), self.epoch);
         self.released
@@ -61,14 +61,14 @@ impl SqliteLog {
     ///
     /// # Errors
     /// Where the file cannot be opened, is not a database of AgentX, or is missing or empty while its write-ahead log lies beside it.
-    pub fn open(path: impl AsRef<Path>, options: Options) -> Result<Arc<Self>, LogError> {
+    pub fn open(path: impl AsRef<Path>, options: LogOptions) -> Result<Arc<Self>, LogError> {
         let path = path.as_ref();
         let directory = path.parent().unwrap_or(Path::new("")).join("locks");
         let location = Location::File(path.to_owned());
         let readers = Readers::new(location.clone(), options.clone());
         Self::assemble(
             &location,
-            Place::new(path),
+            DatabaseFile::new(path),
             options,
             Locks::Directory(directory),
             Some(readers),
@@ -80,11 +80,11 @@ impl SqliteLog {
     /// # Errors
     /// Where there is no memory for it.
     pub fn open_in_memory() -> Result<Arc<Self>, LogError> {
-        let place = Place::new(Path::new(":memory:"));
+        let place = DatabaseFile::new(Path::new(":memory:"));
         Self::assemble(
             &Location::Memory,
             place,
-            Options::default(),
+            LogOptions::default(),
             Locks::Memory(Arc::default()),
             None,
         )
@@ -92,15 +92,15 @@ impl SqliteLog {
 
     fn assemble(
         location: &Location,
-        place: Place,
-        options: Options,
+        place: DatabaseFile,
+        options: LogOptions,
         locks: Locks,
         readers: Option<Readers>,
     ) -> Result<Arc<Self>, LogError> {
         let (connection, newer) = schema::open_first(location, &options, &place)?;
         let released = Released::default();
         let checkpoints = Checkpoints::new(location.clone(), options.clone());
-        let core = Core::new(
+        let core = WriterState::new(
             connection,
             place.clone(),
             newer,
@@ -124,10 +124,10 @@ impl SqliteLog {
     /// Runs `change` on the writer thread, after all that was queued before it.
     pub(crate) async fn change<T: Send + 'static>(
         &self,
-        change: impl FnOnce(&mut Core) -> Result<T, Fault> + Send + 'static,
+        change: impl FnOnce(&mut WriterState) -> Result<T, Fault> + Send + 'static,
     ) -> Result<T, LogError> {
         let (reply, answer) = oneshot::channel();
-        let task = Box::new(move |core: &mut Core| {
+        let task = Box::new(move |core: &mut WriterState| {
             // Whoever asked may have gone away; what was done stays done.
             let _ = reply.send(change(core));
         });
@@ -165,11 +165,11 @@ impl SqliteLog {
         }
     }
 
-    async fn lock(&self, session: &SessionId) -> Result<Lock, LogError> {
+    async fn lock(&self, session: &SessionId) -> Result<SessionLock, LogError> {
         let (locks, of) = (self.locks.clone(), session.clone());
         match self.read_with(move |_| locks.take(&of)).await? {
-            Attempt::Held(lock) => Ok(lock),
-            Attempt::Busy(process) => Err(LogError::Busy {
+            LockAttempt::Held(lock) => Ok(lock),
+            LockAttempt::Busy(process) => Err(LogError::Busy {
                 session: session.clone(),
                 process,
             }),
@@ -212,7 +212,7 @@ impl SessionLog for SqliteLog {
             let of = session_id.clone();
             let (epoch, last_seq) = self.change(move |core| sessions::take_over(core, &of)).await?;
             let (session, released) = (session_id.clone(), self.released.clone());
-            let guard = Box::new(Guard {
+            let guard = Box::new(LockGuard {
                 _lock: lock,
                 session,
                 epoch,
@@ -270,7 +270,9 @@ impl SessionLog for SqliteLog {
         most_bytes: usize,
     ) -> BoxFuture<'_, Result<LogRows, LogError>> {
         let session = session.clone();
-        Box::pin(self.read_with(move |connection| rows::rows(connection, &session, after_seq, most_bytes)))
+        Box::pin(
+            self.read_with(move |connection| stored_rows::rows(connection, &session, after_seq, most_bytes)),
+        )
     }
 
     fn adopt(&self, writer: &Writer, adoption: Arc<Adoption>) -> BoxFuture<'_, Result<u64, LogError>> {

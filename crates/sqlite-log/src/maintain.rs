@@ -3,9 +3,9 @@
 use agentx_runtime::{LogError, Projection, SessionLog as _};
 use agentx_types::{SessionId, Timestamp};
 
-use crate::gc::{self, Stage};
+use crate::gc::{self, GcStage};
 use crate::log::SqliteLog;
-use crate::writer::Core;
+use crate::writer::WriterState;
 use crate::{keys, models};
 
 /// So many times pages are given back at most: those of 256 GiB.
@@ -53,18 +53,19 @@ impl SqliteLog {
         Ok(deleted)
     }
 
-    /// As `collect_garbage`, at the given time: blobs that were put less than [`Options::blob_grace`](crate::Options::blob_grace) before it stay.
+    /// As `collect_garbage`, at the given time: blobs that were put less than [`Options::blob_grace`](crate::LogOptions::blob_grace) before it stay.
     ///
     /// # Errors
     /// Where the store cannot be written.
     pub async fn collect_garbage_at(&self, now: Timestamp) -> Result<u64, LogError> {
         let grace = i64::try_from(self.options.blob_grace.as_micros()).unwrap_or(i64::MAX);
         let before = now.0.saturating_sub(grace);
-        let mut stage = Stage::Sessions;
+        let mut stage = GcStage::Sessions;
         let mut freed = 0;
-        while !matches!(stage, Stage::Done) {
-            let step =
-                move |core: &mut Core| core.transaction(|connection| gc::step(connection, stage, before));
+        while !matches!(stage, GcStage::Done) {
+            let step = move |core: &mut WriterState| {
+                core.transaction(|connection| gc::step(connection, stage, before))
+            };
             let (bytes, next) = self.change(step).await?;
             freed += bytes;
             stage = next;

@@ -114,7 +114,7 @@ fn apply_one(
             role,
             text,
         } => {
-            let shown = Shown {
+            let shown = MessageExcerpt {
                 seq: int(*seq),
                 agent_state_id: agent_state_id.as_str(),
                 role: word_of(role),
@@ -169,7 +169,7 @@ fn set(connection: &Connection, sql: &str, session: i64, value: &str) -> Result<
 }
 
 /// What lists show of a message.
-struct Shown<'a> {
+struct MessageExcerpt<'a> {
     seq: i64,
     agent_state_id: &'a str,
     role: String,
@@ -181,13 +181,13 @@ fn keep_message(
     connection: &Connection,
     session: i64,
     message_id: &MessageId,
-    shown: &Shown<'_>,
+    shown: &MessageExcerpt<'_>,
 ) -> Result<i64, Fault> {
     let known: Option<i64> = connection
         .prepare_cached("SELECT id FROM messages WHERE session = ?1 AND message_id = ?2")?
         .query_row(params![session, message_id.as_str()], |row| row.get(0))
         .optional()?;
-    let Shown {
+    let MessageExcerpt {
         seq,
         agent_state_id,
         role,

@@ -14,7 +14,7 @@ pub enum Durability {
 
 /// How a log is opened.
 #[derive(Clone, Debug)]
-pub struct Options {
+pub struct LogOptions {
     /// What an append survives; by default the death of the process.
     pub durability: Durability,
     /// How long to wait while another process has the database locked; 5 s by default.
@@ -30,7 +30,7 @@ pub struct Options {
     pub max_bytes: Option<u64>,
 }
 
-impl Default for Options {
+impl Default for LogOptions {
     fn default() -> Self {
         Self {
             durability: Durability::default(),

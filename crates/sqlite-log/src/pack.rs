@@ -8,7 +8,7 @@ use rusqlite::Connection;
 use crate::append::insert;
 use crate::error::Fault;
 use crate::keys::last_row;
-use crate::read::{self, Stop};
+use crate::read::{self, ChainStop};
 use crate::segment::NewRow;
 
 /// Makes one row of the rows of a session's last segment. A reader sees the same as before. Rows that are damaged are left
@@ -44,7 +44,7 @@ pub(crate) fn pack_last_segment(connection: &Connection, session: i64) -> Result
     });
     match walked {
         Ok(_) if count > 1 => insert(connection, session, &packed),
-        Ok(_) | Err(Stop::Damage(_)) => Ok(()),
-        Err(Stop::Fault(fault)) => Err(fault),
+        Ok(_) | Err(ChainStop::Damage(_)) => Ok(()),
+        Err(ChainStop::Fault(fault)) => Err(fault),
     }
 }

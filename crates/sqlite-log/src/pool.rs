@@ -9,31 +9,31 @@ use rusqlite::Connection;
 use tokio::sync::mpsc;
 
 use crate::error::Fault;
-use crate::options::Options;
+use crate::options::LogOptions;
 use crate::schema::{Location, open_reader};
 
 /// A piece of reading; it answers by itself.
-pub(crate) type Reading = Box<dyn FnOnce(Result<&Connection, Fault>) + Send>;
+pub(crate) type ReadTask = Box<dyn FnOnce(Result<&Connection, Fault>) + Send>;
 
 /// How many readings may wait.
 const QUEUE: usize = 64;
 
 pub(crate) struct Readers {
     location: Location,
-    options: Options,
-    jobs: Arc<Mutex<mpsc::Receiver<Reading>>>,
+    options: LogOptions,
+    jobs: Arc<Mutex<mpsc::Receiver<ReadTask>>>,
     /// How many readings were given out and are not answered yet.
     busy: Arc<AtomicUsize>,
     threads: Mutex<Threads>,
 }
 
 struct Threads {
-    sender: Option<mpsc::Sender<Reading>>,
+    sender: Option<mpsc::Sender<ReadTask>>,
     handles: Vec<JoinHandle<()>>,
 }
 
 impl Readers {
-    pub(crate) fn new(location: Location, options: Options) -> Self {
+    pub(crate) fn new(location: Location, options: LogOptions) -> Self {
         let (sender, jobs) = mpsc::channel(QUEUE);
         Self {
             location,
@@ -48,13 +48,13 @@ impl Readers {
     }
 
     /// Queues a reading; waits where the queue is full.
-    pub(crate) async fn send(&self, reading: Reading) -> Result<(), Fault> {
+    pub(crate) async fn send(&self, reading: ReadTask) -> Result<(), Fault> {
         let sender = self.sender()?;
         self.busy.fetch_add(1, Ordering::Relaxed);
         sender.send(reading).await.map_err(|_| closed())
     }
 
-    fn sender(&self) -> Result<mpsc::Sender<Reading>, Fault> {
+    fn sender(&self) -> Result<mpsc::Sender<ReadTask>, Fault> {
         let mut threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
         let sender = threads.sender.clone().ok_or_else(closed)?;
         let running = threads.handles.len();
@@ -94,13 +94,18 @@ impl Readers {
     }
 }
 
-fn next(jobs: &Mutex<mpsc::Receiver<Reading>>) -> Option<Reading> {
+fn next(jobs: &Mutex<mpsc::Receiver<ReadTask>>) -> Option<ReadTask> {
     jobs.lock()
         .unwrap_or_else(PoisonError::into_inner)
         .blocking_recv()
 }
 
-fn read_one(reading: Reading, connection: &mut Option<Connection>, location: &Location, options: &Options) {
+fn read_one(
+    reading: ReadTask,
+    connection: &mut Option<Connection>,
+    location: &Location,
+    options: &LogOptions,
+) {
     if connection.is_none() {
         match open_reader(location, options) {
             Ok(opened) => *connection = Some(opened),

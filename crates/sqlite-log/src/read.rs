@@ -12,15 +12,15 @@ use agentx_types::{Envelope, SessionId, Timestamp};
 use rusqlite::{Connection, OptionalExtension as _};
 
 use crate::blobs;
-pub(crate) use crate::chain::{Chain, Damage, GoodRow, Stop};
-use crate::codec::{Body, Decoder};
+pub(crate) use crate::chain::{Chain, ChainStop, Damage, GoodRow};
+use crate::codec::{SegmentDecoder, StoredBody};
 use crate::error::Fault;
 use crate::keys::{self, LAST_SEQ, digest, key, session_row, unsigned};
 use crate::link::chain_name;
 
 /// A range of events that lies in one session.
 #[derive(Clone, Debug)]
-pub(crate) struct Part {
+pub(crate) struct SessionRange {
     /// The session's row.
     pub(crate) session: i64,
     pub(crate) id: String,
@@ -32,7 +32,7 @@ pub(crate) struct Part {
     pub(crate) upto: u64,
 }
 
-impl Part {
+impl SessionRange {
     /// The session whose chain it is.
     pub(crate) fn name(&self) -> &str {
         chain_name(&self.id)
@@ -40,7 +40,7 @@ impl Part {
 }
 
 /// The parts of a session, root first.
-pub(crate) fn parts(connection: &Connection, session: i64) -> Result<Vec<Part>, Fault> {
+pub(crate) fn parts(connection: &Connection, session: i64) -> Result<Vec<SessionRange>, Fault> {
     let mut parts = Vec::new();
     let mut next = Some(session);
     let mut upto = LAST_SEQ;
@@ -49,7 +49,7 @@ pub(crate) fn parts(connection: &Connection, session: i64) -> Result<Vec<Part>, 
             .prepare_cached("SELECT session_id, base_hash, at_seq, base FROM sessions WHERE id = ?1")?;
         let (part, base) = statement.query_row([session], |row| {
             let base_hash = digest(row, 1)?.unwrap_or_default();
-            let part = Part {
+            let part = SessionRange {
                 session,
                 id: row.get(0)?,
                 base_hash,
@@ -71,7 +71,7 @@ const ROWS: &str = "SELECT id, last_seq, starts, at, hash, derived, data FROM ba
                     WHERE id BETWEEN ?1 AND ?2 ORDER BY id";
 
 /// The chain at the beginning of the segment that holds `seq`, and the key of its first row.
-fn open_segment(connection: &Connection, part: &Part, seq: u64) -> Result<(Chain, i64), Fault> {
+fn open_segment(connection: &Connection, part: &SessionRange, seq: u64) -> Result<(Chain, i64), Fault> {
     let lowest = key(part.session, 0);
     let start: Option<i64> = connection
         .prepare_cached(
@@ -96,11 +96,11 @@ fn open_segment(connection: &Connection, part: &Part, seq: u64) -> Result<(Chain
 /// Calls `visit` with each good row of a part from the segment on that holds `from`.
 pub(crate) fn rows(
     connection: &Connection,
-    part: &Part,
+    part: &SessionRange,
     from: u64,
-    mut visit: impl FnMut(&mut Chain, GoodRow<'_>) -> Result<ControlFlow<()>, Stop>,
-) -> Result<ControlFlow<()>, Stop> {
-    let (mut chain, start) = open_segment(connection, part, from).map_err(Stop::Fault)?;
+    mut visit: impl FnMut(&mut Chain, GoodRow<'_>) -> Result<ControlFlow<()>, ChainStop>,
+) -> Result<ControlFlow<()>, ChainStop> {
+    let (mut chain, start) = open_segment(connection, part, from).map_err(ChainStop::Fault)?;
     let mut statement = connection.prepare_cached(ROWS)?;
     let mut rows = statement.query([start, key(part.session, part.upto)])?;
     loop {
@@ -127,8 +127,8 @@ pub(crate) fn rows(
 pub(crate) fn events(
     chain: &mut Chain,
     row: &GoodRow<'_>,
-    mut visit: impl FnMut(u64, &Decoder, &Body<'_>, usize) -> Result<ControlFlow<()>, Stop>,
-) -> Result<ControlFlow<()>, Stop> {
+    mut visit: impl FnMut(u64, &SegmentDecoder, &StoredBody<'_>, usize) -> Result<ControlFlow<()>, ChainStop>,
+) -> Result<ControlFlow<()>, ChainStop> {
     let mut input = row.data;
     for seq in row.first_seq..=chain.last_seq {
         let body = next_body(&mut chain.decoder, seq, &mut input)?;
@@ -142,10 +142,10 @@ pub(crate) fn events(
 
 /// The event `seq`, which is the next one in a row.
 pub(crate) fn next_body<'a>(
-    decoder: &mut Decoder,
+    decoder: &mut SegmentDecoder,
     seq: u64,
     input: &mut &'a [u8],
-) -> Result<Body<'a>, Damage> {
+) -> Result<StoredBody<'a>, Damage> {
     let damage = |what| Damage { seq, what };
     let body = decoder.next(input).map_err(damage)?;
     body.ok_or_else(|| damage("its row ends before it".to_owned()))
@@ -183,7 +183,7 @@ pub(crate) fn page(
     (limit, most_bytes): (usize, usize),
 ) -> Result<Vec<Fact>, Fault> {
     let row = session_row(connection, session)?;
-    let mut page = Page {
+    let mut page = FactPage {
         facts: Vec::with_capacity(limit.min(4096)),
         bytes: 0,
         limit,
@@ -198,23 +198,23 @@ pub(crate) fn page(
         }
         match part_facts(connection, session, part, after_seq, &mut page) {
             Ok(()) => {}
-            Err(Stop::Fault(fault)) => return Err(fault),
-            Err(Stop::Damage(_)) if !page.facts.is_empty() => break,
-            Err(Stop::Damage(damage)) => return Err(damage.error(session).into()),
+            Err(ChainStop::Fault(fault)) => return Err(fault),
+            Err(ChainStop::Damage(_)) if !page.facts.is_empty() => break,
+            Err(ChainStop::Damage(damage)) => return Err(damage.error(session).into()),
         }
     }
     Ok(page.facts)
 }
 
 /// Facts as they are read.
-struct Page {
+struct FactPage {
     facts: Vec<Fact>,
     bytes: usize,
     limit: usize,
     most_bytes: usize,
 }
 
-impl Page {
+impl FactPage {
     fn is_full(&self) -> bool {
         self.facts.len() >= self.limit || self.bytes >= self.most_bytes
     }
@@ -236,10 +236,10 @@ impl Page {
 fn part_facts(
     connection: &Connection,
     session: &SessionId,
-    part: &Part,
+    part: &SessionRange,
     after_seq: u64,
-    page: &mut Page,
-) -> Result<(), Stop> {
+    page: &mut FactPage,
+) -> Result<(), ChainStop> {
     let from = after_seq.max(part.after) + 1;
     let flow = rows(connection, part, from, |chain, row| {
         events(chain, &row, |seq, decoder, body, _| {
@@ -264,27 +264,27 @@ pub(crate) fn fact(
     connection: &Connection,
     session: &SessionId,
     seq: u64,
-    decoder: &Decoder,
-    body: &Body<'_>,
-) -> Result<Fact, Stop> {
+    decoder: &SegmentDecoder,
+    body: &StoredBody<'_>,
+) -> Result<Fact, ChainStop> {
     let aside = aside(connection, body, seq)?;
     fact_of(session, (seq, decoder), body, aside.as_deref())
 }
 
 /// What of an event lies in a blob.
-fn aside(connection: &Connection, body: &Body<'_>, seq: u64) -> Result<Option<String>, Stop> {
+fn aside(connection: &Connection, body: &StoredBody<'_>, seq: u64) -> Result<Option<String>, ChainStop> {
     match body {
-        Body::InBlob { hash, .. } => blob_payload(connection, hash, seq).map(Some),
+        StoredBody::InBlob { hash, .. } => blob_payload(connection, hash, seq).map(Some),
         _ => Ok(None),
     }
 }
 
 fn fact_of(
     session: &SessionId,
-    (seq, decoder): (u64, &Decoder),
-    body: &Body<'_>,
+    (seq, decoder): (u64, &SegmentDecoder),
+    body: &StoredBody<'_>,
     aside: Option<&str>,
-) -> Result<Fact, Stop> {
+) -> Result<Fact, ChainStop> {
     let damage = |what| Damage { seq, what };
     let read = body.event(aside).map_err(damage)?;
     let context = decoder.context().map_err(damage)?;
@@ -302,7 +302,7 @@ fn fact_of(
     }))
 }
 
-pub(crate) fn blob_payload(connection: &Connection, hash: &Digest, seq: u64) -> Result<String, Stop> {
+pub(crate) fn blob_payload(connection: &Connection, hash: &Digest, seq: u64) -> Result<String, ChainStop> {
     blobs::payload(connection, hash).map_err(|fault| match fault {
         Fault::Log(error) => Damage {
             seq,
@@ -310,13 +310,17 @@ pub(crate) fn blob_payload(connection: &Connection, hash: &Digest, seq: u64) -> 
         }
         .into(),
         Fault::Other(what) => Damage { seq, what }.into(),
-        fault @ Fault::Sql(_) => Stop::Fault(fault),
+        fault @ Fault::Sql(_) => ChainStop::Fault(fault),
     })
 }
 
 /// The hash of everything up to and including event `seq` of a part: what a fork at that event goes on from. It depends
 /// on the events alone, not on how they lie in rows.
-pub(crate) fn hash_at(connection: &Connection, part: &Part, seq: u64) -> Result<Option<Digest>, Stop> {
+pub(crate) fn hash_at(
+    connection: &Connection,
+    part: &SessionRange,
+    seq: u64,
+) -> Result<Option<Digest>, ChainStop> {
     let mut found = None;
     let mut hasher = blake3::Hasher::new();
     let _ = rows(connection, part, seq, |chain, row| {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use agentx_runtime::{Digest, Fact};
 use agentx_types::{AsRead, Envelope, EnvironmentEvent, SessionId, Timestamp};
 
-use crate::codec::{Aside, Body, Decoder, Encoder};
+use crate::codec::{SegmentDecoder, SegmentEncoder, SideOutput, StoredBody};
 
 /// Pieces of an answer are joined until they have so many bytes.
 const JOINED_BYTES: usize = 8 * 1024;
@@ -34,7 +34,7 @@ pub fn decode_joined(bytes: &[u8], blobs: &[Blob]) -> Records {
 
 /// Writes facts as the records of one segment, and what is too long for that.
 pub fn encode(facts: &[Fact]) -> (Vec<u8>, Vec<Blob>) {
-    let (mut encoder, mut bytes, mut aside) = (Encoder::default(), Vec::new(), Aside::default());
+    let (mut encoder, mut bytes, mut aside) = (SegmentEncoder::default(), Vec::new(), SideOutput::default());
     for fact in facts {
         encoder.fact(fact, &mut bytes, &mut aside);
     }
@@ -42,7 +42,7 @@ pub fn encode(facts: &[Fact]) -> (Vec<u8>, Vec<Blob>) {
 }
 
 fn read(bytes: &[u8], blobs: &[Blob], joins: bool) -> Records {
-    let (mut decoder, mut input) = (Decoder::default(), bytes);
+    let (mut decoder, mut input) = (SegmentDecoder::default(), bytes);
     let mut records = Records::default();
     let mut seq = 0;
     loop {
@@ -67,13 +67,13 @@ fn read(bytes: &[u8], blobs: &[Blob], joins: bool) -> Records {
 
 /// The event of a record with its context, and of how many records it was made.
 fn next_event(
-    decoder: &mut Decoder,
-    body: &Body<'_>,
+    decoder: &mut SegmentDecoder,
+    body: &StoredBody<'_>,
     blobs: &[Blob],
     joins: Option<&mut &[u8]>,
 ) -> Result<(u64, Envelope<EnvironmentEvent>), String> {
     let aside = match body {
-        Body::InBlob { hash, .. } => blobs.iter().find(|(name, _)| name == hash),
+        StoredBody::InBlob { hash, .. } => blobs.iter().find(|(name, _)| name == hash),
         _ => None,
     };
     let aside = aside.and_then(|(_, payload)| std::str::from_utf8(payload).ok());

@@ -3,7 +3,7 @@
 
 use agentx_runtime::LogError;
 
-use crate::error::{Fault, Place};
+use crate::error::{DatabaseFile, Fault};
 
 /// Which file was opened.
 pub(crate) struct SameFile {
@@ -13,14 +13,14 @@ pub(crate) struct SameFile {
 
 impl SameFile {
     /// The file that has this name now.
-    pub(crate) fn of(place: &Place) -> Self {
+    pub(crate) fn of(place: &DatabaseFile) -> Self {
         Self {
             opened: identity(place),
         }
     }
 
     /// Nothing, where the name is still that of the file.
-    pub(crate) fn check(&self, place: &Place) -> Result<(), LogError> {
+    pub(crate) fn check(&self, place: &DatabaseFile) -> Result<(), LogError> {
         match self.opened.is_some() && identity(place) != self.opened {
             true => Err(place.error(Fault::Other(LogError::LOST.into()))),
             false => Ok(()),
@@ -29,13 +29,13 @@ impl SameFile {
 }
 
 #[cfg(unix)]
-fn identity(place: &Place) -> Option<(u64, u64)> {
+fn identity(place: &DatabaseFile) -> Option<(u64, u64)> {
     use std::os::unix::fs::MetadataExt as _;
     let about = std::fs::metadata(place.path()).ok()?;
     Some((about.dev(), about.ino()))
 }
 
 #[cfg(not(unix))]
-fn identity(_place: &Place) -> Option<(u64, u64)> {
+fn identity(_place: &DatabaseFile) -> Option<(u64, u64)> {
     None
 }

@@ -9,10 +9,10 @@ use agentx_types::{Envelope, EnvironmentEvent, SessionId, Timestamp};
 use rusqlite::Connection;
 
 use crate::chain::{Chain, GoodRow};
-use crate::codec::{Body, Decoder};
+use crate::codec::{SegmentDecoder, StoredBody};
 use crate::error::Fault;
 use crate::keys::session_row;
-use crate::read::{Stop, ends, fact, next_body, parts, rows};
+use crate::read::{ChainStop, ends, fact, next_body, parts, rows};
 
 /// Pieces of an answer are joined until they have so many bytes.
 const JOINED_BYTES: usize = 8 * 1024;
@@ -44,8 +44,8 @@ pub(crate) fn scan(
         match read {
             Ok(_) if lending.enough.is_break() => return Ok(()),
             Ok(_) => {}
-            Err(Stop::Fault(fault)) => return Err(fault),
-            Err(Stop::Damage(damage)) => return Err(damage.error(session).into()),
+            Err(ChainStop::Fault(fault)) => return Err(fault),
+            Err(ChainStop::Damage(damage)) => return Err(damage.error(session).into()),
         }
     }
     Ok(())
@@ -67,7 +67,7 @@ impl Lending<'_> {
         chain: &mut Chain,
         row: &GoodRow<'_>,
         wanted: &RangeInclusive<u64>,
-    ) -> Result<ControlFlow<()>, Stop> {
+    ) -> Result<ControlFlow<()>, ChainStop> {
         let mut input = row.data;
         let mut seq = row.first_seq;
         while seq <= chain.last_seq {
@@ -92,10 +92,10 @@ impl Lending<'_> {
     fn lend(
         &mut self,
         seqs: RangeInclusive<u64>,
-        decoder: &mut Decoder,
-        body: &Body<'_>,
+        decoder: &mut SegmentDecoder,
+        body: &StoredBody<'_>,
         input: &mut &[u8],
-    ) -> Result<u64, Stop> {
+    ) -> Result<u64, ChainStop> {
         let (mut seq, last) = seqs.into_inner();
         let goes_on = |fact: &mut Envelope<EnvironmentEvent>| begin_again(fact, decoder, body);
         if !self.fact.as_mut().is_some_and(goes_on) {
@@ -123,10 +123,14 @@ fn words(event: &mut EnvironmentEvent) -> Option<&mut String> {
 }
 
 /// Makes a chunk that was lent into another one, where they differ in text and time alone.
-fn begin_again(fact: &mut Envelope<EnvironmentEvent>, decoder: &Decoder, body: &Body<'_>) -> bool {
+fn begin_again(
+    fact: &mut Envelope<EnvironmentEvent>,
+    decoder: &SegmentDecoder,
+    body: &StoredBody<'_>,
+) -> bool {
     let (place, text) = match (&mut fact.event, body) {
-        (EnvironmentEvent::TextChunk(chunk), Body::Text(text)) => (&mut chunk.text, text),
-        (EnvironmentEvent::ThinkingChunk(chunk), Body::Thinking(text)) => (&mut chunk.text, text),
+        (EnvironmentEvent::TextChunk(chunk), StoredBody::Text(text)) => (&mut chunk.text, text),
+        (EnvironmentEvent::ThinkingChunk(chunk), StoredBody::Thinking(text)) => (&mut chunk.text, text),
         _ => return false,
     };
     let in_same_context = decoder.context().is_ok_and(|context| {

@@ -11,8 +11,8 @@ use agentx_runtime::LogError;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
 
-use crate::error::{Fault, Place};
-use crate::options::{Durability, Options};
+use crate::error::{DatabaseFile, Fault};
+use crate::options::{Durability, LogOptions};
 
 /// The format that this version writes, kept in `PRAGMA user_version`.
 pub const FORMAT: u32 = 1;
@@ -35,8 +35,8 @@ pub(crate) enum Location {
 /// has, if so.
 pub(crate) fn open_first(
     location: &Location,
-    options: &Options,
-    place: &Place,
+    options: &LogOptions,
+    place: &DatabaseFile,
 ) -> Result<(Connection, Option<u32>), LogError> {
     if let Location::File(path) = location {
         refuse_to_begin_anew(path, place)?;
@@ -55,7 +55,7 @@ pub(crate) fn open_first(
 }
 
 /// One more connection to a database that was opened before.
-pub(crate) fn open_reader(location: &Location, options: &Options) -> Result<Connection, Fault> {
+pub(crate) fn open_reader(location: &Location, options: &LogOptions) -> Result<Connection, Fault> {
     let connection = connect(location, options)?;
     connection.pragma_update(None, "query_only", true)?;
     connection.pragma_update(None, "cache_size", -1024)?;
@@ -63,7 +63,7 @@ pub(crate) fn open_reader(location: &Location, options: &Options) -> Result<Conn
 }
 
 /// A connection with the settings that all have.
-pub(crate) fn connect(location: &Location, options: &Options) -> Result<Connection, Fault> {
+pub(crate) fn connect(location: &Location, options: &LogOptions) -> Result<Connection, Fault> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = match location {
         Location::File(path) => Connection::open_with_flags(path, flags)?,
@@ -86,7 +86,7 @@ pub(crate) fn connect(location: &Location, options: &Options) -> Result<Connecti
     Ok(connection)
 }
 
-fn set_durability(connection: &Connection, options: &Options) -> Result<(), Fault> {
+fn set_durability(connection: &Connection, options: &LogOptions) -> Result<(), Fault> {
     let synchronous = match options.durability {
         Durability::Process => "NORMAL",
         Durability::Machine => "FULL",
@@ -101,7 +101,7 @@ pub(crate) fn header(connection: &Connection) -> Result<(u32, u32), Fault> {
 }
 
 /// Makes the schema where there is none yet, and adds what a database of this format lacks. Returns the format that it has.
-fn set_up(connection: &mut Connection, options: &Options, place: &Place) -> Result<u32, Fault> {
+fn set_up(connection: &mut Connection, options: &LogOptions, place: &DatabaseFile) -> Result<u32, Fault> {
     let (format, application) = header(connection)?;
     if format == 0 && application == 0 {
         return create(connection, options, place);
@@ -119,7 +119,7 @@ fn set_up(connection: &mut Connection, options: &Options, place: &Place) -> Resu
 
 /// A database of this format that was made before sessions could be shared has no place for roles yet, and an early one none for
 /// estimates. Where it can only be read, nobody but owners has a role, and nothing is known of estimates.
-fn add_later_tables(connection: &Connection, place: &Place) {
+fn add_later_tables(connection: &Connection, place: &DatabaseFile) {
     let added = connection.execute_batch(
         "CREATE TABLE IF NOT EXISTS roles (person TEXT NOT NULL, session INTEGER NOT NULL, role TEXT NOT NULL,
            PRIMARY KEY (person, session)) WITHOUT ROWID;
@@ -148,7 +148,7 @@ fn write_ahead(connection: &Connection, patience: Duration) -> Result<(), Fault>
 }
 
 /// Makes the schema. There is nothing yet that could be lost, so this does not wait for the disk.
-fn create(connection: &mut Connection, options: &Options, place: &Place) -> Result<u32, Fault> {
+fn create(connection: &mut Connection, options: &LogOptions, place: &DatabaseFile) -> Result<u32, Fault> {
     connection.pragma_update(None, "synchronous", "OFF")?;
     connection.execute_batch("PRAGMA auto_vacuum = INCREMENTAL;")?;
     write_ahead(connection, options.busy_timeout)?;
@@ -172,7 +172,7 @@ fn create(connection: &mut Connection, options: &Options, place: &Place) -> Resu
 
 /// Where the database is missing or empty and a write-ahead log with commits lies beside it, nothing is opened: SQLite would throw the log away
 /// and begin anew, as if there had never been a session.
-pub(crate) fn refuse_to_begin_anew(path: &Path, place: &Place) -> Result<(), LogError> {
+pub(crate) fn refuse_to_begin_anew(path: &Path, place: &DatabaseFile) -> Result<(), LogError> {
     let bytes = |path: &Path| path.metadata().map_or(0, |metadata| metadata.len());
     let mut log = path.as_os_str().to_owned();
     log.push("-wal");

@@ -14,9 +14,9 @@ use rusqlite::{Connection, Row, params};
 
 use crate::error::Fault;
 use crate::keys::{int, unsigned};
+use crate::latest_matches;
+use crate::message_text::text_of;
 use crate::models::of_word;
-use crate::newest;
-use crate::said::text_of;
 
 /// More messages than these that have the words are not weighed against each other: to weigh one takes a look at its length, and
 /// what was said lately is what people look for.
@@ -89,7 +89,7 @@ fn with_copies(
     owner: &OwnerId,
     words: &str,
     limit: usize,
-) -> Result<Vec<Found>, Fault> {
+) -> Result<Vec<SearchMatch>, Fault> {
     let pieces = pieces(words);
     let is_row = pieces.iter().any(|piece| in_a_row(piece).is_some());
     let whole = expression(&pieces, "").filter(|_| !is_row);
@@ -98,13 +98,13 @@ fn with_copies(
     let mut passes = passes.chain(begun.map(|begun| (begun, "*"))).peekable();
     let mut hits = Vec::new();
     while let Some((expression, more)) = passes.next() {
-        let wanted = Wanted {
+        let wanted = SearchTerms {
             connection,
             owner,
             expression: &expression,
             words,
         };
-        hits = match newest::search(wanted, &pieces, more, limit)? {
+        hits = match latest_matches::search(wanted, &pieces, more, limit)? {
             Some(hits) => hits,
             None if is_row => latest(wanted, limit)?.1,
             None => weighed(wanted, limit, passes.peek().is_none())?,
@@ -118,7 +118,7 @@ fn with_copies(
 
 /// Where it is looked, whose messages are wanted, what the index is asked, and what the person asked.
 #[derive(Clone, Copy)]
-pub(crate) struct Wanted<'a> {
+pub(crate) struct SearchTerms<'a> {
     pub(crate) connection: &'a Connection,
     pub(crate) owner: &'a OwnerId,
     pub(crate) expression: &'a str,
@@ -126,7 +126,7 @@ pub(crate) struct Wanted<'a> {
 }
 
 /// The best messages; of very many the latest, and of too few any where something else is looked for.
-fn weighed(wanted: Wanted<'_>, limit: usize, is_last: bool) -> Result<Vec<Found>, Fault> {
+fn weighed(wanted: SearchTerms<'_>, limit: usize, is_last: bool) -> Result<Vec<SearchMatch>, Fault> {
     let (count, hits) = latest(wanted, limit)?;
     let is_worth_it = count > 0 && (count >= limit || is_last);
     match is_worth_it && count <= WEIGHED.max(limit) {
@@ -141,7 +141,7 @@ pub(crate) const MATCHING: &str = "SELECT s.session_id, m.seq, m.role, m.agent_s
     WHERE words MATCH ?1 AND s.owner = ?2 AND s.deleted_at IS NULL ORDER BY";
 
 /// How many messages there are, of more than are weighed one more, and the latest of them.
-fn latest(wanted: Wanted<'_>, limit: usize) -> Result<(usize, Vec<Found>), Fault> {
+fn latest(wanted: SearchTerms<'_>, limit: usize) -> Result<(usize, Vec<SearchMatch>), Fault> {
     let sql = format!("{MATCHING} words.rowid DESC LIMIT ?3");
     let mut statement = wanted.connection.prepare_cached(&sql)?;
     let most = int(WEIGHED.max(limit) as u64 + 1);
@@ -150,7 +150,7 @@ fn latest(wanted: Wanted<'_>, limit: usize) -> Result<(usize, Vec<Found>), Fault
     while let Some(row) = rows.next()? {
         count += 1;
         if places.len() < limit {
-            places.push(Place::of(row)?);
+            places.push(CandidateMessage::of(row)?);
         }
     }
     let hits = places.iter().filter_map(|place| place.found(wanted));
@@ -158,7 +158,7 @@ fn latest(wanted: Wanted<'_>, limit: usize) -> Result<(usize, Vec<Found>), Fault
 }
 
 /// Messages that say most about the words for their length, first; of equal ones the latest.
-fn best(wanted: Wanted<'_>, limit: usize) -> Result<Vec<Found>, Fault> {
+fn best(wanted: SearchTerms<'_>, limit: usize) -> Result<Vec<SearchMatch>, Fault> {
     let sql = format!("{MATCHING} words.rank, words.rowid DESC LIMIT ?3");
     let mut statement = wanted.connection.prepare_cached(&sql)?;
     let mut rows = statement.query(params![
@@ -168,20 +168,20 @@ fn best(wanted: Wanted<'_>, limit: usize) -> Result<Vec<Found>, Fault> {
     ])?;
     let mut hits = Vec::new();
     while let Some(row) = rows.next()? {
-        hits.extend(Place::of(row)?.found(wanted));
+        hits.extend(CandidateMessage::of(row)?.found(wanted));
     }
     Ok(hits)
 }
 
 /// A hit, and who said it. Ids of agents are random, so two sessions that have the same agent at the same event are copies.
 #[derive(Debug)]
-pub(crate) struct Found {
+pub(crate) struct SearchMatch {
     agent: AgentStateId,
     pub(crate) hit: SearchHit,
 }
 
 /// A message that may have the words.
-pub(crate) struct Place {
+pub(crate) struct CandidateMessage {
     session_id: SessionId,
     seq: u64,
     role: Option<Role>,
@@ -189,7 +189,7 @@ pub(crate) struct Place {
     preview: String,
 }
 
-impl Place {
+impl CandidateMessage {
     pub(crate) fn of(row: &Row<'_>) -> Result<Self, Fault> {
         Ok(Self {
             session_id: SessionId::new(row.get_ref(0)?.as_str().unwrap_or_default()),
@@ -207,19 +207,19 @@ impl Place {
             .unwrap_or_else(|| self.preview.clone())
     }
 
-    fn found(&self, wanted: Wanted<'_>) -> Option<Found> {
+    fn found(&self, wanted: SearchTerms<'_>) -> Option<SearchMatch> {
         self.hit(&self.text(wanted.connection), wanted.words)
     }
 
     /// With the words in its text, and what is around them.
-    pub(crate) fn hit(&self, text: &str, words: &str) -> Option<Found> {
+    pub(crate) fn hit(&self, text: &str, words: &str) -> Option<SearchMatch> {
         let hit = SearchHit {
             session_id: self.session_id.clone(),
             seq: self.seq,
             role: self.role?,
             snippet: snippet(text, words),
         };
-        Some(Found {
+        Some(SearchMatch {
             agent: self.agent.clone(),
             hit,
         })

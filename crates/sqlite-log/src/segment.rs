@@ -8,7 +8,7 @@
 use agentx_runtime::{Digest, Fact};
 use agentx_types::EnvironmentEvent;
 
-use crate::codec::{Aside, Encoder, INLINE_LIMIT};
+use crate::codec::{INLINE_LIMIT, SegmentEncoder, SideOutput};
 
 /// A segment is closed once it has this many bytes.
 pub(crate) const SEGMENT_BYTES: usize = 32 * 1024;
@@ -38,7 +38,7 @@ pub(crate) struct NewRow {
 }
 
 struct Segment {
-    encoder: Encoder,
+    encoder: SegmentEncoder,
     hasher: blake3::Hasher,
     first_seq: u64,
     rows: usize,
@@ -67,7 +67,7 @@ impl Tail {
     }
 
     /// Lays out a batch as rows, in the order in which they have to be written.
-    pub(crate) fn extend(&mut self, facts: &[Fact], derived: Digest, aside: &mut Aside) -> Vec<NewRow> {
+    pub(crate) fn extend(&mut self, facts: &[Fact], derived: Digest, aside: &mut SideOutput) -> Vec<NewRow> {
         let mut rows = Vec::with_capacity(1);
         let mut stream_ended = false;
         let room = (facts.len() * CHUNK_BYTES).min(SEGMENT_BYTES + INLINE_LIMIT);
@@ -99,7 +99,7 @@ impl Segment {
         let mut hasher = blake3::Hasher::new();
         hasher.update(head);
         Self {
-            encoder: Encoder::default(),
+            encoder: SegmentEncoder::default(),
             hasher,
             first_seq,
             rows: 0,

@@ -9,13 +9,13 @@ use crate::append::{load, mark_deleted};
 use crate::error::Fault;
 use crate::keys::{digest, int, key, last_row, session_row, unsigned};
 use crate::lock::Locks;
-use crate::read::{self, Stop};
+use crate::read::{self, ChainStop};
 use crate::segment::base_hash;
 use crate::spending::estimated;
-use crate::writer::Core;
+use crate::writer::WriterState;
 
 /// What a fork takes from its parent.
-struct Shared {
+struct InheritedByFork {
     base: Option<i64>,
     hash: Option<agentx_runtime::Digest>,
     messages: u64,
@@ -33,7 +33,7 @@ pub(crate) fn create(connection: &Connection, new: &NewLog) -> Result<(), Fault>
     }
     let shared = match &new.parent {
         Some((parent, at_seq)) => shared_with(connection, parent, *at_seq)?,
-        None => Shared {
+        None => InheritedByFork {
             base: None,
             hash: None,
             messages: 0,
@@ -67,7 +67,7 @@ pub(crate) fn create(connection: &Connection, new: &NewLog) -> Result<(), Fault>
     Ok(())
 }
 
-fn shared_with(connection: &Connection, parent: &SessionId, at_seq: u64) -> Result<Shared, Fault> {
+fn shared_with(connection: &Connection, parent: &SessionId, at_seq: u64) -> Result<InheritedByFork, Fault> {
     let row = session_row(connection, parent)?;
     let parts = read::parts(connection, row)?;
     let last_seq = last_row(connection, row)?.map(|(last_seq, ..)| last_seq);
@@ -84,7 +84,7 @@ fn shared_with(connection: &Connection, parent: &SessionId, at_seq: u64) -> Resu
         .iter()
         .find(|part| at_seq > part.after && at_seq <= part.upto);
     let Some(holder) = holder else {
-        return Ok(Shared {
+        return Ok(InheritedByFork {
             base: None,
             hash: None,
             messages: 0,
@@ -93,12 +93,12 @@ fn shared_with(connection: &Connection, parent: &SessionId, at_seq: u64) -> Resu
         });
     };
     let hash = read::hash_at(connection, holder, at_seq).map_err(|stop| match stop {
-        Stop::Fault(fault) => fault,
-        Stop::Damage(damage) => damage.error(parent).into(),
+        ChainStop::Fault(fault) => fault,
+        ChainStop::Damage(damage) => damage.error(parent).into(),
     })?;
     let messages = messages_upto(connection, &parts, at_seq)?;
     let title = if messages > 0 { title } else { String::new() };
-    Ok(Shared {
+    Ok(InheritedByFork {
         base: Some(holder.session),
         hash,
         messages,
@@ -108,7 +108,7 @@ fn shared_with(connection: &Connection, parent: &SessionId, at_seq: u64) -> Resu
 }
 
 /// How many messages the first `at_seq` events have.
-fn messages_upto(connection: &Connection, parts: &[read::Part], at_seq: u64) -> Result<u64, Fault> {
+fn messages_upto(connection: &Connection, parts: &[read::SessionRange], at_seq: u64) -> Result<u64, Fault> {
     for part in parts.iter().rev().filter(|part| part.after < at_seq) {
         let number = connection
             .prepare_cached(
@@ -125,7 +125,7 @@ fn messages_upto(connection: &Connection, parts: &[read::Part], at_seq: u64) -> 
 
 /// Counts up the epoch of a session, so that every earlier writer is refused from now on. Returns the epoch and the last
 /// `seq`.
-pub(crate) fn take_over(core: &mut Core, session: &SessionId) -> Result<(u64, u64), Fault> {
+pub(crate) fn take_over(core: &mut WriterState, session: &SessionId) -> Result<(u64, u64), Fault> {
     let open = core.transaction(|connection| {
         let row = session_row(connection, session)?;
         let epoch = connection
@@ -141,7 +141,7 @@ pub(crate) fn take_over(core: &mut Core, session: &SessionId) -> Result<(u64, u6
 }
 
 /// Hides a session.
-pub(crate) fn delete(core: &mut Core, session: &SessionId) -> Result<(), Fault> {
+pub(crate) fn delete(core: &mut WriterState, session: &SessionId) -> Result<(), Fault> {
     core.transaction(|connection| mark_deleted(connection, session_row(connection, session)?))?;
     core.sessions.remove(session);
     Ok(())

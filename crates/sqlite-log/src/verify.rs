@@ -9,17 +9,17 @@ use agentx_types::SessionId;
 use rusqlite::Connection;
 
 use crate::blobs;
-use crate::codec::Body;
+use crate::codec::StoredBody;
 use crate::error::Fault;
 use crate::keys::{digest, int, last_row, session_row, unsigned};
-use crate::read::{self, Damage, Part, Stop};
+use crate::read::{self, ChainStop, Damage, SessionRange};
 use crate::segment::base_hash;
 
 /// Checks a session and the events that it shares with others.
 pub(crate) fn verify(connection: &Connection, session: &SessionId) -> Result<VerifyReport, Fault> {
     let row = session_row(connection, session)?;
     let parts = read::parts(connection, row)?;
-    let mut findings = Findings::default();
+    let mut findings = VerifyFindings::default();
     let mut last_seq = 0;
     let mut head = Digest::default();
     let mut shared: Option<Digest> = None;
@@ -52,12 +52,12 @@ pub(crate) fn verify(connection: &Connection, session: &SessionId) -> Result<Ver
 }
 
 #[derive(Default)]
-struct Findings {
+struct VerifyFindings {
     first_bad: Option<u64>,
     problems: Vec<String>,
 }
 
-impl Findings {
+impl VerifyFindings {
     fn add(&mut self, damage: Damage) {
         self.first_bad = Some(self.first_bad.map_or(damage.seq, |seq| seq.min(damage.seq)));
         let problem = format!("event {}: {}", damage.seq, damage.what);
@@ -68,11 +68,11 @@ impl Findings {
 }
 
 /// Damage is a finding; anything else ends the check.
-fn tolerate<T>(result: Result<T, Stop>, findings: &mut Findings) -> Result<Option<T>, Fault> {
+fn tolerate<T>(result: Result<T, ChainStop>, findings: &mut VerifyFindings) -> Result<Option<T>, Fault> {
     match result {
         Ok(value) => Ok(Some(value)),
-        Err(Stop::Fault(fault)) => Err(fault),
-        Err(Stop::Damage(damage)) => {
+        Err(ChainStop::Fault(fault)) => Err(fault),
+        Err(ChainStop::Damage(damage)) => {
             findings.add(damage);
             Ok(None)
         }
@@ -82,9 +82,9 @@ fn tolerate<T>(result: Result<T, Stop>, findings: &mut Findings) -> Result<Optio
 /// Whether a chain begins with what its session's id and the shared events say.
 fn check_base(
     connection: &Connection,
-    part: &Part,
+    part: &SessionRange,
     shared: Option<Digest>,
-    findings: &mut Findings,
+    findings: &mut VerifyFindings,
 ) -> Result<(), Fault> {
     let is_fork: bool = connection
         .prepare_cached("SELECT base IS NOT NULL FROM sessions WHERE id = ?1")?
@@ -109,13 +109,17 @@ fn check_base(
 }
 
 /// Checks the rows of a part. Returns where they end.
-fn check_part(connection: &Connection, part: &Part, findings: &mut Findings) -> Result<(u64, Digest), Fault> {
+fn check_part(
+    connection: &Connection,
+    part: &SessionRange,
+    findings: &mut VerifyFindings,
+) -> Result<(u64, Digest), Fault> {
     let mut end = (part.after, part.base_hash);
     let walked = read::rows(connection, part, part.after + 1, |chain, row| {
         end = (chain.last_seq, chain.head);
         read::events(chain, &row, |seq, decoder, body, _| {
             let payload = match body {
-                Body::InBlob { hash, .. } => Some(read::blob_payload(connection, hash, seq)?),
+                StoredBody::InBlob { hash, .. } => Some(read::blob_payload(connection, hash, seq)?),
                 _ => None,
             };
             body.event(payload.as_deref())
@@ -138,7 +142,11 @@ fn check_part(connection: &Connection, part: &Part, findings: &mut Findings) -> 
 }
 
 /// Whether every blob that was there when an event named it is there still, and unchanged.
-fn check_references(connection: &Connection, part: &Part, findings: &mut Findings) -> Result<(), Fault> {
+fn check_references(
+    connection: &Connection,
+    part: &SessionRange,
+    findings: &mut VerifyFindings,
+) -> Result<(), Fault> {
     let mut statement = connection.prepare_cached(
         "SELECT seq, hash FROM blob_refs WHERE session = ?1 AND present = 1 AND seq <= ?2 ORDER BY seq",
     )?;
@@ -157,7 +165,7 @@ fn check_read_models(
     connection: &Connection,
     session: i64,
     last_seq: u64,
-    findings: &mut Findings,
+    findings: &mut VerifyFindings,
 ) -> Result<(), Fault> {
     let known: u64 = connection
         .prepare_cached(

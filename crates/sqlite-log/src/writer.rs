@@ -18,7 +18,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::append::OpenSession;
 use crate::checkpoint::Checkpoints;
-use crate::error::{Fault, Place};
+use crate::error::{DatabaseFile, Fault};
 use crate::models::Unindexed;
 use crate::same_file::SameFile;
 
@@ -30,14 +30,14 @@ pub(crate) struct Append {
 }
 
 /// Who waits for an append.
-type Reply = oneshot::Sender<Result<(), LogError>>;
+type AppendReply = oneshot::Sender<Result<(), LogError>>;
 
 /// Something else that only the writer does; it answers by itself.
-pub(crate) type Task = Box<dyn FnOnce(&mut Core) + Send>;
+pub(crate) type WriterWork = Box<dyn FnOnce(&mut WriterState) + Send>;
 
 pub(crate) enum Job {
-    Append(Append, Reply),
-    Task(Task),
+    Append(Append, AppendReply),
+    Task(WriterWork),
 }
 
 /// An append of so many facts at most is committed on the caller's thread: more than a session's driver commits together. That
@@ -48,9 +48,9 @@ const HERE_FACTS: usize = 1024;
 pub(crate) type Released = Arc<Mutex<Vec<(SessionId, u64)>>>;
 
 /// What whoever writes has to himself.
-pub(crate) struct Core {
+pub(crate) struct WriterState {
     pub(crate) connection: Connection,
-    pub(crate) place: Place,
+    pub(crate) place: DatabaseFile,
     /// Sessions that are attached, as far as this process knows. Boxed, since a table has room for twice as many as it holds.
     pub(crate) sessions: HashMap<SessionId, Box<OpenSession>>,
     /// Why nothing may be written, if so.
@@ -63,10 +63,10 @@ pub(crate) struct Core {
     same_file: SameFile,
 }
 
-impl Core {
+impl WriterState {
     pub(crate) fn new(
         connection: Connection,
-        place: Place,
+        place: DatabaseFile,
         newer: Option<u32>,
         checkpoints: Checkpoints,
         released: Released,
@@ -212,8 +212,8 @@ impl Core {
         }
     }
 
-    fn commit_group(&mut self, group: Vec<(Append, Reply)>) {
-        let (appends, replies): (Vec<Append>, Vec<Reply>) = group.into_iter().unzip();
+    fn commit_group(&mut self, group: Vec<(Append, AppendReply)>) {
+        let (appends, replies): (Vec<Append>, Vec<AppendReply>) = group.into_iter().unzip();
         match self.commit(&appends) {
             Ok(answers) => answer_all(replies, answers),
             Err(fault) if appends.len() > 1 => {
@@ -258,10 +258,10 @@ impl Core {
 
 /// All appends that wait already, up to the first other job, which is returned too.
 fn gather(
-    first: (Append, Reply),
+    first: (Append, AppendReply),
     jobs: &mut mpsc::Receiver<Job>,
     limit: usize,
-) -> (Vec<(Append, Reply)>, Option<Job>) {
+) -> (Vec<(Append, AppendReply)>, Option<Job>) {
     let mut group = vec![first];
     while group.len() < limit {
         match jobs.try_recv() {
@@ -273,7 +273,7 @@ fn gather(
     (group, None)
 }
 
-fn answer_all(replies: Vec<Reply>, answers: Vec<Result<(), LogError>>) {
+fn answer_all(replies: Vec<AppendReply>, answers: Vec<Result<(), LogError>>) {
     for (reply, answer) in replies.into_iter().zip(answers) {
         // Whoever asked may have gone away; what was committed stays.
         let _ = reply.send(answer);
@@ -281,18 +281,18 @@ fn answer_all(replies: Vec<Reply>, answers: Vec<Result<(), LogError>>) {
 }
 
 /// `None` once the database is closed.
-type Shared = Arc<Mutex<Option<Core>>>;
+type SharedConnection = Arc<Mutex<Option<WriterState>>>;
 
 /// The one who writes, as the rest of the process sees it; its thread is started when it is first needed.
 pub(crate) struct WriterThread {
-    core: Shared,
-    state: Mutex<State>,
+    core: SharedConnection,
+    state: Mutex<AppendState>,
     queue: usize,
     /// Whether an append may be committed where it is made.
     commits_here: bool,
 }
 
-enum State {
+enum AppendState {
     Waiting,
     Running(mpsc::Sender<Job>, JoinHandle<()>),
     Closed,
@@ -300,10 +300,10 @@ enum State {
 
 impl WriterThread {
     /// `commits_here`: whether a commit is short enough for the caller's thread, because it does not wait for the disk.
-    pub(crate) fn new(core: Core, queue: usize, commits_here: bool) -> Self {
+    pub(crate) fn new(core: WriterState, queue: usize, commits_here: bool) -> Self {
         Self {
             core: Arc::new(Mutex::new(Some(core))),
-            state: Mutex::new(State::Waiting),
+            state: Mutex::new(AppendState::Waiting),
             queue: queue.max(1),
             commits_here,
         }
@@ -330,8 +330,8 @@ impl WriterThread {
     /// Whether jobs wait for the thread; they come first.
     fn is_awaited(&self) -> bool {
         match &*self.state.lock().unwrap_or_else(PoisonError::into_inner) {
-            State::Running(sender, _) => sender.capacity() < sender.max_capacity(),
-            State::Waiting | State::Closed => false,
+            AppendState::Running(sender, _) => sender.capacity() < sender.max_capacity(),
+            AppendState::Waiting | AppendState::Closed => false,
         }
     }
 
@@ -344,9 +344,9 @@ impl WriterThread {
     fn sender(&self) -> Result<mpsc::Sender<Job>, Fault> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         match &*state {
-            State::Running(sender, _) => return Ok(sender.clone()),
-            State::Closed => return Err(stopped()),
-            State::Waiting => {}
+            AppendState::Running(sender, _) => return Ok(sender.clone()),
+            AppendState::Closed => return Err(stopped()),
+            AppendState::Waiting => {}
         }
         let (sender, jobs) = mpsc::channel(self.queue);
         let (core, queue) = (self.core.clone(), self.queue);
@@ -354,7 +354,7 @@ impl WriterThread {
             .name("agentx-log-writer".to_owned())
             .spawn(move || work(&core, jobs, queue))
             .map_err(|e| Fault::Other(format!("the writer thread cannot be started: {e}")))?;
-        *state = State::Running(sender.clone(), thread);
+        *state = AppendState::Running(sender.clone(), thread);
         Ok(sender)
     }
 
@@ -368,9 +368,9 @@ impl WriterThread {
     /// Waits until all that was queued is written and the database is closed.
     pub(crate) fn close(&self) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let last = std::mem::replace(&mut *state, State::Closed);
+        let last = std::mem::replace(&mut *state, AppendState::Closed);
         drop(state);
-        if let State::Running(sender, thread) = last {
+        if let AppendState::Running(sender, thread) = last {
             drop(sender);
             if thread.join().is_err() {
                 tracing::error!("the writer thread of the session log panicked");
@@ -384,7 +384,7 @@ impl WriterThread {
 }
 
 /// The thread: does jobs until nobody can send one any more. A panic in one, here or on another thread, is the last.
-fn work(core: &Shared, mut jobs: mpsc::Receiver<Job>, group_limit: usize) {
+fn work(core: &SharedConnection, mut jobs: mpsc::Receiver<Job>, group_limit: usize) {
     let mut next = None;
     while let Some(job) = next.take().or_else(|| jobs.blocking_recv()) {
         let Ok(mut core) = core.lock() else { return };

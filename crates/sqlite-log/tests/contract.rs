@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use agentx_runtime::SessionLog;
-use agentx_sqlite_log::{Options, SqliteLog};
+use agentx_sqlite_log::{LogOptions, SqliteLog};
 use agentx_testing::check_log;
 
 use crate::support::run;
@@ -16,7 +16,7 @@ fn every_promise_of_a_session_log_is_kept() {
     let in_a_file = async || {
         next.set(next.get() + 1);
         let path = home.path().join(format!("{}/log.db", next.get()));
-        SqliteLog::open(path, Options::default()).unwrap() as Arc<dyn SessionLog>
+        SqliteLog::open(path, LogOptions::default()).unwrap() as Arc<dyn SessionLog>
     };
     run(check_log(in_a_file)).unwrap();
     run(check_log(async || SqliteLog::open_in_memory().unwrap() as _)).unwrap();

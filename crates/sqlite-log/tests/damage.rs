@@ -3,7 +3,7 @@
 
 use crate::support::*;
 use agentx_runtime::{BlobStore as _, Fact, LogError, SessionLog};
-use agentx_sqlite_log::{FORMAT, Options, SqliteLog};
+use agentx_sqlite_log::{FORMAT, LogOptions, SqliteLog};
 use agentx_types::*;
 use rusqlite::params;
 use serde_json::json;
@@ -178,7 +178,7 @@ fn a_fork_notices_what_happened_to_its_parent() {
 }
 
 fn open_error(home: &Home) -> String {
-    let opened = SqliteLog::open(home.path(), Options::default());
+    let opened = SqliteLog::open(home.path(), LogOptions::default());
     opened.map(drop).unwrap_err().to_string()
 }
 
@@ -223,7 +223,7 @@ fn a_truncated_file_is_an_error_with_words() {
         let whole = std::fs::read(home.path()).unwrap();
         for pages in [1, 2, 5] {
             std::fs::write(home.path(), &whole[..pages * 4096]).unwrap();
-            let error = match SqliteLog::open(home.path(), Options::default()) {
+            let error = match SqliteLog::open(home.path(), LogOptions::default()) {
                 Err(error) => error,
                 Ok(log) => log.read(&session(), 0, 100).await.unwrap_err(),
             };
@@ -274,7 +274,7 @@ fn a_database_that_is_missing_beside_its_write_ahead_log_is_not_begun_anew() {
                 Some(bytes) => std::fs::write(home.path(), bytes).unwrap(),
             }
             let refused = [
-                SqliteLog::open(home.path(), Options::default()).map(drop),
+                SqliteLog::open(home.path(), LogOptions::default()).map(drop),
                 agentx_sqlite_log::examine(&home.path()).map(drop),
             ];
             for refused in refused {

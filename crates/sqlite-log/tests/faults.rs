@@ -3,16 +3,16 @@
 
 use crate::support::*;
 use agentx_runtime::{BlobStore, LogError, SessionLog};
-use agentx_sqlite_log::{Options, SqliteLog};
+use agentx_sqlite_log::{LogOptions, SqliteLog};
 use agentx_types::*;
 
 #[test]
 fn a_full_disk_keeps_nothing_of_the_last_step_and_everything_before_it() {
     run(async {
         let home = Home::new();
-        let options = Options {
+        let options = LogOptions {
             max_bytes: Some(256 * 1024),
-            ..Options::default()
+            ..LogOptions::default()
         };
         let log = SqliteLog::open(home.path(), options).unwrap();
         let writer = begin(&*log).await;
@@ -51,9 +51,9 @@ fn a_full_disk_keeps_nothing_of_the_last_step_and_everything_before_it() {
 fn a_small_append_after_a_full_one_goes_on() {
     run(async {
         let home = Home::new();
-        let options = Options {
+        let options = LogOptions {
             max_bytes: Some(256 * 1024),
-            ..Options::default()
+            ..LogOptions::default()
         };
         let log = SqliteLog::open(home.path(), options).unwrap();
         let writer = begin(&*log).await;

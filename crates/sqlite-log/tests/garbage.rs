@@ -3,7 +3,7 @@
 
 use crate::support::*;
 use agentx_runtime::{BlobStore, LogError, SessionLog};
-use agentx_sqlite_log::{Options, SqliteLog};
+use agentx_sqlite_log::{LogOptions, SqliteLog};
 use agentx_types::*;
 use serde_json::json;
 use std::time::Duration;
@@ -11,9 +11,9 @@ use std::time::Duration;
 async fn without_grace(home: &Home) -> std::sync::Arc<SqliteLog> {
     SqliteLog::open(
         home.path(),
-        Options {
+        LogOptions {
             blob_grace: Duration::ZERO,
-            ..Options::default()
+            ..LogOptions::default()
         },
     )
     .unwrap()

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::support::*;
 use agentx_runtime::{LogError, SessionLog, Writer};
-use agentx_sqlite_log::{Durability, Options, SqliteLog};
+use agentx_sqlite_log::{Durability, LogOptions, SqliteLog};
 use agentx_types::*;
 
 fn lock_file(home: &Home) -> std::path::PathBuf {
@@ -156,9 +156,9 @@ fn events_out_of_order_are_refused() {
 fn a_database_that_stays_locked_is_an_error_and_not_a_hang() {
     run(async {
         let home = Home::new();
-        let options = Options {
+        let options = LogOptions {
             busy_timeout: std::time::Duration::ZERO,
-            ..Options::default()
+            ..LogOptions::default()
         };
         let log = SqliteLog::open(home.path(), options).unwrap();
         let writer = begin(&*log).await;
@@ -213,7 +213,7 @@ fn child_process() {
         return;
     };
     run(async {
-        let log = SqliteLog::open(path, Options::default()).unwrap();
+        let log = SqliteLog::open(path, LogOptions::default()).unwrap();
         let writer = log.attach(&session()).await.unwrap();
         let mut seq = writer.last_seq;
         loop {
@@ -275,9 +275,9 @@ fn what_a_killed_process_was_told_is_there() {
 fn durability_against_loss_of_power_is_a_setting() {
     run(async {
         let home = Home::new();
-        let options = Options {
+        let options = LogOptions {
             durability: Durability::Machine,
-            ..Options::default()
+            ..LogOptions::default()
         };
         let log = SqliteLog::open(home.path(), options).unwrap();
         let writer = begin(&*log).await;
@@ -295,7 +295,7 @@ fn a_database_that_several_make_at_the_same_time_is_opened_by_all_of_them() {
             for _ in 0..8 {
                 scope.spawn(|| {
                     start.wait();
-                    SqliteLog::open(home.path(), Options::default()).unwrap();
+                    SqliteLog::open(home.path(), LogOptions::default()).unwrap();
                 });
             }
         });

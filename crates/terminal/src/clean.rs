@@ -9,7 +9,7 @@ const LONGEST: usize = 4096;
 /// become spaces, a lone carriage return becomes a line feed, everything else that is not printable goes.
 #[derive(Clone, Debug, Default)]
 pub struct Cleaner {
-    state: State,
+    state: CleanerState,
     length: usize,
     after_return: bool,
     keeps_returns: bool,
@@ -17,7 +17,7 @@ pub struct Cleaner {
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum State {
+enum CleanerState {
     #[default]
     Text,
     /// After ESC.
@@ -47,21 +47,21 @@ impl Cleaner {
     }
 
     fn char(&mut self, c: char, out: &mut String) {
-        if self.state != State::Text {
+        if self.state != CleanerState::Text {
             self.length += 1;
-            if self.length > LONGEST || (c == '\n' && self.state != State::Escape) {
-                self.state = State::Text;
+            if self.length > LONGEST || (c == '\n' && self.state != CleanerState::Escape) {
+                self.state = CleanerState::Text;
             }
         }
         match self.state {
-            State::Text => self.text(c, out),
-            State::Escape => self.state = after_escape(c),
-            State::Control if ('\u{40}'..='\u{7e}').contains(&c) => self.state = State::Text,
-            State::Words if c == '\u{7}' || c == '\u{9c}' => self.state = State::Text,
-            State::Words if c == '\u{1b}' => self.state = State::WordsEscape,
-            State::WordsEscape if c == '\\' => self.state = State::Text,
-            State::WordsEscape => self.state = State::Words,
-            State::Control | State::Words => {}
+            CleanerState::Text => self.text(c, out),
+            CleanerState::Escape => self.state = after_escape(c),
+            CleanerState::Control if ('\u{40}'..='\u{7e}').contains(&c) => self.state = CleanerState::Text,
+            CleanerState::Words if c == '\u{7}' || c == '\u{9c}' => self.state = CleanerState::Text,
+            CleanerState::Words if c == '\u{1b}' => self.state = CleanerState::WordsEscape,
+            CleanerState::WordsEscape if c == '\\' => self.state = CleanerState::Text,
+            CleanerState::WordsEscape => self.state = CleanerState::Words,
+            CleanerState::Control | CleanerState::Words => {}
         }
     }
 
@@ -71,9 +71,9 @@ impl Cleaner {
             out.push(if self.keeps_returns { '\r' } else { '\n' });
         }
         match c {
-            '\u{1b}' => self.enter(State::Escape),
-            '\u{9b}' => self.enter(State::Control),
-            '\u{90}' | '\u{98}' | '\u{9d}'..='\u{9f}' => self.enter(State::Words),
+            '\u{1b}' => self.enter(CleanerState::Escape),
+            '\u{9b}' => self.enter(CleanerState::Control),
+            '\u{90}' | '\u{98}' | '\u{9d}'..='\u{9f}' => self.enter(CleanerState::Words),
             '\n' => out.push('\n'),
             '\t' if !self.keeps_tabs => out.push_str("    "),
             '\t' => out.push(c),
@@ -82,20 +82,20 @@ impl Cleaner {
         }
     }
 
-    fn enter(&mut self, state: State) {
+    fn enter(&mut self, state: CleanerState) {
         self.state = state;
         self.length = 0;
     }
 }
 
-fn after_escape(c: char) -> State {
+fn after_escape(c: char) -> CleanerState {
     match c {
-        '[' => State::Control,
-        ']' | 'P' | 'X' | '^' | '_' => State::Words,
-        '\u{1b}' => State::Escape,
+        '[' => CleanerState::Control,
+        ']' | 'P' | 'X' | '^' | '_' => CleanerState::Words,
+        '\u{1b}' => CleanerState::Escape,
         // Intermediate bytes of two- and three-byte sequences such as ESC ( B.
-        '\u{20}'..='\u{2f}' => State::Escape,
-        _ => State::Text,
+        '\u{20}'..='\u{2f}' => CleanerState::Escape,
+        _ => CleanerState::Text,
     }
 }
 

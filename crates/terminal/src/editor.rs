@@ -14,9 +14,9 @@ use std::collections::VecDeque;
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
 use crate::clean::clean_with_tabs;
-use crate::history::History;
+use crate::history::LineHistory;
 use crate::pastes::Pastes;
-use search::Search;
+use search::HistorySearch;
 use undo::Undo;
 use vi::Vi;
 
@@ -25,7 +25,7 @@ const LONGEST: usize = 1 << 20;
 
 /// What a key came to.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Edited {
+pub enum EditOutcome {
     /// Nothing.
     Nothing,
     /// The text or the cursor changed.
@@ -52,7 +52,7 @@ pub enum Edited {
 
 /// What was cut or copied.
 #[derive(Clone, Debug, Default)]
-struct Cut {
+struct KillBuffer {
     text: String,
     /// Whether it is whole rows.
     rows: bool,
@@ -65,13 +65,13 @@ struct Cut {
 pub struct Editor {
     text: String,
     cursor: usize,
-    cut: Cut,
-    history: History,
+    cut: KillBuffer,
+    history: LineHistory,
     stashed: Option<(String, usize)>,
     /// Texts that came back, for the line after this one.
     later: VecDeque<String>,
     /// What is looked for in the history.
-    wanted: Option<Search>,
+    wanted: Option<HistorySearch>,
     pastes: Pastes,
     undo: Undo,
     /// The keys of vi, where the person has them.
@@ -82,7 +82,7 @@ pub struct Editor {
 
 impl Editor {
     /// An empty line with this history, edited by the keys of vi or else by those of Emacs.
-    pub fn with_keys(history: History, has_vi: bool) -> Self {
+    pub fn with_keys(history: LineHistory, has_vi: bool) -> Self {
         Self {
             history,
             vi: has_vi.then(Vi::default),
@@ -137,7 +137,7 @@ impl Editor {
     }
 
     /// Takes pasted text as it is, line ends and all. A long one is shown by its size.
-    pub fn paste(&mut self, text: &str) -> Edited {
+    pub fn paste(&mut self, text: &str) -> EditOutcome {
         let text = text.replace("\r\n", "\n").replace('\r', "\n");
         let shown = self.pastes.fold(clean_with_tabs(&text));
         self.change(false);
@@ -146,7 +146,7 @@ impl Editor {
 
     /// What is looked for in the history, while it is.
     pub fn wanted(&self) -> Option<String> {
-        self.wanted.as_ref().map(Search::told)
+        self.wanted.as_ref().map(HistorySearch::told)
     }
 
     /// Puts `text` in the place of what stands from `from` to the cursor.
@@ -159,9 +159,9 @@ impl Editor {
     }
 
     /// Takes a key.
-    pub fn key(&mut self, key: KeyEvent) -> Edited {
+    pub fn key(&mut self, key: KeyEvent) -> EditOutcome {
         if key.kind == KeyEventKind::Release {
-            return Edited::Nothing;
+            return EditOutcome::Nothing;
         }
         if self.wanted.is_some()
             && let Some(edited) = self.search(key)
@@ -170,7 +170,7 @@ impl Editor {
         }
         let control = key.modifiers.contains(KeyModifiers::CONTROL);
         if std::mem::take(&mut self.chord) && control && matches!(key.code, KeyCode::Char('e' | 'E')) {
-            return Edited::Elsewhere;
+            return EditOutcome::Elsewhere;
         }
         if self.vi.is_some() {
             return self.vi_key(key);
@@ -179,7 +179,7 @@ impl Editor {
     }
 
     /// A key as it is without vi, or while vi inserts.
-    fn plain_key(&mut self, key: KeyEvent) -> Edited {
+    fn plain_key(&mut self, key: KeyEvent) -> EditOutcome {
         let control = key.modifiers.contains(KeyModifiers::CONTROL);
         let alt = key.modifiers.contains(KeyModifiers::ALT);
         let shift = key.modifiers.contains(KeyModifiers::SHIFT);
@@ -197,25 +197,25 @@ impl Editor {
             KeyCode::End => self.go(motion::row_end(&self.text, self.cursor)),
             KeyCode::Up => self.up(),
             KeyCode::Down => self.down(),
-            KeyCode::Tab => Edited::Complete,
+            KeyCode::Tab => EditOutcome::Complete,
             KeyCode::Backspace if alt || control => {
                 self.kill(motion::word_before(&self.text, self.cursor), self.cursor)
             }
             KeyCode::Backspace => self.delete(self.before(), self.cursor),
             KeyCode::Delete => self.delete(self.cursor, self.after()),
-            KeyCode::Esc => Edited::Escape,
-            _ => Edited::Nothing,
+            KeyCode::Esc => EditOutcome::Escape,
+            _ => EditOutcome::Nothing,
         }
     }
 
-    fn control(&mut self, c: char) -> Edited {
+    fn control(&mut self, c: char) -> EditOutcome {
         let (start, end) = (
             motion::row_start(&self.text, self.cursor),
             motion::row_end(&self.text, self.cursor),
         );
         match c {
-            'c' => Edited::Interrupt,
-            'd' if self.text.is_empty() => Edited::Leave,
+            'c' => EditOutcome::Interrupt,
+            'd' if self.text.is_empty() => EditOutcome::Leave,
             'd' => self.delete(self.cursor, self.after()),
             'a' => self.go(start),
             'e' => self.go(end),
@@ -233,36 +233,36 @@ impl Editor {
             'p' => self.recall(true),
             'n' => self.recall(false),
             'r' => self.begin_search(),
-            's' => Edited::Steer,
+            's' => EditOutcome::Steer,
             'x' => {
                 self.chord = true;
-                Edited::Nothing
+                EditOutcome::Nothing
             }
             // Terminals send Ctrl-_ for it, or say Ctrl-7.
             '_' | '/' | '7' => self.take_back(false),
-            'l' => Edited::Clear,
-            'z' => Edited::Suspend,
-            _ => Edited::Nothing,
+            'l' => EditOutcome::Clear,
+            'z' => EditOutcome::Suspend,
+            _ => EditOutcome::Nothing,
         }
     }
 
-    fn alt(&mut self, c: char) -> Edited {
+    fn alt(&mut self, c: char) -> EditOutcome {
         match c {
             'b' => self.go(motion::word_before(&self.text, self.cursor)),
             'f' => self.go(motion::word_after(&self.text, self.cursor)),
             'd' => self.kill(self.cursor, motion::word_after(&self.text, self.cursor)),
-            _ => Edited::Nothing,
+            _ => EditOutcome::Nothing,
         }
     }
 
-    fn up(&mut self) -> Edited {
+    fn up(&mut self) -> EditOutcome {
         match motion::row_above(&self.text, self.cursor) {
             Some(to) => self.go(to),
             None => self.recall(true),
         }
     }
 
-    fn down(&mut self) -> Edited {
+    fn down(&mut self) -> EditOutcome {
         match motion::row_below(&self.text, self.cursor) {
             Some(to) => self.go(to),
             None => self.recall(false),
@@ -270,17 +270,17 @@ impl Editor {
     }
 
     /// A backslash at the end goes on in a new line.
-    fn enter(&mut self) -> Edited {
+    fn enter(&mut self) -> EditOutcome {
         if self.cursor == self.text.len() && self.text.ends_with('\\') {
             self.change(false);
             self.text.pop();
             self.cursor = self.text.len();
             return self.insert("\n");
         }
-        Edited::Submit(self.take())
+        EditOutcome::Submit(self.take())
     }
 
-    fn type_in(&mut self, text: &str) -> Edited {
+    fn type_in(&mut self, text: &str) -> EditOutcome {
         self.change(true);
         self.insert(text)
     }
@@ -291,36 +291,36 @@ impl Editor {
         self.undo.change(&self.text, self.cursor, typing);
     }
 
-    fn insert(&mut self, text: &str) -> Edited {
+    fn insert(&mut self, text: &str) -> EditOutcome {
         if self.text.len() + text.len() > LONGEST {
-            return Edited::Nothing;
+            return EditOutcome::Nothing;
         }
         self.text.insert_str(self.cursor, text);
         self.cursor = motion::snapped(&self.text, self.cursor + text.len());
-        Edited::Changed
+        EditOutcome::Changed
     }
 
-    fn go(&mut self, cursor: usize) -> Edited {
+    fn go(&mut self, cursor: usize) -> EditOutcome {
         self.undo.pause();
         let cursor = self.pastes.landed(&self.text, self.cursor, cursor);
         self.cursor = motion::snapped(&self.text, cursor);
-        Edited::Changed
+        EditOutcome::Changed
     }
 
-    fn delete(&mut self, from: usize, to: usize) -> Edited {
+    fn delete(&mut self, from: usize, to: usize) -> EditOutcome {
         if from < to {
             let (from, to) = self.pastes.widened(&self.text, from, to);
             self.change(false);
             self.text.replace_range(from..to, "");
             self.cursor = motion::snapped(&self.text, from);
         }
-        Edited::Changed
+        EditOutcome::Changed
     }
 
     /// Cuts; what is cut at one place, one after the other, is put back as one.
-    fn kill(&mut self, from: usize, to: usize) -> Edited {
+    fn kill(&mut self, from: usize, to: usize) -> EditOutcome {
         if from >= to {
-            return Edited::Changed;
+            return EditOutcome::Changed;
         }
         let (from, to) = self.pastes.widened(&self.text, from, to);
         let cut = &self.text[from..to];
@@ -337,14 +337,14 @@ impl Editor {
         edited
     }
 
-    fn yank(&mut self) -> Edited {
+    fn yank(&mut self) -> EditOutcome {
         let cut = self.cut.text.clone();
         self.change(false);
         self.insert(&cut)
     }
 
     /// Undoes the last change, or does it again.
-    fn take_back(&mut self, again: bool) -> Edited {
+    fn take_back(&mut self, again: bool) -> EditOutcome {
         let found = if again {
             self.undo.forth(&self.text, self.cursor)
         } else {
@@ -353,13 +353,13 @@ impl Editor {
         match found {
             Some((text, cursor)) => {
                 (self.text, self.cursor) = (text, cursor);
-                Edited::Changed
+                EditOutcome::Changed
             }
-            None => Edited::Nothing,
+            None => EditOutcome::Nothing,
         }
     }
 
-    fn recall(&mut self, older: bool) -> Edited {
+    fn recall(&mut self, older: bool) -> EditOutcome {
         let found = if older {
             self.history.older(&self.text)
         } else {
@@ -370,9 +370,9 @@ impl Editor {
                 self.change(false);
                 let shown = self.pastes.refold(line);
                 self.set(shown);
-                Edited::Changed
+                EditOutcome::Changed
             }
-            None => Edited::Nothing,
+            None => EditOutcome::Nothing,
         }
     }
 

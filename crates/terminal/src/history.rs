@@ -12,14 +12,14 @@ const FILE: &str = "history";
 
 /// Lines, the oldest first, and where the person is among them.
 #[derive(Debug, Default)]
-pub struct History {
+pub struct LineHistory {
     lines: Vec<String>,
     at: Option<usize>,
     draft: String,
     file: Option<PathBuf>,
 }
 
-impl History {
+impl LineHistory {
     /// The history in this directory; what cannot be read is no history.
     pub fn load(data_dir: &Path) -> Self {
         let file = data_dir.join(FILE);
@@ -155,11 +155,11 @@ mod tests {
     #[test]
     fn lines_survive_a_restart() {
         let dir = tempfile::tempdir().unwrap();
-        let mut history = History::load(dir.path());
+        let mut history = LineHistory::load(dir.path());
         for line in ["one", "two\nlines \\n", "two\nlines \\n", "  "] {
             history.add(line);
         }
-        let mut again = History::load(dir.path());
+        let mut again = LineHistory::load(dir.path());
         assert_eq!(again.older("").as_deref(), Some("two\nlines \\n"));
         assert_eq!(again.older("").as_deref(), Some("one"));
         assert_eq!(again.older(""), None);
@@ -168,7 +168,7 @@ mod tests {
     #[test]
     fn long_pastes_are_recalled_and_not_written_down() {
         let dir = tempfile::tempdir().unwrap();
-        let mut history = History::load(dir.path());
+        let mut history = LineHistory::load(dir.path());
         let long = |n: usize| format!("{n}{}", "x".repeat(LONGEST));
         history.add("short");
         (0..LONG_ONES + 2).for_each(|n| history.add(&long(n)));
@@ -176,25 +176,28 @@ mod tests {
             assert_eq!(history.older(""), Some(long(n)), "{n}");
         }
         assert_eq!(history.older("").as_deref(), Some("short"));
-        assert_eq!(History::load(dir.path()).older("").as_deref(), Some("short"));
-        assert_eq!(History::load(dir.path()).lines, ["short"]);
+        assert_eq!(LineHistory::load(dir.path()).older("").as_deref(), Some("short"));
+        assert_eq!(LineHistory::load(dir.path()).lines, ["short"]);
     }
 
     #[test]
     fn each_line_is_there_once_and_found_whatever_its_case() {
         let dir = tempfile::tempdir().unwrap();
-        let mut history = History::load(dir.path());
+        let mut history = LineHistory::load(dir.path());
         for line in ["Fix the tests", "two", "three", "two"] {
             history.add(line);
         }
-        let all = |mut history: History| {
+        let all = |mut history: LineHistory| {
             let mut all = Vec::new();
             while let Some(line) = history.older("") {
                 all.push(line);
             }
             all
         };
-        assert_eq!(all(History::load(dir.path())), ["two", "three", "Fix the tests"]);
+        assert_eq!(
+            all(LineHistory::load(dir.path())),
+            ["two", "three", "Fix the tests"]
+        );
         assert_eq!(history.find("fix", false).as_deref(), Some("Fix the tests"));
         history.leave();
         assert_eq!(history.find("FIX", false), None);

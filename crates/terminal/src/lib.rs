@@ -3,7 +3,7 @@
 //! from driving the terminal.
 //!
 //! Reading keys and writing bytes is the program's. Everything here is a pure function of what it is given, except for
-//! [`History`], which keeps the lines that were typed in a file.
+//! [`LineHistory`], which keeps the lines that were typed in a file.
 //!
 //! ```
 //! use agentx_terminal::{Markdown, Painter, Theme};
@@ -30,8 +30,8 @@ mod style;
 mod text;
 mod wrap;
 
-pub use editor::{Edited, Editor};
-pub use history::{History, LONGEST as LONGEST_KEPT};
+pub use editor::{EditOutcome, Editor};
+pub use history::{LONGEST as LONGEST_KEPT, LineHistory};
 pub use markdown::Markdown;
 pub use painter::{LongRows, Painter};
 pub use style::{Color, Style, Theme};

@@ -7,7 +7,7 @@ use crate::text::{Line, Row, Span, apart, grapheme_width, is_plain};
 impl Line {
     /// The rows that it takes on a terminal of so many columns; at least one.
     pub fn rows(&self, columns: usize) -> Vec<Row> {
-        let mut rows = Rows {
+        let mut rows = WrappedRows {
             line: self,
             // A wide character needs two columns beside what the row begins with.
             columns: columns.max(self.rest.width().max(self.first.width()) + 2),
@@ -27,13 +27,13 @@ impl Line {
     }
 
     /// Its text in parts of one look. Those of a word may not be broken apart; blanks stand by themselves, as do wide characters.
-    fn parts(&self) -> Vec<Part<'_>> {
-        let mut all: Vec<Part<'_>> = Vec::new();
+    fn parts(&self) -> Vec<LinePart<'_>> {
+        let mut all: Vec<LinePart<'_>> = Vec::new();
         let mut joins = false;
         for span in &self.spans {
             for (text, alone) in parts(&span.text, self.verbatim) {
                 let begins = !joins || alone;
-                all.push(Part { text, span, begins });
+                all.push(LinePart { text, span, begins });
                 joins = !alone;
             }
         }
@@ -42,7 +42,7 @@ impl Line {
 }
 
 /// A piece of a line.
-struct Part<'a> {
+struct LinePart<'a> {
     text: &'a str,
     span: &'a Span,
     /// Whether a word begins here.
@@ -70,7 +70,7 @@ fn parts(text: &str, verbatim: bool) -> Vec<(&str, bool)> {
 }
 
 /// The rows of a line, as they fill.
-struct Rows<'a> {
+struct WrappedRows<'a> {
     line: &'a Line,
     columns: usize,
     done: Vec<Row>,
@@ -80,8 +80,8 @@ struct Rows<'a> {
     begun: bool,
 }
 
-impl Rows<'_> {
-    fn word(&mut self, word: &[Part<'_>]) {
+impl WrappedRows<'_> {
+    fn word(&mut self, word: &[LinePart<'_>]) {
         let wide: usize = word.iter().map(|part| self.room(part.text)).sum();
         let blank = word.first().is_some_and(|part| part.text == " ") && !self.line.verbatim;
         if self.width + wide > self.columns {
@@ -99,7 +99,7 @@ impl Rows<'_> {
             return;
         }
         let fits = self.width + wide <= self.columns;
-        for Part { text, span, .. } in word {
+        for LinePart { text, span, .. } in word {
             if fits {
                 self.put(text, span, self.room(text));
                 continue;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use agentx_runtime::{Effector, EventSink, Said as SaidAtOnce};
+use agentx_runtime::{Effector, EventSink, FactBatch as SaidAtOnce};
 use agentx_types::{Action, ActionKind, EnvironmentEvent, Vocabulary as _};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 use crate::fixture;
 
 /// Performs `action` to its end.
-pub async fn perform(effector: &dyn Effector, action: Arc<Action>) -> Said {
+pub async fn perform(effector: &dyn Effector, action: Arc<Action>) -> EffectorOutput {
     start(effector, action).finish().await
 }
 
@@ -24,7 +24,7 @@ pub async fn check_others(effector: &dyn Effector, performs: ActionKind) {
         let kind = action.body.kind();
         if kind != performs {
             let said = perform(effector, action).await;
-            assert_eq!(said, Said::default(), "an action of the kind {kind:?}");
+            assert_eq!(said, EffectorOutput::default(), "an action of the kind {kind:?}");
         }
     }
 }
@@ -40,7 +40,7 @@ pub fn start(effector: &dyn Effector, action: Arc<Action>) -> Performance {
         drafts,
         cancel,
         task,
-        said: Said::default(),
+        said: EffectorOutput::default(),
     }
 }
 
@@ -51,7 +51,7 @@ pub struct Performance {
     drafts: mpsc::Receiver<SaidAtOnce>,
     cancel: CancellationToken,
     task: JoinHandle<()>,
-    said: Said,
+    said: EffectorOutput,
 }
 
 impl Performance {
@@ -74,7 +74,7 @@ impl Performance {
     }
 
     /// What was said so far and received by [`Self::until`] or [`Self::next`].
-    pub fn said(&self) -> &Said {
+    pub fn said(&self) -> &EffectorOutput {
         &self.said
     }
 
@@ -98,7 +98,7 @@ impl Performance {
     ///
     /// # Panics
     /// Where the effector panicked, or said something under another action's id.
-    pub async fn finish(mut self) -> Said {
+    pub async fn finish(mut self) -> EffectorOutput {
         while self.receive().await {}
         self.task
             .await
@@ -133,14 +133,14 @@ impl Performance {
 
 /// What an effector said.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Said {
+pub struct EffectorOutput {
     /// The events, in order.
     pub events: Vec<EnvironmentEvent>,
     /// How many of them came together, in order.
     pub batches: Vec<usize>,
 }
 
-impl Said {
+impl EffectorOutput {
     /// The tags, one for each event.
     pub fn all_tags(&self) -> Vec<&str> {
         self.events.iter().map(EnvironmentEvent::tag).collect()

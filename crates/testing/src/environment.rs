@@ -6,7 +6,7 @@ use std::time::Duration;
 use agentx_bus::{Reactors, Restart};
 use agentx_runtime::{Actions, DriverParts, Environment, SystemBus};
 
-use crate::{MemoryLog, SimulatedClock};
+use crate::{FaultyLog, SimulatedClock};
 
 /// How long an environment that has nothing to do may take to stop.
 const LIMIT: Duration = Duration::from_secs(10);
@@ -18,7 +18,7 @@ const LIMIT: Duration = Duration::from_secs(10);
 pub async fn check_environment(environment: impl Environment) {
     let kind = environment.kind().to_owned();
     let actions = Actions::new();
-    let (log, clock) = (MemoryLog::new(), SimulatedClock::default());
+    let (log, clock) = (FaultyLog::new(), SimulatedClock::default());
     let parts = DriverParts::new(Arc::new(log), actions.clone(), Arc::new(clock));
     let mut reactors = Reactors::new(SystemBus::of(&parts), |_report| {});
     let before = actions.responders().len();

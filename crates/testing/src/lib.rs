@@ -4,7 +4,7 @@
 //!   records the requests that it was given;
 //! - [`SimulatedClock`]: time that stands still until it is moved;
 //! - [`fixture`] and [`LogBuilder`]: configurations, requests, actions and logs in a line or two;
-//! - [`MemoryLog`]: a session log without a disk;
+//! - [`FaultyLog`]: a session log without a disk;
 //! - [`check_log`], [`check_environment`] and [`check_others`]: the promises of a session log, an environment and an effector, for
 //!   whoever writes one of their own;
 //! - [`perform`]: runs an effector on one action and collects what it says;
@@ -15,10 +15,10 @@
 //!   [`RequestChecks`], which every model server of a test puts in front, so that such a request fails the test.
 //!
 //! ```
-//! use agentx_testing::{Answer, ScriptedModel, fixture, perform};
+//! use agentx_testing::{ModelScript, ScriptedModel, fixture, perform};
 //!
 //! # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
-//! let model = ScriptedModel::new([Answer::text("4")]);
+//! let model = ScriptedModel::new([ModelScript::text("4")]);
 //! let said = perform(&model, fixture::call_model("2 + 2?")).await;
 //! assert_eq!(said.tags(), ["stream_start", "text_chunk", "usage", "stream_end"]);
 //! assert_eq!(model.requests()[0].messages[0].text(), "2 + 2?");
@@ -47,15 +47,15 @@ pub mod wire;
 
 pub use clock::SimulatedClock;
 pub use contract::{BrokenPromise, BrokenPromises, check_log};
-pub use effect::{Performance, Said, check_others, perform, start};
+pub use effect::{EffectorOutput, Performance, check_others, perform, start};
 pub use environment::check_environment;
 pub use gate::Gate;
 pub use http::HttpRequest;
 pub use log::LogBuilder;
-pub use memory_log::MemoryLog;
+pub use memory_log::FaultyLog;
 pub use mock::{Mock, MockAnswers};
-pub use model::{Answer, ScriptedModel};
-pub use reply::Reply;
-pub use request_checks::{Checked, FailsOnRefusal, RequestChecks};
+pub use model::{ModelScript, ScriptedModel};
+pub use reply::ServerReply;
+pub use request_checks::{CheckedRequest, FailsOnRefusal, RequestChecks};
 pub use server::{TestServer, refusing_address};
 pub use strict_server::StrictServer;

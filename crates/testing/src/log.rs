@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use agentx_runtime::Fact;
 use agentx_types::{
-    ActionId, ActionKind, ActionStarted, AgentConfig, ContentPart, Draft, EnvironmentEvent, InputMode,
+    ActionId, ActionKind, ActionStarted, AgentConfig, ContentPart, EnvironmentEvent, EventDraft, InputMode,
     MessageId, OwnerId, RunId, SessionOpened, Source, StopReason, StreamEnd, StreamStart, TextChunk,
     ToolCall, ToolCallId, ToolResult, ToolStatus, UserMessage,
 };
@@ -46,7 +46,7 @@ impl LogBuilder {
     /// Adds any event.
     #[must_use]
     pub fn event(mut self, source: Source, event: impl Into<EnvironmentEvent>) -> Self {
-        let draft = Draft {
+        let draft = EventDraft {
             source,
             agent_state_id: Some(fixture::agent_state_id()),
             run_id: self.run_id.clone(),

@@ -14,7 +14,7 @@ use agentx_types::{BlobId, OwnerId, SessionId, SessionRole};
 
 /// A session log in memory. Clones are the same log.
 #[derive(Clone, Default)]
-pub struct MemoryLog {
+pub struct FaultyLog {
     log: agentx_runtime::MemoryLog,
     full: Arc<AtomicBool>,
     projected: Arc<Mutex<Projected>>,
@@ -23,9 +23,9 @@ pub struct MemoryLog {
 /// What was projected, by session.
 type Projected = BTreeMap<SessionId, Vec<Projection>>;
 
-type Answer<'a, T> = BoxFuture<'a, Result<T, LogError>>;
+type LogFuture<'a, T> = BoxFuture<'a, Result<T, LogError>>;
 
-impl MemoryLog {
+impl FaultyLog {
     /// An empty log.
     pub fn new() -> Self {
         Self::default()
@@ -62,30 +62,30 @@ impl MemoryLog {
     }
 }
 
-impl BlobStore for MemoryLog {
-    fn put_blob(&self, bytes: Vec<u8>) -> Answer<'_, BlobId> {
+impl BlobStore for FaultyLog {
+    fn put_blob(&self, bytes: Vec<u8>) -> LogFuture<'_, BlobId> {
         self.log.put_blob(bytes)
     }
 
-    fn get_blob(&self, id: &BlobId, range: Range<u64>) -> Answer<'_, Vec<u8>> {
+    fn get_blob(&self, id: &BlobId, range: Range<u64>) -> LogFuture<'_, Vec<u8>> {
         self.log.get_blob(id, range)
     }
 
-    fn blob_size(&self, id: &BlobId) -> Answer<'_, u64> {
+    fn blob_size(&self, id: &BlobId) -> LogFuture<'_, u64> {
         self.log.blob_size(id)
     }
 }
 
-impl SessionLog for MemoryLog {
-    fn create(&self, new: NewLog) -> Answer<'_, ()> {
+impl SessionLog for FaultyLog {
+    fn create(&self, new: NewLog) -> LogFuture<'_, ()> {
         self.log.create(new)
     }
 
-    fn attach(&self, session: &SessionId) -> Answer<'_, Writer> {
+    fn attach(&self, session: &SessionId) -> LogFuture<'_, Writer> {
         self.log.attach(session)
     }
 
-    fn append(&self, writer: &Writer, batch: Batch) -> Answer<'_, ()> {
+    fn append(&self, writer: &Writer, batch: Batch) -> LogFuture<'_, ()> {
         if self.full.load(Ordering::SeqCst) {
             let full = LogError::Full {
                 path: "memory".into(),
@@ -101,71 +101,71 @@ impl SessionLog for MemoryLog {
         })
     }
 
-    fn read(&self, session: &SessionId, after_seq: u64, limit: usize) -> Answer<'_, Vec<Fact>> {
+    fn read(&self, session: &SessionId, after_seq: u64, limit: usize) -> LogFuture<'_, Vec<Fact>> {
         self.log.read(session, after_seq, limit)
     }
 
-    fn digests(&self, session: &SessionId) -> Answer<'_, Vec<(u64, Digest)>> {
+    fn digests(&self, session: &SessionId) -> LogFuture<'_, Vec<(u64, Digest)>> {
         self.log.digests(session)
     }
 
-    fn rows(&self, session: &SessionId, after_seq: u64, most_bytes: usize) -> Answer<'_, LogRows> {
+    fn rows(&self, session: &SessionId, after_seq: u64, most_bytes: usize) -> LogFuture<'_, LogRows> {
         self.log.rows(session, after_seq, most_bytes)
     }
 
-    fn adopt(&self, writer: &Writer, adoption: Arc<Adoption>) -> Answer<'_, u64> {
+    fn adopt(&self, writer: &Writer, adoption: Arc<Adoption>) -> LogFuture<'_, u64> {
         self.log.adopt(writer, adoption)
     }
 
-    fn info(&self, session: &SessionId) -> Answer<'_, SessionInfo> {
+    fn info(&self, session: &SessionId) -> LogFuture<'_, SessionInfo> {
         self.log.info(session)
     }
 
-    fn list(&self, query: SessionQuery) -> Answer<'_, Vec<SessionInfo>> {
+    fn list(&self, query: SessionQuery) -> LogFuture<'_, Vec<SessionInfo>> {
         self.log.list(query)
     }
 
-    fn shared(&self, query: SessionQuery) -> Answer<'_, Vec<SessionInfo>> {
+    fn shared(&self, query: SessionQuery) -> LogFuture<'_, Vec<SessionInfo>> {
         self.log.shared(query)
     }
 
-    fn access(&self, session: &SessionId, person: &OwnerId) -> Answer<'_, (OwnerId, Option<SessionRole>)> {
+    fn access(&self, session: &SessionId, person: &OwnerId) -> LogFuture<'_, (OwnerId, Option<SessionRole>)> {
         self.log.access(session, person)
     }
 
-    fn names_blob(&self, session: &SessionId, blob: &BlobId) -> Answer<'_, Option<u64>> {
+    fn names_blob(&self, session: &SessionId, blob: &BlobId) -> LogFuture<'_, Option<u64>> {
         self.log.names_blob(session, blob)
     }
 
-    fn under_way(&self) -> Answer<'_, Vec<(SessionId, OwnerId)>> {
+    fn under_way(&self) -> LogFuture<'_, Vec<(SessionId, OwnerId)>> {
         self.log.under_way()
     }
 
-    fn resolve(&self, owner: &OwnerId, prefix: &str) -> Answer<'_, Vec<SessionId>> {
+    fn resolve(&self, owner: &OwnerId, prefix: &str) -> LogFuture<'_, Vec<SessionId>> {
         self.log.resolve(owner, prefix)
     }
 
-    fn delete(&self, session: &SessionId) -> Answer<'_, ()> {
+    fn delete(&self, session: &SessionId) -> LogFuture<'_, ()> {
         self.log.delete(session)
     }
 
-    fn verify(&self, session: &SessionId) -> Answer<'_, VerifyReport> {
+    fn verify(&self, session: &SessionId) -> LogFuture<'_, VerifyReport> {
         self.log.verify(session)
     }
 
-    fn search(&self, owner: &OwnerId, words: &str, limit: usize) -> Answer<'_, Vec<SearchHit>> {
+    fn search(&self, owner: &OwnerId, words: &str, limit: usize) -> LogFuture<'_, Vec<SearchHit>> {
         self.log.search(owner, words, limit)
     }
 
-    fn usage(&self, query: UsageQuery) -> Answer<'_, Vec<UsageRow>> {
+    fn usage(&self, query: UsageQuery) -> LogFuture<'_, Vec<UsageRow>> {
         self.log.usage(query)
     }
 
-    fn stored(&self, owner: &OwnerId, session: Option<&SessionId>) -> Answer<'_, StoredSize> {
+    fn stored(&self, owner: &OwnerId, session: Option<&SessionId>) -> LogFuture<'_, StoredSize> {
         self.log.stored(owner, session)
     }
 
-    fn collect_garbage(&self) -> Answer<'_, u64> {
+    fn collect_garbage(&self) -> LogFuture<'_, u64> {
         self.log.collect_garbage()
     }
 }

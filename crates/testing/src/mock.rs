@@ -5,19 +5,19 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::vendors::{Anthropic, Chat, Dialect, ModelAnswer, Part, Refusal};
-use crate::{HttpRequest, Reply};
+use crate::vendors::{AnswerPart, Anthropic, ChatServer, Dialect, ModelAnswer, VendorRefusal};
+use crate::{HttpRequest, ServerReply};
 
 /// The model of Anthropic that unknown names stand for.
 const ORDINARY: &str = "claude-opus-4-6";
 
 /// The answers of a mock, from a file of [JSON lines](MockAnswers::parse).
 #[derive(Clone, Debug, Default)]
-pub struct MockAnswers(Vec<Line>);
+pub struct MockAnswers(Vec<MockLine>);
 
 /// One answer.
 #[derive(Clone, Debug)]
-struct Line {
+struct MockLine {
     /// It answers a message that has this in it.
     when: Option<String>,
     answer: ModelAnswer,
@@ -46,7 +46,7 @@ impl MockAnswers {
         let parsed = said.map(|(at, line)| {
             let value = serde_json::from_str(line);
             let value: Value = value.map_err(|error| format!("line {} is no JSON: {error}", at + 1))?;
-            Line::of(&value).map_err(|what| format!("line {} {what}", at + 1))
+            MockLine::of(&value).map_err(|what| format!("line {} {what}", at + 1))
         });
         parsed.collect::<Result<_, _>>().map(Self)
     }
@@ -65,7 +65,7 @@ impl MockAnswers {
         if self.0.is_empty() {
             return Ok(ModelAnswer::text(&last));
         }
-        let is_meant = |line: &&Line| {
+        let is_meant = |line: &&MockLine| {
             line.when
                 .as_ref()
                 .is_some_and(|when| last.contains(when.as_str()))
@@ -81,7 +81,7 @@ impl MockAnswers {
     }
 }
 
-impl Line {
+impl MockLine {
     fn of(value: &Value) -> Result<Self, String> {
         if let Some(text) = value.as_str() {
             return Ok(Self {
@@ -102,11 +102,11 @@ impl Line {
             _ => Err(format!("has a `{name}` that is no string")),
         };
         let mut parts = Vec::new();
-        parts.extend(words("thinking")?.map(Part::Thinking));
-        parts.extend(words("text")?.map(Part::Text));
+        parts.extend(words("thinking")?.map(AnswerPart::Thinking));
+        parts.extend(words("text")?.map(AnswerPart::Text));
         for call in value["calls"].as_array().unwrap_or(&Vec::new()) {
             let name = call["name"].as_str().ok_or("has a call without a `name`")?;
-            parts.push(Part::Call {
+            parts.push(AnswerPart::Call {
                 id: String::new(),
                 name: name.to_owned(),
                 input: call.get("input").cloned().unwrap_or_else(|| json!({})),
@@ -126,7 +126,7 @@ impl ModelAnswer {
     /// The same, where each call has an id that follows from its place in the conversation.
     fn with_calls_of(mut self, turn: usize) -> Self {
         for (place, part) in self.parts.iter_mut().enumerate() {
-            if let Part::Call { id, .. } = part {
+            if let AnswerPart::Call { id, .. } = part {
                 *id = format!("call_{turn}_{place}");
             }
         }
@@ -156,7 +156,7 @@ fn words_of(content: &Value, words: &mut String) {
 pub struct Mock {
     answers: MockAnswers,
     anthropic: Mutex<Anthropic>,
-    chat: Mutex<Chat>,
+    chat: Mutex<ChatServer>,
     delay: Duration,
     /// Statuses of the requests that come next.
     fails: Mutex<std::vec::IntoIter<u16>>,
@@ -168,7 +168,7 @@ impl Mock {
         Self {
             answers,
             anthropic: Mutex::new(Anthropic::new().knowing_all_as(ORDINARY)),
-            chat: Mutex::new(Chat::new(dialect)),
+            chat: Mutex::new(ChatServer::new(dialect)),
             delay: Duration::ZERO,
             fails: Mutex::new(Vec::new().into_iter()),
         }
@@ -189,12 +189,12 @@ impl Mock {
     }
 
     /// What it says to a request, and a few words about that for whoever watches.
-    pub fn answer(&self, request: &HttpRequest) -> (Reply, String) {
+    pub fn answer(&self, request: &HttpRequest) -> (ServerReply, String) {
         let path = request.path.split('?').next().unwrap_or_default();
         let answered = match path {
             _ if path.ends_with("/models") => {
                 let models = json!({ "object": "list", "data": [{ "id": "mock", "object": "model" }] });
-                return (Reply::json(200, &models), "its models".to_owned());
+                return (ServerReply::json(200, &models), "its models".to_owned());
             }
             _ if path.ends_with("/messages") || path.ends_with("/chat/completions") => {
                 match locked(&self.fails).next() {
@@ -212,16 +212,16 @@ impl Mock {
         };
         match answered {
             Ok(stream) => (
-                Reply::stream().waiting(self.delay).then(stream),
+                ServerReply::stream().waiting(self.delay).then(stream),
                 "an answer".to_owned(),
             ),
-            Err((status, body, why)) => (Reply::json(status, &body), format!("{status}: {why}")),
+            Err((status, body, why)) => (ServerReply::json(status, &body), format!("{status}: {why}")),
         }
     }
 
     /// The answer as the vendor streams it.
     fn stream(&self, path: &str, request: &HttpRequest) -> Result<String, (u16, Value, String)> {
-        let refused = |refusal: Refusal| (refusal.status, refusal.body, refusal.message);
+        let refused = |refusal: VendorRefusal| (refusal.status, refusal.body, refusal.message);
         let answer = || self.answers.to(&request.json()).map_err(|why| failure(400, &why));
         if path.ends_with("/messages") {
             let beta = request.header("anthropic-beta").unwrap_or_default();

@@ -17,14 +17,14 @@ use crate::Gate;
 /// One answer: events and stalls, in order. The stream's start, its usage (10 in, 5 out) and its end are added unless
 /// the answer says otherwise.
 #[derive(Clone, Debug, Default)]
-pub struct Answer {
-    steps: Vec<Step>,
+pub struct ModelScript {
+    steps: Vec<ScriptStep>,
     usage: Option<Usage>,
-    end: End,
+    end: ScriptEnd,
 }
 
 #[derive(Clone, Debug)]
-enum Step {
+enum ScriptStep {
     Say(Vec<EnvironmentEvent>),
     Stall(Gate),
     /// Stands before the stream's start.
@@ -32,7 +32,7 @@ enum Step {
 }
 
 #[derive(Clone, Debug, Default)]
-enum End {
+enum ScriptEnd {
     /// `tool_use` where there are calls, else `end_turn`.
     #[default]
     Natural,
@@ -42,7 +42,7 @@ enum End {
     Breaks(ErrorOccurred),
 }
 
-impl Answer {
+impl ModelScript {
     /// Nothing yet.
     pub fn new() -> Self {
         Self::default()
@@ -61,7 +61,7 @@ impl Answer {
     /// A call that comes to nothing before any stream began.
     pub fn error(code: &str, message: &str) -> Self {
         Self {
-            end: End::Fails(error(code, message)),
+            end: ScriptEnd::Fails(error(code, message)),
             ..Self::new()
         }
     }
@@ -110,14 +110,14 @@ impl Answer {
     #[must_use]
     pub fn then<E: Into<EnvironmentEvent>>(mut self, events: impl IntoIterator<Item = E>) -> Self {
         self.steps
-            .push(Step::Say(events.into_iter().map(Into::into).collect()));
+            .push(ScriptStep::Say(events.into_iter().map(Into::into).collect()));
         self
     }
 
     /// Then waits until `gate` is open (or the call is interrupted).
     #[must_use]
     pub fn then_stall(mut self, gate: &Gate) -> Self {
-        self.steps.push(Step::Stall(gate.clone()));
+        self.steps.push(ScriptStep::Stall(gate.clone()));
         self
     }
 
@@ -127,7 +127,7 @@ impl Answer {
         let attempt = self
             .steps
             .iter()
-            .filter(|step| matches!(step, Step::Before(_)))
+            .filter(|step| matches!(step, ScriptStep::Before(_)))
             .count();
         let failed = AttemptFailed {
             attempt: u32::try_from(attempt).unwrap_or(u32::MAX).saturating_add(1),
@@ -140,7 +140,7 @@ impl Answer {
             refused: None,
             longest_answer: None,
         };
-        self.steps.insert(attempt, Step::Before(failed.into()));
+        self.steps.insert(attempt, ScriptStep::Before(failed.into()));
         self
     }
 
@@ -154,14 +154,14 @@ impl Answer {
     /// Stops for this reason.
     #[must_use]
     pub fn stopping(mut self, reason: StopReason) -> Self {
-        self.end = End::Stop(reason);
+        self.end = ScriptEnd::Stop(reason);
         self
     }
 
     /// Breaks off at the end of its steps, and is not tried again.
     #[must_use]
     pub fn breaking(mut self) -> Self {
-        self.end = End::Breaks(error("stream_broken", "the test breaks the stream"));
+        self.end = ScriptEnd::Breaks(error("stream_broken", "the test breaks the stream"));
         self
     }
 
@@ -169,7 +169,7 @@ impl Answer {
         let failed = self
             .steps
             .iter()
-            .filter(|step| matches!(step, Step::Before(_)))
+            .filter(|step| matches!(step, ScriptStep::Before(_)))
             .count();
         u32::try_from(failed).unwrap_or(u32::MAX).saturating_add(1)
     }
@@ -178,7 +178,7 @@ impl Answer {
         let is_call = |event: &EnvironmentEvent| matches!(event, EnvironmentEvent::ToolCall(_));
         self.steps
             .iter()
-            .any(|step| matches!(step, Step::Say(events) if events.iter().any(is_call)))
+            .any(|step| matches!(step, ScriptStep::Say(events) if events.iter().any(is_call)))
     }
 }
 
@@ -194,19 +194,19 @@ fn error(code: &str, message: &str) -> ErrorOccurred {
 /// Clones are the same model.
 #[derive(Clone, Debug)]
 pub struct ScriptedModel {
-    shared: Arc<Mutex<Shared>>,
+    shared: Arc<Mutex<ModelShared>>,
 }
 
 #[derive(Debug, Default)]
-struct Shared {
-    answers: VecDeque<Answer>,
+struct ModelShared {
+    answers: VecDeque<ModelScript>,
     requests: Vec<Arc<ModelRequest>>,
 }
 
 impl ScriptedModel {
     /// A model with these answers.
-    pub fn new(answers: impl IntoIterator<Item = Answer>) -> Self {
-        let shared = Shared {
+    pub fn new(answers: impl IntoIterator<Item = ModelScript>) -> Self {
+        let shared = ModelShared {
             answers: answers.into_iter().collect(),
             requests: Vec::new(),
         };
@@ -216,7 +216,7 @@ impl ScriptedModel {
     }
 
     /// Adds an answer after the others.
-    pub fn push(&self, answer: Answer) {
+    pub fn push(&self, answer: ModelScript) {
         self.lock().answers.push_back(answer);
     }
 
@@ -230,14 +230,14 @@ impl ScriptedModel {
         self.lock().answers.len()
     }
 
-    fn lock(&self) -> MutexGuard<'_, Shared> {
+    fn lock(&self) -> MutexGuard<'_, ModelShared> {
         self.shared.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn take(&self, request: &Arc<ModelRequest>) -> Answer {
+    fn take(&self, request: &Arc<ModelRequest>) -> ModelScript {
         let mut shared = self.lock();
         shared.requests.push(request.clone());
-        let exhausted = || Answer::error("script_exhausted", "the test has no more answers");
+        let exhausted = || ModelScript::error("script_exhausted", "the test has no more answers");
         shared.answers.pop_front().unwrap_or_else(exhausted)
     }
 }
@@ -268,13 +268,13 @@ impl Effector for ScriptedModel {
     }
 }
 
-async fn play(action: &Action, model: String, answer: Answer, events: &EventSink) {
+async fn play(action: &Action, model: String, answer: ModelScript, events: &EventSink) {
     for step in &answer.steps {
-        if let Step::Before(event) = step {
+        if let ScriptStep::Before(event) = step {
             events.emit(event.clone()).await;
         }
     }
-    if let End::Fails(error) = answer.end {
+    if let ScriptEnd::Fails(error) = answer.end {
         events.emit(error).await;
         return;
     }
@@ -288,17 +288,17 @@ async fn play(action: &Action, model: String, answer: Answer, events: &EventSink
         .await;
     for step in &answer.steps {
         match step {
-            Step::Say(said) => {
+            ScriptStep::Say(said) => {
                 events.emit_all(said.clone()).await;
             }
-            Step::Stall(gate) => gate.pass().await,
-            Step::Before(_) => {}
+            ScriptStep::Stall(gate) => gate.pass().await,
+            ScriptStep::Before(_) => {}
         }
     }
     end(answer, events).await;
 }
 
-async fn end(answer: Answer, events: &EventSink) {
+async fn end(answer: ModelScript, events: &EventSink) {
     let natural = if answer.has_calls() {
         StopReason::ToolUse
     } else {
@@ -317,10 +317,10 @@ async fn end(answer: Answer, events: &EventSink) {
         })
     };
     match answer.end {
-        End::Natural => last.push(stop(natural)),
-        End::Stop(reason) => last.push(stop(reason)),
-        End::Fails(error) => last.push(error.into()),
-        End::Breaks(error) => {
+        ScriptEnd::Natural => last.push(stop(natural)),
+        ScriptEnd::Stop(reason) => last.push(stop(reason)),
+        ScriptEnd::Fails(error) => last.push(error.into()),
+        ScriptEnd::Breaks(error) => {
             let failed = AttemptFailed {
                 attempt: 1,
                 code: error.code.clone(),

@@ -6,7 +6,7 @@ use crate::Gate;
 
 /// What the server does with one request.
 #[derive(Clone, Debug)]
-pub struct Reply {
+pub struct ServerReply {
     status: u16,
     headers: Vec<(String, String)>,
     pub(crate) framing: Framing,
@@ -34,7 +34,7 @@ pub(crate) enum Act {
     Close,
 }
 
-impl Reply {
+impl ServerReply {
     /// A reply without a body.
     pub fn status(status: u16) -> Self {
         Self {

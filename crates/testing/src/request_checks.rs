@@ -4,7 +4,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::fixture;
-use crate::vendors::{Anthropic, AnthropicAccepted, Chat, ChatAccepted, Dialect, Refusal};
+use crate::vendors::{Anthropic, AnthropicAccepted, ChatAccepted, ChatServer, Dialect, VendorRefusal};
 
 /// The model of Anthropic that made-up models of tests behave like: one that thinks only where it is asked to.
 const ORDINARY: &str = "claude-opus-4-6";
@@ -12,20 +12,20 @@ const ORDINARY: &str = "claude-opus-4-6";
 /// The checks, shared between a server's threads. It chooses the vendor by the path of the request.
 #[derive(Clone, Debug)]
 pub struct RequestChecks {
-    state: Arc<Mutex<State>>,
+    state: Arc<Mutex<CheckState>>,
 }
 
 #[derive(Debug)]
-struct State {
+struct CheckState {
     anthropic: Anthropic,
-    chat: Chat,
-    refused: Vec<Refusal>,
+    chat: ChatServer,
+    refused: Vec<VendorRefusal>,
     dropped: Vec<String>,
 }
 
 /// What became of a request that was not refused.
 #[derive(Clone, Debug)]
-pub enum Checked {
+pub enum CheckedRequest {
     /// It is one for Anthropic Messages.
     Anthropic(Box<AnthropicAccepted>),
     /// It is one for Chat Completions.
@@ -51,12 +51,12 @@ impl RequestChecks {
     /// [`fixture::MODEL`] alone.
     pub fn new() -> Self {
         let anthropic = Anthropic::new().knowing(fixture::MODEL, ORDINARY);
-        Self::of(anthropic, Chat::new(Dialect::OpenAi))
+        Self::of(anthropic, ChatServer::new(Dialect::OpenAi))
     }
 
     /// These servers.
-    pub fn of(anthropic: Anthropic, chat: Chat) -> Self {
-        let state = State {
+    pub fn of(anthropic: Anthropic, chat: ChatServer) -> Self {
+        let state = CheckState {
             anthropic,
             chat,
             refused: Vec::new(),
@@ -79,7 +79,7 @@ impl RequestChecks {
     ///
     /// # Errors
     /// The first rule that it breaks. It is also written to standard error, and counted unless the request was only too long.
-    pub fn check(&self, path: &str, beta: &str, body: &[u8]) -> Result<Checked, Refusal> {
+    pub fn check(&self, path: &str, beta: &str, body: &[u8]) -> Result<CheckedRequest, VendorRefusal> {
         let path = path.split('?').next().unwrap_or_default();
         let mut state = self.lock();
         let checked = if path.ends_with("/messages") {
@@ -87,12 +87,12 @@ impl RequestChecks {
             if let Ok(accepted) = &accepted {
                 state.dropped.extend(accepted.changed_prefixes());
             }
-            accepted.map(|accepted| Checked::Anthropic(Box::new(accepted)))
+            accepted.map(|accepted| CheckedRequest::Anthropic(Box::new(accepted)))
         } else if path.ends_with("/chat/completions") {
             let accepted = state.chat.check(body);
-            accepted.map(|accepted| Checked::Chat(Box::new(accepted)))
+            accepted.map(|accepted| CheckedRequest::Chat(Box::new(accepted)))
         } else {
-            Ok(Checked::Other)
+            Ok(CheckedRequest::Other)
         };
         if let Err(refusal) = &checked
             && !refusal.is_full_window()
@@ -107,7 +107,7 @@ impl RequestChecks {
     }
 
     /// What was refused so far, requests that were only too long left out.
-    pub fn refused(&self) -> Vec<Refusal> {
+    pub fn refused(&self) -> Vec<VendorRefusal> {
         self.lock().refused.clone()
     }
 
@@ -122,7 +122,7 @@ impl RequestChecks {
         FailsOnRefusal { checks: self.clone() }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, CheckState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -157,7 +157,7 @@ mod tests {
 
     use super::*;
 
-    fn asks(checks: &RequestChecks, path: &str, text: &str) -> Result<Checked, Refusal> {
+    fn asks(checks: &RequestChecks, path: &str, text: &str) -> Result<CheckedRequest, VendorRefusal> {
         let body = json!({
             "model": fixture::MODEL, "max_tokens": 1000,
             "messages": [{ "role": "user", "content": text }],
@@ -170,13 +170,16 @@ mod tests {
         let checks = RequestChecks::new();
         assert!(matches!(
             asks(&checks, "/v1/messages", "hello"),
-            Ok(Checked::Anthropic(_))
+            Ok(CheckedRequest::Anthropic(_))
         ));
         assert!(matches!(
             asks(&checks, "/chat/completions?a=b", "hello"),
-            Ok(Checked::Chat(_))
+            Ok(CheckedRequest::Chat(_))
         ));
-        assert!(matches!(asks(&checks, "/v1/models", ""), Ok(Checked::Other)));
+        assert!(matches!(
+            asks(&checks, "/v1/models", ""),
+            Ok(CheckedRequest::Other)
+        ));
         let refused = asks(&checks, "/v1/messages", "").map_err(|refusal| refusal.rule.name);
         assert_eq!(refused.err(), Some("anthropic-empty-text"));
         assert_eq!(checks.refused().len(), 1);

@@ -13,28 +13,28 @@ use tokio::sync::watch;
 use tokio::task::{JoinHandle, JoinSet};
 
 use crate::reply::{Act, Framing};
-use crate::{FailsOnRefusal, HttpRequest, Reply, RequestChecks};
+use crate::{FailsOnRefusal, HttpRequest, RequestChecks, ServerReply};
 
 /// The server. It stops when it is dropped.
 pub struct TestServer {
     address: SocketAddr,
-    shared: Arc<Shared>,
+    shared: Arc<ServerShared>,
     accepting: JoinHandle<()>,
     _fails_on_refusal: Option<FailsOnRefusal>,
 }
 
-struct Shared {
-    script: Mutex<Script>,
+struct ServerShared {
+    script: Mutex<ServerScript>,
     checks: Option<RequestChecks>,
     hung_up: watch::Sender<usize>,
 }
 
 /// What answers a request where no list does.
-type Answering = dyn Fn(&HttpRequest) -> Reply + Send + Sync;
+type RequestHandler = dyn Fn(&HttpRequest) -> ServerReply + Send + Sync;
 
-struct Script {
-    replies: VecDeque<Reply>,
-    answering: Option<Arc<Answering>>,
+struct ServerScript {
+    replies: VecDeque<ServerReply>,
+    answering: Option<Arc<RequestHandler>>,
     requests: Vec<HttpRequest>,
     connections: usize,
 }
@@ -52,7 +52,7 @@ impl TestServer {
     ///
     /// # Panics
     /// Where no port can be had.
-    pub async fn start(replies: impl IntoIterator<Item = Reply>) -> Self {
+    pub async fn start(replies: impl IntoIterator<Item = ServerReply>) -> Self {
         Self::listen(replies.into_iter().collect(), None, Some(RequestChecks::new())).await
     }
 
@@ -60,7 +60,7 @@ impl TestServer {
     ///
     /// # Panics
     /// Where no port can be had.
-    pub async fn checked(checks: RequestChecks, replies: impl IntoIterator<Item = Reply>) -> Self {
+    pub async fn checked(checks: RequestChecks, replies: impl IntoIterator<Item = ServerReply>) -> Self {
         Self::listen(replies.into_iter().collect(), None, Some(checks)).await
     }
 
@@ -68,7 +68,7 @@ impl TestServer {
     ///
     /// # Panics
     /// Where no port can be had.
-    pub async fn accepting(replies: impl IntoIterator<Item = Reply>) -> Self {
+    pub async fn accepting(replies: impl IntoIterator<Item = ServerReply>) -> Self {
         Self::listen(replies.into_iter().collect(), None, None).await
     }
 
@@ -76,7 +76,7 @@ impl TestServer {
     ///
     /// # Panics
     /// Where no port can be had.
-    pub async fn answering(answering: impl Fn(&HttpRequest) -> Reply + Send + Sync + 'static) -> Self {
+    pub async fn answering(answering: impl Fn(&HttpRequest) -> ServerReply + Send + Sync + 'static) -> Self {
         Self::listen(VecDeque::new(), Some(Arc::new(answering)), None).await
     }
 
@@ -86,14 +86,14 @@ impl TestServer {
     /// What the system says.
     pub async fn answering_at(
         port: u16,
-        answering: impl Fn(&HttpRequest) -> Reply + Send + Sync + 'static,
+        answering: impl Fn(&HttpRequest) -> ServerReply + Send + Sync + 'static,
     ) -> io::Result<Self> {
         Self::listen_at(port, VecDeque::new(), Some(Arc::new(answering)), None).await
     }
 
     async fn listen(
-        replies: VecDeque<Reply>,
-        answering: Option<Arc<Answering>>,
+        replies: VecDeque<ServerReply>,
+        answering: Option<Arc<RequestHandler>>,
         checks: Option<RequestChecks>,
     ) -> Self {
         Self::listen_at(0, replies, answering, checks)
@@ -103,20 +103,20 @@ impl TestServer {
 
     async fn listen_at(
         port: u16,
-        replies: VecDeque<Reply>,
-        answering: Option<Arc<Answering>>,
+        replies: VecDeque<ServerReply>,
+        answering: Option<Arc<RequestHandler>>,
         checks: Option<RequestChecks>,
     ) -> io::Result<Self> {
         let listener = TcpListener::bind(("127.0.0.1", port)).await?;
         let address = listener.local_addr()?;
-        let script = Script {
+        let script = ServerScript {
             replies,
             answering,
             requests: Vec::new(),
             connections: 0,
         };
         let fails_on_refusal = checks.as_ref().map(RequestChecks::fail_when_dropped);
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(ServerShared {
             script: Mutex::new(script),
             checks,
             hung_up: watch::Sender::new(0),
@@ -168,17 +168,17 @@ impl Drop for TestServer {
     }
 }
 
-impl Shared {
-    fn lock(&self) -> MutexGuard<'_, Script> {
+impl ServerShared {
+    fn lock(&self) -> MutexGuard<'_, ServerScript> {
         self.script.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn reply(&self, request: &HttpRequest) -> Reply {
+    fn reply(&self, request: &HttpRequest) -> ServerReply {
         self.lock().requests.push(request.clone());
         if let Some(checks) = &self.checks {
             let beta = request.header("anthropic-beta").unwrap_or_default();
             if let Err(refusal) = checks.check(&request.path, beta, &request.body) {
-                return Reply::json(refusal.status, &refusal.body);
+                return ServerReply::json(refusal.status, &refusal.body);
             }
         }
         let (listed, answering) = {
@@ -188,7 +188,7 @@ impl Shared {
         let answered = || answering.map(|answering| answering(request));
         listed
             .or_else(answered)
-            .unwrap_or_else(|| Reply::body(418, "text/plain", "the test has no more replies"))
+            .unwrap_or_else(|| ServerReply::body(418, "text/plain", "the test has no more replies"))
     }
 }
 
@@ -203,7 +203,7 @@ pub async fn refusing_address() -> SocketAddr {
     listener.unwrap_or_else(|error| panic!("no free port: {error}"))
 }
 
-async fn accept(listener: TcpListener, shared: Arc<Shared>) {
+async fn accept(listener: TcpListener, shared: Arc<ServerShared>) {
     let mut connections = JoinSet::new();
     while let Ok((stream, _)) = listener.accept().await {
         shared.lock().connections += 1;
@@ -212,7 +212,7 @@ async fn accept(listener: TcpListener, shared: Arc<Shared>) {
 }
 
 /// Answers the requests of one connection for as long as it stays usable.
-async fn serve(mut stream: TcpStream, shared: Arc<Shared>) {
+async fn serve(mut stream: TcpStream, shared: Arc<ServerShared>) {
     let _ = stream.set_nodelay(true);
     let mut buffer = Vec::new();
     while let Some(request) = HttpRequest::read(&mut stream, &mut buffer).await {
@@ -229,7 +229,7 @@ async fn serve(mut stream: TcpStream, shared: Arc<Shared>) {
 }
 
 /// Does what `reply` says. `Ok(true)` where another request may follow; an error where the client hung up.
-async fn answer(stream: &mut TcpStream, reply: &Reply) -> io::Result<bool> {
+async fn answer(stream: &mut TcpStream, reply: &ServerReply) -> io::Result<bool> {
     if let Some(act) = &reply.before
         && !perform(stream, act, &reply.framing).await?
     {

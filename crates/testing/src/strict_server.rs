@@ -4,14 +4,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde_json::Value;
 
-use crate::vendors::{Anthropic, Chat, ModelAnswer, Refusal};
-use crate::{HttpRequest, Reply, TestServer};
+use crate::vendors::{Anthropic, ChatServer, ModelAnswer, VendorRefusal};
+use crate::{HttpRequest, ServerReply, TestServer};
 
 /// The server. It stops when it is dropped.
 #[derive(Debug)]
 pub struct StrictServer {
     server: TestServer,
-    refused: Arc<Mutex<Vec<Refusal>>>,
+    refused: Arc<Mutex<Vec<VendorRefusal>>>,
 }
 
 impl StrictServer {
@@ -36,7 +36,10 @@ impl StrictServer {
     ///
     /// # Panics
     /// Where no port can be had.
-    pub async fn chat(vendor: Chat, answers: impl Fn(&Value) -> ModelAnswer + Send + Sync + 'static) -> Self {
+    pub async fn chat(
+        vendor: ChatServer,
+        answers: impl Fn(&Value) -> ModelAnswer + Send + Sync + 'static,
+    ) -> Self {
         let vendor = Mutex::new(vendor);
         Self::start(move |request| {
             let accepted = locked(&vendor).check(&request.body)?;
@@ -45,13 +48,15 @@ impl StrictServer {
         .await
     }
 
-    async fn start(answer: impl Fn(&HttpRequest) -> Result<String, Refusal> + Send + Sync + 'static) -> Self {
+    async fn start(
+        answer: impl Fn(&HttpRequest) -> Result<String, VendorRefusal> + Send + Sync + 'static,
+    ) -> Self {
         let refused = Arc::new(Mutex::new(Vec::new()));
         let list = refused.clone();
         let server = TestServer::answering(move |request| match answer(request) {
-            Ok(stream) => Reply::stream().then(stream),
+            Ok(stream) => ServerReply::stream().then(stream),
             Err(refusal) => {
-                let reply = Reply::json(refusal.status, &refusal.body);
+                let reply = ServerReply::json(refusal.status, &refusal.body);
                 locked(&list).push(refusal);
                 reply
             }
@@ -71,7 +76,7 @@ impl StrictServer {
     }
 
     /// What it refused so far.
-    pub fn refused(&self) -> Vec<Refusal> {
+    pub fn refused(&self) -> Vec<VendorRefusal> {
         locked(&self.refused).clone()
     }
 
@@ -82,7 +87,7 @@ impl StrictServer {
     #[track_caller]
     pub fn refused_nothing(&self) {
         let refused = self.refused();
-        let wrong: Vec<&Refusal> = refused
+        let wrong: Vec<&VendorRefusal> = refused
             .iter()
             .filter(|refusal| !refusal.is_full_window())
             .collect();

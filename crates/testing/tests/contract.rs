@@ -203,7 +203,7 @@ async fn the_logs_in_memory_and_the_defaults_of_the_trait_keep_every_promise() {
         .await
         .unwrap();
     check_log(async || Arc::new(MemoryLog::new()) as _).await.unwrap();
-    check_log(async || Arc::new(agentx_testing::MemoryLog::new()) as _)
+    check_log(async || Arc::new(agentx_testing::FaultyLog::new()) as _)
         .await
         .unwrap();
 }

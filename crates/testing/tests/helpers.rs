@@ -3,7 +3,8 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use agentx_testing::{
-    Answer, Gate, LogBuilder, Reply, ScriptedModel, TestServer, fixture, perform, refusing_address, start,
+    Gate, LogBuilder, ModelScript, ScriptedModel, ServerReply, TestServer, fixture, perform,
+    refusing_address, start,
 };
 use agentx_types::{EnvironmentEvent as E, StopReason, Vocabulary as _};
 use serde_json::json;
@@ -13,12 +14,12 @@ use tokio::net::TcpStream;
 #[tokio::test]
 async fn a_scripted_model_gives_its_answers_in_order_and_keeps_the_requests() {
     let model = ScriptedModel::new([
-        Answer::new()
+        ModelScript::new()
             .then_thinking("hm")
             .then_call("call_1", "bash", json!({"command": "ls"})),
-        Answer::text("done").after_failed_attempt("rate_limited"),
-        Answer::error("unauthorized", "no"),
-        Answer::text("par").breaking(),
+        ModelScript::text("done").after_failed_attempt("rate_limited"),
+        ModelScript::error("unauthorized", "no"),
+        ModelScript::text("par").breaking(),
     ]);
     let called = perform(&model, fixture::call_model("a")).await;
     let tags = [
@@ -75,7 +76,7 @@ async fn a_scripted_model_gives_its_answers_in_order_and_keeps_the_requests() {
 #[tokio::test]
 async fn a_stalled_model_is_released_or_interrupted() {
     let gate = Gate::closed();
-    let stalled = || Answer::text("one ").then_stall(&gate).then_text("two");
+    let stalled = || ModelScript::text("one ").then_stall(&gate).then_text("two");
     let model = ScriptedModel::new([stalled(), stalled()]);
     let performance = start(&model, fixture::call_model("a"));
     gate.reached().await;
@@ -137,15 +138,15 @@ async fn raw(server: &TestServer) -> (Vec<u8>, Option<std::io::ErrorKind>) {
 #[tokio::test]
 async fn the_server_misbehaves_as_told() {
     let server = TestServer::start([
-        Reply::reset(),
-        Reply::stream()
+        ServerReply::reset(),
+        ServerReply::stream()
             .then("data: 1\n\n")
             .then_drip("ab", 1)
             .then_close(),
-        Reply::body(429, "text/plain", "no")
+        ServerReply::body(429, "text/plain", "no")
             .header("retry-after", "2")
             .until_close(),
-        Reply::status(200).claiming_length(10).then("abc"),
+        ServerReply::status(200).claiming_length(10).then("abc"),
     ])
     .await;
     assert_eq!(

@@ -10,7 +10,7 @@ mod thinking;
 
 use std::collections::BTreeSet;
 
-use agentx_testing::vendors::{Refusal, Rule, table};
+use agentx_testing::vendors::{VendorRefusal, VendorRule, table};
 use serde_json::Value;
 
 /// A request with one thing changed, and the rule that it breaks then.
@@ -19,9 +19,9 @@ type Case = (&'static str, fn(&mut Value));
 /// Plays each case, and fails unless each rule of `rules` is broken by one of them and no case breaks another rule.
 fn each_rule_is_broken_once(
     cases: &[Case],
-    rules: &[Rule],
+    rules: &[VendorRule],
     except: &[&str],
-    check: impl Fn(&str, &Value) -> Option<Refusal>,
+    check: impl Fn(&str, &Value) -> Option<VendorRefusal>,
     good: impl Fn(&str) -> Value,
 ) {
     for (rule, change) in cases {

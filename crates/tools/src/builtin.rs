@@ -5,36 +5,36 @@ use std::sync::Arc;
 use agentx_runtime::{BoxFuture, Tool};
 use agentx_types::{LeftRunning, SessionId, ToolCallId};
 
-use crate::bash::{Bash, JobTool, Jobs, any_left_running, end_left_running, left_running};
-use crate::files::{Changes, Edit, Read, Write};
-use crate::finish::Finish;
-use crate::search::{Glob, Grep, Turns};
+use crate::bash::{BashTool, JobTable, JobTool, any_left_running, end_left_running, left_running};
+use crate::files::{Changes, EditTool, ReadTool, Write};
+use crate::finish::FinishTool;
+use crate::search::{GlobTool, GrepTool, SearchTurns};
 use crate::todo::Todo;
 use crate::{Background, BashOptions, ToolOptions, Toolbox, Typed};
 
 impl Toolbox {
     /// The built-in tools: bash, job, read, write, edit, glob, grep, todo, finish.
     pub fn builtin(options: ToolOptions) -> Self {
-        let jobs = Jobs::new(options.bash.clone());
+        let jobs = JobTable::new(options.bash.clone());
         let changes = Changes::default();
-        let turns = Turns::new(&options.search);
+        let turns = SearchTurns::new(&options.search);
         let tools: [Arc<dyn Tool>; 9] = [
-            Arc::new(Typed::new(Bash::new(options.bash, jobs.clone()))),
+            Arc::new(Typed::new(BashTool::new(options.bash, jobs.clone()))),
             Arc::new(Typed::new(JobTool::new(jobs.clone()))),
-            Arc::new(Typed::new(Read::new(options.files.clone()))),
+            Arc::new(Typed::new(ReadTool::new(options.files.clone()))),
             Arc::new(Typed::new(Write::new(options.files.clone(), changes.clone()))),
-            Arc::new(Typed::new(Edit::new(options.files, changes))),
-            Arc::new(Typed::new(Glob::new(options.search.clone(), turns.clone()))),
-            Arc::new(Typed::new(Grep::new(options.search, turns))),
+            Arc::new(Typed::new(EditTool::new(options.files, changes))),
+            Arc::new(Typed::new(GlobTool::new(options.search.clone(), turns.clone()))),
+            Arc::new(Typed::new(GrepTool::new(options.search, turns))),
             Arc::new(Typed::new(Todo)),
-            Arc::new(Typed::new(Finish)),
+            Arc::new(Typed::new(FinishTool)),
         ];
         Self::of(tools, Arc::new(Commands(jobs)))
     }
 }
 
 /// What `bash` runs that goes on when its call has ended.
-struct Commands(Jobs);
+struct Commands(JobTable);
 
 impl Background for Commands {
     fn end_left<'a>(

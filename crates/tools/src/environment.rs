@@ -106,14 +106,14 @@ impl ProgramEnvironment {
     }
 
     /// The variables of this process that a program does not get, by their names, sorted.
-    pub fn withheld(&self) -> Vec<Withheld> {
+    pub fn withheld(&self) -> Vec<WithheldVariable> {
         self.withheld_of(std::env::vars_os())
     }
 
-    fn withheld_of(&self, own: impl Iterator<Item = (OsString, OsString)>) -> Vec<Withheld> {
+    fn withheld_of(&self, own: impl Iterator<Item = (OsString, OsString)>) -> Vec<WithheldVariable> {
         let withheld = own.filter(|(name, value)| !self.passes(name, value));
-        let mut withheld: Vec<Withheld> = withheld
-            .map(|(name, value)| Withheld {
+        let mut withheld: Vec<WithheldVariable> = withheld
+            .map(|(name, value)| WithheldVariable {
                 name: name.to_string_lossy().into_owned(),
                 may_be_kept: !self.hides(&name, &value),
             })
@@ -162,7 +162,7 @@ impl ProgramEnvironment {
 
 /// A variable of this process that programs do not get.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Withheld {
+pub struct WithheldVariable {
     /// Its name.
     pub name: String,
     /// Whether [`ProgramEnvironment::keep`] would pass it on: it only looks like a secret. Else it is, or holds, what is hidden.

@@ -16,9 +16,9 @@ pub(crate) struct FinishInput {
     summary: String,
 }
 
-pub(crate) struct Finish;
+pub(crate) struct FinishTool;
 
-impl TypedTool for Finish {
+impl TypedTool for FinishTool {
     type Input = FinishInput;
 
     fn about(&self) -> ToolAbout {

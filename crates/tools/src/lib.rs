@@ -19,6 +19,8 @@ mod background;
 #[cfg(feature = "builtin")]
 mod bash;
 #[cfg(feature = "builtin")]
+mod blocking_work;
+#[cfg(feature = "builtin")]
 mod builtin;
 #[cfg(feature = "builtin")]
 mod environment;
@@ -45,8 +47,6 @@ mod tokens;
 mod toolbox;
 mod typed;
 #[cfg(feature = "builtin")]
-mod work;
-#[cfg(feature = "builtin")]
 mod workspace;
 
 pub use agentx_runtime::nearest;
@@ -56,7 +56,7 @@ pub use bash::{
     CommandRecords, LeftInGroup, OutputBudget, is_in_a_call, kill_all_commands, own_command_mark,
 };
 #[cfg(feature = "builtin")]
-pub use environment::{ProgramEnvironment, Withheld};
+pub use environment::{ProgramEnvironment, WithheldVariable};
 pub use failure::ToolFailure;
 #[cfg(feature = "builtin")]
 pub use options::{BashOptions, FileOptions, SearchOptions, ToolOptions};
@@ -67,4 +67,4 @@ pub use todo::{TodoItem, TodoStatus};
 pub use toolbox::{DuplicateTool, Toolbox};
 pub use typed::{ToolAbout, Typed, TypedTool};
 #[cfg(feature = "builtin")]
-pub use workspace::where_it_leads;
+pub use workspace::resolve_path;

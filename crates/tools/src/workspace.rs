@@ -154,7 +154,7 @@ fn names_in(directory: &Path) -> Vec<String> {
 ///
 /// # Errors
 /// Where links lead in a circle, or a part of the path is no directory.
-pub fn where_it_leads(workspace: &Path, path: &str) -> io::Result<PathBuf> {
+pub fn resolve_path(workspace: &Path, path: &str) -> io::Result<PathBuf> {
     real_path(&workspace.join(path), &mut BUDGET.clone())
 }
 

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use crate::support::Place;
 use agentx_runtime::{Journal, ToolContext};
 use agentx_types::{
-    AgentConfig, AgentKind, Api, ApprovalMode, Caller, Guard, Limits, ModelParams, ModelSpec, Prices,
+    AgentConfig, AgentKind, Api, ApprovalMode, CallingAgent, Guard, Limits, ModelParams, ModelSpec, Prices,
     RULES_VERSION, Rule, RuleEffect, ToolStatus, since,
 };
 use serde_json::json;
@@ -78,9 +78,9 @@ fn guarded(
         server_rules: None,
         all_tools: false,
     };
-    let caller = Caller {
+    let caller = CallingAgent {
         config: Some(Arc::new(config)),
-        ..Caller::default()
+        ..CallingAgent::default()
     };
     ToolContext {
         journal: Journal::discard_for(Arc::new(caller)),

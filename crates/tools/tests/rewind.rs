@@ -16,7 +16,8 @@ use std::sync::Mutex;
 use crate::support::Place;
 use agentx_history::SessionHistory;
 use agentx_runtime::{
-    BoxFuture, Doubt, PlannedFile, Record, RestorePlan, RestoreReport, RestoreWish, RuntimeError, WhatHappens,
+    BoxFuture, Doubt, FactRecorder, PlannedFile, RestorePlan, RestoreReport, RestoreWish, RuntimeError,
+    WhatHappens,
 };
 use agentx_tools::{plan_restore, restore};
 use agentx_types::{Envelope, EnvironmentEvent, SessionId, ToolStatus};
@@ -31,7 +32,7 @@ struct Session {
     deaf: bool,
 }
 
-impl Record for Session {
+impl FactRecorder for Session {
     fn record(&self, event: EnvironmentEvent) -> BoxFuture<'_, Result<u64, RuntimeError>> {
         if self.deaf {
             let refused = Err(RuntimeError::Refused("the log is full".into()));

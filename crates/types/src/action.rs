@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{
-    ActionId, AgentConfig, AgentStateId, Condense, ContentPart, EnvironmentEvent, InnerDecision, Kept,
-    MessageId, ModelRequest, RecordedEffects, RunId, SharedSet, ToolCallId, ToolStatus, UserMessage,
+    ActionId, AgentConfig, AgentStateId, Condense, ContentPart, EnvironmentEvent, InnerDecision, MessageId,
+    ModelRequest, RecordedEffects, RunId, ScriptValues, SharedSet, ToolCallId, ToolStatus, UserMessage,
 };
 
 /// An action with its context.
@@ -185,16 +185,16 @@ pub struct CallTool {
     pub recorded: Arc<RecordedEffects>,
     /// The agent that calls, for tools that make others like it. It is known from the log, so it is not written again.
     #[serde(skip)]
-    pub caller: Arc<Caller>,
+    pub caller: Arc<CallingAgent>,
 }
 
 /// The agent that calls a tool, as the tool may know it.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Caller {
+pub struct CallingAgent {
     /// What it is; `None` outside of a session.
     pub config: Option<Arc<AgentConfig>>,
     /// What scripts keep with it.
-    pub kept: Arc<Kept>,
+    pub kept: Arc<ScriptValues>,
     /// How many agents it lies in: 0 for the one that people talk to.
     pub depth: u32,
 }

@@ -23,7 +23,7 @@ pub struct RequestedCall {
 
 /// What a stream came to.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Answer {
+pub struct AssembledAnswer {
     /// The message; `None` where the model said nothing.
     pub message: Option<Message>,
     /// The calls in it, in order.
@@ -123,13 +123,13 @@ impl Assembler {
     }
 
     /// The whole answer; the assembler is empty afterwards. Text of white space alone is left out.
-    pub fn finish(&mut self) -> Answer {
+    pub fn finish(&mut self) -> AssembledAnswer {
         self.parts.retain(|part| !is_blank(part));
         self.finish_verbatim()
     }
 
     /// The same with all that was said, white space too.
-    pub fn finish_verbatim(&mut self) -> Answer {
+    pub fn finish_verbatim(&mut self) -> AssembledAnswer {
         self.mark_thinking();
         let Self {
             message_id,
@@ -146,7 +146,7 @@ impl Assembler {
                 content: parts,
                 by: None,
             });
-        Answer {
+        AssembledAnswer {
             message,
             calls,
             usage,
@@ -168,7 +168,7 @@ impl Assembler {
 
     /// What a stream that broke off came to: its calls are left out, because the model may not have meant them yet, and so are
     /// parts that only the provider understands, because it refuses halves of what belongs together.
-    pub fn finish_partial(&mut self) -> Answer {
+    pub fn finish_partial(&mut self) -> AssembledAnswer {
         self.parts
             .retain(|part| !matches!(part, ContentPart::ToolCall(_) | ContentPart::Opaque(_)));
         self.calls.clear();
@@ -231,8 +231,8 @@ impl Assembler {
         }
         let before = self.parts.last_mut().filter(|_| part.attach);
         match before.and_then(provider_slot) {
-            Some(Slot::Filled(present)) if present.api == part.api => present.merge(provider.data),
-            Some(Slot::Empty(slot)) => *slot = Some(provider),
+            Some(PartSlot::Filled(present)) if present.api == part.api => present.merge(provider.data),
+            Some(PartSlot::Empty(slot)) => *slot = Some(provider),
             _ => self.push(ContentPart::Opaque(OpaquePart { provider }), false),
         }
     }
@@ -267,24 +267,24 @@ impl Assembler {
 }
 
 /// Where a part keeps what its provider attached.
-enum Slot<'a> {
+enum PartSlot<'a> {
     Empty(&'a mut Option<ProviderData>),
     Filled(&'a mut ProviderData),
 }
 
-fn provider_slot(part: &mut ContentPart) -> Option<Slot<'_>> {
+fn provider_slot(part: &mut ContentPart) -> Option<PartSlot<'_>> {
     let slot = match part {
         ContentPart::Text(part) => &mut part.provider,
         ContentPart::Thinking(part) => &mut part.provider,
         ContentPart::ToolCall(part) => &mut part.provider,
-        ContentPart::Opaque(part) => return Some(Slot::Filled(&mut part.provider)),
+        ContentPart::Opaque(part) => return Some(PartSlot::Filled(&mut part.provider)),
         ContentPart::Image(_) | ContentPart::Audio(_) | ContentPart::File(_) | ContentPart::ToolResult(_) => {
             return None;
         }
     };
     Some(match slot {
-        Some(_) => Slot::Filled(slot.as_mut()?),
-        None => Slot::Empty(slot),
+        Some(_) => PartSlot::Filled(slot.as_mut()?),
+        None => PartSlot::Empty(slot),
     })
 }
 

@@ -51,7 +51,7 @@ pub struct Envelope<E> {
 
 /// An event before it is in a log: all of an [`Envelope`] but what the sequencer adds.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Draft<E> {
+pub struct EventDraft<E> {
     /// Where it comes from.
     pub source: Source,
     /// Which agent it is addressed to.
@@ -64,7 +64,7 @@ pub struct Draft<E> {
     pub event: E,
 }
 
-impl<E> Draft<E> {
+impl<E> EventDraft<E> {
     /// An event of the system or a person that belongs to no action.
     pub fn new(source: Source, agent_state_id: Option<AgentStateId>, event: impl Into<E>) -> Self {
         Self {

@@ -6,9 +6,9 @@
 //! of a stream. The crate is pure: plain data, no I/O, no clock, no randomness.
 //!
 //! ```
-//! use agentx_types::{Draft, EnvironmentEvent, SessionId, Source, TextChunk, Timestamp};
+//! use agentx_types::{EventDraft, EnvironmentEvent, SessionId, Source, TextChunk, Timestamp};
 //!
-//! let draft = Draft::<EnvironmentEvent>::new(Source::Environment, None, TextChunk { text: "你好".into() });
+//! let draft = EventDraft::<EnvironmentEvent>::new(Source::Environment, None, TextChunk { text: "你好".into() });
 //! let envelope = draft.into_envelope(SessionId::new("ses_1"), 17, Timestamp(1_763_629_200_123_456));
 //! let frame = serde_json::to_string(&envelope).unwrap();
 //! assert_eq!(
@@ -29,7 +29,7 @@ mod files;
 mod flow;
 mod folder_id;
 mod ids;
-mod kept;
+mod message_content;
 mod model;
 mod newer;
 mod outcome;
@@ -40,9 +40,9 @@ mod progress;
 mod routing;
 mod run_event;
 mod runtime_event;
-mod said;
 #[cfg(feature = "schema")]
 pub mod schema;
+mod script_values;
 mod scripted;
 mod shared_set;
 pub mod since;
@@ -57,18 +57,17 @@ pub mod wire;
 mod wishes;
 
 pub use action::*;
-pub use assembler::{Answer, Assembler, RequestedCall, WAS_THINKING};
+pub use assembler::{AssembledAnswer, Assembler, RequestedCall, WAS_THINKING};
 pub use attempt::*;
 pub use condensing::*;
 pub use config::*;
 pub use content::*;
-pub use envelope::{Draft, Envelope, Source};
+pub use envelope::{Envelope, EventDraft, Source};
 pub use environment::*;
 pub use files::*;
 pub use flow::*;
 pub use folder_id::{FolderId, FolderNow};
 pub use ids::*;
-pub use kept::*;
 pub use model::*;
 pub use newer::from_newer_json;
 pub use outcome::*;
@@ -80,6 +79,7 @@ pub use run_event::*;
 pub use runtime_event::*;
 #[cfg(feature = "schema")]
 pub use schema::{Payloads, protocol_schema};
+pub use script_values::*;
 pub use scripted::{SCRIPTED_MODEL, ScriptedAnswer};
 pub use shared_set::SharedSet;
 pub use time::Timestamp;

@@ -4,7 +4,7 @@ use crate::EnvironmentEvent;
 
 /// What a fact is within an answer of a model, or the output of a tool, that goes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Progress {
+enum EventProgress {
     /// A few letters more.
     Delta,
     /// A part of an answer has ended.
@@ -25,12 +25,12 @@ impl EnvironmentEvent {
     /// assert!(!EnvironmentEvent::from(PartEnd {}).is_delta());
     /// ```
     pub fn is_delta(&self) -> bool {
-        self.progress() == Progress::Delta
+        self.progress() == EventProgress::Delta
     }
 
     /// Whether lists of sessions show nothing of it.
     pub fn is_unlisted(&self) -> bool {
-        matches!(self.progress(), Progress::Delta | Progress::PartEnd)
+        matches!(self.progress(), EventProgress::Delta | EventProgress::PartEnd)
     }
 
     /// Whether it says only how a session is kept: its title, and who has access. The session counts as no newer because of it.
@@ -47,7 +47,7 @@ impl EnvironmentEvent {
 
     /// Whether more of the same is to be expected at once, so that a commit may wait for it.
     pub fn goes_on(&self) -> bool {
-        self.progress() != Progress::Whole
+        self.progress() != EventProgress::Whole
     }
 
     /// Whether an agent may want something done because of it.
@@ -59,22 +59,22 @@ impl EnvironmentEvent {
     /// assert!(EnvironmentEvent::from(SessionTitled { title: "Lunch".into(), by: None }).may_move_an_agent());
     /// ```
     pub fn may_move_an_agent(&self) -> bool {
-        self.progress() == Progress::Whole
+        self.progress() == EventProgress::Whole
     }
 
-    fn progress(&self) -> Progress {
+    fn progress(&self) -> EventProgress {
         match self {
             Self::TextChunk(_)
             | Self::ThinkingChunk(_)
             | Self::ToolCallChunk(_)
-            | Self::ToolOutputChunk(_) => Progress::Delta,
-            Self::PartEnd(_) => Progress::PartEnd,
+            | Self::ToolOutputChunk(_) => EventProgress::Delta,
+            Self::PartEnd(_) => EventProgress::PartEnd,
             Self::StreamStart(_)
             | Self::ToolCallStart(_)
             | Self::ToolCall(_)
             | Self::ProviderPart(_)
             | Self::UsageReport(_)
-            | Self::ModelFellBack(_) => Progress::Item,
+            | Self::ModelFellBack(_) => EventProgress::Item,
             Self::UserMessage(_)
             | Self::InterruptRequested(_)
             | Self::InputRevised(_)
@@ -111,7 +111,7 @@ impl EnvironmentEvent {
             | Self::ContextRestored(_)
             | Self::Interrupted(_)
             | Self::ErrorOccurred(_)
-            | Self::Unknown(_) => Progress::Whole,
+            | Self::Unknown(_) => EventProgress::Whole,
         }
     }
 }

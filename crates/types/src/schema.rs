@@ -57,9 +57,9 @@ pub(crate) fn tagged<E: Payloads>(generator: &mut SchemaGenerator, tag: &str) ->
 }
 
 /// What every event carries beside itself.
-struct Context;
+struct EnvelopeFields;
 
-impl JsonSchema for Context {
+impl JsonSchema for EnvelopeFields {
     fn schema_name() -> Cow<'static, str> {
         "Frame".into()
     }
@@ -90,7 +90,7 @@ impl<E: Payloads + JsonSchema> JsonSchema for Envelope<E> {
 
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         let (context, event) = (
-            generator.subschema_for::<Context>(),
+            generator.subschema_for::<EnvelopeFields>(),
             generator.subschema_for::<E>(),
         );
         json_schema!({"description": "An event with its context.", "allOf": [context, event]})

@@ -11,7 +11,7 @@ use serde_json::Value;
 
 pub use frame::ClientFrame;
 
-pub use crate::said::{MOST_PARTS, text_or_parts};
+pub use crate::message_content::{MOST_PARTS, text_or_parts};
 use crate::vocabulary::{payloads, vocabulary};
 use crate::{
     AgentStateId, ApprovalDecision, ContentPart, InputMode, Medium, OwnerId, Rule, Seat, SessionId,

@@ -78,7 +78,7 @@ async fn send_all(mut socket: WebSocket, mut events: broadcast::Receiver<Utf8Byt
 
 /// The frames that the server would send, each made as it makes them.
 struct Frames {
-    draft: Draft<EnvironmentEvent>,
+    draft: EventDraft<EnvironmentEvent>,
     session: SessionId,
     seq: u64,
 }
@@ -86,7 +86,7 @@ struct Frames {
 impl Frames {
     fn new(stream: Stream) -> Self {
         Self {
-            draft: Draft {
+            draft: EventDraft {
                 source: Source::Environment,
                 agent_state_id: Some(AgentStateId::new("agt_0123456789ab")),
                 run_id: Some(RunId::new("run_4")),

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use agentx::config::{Places, Request, Settings, load};
+use agentx::config::{ConfigPaths, LoadRequest, Settings, load};
 use agentx::identity::Keyring;
 use agentx::llm::WireOptions;
 use agentx::node::NodeParts;
@@ -13,7 +13,7 @@ use agentx::runtime::SystemClock;
 use agentx::tools::{ToolOptions, Toolbox};
 use agentx::types::{AgentConfig, Api, ModelSpec, OwnerId, Prices};
 use agentx::{NodeRuntime, OpenRequest, Runtime as _};
-use agentx_server::{Limits, ServerOptions, bind};
+use agentx_server::{ServerLimits, ServerOptions, bind};
 
 use crate::desk::Desk;
 use crate::pace::PacedModel;
@@ -104,15 +104,15 @@ pub(crate) fn serve(args: &[String]) {
 }
 
 /// Its own bounds on what waits for a reader; no bounds on what this benchmark does on purpose.
-fn limits(idle: Duration) -> Limits {
-    Limits {
+fn limits(idle: Duration) -> ServerLimits {
+    ServerLimits {
         connections: 20_000,
         connections_per_address: 20_000,
         connections_per_person: 20_000,
         rate: 100_000,
         burst: 100_000,
         idle,
-        ..Limits::default()
+        ..ServerLimits::default()
     }
 }
 
@@ -139,8 +139,8 @@ fn tools() -> Toolbox {
 pub(crate) fn settings(data: &Path) -> Settings {
     let place = data.to_string_lossy().into_owned();
     let lookup = move |name: &str| matches!(name, "HOME" | "AGENTX_DATA").then(|| place.clone());
-    let request = Request {
-        places: Places::find(data, &lookup).expect("places"),
+    let request = LoadRequest {
+        places: ConfigPaths::find(data, &lookup).expect("places"),
         lookup: &lookup,
         flags: Vec::new(),
     };

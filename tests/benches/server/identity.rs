@@ -1,6 +1,6 @@
 //! Who the benchmark is to a server: one key, which its server knows as an operator's.
 
-use agentx::identity::{Challenge, SecretKey, sign_challenge};
+use agentx::identity::{AuthChallenge, SecretKey, sign_challenge};
 use serde_json::{Value, json};
 
 /// The key. It opens nothing but servers of this benchmark.
@@ -28,9 +28,9 @@ pub(crate) fn authenticate(hello: &Value) -> Value {
         "public_key": key.public_key().to_string(), "signature": signature.to_string(), "client": "bench"}})
 }
 
-fn read(challenge: &Value) -> Challenge {
+fn read(challenge: &Value) -> AuthChallenge {
     let text = |name: &str| challenge[name].as_str().unwrap_or_default().to_owned();
-    Challenge {
+    AuthChallenge {
         nonce: text("nonce"),
         origin: text("origin"),
         expires_at_ms: challenge["expires_at_ms"].as_u64().unwrap_or(0),

@@ -4,10 +4,10 @@
 use std::path::{Path, PathBuf};
 
 use agentx_agent_files::{
-    Library, Memory, Mistake, Options, Origin, Root, parse_agent, parse_generator, parse_layer,
-    parse_message, parse_rule, parse_state, parse_tool,
+    DefinitionMistake, FileOrigin, Library, LibraryOptions, MemoryFiles, Root, parse_agent, parse_generator,
+    parse_layer, parse_message, parse_rule, parse_state, parse_tool,
 };
-use agentx_config::{At, ConfigError, Loaded, Places, Request, yaml};
+use agentx_config::{ConfigError, ConfigPaths, LoadRequest, Loaded, MistakeLocation, yaml};
 use agentx_types::{ApprovalMode, RuleEffect};
 
 /// The first byte says what the rest is.
@@ -50,7 +50,7 @@ fn agent(file: &Path, text: &str) {
 }
 
 /// Every mistake is at a place of the text.
-fn placed<T>(text: &str, read: Result<T, Vec<Mistake>>) {
+fn placed<T>(text: &str, read: Result<T, Vec<DefinitionMistake>>) {
     let lines = text.lines().count().max(1) as u64;
     let mistakes = read.err();
     assert!(mistakes.as_ref().is_none_or(|mistakes| !mistakes.is_empty()));
@@ -63,12 +63,12 @@ fn placed<T>(text: &str, read: Result<T, Vec<Mistake>>) {
 }
 
 fn library<const N: usize>(files: [(&str, &[u8]); N]) {
-    let files: Memory = files.into_iter().collect();
+    let files: MemoryFiles = files.into_iter().collect();
     let roots = [Root {
         path: "w".into(),
-        origin: Origin::Workspace,
+        origin: FileOrigin::Workspace,
     }];
-    for mistake in Library::load(&roots, &files, Options::default()).check() {
+    for mistake in Library::load(&roots, &files, LibraryOptions::default()).check() {
         assert!(mistake.line > 0 && mistake.column > 0, "{mistake}");
         assert!(!mistake.message.contains("cannot be understood"), "{mistake}");
     }
@@ -76,7 +76,7 @@ fn library<const N: usize>(files: [(&str, &[u8]); N]) {
 
 /// The tree of a text is not larger than its aliases may make it.
 fn nodes(text: &str) {
-    fn count(node: &yaml::Node) -> usize {
+    fn count(node: &yaml::YamlNode) -> usize {
         1 + match &node.value {
             yaml::Yaml::List(items) => items.iter().map(count).sum::<usize>(),
             yaml::Yaml::Map(entries) => entries.iter().map(|(_, value)| count(value)).sum(),
@@ -96,7 +96,7 @@ fn own_settings(text: &str) {
         };
         assert!(!mistakes.is_empty());
         for mistake in mistakes {
-            if let At::File(place) = &mistake.at {
+            if let MistakeLocation::File(place) = &mistake.at {
                 assert_eq!(*place.file, *places.user_file, "{mistake}");
                 assert!(place.line > 0 && place.column > 0, "{mistake}");
             }
@@ -119,10 +119,10 @@ fn settings_of_a_folder(text: &str) {
 }
 
 /// Reads settings from a file of a person's own, and one of a folder that they did not trust.
-fn with_settings(own: &str, of_folder: &str, look: impl FnOnce(&Result<Loaded, ConfigError>, &Places)) {
+fn with_settings(own: &str, of_folder: &str, look: impl FnOnce(&Result<Loaded, ConfigError>, &ConfigPaths)) {
     let Ok(home) = tempfile::tempdir() else { return };
     let at = |path: &str| -> PathBuf { home.path().join(path) };
-    let places = Places {
+    let places = ConfigPaths {
         cwd: at("work"),
         user_file: at("config.yaml"),
         user_file_named: true,
@@ -134,7 +134,7 @@ fn with_settings(own: &str, of_folder: &str, look: impl FnOnce(&Result<Loaded, C
         .and_then(|()| std::fs::write(&places.user_file, own))
         .and_then(|()| std::fs::write(&places.workspace_file, of_folder));
     assert!(made.is_ok(), "{made:?}");
-    let read = agentx_config::load(Request {
+    let read = agentx_config::load(LoadRequest {
         places: places.clone(),
         lookup: &|_| None,
         flags: Vec::new(),

@@ -1,12 +1,12 @@
 //! Streams of models: the reader of server-sent events and the decoders of the vendors' answers on top of it. However the
 //! bytes are cut the result is the same, and it is bounded by what came.
 
-use agentx_llm::sse::{Decoder, Limits, SseError};
+use agentx_llm::sse::{SseDecoder, SseError, SseLimits};
 use agentx_llm::{StreamContext, StreamDecoder, StreamError, decode_body, decode_error};
 use agentx_types::{Api, EnvironmentEvent, Timestamp};
 
 /// So low that a few bytes break them.
-const LIMITS: Limits = Limits {
+const LIMITS: SseLimits = SseLimits {
     max_line: 64,
     max_event: 96,
 };
@@ -21,7 +21,7 @@ pub fn check(data: &[u8]) {
     };
     let cuts = cuts(bytes, *seed);
     let each = || bytes.chunks(1);
-    for limits in [LIMITS, Limits::default()] {
+    for limits in [LIMITS, SseLimits::default()] {
         let whole = events([bytes], limits);
         assert_eq!(events(cuts.iter().copied(), limits), whole, "cut");
         assert_eq!(events(each(), limits), whole, "a byte at a time");
@@ -54,8 +54,8 @@ fn cuts(bytes: &[u8], seed: u8) -> Vec<&[u8]> {
 /// Name, data and last id of each event, how long the server wants a client to wait, and what ended it.
 type Read = (Vec<(String, String, String)>, Option<u64>, Option<SseError>);
 
-fn events<'b>(pieces: impl IntoIterator<Item = &'b [u8]>, limits: Limits) -> Read {
-    let mut decoder = Decoder::new(limits);
+fn events<'b>(pieces: impl IntoIterator<Item = &'b [u8]>, limits: SseLimits) -> Read {
+    let mut decoder = SseDecoder::new(limits);
     let mut seen = Vec::new();
     let mut broken = None;
     for piece in pieces {

@@ -3,7 +3,7 @@
 use agentx::schemars::JsonSchema;
 use agentx::serde::{Deserialize, Serialize};
 use agentx::types::{ModelRequest, Role};
-use agentx::{AgentError, Provider, ProviderError, Says};
+use agentx::{AgentError, Provider, ProviderError, AnswerSink};
 
 /// Where somebody goes.
 #[derive(Deserialize, JsonSchema)]
@@ -43,7 +43,7 @@ impl Provider for Clerk {
         "clerk"
     }
 
-    async fn answer(&self, request: &ModelRequest, says: &mut Says) -> Result<(), ProviderError> {
+    async fn answer(&self, request: &ModelRequest, says: &mut AnswerSink) -> Result<(), ProviderError> {
         let last = request.messages.last().ok_or("nothing was said")?;
         match last.role {
             Role::Tool => says.text(format!("Bought: {}", result_of(last))).await,
@@ -82,7 +82,7 @@ impl Provider for Echo {
         "clerk"
     }
 
-    async fn answer(&self, request: &ModelRequest, says: &mut Says) -> Result<(), ProviderError> {
+    async fn answer(&self, request: &ModelRequest, says: &mut AnswerSink) -> Result<(), ProviderError> {
         says.text(request.messages.last().map(|message| message.text()).unwrap_or_default()).await;
         Ok(())
     }

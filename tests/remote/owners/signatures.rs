@@ -1,6 +1,6 @@
 //! Saying who one is: what is signed counts once, for one server, one connection and one key.
 
-use agentx_identity::{Challenge, SecretKey, sign_challenge};
+use agentx_identity::{AuthChallenge, SecretKey, sign_challenge};
 use agentx_tests::remote::{Answered, Socket, Web, Who, problem_code};
 use serde_json::{Value, json};
 
@@ -156,7 +156,7 @@ async fn nothing_is_signed_for_a_server_that_calls_itself_something_else() {
     let key = SecretKey::from_seed(&[2; 32]).unwrap();
     let web = Web::new(&proxy.url(), &stage.who(Actor::Owner), "x");
     let asked = challenge(&web).await;
-    let asked: Challenge = serde_json::from_value(asked).unwrap();
+    let asked: AuthChallenge = serde_json::from_value(asked).unwrap();
     assert_eq!(asked.origin, stage.server.url());
     let signature = sign_challenge(&key, &asked);
     let request = json!({"public_key": key.public_key(), "nonce": asked.nonce,

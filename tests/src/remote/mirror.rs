@@ -24,7 +24,7 @@ type Place = (u64, Option<u64>);
 /// As [`RemoteRuntime::connect`].
 pub async fn remote(url: &str, who: &Who, client: &str) -> Result<RemoteRuntime, RuntimeError> {
     let who = who.key().map_or_else(Default::default, Into::into);
-    let who: agentx_remote_runtime::Who = who;
+    let who: agentx_remote_runtime::Credentials = who;
     let mut options = ConnectOptions::new(url, who, client);
     // Connections are cut on purpose here, so reconnect without the usual pause.
     options.retry_after = std::time::Duration::from_millis(20);

@@ -18,7 +18,7 @@ pub use worker::Worker;
 
 use std::sync::Arc;
 
-use agentx_identity::{Challenge, Keyring, SecretKey, Trusted, TrustedAs, owner_of, sign_challenge};
+use agentx_identity::{AuthChallenge, Keyring, SecretKey, Trusted, TrustedAs, owner_of, sign_challenge};
 use serde_json::{Value, json};
 
 use crate::World;
@@ -85,7 +85,7 @@ impl Who {
             return json!({});
         };
         let text = |name: &str| challenge[name].as_str().unwrap_or_default().to_owned();
-        let challenge = Challenge {
+        let challenge = AuthChallenge {
             nonce: text("nonce"),
             origin: text("origin"),
             expires_at_ms: challenge["expires_at_ms"].as_u64().unwrap_or_default(),

@@ -3,7 +3,7 @@
 use clap::{Args, ValueEnum};
 
 use crate::error::CliError;
-use crate::seat::{Target, Wanted};
+use crate::session_opening::{Target, Wanted};
 
 /// What shapes the agent.
 #[derive(Args, Clone, Debug, Default, PartialEq)]

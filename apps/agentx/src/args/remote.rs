@@ -92,7 +92,7 @@ pub(crate) struct MirrorArgs {
     pub(crate) session: String,
     /// Begin after this event, at the `start`, or with what comes now (`live`)
     #[arg(long, value_name = "SEQ|start|live", default_value = "start")]
-    pub(crate) from: From,
+    pub(crate) from: MirrorStart,
     /// Keep the session in the local database too, to the byte
     #[arg(long)]
     pub(crate) keep: bool,
@@ -112,7 +112,7 @@ pub(crate) struct WatchArgs {
     pub(crate) id: Option<String>,
     /// Begin after this event, at the `start`, or with what comes now (`live`); else with the last turns
     #[arg(long, value_name = "SEQ|start|live")]
-    pub(crate) from: Option<From>,
+    pub(crate) from: Option<MirrorStart>,
     /// What standard output gets
     #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = mirror_format())]
     pub(crate) output_format: OutputFormat,
@@ -120,14 +120,14 @@ pub(crate) struct WatchArgs {
 
 /// Where a mirror begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum From {
+pub(crate) enum MirrorStart {
     /// After this event; 0 is the start.
     After(u64),
     /// With what comes now.
     Live,
 }
 
-impl std::str::FromStr for From {
+impl std::str::FromStr for MirrorStart {
     type Err = String;
 
     fn from_str(words: &str) -> Result<Self, Self::Err> {
@@ -242,9 +242,9 @@ mod tests {
 
     #[test]
     fn a_mirror_begins_somewhere() {
-        assert_eq!("start".parse(), Ok(From::After(0)));
-        assert_eq!("17".parse(), Ok(From::After(17)));
-        assert_eq!("live".parse(), Ok(From::Live));
-        assert!("now".parse::<From>().is_err());
+        assert_eq!("start".parse(), Ok(MirrorStart::After(0)));
+        assert_eq!("17".parse(), Ok(MirrorStart::After(17)));
+        assert_eq!("live".parse(), Ok(MirrorStart::Live));
+        assert!("now".parse::<MirrorStart>().is_err());
     }
 }

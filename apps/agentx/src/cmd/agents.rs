@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use agentx::agent_files::{Library, Mistake, Scaffold, scaffold};
+use agentx::agent_files::{DefinitionMistake, Library, Scaffold, scaffold};
 use agentx::assembly::{file_tools, user_folder, whole_library, workspace_folder};
 use agentx::config::{Settings, refuse_links};
 use agentx::luau_tools;
@@ -13,14 +13,14 @@ use agentx::types::{AgentConfig, AgentKind};
 
 use crate::args::{AgentArgs, AgentKindArg, AgentsCommand, Global, NewAgentArgs};
 use crate::cmd::{only_here, parameter_names, with_runtime};
-use crate::compose::Place;
+use crate::compose::CommandTarget;
 use crate::console::Console;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::render::clean::{lines_shown, visible};
 use crate::render::table::table;
 use crate::render::units::counted;
-use crate::seat::{self, Wanted};
+use crate::session_opening::{self, Wanted};
 use crate::start;
 
 /// Does what was asked for.
@@ -45,7 +45,7 @@ pub(crate) fn run(command: AgentsCommand, global: &Global, console: &mut Console
                     agent: Some(name),
                     ..Wanted::default()
                 };
-                let agent = seat::new_agent(place, settings, &wanted).await?;
+                let agent = session_opening::new_agent(place, settings, &wanted).await?;
                 show(&agent.config, json, console)
             }
             AgentsCommand::New(_) => Ok(Exit::Ok),
@@ -62,7 +62,7 @@ fn word_of(kind: AgentKind) -> &'static str {
 }
 
 async fn list(
-    place: &Place,
+    place: &CommandTarget,
     settings: &Settings,
     json: bool,
     console: &mut Console,
@@ -103,7 +103,7 @@ async fn list(
 
 /// What the folder's files describe and its person has not accepted, in lines for the person. `names` takes them out of a library.
 pub(crate) fn not_trusted(
-    place: &Place,
+    place: &CommandTarget,
     settings: &Settings,
     names: impl Fn(&Library) -> BTreeSet<String>,
 ) -> String {
@@ -126,7 +126,7 @@ pub(crate) fn not_trusted(
 }
 
 /// Says that files have mistakes, where they do.
-pub(crate) fn warn_of_mistakes(mistakes: &[Mistake], console: &mut Console) {
+pub(crate) fn warn_of_mistakes(mistakes: &[DefinitionMistake], console: &mut Console) {
     if !mistakes.is_empty() {
         console.say(&format!(
             "warning: the files have {}; `agentx agents check` shows them\n",
@@ -137,7 +137,7 @@ pub(crate) fn warn_of_mistakes(mistakes: &[Mistake], console: &mut Console) {
 
 /// Reports every mistake of all files.
 pub(crate) async fn check(
-    place: &Place,
+    place: &CommandTarget,
     settings: &Settings,
     json: bool,
     console: &mut Console,
@@ -189,7 +189,7 @@ pub(crate) async fn check(
 }
 
 /// What is no mistake of a file, and worth to be known.
-async fn notes(place: &Place, library: &Library, console: &mut Console) {
+async fn notes(place: &CommandTarget, library: &Library, console: &mut Console) {
     for shadow in library.shadows() {
         let (shadowed, used) = (shadow.shadowed.to_string_lossy(), shadow.used.to_string_lossy());
         let (shadowed, used) = (visible(&shadowed), visible(&used));

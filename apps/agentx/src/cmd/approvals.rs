@@ -1,6 +1,8 @@
 //! `agentx approvals`: which rules there are, what they would decide, and what another one would have decided.
 
-use agentx::config::{Loaded, Origin, WrittenRule, add_rule, nearest, parse_effect, parse_rule, show_rule};
+use agentx::config::{
+    Loaded, SettingOrigin, WrittenRule, add_rule, nearest, parse_effect, parse_rule, show_rule,
+};
 use agentx::history::{TrialReport, try_rule};
 use agentx::runtime::{Delivery, SessionFold, SessionQuery, View, names_a_tool};
 use agentx::types::{AgentConfig, Rule, RuleEffect, ToolSpec};
@@ -8,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::args::{AddRuleArgs, ApprovalsCommand, Global, TrialArgs};
 use crate::cmd::{only_here, with_runtime};
-use crate::compose::Place;
+use crate::compose::CommandTarget;
 use crate::console::Console;
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -17,7 +19,7 @@ use crate::render::table::table;
 use crate::render::tool::describe;
 use crate::render::units;
 use crate::rules::{Tried, no_rule, remove_from_file, render};
-use crate::seat::{self, Wanted};
+use crate::session_opening::{self, Wanted};
 
 /// Of so many sessions it is known how many there are.
 const ALL: usize = 100_000;
@@ -63,9 +65,13 @@ pub(crate) fn run(
 }
 
 /// The agent of a new session, or of this one as it stands.
-async fn config_of(place: &Place, loaded: &Loaded, session: Option<&str>) -> Result<AgentConfig, CliError> {
+async fn config_of(
+    place: &CommandTarget,
+    loaded: &Loaded,
+    session: Option<&str>,
+) -> Result<AgentConfig, CliError> {
     let Some(session) = session else {
-        let agent = seat::new_agent(place, &loaded.settings, &Wanted::default()).await?;
+        let agent = session_opening::new_agent(place, &loaded.settings, &Wanted::default()).await?;
         return Ok(*agent.config);
     };
     let runtime = place.runtime();
@@ -86,8 +92,8 @@ async fn config_of(place: &Place, loaded: &Loaded, session: Option<&str>) -> Res
 
 fn from(loaded: &Loaded, rule: &Rule) -> String {
     match written(loaded, rule).map(|(_, written)| &written.origin) {
-        Some(Origin::User(place)) => format!("your file, {place}"),
-        Some(Origin::Workspace(place)) => format!("the workspace's file, {place}"),
+        Some(SettingOrigin::User(place)) => format!("your file, {place}"),
+        Some(SettingOrigin::Workspace(place)) => format!("the workspace's file, {place}"),
         Some(other) => other.to_string(),
         None => "the session".to_owned(),
     }
@@ -222,7 +228,7 @@ fn remove(loaded: &Loaded, number: usize, console: &mut Console) -> Result<(), C
 }
 
 async fn trial(
-    place: &Place,
+    place: &CommandTarget,
     args: &TrialArgs,
     as_json: bool,
     console: &mut Console,

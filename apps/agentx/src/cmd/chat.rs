@@ -5,34 +5,34 @@ use std::sync::Arc;
 use agentx::config::{EditKeys, FolderTrust, Loaded, Settings};
 use agentx::runtime::Session;
 use agentx::types::{AgentConfig, Api, ApprovalMode, SessionId};
-use agentx_terminal::{Editor, History};
+use agentx_terminal::{Editor, LineHistory};
 use tokio::sync::mpsc;
 
 use crate::args::{AgentArgs, Global};
-use crate::chat::painting::Left;
-use crate::chat::patience::Inputs;
+use crate::chat::drawing::DepartedSession;
 use crate::chat::screen::Screen;
-use crate::chat::standing;
-use crate::chat::terminal::{Input, RawMode, keys, lines};
+use crate::chat::server_wait::Inputs;
+use crate::chat::session_status;
+use crate::chat::terminal::{RawMode, TerminalInput, keys, lines};
 use crate::chat::welcome::{Where, welcome};
-use crate::chat::{Chat, Face};
+use crate::chat::{Chat, ChatInterface};
 use crate::cmd::block_on;
-use crate::compose::Place;
+use crate::compose::CommandTarget;
 use crate::console::Console;
-use crate::elsewhere::place_of;
+use crate::default_model;
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::folder::{self, Answer};
+use crate::folder::{self, FolderDecision};
 use crate::logging;
 use crate::new_agent::NewAgent;
+use crate::other_directory::place_of;
 use crate::other_server;
-use crate::picker::{self, Picked};
+use crate::picker::{self, PickerOutcome};
 use crate::render::conversation;
 use crate::render::result::ASKS_NOBODY;
-use crate::seat::{self, Target};
+use crate::session_opening::{self, Target};
 use crate::signals::Signals;
 use crate::start;
-use crate::usual_model;
 
 /// Opens the chat, which begins with `prompt`.
 pub(crate) fn run(
@@ -44,23 +44,23 @@ pub(crate) fn run(
 ) -> Result<Exit, CliError> {
     let mut loaded = start::settings(global, agent)?;
     match folder::ask(&loaded, console)? {
-        Answer::NotAsked => {}
-        Answer::Said => loaded = start::settings(global, agent)?,
-        Answer::Leave => return Ok(Exit::Ok),
+        FolderDecision::NotAsked => {}
+        FolderDecision::Said => loaded = start::settings(global, agent)?,
+        FolderDecision::Leave => return Ok(Exit::Ok),
     }
     console.say(&start::notes(&loaded));
     console.say(&folder::note(&loaded));
     console.say(&start::check_tools(&loaded)?);
     logging::start(&loaded.settings, console.terminal.output)?;
-    standing::settle(&loaded.settings.chat, console);
+    session_status::settle(&loaded.settings.chat, console);
     let (again, exit) = block_on(async {
         let mut typed = None;
         let target = match target {
             Target::Chosen if console.terminal.input && console.terminal.output => {
                 let inputs = typed.insert(inputs(console));
                 match choose(global, &loaded.settings, inputs, console).await? {
-                    Picked::Session(id) => Target::Id(id.to_string()),
-                    Picked::Nothing(exit) => return Ok((None, Ok(exit))),
+                    PickerOutcome::Session(id) => Target::Id(id.to_string()),
+                    PickerOutcome::Nothing(exit) => return Ok((None, Ok(exit))),
                 }
             }
             target => target,
@@ -101,10 +101,10 @@ pub(crate) fn run(
 async fn choose(
     global: &Global,
     settings: &Settings,
-    inputs: &mut mpsc::Receiver<Input>,
+    inputs: &mut mpsc::Receiver<TerminalInput>,
     console: &mut Console,
-) -> Result<Picked, CliError> {
-    let place = Place::of(settings, global.cwd.as_deref()).await?;
+) -> Result<PickerOutcome, CliError> {
+    let place = CommandTarget::of(settings, global.cwd.as_deref()).await?;
     place.introduce(console);
     let has_keys = console.terminal.capable;
     picker::pick(&place, settings, console, inputs, has_keys).await
@@ -121,17 +121,17 @@ fn here(settings: &Settings, api: Api) -> Where<'_> {
 }
 
 async fn chat(
-    place: &Place,
+    place: &CommandTarget,
     loaded: &Loaded,
     given: &AgentArgs,
-    (target, typed, prompt): (Target, Option<mpsc::Receiver<Input>>, String),
+    (target, typed, prompt): (Target, Option<mpsc::Receiver<TerminalInput>>, String),
     fork: bool,
     console: &mut Console,
-) -> Result<(Option<Left>, Result<Exit, CliError>), CliError> {
+) -> Result<(Option<DepartedSession>, Result<Exit, CliError>), CliError> {
     let settings = &loaded.settings;
     let signals = Signals::listen()?;
-    console.say(seat::note_of_mode(place, settings, &given.wanted()).unwrap_or_default());
-    let session = match seat::find(place, settings, &target).await? {
+    console.say(session_opening::note_of_mode(place, settings, &given.wanted()).unwrap_or_default());
+    let session = match session_opening::find(place, settings, &target).await? {
         Some(id) => Some(resumed(place, settings, given, id, fork, console).await?),
         None => None,
     };
@@ -140,10 +140,13 @@ async fn chat(
             let state = session.state().await?;
             (
                 NewAgent::whole(state.config),
-                seat::note_of_tools(&state.tools_change),
+                session_opening::note_of_tools(&state.tools_change),
             )
         }
-        None => (seat::new_agent(place, settings, &given.wanted()).await?, None),
+        None => (
+            session_opening::new_agent(place, settings, &given.wanted()).await?,
+            None,
+        ),
     };
     let config = &agent.config;
     let id = session.as_ref().map(|session| session.id().to_string());
@@ -158,10 +161,10 @@ async fn chat(
         (console.out_style(), console.terminal.width),
     );
     let approval = mode_shown(place, session.is_none(), config);
-    text.push_str(&what_differs(place, settings, approval, console));
-    let other_model = usual_model::note_of_session(settings, &config.model);
+    text.push_str(&differences_notice(place, settings, approval, console));
+    let other_model = default_model::note_of_session(settings, &config.model);
     let other_model = other_model.filter(|_| session.is_some() && place.remote().is_none());
-    let notes = [seat::note_of_cost(config), tools_change, other_model];
+    let notes = [session_opening::note_of_cost(config), tools_change, other_model];
     notes.into_iter().flatten().for_each(|note| console.say(&note));
     let inputs = typed.unwrap_or_else(|| inputs(console));
     let (mut face, history) = face(console, settings)?;
@@ -169,7 +172,7 @@ async fn chat(
     let mut inputs = Inputs::new(inputs);
     if !prompt.trim().is_empty() {
         // It answers no question that is open already.
-        inputs.keep(Input::Waited(prompt));
+        inputs.keep(TerminalInput::Waited(prompt));
     }
     let ends = (inputs, signals);
     let editor = Editor::with_keys(history, settings.chat.keys == EditKeys::Vi);
@@ -182,7 +185,7 @@ async fn chat(
     listen(place).await;
     let exit = chat.talk().await;
     if let Some(session) = chat.session_at_rest() {
-        seat::limits_again(place, &given.wanted(), session.as_ref()).await;
+        session_opening::limits_again(place, &given.wanted(), session.as_ref()).await;
     }
     match (chat.close().await, exit) {
         (Ok(left), exit) => Ok((left, exit)),
@@ -191,16 +194,16 @@ async fn chat(
 }
 
 /// The approval mode that the welcome reports. A server reports its mode with the new session; until then the welcome claims nothing.
-fn mode_shown(place: &Place, is_new: bool, config: &AgentConfig) -> ApprovalMode {
+fn mode_shown(place: &CommandTarget, is_new: bool, config: &AgentConfig) -> ApprovalMode {
     match place.remote() {
         Some(_) if is_new => ApprovalMode::Ask,
-        _ => seat::who_decides(config),
+        _ => session_opening::who_decides(config),
     }
 }
 
 /// The session that is gone on with. A line says if calls are asked about again.
 async fn resumed(
-    place: &Place,
+    place: &CommandTarget,
     settings: &Settings,
     agent: &AgentArgs,
     id: SessionId,
@@ -208,10 +211,10 @@ async fn resumed(
     console: &mut Console,
 ) -> Result<Arc<dyn Session>, CliError> {
     let there = place.runtime().info(&id).await?.last_seq;
-    let session = seat::resume(place, settings, &agent.wanted(), id, fork).await?;
+    let session = session_opening::resume(place, settings, &agent.wanted(), id, fork).await?;
     let of_server = other_server::record(place, settings, session.as_ref()).await;
     let changed = place.changed_by_opening(session.id(), there).await;
-    let of_decisions = seat::note_of_decisions(settings, &changed);
+    let of_decisions = session_opening::note_of_decisions(settings, &changed);
     let notes = [of_server, of_decisions];
     notes.into_iter().flatten().for_each(|note| console.say(&note));
     Ok(session)
@@ -219,7 +222,12 @@ async fn resumed(
 
 /// What of the usual does not hold here, for the first lines of a chat: that nothing may be done, whoever says yes, or that nobody is
 /// asked.
-fn what_differs(place: &Place, settings: &Settings, approval: ApprovalMode, console: &Console) -> String {
+fn differences_notice(
+    place: &CommandTarget,
+    settings: &Settings,
+    approval: ApprovalMode,
+    console: &Console,
+) -> String {
     let is_read_only = place.remote().is_none() && settings.folder.trust == FolderTrust::ReadOnly;
     let words = match approval {
         _ if is_read_only => {
@@ -241,42 +249,45 @@ fn has_keys(console: &Console) -> bool {
 }
 
 /// What the person types, from now on: a terminal has one reader.
-fn inputs(console: &Console) -> mpsc::Receiver<Input> {
+fn inputs(console: &Console) -> mpsc::Receiver<TerminalInput> {
     if has_keys(console) { keys() } else { lines() }
 }
 
 /// Says who is there, in rows as wide as the terminal where that is known.
-fn greet(face: &mut Face, text: &str, console: &mut Console) -> Result<(), CliError> {
+fn greet(face: &mut ChatInterface, text: &str, console: &mut Console) -> Result<(), CliError> {
     match face {
-        Face::Editor { screen, .. } => {
+        ChatInterface::Editor { screen, .. } => {
             screen.print(text);
             let bytes = screen.take();
             console.paint(&bytes)
         }
-        Face::Lines { .. } => console.out(text),
+        ChatInterface::Lines { .. } => console.out(text),
     }
 }
 
 /// An editor where the terminal can do that, else lines; and what was typed before.
-fn face(console: &mut Console, settings: &Settings) -> Result<(Face, History), CliError> {
+fn face(console: &mut Console, settings: &Settings) -> Result<(ChatInterface, LineHistory), CliError> {
     if !has_keys(console) {
         let eager = console.terminal.input;
-        return Ok((Face::Lines { eager }, History::default()));
+        return Ok((ChatInterface::Lines { eager }, LineHistory::default()));
     }
     let (columns, rows) = crossterm::terminal::size().unwrap_or((80, 24));
     let screen = Screen::new(
         columns.into(),
         rows.into(),
-        standing::theme(&settings.chat, console.theme()),
+        session_status::theme(&settings.chat, console.theme()),
     );
     // What was said before has rows that end as they do outside this mode.
     console.finish()?;
     let raw = Some(RawMode::enter()?);
-    Ok((Face::Editor { raw, screen }, History::load(&settings.data_dir)))
+    Ok((
+        ChatInterface::Editor { raw, screen },
+        LineHistory::load(&settings.data_dir),
+    ))
 }
 
 /// Connects to the server, if there is one: whoever decides about calls of others is told which wait before they have said anything.
-async fn listen(place: &Place) {
+async fn listen(place: &CommandTarget) {
     if let Some(server) = place.remote() {
         server.dial_now().await;
     }

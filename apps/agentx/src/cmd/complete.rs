@@ -8,7 +8,7 @@ use clap::{Command, CommandFactory as _};
 
 use crate::args::{AgentArgs, Cli, CompleteArg, Global};
 use crate::cmd::block_on;
-use crate::compose::Place;
+use crate::compose::CommandTarget;
 use crate::console::Console;
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -25,7 +25,7 @@ const ABOUT: usize = 60;
 pub(crate) fn run(what: CompleteArg, global: &Global, console: &mut Console) -> Result<Exit, CliError> {
     let words = start::settings(global, &AgentArgs::default()).and_then(|loaded| {
         block_on(async {
-            let place = Place::of(&loaded.settings, global.cwd.as_deref()).await?;
+            let place = CommandTarget::of(&loaded.settings, global.cwd.as_deref()).await?;
             words(what, &place).await
         })
     });
@@ -44,7 +44,7 @@ fn is_safe(word: &str) -> bool {
     !word.is_empty() && !word.starts_with('-') && word.chars().all(is_plain)
 }
 
-async fn words(what: CompleteArg, place: &Place) -> Result<Vec<(String, String)>, CliError> {
+async fn words(what: CompleteArg, place: &CommandTarget) -> Result<Vec<(String, String)>, CliError> {
     let runtime = place.runtime();
     Ok(match what {
         CompleteArg::Sessions => {

@@ -36,7 +36,7 @@ fn shown() -> Command {
 }
 
 /// A place on the command line where words stand that only the program knows.
-struct Place {
+struct CompletionSite {
     /// The commands before it, without the program.
     path: Vec<String>,
     /// The flag before it, if it stands behind one.
@@ -46,7 +46,7 @@ struct Place {
 }
 
 /// All such places.
-fn places() -> Vec<Place> {
+fn places() -> Vec<CompletionSite> {
     let mut root = Cli::command();
     root.build();
     let mut found = Vec::new();
@@ -54,10 +54,10 @@ fn places() -> Vec<Place> {
     found
 }
 
-fn places_of(command: &Command, path: &mut Vec<String>, found: &mut Vec<Place>) {
+fn places_of(command: &Command, path: &mut Vec<String>, found: &mut Vec<CompletionSite>) {
     for arg in command.get_arguments() {
         if let Some(kind) = kind_of(arg, path) {
-            found.push(Place {
+            found.push(CompletionSite {
                 path: path.clone(),
                 flag: arg.get_long().map(str::to_owned),
                 kind,
@@ -90,7 +90,7 @@ fn kind_of(arg: &Arg, path: &[String]) -> Option<&'static str> {
 }
 
 /// What stands behind a command that has none below it, beside ids and flags.
-struct Words {
+struct OperandWords {
     /// The commands, without the program: `sessions import`.
     path: String,
     /// Whether files do.
@@ -99,8 +99,8 @@ struct Words {
     choices: Vec<String>,
 }
 
-fn words() -> Vec<Words> {
-    fn of(command: &Command, path: &str, found: &mut Vec<Words>) {
+fn words() -> Vec<OperandWords> {
+    fn of(command: &Command, path: &str, found: &mut Vec<OperandWords>) {
         for sub in command.get_subcommands() {
             of(sub, format!("{path} {}", sub.get_name()).trim_start(), found);
         }
@@ -109,7 +109,7 @@ fn words() -> Vec<Words> {
         }
         let hints = [ValueHint::AnyPath, ValueHint::FilePath, ValueHint::DirPath];
         let values = command.get_positionals().flat_map(Arg::get_possible_values);
-        found.push(Words {
+        found.push(OperandWords {
             path: path.to_owned(),
             files: command
                 .get_positionals()
@@ -125,7 +125,7 @@ fn words() -> Vec<Words> {
 }
 
 /// Commands in front of what is not a flag, as a pattern: ` sessions show`.
-fn paths_of<'a>(places: &'a [Place], kind: &'a str) -> impl Iterator<Item = String> + 'a {
+fn paths_of<'a>(places: &'a [CompletionSite], kind: &'a str) -> impl Iterator<Item = String> + 'a {
     let here = places
         .iter()
         .filter(move |place| place.flag.is_none() && place.kind == kind);
@@ -154,7 +154,7 @@ fn other_flags(known: &[String]) -> Vec<String> {
     found
 }
 
-fn flags_of(places: &[Place], kind: &str) -> Vec<String> {
+fn flags_of(places: &[CompletionSite], kind: &str) -> Vec<String> {
     let here = places.iter().filter(|place| place.kind == kind);
     let mut flags: Vec<String> = here.filter_map(|place| place.flag.clone()).collect();
     flags.sort();

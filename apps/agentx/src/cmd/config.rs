@@ -4,22 +4,22 @@ mod change;
 
 use agentx::assembly::brings;
 use agentx::config::{
-    ConfigError, FileStatus, FolderTrust, Loaded, Origin, ProviderKey, Row, distrust, forget_folder,
-    trust_folder, workspace_bytes,
+    ConfigError, FileStatus, FolderTrust, Loaded, ProviderKey, SettingOrigin, SettingRow, distrust,
+    forget_folder, trust_folder, workspace_bytes,
 };
 use serde_json::{Value, json};
 
 use crate::args::{AgentArgs, ConfigCommand, Global, TrustArgs};
 use crate::cmd::approvals::holding_nowhere;
 use crate::console::Console;
+use crate::default_model::{self, configured_providers};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::folder;
 use crate::render::clean::visible;
-use crate::render::fitted::fitted;
 use crate::render::table::table;
+use crate::render::wrapped_text::fitted;
 use crate::start;
-use crate::usual_model::{self, configured_providers};
 
 /// Runs one of the commands.
 pub(crate) fn run(command: &ConfigCommand, global: &Global, console: &mut Console) -> Result<Exit, CliError> {
@@ -47,7 +47,7 @@ fn show(loaded: &Loaded, json: bool, console: &mut Console) -> Result<(), CliErr
     let rows = loaded.merged.rows();
     if json {
         let data = loaded.settings.data_dir.display().to_string();
-        let object = |row: &Row| {
+        let object = |row: &SettingRow| {
             let value = match &row.value {
                 None if row.key == "data_dir" => Some(&data),
                 value => value.as_ref(),
@@ -81,7 +81,7 @@ fn show(loaded: &Loaded, json: bool, console: &mut Console) -> Result<(), CliErr
     let model = loaded.settings.model_or_default();
     console.out(&settings(&lines, console))?;
     if loaded.settings.model.is_none() {
-        let asked = match usual_model::own_server(&loaded.settings) {
+        let asked = match default_model::own_server(&loaded.settings) {
             Some(own) => format!(
                 "the server at {} is asked for its only model",
                 visible(&own.base_url)
@@ -123,8 +123,8 @@ fn settings(lines: &[Vec<String>], console: &Console) -> String {
 }
 
 /// Built-in providers that nobody connected are left out, and the data directory stands at the end.
-fn is_told(loaded: &Loaded, row: &Row) -> bool {
-    if row.origin != Origin::Default {
+fn is_told(loaded: &Loaded, row: &SettingRow) -> bool {
+    if row.origin != SettingOrigin::Default {
         return true;
     }
     let Some(rest) = row.key.strip_prefix("providers.") else {
@@ -139,7 +139,7 @@ fn is_told(loaded: &Loaded, row: &Row) -> bool {
 }
 
 /// Whether a key that is given by reference is there.
-fn key_note(loaded: &Loaded, row: &Row) -> &'static str {
+fn key_note(loaded: &Loaded, row: &SettingRow) -> &'static str {
     let of_row = |provider: &&agentx::config::ProviderSettings| {
         row.key == format!("providers.{}.api_key", provider.name)
     };
@@ -204,7 +204,7 @@ fn check(loaded: &Loaded, console: &mut Console) -> Result<(), CliError> {
     let settings = &loaded.settings;
     let wanted = settings.model_or_default();
     // A model of a server is for that server to know; the demo is in no catalog.
-    if settings.connect.is_none() && !usual_model::is_demo(&wanted.value) {
+    if settings.connect.is_none() && !default_model::is_demo(&wanted.value) {
         let known = settings.choose_model(&wanted.value, &[]);
         known.map_err(|unknown| CliError::UnknownModel {
             name: unknown.name,
@@ -242,7 +242,7 @@ fn unsent_keys(loaded: &Loaded) -> String {
     let rows = loaded.merged.rows();
     let set = |key: String| {
         rows.iter()
-            .find(|row| row.key == key && row.value.is_some() && row.origin != Origin::Default)
+            .find(|row| row.key == key && row.value.is_some() && row.origin != SettingOrigin::Default)
     };
     let unsent = loaded.settings.providers.iter().filter_map(|provider| {
         let name = &provider.name;
@@ -286,8 +286,8 @@ fn trust_workspace(global: &Global, args: TrustArgs, console: &mut Console) -> R
         };
         return console.out(&format!(
             "{}  ({said})\n{}\n{}",
-            folder::what_it_is(&loaded).trim_start(),
-            folder::what_it_brings(&loaded, &brings, usize::MAX),
+            folder::folder_summary(&loaded).trim_start(),
+            folder::contents_list(&loaded, &brings, usize::MAX),
             folder::changes(&loaded, &brings, style)
         ));
     }
@@ -312,7 +312,7 @@ fn trust_workspace(global: &Global, args: TrustArgs, console: &mut Console) -> R
         console.out(&taken_back.take(&loaded, false)?)?;
     }
     if trust == FolderTrust::Trusted {
-        console.out(&folder::what_it_brings(&loaded, &brings, usize::MAX))?;
+        console.out(&folder::contents_list(&loaded, &brings, usize::MAX))?;
     }
     Ok(())
 }

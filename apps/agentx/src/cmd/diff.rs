@@ -3,7 +3,7 @@
 use agentx::history::branches_of;
 
 use crate::args::DiffArgs;
-use crate::compose::Place;
+use crate::compose::CommandTarget;
 use crate::console::Console;
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -12,7 +12,7 @@ use crate::render::branches;
 
 /// Compares them.
 pub(crate) async fn run(
-    place: &Place,
+    place: &CommandTarget,
     args: &DiffArgs,
     as_json: bool,
     console: &mut Console,

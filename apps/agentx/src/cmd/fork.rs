@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use crate::args::ForkArgs;
-use crate::compose::Place;
+use crate::compose::CommandTarget;
 use crate::console::Console;
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -11,7 +11,7 @@ use crate::render::conversation;
 
 /// Forks the session.
 pub(crate) async fn run(
-    place: &Place,
+    place: &CommandTarget,
     args: &ForkArgs,
     json: bool,
     console: &mut Console,

@@ -7,8 +7,8 @@ use crate::args::Cli;
 use crate::console::Console;
 use crate::error::CliError;
 use crate::exit::{self, Exit};
-use crate::render::fitted::fitted;
 use crate::render::table::table;
+use crate::render::wrapped_text::fitted;
 
 /// Explains what was asked for.
 pub(crate) fn run(topic: &[String], console: &mut Console) -> Result<Exit, CliError> {

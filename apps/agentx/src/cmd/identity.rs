@@ -6,7 +6,7 @@ use agentx::identity::{Keyring, PublicKey, SecretKey, Trusted, TrustedAs, owner_
 use serde_json::{Value, json};
 
 use agentx::config::Settings;
-use agentx::remote::Endpoint;
+use agentx::remote::ServerEndpoint;
 use agentx::runtime::describe;
 use agentx::types::{Rule, RuleEffect};
 
@@ -38,7 +38,7 @@ pub(crate) fn run(
         IdentityCommand::List => list(&keyring, json, console)?,
         IdentityCommand::Export { secret } => export(&own(&keyring)?, secret, console)?,
         IdentityCommand::Trust { key, name, role } => {
-            let wanted = Wanted { name, role };
+            let wanted = TrustRequest { name, role };
             trust(&keyring, &key.join(" "), wanted, json, console)?;
             allowed_by_rules(&loaded.settings, role, console);
         }
@@ -50,7 +50,7 @@ pub(crate) fn run(
 
 /// Forgets the key of a server.
 fn forget(keyring: &Keyring, server: &str, json: bool, console: &mut Console) -> Result<(), CliError> {
-    let place = Endpoint::parse(server)?.host_and_port();
+    let place = ServerEndpoint::parse(server)?.host_and_port();
     let Some(key) = keyring.forget_server(&place)? else {
         return Err(CliError::usage(
             format!("no server is known at {place}"),
@@ -165,7 +165,7 @@ fn export(key: &SecretKey, secret: bool, console: &mut Console) -> Result<(), Cl
 }
 
 /// What is said about somebody who is to be trusted.
-struct Wanted {
+struct TrustRequest {
     name: Option<String>,
     role: Option<TrustArg>,
 }
@@ -208,7 +208,7 @@ fn allowed_by_rules(settings: &Settings, role: Option<TrustArg>, console: &mut C
 fn trust(
     keyring: &Keyring,
     key: &str,
-    Wanted { name, role }: Wanted,
+    TrustRequest { name, role }: TrustRequest,
     json: bool,
     console: &mut Console,
 ) -> Result<(), CliError> {

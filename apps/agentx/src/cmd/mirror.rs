@@ -1,22 +1,22 @@
 //! `agentx mirror`: a session of a server as it happens, to look at; and to keep, where that is wanted.
 
 use agentx::config::Settings;
-use agentx::remote::{Endpoint, Keeping};
+use agentx::remote::{MirrorTask, ServerEndpoint};
 use agentx::runtime::{Delivery, Runtime as _, View};
 use agentx::types::SessionId;
 
-use crate::args::{AgentArgs, From, Global, MirrorArgs, OutputFormat};
+use crate::args::{AgentArgs, Global, MirrorArgs, MirrorStart, OutputFormat};
 use crate::cmd::block_on;
-use crate::compose::{Place, begin_keeping};
+use crate::compose::{CommandTarget, begin_keeping};
+use crate::connection_watch::LinkWatch;
 use crate::console::Console;
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::follow::Follower;
-use crate::link::Link;
+use crate::follow::AnyFollower;
 use crate::logging;
 use crate::render::units;
 use crate::signals::Signals;
-use crate::spectator::{Spectator, Stage};
+use crate::spectator::{Spectator, SpectatorStage};
 use crate::start;
 
 /// Follows the session until the person has seen enough.
@@ -27,7 +27,7 @@ pub(crate) fn run(global: &Global, args: &MirrorArgs, console: &mut Console) -> 
             "leave --connect out: agentx mirror URL SESSION",
         ));
     }
-    Endpoint::parse(&args.url)
+    ServerEndpoint::parse(&args.url)
         .map_err(|error| CliError::usage(error.to_string(), "agentx mirror URL SESSION"))?;
     let loaded = start::settings_aloud(global, &AgentArgs::default(), console)?;
     logging::start(&loaded.settings, false)?;
@@ -36,7 +36,7 @@ pub(crate) fn run(global: &Global, args: &MirrorArgs, console: &mut Console) -> 
 
 async fn mirror(settings: &Settings, args: &MirrorArgs, console: &mut Console) -> Result<Exit, CliError> {
     let signals = Signals::listen()?;
-    let place = Place::server(settings, &args.url, None).await?;
+    let place = CommandTarget::server(settings, &args.url, None).await?;
     place.introduce(console);
     let id = place.runtime().resolve(&args.session).await?;
     let mut keeping = match args.keep {
@@ -44,14 +44,14 @@ async fn mirror(settings: &Settings, args: &MirrorArgs, console: &mut Console) -
         false => None,
     };
     let after = match (args.from, place.remote()) {
-        (From::After(seq), _) => seq,
-        (From::Live, Some(remote)) => remote.info(&id).await?.last_seq,
-        (From::Live, None) => 0,
+        (MirrorStart::After(seq), _) => seq,
+        (MirrorStart::Live, Some(remote)) => remote.info(&id).await?.last_seq,
+        (MirrorStart::Live, None) => 0,
     };
-    let events = Follower::watching(place.shared(), id.clone(), after, View::Runtime).await?;
+    let events = AnyFollower::watching(place.shared(), id.clone(), after, View::Runtime).await?;
     let stage = match args.output_format {
-        OutputFormat::StreamJson => Stage::Events,
-        OutputFormat::Text | OutputFormat::Json => Stage::Lines,
+        OutputFormat::StreamJson => SpectatorStage::Events,
+        OutputFormat::Text | OutputFormat::Json => SpectatorStage::Lines,
     };
     let source = (place.shared(), id.clone());
     let spectator = Spectator::new(stage, source, settings.chat.thinking, console);
@@ -64,7 +64,7 @@ async fn mirror(settings: &Settings, args: &MirrorArgs, console: &mut Console) -
 
 /// What is under way is committed before it ends, and the server is asked for the last of its bytes.
 async fn say_kept(
-    keeping: Keeping,
+    keeping: MirrorTask,
     settings: &Settings,
     id: &SessionId,
     console: &mut Console,
@@ -93,14 +93,14 @@ async fn say_kept(
 
 /// Follows until the person has seen enough.
 async fn follow(
-    mut events: Follower,
+    mut events: AnyFollower,
     mut spectator: Spectator,
-    place: &Place,
-    keeping: &mut Option<Keeping>,
+    place: &CommandTarget,
+    keeping: &mut Option<MirrorTask>,
     mut signals: Signals,
     console: &mut Console,
 ) -> Result<Exit, CliError> {
-    let mut link = Link::of(place);
+    let mut link = LinkWatch::of(place);
     loop {
         tokio::select! {
             delivery = events.next() => {
@@ -139,7 +139,7 @@ async fn take(spectator: &mut Spectator, delivery: &Delivery, console: &mut Cons
 }
 
 /// Waits until a copy cannot be kept any longer; for ever, where none is.
-async fn broken(keeping: &mut Option<Keeping>) -> CliError {
+async fn broken(keeping: &mut Option<MirrorTask>) -> CliError {
     let Some(at_work) = keeping else {
         return std::future::pending().await;
     };

@@ -11,7 +11,6 @@ pub(crate) mod debug;
 pub(crate) mod diff;
 pub(crate) mod doctor;
 pub(crate) mod fork;
-mod from_a_tool;
 pub(crate) mod help;
 pub(crate) mod identity;
 pub(crate) mod manual;
@@ -25,6 +24,7 @@ pub(crate) mod run;
 pub(crate) mod serve;
 pub(crate) mod sessions;
 pub(crate) mod spending;
+mod tool_restrictions;
 pub(crate) mod tools;
 pub(crate) mod usage;
 pub(crate) mod watch;
@@ -35,12 +35,12 @@ use std::time::Duration;
 use agentx::config::Loaded;
 
 use crate::args::{AgentArgs, AgentsCommand, Cli, Command, Global, SessionArgs, ToolsCommand};
-use crate::compose::Place;
+use crate::compose::CommandTarget;
 use crate::console::Console;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::logging;
-use crate::seat::Target;
+use crate::session_opening::Target;
 use crate::{show, start};
 
 /// Runs what was asked for and says how it ended.
@@ -67,7 +67,7 @@ fn dispatch(cli: Cli, console: &mut Console) -> Result<Exit, CliError> {
         agent,
         command,
     } = cli;
-    from_a_tool::refuse(command.as_ref())?;
+    tool_restrictions::refuse(command.as_ref())?;
     let command = match command {
         None => return chat::run(&global, &agent, (Target::New, false), &[], console),
         Some(command) => command,
@@ -179,12 +179,12 @@ fn without_agent(command: Command, global: &Global, console: &mut Console) -> Re
 pub(crate) fn with_runtime(
     global: &Global,
     console: &mut Console,
-    work: impl AsyncFnOnce(&Place, &Loaded, &mut Console) -> Result<Exit, CliError>,
+    work: impl AsyncFnOnce(&CommandTarget, &Loaded, &mut Console) -> Result<Exit, CliError>,
 ) -> Result<Exit, CliError> {
     let loaded = start::settings_aloud(global, &AgentArgs::default(), console)?;
     logging::start(&loaded.settings, false)?;
     block_on(async {
-        let place = Place::of(&loaded.settings, global.cwd.as_deref()).await?;
+        let place = CommandTarget::of(&loaded.settings, global.cwd.as_deref()).await?;
         place.introduce(console);
         work(&place, &loaded, console).await
     })

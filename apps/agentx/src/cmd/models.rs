@@ -2,7 +2,7 @@
 
 use agentx::config::Loaded;
 
-use crate::compose::Place;
+use crate::compose::CommandTarget;
 use crate::console::Console;
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -10,7 +10,7 @@ use crate::models::{render, with_own_servers};
 
 /// Lists the models.
 pub(crate) async fn run(
-    place: &Place,
+    place: &CommandTarget,
     loaded: &Loaded,
     json: bool,
     console: &mut Console,

@@ -8,23 +8,23 @@ use agentx::types::SessionId;
 use serde_json::{Value, json};
 
 use crate::args::RewindArgs;
-use crate::compose::Place;
+use crate::compose::CommandTarget;
 use crate::console::Console;
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::render::style::Style;
+use crate::render::style::Paint;
 use crate::render::{conversation, rewind};
 
 /// What goes back.
 #[derive(Clone, Copy, PartialEq, Eq)]
-struct What {
+struct RewindScope {
     conversation: bool,
     files: bool,
 }
 
 /// Does what was asked for.
 pub(crate) async fn run(
-    place: &Place,
+    place: &CommandTarget,
     args: &RewindArgs,
     as_json: bool,
     console: &mut Console,
@@ -42,7 +42,7 @@ pub(crate) async fn run(
     let Some(input) = history.input(number) else {
         return Err(no_input(number, history.inputs().len(), &id));
     };
-    let what = What {
+    let what = RewindScope {
         conversation: !args.files,
         files: !args.conversation,
     };
@@ -57,7 +57,7 @@ pub(crate) async fn run(
         true => Some(runtime.plan_restore(&id, to_seq).await?),
         false => None,
     };
-    let going = Going {
+    let going = RewindPlan {
         id: &id,
         history: &history,
         to_seq,
@@ -111,18 +111,18 @@ fn no_input(number: usize, inputs: usize, id: &SessionId) -> CliError {
 }
 
 /// A rewind that was decided.
-struct Going<'a> {
+struct RewindPlan<'a> {
     id: &'a SessionId,
     history: &'a SessionHistory,
     to_seq: u64,
-    what: What,
+    what: RewindScope,
     plan: Option<RestorePlan>,
 }
 
-impl Going<'_> {
+impl RewindPlan<'_> {
     async fn go(
         self,
-        place: &Place,
+        place: &CommandTarget,
         args: &RewindArgs,
         as_json: bool,
         console: &mut Console,
@@ -174,7 +174,7 @@ impl Going<'_> {
         Ok(exit_of(report.as_ref()))
     }
 
-    fn shown(&self, style: Style, width: usize) -> String {
+    fn shown(&self, style: Paint, width: usize) -> String {
         let files = self.plan.as_ref().ok_or("only the conversation goes back");
         let mut text = rewind::plan(self.history, self.to_seq, files, style, width);
         if let Some(plan) = &self.plan {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use agentx::config::{Loaded, Settings};
-use agentx_server::{Limits, Reload, Server, ServerError, ServerOptions};
+use agentx_server::{Reload, Server, ServerError, ServerLimits, ServerOptions};
 use serde_json::json;
 use tokio::sync::oneshot;
 
@@ -122,11 +122,11 @@ fn options(args: &ServeArgs) -> ServerOptions {
 }
 
 /// What is not given stays as it is built in.
-fn limits(args: &LimitArgs) -> Limits {
-    let default = Limits::default();
+fn limits(args: &LimitArgs) -> ServerLimits {
+    let default = ServerLimits::default();
     let or = |given: Option<NonZero<usize>>, default: usize| given.map_or(default, NonZero::get);
     let rate = args.max_rate.map_or(default.rate, NonZero::get);
-    Limits {
+    ServerLimits {
         connections: or(args.max_connections, default.connections),
         connections_per_address: or(args.max_connections_per_address, default.connections_per_address),
         connections_per_person: or(args.max_connections_per_person, default.connections_per_person),

@@ -13,18 +13,18 @@ use serde_json::json;
 
 use crate::args::SessionsCommand;
 
-use crate::compose::Place;
+use crate::compose::CommandTarget;
 use crate::console::Console;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::render::clean::visible;
 use crate::render::sessions::render_list;
 use crate::render::{conversation, found, units};
-use crate::{seat, show};
+use crate::{session_opening, show};
 
 /// Runs one of the commands.
 pub(crate) async fn run(
-    place: &Place,
+    place: &CommandTarget,
     loaded: &Loaded,
     command: &SessionsCommand,
     json: bool,
@@ -34,7 +34,7 @@ pub(crate) async fn run(
     match command {
         SessionsCommand::List { here, waiting, limit } => {
             let workspace = match here {
-                true => Some(seat::workspace(place, &loaded.settings).await?),
+                true => Some(session_opening::workspace(place, &loaded.settings).await?),
                 false => None,
             };
             let sessions = listed(place, (workspace, *waiting), *limit).await?;
@@ -64,7 +64,7 @@ pub(crate) async fn run(
         SessionsCommand::Import(args) => export::import(place, args, json, console).await?,
         SessionsCommand::Stats(args) => stats::run(runtime, args, json, console).await?,
         SessionsCommand::Gc => {
-            let freed = runtime.collect_garbage().await.map_err(for_operators)?;
+            let freed = runtime.collect_garbage().await.map_err(operator_only_error)?;
             match json {
                 true => console.out_pretty(&json!({ "freed_bytes": freed }))?,
                 false => console.out(&format!("{} were given back\n", units::bytes(freed)))?,
@@ -77,7 +77,7 @@ pub(crate) async fn run(
 
 /// The sessions of a list: on a server those of members too, for who decides about their calls.
 async fn listed(
-    place: &Place,
+    place: &CommandTarget,
     (workspace, waiting): (Option<String>, bool),
     limit: usize,
 ) -> Result<Vec<SessionInfo>, CliError> {
@@ -101,7 +101,7 @@ async fn listed(
 }
 
 /// What a server grants to nobody but whoever runs it is not for the owner of any session to grant.
-fn for_operators(error: RuntimeError) -> RuntimeError {
+fn operator_only_error(error: RuntimeError) -> RuntimeError {
     match error {
         RuntimeError::Denied(detail) => RuntimeError::Remote {
             code: "operators_only".into(),
@@ -177,7 +177,7 @@ async fn delete(
     console: &mut Console,
 ) -> Result<(), CliError> {
     let id = runtime.resolve(id).await?;
-    let spent = goes_from_usage(&runtime.info(&id).await?);
+    let spent = usage_warning(&runtime.info(&id).await?);
     if !yes && !confirmed(&id, spent.as_deref(), console)? {
         console.say("nothing was deleted\n");
         return Ok(());
@@ -187,7 +187,7 @@ async fn delete(
     if json {
         console.out_pretty(&json!({ "deleted": id, "ended": left }))
     } else {
-        if let Some(ended) = conversation::was_ended(&left) {
+        if let Some(ended) = conversation::ended_commands_notice(&left) {
             console.say(&format!("{ended}\n"));
         }
         if let Some(spent) = spent.filter(|_| yes) {
@@ -198,7 +198,7 @@ async fn delete(
 }
 
 /// What a person should know of a session that has spent something before it is deleted: no sum has it any more.
-fn goes_from_usage(info: &SessionInfo) -> Option<String> {
+fn usage_warning(info: &SessionInfo) -> Option<String> {
     let (tokens, cost) = (info.usage.context_tokens(), units::cost(info.cost, &info.usage));
     (tokens > 0).then(|| {
         let tokens = units::count(tokens);

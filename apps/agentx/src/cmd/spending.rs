@@ -4,7 +4,7 @@ use agentx::runtime::{UsageBy, UsageQuery, UsageRow};
 use serde_json::{Value, json};
 
 use crate::args::UsageArgs;
-use crate::compose::Place;
+use crate::compose::CommandTarget;
 use crate::console::Console;
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -13,7 +13,7 @@ use crate::render::units;
 
 /// Tells what was spent.
 pub(crate) async fn run(
-    place: &Place,
+    place: &CommandTarget,
     args: &UsageArgs,
     json: bool,
     console: &mut Console,

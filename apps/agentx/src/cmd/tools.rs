@@ -8,14 +8,14 @@ use serde_json::{Value, json};
 
 use crate::args::{AgentArgs, Global, ToolKindArg, ToolsCommand};
 use crate::cmd::{agents, only_here, with_runtime};
-use crate::compose::Place;
+use crate::compose::CommandTarget;
 use crate::console::Console;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::render::clean::{Cleaner, clean, visible};
 use crate::render::table::table;
 use crate::rules::tool_named;
-use crate::seat::{self, Wanted};
+use crate::session_opening::{self, Wanted};
 use crate::signals::Signals;
 use crate::start;
 
@@ -50,7 +50,7 @@ pub(crate) fn run(command: ToolsCommand, global: &Global, console: &mut Console)
             ToolsCommand::Check => agents::check(place, &loaded.settings, json, console).await,
             ToolsCommand::Run { name, arguments } => {
                 let input = arguments_of(find_here(place, &tools, &name)?, &arguments)?;
-                let agent = seat::new_agent(place, &loaded.settings, &Wanted::default()).await;
+                let agent = session_opening::new_agent(place, &loaded.settings, &Wanted::default()).await;
                 // Most tools ask no model: they run where there is none, too.
                 let (agent, no_model) = match agent {
                     Ok(agent) => (*agent.config, None),
@@ -59,7 +59,7 @@ pub(crate) fn run(command: ToolsCommand, global: &Global, console: &mut Console)
                 if let Some(ended) = place.end_tried().await {
                     console.say(&format!("· {ended}\n"));
                 }
-                let mut aside = Aside::new(console);
+                let mut aside = ScriptOutput::new(console);
                 let hears = |event: &EnvironmentEvent| aside.hear(event);
                 let mut signals = Signals::listen()?;
                 let (outcome, stopped) = place.try_tool(&name, input, agent, hears, &mut signals).await?;
@@ -104,7 +104,7 @@ fn touches(tool: &ToolSpec) -> &'static str {
 }
 
 /// The same; of one whose file has mistakes, what they are.
-fn find_here<'a>(place: &Place, tools: &'a [ToolSpec], name: &str) -> Result<&'a ToolSpec, CliError> {
+fn find_here<'a>(place: &CommandTarget, tools: &'a [ToolSpec], name: &str) -> Result<&'a ToolSpec, CliError> {
     tool_named(tools, name).map_err(|error| {
         let told = mistakes_of(place.mistakes(), name);
         match told.is_empty() {
@@ -118,14 +118,14 @@ fn find_here<'a>(place: &Place, tools: &'a [ToolSpec], name: &str) -> Result<&'a
 }
 
 /// What a script says while it runs, on standard error: what it emits as it is, what it logs on lines of its own.
-struct Aside<'a> {
+struct ScriptOutput<'a> {
     console: &'a mut Console,
     cleaner: Cleaner,
     /// Whether a line is open.
     open: bool,
 }
 
-impl<'a> Aside<'a> {
+impl<'a> ScriptOutput<'a> {
     fn new(console: &'a mut Console) -> Self {
         Self {
             console,

@@ -9,8 +9,8 @@ use crate::console::Console;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::other_programs::{instead_of_nested, instead_of_word};
-use crate::render::fitted::fitted;
 use crate::render::result::RunResult;
+use crate::render::wrapped_text::fitted;
 
 /// Answers a command line that is a question (`--help`, `--version`) or a mistake.
 pub(crate) fn answer(error: &clap::Error, console: &mut Console) -> Exit {

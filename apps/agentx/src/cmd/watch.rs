@@ -1,26 +1,26 @@
 //! `agentx watch`: a session that somebody else drives, as it happens, to look at. Nothing is ever written to it.
 
-use agentx::config::Thinking;
+use agentx::config::ThinkingDisplay;
 use agentx::runtime::{Delivery, SessionInfo, SessionQuery, View};
 use agentx::types::{RuntimeEvent, SessionId};
 use crossterm::event::{KeyCode, KeyModifiers};
 use tokio::sync::mpsc;
 use tokio::time::{Duration, Interval, MissedTickBehavior, interval};
 
-use crate::args::{From, Global, OutputFormat, WatchArgs};
-use crate::chat::past::Past;
+use crate::args::{Global, MirrorStart, OutputFormat, WatchArgs};
+use crate::chat::past_turns::PastTurns;
 use crate::chat::screen::Screen;
-use crate::chat::terminal::{Input, RawMode, keys};
-use crate::compose::Place;
+use crate::chat::terminal::{RawMode, TerminalInput, keys};
+use crate::compose::CommandTarget;
+use crate::connection_watch::LinkWatch;
 use crate::console::Console;
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::follow::Follower;
-use crate::link::Link;
+use crate::follow::AnyFollower;
 use crate::render::clean::visible;
 use crate::render::conversation;
 use crate::signals::Signals;
-use crate::spectator::{Spectator, Stage};
+use crate::spectator::{Spectator, SpectatorStage};
 
 /// How often it is looked who drives: what is said there comes at once, that somebody left may take so long.
 const LOOK: Duration = Duration::from_secs(1);
@@ -29,9 +29,9 @@ const LATEST: usize = 200;
 
 /// Watches a session until whoever drives it has left, or the person has seen enough.
 pub(crate) async fn run(
-    place: &Place,
+    place: &CommandTarget,
     args: &WatchArgs,
-    (global, thinking): (&Global, Thinking),
+    (global, thinking): (&Global, ThinkingDisplay),
     console: &mut Console,
 ) -> Result<Exit, CliError> {
     let mut signals = Signals::listen()?;
@@ -39,15 +39,15 @@ pub(crate) async fn run(
     let has_events = global.json || args.output_format == OutputFormat::StreamJson;
     let follow = async |after| {
         let (runtime, id) = (place.shared(), info.session_id.clone());
-        Follower::watching(runtime, id, after, View::Runtime).await
+        AnyFollower::watching(runtime, id, after, View::Runtime).await
     };
     let beginning = match args.from {
-        Some(From::After(seq)) => (None, follow(seq).await?, None),
-        Some(From::Live) => (None, follow(info.last_seq).await?, None),
+        Some(MirrorStart::After(seq)) => (None, follow(seq).await?, None),
+        Some(MirrorStart::Live) => (None, follow(info.last_seq).await?, None),
         None if has_events => (None, follow(0).await?, None),
         // Of a long session only the end is shown, as where one goes on with it.
         None => tokio::select! {
-            past = Past::of(follow, info.last_seq) => {
+            past = PastTurns::of(follow, info.last_seq) => {
                 let (past, events, came) = past?;
                 (Some(past), events, came)
             }
@@ -80,7 +80,7 @@ pub(crate) async fn run(
 }
 
 /// The session that is meant: without a name the latest that somebody drives.
-async fn find(place: &Place, id: Option<&str>) -> Result<SessionInfo, CliError> {
+async fn find(place: &CommandTarget, id: Option<&str>) -> Result<SessionInfo, CliError> {
     let runtime = place.runtime();
     if let Some(id) = id {
         return Ok(runtime.info(&runtime.resolve(id).await?).await?);
@@ -99,23 +99,26 @@ async fn find(place: &Place, id: Option<&str>) -> Result<SessionInfo, CliError> 
 }
 
 /// A screen where the terminal has one, and the keys that are typed there.
-fn stage(has_events: bool, console: &Console) -> Result<(Stage, Option<mpsc::Receiver<Input>>), CliError> {
+fn stage(
+    has_events: bool,
+    console: &Console,
+) -> Result<(SpectatorStage, Option<mpsc::Receiver<TerminalInput>>), CliError> {
     let terminal = console.terminal;
     if has_events {
-        return Ok((Stage::Events, None));
+        return Ok((SpectatorStage::Events, None));
     }
     if !(terminal.input && terminal.output && terminal.capable) {
-        return Ok((Stage::Lines, None));
+        return Ok((SpectatorStage::Lines, None));
     }
     let (columns, rows) = crossterm::terminal::size().unwrap_or((80, 24));
     let screen = Screen::new(columns.into(), rows.into(), console.theme());
     let raw = RawMode::enter()?;
-    Ok((Stage::Screen { raw, screen }, Some(keys())))
+    Ok((SpectatorStage::Screen { raw, screen }, Some(keys())))
 }
 
 struct Watch<'a> {
     spectator: Spectator,
-    place: &'a Place,
+    place: &'a CommandTarget,
     id: SessionId,
     /// Who drives, as it was said last.
     driver: Option<String>,
@@ -127,12 +130,12 @@ impl Watch<'_> {
     /// Shows what comes; returns what is to be said at the end, if whoever drove has left.
     async fn follow(
         &mut self,
-        mut events: Follower,
-        mut inputs: Option<mpsc::Receiver<Input>>,
+        mut events: AnyFollower,
+        mut inputs: Option<mpsc::Receiver<TerminalInput>>,
         mut signals: Signals,
         console: &mut Console,
     ) -> Result<Option<String>, CliError> {
-        let mut link = Link::of(self.place);
+        let mut link = LinkWatch::of(self.place);
         let mut looks = looks();
         loop {
             tokio::select! {
@@ -166,7 +169,7 @@ impl Watch<'_> {
         }
     }
 
-    async fn show_past(&mut self, past: &Past, console: &mut Console) -> Result<(), CliError> {
+    async fn show_past(&mut self, past: &PastTurns, console: &mut Console) -> Result<(), CliError> {
         self.spectator.is_live();
         past.all()
             .iter()
@@ -238,14 +241,14 @@ impl Watch<'_> {
     }
 
     /// Whether that was enough.
-    fn input(&mut self, input: Input, console: &mut Console) -> Result<bool, CliError> {
+    fn input(&mut self, input: TerminalInput, console: &mut Console) -> Result<bool, CliError> {
         match input {
-            Input::End => return Ok(true),
-            Input::Resize(columns, rows) => {
+            TerminalInput::End => return Ok(true),
+            TerminalInput::Resize(columns, rows) => {
                 self.spectator.resize(columns, rows);
                 self.spectator.print(console)?;
             }
-            Input::Key(key) => {
+            TerminalInput::Key(key) => {
                 let control = key.modifiers.contains(KeyModifiers::CONTROL);
                 return Ok(match key.code {
                     KeyCode::Esc | KeyCode::Char('q') => true,
@@ -266,9 +269,9 @@ fn looks() -> Interval {
 }
 
 /// What is typed next; for ever, where nobody can type. Safe to drop while it waits.
-async fn typed(inputs: &mut Option<mpsc::Receiver<Input>>) -> Input {
+async fn typed(inputs: &mut Option<mpsc::Receiver<TerminalInput>>) -> TerminalInput {
     match inputs {
-        Some(inputs) => inputs.recv().await.unwrap_or(Input::End),
+        Some(inputs) => inputs.recv().await.unwrap_or(TerminalInput::End),
         None => std::future::pending().await,
     }
 }

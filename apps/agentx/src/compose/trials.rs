@@ -5,14 +5,14 @@ use agentx::types::{AgentConfig, EnvironmentEvent};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use super::{Node, Place};
+use super::{CommandTarget, LocalNode};
 use crate::console::Console;
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::render::conversation::was_ended;
+use crate::render::conversation::ended_commands_notice;
 use crate::signals::Signals;
 
-impl Place {
+impl CommandTarget {
     /// Runs a tool of this machine outside of any session. What it says meanwhile goes to `hears`. A signal stops it, with all that it
     /// has started.
     pub(crate) async fn try_tool(
@@ -44,12 +44,12 @@ impl Place {
     /// Ends what an earlier `tools run` left running because it was killed; says what that was.
     pub(crate) async fn end_tried(&self) -> Option<String> {
         let node = self.node.as_ref()?;
-        was_ended(&node.runtime.end_tried().await)
+        ended_commands_notice(&node.runtime.end_tried().await)
     }
 
     /// The same where a session is about to open: costs next to nothing where no `tools run` was killed.
     pub(crate) async fn say_ended_trials(&self, console: &mut Console) {
-        let may_have = |node: &Node| node.runtime.may_have_tried();
+        let may_have = |node: &LocalNode| node.runtime.may_have_tried();
         if self.node.as_ref().is_some_and(may_have)
             && let Some(ended) = self.end_tried().await
         {

@@ -6,7 +6,7 @@ use crate::models::{answering, streaming};
 #[cfg(unix)]
 use crate::pty::Pty;
 use agentx_testing::StrictServer;
-use agentx_testing::vendors::{Chat, Dialect, ModelAnswer, Part};
+use agentx_testing::vendors::{AnswerPart, ChatServer, Dialect, ModelAnswer};
 use serde_json::{Value, json};
 
 #[test]
@@ -344,7 +344,7 @@ fn works_until_condensed(request: &Value) -> ModelAnswer {
     } else if text.contains("In short: lines were printed.") && results > 0 {
         ModelAnswer::text("done")
     } else {
-        ModelAnswer::default().then(Part::Call {
+        ModelAnswer::default().then(AnswerPart::Call {
             id: format!("call_{}", text.len()),
             name: "bash".into(),
             input: json!({ "command": format!("seq {} 1 2500", results + 1) }),
@@ -355,7 +355,7 @@ fn works_until_condensed(request: &Value) -> ModelAnswer {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_run_says_once_that_ollama_cuts_what_it_sends_and_goes_on_with_less() {
     let server = StrictServer::chat(
-        Chat::new(Dialect::Ollama).with_window(8_192),
+        ChatServer::new(Dialect::Ollama).with_window(8_192),
         works_until_condensed,
     )
     .await;

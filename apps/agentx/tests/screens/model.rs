@@ -5,7 +5,7 @@ use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Condvar, Mutex};
 
-use agentx_testing::{Checked, FailsOnRefusal, RequestChecks};
+use agentx_testing::{CheckedRequest, FailsOnRefusal, RequestChecks};
 use serde_json::{Value, json};
 
 /// A part of an answer.
@@ -163,7 +163,12 @@ fn write_refusal(out: &mut TcpStream, status: &str, body: &Value) -> std::io::Re
     write!(out, "{head}content-length: {}\r\n\r\n{body}", body.len())
 }
 
-fn write_answer(out: &mut TcpStream, parts: &[Part], gate: &Gate, checked: &Checked) -> std::io::Result<()> {
+fn write_answer(
+    out: &mut TcpStream,
+    parts: &[Part],
+    gate: &Gate,
+    checked: &CheckedRequest,
+) -> std::io::Result<()> {
     if let [Part::Refuse(status, body)] = parts {
         return write_refusal(out, status, body);
     }
@@ -213,7 +218,7 @@ impl Block {
         out: &mut TcpStream,
         part: &Part,
         gate: &Gate,
-        checked: &Checked,
+        checked: &CheckedRequest,
     ) -> std::io::Result<()> {
         match part {
             Part::Hold => gate.pass(),
@@ -229,7 +234,7 @@ impl Block {
                 for piece in pieces(text) {
                     self.delta(out, &json!({ "type": "thinking_delta", "thinking": piece }))?;
                 }
-                if let Checked::Anthropic(accepted) = checked {
+                if let CheckedRequest::Anthropic(accepted) = checked {
                     let signature = accepted.sign(text);
                     self.delta(out, &json!({ "type": "signature_delta", "signature": signature }))?;
                 }

@@ -5,12 +5,12 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Value, json};
 
-use super::{Millis, Rule, ToolDefinition};
+use super::{Millis, RuleDefinition, ToolDefinition};
 
 /// Which machine drives an agent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum AgentKind {
+pub enum MachineKind {
     /// It thinks and calls tools.
     #[default]
     React,
@@ -23,7 +23,7 @@ pub enum AgentKind {
 pub struct AgentDefinition {
     /// Which machine drives it.
     #[serde(rename = "type")]
-    pub kind: AgentKind,
+    pub kind: MachineKind,
     /// What people call it.
     pub name: String,
     /// What it is for.
@@ -34,7 +34,7 @@ pub struct AgentDefinition {
     pub prompt: Option<String>,
     /// What the model reads before the conversation, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub context_layers: Vec<Layer>,
+    pub context_layers: Vec<ContextLayer>,
     /// The model and its parameters; those of the caller without it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub generator: Option<Generator>,
@@ -49,7 +49,7 @@ pub struct AgentDefinition {
     pub rules: Vec<RuleUse>,
     /// Who gets which intents (`match`).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub route: Vec<Route>,
+    pub route: Vec<RouteDefinition>,
     /// Who gets what nothing matched (`match`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub default: Option<Box<AgentUse>>,
@@ -63,7 +63,7 @@ pub struct AgentDefinition {
 
 /// A layer of the context.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Layer {
+pub enum ContextLayer {
     /// This text.
     Text(String),
     /// A key of the same file, such as `.prompt`.
@@ -74,7 +74,7 @@ pub enum Layer {
     Env(String),
 }
 
-impl Serialize for Layer {
+impl Serialize for ContextLayer {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
             Self::Text(text) => text.serialize(serializer),
@@ -85,7 +85,7 @@ impl Serialize for Layer {
     }
 }
 
-impl<'de> Deserialize<'de> for Layer {
+impl<'de> Deserialize<'de> for ContextLayer {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let value = Value::deserialize(deserializer)?;
         if let Value::String(text) = value {
@@ -193,7 +193,7 @@ pub enum RuleUse {
     /// One that has a file.
     Ref(String),
     /// One that is written in place.
-    Inline(Box<Rule>),
+    Inline(Box<RuleDefinition>),
 }
 
 macro_rules! reference_or_inline {
@@ -258,7 +258,7 @@ fn bare<'a>(name: &'a str, kind: &str) -> &'a str {
 
 /// Who gets which intents.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Route {
+pub struct RouteDefinition {
     /// Names of rules.
     pub rules: Vec<String>,
     /// Who gets them.

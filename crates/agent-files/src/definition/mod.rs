@@ -13,14 +13,14 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 pub use agent::{
-    AgentDefinition, AgentKind, AgentLimits, AgentUse, Approval, Generator, Layer, Reference, Route, RuleUse,
-    ToolUse,
+    AgentDefinition, AgentLimits, AgentUse, Approval, ContextLayer, Generator, MachineKind, Reference,
+    RouteDefinition, RuleUse, ToolUse,
 };
-pub use rule::{Example, Pattern, Rule, RuleTest, Variable, VariableType};
+pub use rule::{Example, Pattern, RuleDefinition, RuleTest, Variable, VariableType};
 pub use state::{Matched, SavedMessage, SavedRole, SavedState, SavedToolResult};
 pub use tool::{
-    Auth, AuthKind, Capabilities, Composite, GeneratorMode, GeneratorTool, HttpTool, KnownOfFile, LuauTool,
-    OutputMode, ScriptPlace, Step, TextProcessor, ToolBody, ToolDefinition, ToolLimits,
+    AuthKind, Capabilities, Composite, CompositeStep, GeneratorMode, GeneratorTool, HttpAuth, HttpTool,
+    KnownOfFile, LuauTool, OutputMode, ScriptPlace, TextProcessor, ToolBody, ToolDefinition, ToolLimits,
 };
 
 /// A time. Written with a unit: `90s`, `1h30m`.
@@ -49,7 +49,7 @@ impl Serialize for Millis {
 impl<'de> Deserialize<'de> for Millis {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = agentx_config::yaml::Yaml::Text(String::deserialize(deserializer)?);
-        match agentx_config::scalar(agentx_config::Kind::Duration, &text) {
+        match agentx_config::scalar(agentx_config::ValueKind::Duration, &text) {
             Ok(agentx_config::Value::Millis(millis)) => Ok(Self(millis)),
             _ => Err(D::Error::custom("expected a time with a unit")),
         }

@@ -2,7 +2,7 @@
 
 use agentx_types::Access;
 
-use super::{Capabilities, Composite, GeneratorTool, Layer, ToolBody, ToolDefinition, ToolUse};
+use super::{Capabilities, Composite, ContextLayer, GeneratorTool, ToolBody, ToolDefinition, ToolUse};
 
 impl ToolDefinition {
     /// What using it touches: what the file says, else what its kind can do. Of a folder's file the stricter of what it says and
@@ -86,7 +86,7 @@ impl Capabilities {
 impl GeneratorTool {
     fn variables(&self) -> impl Iterator<Item = &str> {
         self.context_layers.iter().filter_map(|layer| match layer {
-            Layer::Env(name) => Some(name.as_str()),
+            ContextLayer::Env(name) => Some(name.as_str()),
             _ => None,
         })
     }

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 /// An intent.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Rule {
+pub struct RuleDefinition {
     /// What answers and routes call it.
     pub name: String,
     /// Facts that the model should know.

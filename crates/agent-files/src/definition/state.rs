@@ -2,13 +2,13 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::AgentKind;
+use super::MachineKind;
 
 /// The state of an agent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SavedState {
     /// Of what kind of agent.
-    pub state_type: AgentKind,
+    pub state_type: MachineKind,
     /// Which state.
     pub id: String,
     /// The name of the agent's definition.

@@ -6,7 +6,7 @@ use agentx_types::Access;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{Layer, Millis, ToolUse};
+use super::{ContextLayer, Millis, ToolUse};
 
 /// A tool.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -201,7 +201,7 @@ pub struct HttpTool {
     pub headers: BTreeMap<String, String>,
     /// Who asks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub auth: Option<Auth>,
+    pub auth: Option<HttpAuth>,
     /// Makes the body from `{input}`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub req_body_jq: Option<String>,
@@ -240,7 +240,7 @@ impl HttpTool {
 
 /// Who asks.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Auth {
+pub struct HttpAuth {
     /// How it is sent.
     #[serde(rename = "type")]
     pub kind: AuthKind,
@@ -265,7 +265,7 @@ pub struct GeneratorTool {
     pub prompt: String,
     /// What comes before the prompt.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub context_layers: Vec<Layer>,
+    pub context_layers: Vec<ContextLayer>,
     /// The model; the agent's own without it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
@@ -292,12 +292,12 @@ pub enum GeneratorMode {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Composite {
     /// What is done, in order.
-    pub steps: Vec<Step>,
+    pub steps: Vec<CompositeStep>,
 }
 
 /// One tool of a row.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Step {
+pub struct CompositeStep {
     /// What later steps call its output.
     pub id: String,
     /// Which tool.

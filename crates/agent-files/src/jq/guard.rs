@@ -14,7 +14,7 @@ use jaq_core::{Exn, Native, ValX, data};
 use jaq_json::Val;
 
 /// The kind of data of our filters.
-pub(super) type Data = data::JustLut<Val>;
+pub(super) type JqData = data::JustLut<Val>;
 
 const STEP: &str = "agentx_step";
 const ADD: &str = "agentx_add";
@@ -26,7 +26,7 @@ pub(super) const STACK: usize = 48 << 20;
 pub(super) const STACK_USED: usize = 24 << 20;
 
 /// What is left of a run's budget.
-pub(super) struct Budget {
+pub(super) struct JqBudget {
     pub(super) deadline: Instant,
     pub(super) steps: u64,
     pub(super) bytes: usize,
@@ -35,14 +35,14 @@ pub(super) struct Budget {
 
 /// Why a run was stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Stop {
+pub(super) enum JqStop {
     Time = 1,
     Steps = 2,
     Depth = 3,
     Size = 4,
 }
 
-impl Stop {
+impl JqStop {
     pub(super) fn of(code: i32) -> Option<Self> {
         [Self::Time, Self::Steps, Self::Depth, Self::Size]
             .into_iter()
@@ -60,11 +60,11 @@ impl Stop {
 }
 
 thread_local! {
-    static BUDGET: RefCell<Option<Budget>> = const { RefCell::new(None) };
+    static BUDGET: RefCell<Option<JqBudget>> = const { RefCell::new(None) };
 }
 
 /// Gives this thread its budget.
-pub(super) fn begin(budget: Budget) {
+pub(super) fn begin(budget: JqBudget) {
     BUDGET.with_borrow_mut(|place| *place = Some(budget));
 }
 
@@ -74,22 +74,22 @@ pub(super) fn stack_here() -> usize {
     std::ptr::from_ref(&here).addr()
 }
 
-fn take(size: usize) -> Result<(), Stop> {
+fn take(size: usize) -> Result<(), JqStop> {
     BUDGET.with_borrow_mut(|place| {
         let Some(budget) = place else { return Ok(()) };
         if budget.stack_base.abs_diff(stack_here()) > STACK_USED {
-            return Err(Stop::Depth);
+            return Err(JqStop::Depth);
         }
         if size > budget.bytes {
-            return Err(Stop::Size);
+            return Err(JqStop::Size);
         }
         budget.steps = budget
             .steps
             .checked_sub(1 + size as u64 / 256)
-            .ok_or(Stop::Steps)?;
+            .ok_or(JqStop::Steps)?;
         if budget.steps.is_multiple_of(64) && Instant::now() > budget.deadline {
             budget.steps = 0;
-            return Err(Stop::Time);
+            return Err(JqStop::Time);
         }
         Ok(())
     })
@@ -131,18 +131,18 @@ fn mul<'a>(left: Val, right: Val) -> ValX<'a, Val> {
 }
 
 /// The steps, as native filters. Sums take their right side first: jq counts the left one through first.
-pub(super) fn funs() -> impl Iterator<Item = Fun<Data>> {
-    let step = Native::<Data>::new(|cv| box_once(step(cv.1)))
+pub(super) fn funs() -> impl Iterator<Item = Fun<JqData>> {
+    let step = Native::<JqData>::new(|cv| box_once(step(cv.1)))
         .with_paths(|cv| box_once(step(cv.1.0).map(|value| (value, cv.1.1))))
         .with_update(|cv, update| match step(cv.1) {
             Ok(value) => update(value),
             Err(stop) => box_once(Err(stop)),
         });
-    let add = Native::<Data>::new(|mut cv| {
+    let add = Native::<JqData>::new(|mut cv| {
         let (left, right) = (cv.0.pop_var(), cv.0.pop_var());
         box_once(add(left, right))
     });
-    let mul = Native::<Data>::new(|mut cv| {
+    let mul = Native::<JqData>::new(|mut cv| {
         let (left, right) = (cv.0.pop_var(), cv.0.pop_var());
         box_once(mul(left, right))
     });

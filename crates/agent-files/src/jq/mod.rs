@@ -3,8 +3,8 @@
 //! in time, in the depth of calls, in the number and the size of its outputs.
 
 mod guard;
+mod input_paths;
 mod program;
-mod reads;
 
 use std::fmt;
 use std::sync::Arc;
@@ -12,8 +12,8 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+pub(crate) use input_paths::InputPath;
 use program::Program;
-pub(crate) use reads::Read;
 
 /// The longest filter that is read, in bytes.
 pub const MAX_FILTER_BYTES: usize = 16 << 10;
@@ -29,7 +29,7 @@ const PLAIN_TOKENS: usize = 64;
 
 /// A filter that is ready to run, as often and on as many threads as one likes.
 #[derive(Clone)]
-pub struct Filter {
+pub struct JqFilter {
     text: Arc<str>,
     program: Arc<Program>,
 }
@@ -94,21 +94,21 @@ impl fmt::Display for JqError {
 
 impl std::error::Error for JqError {}
 
-impl fmt::Debug for Filter {
+impl fmt::Debug for JqFilter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Filter").field(&self.text).finish()
     }
 }
 
-impl Filter {
+impl JqFilter {
     /// Compiles a filter.
     ///
     /// ```
-    /// use agentx_agent_files::jq::Filter;
+    /// use agentx_agent_files::jq::JqFilter;
     /// use serde_json::json;
-    /// let filter = Filter::compile("{q: .input.city}")?;
+    /// let filter = JqFilter::compile("{q: .input.city}")?;
     /// assert_eq!(filter.run(&json!({"input": {"city": "北京"}}))?, json!({"q": "北京"}));
-    /// assert_eq!(Filter::compile(".a | nonsense").unwrap_err().offset, Some(5));
+    /// assert_eq!(JqFilter::compile(".a | nonsense").unwrap_err().offset, Some(5));
     /// # Ok::<(), agentx_agent_files::jq::JqError>(())
     /// ```
     ///
@@ -133,7 +133,7 @@ impl Filter {
     }
 
     /// The paths of plain keys that it reads of its input, as far as its text tells.
-    pub(crate) fn reads(&self) -> &[Read] {
+    pub(crate) fn reads(&self) -> &[InputPath] {
         &self.program.reads
     }
 

@@ -13,8 +13,8 @@ use jaq_core::{Compiler, Ctx, Vars};
 use jaq_json::{Num, Val};
 use serde_json::{Map, Number, Value};
 
-use super::guard::{self, Budget, Data, STACK, Stop};
-use super::reads::{self, Read};
+use super::guard::{self, JqBudget, JqData, JqStop, STACK};
+use super::input_paths::{self, InputPath};
 use super::{JqError, JqLimits};
 
 /// Named filters that reach outside of the data: they would give a filter the environment, the clock or the process.
@@ -38,9 +38,9 @@ const MAIN: &str = "agentx_main";
 
 /// What a filter is compiled to.
 pub(super) struct Program {
-    filter: jaq_core::Filter<Data>,
+    filter: jaq_core::Filter<JqData>,
     /// What it reads of its input, as far as its text tells.
-    pub(super) reads: Vec<Read>,
+    pub(super) reads: Vec<InputPath>,
 }
 
 fn is_inside(name: &str) -> bool {
@@ -61,7 +61,7 @@ fn prelude() -> &'static [Def<&'static str>] {
 impl Program {
     pub(super) fn compile(text: &str) -> Result<Self, JqError> {
         let body = parse(text)?;
-        let reads = reads::of(&body, &|part| inside(text, part).unwrap_or(0));
+        let reads = input_paths::of(&body, &|part| inside(text, part).unwrap_or(0));
         let main = Def {
             name: MAIN,
             args: Vec::new(),
@@ -176,19 +176,19 @@ pub(super) fn run(program: Arc<Program>, input: Value, limits: JqLimits) -> Resu
     let patience = limits.time.saturating_add(Duration::from_secs(1));
     receiver
         .recv_timeout(patience)
-        .unwrap_or_else(|_| Err(JqError::running(Stop::Time.words())))
+        .unwrap_or_else(|_| Err(JqError::running(JqStop::Time.words())))
 }
 
 fn work(program: &Program, input: &Value, limits: JqLimits) -> Result<Vec<Value>, JqError> {
-    guard::begin(Budget {
+    guard::begin(JqBudget {
         deadline: Instant::now() + limits.time,
         steps: limits.steps,
         bytes: limits.bytes,
         stack_base: guard::stack_here(),
     });
     let filter = &program.filter;
-    let context = Ctx::<Data>::new(&filter.lut, Vars::new([]));
-    let mut room = Room {
+    let context = Ctx::<JqData>::new(&filter.lut, Vars::new([]));
+    let mut room = OutputRoom {
         nodes: limits.nodes,
         bytes: limits.bytes,
     };
@@ -209,7 +209,7 @@ fn work(program: &Program, input: &Value, limits: JqLimits) -> Result<Vec<Value>
 fn failure(thrown: jaq_core::Exn<'_, Val>) -> JqError {
     let words = match thrown.get_err() {
         Ok(error) => short_error(&error.to_string()),
-        Err(other) => match other.get_halt().ok().and_then(Stop::of) {
+        Err(other) => match other.get_halt().ok().and_then(JqStop::of) {
             Some(stop) => stop.words().into(),
             None => "the filter breaks to a label that is not there".into(),
         },
@@ -252,12 +252,12 @@ fn number_to_jq(number: &Number) -> Num {
 }
 
 /// How much may still come out.
-struct Room {
+struct OutputRoom {
     nodes: usize,
     bytes: usize,
 }
 
-impl Room {
+impl OutputRoom {
     fn value(&mut self, value: &Val, depth: usize) -> Result<Value, JqError> {
         let full = || JqError::running("what the filter gives is too large");
         self.nodes = self.nodes.checked_sub(1).ok_or_else(full)?;

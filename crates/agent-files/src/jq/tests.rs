@@ -4,10 +4,10 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::{Filter, JqLimits};
+use super::{JqFilter, JqLimits};
 
 fn all(text: &str, input: Value) -> Vec<Value> {
-    let filter = Filter::compile(text).unwrap_or_else(|error| panic!("{text}: {error}"));
+    let filter = JqFilter::compile(text).unwrap_or_else(|error| panic!("{text}: {error}"));
     filter
         .run_all(&input, JqLimits::default())
         .unwrap_or_else(|error| panic!("{text}: {error}"))
@@ -89,7 +89,7 @@ fn mistakes_say_where_they_are() {
         ("foo(1)", 0),
     ];
     for (text, offset) in cases {
-        let error = Filter::compile(text).expect_err(text);
+        let error = JqFilter::compile(text).expect_err(text);
         assert_eq!(error.offset, Some(offset), "{text}: {error}");
         assert!(!error.message.contains("agentx_"), "{text}: {error}");
     }
@@ -121,7 +121,7 @@ fn whatever_runs_away_is_stopped() {
         "[range(100)] as $r | [$r[] as $a | $r[] as $b | $r[] as $c | $r[] as $d | $r[] as $e | 1]",
     ];
     for text in cases {
-        let filter = Filter::compile(text).unwrap_or_else(|error| panic!("{text}: {error}"));
+        let filter = JqFilter::compile(text).unwrap_or_else(|error| panic!("{text}: {error}"));
         let start = Instant::now();
         let limits = JqLimits {
             time: Duration::from_millis(200),
@@ -145,7 +145,7 @@ fn a_filter_that_is_too_much_is_refused() {
         " ".repeat(100_000),
     ];
     for text in texts {
-        assert!(Filter::compile(&text).is_err());
+        assert!(JqFilter::compile(&text).is_err());
     }
     // What is just within the bounds is compiled on the stack that a test has.
     for text in [
@@ -154,13 +154,13 @@ fn a_filter_that_is_too_much_is_refused() {
         "try ".repeat(900) + ".",
         ". as $x|".repeat(300) + ".",
     ] {
-        let _ = Filter::compile(&text);
+        let _ = JqFilter::compile(&text);
     }
 }
 
 #[test]
 fn several_values_are_no_result_and_none_is_null() {
-    let filter = Filter::compile(".[]").unwrap();
+    let filter = JqFilter::compile(".[]").unwrap();
     assert_eq!(filter.run(&json!([])).unwrap(), json!(null));
     assert!(
         filter
@@ -175,7 +175,7 @@ fn several_values_are_no_result_and_none_is_null() {
 #[test]
 fn what_a_filter_reads_of_its_input_is_known() {
     let reads = |text: &str| {
-        let filter = Filter::compile(text).unwrap();
+        let filter = JqFilter::compile(text).unwrap();
         let reads = filter.reads().iter();
         reads
             .map(|read| (read.keys.join("."), read.offset))

@@ -1,23 +1,23 @@
 //! A library of files in memory, in the places of a workspace and of a person: more than one test has to have one.
 
-use agentx_agent_files::{Library, Memory, Options, Origin, Root};
+use agentx_agent_files::{FileOrigin, Library, LibraryOptions, MemoryFiles, Root};
 
 pub(crate) fn roots() -> [Root; 2] {
     [
         Root {
             path: "w".into(),
-            origin: Origin::Workspace,
+            origin: FileOrigin::Workspace,
         },
         Root {
             path: "u".into(),
-            origin: Origin::User,
+            origin: FileOrigin::User,
         },
     ]
 }
 
 pub(crate) fn load(files: &[(&str, &str)]) -> Library {
-    let files: Memory = files.iter().map(|(path, text)| (*path, *text)).collect();
-    Library::load(&roots(), &files, Options::default())
+    let files: MemoryFiles = files.iter().map(|(path, text)| (*path, *text)).collect();
+    Library::load(&roots(), &files, LibraryOptions::default())
 }
 
 pub(crate) fn mistakes(library: &Library) -> String {

@@ -3,20 +3,20 @@
 //! them out again, and [`repair`] leaves out what a provider refuses.
 
 mod condense;
-mod cut;
-mod declined;
+mod content_sizes;
+mod declined_turns;
+mod dropped_beginning;
 mod estimate;
-mod guess;
-mod learn;
-mod longest;
-mod other_models;
-mod parts;
+mod max_tokens;
+mod model_switch;
+mod pinned_messages;
+mod refusable_parts;
 mod refused_tools;
 mod repair;
-mod room;
 mod shorten;
-mod stays;
-mod weight;
+mod token_budget;
+mod window_guess;
+mod window_limit;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -26,16 +26,16 @@ use agentx_types::{
 };
 use serde::{Deserialize, Serialize};
 
-use crate::cache::Cache;
-use crate::{others, recall};
+use crate::cache::CachedValue;
+use crate::{other_authors, recall};
 use condense::Condensed;
 pub(crate) use condense::Part;
-use cut::Counts;
+use dropped_beginning::ServerCounts;
 use estimate::{estimate_message, estimate_tool};
 pub use estimate::{estimate_request, estimate_text};
-use guess::BeforeGuess;
+use pinned_messages::Landmarks;
 use repair::Repairs;
-use stays::Landmarks;
+use window_guess::BeforeGuess;
 
 /// One message with the event that completed it.
 /// `seq` does not fall along the entries, but for a summary, which has that of the first that it stands for. `tokens` are estimated.
@@ -67,7 +67,7 @@ pub(crate) struct Conversation {
     /// Messages before this index are no longer sent. It only moves forward, and in large steps, so that what is sent keeps
     /// its beginning and the provider can cache it.
     window_start: usize,
-    /// What the window has moved past and is sent all the same, with its tokens: see [`stays`].
+    /// What the window has moved past and is sent all the same, with its tokens: see [`pinned_messages`].
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     stays: Vec<(Arc<Message>, u64)>,
     /// Tokens of the last request, estimated, and how many messages there were.
@@ -90,7 +90,7 @@ pub(crate) struct Conversation {
     before_guess: Option<Box<BeforeGuess>>,
     /// The provider's counts of earlier requests, where that may show that it cuts them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    counts: Option<Counts>,
+    counts: Option<ServerCounts>,
     /// The summaries and the messages that they stand for, the latest last.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     condensed: Vec<Condensed>,
@@ -112,20 +112,20 @@ pub(crate) struct Conversation {
     /// The repairs before a provider refused the last request, until it has taken one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     before_repairs: Option<Repairs>,
-    /// Tokens of the messages in the window, estimated, without what [`stays`].
+    /// Tokens of the messages in the window, estimated, without what [`pinned_messages`].
     #[serde(skip)]
-    window_tokens: Cache<u64>,
+    window_tokens: CachedValue<u64>,
     #[serde(skip)]
-    landmarks: Cache<Landmarks>,
+    landmarks: CachedValue<Landmarks>,
     #[serde(skip)]
-    call_ids: Cache<BTreeSet<ToolCallId>>,
+    call_ids: CachedValue<BTreeSet<ToolCallId>>,
     #[serde(skip)]
-    fixed: Cache<Fixed>,
+    fixed: CachedValue<RequestPrefix>,
 }
 
 /// The beginning of every request, until the configuration changes.
 #[derive(Clone, Debug, PartialEq)]
-struct Fixed {
+struct RequestPrefix {
     system: Vec<Arc<str>>,
     tools: Arc<[ToolSpec]>,
     /// With the tools on offer.
@@ -248,7 +248,7 @@ impl Conversation {
 
     /// The whole request for it.
     pub(crate) fn request(&mut self, config: &AgentConfig) -> ModelRequest {
-        let Fixed { system, tools, .. } = self.fixed(config).clone();
+        let RequestPrefix { system, tools, .. } = self.fixed(config).clone();
         ModelRequest {
             model: config.model.clone(),
             params: self.fitting(config),
@@ -262,10 +262,11 @@ impl Conversation {
     }
 
     /// Cached until the configuration, what is condensed, or the tools on offer change: code that changes one of them clears it.
-    fn fixed(&mut self, config: &AgentConfig) -> &Fixed {
+    fn fixed(&mut self, config: &AgentConfig) -> &RequestPrefix {
         let condensed = !self.condensed.is_empty();
         let left_out = &self.repairs.tools;
-        self.fixed.get_or(|| Fixed::of(config, condensed, left_out))
+        self.fixed
+            .get_or(|| RequestPrefix::of(config, condensed, left_out))
     }
 
     /// Tokens of a request with all that is in the window, estimated.
@@ -293,7 +294,7 @@ impl Conversation {
         }
         let entries = self.entries[self.window_start..].iter();
         messages.extend(entries.filter_map(|entry| self.repairs.sent(entry.seq, &entry.message)));
-        messages.into_iter().map(others::marked).collect()
+        messages.into_iter().map(other_authors::marked).collect()
     }
 
     /// Moves the window on until what is sent is well below `budget`, once it is above. Returns whether it was.
@@ -352,7 +353,7 @@ impl Conversation {
     }
 }
 
-impl Fixed {
+impl RequestPrefix {
     /// Works out the beginning of requests; `recall` is among the tools where it is on offer.
     fn of(config: &AgentConfig, condensed: bool, left_out: &[String]) -> Self {
         let system = system_parts(config);

@@ -8,15 +8,15 @@
 //!
 //! A refusal that names a part has that part left out; one that names nothing has the parts tried in turn:
 //! thinking, blocks, extras, roles, media, calls. `before_repairs` keeps what held before the first of them
-//! until a model has answered (`was_taken`); where all are in vain, it is put back.
+//! until a model has answered (`note_accepted`); where all are in vain, it is put back.
 
 use std::sync::Arc;
 
 use agentx_types::{AgentConfig, Api, ContentPart, Message, ModelRequest, RequestPart, Role, since};
 use serde::{Deserialize, Serialize};
 
-use super::other_models::MediaOf;
-use super::parts::{
+use super::model_switch::MediaOf;
+use super::refusable_parts::{
     has_attached, has_media, in_words, is_block, is_exchange, is_reasoning, is_signed_thinking,
     without_attached, without_media,
 };
@@ -36,7 +36,7 @@ pub(super) struct Repairs {
     /// The events of single messages whose pictures and other media are left out: those that came last when something was refused.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) media_of: Vec<u64>,
-    /// The pictures that other models of the session refused: see [`super::other_models`].
+    /// The pictures that other models of the session refused: see [`super::model_switch`].
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) media_of_others: Vec<MediaOf>,
     /// Calls and results as such: they are told in plain words. [`ALL`] for a template that knows no role for
@@ -265,7 +265,7 @@ impl Conversation {
 
     /// Notes that a model has answered: what was sent last is what it takes, so that repairs and guesses
     /// stay.
-    pub(crate) fn was_taken(&mut self) {
+    pub(crate) fn note_accepted(&mut self) {
         self.before_repairs = None;
         self.before_guess = None;
     }

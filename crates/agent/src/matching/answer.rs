@@ -14,11 +14,11 @@
 use agentx_types::IntentRule;
 use serde::{Deserialize, Serialize};
 
-use super::intent::{Intent, Note};
-use super::line;
+use super::answer_line;
+use super::intent::{Intent, MatchNote};
 
 /// Bytes of a line that are read; the rest of the line is dropped, and the intent gets the note
-/// [`Note::Cut`].
+/// [`MatchNote::Cut`].
 const MAX_LINE: usize = 4_096;
 /// Findings in one answer; one more says that there are others.
 const MAX_FINDINGS: usize = 32;
@@ -98,7 +98,7 @@ impl AnswerParser {
         let line = std::mem::take(&mut self.line);
         let cut = std::mem::take(&mut self.cut);
         let bare = line.trim();
-        if is_fence(bare) || line::unmarked(bare).is_empty() || self.found > MAX_FINDINGS {
+        if is_fence(bare) || answer_line::unmarked(bare).is_empty() || self.found > MAX_FINDINGS {
             return;
         }
         self.found += 1;
@@ -106,9 +106,9 @@ impl AnswerParser {
             found.push(Finding::TooMany);
             return;
         }
-        found.push(match line::intent(rules, bare) {
+        found.push(match answer_line::intent(rules, bare) {
             Some(mut intent) => {
-                intent.notes.extend(cut.then_some(Note::Cut));
+                intent.notes.extend(cut.then_some(MatchNote::Cut));
                 Finding::Intent(intent)
             }
             None => Finding::Words(bare.to_owned()),

@@ -22,7 +22,7 @@ pub struct Intent {
     /// Notes about words that the rule has no place for, and about words that are not a value of their
     /// variable's kind.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub notes: Vec<Note>,
+    pub notes: Vec<MatchNote>,
 }
 
 impl Intent {
@@ -52,7 +52,7 @@ impl Intent {
 /// Something in an answer that is kept apart because the rule has no place for it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Note {
+pub enum MatchNote {
     /// The rule has no such variable.
     UnknownKey {
         /// Its name.
@@ -83,7 +83,7 @@ pub enum Note {
     Cut,
 }
 
-impl fmt::Display for Note {
+impl fmt::Display for MatchNote {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::UnknownKey { key, value } => {

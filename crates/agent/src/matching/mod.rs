@@ -3,9 +3,9 @@
 //! | part | file |
 //! | --- | --- |
 //! | rules, and what is wrong with them | `rule.rs`, `template.rs` |
-//! | the fast path, which needs no model | `fast.rs`, with `text.rs`, `value.rs`, `narrower.rs` and `more.rs` |
+//! | the fast path, which needs no model | `fast_path.rs`, with `text.rs`, `value.rs`, `disambiguation.rs` and `further_requests.rs` |
 //! | the prompt that a model is asked with | `prompt.rs` |
-//! | the parser that reads its answer while it comes | `answer.rs`, `line.rs`, `intent.rs` |
+//! | the parser that reads its answer while it comes | `answer.rs`, `answer_line.rs`, `intent.rs` |
 //! | the machine that gives each intent to the agent that sees to it | `machine/` |
 //!
 //! *Rule*: a name, variables, and how people say it. *Pattern*: the words of a rule with variables in
@@ -27,12 +27,12 @@
 //! ```
 
 mod answer;
-mod fast;
+mod answer_line;
+mod disambiguation;
+mod fast_path;
+mod further_requests;
 mod intent;
-mod line;
 mod machine;
-mod more;
-mod narrower;
 mod prompt;
 mod rule;
 mod template;
@@ -40,8 +40,8 @@ mod text;
 mod value;
 
 pub use answer::{AnswerParser, Finding};
-pub use fast::FastPath;
-pub use intent::{Intent, Note};
+pub use fast_path::FastPath;
+pub use intent::{Intent, MatchNote};
 pub use machine::MatchAgent;
 pub use prompt::prompt;
 pub use rule::{RuleMistake, RulePart, mistakes};

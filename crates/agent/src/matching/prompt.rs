@@ -8,7 +8,7 @@ use std::fmt::Write;
 
 use agentx_types::{IntentExample, IntentPattern, IntentRule, IntentVar};
 
-use super::template::{Piece, pieces, usual_output};
+use super::template::{TemplatePiece, pieces, usual_output};
 
 /// The task, before the rules.
 const TASK: &str = "\
@@ -88,12 +88,14 @@ fn add_pattern(rule: &IntentRule, pattern: &IntentPattern, out: &mut String) {
     out.push_str("- ");
     for piece in pieces(rule, &pattern.input) {
         match piece {
-            Piece::Words(words) => out.push_str(words),
-            Piece::Var(name) => add(
+            TemplatePiece::Words(words) => out.push_str(words),
+            TemplatePiece::Var(name) => add(
                 out,
                 format_args!("[{}]", rule.var(name).map_or(name, |var| &var.label)),
             ),
-            Piece::Undeclared(words) | Piece::Hint(words) => add(out, format_args!("[{words}]")),
+            TemplatePiece::Undeclared(words) | TemplatePiece::Hint(words) => {
+                add(out, format_args!("[{words}]"))
+            }
         }
     }
     out.push_str(" → ");

@@ -16,7 +16,7 @@ use std::fmt;
 
 use agentx_types::{IntentRule, IntentVar};
 
-use super::template::{Piece, pieces};
+use super::template::{TemplatePiece, pieces};
 
 /// Something that is wrong with a rule. Its `Display` counts rules and parts from 1.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -58,7 +58,7 @@ impl fmt::Display for RuleMistake {
 pub fn mistakes(rules: &[IntentRule]) -> Vec<RuleMistake> {
     let mut found = Vec::new();
     for (at, rule) in rules.iter().enumerate() {
-        let mut check = Check {
+        let mut check = RuleChecker {
             rule: at,
             found: &mut found,
         };
@@ -73,12 +73,12 @@ pub fn mistakes(rules: &[IntentRule]) -> Vec<RuleMistake> {
 }
 
 /// Checks one rule, and gathers what is wrong with it.
-struct Check<'a> {
+struct RuleChecker<'a> {
     rule: usize,
     found: &'a mut Vec<RuleMistake>,
 }
 
-impl Check<'_> {
+impl RuleChecker<'_> {
     /// Adds a mistake.
     fn wrong(&mut self, part: RulePart, reason: impl Into<String>) {
         self.found.push(RuleMistake {
@@ -145,7 +145,7 @@ impl Check<'_> {
                 self.wrong(part, "it has a line break in it; write one pattern for each line");
             }
             for piece in pieces(rule, &pattern.input) {
-                if let Piece::Undeclared(name) = piece {
+                if let TemplatePiece::Undeclared(name) = piece {
                     self.wrong(part, undeclared(rule, name));
                 }
             }

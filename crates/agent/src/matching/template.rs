@@ -13,7 +13,7 @@ use agentx_types::IntentRule;
 
 /// A piece of a pattern.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Piece<'a> {
+pub(crate) enum TemplatePiece<'a> {
     /// Words as they stand.
     Words(&'a str),
     /// `[name]`, where the rule has such a variable.
@@ -25,7 +25,7 @@ pub(crate) enum Piece<'a> {
 }
 
 /// The pieces of a pattern, in order. A bracket that is not closed is a word.
-pub(crate) fn pieces<'a>(rule: &IntentRule, pattern: &'a str) -> Vec<Piece<'a>> {
+pub(crate) fn pieces<'a>(rule: &IntentRule, pattern: &'a str) -> Vec<TemplatePiece<'a>> {
     let mut pieces = Vec::new();
     let mut words = 0;
     let mut at = 0;
@@ -33,20 +33,20 @@ pub(crate) fn pieces<'a>(rule: &IntentRule, pattern: &'a str) -> Vec<Piece<'a>> 
         at = close + 1;
         let name = pattern.get(open + 1..close).unwrap_or_default();
         if let Some(before) = pattern.get(words..open).filter(|before| !before.is_empty()) {
-            pieces.push(Piece::Words(before));
+            pieces.push(TemplatePiece::Words(before));
         }
         words = at;
         let name = name.trim();
         pieces.push(if rule.var(name).is_some() {
-            Piece::Var(name)
+            TemplatePiece::Var(name)
         } else if is_name(name) {
-            Piece::Undeclared(name)
+            TemplatePiece::Undeclared(name)
         } else {
-            Piece::Hint(name)
+            TemplatePiece::Hint(name)
         });
     }
     if let Some(rest) = pattern.get(words..).filter(|rest| !rest.is_empty()) {
-        pieces.push(Piece::Words(rest));
+        pieces.push(TemplatePiece::Words(rest));
     }
     pieces
 }
@@ -75,7 +75,7 @@ pub(crate) fn is_name(name: &str) -> bool {
 pub(crate) fn usual_output(rule: &IntentRule, pattern: &str) -> String {
     let mut names: Vec<&str> = Vec::new();
     for piece in pieces(rule, pattern) {
-        if let Piece::Var(name) = piece
+        if let TemplatePiece::Var(name) = piece
             && !names.contains(&name)
         {
             names.push(name);
@@ -114,8 +114,8 @@ mod tests {
 
     #[test]
     fn patterns_come_apart_at_brackets() {
-        use Piece::*;
-        let cases: [(&str, &[Piece<'_>]); 8] = [
+        use TemplatePiece::*;
+        let cases: [(&str, &[TemplatePiece<'_>]); 8] = [
             ("x [a] y", &[Words("x "), Var("a"), Words(" y")]),
             ("[a][名]", &[Var("a"), Var("名")]),
             ("[b]", &[Undeclared("b")]),

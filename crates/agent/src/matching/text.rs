@@ -17,12 +17,12 @@ pub(crate) struct Plain {
     /// The text.
     pub(crate) text: String,
     /// For each character: where it begins in `text`, and the bytes that it stands for in the original.
-    marks: Vec<Mark>,
+    marks: Vec<CharOrigin>,
 }
 
 /// The origin of one character of the compared text, in bytes.
 #[derive(Clone, Copy)]
-struct Mark {
+struct CharOrigin {
     /// Its start in the compared text.
     at: usize,
     /// The start of its original.
@@ -52,7 +52,7 @@ impl Plain {
             if *c == ' ' && (joins(before) || joins(inner.get(index + 1))) {
                 continue;
             }
-            plain.marks.push(Mark {
+            plain.marks.push(CharOrigin {
                 at: plain.text.len(),
                 start: *start,
                 end: *end,

@@ -13,16 +13,16 @@
 //! An input that is to join the run goes before its end: then the model is asked again.
 
 use agentx_types::{
-    ActionBody, Answer, AnswerCall, ContentPart, InvalidInput, Message, RequestedCall, RunStatus, StopReason,
-    ToolCallId, ToolStatus, Usage, since,
+    ActionBody, AnswerCall, AssembledAnswer, ContentPart, InvalidInput, Message, RequestedCall, RunStatus,
+    StopReason, ToolCallId, ToolStatus, Usage, since,
 };
 use serde_json::Value;
 
 use super::ReactAgent;
 use super::stop::because_stopped;
-use crate::course::{Step, StopCause};
 use crate::ledger::CallStage;
 use crate::limits;
+use crate::run_lifecycle::{RunStep, StopCause};
 
 /// After so many paused answers in a row the model is not asked to go on again: a provider pauses a turn after several calls of its own
 /// tools, ten of them at Anthropic, so that nothing that comes to an end needs more.
@@ -34,11 +34,11 @@ impl ReactAgent {
     /// first, whatever follows: a call without the message that asked for it could not be sent back.
     pub(super) fn on_answer(
         &mut self,
-        answer: Answer,
+        answer: AssembledAnswer,
         (reason, word): (StopReason, Option<&str>),
-        step: &mut Step<'_>,
+        step: &mut RunStep<'_>,
     ) {
-        let Answer {
+        let AssembledAnswer {
             mut message,
             mut calls,
             usage,
@@ -99,7 +99,7 @@ impl ReactAgent {
         (reason, word): (StopReason, Option<&str>),
         said_something: bool,
         usage: Usage,
-        step: &mut Step<'_>,
+        step: &mut RunStep<'_>,
     ) {
         let unknown = unknown_end(reason, word);
         let why = match reason {
@@ -127,13 +127,13 @@ impl ReactAgent {
     }
 
     /// Stops the run because it cannot go on. `code` is stable, for programs.
-    fn fail(&mut self, code: &str, message: &str, step: &mut Step<'_>) {
+    fn fail(&mut self, code: &str, message: &str, step: &mut RunStep<'_>) {
         self.begin_stop(StopCause::error(RunStatus::Failed, code, message), step);
     }
 
     /// Asks the model to go on after a pause. No tool asked for this call, so that it counts as a round: else
     /// it could go on for ever.
-    fn go_on_after_pause(&mut self, step: &mut Step<'_>) {
+    fn go_on_after_pause(&mut self, step: &mut RunStep<'_>) {
         let limits = self.config.limits;
         let Some(run) = self.course.active() else { return };
         if run.pending.pauses >= PAUSES && self.config.rules_version >= since::PAUSES_END {
@@ -150,7 +150,7 @@ impl ReactAgent {
 
     /// Asks the model again because a person said something more. That is no round of tools, and not counted
     /// as one.
-    fn go_on_after_steering(&mut self, step: &mut Step<'_>) {
+    fn go_on_after_steering(&mut self, step: &mut RunStep<'_>) {
         self.call_model(step);
     }
 
@@ -195,7 +195,7 @@ impl ReactAgent {
     ///
     /// All of them run at once, if they may. Where a limit is reached none does and all are answered, because
     /// a provider refuses a conversation with a call that has no result.
-    fn take_up(&mut self, calls: Vec<RequestedCall>, step: &mut Step<'_>) {
+    fn take_up(&mut self, calls: Vec<RequestedCall>, step: &mut RunStep<'_>) {
         let limits = self.config.limits;
         let Some(run) = self.course.active() else { return };
         let own = limits::reached(&limits, &run.spent()).map(|limit| StopCause::limit(&limit));
@@ -217,7 +217,7 @@ impl ReactAgent {
     /// The model, or a filter of its provider, declined in the middle of an answer: what it wanted until then is not done. Anthropic
     /// says that such an answer is to be thrown away
     /// (<https://platform.claude.com/docs/test-and-evaluate/strengthen-guardrails/handle-streaming-refusals>).
-    fn decline(&mut self, calls: Vec<RequestedCall>, step: &mut Step<'_>) {
+    fn decline(&mut self, calls: Vec<RequestedCall>, step: &mut RunStep<'_>) {
         let Some(run) = self.course.active() else { return };
         let message = "the model declined to answer, and its calls were not run";
         let cause = StopCause::error(RunStatus::Failed, "content_filter", message);
@@ -230,7 +230,7 @@ impl ReactAgent {
     }
 
     /// Stops agents in the background with a run that a limit or a refusal ends. Before version 9 of the rules they went on.
-    fn interrupt_background(&mut self, why: &str, step: &mut Step<'_>) {
+    fn interrupt_background(&mut self, why: &str, step: &mut RunStep<'_>) {
         if self.config.rules_version >= since::BACKGROUND_STOPS {
             self.interrupt_children(why, step);
         }
@@ -261,7 +261,7 @@ impl ReactAgent {
     }
 
     /// Answers each of these calls with the same words.
-    fn refuse(&mut self, calls: Vec<RequestedCall>, status: ToolStatus, text: &str, step: &mut Step<'_>) {
+    fn refuse(&mut self, calls: Vec<RequestedCall>, status: ToolStatus, text: &str, step: &mut RunStep<'_>) {
         for call in calls {
             self.answer_new(call, status, text.to_owned(), step);
         }
@@ -273,7 +273,7 @@ impl ReactAgent {
         call: RequestedCall,
         status: ToolStatus,
         text: String,
-        step: &mut Step<'_>,
+        step: &mut RunStep<'_>,
     ) {
         if self.course.active().is_none() {
             return;
@@ -291,7 +291,7 @@ impl ReactAgent {
         call: &RequestedCall,
         status: ToolStatus,
         text: String,
-        step: &mut Step<'_>,
+        step: &mut RunStep<'_>,
     ) -> CallStage {
         let answer = AnswerCall {
             tool_call_id: call.tool_call_id.clone(),

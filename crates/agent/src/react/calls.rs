@@ -5,18 +5,18 @@
 use std::sync::Arc;
 
 use agentx_types::{
-    ActionBody, AnswerCall, CallTool, Caller, ContentPart, Envelope, EnvironmentEvent, Message, MessageId,
-    MessageOutput, RequestedCall, Role, RunStatus, StateOutput, StreamOutput, ToolResult, ToolResultPart,
-    ToolStatus, since,
+    ActionBody, AnswerCall, CallTool, CallingAgent, ContentPart, Envelope, EnvironmentEvent, Message,
+    MessageId, MessageOutput, RequestedCall, Role, RunStatus, StateOutput, StreamOutput, ToolResult,
+    ToolResultPart, ToolStatus, since,
 };
 
 use super::ReactAgent;
 use crate::approval::{self, Verdict};
 use crate::arguments;
-use crate::course::Step;
 use crate::ledger::{CallStage, LedgerEntry};
 use crate::limits;
 use crate::recall::RECALL;
+use crate::run_lifecycle::RunStep;
 
 impl ReactAgent {
     /// A new call: it is run, asked about, or answered at once. The first row that fits decides:
@@ -32,7 +32,7 @@ impl ReactAgent {
     /// | any other | handed to its tool |
     ///
     /// The model is told what was wrong and sends another call; that is not an error of the run.
-    pub(super) fn decide_call(&mut self, call: RequestedCall, step: &mut Step<'_>) {
+    pub(super) fn decide_call(&mut self, call: RequestedCall, step: &mut RunStep<'_>) {
         if let Some(invalid) = &call.invalid {
             let text = format!(
                 "The arguments of this call are not valid JSON ({}). Send the call again with a JSON object.",
@@ -95,7 +95,7 @@ impl ReactAgent {
         &mut self,
         call: &RequestedCall,
         outside_workspace: bool,
-        step: &mut Step<'_>,
+        step: &mut RunStep<'_>,
     ) -> CallStage {
         let idempotent = self.tool(&call.name).is_some_and(|tool| tool.idempotent);
         let body = ActionBody::CallTool(CallTool {
@@ -106,7 +106,7 @@ impl ReactAgent {
             outside_workspace,
             idempotent,
             recorded: step.recorded(&call.tool_call_id),
-            caller: Arc::new(Caller {
+            caller: Arc::new(CallingAgent {
                 config: Some(Arc::clone(&self.config)),
                 kept: step.context.kept.cloned().unwrap_or_default(),
                 depth: step.context.depth,
@@ -128,7 +128,7 @@ impl ReactAgent {
         index: usize,
         status: ToolStatus,
         text: String,
-        step: &mut Step<'_>,
+        step: &mut RunStep<'_>,
     ) {
         let Some(run_id) = self.course.active().map(|run| run.id.clone()) else {
             return;
@@ -151,7 +151,7 @@ impl ReactAgent {
     }
 
     /// Runs a call that waited for a decision.
-    pub(super) fn release(&mut self, index: usize, step: &mut Step<'_>) {
+    pub(super) fn release(&mut self, index: usize, step: &mut RunStep<'_>) {
         let Some(call) = self.ledger.entries().get(index).map(|entry| entry.call.clone()) else {
             return;
         };
@@ -169,7 +169,7 @@ impl ReactAgent {
     }
 
     /// Says for whom the run waits: a person before a tool. Nothing is said while it is stopped, or where nothing is open.
-    pub(super) fn update_waiting_status(&mut self, step: &mut Step<'_>) {
+    pub(super) fn update_waiting_status(&mut self, step: &mut RunStep<'_>) {
         let stopping = self.course.is_stopping();
         if stopping || self.ledger.is_settled() {
             return;
@@ -183,7 +183,7 @@ impl ReactAgent {
     }
 
     /// It is on record that the tool is about to begin: from here on a crash leaves the outcome unknown.
-    pub(super) fn on_action_started(&mut self, fact: &Envelope<EnvironmentEvent>, step: &mut Step<'_>) {
+    pub(super) fn on_action_started(&mut self, fact: &Envelope<EnvironmentEvent>, step: &mut RunStep<'_>) {
         let Some(tool_call_id) = fact.cause.as_ref().and_then(|id| self.ledger.mark_started(id)) else {
             return;
         };
@@ -199,7 +199,7 @@ impl ReactAgent {
         &mut self,
         fact: &Envelope<EnvironmentEvent>,
         result: &ToolResult,
-        step: &mut Step<'_>,
+        step: &mut RunStep<'_>,
     ) {
         let resolves = |action| self.ledger.resolve(action, result);
         if !fact.cause.as_ref().is_some_and(resolves) {
@@ -220,7 +220,7 @@ impl ReactAgent {
 
     /// Puts the results of a settled ledger into the conversation, in the order of the calls, and counts the round unless
     /// the model will not be asked again.
-    pub(super) fn close_round(&mut self, step: &mut Step<'_>) {
+    pub(super) fn close_round(&mut self, step: &mut RunStep<'_>) {
         let entries = self.ledger.take();
         let limits = self.config.limits;
         let Some(run) = self.course.active() else { return };
@@ -241,7 +241,7 @@ impl ReactAgent {
     }
 
     /// The result joins the conversation as a message of its own, named by its call.
-    fn add_result(&mut self, entry: LedgerEntry, warning: Option<&String>, step: &mut Step<'_>) {
+    fn add_result(&mut self, entry: LedgerEntry, warning: Option<&String>, step: &mut RunStep<'_>) {
         let CallStage::Resolved {
             mut content,
             status,

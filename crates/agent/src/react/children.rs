@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::ReactAgent;
-use crate::course::{Input, Step, made_by};
 use crate::ledger::CallStage;
+use crate::run_lifecycle::{RunInput, RunStep, made_by};
 
 /// The tool by which an agent makes others.
 pub const DELEGATE: &str = "delegate";
@@ -92,7 +92,7 @@ fn first_line(text: &str) -> &str {
 ///
 /// What it spends counts for this agent in both cases.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct Child {
+pub(super) struct ReactChild {
     id: AgentStateId,
     name: String,
     /// The call that waits for it; `None` where it works in the background.
@@ -119,7 +119,7 @@ impl ReactAgent {
     pub(super) fn own_call(
         &mut self,
         call: &RequestedCall,
-        step: &mut Step<'_>,
+        step: &mut RunStep<'_>,
     ) -> Option<Result<CallStage, String>> {
         if let Some(recalled) = self.recall(call, step) {
             return Some(recalled);
@@ -167,7 +167,7 @@ impl ReactAgent {
     }
 
     /// The reason for which no other agent may be made, if there is one, with advice.
-    fn no_room(&self, step: &Step<'_>) -> Option<String> {
+    fn no_room(&self, step: &RunStep<'_>) -> Option<String> {
         let at_work = self.children.iter().filter(|child| child.ended.is_none()).count();
         if at_work >= MAX_AT_WORK {
             return Some(format!(
@@ -179,7 +179,7 @@ impl ReactAgent {
     }
 
     /// Makes the agent and gives it its input; its id follows from the event and the place of the action.
-    fn delegate(&mut self, order: Order, call: &RequestedCall, step: &mut Step<'_>) -> CallStage {
+    fn delegate(&mut self, order: Order, call: &RequestedCall, step: &mut RunStep<'_>) -> CallStage {
         let Some(config) = self.config.agents.get(order.agent) else {
             return self.answer_now(call, ToolStatus::Invalid, "There is no such agent.".into(), step);
         };
@@ -203,7 +203,7 @@ impl ReactAgent {
         let to = id.clone();
         let send = ActionBody::SendInput(SendInput { to, message });
         let action_id = step.act_in(run_id, send);
-        self.children.push(Child {
+        self.children.push(ReactChild {
             id: id.clone(),
             name: name.clone(),
             call: (!order.background).then(|| call.tool_call_id.clone()),
@@ -224,10 +224,10 @@ impl ReactAgent {
         &mut self,
         input: &Value,
         call: &RequestedCall,
-        step: &mut Step<'_>,
+        step: &mut RunStep<'_>,
     ) -> Result<CallStage, String> {
         let wanted = input.get("id").and_then(Value::as_str);
-        let is_wanted = |child: &&Child| wanted.is_none_or(|id| child.id.as_str() == id);
+        let is_wanted = |child: &&ReactChild| wanted.is_none_or(|id| child.id.as_str() == id);
         if let Some(id) = wanted.filter(|_| !self.children.iter().any(|child| is_wanted(&child))) {
             return Err(format!("There is no agent {id}."));
         }
@@ -241,18 +241,23 @@ impl ReactAgent {
                 return Err(format!("`action` is list, status or stop, not {other:?}."));
             }
         }
-        let shown: Vec<Value> = self.children.iter().filter(is_wanted).map(Child::shown).collect();
+        let shown: Vec<Value> = self
+            .children
+            .iter()
+            .filter(is_wanted)
+            .map(ReactChild::shown)
+            .collect();
         let text = Value::Array(shown).to_string();
         Ok(self.answer_now(call, ToolStatus::Success, text, step))
     }
 
     /// Stops all that are at work.
-    pub(super) fn interrupt_children(&mut self, why: &str, step: &mut Step<'_>) {
+    pub(super) fn interrupt_children(&mut self, why: &str, step: &mut RunStep<'_>) {
         self.interrupt_those(|_| true, why, step);
     }
 
     /// Interrupts the children that are at work and wanted, and marks them as stopping.
-    fn interrupt_those(&mut self, wanted: impl Fn(&&Child) -> bool, why: &str, step: &mut Step<'_>) {
+    fn interrupt_those(&mut self, wanted: impl Fn(&&ReactChild) -> bool, why: &str, step: &mut RunStep<'_>) {
         let run_id = self.course.run_id();
         for child in &mut self.children {
             if child.ended.is_some() || !wanted(&&*child) {
@@ -268,7 +273,7 @@ impl ReactAgent {
     }
 
     /// Ends those that are at work; nobody is there to hear them.
-    pub(super) fn close_children(&mut self, reason: &str, step: &mut Step<'_>) {
+    pub(super) fn close_children(&mut self, reason: &str, step: &mut RunStep<'_>) {
         let run_id = self.course.run_id();
         for child in self.children.iter().filter(|child| child.ended.is_none()) {
             let close = CloseAgent {
@@ -280,7 +285,7 @@ impl ReactAgent {
     }
 
     /// A child of this agent says something.
-    pub(crate) fn hear_child(&mut self, id: &AgentStateId, output: &AgentOutput, step: &mut Step<'_>) {
+    pub(crate) fn hear_child(&mut self, id: &AgentStateId, output: &AgentOutput, step: &mut RunStep<'_>) {
         let known = self.children.iter().position(|child| child.id == *id);
         match output {
             AgentOutput::State(StateOutput::Spent { usage, cost, .. }) => {
@@ -301,7 +306,7 @@ impl ReactAgent {
     }
 
     /// Takes the first end of a child's run: closes the child, and hands on its answer.
-    fn child_ended(&mut self, index: usize, status: RunStatus, reason: Option<&str>, step: &mut Step<'_>) {
+    fn child_ended(&mut self, index: usize, status: RunStatus, reason: Option<&str>, step: &mut RunStep<'_>) {
         let Some(child) = self.children.get_mut(index) else {
             return;
         };
@@ -331,15 +336,21 @@ impl ReactAgent {
     }
 
     /// Whether the limit that ends a child, or leaves nothing to answer it with, has ended this agent's run too.
-    fn ended_at_the_same_limit(&self, status: RunStatus, step: &Step<'_>) -> bool {
+    fn ended_at_the_same_limit(&self, status: RunStatus, step: &RunStep<'_>) -> bool {
         let nothing_left = || self.course.is_used_up(&self.config.limits, step);
         self.course.is_at_a_limit() && (status == RunStatus::TimedOut || nothing_left())
     }
 
     /// Takes the answer of an agent in the background as an input: it joins the run under way, or opens one.
     /// Who stops an agent wants no answer to that: it is known to the next run.
-    fn background_answer(&mut self, child: &Child, said: String, status: RunStatus, step: &mut Step<'_>) {
-        let Child { name, id, .. } = child;
+    fn background_answer(
+        &mut self,
+        child: &ReactChild,
+        said: String,
+        status: RunStatus,
+        step: &mut RunStep<'_>,
+    ) {
+        let ReactChild { name, id, .. } = child;
         let text = format!("[Agent {name} ({id}) in the background has ended.]\n{said}");
         let message = Message {
             message_id: MessageId::with_suffix(format_args!("answer_{}", child.id.as_str())),
@@ -347,7 +358,7 @@ impl ReactAgent {
             content: vec![ContentPart::text(text)],
             by: None,
         };
-        let input = Input::from_background(message, step);
+        let input = RunInput::from_background(message, step);
         let goes_on = self.course.active().is_some() && !self.course.is_stopping();
         let was_stopped = status == RunStatus::Interrupted || self.ended_at_the_same_limit(status, step);
         if was_stopped && !goes_on {
@@ -360,7 +371,7 @@ impl ReactAgent {
     }
 }
 
-impl Child {
+impl ReactChild {
     fn shown(&self) -> Value {
         json!({
             "id": self.id,

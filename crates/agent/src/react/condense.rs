@@ -23,8 +23,8 @@ use serde::{Deserialize, Serialize};
 
 use super::ReactAgent;
 use crate::conversation::Part;
-use crate::course::{Step, StopCause};
 use crate::ledger::CallStage;
+use crate::run_lifecycle::{RunStep, StopCause};
 use crate::{recall, summary};
 
 /// The number of latest exchanges that stay if a person wants the rest condensed.
@@ -44,11 +44,11 @@ fn is_zero(number: &u32) -> bool {
 
 /// The state of condensing: the one under way, the one that is wanted, and how the last one went.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Condenser {
+pub(crate) struct CondenseState {
     /// The summary that is awaited.
-    pub(super) under_way: Option<UnderWay>,
+    pub(super) under_way: Option<OpenCondensing>,
     /// A person's wish for a summary that could not be asked for yet, because a run is under way.
-    wanted: Option<Wanted>,
+    wanted: Option<SummaryWish>,
     /// Whether the last summary was made because a model said that its window is full, and none has answered
     /// since: a second one is not tried.
     pub(super) after_overflow: bool,
@@ -69,7 +69,7 @@ pub(crate) struct Condenser {
 
 /// The summary that is awaited, and why it was asked for.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct UnderWay {
+pub(super) struct OpenCondensing {
     /// The action that brings it.
     action_id: ActionId,
     /// The reason for it, which decides what follows when it comes or fails.
@@ -78,7 +78,7 @@ pub(super) struct UnderWay {
 
 /// A person's wish for a summary.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct Wanted {
+pub(super) struct SummaryWish {
     /// The points that the summary should dwell on, if the person named any.
     instructions: Option<String>,
 }
@@ -90,7 +90,7 @@ pub(super) enum Why {
     /// The window is nearly full.
     Full,
     /// A person wants it.
-    Wanted(Wanted),
+    Wanted(SummaryWish),
     /// A model said that the window is full; the run ends with this cause where the summary comes to nothing
     /// and less cannot be sent.
     Overflow(StopCause),
@@ -111,7 +111,7 @@ impl ReactAgent {
     }
 
     /// Asks for a summary where one is due. Returns whether the next model call has to wait for one. Called by `call_model` alone.
-    pub(super) fn condense_first(&mut self, step: &mut Step<'_>) -> bool {
+    pub(super) fn condense_first(&mut self, step: &mut RunStep<'_>) -> bool {
         if self.condenser.under_way.is_some() || self.condense_as_wanted(step) {
             return true;
         }
@@ -145,7 +145,7 @@ impl ReactAgent {
     /// nothing was asked.
     ///
     /// Where nothing can be condensed, that is said, and the wish is over.
-    pub(super) fn condense_as_wanted(&mut self, step: &mut Step<'_>) -> bool {
+    pub(super) fn condense_as_wanted(&mut self, step: &mut RunStep<'_>) -> bool {
         if self.condenser.under_way.is_some() {
             return false;
         }
@@ -171,11 +171,11 @@ impl ReactAgent {
 
     /// A person wants the conversation condensed: now, if no run is under way, else before its next model call. A second wish while a
     /// summary is written is that summary.
-    pub(super) fn on_condense_requested(&mut self, instructions: Option<String>, step: &mut Step<'_>) {
+    pub(super) fn on_condense_requested(&mut self, instructions: Option<String>, step: &mut RunStep<'_>) {
         if self.condenser.under_way.is_some() {
             return;
         }
-        self.condenser.wanted = Some(Wanted { instructions });
+        self.condenser.wanted = Some(SummaryWish { instructions });
         if self.course.is_free() {
             self.condense_as_wanted(step);
         }
@@ -185,7 +185,7 @@ impl ReactAgent {
     ///
     /// `brief`, in the action, says that its model is not worth waiting for: the conversation fits without a
     /// summary, or the last one came to nothing. A summary that a person wants is never brief.
-    pub(super) fn ask_for_summary(&mut self, part: &Part, why: Why, step: &mut Step<'_>) {
+    pub(super) fn ask_for_summary(&mut self, part: &Part, why: Why, step: &mut RunStep<'_>) {
         let instructions = match &why {
             Why::Wanted(wanted) => wanted.instructions.as_deref(),
             Why::Full | Why::Overflow(_) => None,
@@ -203,7 +203,7 @@ impl ReactAgent {
         });
         let run_id = self.course.active().map(|run| run.id.clone());
         let action_id = step.act_in(run_id, body);
-        self.condenser.under_way = Some(UnderWay { action_id, why });
+        self.condenser.under_way = Some(OpenCondensing { action_id, why });
         let change = ContextChange::Condensing(part.range);
         step.state(StateOutput::Context { change });
     }
@@ -217,7 +217,7 @@ impl ReactAgent {
         &mut self,
         fact: &Envelope<EnvironmentEvent>,
         condensed: &ContextCondensed,
-        step: &mut Step<'_>,
+        step: &mut RunStep<'_>,
     ) {
         let awaited = self.take_under_way(fact);
         if fact.cause.is_some() && awaited.is_none() {
@@ -255,7 +255,7 @@ impl ReactAgent {
         &mut self,
         fact: &Envelope<EnvironmentEvent>,
         failure: &CondensingFailed,
-        step: &mut Step<'_>,
+        step: &mut RunStep<'_>,
     ) {
         let Some(under_way) = self.take_under_way(fact) else {
             return;
@@ -282,7 +282,7 @@ impl ReactAgent {
 
     /// The summary that `fact` answers, which is awaited no longer; `None` where the fact answers another
     /// action.
-    fn take_under_way(&mut self, fact: &Envelope<EnvironmentEvent>) -> Option<UnderWay> {
+    fn take_under_way(&mut self, fact: &Envelope<EnvironmentEvent>) -> Option<OpenCondensing> {
         let cause = fact.cause.as_ref()?;
         self.condenser
             .under_way
@@ -291,7 +291,7 @@ impl ReactAgent {
 
     /// Goes on with the run that waited: to its end where it is being stopped or has used up what it may,
     /// else to the model.
-    fn go_on_after_condensing(&mut self, step: &mut Step<'_>) {
+    fn go_on_after_condensing(&mut self, step: &mut RunStep<'_>) {
         let Some(run) = self.course.active() else {
             // What is wanted by now was wanted while the summary was written.
             self.condense_as_wanted(step);
@@ -304,7 +304,7 @@ impl ReactAgent {
     }
 
     /// Takes a summary out again. One that is not there (any more) is passed over.
-    pub(super) fn on_restored(&mut self, restored: &ContextRestored, step: &mut Step<'_>) {
+    pub(super) fn on_restored(&mut self, restored: &ContextRestored, step: &mut RunStep<'_>) {
         if let Some(range) = self.conversation.restore(restored.from_seq, restored.to_seq) {
             self.conversation.beginning_changed(&self.config);
             self.note_context();
@@ -324,7 +324,7 @@ impl ReactAgent {
     pub(super) fn recover_condensing(&mut self) {
         match self.condenser.under_way.take().map(|under_way| under_way.why) {
             Some(Why::Wanted(wanted)) => self.condenser.wanted = Some(wanted),
-            Some(Why::Overflow(_)) => self.condenser.wanted = Some(Wanted { instructions: None }),
+            Some(Why::Overflow(_)) => self.condenser.wanted = Some(SummaryWish { instructions: None }),
             Some(Why::Full) | None => {}
         }
     }
@@ -337,7 +337,7 @@ impl ReactAgent {
     }
 
     /// Stops the summary that is awaited while nothing else runs.
-    pub(super) fn cancel_condensing(&mut self, step: &mut Step<'_>) {
+    pub(super) fn cancel_condensing(&mut self, step: &mut RunStep<'_>) {
         self.condenser.wanted = None;
         if let Some(under_way) = &self.condenser.under_way {
             let action_id = under_way.action_id.clone();
@@ -347,7 +347,7 @@ impl ReactAgent {
 
     /// Notes what a person decided about a call, to stay word for word whatever is condensed: refusals,
     /// words, and rules. A plain "once" is not noted.
-    pub(super) fn note_decision(&mut self, call: &RequestedCall, approval: &Approval, step: &Step<'_>) {
+    pub(super) fn note_decision(&mut self, call: &RequestedCall, approval: &Approval, step: &RunStep<'_>) {
         let decided = match approval.decision {
             ApprovalDecision::Deny => "refused",
             ApprovalDecision::Session => "allowed, and the like for the rest of the session:",
@@ -376,7 +376,7 @@ impl ReactAgent {
     pub(super) fn recall(
         &self,
         call: &RequestedCall,
-        step: &mut Step<'_>,
+        step: &mut RunStep<'_>,
     ) -> Option<Result<CallStage, String>> {
         self.recall_tool(&call.name)?;
         let found = recall::answer(&self.conversation.originals(), &call.input);
@@ -385,7 +385,7 @@ impl ReactAgent {
 }
 
 /// Says that a summary came to nothing, and why.
-fn failed(code: &str, message: &str, step: &mut Step<'_>) {
+fn failed(code: &str, message: &str, step: &mut RunStep<'_>) {
     let change = ContextChange::Failed {
         code: code.to_owned(),
         message: message.to_owned(),

@@ -13,13 +13,13 @@ use serde_json::Value;
 use super::ReactAgent;
 use super::calls::not_allowed;
 use crate::approval::{self, Question, Verdict};
-use crate::course::Step;
 use crate::ledger::{CallStage, LedgerEntry};
+use crate::run_lifecycle::RunStep;
 
 impl ReactAgent {
     /// A person decides. A decision about a call that does not wait (any more) means nothing: two people may
     /// decide at once.
-    pub(super) fn on_approval(&mut self, approval: &Approval, step: &mut Step<'_>) {
+    pub(super) fn on_approval(&mut self, approval: &Approval, step: &mut RunStep<'_>) {
         if self.decide_inner(approval, step) {
             return;
         }
@@ -79,7 +79,7 @@ impl ReactAgent {
     }
 
     /// Decides again about the calls that wait for a decision, after rules or the mode have changed.
-    pub(super) fn reconsider(&mut self, step: &mut Step<'_>) {
+    pub(super) fn reconsider(&mut self, step: &mut RunStep<'_>) {
         for index in 0..self.ledger.entries().len() {
             let entry = &self.ledger.entries()[index];
             let waits = matches!(entry.stage, CallStage::AwaitingApproval(_));

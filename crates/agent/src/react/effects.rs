@@ -9,7 +9,7 @@
 use agentx_types::{EffectEnded, EffectStarted, Envelope, EnvironmentEvent, StreamOutput};
 
 use super::ReactAgent;
-use crate::course::Step;
+use crate::run_lifecycle::RunStep;
 
 impl ReactAgent {
     /// Stops the run where a tool is about to ask a model and a limit forbids it. The tool asks once this
@@ -18,7 +18,7 @@ impl ReactAgent {
         &mut self,
         fact: &Envelope<EnvironmentEvent>,
         started: &EffectStarted,
-        step: &mut Step<'_>,
+        step: &mut RunStep<'_>,
     ) {
         let is_open = fact.cause.as_ref().is_some_and(|cause| self.ledger.runs(cause));
         if !is_open || !started.asks_model() {
@@ -35,7 +35,7 @@ impl ReactAgent {
         &mut self,
         fact: &Envelope<EnvironmentEvent>,
         ended: &EffectEnded,
-        step: &mut Step<'_>,
+        step: &mut RunStep<'_>,
     ) {
         if !fact.cause.as_ref().is_some_and(|cause| self.ledger.runs(cause)) {
             return;

@@ -5,7 +5,7 @@
 //! | file | facts |
 //! | --- | --- |
 //! | [`stream`], [`answer`] | what the model says, and its whole answer |
-//! | [`calls`], [`decisions`], [`inner`], [`effects`] | tools, approvals, calls that tools make, and their steps |
+//! | [`calls`], [`decisions`], [`nested_calls`], [`effects`] | tools, approvals, calls that tools make, and their steps |
 //! | [`children`] | agents that this one made |
 //! | [`condense`], [`overflow`], [`repair`] | summaries, conversations that do not fit, requests that are refused |
 //! | [`stop`], [`recover`] | interrupts, limits and errors; what another process left open |
@@ -33,7 +33,7 @@ mod children;
 mod condense;
 mod decisions;
 mod effects;
-mod inner;
+mod nested_calls;
 mod overflow;
 mod recover;
 mod repair;
@@ -48,14 +48,16 @@ use agentx_types::{
 };
 use serde::{Deserialize, Serialize};
 
-use children::Child;
+use children::ReactChild;
 pub use children::{AGENTS, DELEGATE, delegation_tools};
-use condense::Condenser;
-pub use inner::{InnerCall, InnerStage};
+use condense::CondenseState;
+pub use nested_calls::{InnerCall, InnerStage};
 
 use crate::conversation::Conversation;
-use crate::course::{Course, Input, InputQueue, Run, Step, StopCause, Taken, Totals};
 use crate::ledger::ToolLedger;
+use crate::run_lifecycle::{
+    InputDecision, InputQueue, Run, RunInput, RunLifecycle, RunStep, StopCause, Totals,
+};
 
 /// The ReAct machine.
 ///
@@ -65,17 +67,17 @@ pub struct ReactAgent {
     id: AgentStateId,
     config: Arc<AgentConfig>,
     /// Its runs, and what waits for the next one.
-    course: Course,
+    course: RunLifecycle,
     /// The conversation, and the part of it that a model receives.
     conversation: Conversation,
     /// The calls of the answer that is being worked on; empty while a model is asked.
     ledger: ToolLedger,
     /// Summaries: the one that is awaited or wanted.
     #[serde(default)]
-    condenser: Condenser,
+    condenser: CondenseState,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     /// The agents that it made with `delegate`, those that have ended too: `agents` shows their answers.
-    children: Vec<Child>,
+    children: Vec<ReactChild>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     /// Calls that its running tools want to make and that rules were asked about.
     inner: Vec<InnerCall>,
@@ -87,10 +89,10 @@ impl ReactAgent {
         Self {
             id,
             config: Arc::new(config),
-            course: Course::default(),
+            course: RunLifecycle::default(),
             conversation: Conversation::default(),
             ledger: ToolLedger::default(),
-            condenser: Condenser::default(),
+            condenser: CondenseState::default(),
             children: Vec::new(),
             inner: Vec::new(),
         }
@@ -121,7 +123,7 @@ impl ReactAgent {
     }
 
     /// Inputs that wait, in order.
-    pub fn waiting(&self) -> impl Iterator<Item = &Input> {
+    pub fn waiting(&self) -> impl Iterator<Item = &RunInput> {
         self.course.inputs.iter()
     }
 
@@ -165,7 +167,7 @@ impl ReactAgent {
     ///
     /// The match is exhaustive on purpose: a new kind of fact does not compile until somebody has said what
     /// it means to an agent.
-    pub(crate) fn take(&mut self, fact: &Envelope<EnvironmentEvent>, step: &mut Step<'_>) {
+    pub(crate) fn take(&mut self, fact: &Envelope<EnvironmentEvent>, step: &mut RunStep<'_>) {
         use EnvironmentEvent as E;
         match &fact.event {
             E::UserMessage(message) => self.on_user_message(message, step),
@@ -225,7 +227,7 @@ impl ReactAgent {
     }
 
     /// Takes a change of the configuration that comes from an agent above.
-    pub(crate) fn on_change_above(&mut self, change: &ConfigChange, step: &mut Step<'_>) {
+    pub(crate) fn on_change_above(&mut self, change: &ConfigChange, step: &mut RunStep<'_>) {
         self.on_config_changed(change, step);
     }
 
@@ -235,17 +237,17 @@ impl ReactAgent {
         self.config.tools.iter().find(|tool| tool.name == name)
     }
 
-    fn on_user_message(&mut self, said: &UserMessage, step: &mut Step<'_>) {
+    fn on_user_message(&mut self, said: &UserMessage, step: &mut RunStep<'_>) {
         let taken = self.course.take(said, step);
         self.follow_input(Some(taken), step);
     }
 
     /// Does what the course decided about an input. `None`: it was taken back, or did not wait any more.
-    fn follow_input(&mut self, taken: Option<Taken>, step: &mut Step<'_>) {
+    fn follow_input(&mut self, taken: Option<InputDecision>, step: &mut RunStep<'_>) {
         match taken {
-            Some(Taken::Opens(input)) => self.start_run(input, step),
-            Some(Taken::Interrupts) => self.begin_stop(StopCause::interrupt("a new message"), step),
-            Some(Taken::Waits | Taken::Joins) | None => {}
+            Some(InputDecision::Opens(input)) => self.start_run(input, step),
+            Some(InputDecision::Interrupts) => self.begin_stop(StopCause::interrupt("a new message"), step),
+            Some(InputDecision::Waits | InputDecision::Joins) | None => {}
         }
     }
 
@@ -253,7 +255,7 @@ impl ReactAgent {
     ///
     /// An empty input after a run that failed asks again for what is there, and adds no message (from version
     /// 6 of the rules on).
-    fn start_run(&mut self, input: Input, step: &mut Step<'_>) {
+    fn start_run(&mut self, input: RunInput, step: &mut RunStep<'_>) {
         let message = self.course.open(input, self.config.limits.max_wall_ms, step);
         for kept in self.course.inputs.take_kept() {
             self.say(kept, step);
@@ -267,7 +269,7 @@ impl ReactAgent {
     }
 
     /// Adds an input or a note to the conversation, and says so.
-    fn say(&mut self, message: Arc<Message>, step: &mut Step<'_>) {
+    fn say(&mut self, message: Arc<Message>, step: &mut RunStep<'_>) {
         self.conversation.push(step.seq, message.clone());
         step.message(MessageOutput::User { message });
     }
@@ -277,7 +279,7 @@ impl ReactAgent {
     /// Order matters: notes and steering inputs join first, so that what is sent is what is weighed; then
     /// results are shortened, a summary may be wanted (then nothing is asked until it is there), and only
     /// then the window is settled and the request made.
-    fn call_model(&mut self, step: &mut Step<'_>) {
+    fn call_model(&mut self, step: &mut RunStep<'_>) {
         if let Some(cause) = self.course.used_up(&self.config.limits, step) {
             return self.begin_stop(cause, step);
         }
@@ -307,7 +309,7 @@ impl ReactAgent {
     ///
     /// What was declined is left out and what was only guessed about the window is taken back first, so that
     /// the next run begins with neither.
-    fn finish_run(&mut self, status: RunStatus, reason: Option<String>, step: &mut Step<'_>) {
+    fn finish_run(&mut self, status: RunStatus, reason: Option<String>, step: &mut RunStep<'_>) {
         self.leave_out_declined();
         self.take_guess_back();
         if !self.course.finish(status, reason, step) {
@@ -329,7 +331,7 @@ impl ReactAgent {
     ///
     /// Calls that wait for a decision go on waiting, whatever changes, until another writer takes over: the
     /// change may be written before that one, and must not start what it then finds started.
-    fn on_config_changed(&mut self, change: &ConfigChange, step: &mut Step<'_>) {
+    fn on_config_changed(&mut self, change: &ConfigChange, step: &mut RunStep<'_>) {
         let before = self.config.clone();
         self.course.change(Arc::make_mut(&mut self.config), change, step);
         self.conversation.fixed_changed(&before, &self.config);

@@ -18,7 +18,7 @@ use agentx_types::{ContextChange, ModelSpec, Overflow, RunStatus, StateOutput, U
 
 use super::ReactAgent;
 use super::condense::Why;
-use crate::course::{Step, StopCause};
+use crate::run_lifecycle::{RunStep, StopCause};
 
 impl ReactAgent {
     /// The window was full before the answer was whole: what was read and written is all that fits.
@@ -26,7 +26,7 @@ impl ReactAgent {
     /// Where half an answer came, the run ends with it and later requests are shorter; else this one is asked
     /// again with less. From version 6 of the rules on the window is learned from the count, if the provider
     /// counted.
-    pub(super) fn on_full_window(&mut self, said_something: bool, usage: Usage, step: &mut Step<'_>) {
+    pub(super) fn on_full_window(&mut self, said_something: bool, usage: Usage, step: &mut RunStep<'_>) {
         let message = "the context window of the model is full";
         let cause = StopCause::error(RunStatus::Failed, "context_window", message);
         let counted = usage.read_tokens().saturating_add(usage.output_tokens);
@@ -61,7 +61,7 @@ impl ReactAgent {
 
     /// Asks for a summary after an overflow, once until a model has answered. `false` where none is asked
     /// for: the run is being stopped, calls are open, or a summary would make too little free.
-    pub(super) fn condense_after_overflow(&mut self, cause: &StopCause, step: &mut Step<'_>) -> bool {
+    pub(super) fn condense_after_overflow(&mut self, cause: &StopCause, step: &mut RunStep<'_>) -> bool {
         let Some(run) = self.course.active() else {
             return false;
         };
@@ -84,7 +84,7 @@ impl ReactAgent {
 
     /// The count of the server shows that it cut the beginning of the last request: assumes the window that
     /// it counted, and says so.
-    pub(super) fn on_cut(&mut self, window: u64, step: &mut Step<'_>) {
+    pub(super) fn on_cut(&mut self, window: u64, step: &mut RunStep<'_>) {
         let assumed = self.config.model.context_window;
         self.assume_window(window);
         let change = ContextChange::Cut { window, assumed };
@@ -128,7 +128,7 @@ impl ReactAgent {
 
     /// Goes on with less after an overflow, if that may help: with a summary, or with a smaller window that
     /// was learned. `false` if the run has to end with `cause`.
-    pub(super) fn continue_after_overflow(&mut self, cause: &StopCause, step: &mut Step<'_>) -> bool {
+    pub(super) fn continue_after_overflow(&mut self, cause: &StopCause, step: &mut RunStep<'_>) -> bool {
         let learned = self.condenser.learned.take();
         if learned.is_none() {
             self.conversation.overflowed();
@@ -138,7 +138,7 @@ impl ReactAgent {
 
     /// Asks again with fewer exchanges and shorter tool results, after a smaller window was learned and where
     /// a summary would not help. `false` where nothing shorter can be sent.
-    pub(super) fn send_less(&mut self, step: &mut Step<'_>) -> bool {
+    pub(super) fn send_less(&mut self, step: &mut RunStep<'_>) -> bool {
         let stops = self.course.active().is_none_or(|run| run.pending.stop.is_some());
         if stops || !self.ledger.is_empty() || !self.conversation.can_send_less(&self.config) {
             return false;

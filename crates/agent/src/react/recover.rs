@@ -21,9 +21,9 @@ use agentx_types::{
 
 use super::ReactAgent;
 use super::stop::STOPPED;
-use crate::course::Step;
 use crate::ledger::CallStage;
-use crate::others;
+use crate::other_authors;
+use crate::run_lifecycle::RunStep;
 
 /// The message to the model about a call that was cut off. It must not repeat blindly what may have had its
 /// effect.
@@ -35,7 +35,7 @@ const RUNS_IN_THE_ORIGINAL: &str = "This call was running in the session that th
 impl ReactAgent {
     /// A fork continues from here without what its parent had under way: the run ends as interrupted once a
     /// writer has settled its calls. `hold` keeps what waits back until a person says something.
-    pub(super) fn on_forked(&mut self, hold: bool, step: &mut Step<'_>) {
+    pub(super) fn on_forked(&mut self, hold: bool, step: &mut RunStep<'_>) {
         self.forget_condensing();
         let Some(asked_model) = self.course.forked(hold) else {
             return;
@@ -81,7 +81,7 @@ impl ReactAgent {
     ///
     /// `ended` is what the new process found still running of the old one, and has ended. Rules may have
     /// changed with the new process, so open questions are decided about anew.
-    pub(super) fn on_writer_attached(&mut self, ended: &[LeftRunning], step: &mut Step<'_>) {
+    pub(super) fn on_writer_attached(&mut self, ended: &[LeftRunning], step: &mut RunStep<'_>) {
         let max = self.config.limits.max_wall_ms;
         self.recover_condensing();
         self.note_jobs(ended, step);
@@ -89,7 +89,7 @@ impl ReactAgent {
             self.condense_as_wanted(step);
             return;
         };
-        run.taken_over(step.at);
+        run.on_takeover(step.at);
         let stopping = run.pending.stop.is_some();
         let asked_model = run.pending.model_call.is_some();
         if asked_model && stopping {
@@ -117,7 +117,7 @@ impl ReactAgent {
 
     /// Has the model told, with its next call, which of its commands in the background are gone. Those that
     /// belong to a call are told with the call's result.
-    fn note_jobs(&mut self, ended: &[LeftRunning], step: &mut Step<'_>) {
+    fn note_jobs(&mut self, ended: &[LeftRunning], step: &mut RunStep<'_>) {
         let jobs: Vec<String> = ended
             .iter()
             .filter(|left| left.tool_call_id.is_none())
@@ -134,7 +134,7 @@ impl ReactAgent {
     }
 
     /// Has the model told that a command in the background has ended by itself, and how.
-    pub(super) fn on_job_ended(&mut self, ended: &JobEnded, step: &mut Step<'_>) {
+    pub(super) fn on_job_ended(&mut self, ended: &JobEnded, step: &mut RunStep<'_>) {
         let JobEnded { job, command, how } = ended;
         self.note_for_model(
             format!("[{job} in the background has ended: {how}. It was: {command}]"),
@@ -144,16 +144,16 @@ impl ReactAgent {
 
     /// Has the model told what a person ran on their own, and what came of it. The command of another person
     /// than the session's owner is marked with that person's name.
-    pub(super) fn on_command_ran(&mut self, ran: &CommandRan, step: &mut Step<'_>) {
+    pub(super) fn on_command_ran(&mut self, ran: &CommandRan, step: &mut RunStep<'_>) {
         let text = match &ran.by {
-            None => others::ran_by_owner(ran),
-            Some(person) => others::ran(person, ran),
+            None => other_authors::ran_by_owner(ran),
+            Some(person) => other_authors::ran(person, ran),
         };
         self.note_for_model(text, step);
     }
 
     /// Keeps a note that the model reads with its next call; it begins no run.
-    fn note_for_model(&mut self, text: String, step: &mut Step<'_>) {
+    fn note_for_model(&mut self, text: String, step: &mut RunStep<'_>) {
         let message = Message {
             message_id: MessageId::with_suffix(format_args!("ended_{}", step.seq)),
             role: Role::User,
@@ -164,7 +164,7 @@ impl ReactAgent {
     }
 
     /// Settles one call. `ended` lists the processes that the new program found still running and has ended.
-    fn recover_call(&mut self, index: usize, stopping: bool, ended: &[LeftRunning], step: &mut Step<'_>) {
+    fn recover_call(&mut self, index: usize, stopping: bool, ended: &[LeftRunning], step: &mut RunStep<'_>) {
         let entry = self.ledger.entries()[index].clone();
         let idempotent = self.tool(&entry.call.name).is_some_and(|tool| tool.idempotent);
         match entry.stage {

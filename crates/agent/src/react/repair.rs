@@ -12,7 +12,7 @@ use std::sync::Arc;
 use agentx_types::{ContextChange, ErrorOccurred, Overflow, RequestPart, StateOutput, since};
 
 use super::ReactAgent;
-use crate::course::Step;
+use crate::run_lifecycle::RunStep;
 
 impl ReactAgent {
     /// Notes that a request was refused for its bytes and has nothing but text left. `false` where it was refused for something else.
@@ -48,7 +48,7 @@ impl ReactAgent {
     /// `false` where the run has to end.
     ///
     /// Nothing is asked while the run is being stopped, a summary is awaited or calls are open.
-    pub(super) fn ask_in_another_form(&mut self, step: &mut Step<'_>) -> bool {
+    pub(super) fn ask_in_another_form(&mut self, step: &mut RunStep<'_>) -> bool {
         let Some(run) = self.course.active() else {
             return false;
         };
@@ -75,7 +75,7 @@ impl ReactAgent {
 
     /// Asks at once for a shorter answer, where the conversation and the longest answer do not fit together
     /// and at least half of that answer would. Nothing is shortened for it; from version 8 of the rules on.
-    pub(super) fn ask_within_what_is_left(&mut self, step: &mut Step<'_>) -> bool {
+    pub(super) fn ask_within_what_is_left(&mut self, step: &mut RunStep<'_>) -> bool {
         let goes_on =
             self.config.rules_version >= since::ANSWERS_FIT && self.ask_for_shorter_answer(true, step);
         if goes_on {
@@ -89,7 +89,7 @@ impl ReactAgent {
     ///
     /// With `most` only where at least half of the answer that is wanted is left: see `shorten_answer` in
     /// `crate::conversation`.
-    pub(super) fn ask_for_shorter_answer(&mut self, most: bool, step: &mut Step<'_>) -> bool {
+    pub(super) fn ask_for_shorter_answer(&mut self, most: bool, step: &mut RunStep<'_>) -> bool {
         let stops = self.course.active().is_none_or(|run| run.pending.stop.is_some());
         if stops || self.condensing().is_some() || !self.ledger.is_empty() {
             return false;
@@ -105,7 +105,7 @@ impl ReactAgent {
 
     /// Asks again without the tools that were refused as they are described. They stay off until they are
     /// described otherwise or another model is asked.
-    fn ask_without_tools(&mut self, tools: &[String], step: &mut Step<'_>) -> bool {
+    fn ask_without_tools(&mut self, tools: &[String], step: &mut RunStep<'_>) -> bool {
         let goes_on = self.conversation.leave_out_tools(tools, &self.config);
         if goes_on {
             let tools = tools.to_vec();

@@ -10,8 +10,8 @@ use agentx_types::{
 };
 
 use super::ReactAgent;
-use crate::course::{Follows, Record, Refused, Step, StopCause};
 use crate::ledger::CallStage;
+use crate::run_lifecycle::{RefusedRequest, RunStep, StopCause, StopConsequence, StopRecord};
 
 /// The message to the model about a call that did not come to its end.
 pub(super) const STOPPED: &str = "The run was stopped before this call ended.";
@@ -31,12 +31,12 @@ impl ReactAgent {
         &mut self,
         fact: &Envelope<EnvironmentEvent>,
         failed: &AttemptFailed,
-        step: &mut Step<'_>,
+        step: &mut RunStep<'_>,
     ) {
         if !self.course.answers_model_call(fact.cause.as_ref()) {
             return;
         }
-        let refused = failed.refused.map(|part| Refused {
+        let refused = failed.refused.map(|part| RefusedRequest {
             part,
             longest_answer: failed.longest_answer.map(u64::from),
             tools: match part {
@@ -67,7 +67,7 @@ impl ReactAgent {
         &mut self,
         fact: &Envelope<EnvironmentEvent>,
         error: &ErrorOccurred,
-        step: &mut Step<'_>,
+        step: &mut RunStep<'_>,
     ) {
         let from_model = self.course.answers_model_call(fact.cause.as_ref());
         if from_model {
@@ -94,17 +94,17 @@ impl ReactAgent {
     }
 
     /// Does what follows from something that stops runs.
-    pub(super) fn follow(&mut self, follows: Follows, step: &mut Step<'_>) {
+    pub(super) fn follow(&mut self, follows: StopConsequence, step: &mut RunStep<'_>) {
         match follows {
-            Follows::Nothing => {}
-            Follows::GoOn => self.settle(step),
-            Follows::Stop(cause) => self.begin_stop(cause, step),
-            Follows::Leave(reason) => self.leave(reason, step),
+            StopConsequence::Nothing => {}
+            StopConsequence::GoOn => self.settle(step),
+            StopConsequence::Stop(cause) => self.begin_stop(cause, step),
+            StopConsequence::Leave(reason) => self.leave(reason, step),
         }
     }
 
     /// Ends the agent, and with it those in the background. Called once no run is under way.
-    pub(super) fn leave(&mut self, reason: String, step: &mut Step<'_>) {
+    pub(super) fn leave(&mut self, reason: String, step: &mut RunStep<'_>) {
         self.close_children(&reason, step);
         step.state(StateOutput::Closed { reason });
     }
@@ -115,7 +115,7 @@ impl ReactAgent {
     /// Calls that wait for a person are answered as interrupted; calls that run, the model call and the
     /// summary are cancelled, and say themselves how they ended. Where no run is under way, agents in the
     /// background and a summary are stopped all the same.
-    pub(super) fn begin_stop(&mut self, cause: StopCause, step: &mut Step<'_>) {
+    pub(super) fn begin_stop(&mut self, cause: StopCause, step: &mut RunStep<'_>) {
         if self.course.active().is_none() {
             self.interrupt_children(BY_PARENT, step);
             return self.cancel_condensing(step);
@@ -123,7 +123,7 @@ impl ReactAgent {
         let Some(run) = self.course.active().filter(|run| run.pending.stop.is_none()) else {
             return;
         };
-        let on_record = cause.record == Record::Made;
+        let on_record = cause.record == StopRecord::Made;
         let why = because_stopped(&cause);
         run.pending.stop = Some(cause);
         let run_id = run.id.clone();
@@ -158,7 +158,7 @@ impl ReactAgent {
     ///
     /// May be called after any change; it does nothing while something is open: a model that is asked, a
     /// summary that is awaited, or a call without a result.
-    pub(super) fn settle(&mut self, step: &mut Step<'_>) {
+    pub(super) fn settle(&mut self, step: &mut RunStep<'_>) {
         let Some(run) = self.course.active() else { return };
         if run.pending.model_call.is_some() || self.condensing().is_some() || !self.ledger.is_settled() {
             return;

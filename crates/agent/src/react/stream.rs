@@ -21,12 +21,12 @@ use agentx_types::{
 };
 
 use super::ReactAgent;
-use crate::course::{Step, StopCause};
+use crate::run_lifecycle::{RunStep, StopCause};
 
 impl ReactAgent {
     /// Takes a piece of the answer. The assembler takes it whether or not anybody hears; what is said of it
     /// is for those who look on.
-    pub(super) fn on_stream(&mut self, fact: &Envelope<EnvironmentEvent>, step: &mut Step<'_>) {
+    pub(super) fn on_stream(&mut self, fact: &Envelope<EnvironmentEvent>, step: &mut RunStep<'_>) {
         if !self.course.answers_model_call(fact.cause.as_ref()) {
             return;
         }
@@ -84,7 +84,7 @@ impl ReactAgent {
         &mut self,
         fact: &Envelope<EnvironmentEvent>,
         end: &StreamEnd,
-        step: &mut Step<'_>,
+        step: &mut RunStep<'_>,
     ) {
         if !self.course.stream_ended(fact, end.stop_reason, step) {
             return;
@@ -100,7 +100,7 @@ impl ReactAgent {
             reason => {
                 self.unsign_behind_blanks();
                 let answer = self.course.assembler.finish();
-                self.conversation.was_taken();
+                self.conversation.note_accepted();
                 self.pay(answer.usage, step);
                 self.learn_from_count(answer.usage, step);
                 if let Some(run) = self.course.active() {
@@ -122,7 +122,7 @@ impl ReactAgent {
     /// Sets aside what the open stream has come to, until another attempt begins, and pays for it.
     ///
     /// An attempt that came to nothing leaves what an earlier one came to.
-    pub(super) fn set_aside(&mut self, step: &mut Step<'_>) {
+    pub(super) fn set_aside(&mut self, step: &mut RunStep<'_>) {
         self.unsign_behind_blanks();
         let answer = self.course.assembler.finish_partial();
         self.pay(answer.usage, step);
@@ -137,7 +137,7 @@ impl ReactAgent {
     /// Ends the model call that is under way without an answer, and keeps what it came to.
     ///
     /// That stands in the conversation as a partial answer, without its calls: nobody would answer them.
-    pub(super) fn cut_off(&mut self, step: &mut Step<'_>) {
+    pub(super) fn cut_off(&mut self, step: &mut RunStep<'_>) {
         self.set_aside(step);
         let Some(run) = self.course.active() else { return };
         run.pending.model_call = None;
@@ -147,7 +147,7 @@ impl ReactAgent {
     }
 
     /// Adds an answer to the conversation, and says so. `partial`: it broke off, and more will not come.
-    pub(super) fn add_answer(&mut self, message: Message, partial: bool, step: &mut Step<'_>) {
+    pub(super) fn add_answer(&mut self, message: Message, partial: bool, step: &mut RunStep<'_>) {
         let message = Arc::new(message);
         if let Some(run) = self.course.active() {
             run.last_text = message.text();
@@ -157,13 +157,13 @@ impl ReactAgent {
     }
 
     /// Pays for a stream, at the prices of the model that was asked.
-    fn pay(&mut self, usage: Usage, step: &mut Step<'_>) {
+    fn pay(&mut self, usage: Usage, step: &mut RunStep<'_>) {
         self.course.pay(usage, &self.config.model, step);
     }
 
     /// Learns from what the provider counted how it counts, and whether its window is smaller than assumed. A count that is itself estimated
     /// teaches nothing.
-    fn learn_from_count(&mut self, usage: Usage, step: &mut Step<'_>) {
+    fn learn_from_count(&mut self, usage: Usage, step: &mut RunStep<'_>) {
         if usage == Usage::default() || usage.is_estimated() {
             return;
         }

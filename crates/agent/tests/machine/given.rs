@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use agentx_agent::{Acted, Agent, Context, Transition, fixtures};
+use agentx_agent::{ActionCount, Agent, StepContext, Transition, fixtures};
 use agentx_types::*;
 use serde_json::json;
 
@@ -12,7 +12,8 @@ fn fact(
     cause: Option<&ActionId>,
     event: impl Into<EnvironmentEvent>,
 ) -> Envelope<EnvironmentEvent> {
-    let mut draft = Draft::<EnvironmentEvent>::new(Source::Environment, Some("agt_1".into()), event.into());
+    let mut draft =
+        EventDraft::<EnvironmentEvent>::new(Source::Environment, Some("agt_1".into()), event.into());
     draft.cause = cause.cloned();
     draft.into_envelope("ses_1".into(), seq, Timestamp(0))
 }
@@ -36,7 +37,7 @@ fn start(message_id: &str) -> StreamStart {
 }
 
 /// The step in which a model is asked, and the one in which the tool is called that it wants.
-fn asks_and_calls(context: &Context<'_>) -> (Agent, Transition, Transition) {
+fn asks_and_calls(context: &StepContext<'_>) -> (Agent, Transition, Transition) {
     let mut agent = Agent::new("agt_1".into(), fixtures::config());
     let asks = agent.step(&fact(1, None, said()), context);
     let asked = Some(&asks.actions[0].action_id);
@@ -71,15 +72,15 @@ fn actions_are_whole_when_the_agent_returns_them() {
     });
     let other = ("call_10".into(), Arc::default());
     let recorded = BTreeMap::from([("call_1".into(), did.clone()), other]);
-    let mut kept = Kept::default();
+    let mut kept = ScriptValues::default();
     kept.state.insert("seen".into(), json!(1));
     let (taken, kept) = (Arc::new(taken), Arc::new(kept));
-    let (agent, asks, calls) = asks_and_calls(&Context {
+    let (agent, asks, calls) = asks_and_calls(&StepContext {
         taken: Some(&taken),
         recorded: Some(&recorded),
         kept: Some(&kept),
         depth: 2,
-        ..Context::default()
+        ..StepContext::default()
     });
     let ActionBody::CallModel(model) = &asks.actions[0].body else {
         panic!("{asks:?}")
@@ -89,7 +90,7 @@ fn actions_are_whole_when_the_agent_returns_them() {
         panic!("{calls:?}")
     };
     assert_eq!(call.recorded, did);
-    let caller = Caller {
+    let caller = CallingAgent {
         config: Some(agent.config().clone()),
         kept,
         depth: 2,
@@ -99,14 +100,14 @@ fn actions_are_whole_when_the_agent_returns_them() {
 
 #[test]
 fn ids_count_on_from_what_was_wanted_before() {
-    let before = Acted {
+    let before = ActionCount {
         actions: 3,
         agents: 1,
     };
     let mut agent = Agent::new("agt_1".into(), fixtures::config());
-    let context = Context {
+    let context = StepContext {
         before,
-        ..Context::default()
+        ..StepContext::default()
     };
     let follows = agent.step(&fact(7, None, said()), &context);
     let ids = follows.actions.iter().map(|action| action.action_id.clone());

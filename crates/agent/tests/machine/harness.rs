@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use agentx_agent::{Agent, Context, HeardBy, ReactAgent, Transition, fixtures};
+use agentx_agent::{Agent, HeardBy, ReactAgent, StepContext, Transition, fixtures};
 use agentx_types::*;
 use serde_json::{Value, json};
 
@@ -91,7 +91,7 @@ impl Session {
 
     /// Takes a fact in, and with it what follows at once.
     pub(crate) fn fact(&mut self, cause: Option<&ActionId>, run: Option<RunId>, event: impl Into<Event>) {
-        let mut draft = Draft::<Event>::new(Source::Environment, Some("agt_1".into()), event.into());
+        let mut draft = EventDraft::<Event>::new(Source::Environment, Some("agt_1".into()), event.into());
         draft.cause = cause.cloned();
         draft.run_id = run;
         self.take(draft);
@@ -101,14 +101,14 @@ impl Session {
         self.fact(None, None, event);
     }
 
-    fn take(&mut self, draft: Draft<Event>) {
+    fn take(&mut self, draft: EventDraft<Event>) {
         let seq = self.log.len() as u64 + 1;
         self.now += 1_000;
         let fact = draft.into_envelope("ses_1".into(), seq, Timestamp(self.now));
         let transition = if self.copies {
             self.step_twice(&fact)
         } else {
-            self.agent.step(&fact, &Context::default())
+            self.agent.step(&fact, &StepContext::default())
         };
         let read: Envelope<Event> = serde_json::from_str(&serde_json::to_string(&fact).unwrap()).unwrap();
         self.log.push(read);
@@ -131,7 +131,7 @@ impl Session {
         let tag = fact.event.tag();
         self.copy = serde_json::from_str(&written(&self.copy)).unwrap();
         let unheard = [HeardBy::Above, HeardBy::Nobody].map(|heard_by| (heard_by, self.copy.clone()));
-        let context = Context::default();
+        let context = StepContext::default();
         let transition = self.agent.step(fact, &context);
         assert_eq!(
             self.copy.step(fact, &context),
@@ -140,7 +140,7 @@ impl Session {
         );
         assert!(self.copy == self.agent, "the copy after {tag}");
         for (heard_by, mut agent) in unheard {
-            let context = Context { heard_by, ..context };
+            let context = StepContext { heard_by, ..context };
             check_unheard(&agent.step(fact, &context), &transition, heard_by);
             assert!(
                 agent == self.agent,
@@ -435,7 +435,7 @@ impl Session {
         let mut agent = self.first.clone();
         for (fact, transition) in self.log.iter().zip(&self.transitions) {
             assert_eq!(
-                agent.step(fact, &Context::default()),
+                agent.step(fact, &StepContext::default()),
                 *transition,
                 "replay at {} {}",
                 fact.seq,

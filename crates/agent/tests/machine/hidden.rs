@@ -1,6 +1,6 @@
 //! However a command is wrapped, a rule that denies it finds it; and no line breaks the reader.
 
-use agentx_agent::reading::read;
+use agentx_agent::command_analysis::read;
 use proptest::prelude::*;
 
 /// Ways to run a command, each around another one; `'…'` stands for the command in quotes.

@@ -2,7 +2,7 @@
 
 use agentx_agent::approval::{Verdict, covers, decide, describe};
 use agentx_agent::fixtures;
-use agentx_agent::unmatched::never_about;
+use agentx_agent::unmatchable_rules::never_about;
 use agentx_types::*;
 use serde_json::{Value, json};
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use agentx_agent::approval::{Verdict, decide, judge, judge_inner, refused_where_it_leads, suggested};
-use agentx_agent::places::PlaceRules;
+use agentx_agent::search_scopes::PlaceRules;
 use agentx_types::*;
 use serde_json::{Value, json};
 

@@ -1,7 +1,7 @@
 //! The reason in a question: which rule comes nearest to the call, and what it does not cover.
 #![allow(clippy::unwrap_used, reason = "a test whose tool is missing fails")]
 
-use agentx_agent::approval::{describe, judge, why_not_covered};
+use agentx_agent::approval::{describe, judge, not_covered_reason};
 use agentx_types::{AgentConfig, ApprovalMode, RULES_VERSION};
 use serde_json::json;
 
@@ -86,7 +86,7 @@ fn a_pattern_that_a_person_chose_and_that_does_not_fit_says_why() {
         ),
     ] {
         let rule = rule(chosen);
-        let said = why_not_covered(&rule, &config, bash, &push);
+        let said = not_covered_reason(&rule, &config, bash, &push);
         assert_eq!(said.as_deref(), Some(why), "{}", describe(&rule));
     }
 }

@@ -1,6 +1,6 @@
 //! Answers of a model, in all the ways in which they are written and split.
 
-use agentx_agent::matching::{AnswerParser, Finding, Intent, Note};
+use agentx_agent::matching::{AnswerParser, Finding, Intent, MatchNote};
 use agentx_types::VarKind;
 use proptest::prelude::*;
 use proptest::test_runner::Config;
@@ -25,7 +25,7 @@ fn is(intent: Intent) -> Vec<Finding> {
     vec![Finding::Intent(intent)]
 }
 
-fn noted(mut intent: Intent, notes: &[Note]) -> Intent {
+fn noted(mut intent: Intent, notes: &[MatchNote]) -> Intent {
     intent.notes = notes.to_vec();
     intent
 }
@@ -81,7 +81,7 @@ fn values_are_of_their_kind_or_said_not_to_be() {
         .with("mute", true);
     assert_eq!(fine, is(expected));
     let wrong = read(["volume: pct=half, mute=\"a bit\""]);
-    let not = |key: &str, kind| Note::NotOfKind {
+    let not = |key: &str, kind| MatchNote::NotOfKind {
         key: key.into(),
         kind,
     };
@@ -100,7 +100,7 @@ fn values_are_of_their_kind_or_said_not_to_be() {
 #[test]
 fn what_a_rule_has_no_place_for_is_kept_apart() {
     let key = |text: &str| text.to_owned();
-    let unknown = |k: &str, v: &str| Note::UnknownKey {
+    let unknown = |k: &str, v: &str| MatchNote::UnknownKey {
         key: key(k),
         value: key(v),
     };
@@ -116,7 +116,7 @@ fn what_a_rule_has_no_place_for_is_kept_apart() {
             "play_music: title=a, title=b",
             noted(
                 Intent::new("play_music").with("title", "a"),
-                &[Note::Again {
+                &[MatchNote::Again {
                     key: key("title"),
                     value: key("b"),
                 }],
@@ -126,7 +126,7 @@ fn what_a_rule_has_no_place_for_is_kept_apart() {
             "play_music: 卡农, artist=b",
             noted(
                 Intent::new("play_music").with("artist", "b"),
-                &[Note::Stray { text: key("卡农") }],
+                &[MatchNote::Stray { text: key("卡农") }],
             ),
         ),
         ("play_music: title=[曲名], artist=", Intent::new("play_music")),
@@ -139,12 +139,12 @@ fn what_a_rule_has_no_place_for_is_kept_apart() {
     }
     for note in [
         unknown("a", "b"),
-        Note::Again {
+        MatchNote::Again {
             key: key("a"),
             value: key("b"),
         },
-        Note::Stray { text: key("a") },
-        Note::Cut,
+        MatchNote::Stray { text: key("a") },
+        MatchNote::Cut,
     ] {
         assert!(!note.to_string().is_empty());
     }
@@ -173,7 +173,7 @@ fn what_is_too_much_is_cut_and_said() {
     let Some(Finding::Intent(first)) = found.first() else {
         panic!("{found:?}")
     };
-    assert_eq!(first.notes, [Note::Cut]);
+    assert_eq!(first.notes, [MatchNote::Cut]);
     let title = first.args.get("title").unwrap().as_str().unwrap();
     assert!(title.len() > 4_000 && title.len() < 4_096, "{}", title.len());
     assert_eq!(found.get(1), Some(&Finding::Intent(Intent::new("volume"))));
@@ -186,7 +186,7 @@ fn what_is_too_much_is_cut_and_said() {
 
 #[test]
 fn a_found_intent_is_written_as_it_is_read() {
-    let intent = noted(Intent::new("a").with("b", 1), &[Note::Cut]);
+    let intent = noted(Intent::new("a").with("b", 1), &[MatchNote::Cut]);
     let written = json!({"rule": "a", "args": {"b": 1}, "notes": ["cut"]});
     assert_eq!(serde_json::to_value(&intent).unwrap(), written);
     assert_eq!(serde_json::from_value::<Intent>(written).unwrap(), intent);

@@ -129,6 +129,6 @@ impl Family {
             idempotency_key: None,
             by: None,
         };
-        self.take_in(Draft::new(Source::User, Some(Self::root()), message));
+        self.take_in(EventDraft::new(Source::User, Some(Self::root()), message));
     }
 }

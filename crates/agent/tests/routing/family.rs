@@ -117,12 +117,12 @@ impl Family {
         cause: Option<ActionId>,
         event: impl Into<Event>,
     ) {
-        let mut draft = Draft::<Event>::new(Source::Environment, to, event.into());
+        let mut draft = EventDraft::<Event>::new(Source::Environment, to, event.into());
         draft.cause = cause;
         self.take_in(draft);
     }
 
-    pub(crate) fn take_in(&mut self, draft: Draft<Event>) {
+    pub(crate) fn take_in(&mut self, draft: EventDraft<Event>) {
         let mut queue = VecDeque::from([draft]);
         while let Some(draft) = queue.pop_front() {
             let actions = self.take(draft);
@@ -151,7 +151,7 @@ impl Family {
         }
     }
 
-    fn take(&mut self, draft: Draft<Event>) -> Vec<Action> {
+    fn take(&mut self, draft: EventDraft<Event>) -> Vec<Action> {
         self.now += 1_000;
         let seq = self.log.len() as u64 + 1;
         let fact = draft.into_envelope("ses_1".into(), seq, Timestamp(self.now));

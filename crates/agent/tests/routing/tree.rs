@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use agentx_agent::{Above, Acted, Agent, Census, Context, Transition};
+use agentx_agent::{ActionCount, Agent, AncestorBudgets, Census, StepContext, Transition};
 use agentx_types::*;
 use serde::{Deserialize, Serialize};
 
@@ -39,8 +39,8 @@ impl Tree {
         })
     }
 
-    fn above(&self, id: &AgentStateId) -> Above {
-        let mut above = Above::default();
+    fn above(&self, id: &AgentStateId) -> AncestorBudgets {
+        let mut above = AncestorBudgets::default();
         self.line(id).for_each(|agent| above.add(agent));
         above
     }
@@ -63,7 +63,7 @@ impl Tree {
             made: self.made,
         };
         let changed = self.limits_of(fact);
-        let aboves: BTreeMap<AgentStateId, Above> = self
+        let aboves: BTreeMap<AgentStateId, AncestorBudgets> = self
             .agents
             .keys()
             .map(|id| (id.clone(), self.above(id)))
@@ -117,19 +117,19 @@ impl Tree {
 #[derive(Default)]
 struct Round {
     census: Census,
-    acted: Acted,
+    acted: ActionCount,
     said: Said,
     actions: Vec<Action>,
     upward: VecDeque<(AgentStateId, AgentOutput)>,
 }
 
 impl Round {
-    fn context<'a>(&self, above: &'a Above) -> Context<'a> {
-        Context {
+    fn context<'a>(&self, above: &'a AncestorBudgets) -> StepContext<'a> {
+        StepContext {
             above: Some(above),
             census: self.census,
             before: self.acted,
-            ..Context::default()
+            ..StepContext::default()
         }
     }
 
@@ -168,7 +168,7 @@ impl Tree {
 }
 
 /// The fact that an action is on record by.
-pub(crate) fn consequence(action: &Action) -> Option<Draft<Event>> {
+pub(crate) fn consequence(action: &Action) -> Option<EventDraft<Event>> {
     let (to, event): (&AgentStateId, Event) = match &action.body {
         ActionBody::Cancel(_) | ActionBody::DecideInnerCall(_) => return None,
         ActionBody::AnswerCall(answer) => {
@@ -225,7 +225,7 @@ pub(crate) fn consequence(action: &Action) -> Option<Draft<Event>> {
             (&action.agent_state_id, started.into())
         }
     };
-    let mut draft = Draft::<Event>::new(Source::Agent, Some(to.clone()), event);
+    let mut draft = EventDraft::<Event>::new(Source::Agent, Some(to.clone()), event);
     draft.cause = Some(action.action_id.clone());
     if *to == action.agent_state_id {
         draft.run_id = action.run_id.clone();

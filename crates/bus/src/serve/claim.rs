@@ -6,11 +6,11 @@ use std::sync::Arc;
 
 use tokio_util::sync::{CancellationToken, WaitForCancellationFuture};
 
-use super::key::Addressed;
+use super::key_pattern::Addressed;
 use super::scheduler::RequestId;
 
 /// Keeps the requests that were claimed, and is told how each claim ended.
-pub(super) trait Keeper: Send + Sync {
+pub(super) trait ClaimKeeper: Send + Sync {
     /// The claim of this request was settled, or dropped without that.
     fn ended(self: Arc<Self>, id: RequestId, settled: bool);
 }
@@ -18,7 +18,7 @@ pub(super) trait Keeper: Send + Sync {
 /// The right to answer one request; it dereferences to the request. Dropping it without [`Claim::settle`] loses the request: whoever
 /// asked is told that nobody knows how it ended.
 pub struct Claim<Q: Addressed> {
-    pub(super) keeper: Arc<dyn Keeper>,
+    pub(super) keeper: Arc<dyn ClaimKeeper>,
     pub(super) id: RequestId,
     pub(super) request: Arc<Q>,
     pub(super) cancel: CancellationToken,

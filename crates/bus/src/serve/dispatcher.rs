@@ -7,18 +7,18 @@ use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
 use super::claim::Claim;
+use super::dispatcher_state::{ClaimDelivery, DispatcherShared, PendingRequest, ResponderChannel};
 use super::end::RequestError;
-use super::key::Addressed;
+use super::key_pattern::Addressed;
 use super::requests::Requests;
 use super::responder::{Grace, ResponderInfo, Serve};
 use super::scheduler::{Address, ResponderId};
-use super::shared::{Door, Pending, Shared, Way};
 use super::ticket::Ticket;
 
 /// Hands each request to the one responder that serves it. Clones are the same dispatcher.
 ///
 /// ```
-/// use agentx_bus::{Addressed, Dispatcher, End, KeyPattern, Serve};
+/// use agentx_bus::{Addressed, Dispatcher, RequestEnd, KeyPattern, Serve};
 ///
 /// struct Call(&'static str);
 ///
@@ -37,21 +37,21 @@ use super::ticket::Ticket;
 /// let claim = calls.next().await.expect("it is there");
 /// assert_eq!(claim.key(), "weather");
 /// claim.settle();
-/// assert_eq!(ticket.ended().await, End::Settled);
+/// assert_eq!(ticket.ended().await, RequestEnd::Settled);
 ///
 /// let nobody = dispatcher.request(Call("tides")).expect_err("the tides are not");
 /// assert_eq!(nobody.to_string(), "nobody serves tools.requests `tides`");
 /// # }
 /// ```
 pub struct Dispatcher<Q: Addressed> {
-    shared: Arc<Shared<Q>>,
+    shared: Arc<DispatcherShared<Q>>,
 }
 
 impl<Q: Addressed> Dispatcher<Q> {
     /// A dispatcher without responders. It needs a tokio runtime only where responders leave while requests wait.
     pub fn new() -> Self {
         Self {
-            shared: Arc::new(Shared::new()),
+            shared: Arc::new(DispatcherShared::new()),
         }
     }
 
@@ -59,7 +59,7 @@ impl<Q: Addressed> Dispatcher<Q> {
     /// specifically.
     pub fn serve(&self, serve: Serve) -> Requests<Q> {
         let (sender, claims) = mpsc::channel(serve.capacity);
-        let responder = self.attach(serve, Way::Channel(sender));
+        let responder = self.attach(serve, ClaimDelivery::Channel(sender));
         Requests {
             shared: Arc::clone(&self.shared),
             responder,
@@ -74,15 +74,15 @@ impl<Q: Addressed> Dispatcher<Q> {
         serve: Serve,
         handler: impl Fn(Claim<Q>) + Send + Sync + 'static,
     ) -> ResponderId {
-        self.attach(serve, Way::Handler(Arc::new(handler)))
+        self.attach(serve, ClaimDelivery::Handler(Arc::new(handler)))
     }
 
-    fn attach(&self, serve: Serve, way: Way<Q>) -> ResponderId {
+    fn attach(&self, serve: Serve, way: ClaimDelivery<Q>) -> ResponderId {
         self.shared.change(|state| {
             let (id, effects) = state
                 .scheduler
                 .attach(serve.served.clone(), serve.capacity, serve.waiting);
-            state.responders.insert(id, Door { serve, way });
+            state.responders.insert(id, ResponderChannel { serve, way });
             (id, effects)
         })
     }
@@ -117,7 +117,7 @@ impl<Q: Addressed> Dispatcher<Q> {
             let cancel = CancellationToken::new();
             state.requests.insert(
                 id,
-                Pending {
+                PendingRequest {
                     request,
                     cancel,
                     abandoned: CancellationToken::new(),
@@ -136,7 +136,7 @@ impl<Q: Addressed> Dispatcher<Q> {
     /// All responders, in the order in which they were attached.
     pub fn responders(&self) -> Vec<ResponderInfo> {
         let state = self.shared.lock();
-        let info = |(id, door): (&ResponderId, &Door<Q>)| {
+        let info = |(id, door): (&ResponderId, &ResponderChannel<Q>)| {
             let load = state.scheduler.load(*id);
             let served = door.serve.served.iter();
             ResponderInfo {

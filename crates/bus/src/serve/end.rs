@@ -23,7 +23,7 @@ pub enum RequestError {
 
 /// How a request ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum End {
+pub enum RequestEnd {
     /// Its responder said all that there is to say.
     Settled,
     /// A responder had it and is gone, or dropped it: whether it was done is not known.

@@ -15,18 +15,18 @@
 
 mod claim;
 mod dispatcher;
+mod dispatcher_state;
 mod end;
-mod key;
+mod key_pattern;
 mod requests;
 mod responder;
 mod scheduler;
-mod shared;
 mod ticket;
 
 pub use claim::Claim;
 pub use dispatcher::Dispatcher;
-pub use end::{End, RequestError};
-pub use key::{Addressed, KeyPattern};
+pub use end::{RequestEnd, RequestError};
+pub use key_pattern::{Addressed, KeyPattern};
 pub use requests::Requests;
 pub use responder::{Grace, ResponderInfo, Serve};
 pub use scheduler::ResponderId;

@@ -6,14 +6,14 @@ use std::sync::Arc;
 use tokio::sync::mpsc;
 
 use super::claim::Claim;
-use super::key::Addressed;
+use super::dispatcher_state::DispatcherShared;
+use super::key_pattern::Addressed;
 use super::scheduler::ResponderId;
-use super::shared::Shared;
 
 /// The requests that a responder gets, as many at once as its capacity. Dropping it detaches the responder: no more come, and what was
 /// not taken from here is lost; claims that were taken stay good.
 pub struct Requests<Q: Addressed> {
-    pub(super) shared: Arc<Shared<Q>>,
+    pub(super) shared: Arc<DispatcherShared<Q>>,
     pub(super) responder: ResponderId,
     pub(super) claims: mpsc::Receiver<Claim<Q>>,
 }

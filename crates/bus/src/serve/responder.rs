@@ -1,6 +1,6 @@
 //! What a responder says of itself when it is attached, and how it stands.
 
-use super::key::KeyPattern;
+use super::key_pattern::KeyPattern;
 use super::scheduler::ResponderId;
 
 /// How many requests a responder works on at once, where nothing else is said.

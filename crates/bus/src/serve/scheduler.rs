@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::key::KeyPattern;
+use super::key_pattern::KeyPattern;
 
 /// A responder that is attached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -28,7 +28,7 @@ pub(crate) struct Address {
 
 /// What has to be done after a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Effect {
+pub(crate) enum SchedulerOutput {
     /// This responder has a place for this request now.
     Give(ResponderId, RequestId),
     /// The request was given and nobody will say any more how it ended.
@@ -39,7 +39,7 @@ pub(crate) enum Effect {
 
 /// Why a request is not taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Refusal {
+pub(crate) enum RequestRefusal {
     Nobody,
     Full { responder: ResponderId, waiting: usize },
 }
@@ -91,7 +91,7 @@ impl Responder {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Place {
+enum QueuePlace {
     /// In the queue of this responder.
     Waits(ResponderId),
     /// Nobody has served it since then.
@@ -99,16 +99,16 @@ enum Place {
     Claimed(ResponderId),
 }
 
-struct Entry {
+struct SchedulerEntry {
     address: Address,
-    place: Place,
+    place: QueuePlace,
 }
 
 /// See the module.
 #[derive(Default)]
 pub(crate) struct Scheduler {
     responders: BTreeMap<ResponderId, Responder>,
-    requests: BTreeMap<RequestId, Entry>,
+    requests: BTreeMap<RequestId, SchedulerEntry>,
     minted: u64,
 }
 
@@ -119,7 +119,7 @@ impl Scheduler {
         served: Vec<(Box<str>, KeyPattern)>,
         capacity: usize,
         most_waiting: usize,
-    ) -> (ResponderId, Vec<Effect>) {
+    ) -> (ResponderId, Vec<SchedulerOutput>) {
         let id = ResponderId(self.mint());
         let responder = Responder {
             served,
@@ -132,7 +132,7 @@ impl Scheduler {
             lost: 0,
         };
         self.responders.insert(id, responder);
-        let is_homeless = |entry: &Entry| matches!(entry.place, Place::Homeless(_));
+        let is_homeless = |entry: &SchedulerEntry| matches!(entry.place, QueuePlace::Homeless(_));
         let homeless = self.requests.iter().filter(|(_, entry)| is_homeless(entry));
         let homeless: Vec<RequestId> = homeless.map(|(id, _)| *id).collect();
         let effects = homeless.into_iter().filter_map(|id| self.place(id)).collect();
@@ -140,7 +140,7 @@ impl Scheduler {
     }
 
     /// A responder takes nothing new from now on, and settles what it has. What waits for it goes to others; `now` is when.
-    pub(crate) fn leave(&mut self, id: ResponderId, now: Duration) -> Vec<Effect> {
+    pub(crate) fn leave(&mut self, id: ResponderId, now: Duration) -> Vec<SchedulerOutput> {
         let Some(responder) = self.responders.get_mut(&id) else {
             return Vec::new();
         };
@@ -153,14 +153,14 @@ impl Scheduler {
     }
 
     /// A responder is gone, with what it had been given.
-    pub(crate) fn detach(&mut self, id: ResponderId, now: Duration) -> Vec<Effect> {
+    pub(crate) fn detach(&mut self, id: ResponderId, now: Duration) -> Vec<SchedulerOutput> {
         let Some(mut responder) = self.responders.remove(&id) else {
             return Vec::new();
         };
         let lost = std::mem::take(&mut responder.claimed);
-        let mut effects: Vec<Effect> = lost.into_iter().map(Effect::Lost).collect();
+        let mut effects: Vec<SchedulerOutput> = lost.into_iter().map(SchedulerOutput::Lost).collect();
         for effect in &effects {
-            if let Effect::Lost(request) = effect {
+            if let SchedulerOutput::Lost(request) = effect {
                 self.requests.remove(request);
             }
         }
@@ -169,16 +169,19 @@ impl Scheduler {
     }
 
     /// A request comes.
-    pub(crate) fn request(&mut self, address: Address) -> Result<(RequestId, Option<Effect>), Refusal> {
-        let responder = self.responder_for(&address).ok_or(Refusal::Nobody)?;
-        let found = self.responders.get(&responder).ok_or(Refusal::Nobody)?;
+    pub(crate) fn request(
+        &mut self,
+        address: Address,
+    ) -> Result<(RequestId, Option<SchedulerOutput>), RequestRefusal> {
+        let responder = self.responder_for(&address).ok_or(RequestRefusal::Nobody)?;
+        let found = self.responders.get(&responder).ok_or(RequestRefusal::Nobody)?;
         if !found.has_place() && found.waiting.len() >= found.most_waiting {
             let waiting = found.waiting.len();
-            return Err(Refusal::Full { responder, waiting });
+            return Err(RequestRefusal::Full { responder, waiting });
         }
         let id = RequestId(self.mint());
-        let place = Place::Homeless(Duration::ZERO);
-        self.requests.insert(id, Entry { address, place });
+        let place = QueuePlace::Homeless(Duration::ZERO);
+        self.requests.insert(id, SchedulerEntry { address, place });
         Ok((id, self.hand_to(responder, id)))
     }
 
@@ -188,22 +191,22 @@ impl Scheduler {
             return Cancelled::Settled;
         };
         match entry.place {
-            Place::Claimed(_) => return Cancelled::Claimed,
-            Place::Waits(responder) => {
+            QueuePlace::Claimed(_) => return Cancelled::Claimed,
+            QueuePlace::Waits(responder) => {
                 if let Some(responder) = self.responders.get_mut(&responder) {
                     responder.waiting.remove(&entry.address.session, id);
                 }
             }
-            Place::Homeless(_) => {}
+            QueuePlace::Homeless(_) => {}
         }
         self.requests.remove(&id);
         Cancelled::Removed
     }
 
     /// A request that was given was settled or lost: its place is free, for the next one that waits. `None` where it had ended already.
-    pub(crate) fn ended(&mut self, id: RequestId, settled: bool) -> Option<Vec<Effect>> {
+    pub(crate) fn ended(&mut self, id: RequestId, settled: bool) -> Option<Vec<SchedulerOutput>> {
         let entry = self.requests.get(&id)?;
-        let Place::Claimed(responder_id) = entry.place else {
+        let QueuePlace::Claimed(responder_id) = entry.place else {
             return None;
         };
         self.requests.remove(&id);
@@ -225,14 +228,15 @@ impl Scheduler {
     }
 
     /// What nobody has served since `before` ends.
-    pub(crate) fn expire(&mut self, before: Duration) -> Vec<Effect> {
-        let too_old = |entry: &Entry| matches!(entry.place, Place::Homeless(since) if since <= before);
+    pub(crate) fn expire(&mut self, before: Duration) -> Vec<SchedulerOutput> {
+        let too_old =
+            |entry: &SchedulerEntry| matches!(entry.place, QueuePlace::Homeless(since) if since <= before);
         let old = self.requests.iter().filter(|(_, entry)| too_old(entry));
         let old: Vec<RequestId> = old.map(|(id, _)| *id).collect();
         for id in &old {
             self.requests.remove(id);
         }
-        old.into_iter().map(Effect::Unserved).collect()
+        old.into_iter().map(SchedulerOutput::Unserved).collect()
     }
 
     /// What a responder has to do, and has done.
@@ -258,38 +262,38 @@ impl Scheduler {
     }
 
     /// Finds the responder for a request that has none: gives it, lets it wait, or leaves it where it is.
-    fn place(&mut self, id: RequestId) -> Option<Effect> {
+    fn place(&mut self, id: RequestId) -> Option<SchedulerOutput> {
         let address = &self.requests.get(&id)?.address;
         let responder_id = self.responder_for(address)?;
         self.hand_to(responder_id, id)
     }
 
     /// Gives a request to its responder, or lets it wait there.
-    fn hand_to(&mut self, responder_id: ResponderId, id: RequestId) -> Option<Effect> {
+    fn hand_to(&mut self, responder_id: ResponderId, id: RequestId) -> Option<SchedulerOutput> {
         let responder = self.responders.get_mut(&responder_id)?;
         let entry = self.requests.get_mut(&id)?;
         if responder.has_place() {
             responder.claimed.insert(id);
-            entry.place = Place::Claimed(responder_id);
-            return Some(Effect::Give(responder_id, id));
+            entry.place = QueuePlace::Claimed(responder_id);
+            return Some(SchedulerOutput::Give(responder_id, id));
         }
         responder.waiting.push(&entry.address.session, id);
-        entry.place = Place::Waits(responder_id);
+        entry.place = QueuePlace::Waits(responder_id);
         None
     }
 
     /// Requests whose responder does not take them go to others, or wait for one.
-    fn move_on(&mut self, requests: Vec<RequestId>, now: Duration) -> Vec<Effect> {
+    fn move_on(&mut self, requests: Vec<RequestId>, now: Duration) -> Vec<SchedulerOutput> {
         for id in &requests {
             if let Some(entry) = self.requests.get_mut(id) {
-                entry.place = Place::Homeless(now);
+                entry.place = QueuePlace::Homeless(now);
             }
         }
         requests.into_iter().filter_map(|id| self.place(id)).collect()
     }
 
     /// Gives a responder what waits for it while it has places.
-    fn fill(&mut self, id: ResponderId) -> Vec<Effect> {
+    fn fill(&mut self, id: ResponderId) -> Vec<SchedulerOutput> {
         let mut effects = Vec::new();
         let Some(responder) = self.responders.get_mut(&id) else {
             return effects;
@@ -299,9 +303,9 @@ impl Scheduler {
         {
             responder.claimed.insert(request);
             if let Some(entry) = self.requests.get_mut(&request) {
-                entry.place = Place::Claimed(id);
+                entry.place = QueuePlace::Claimed(id);
             }
-            effects.push(Effect::Give(id, request));
+            effects.push(SchedulerOutput::Give(id, request));
         }
         effects
     }

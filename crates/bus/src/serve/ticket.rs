@@ -5,21 +5,21 @@ use std::sync::Arc;
 
 use tokio::sync::oneshot;
 
-use super::end::End;
-use super::key::Addressed;
+use super::dispatcher_state::DispatcherShared;
+use super::end::RequestEnd;
+use super::key_pattern::Addressed;
 use super::scheduler::RequestId;
-use super::shared::Shared;
 
 /// The end of a request, for whoever handed it in. Dropping it abandons the request: one that waits is
 /// taken out, and a responder that has it is told by [`Claim::abandoned`](super::Claim::abandoned).
 pub struct Ticket<Q: Addressed> {
-    pub(super) shared: Arc<Shared<Q>>,
+    pub(super) shared: Arc<DispatcherShared<Q>>,
     pub(super) id: RequestId,
-    pub(super) end: oneshot::Receiver<End>,
+    pub(super) end: oneshot::Receiver<RequestEnd>,
 }
 
 impl<Q: Addressed> Ticket<Q> {
-    /// Wants no answer any more: a request that waits ends as [`End::Cancelled`]; a responder that has it is told, and the end is what it
+    /// Wants no answer any more: a request that waits ends as [`RequestEnd::Cancelled`]; a responder that has it is told, and the end is what it
     /// makes of that.
     pub fn cancel(&self) {
         self.canceller().cancel();
@@ -34,8 +34,8 @@ impl<Q: Addressed> Ticket<Q> {
     }
 
     /// How the request ends. It takes as long as the responder does.
-    pub async fn ended(mut self) -> End {
-        (&mut self.end).await.unwrap_or(End::Lost)
+    pub async fn ended(mut self) -> RequestEnd {
+        (&mut self.end).await.unwrap_or(RequestEnd::Lost)
     }
 }
 
@@ -53,7 +53,7 @@ impl<Q: Addressed> fmt::Debug for Ticket<Q> {
 
 /// Cancels one request.
 pub struct Canceller<Q: Addressed> {
-    shared: Arc<Shared<Q>>,
+    shared: Arc<DispatcherShared<Q>>,
     id: RequestId,
 }
 

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
 
-use agentx_bus::{Delivery, Routed, Subscription};
+use agentx_bus::{BusDelivery, BusSubscription, Routed};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Event {
@@ -78,12 +78,12 @@ pub(crate) fn poll<F: Future + ?Sized>(future: Pin<&mut F>) -> (Poll<F::Output>,
 }
 
 /// What is there for a reader by now: `"1 2 [3 lost] 6 | the bus is closed"`.
-pub(crate) fn read_all(subscription: &mut Subscription<Event>) -> String {
+pub(crate) fn read_all(subscription: &mut BusSubscription<Event>) -> String {
     let mut seen = Vec::new();
     loop {
         match subscription.try_recv() {
-            Ok(Some(Delivery::Event(event))) => seen.push(event.number.to_string()),
-            Ok(Some(Delivery::Lagged(count))) => seen.push(format!("[{count} lost]")),
+            Ok(Some(BusDelivery::Event(event))) => seen.push(event.number.to_string()),
+            Ok(Some(BusDelivery::Lagged(count))) => seen.push(format!("[{count} lost]")),
             Ok(None) => return seen.join(" "),
             Err(ended) => return [seen.join(" "), ended.to_string()].join(" | "),
         }

@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use agentx::config::{At, ConfigError, Mistake, Origin};
+use agentx::config::{ConfigError, ConfigMistake, MistakeLocation, SettingOrigin};
 use agentx::identity::{KeyError, KeyringError, PublicKey};
 use agentx::runtime::{LogError, RuntimeError};
 use agentx::types::{BlobId, SessionId};
@@ -23,9 +23,9 @@ fn session() -> SessionId {
 }
 
 /// A mistake in a value, wherever it was given.
-fn mistake(at: At, key: &str) -> CliError {
+fn mistake(at: MistakeLocation, key: &str) -> CliError {
     let what = "expected a time with a unit such as `90s`, found \"10\"".into();
-    CliError::Config(ConfigError::Mistakes(vec![Mistake {
+    CliError::Config(ConfigError::Mistakes(vec![ConfigMistake {
         at,
         key: key.into(),
         what,
@@ -37,9 +37,9 @@ fn mistake(at: At, key: &str) -> CliError {
 fn settings() -> Vec<CliError> {
     vec![
         CliError::usage("a mistake", "how to do it"),
-        mistake(At::Flag("--timeout".into()), "limits.timeout"),
-        mistake(At::Flag("config set".into()), "limits.timeout"),
-        mistake(At::Env("AGENTX_TIMEOUT".into()), "limits.timeout"),
+        mistake(MistakeLocation::Flag("--timeout".into()), "limits.timeout"),
+        mistake(MistakeLocation::Flag("config set".into()), "limits.timeout"),
+        mistake(MistakeLocation::Env("AGENTX_TIMEOUT".into()), "limits.timeout"),
         CliError::BadTool {
             name: "weather".into(),
             mistakes: vec![
@@ -59,12 +59,12 @@ fn settings() -> Vec<CliError> {
         CliError::UnknownModel {
             name: "x".into(),
             nearest: Vec::new(),
-            origin: Origin::Default,
+            origin: SettingOrigin::Default,
         },
         CliError::UnknownModel {
             name: "sonet".into(),
             nearest: vec!["sonnet".into()],
-            origin: Origin::Flag("--model".into()),
+            origin: SettingOrigin::Flag("--model".into()),
         },
         CliError::MissingKey {
             model: "opus".into(),

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
-use super::terminal::Input;
+use super::terminal::TerminalInput;
 
 /// Asks the terminal for the colour of its background (OSC 11).
 pub(crate) const ASK: &str = "\u{1b}]11;?\u{7}";
@@ -26,7 +26,7 @@ const LONGEST: usize = 64;
 
 /// What an answer is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Subject {
+enum TerminalQuery {
     /// The background: `ESC ] 11 ; rgb : …`.
     Background,
     /// The name: `ESC P > | …`.
@@ -35,17 +35,17 @@ enum Subject {
 
 /// Takes the answers out from between the keys.
 #[derive(Debug)]
-pub(crate) struct Answer {
+pub(crate) struct ReplyFilter {
     began: Instant,
     /// Keys that may be the beginning of an answer.
     held: Vec<KeyEvent>,
     /// What the answer is about, and what it says so far.
-    text: Option<(Subject, String)>,
+    text: Option<(TerminalQuery, String)>,
     /// What is answered already.
-    came: Vec<Subject>,
+    came: Vec<TerminalQuery>,
 }
 
-impl Answer {
+impl ReplyFilter {
     /// Of a terminal that is asked about now.
     pub(crate) fn new(now: Instant) -> Self {
         Self {
@@ -56,27 +56,27 @@ impl Answer {
         }
     }
 
-    /// How long the next key may be waited for before [`Answer::give_up`]; `None` for ever.
+    /// How long the next key may be waited for before [`ReplyFilter::give_up`]; `None` for ever.
     pub(crate) fn patience(&self) -> Option<Duration> {
         match (self.held.is_empty(), &self.text) {
             (true, _) => None,
             (false, None) => Some(SPLIT),
             // The letter that begins a name is a key with Alt, and what follows comes with it.
-            (false, Some((Subject::Name, text))) if text.is_empty() => Some(SPLIT),
+            (false, Some((TerminalQuery::Name, text))) if text.is_empty() => Some(SPLIT),
             (false, Some(_)) => Some(TORN),
         }
     }
 
     /// No key came: what was held is what it looked like.
-    pub(crate) fn give_up(&mut self) -> Vec<Input> {
+    pub(crate) fn give_up(&mut self) -> Vec<TerminalInput> {
         self.text = None;
-        self.held.drain(..).map(Input::Key).collect()
+        self.held.drain(..).map(TerminalInput::Key).collect()
     }
 
     /// Takes a key; returns what it, and what was held, came to.
-    pub(crate) fn take(&mut self, key: KeyEvent, now: Instant) -> Vec<Input> {
+    pub(crate) fn take(&mut self, key: KeyEvent, now: Instant) -> Vec<TerminalInput> {
         if key.kind == KeyEventKind::Release {
-            return vec![Input::Key(key)];
+            return vec![TerminalInput::Key(key)];
         }
         let Some((subject, text)) = &mut self.text else {
             return self.begin(key, now);
@@ -114,11 +114,11 @@ impl Answer {
     }
 
     /// `ESC ]` or `ESC P`, whole as one key or in two.
-    fn begin(&mut self, key: KeyEvent, now: Instant) -> Vec<Input> {
+    fn begin(&mut self, key: KeyEvent, now: Instant) -> Vec<TerminalInput> {
         let after_escape = !self.held.is_empty();
         let subject = match key.code {
-            KeyCode::Char(']') => Some(Subject::Background),
-            KeyCode::Char('P') => Some(Subject::Name),
+            KeyCode::Char(']') => Some(TerminalQuery::Background),
+            KeyCode::Char('P') => Some(TerminalQuery::Name),
             _ => None,
         };
         let modifiers = key.modifiers - KeyModifiers::SHIFT;
@@ -139,18 +139,20 @@ impl Answer {
 }
 
 /// What a whole answer says.
-fn answered(subject: Subject, text: &str) -> Option<Input> {
+fn answered(subject: TerminalQuery, text: &str) -> Option<TerminalInput> {
     match subject {
-        Subject::Background => is_light(text).map(|is_light| Input::Background { is_light }),
-        Subject::Name => text.strip_prefix(">|").map(|name| Input::Named(name.to_owned())),
+        TerminalQuery::Background => is_light(text).map(|is_light| TerminalInput::Background { is_light }),
+        TerminalQuery::Name => text
+            .strip_prefix(">|")
+            .map(|name| TerminalInput::Named(name.to_owned())),
     }
 }
 
 /// Whether an answer may begin so.
-fn is_beginning(subject: Subject, text: &str) -> bool {
+fn is_beginning(subject: TerminalQuery, text: &str) -> bool {
     let begin = match subject {
-        Subject::Background => "11;rgb",
-        Subject::Name => return text.starts_with(">|") || ">|".starts_with(text),
+        TerminalQuery::Background => "11;rgb",
+        TerminalQuery::Name => return text.starts_with(">|") || ">|".starts_with(text),
     };
     let Some(rest) = text.strip_prefix(begin) else {
         return begin.starts_with(text);
@@ -205,16 +207,16 @@ mod tests {
         keys
     }
 
-    fn typed(answer: &mut Answer, keys: Vec<KeyEvent>) -> (String, Option<bool>) {
+    fn typed(answer: &mut ReplyFilter, keys: Vec<KeyEvent>) -> (String, Option<bool>) {
         let now = answer.began;
-        let mut inputs: Vec<Input> = keys.into_iter().flat_map(|key| answer.take(key, now)).collect();
+        let mut inputs: Vec<TerminalInput> = keys.into_iter().flat_map(|key| answer.take(key, now)).collect();
         inputs.extend(answer.give_up());
         let (mut text, mut light) = (String::new(), None);
         for input in inputs {
             match input {
-                Input::Key(key) => text.push(key.code.as_char().unwrap_or('⎋')),
-                Input::Background { is_light } => light = Some(is_light),
-                Input::Named(name) => text.push_str(&format!("<{name}>")),
+                TerminalInput::Key(key) => text.push(key.code.as_char().unwrap_or('⎋')),
+                TerminalInput::Background { is_light } => light = Some(is_light),
+                TerminalInput::Named(name) => text.push_str(&format!("<{name}>")),
                 _ => {}
             }
         }
@@ -240,7 +242,7 @@ mod tests {
             ("\u{1b}P>", ("P>", None)),
             ("P>|XTerm(390)", ("P>|XTerm(390)", None)),
         ] {
-            let mut answer = Answer::new(Instant::now());
+            let mut answer = ReplyFilter::new(Instant::now());
             let (text, light) = typed(&mut answer, keys(typed_text));
             assert_eq!((text.as_str(), light), expected, "{typed_text:?}");
         }
@@ -252,7 +254,7 @@ mod tests {
         pieces.extend(keys("]11;rgb:ffff/ffff/ffff"));
         pieces.extend(keys("\u{1b}"));
         pieces.extend(keys("\\"));
-        let mut answer = Answer::new(Instant::now());
+        let mut answer = ReplyFilter::new(Instant::now());
         assert_eq!(typed(&mut answer, pieces), (String::new(), Some(true)));
     }
 
@@ -262,12 +264,12 @@ mod tests {
         pieces.extend(keys("P>|XTerm(3"));
         pieces.extend(keys("90)\u{1b}"));
         pieces.extend(keys("\\"));
-        let mut answer = Answer::new(Instant::now());
+        let mut answer = ReplyFilter::new(Instant::now());
         assert_eq!(typed(&mut answer, pieces), ("<XTerm(390)>".into(), None));
         let now = answer.began;
         let again = answer.take(key('P', KeyModifiers::ALT), now);
         assert_eq!(again.len(), 1, "it is answered once");
-        let mut answer = Answer::new(now);
+        let mut answer = ReplyFilter::new(now);
         let held = answer.take(key('P', KeyModifiers::ALT | KeyModifiers::SHIFT), now);
         assert_eq!((held.len(), answer.patience()), (0, Some(SPLIT)));
         assert_eq!(answer.give_up().len(), 1);
@@ -275,7 +277,7 @@ mod tests {
 
     #[test]
     fn escape_alone_is_escape() {
-        let mut answer = Answer::new(Instant::now());
+        let mut answer = ReplyFilter::new(Instant::now());
         let (text, light) = typed(&mut answer, keys("\u{1b}"));
         assert_eq!((text.as_str(), light), ("⎋", None));
         assert_eq!(answer.patience(), None, "nothing is held, so nothing wakes up");

@@ -3,20 +3,20 @@
 use agentx::history::{SessionHistory, branches_of, history_of};
 use agentx::runtime::{OpenRequest, View};
 
-use super::desk::Desk;
-use super::{Chat, Seat};
+use super::chat_state::ChatState;
+use super::{Chat, ConversationSite};
 use crate::error::CliError;
-use crate::follow::Follower;
+use crate::follow::AnyFollower;
 use crate::relatives::{only, relatives_of};
 use crate::render::branches;
 use crate::render::clean::visible;
 use crate::render::units::counted;
-use crate::seat;
+use crate::session_opening;
 
 impl Chat<'_> {
     /// `/fork`: from here at once; from an earlier event, where files are other now, what is to become of them is asked first.
     pub(super) async fn fork(&mut self, at: Option<u64>) -> Result<String, CliError> {
-        let (Some(at), Seat::Open { session, .. }) = (at, &self.seat) else {
+        let (Some(at), ConversationSite::Open { session, .. }) = (at, &self.seat) else {
             return self.go_on_in_a_copy(None).await;
         };
         if self.desk.is_busy() {
@@ -32,7 +32,7 @@ impl Chat<'_> {
 
     /// Goes on in a copy of the session, whole or up to an event.
     pub(super) async fn go_on_in_a_copy(&mut self, at: Option<u64>) -> Result<String, CliError> {
-        let Seat::Open { session, .. } = &self.seat else {
+        let ConversationSite::Open { session, .. } = &self.seat else {
             return Ok("there is nothing to fork yet".to_owned());
         };
         if self.desk.is_busy() {
@@ -51,18 +51,18 @@ impl Chat<'_> {
         // how the copy stands.
         self.company.join(opened.id()).await?;
         let state = opened.state().await?;
-        let events = Follower::new(opened.clone(), state.last_seq, View::Runtime).await?;
+        let events = AnyFollower::new(opened.clone(), state.last_seq, View::Runtime).await?;
         let before = std::mem::replace(
             &mut self.seat,
-            Seat::Open {
+            ConversationSite::Open {
                 session: opened,
                 events,
             },
         );
-        if let Seat::Open { session, .. } = before {
-            seat::leave(self.place, session.as_ref()).await;
+        if let ConversationSite::Open { session, .. } = before {
+            session_opening::leave(self.place, session.as_ref()).await;
         }
-        self.desk = Desk::of(&state);
+        self.desk = ChatState::of(&state);
         // Those of the session before ended with it.
         let _ = self.jobs.ended_with_their_program();
         self.progress.stands(&state);
@@ -74,7 +74,7 @@ impl Chat<'_> {
 
     /// `/diff`
     pub(super) async fn diff(&mut self, other: Option<String>) -> Result<String, CliError> {
-        let Seat::Open { session, .. } = &self.seat else {
+        let ConversationSite::Open { session, .. } = &self.seat else {
             return Ok("there is nothing to compare yet".to_owned());
         };
         let (id, runtime) = (session.id().clone(), self.place.shared());

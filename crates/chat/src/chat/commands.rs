@@ -1,19 +1,19 @@
 //! What the commands of a chat do.
 
-use agentx::config::{FolderTrust, Origin, Sourced};
+use agentx::config::{FolderTrust, SettingOrigin, Sourced};
 use agentx::runtime::{SessionQuery, SessionState, takes_no_pictures};
 use agentx::types::wire::WheelWish;
 use agentx::types::{AgentConfig, ApprovalMode, ConfigChange};
 
-use super::slash::{self, Slash, Wish};
-use super::{Chat, Seat};
+use super::slash::{self, Slash, WheelCommand};
+use super::{Chat, ConversationSite};
 use crate::error::CliError;
 use crate::new_agent::NewAgent;
 use crate::render::clean::visible;
 use crate::render::sessions::render_list;
 use crate::render::table::table;
 use crate::render::units;
-use crate::{models, other_server, seat, usual_model};
+use crate::{default_model, models, other_server, session_opening};
 
 /// What is said of a window that nobody knows.
 fn assumed(model: &str) -> String {
@@ -62,15 +62,15 @@ impl Chat<'_> {
         };
         match text {
             Ok(text) if text.is_empty() => {}
-            Ok(text) => self.transcript.in_passing(&text),
+            Ok(text) => self.transcript.print_notice(&text),
             Err(error) => self.complain(&error),
         }
     }
 
     async fn state(&self) -> Result<Option<SessionState>, CliError> {
         match &self.seat {
-            Seat::Open { session, .. } => Ok(Some(session.state().await?)),
-            Seat::New(_) => Ok(None),
+            ConversationSite::Open { session, .. } => Ok(Some(session.state().await?)),
+            ConversationSite::New(_) => Ok(None),
         }
     }
 
@@ -85,22 +85,22 @@ impl Chat<'_> {
             return false;
         };
         self.editor.bring_back(&[text.to_owned()]);
-        self.complain(&moved.in_chat());
+        self.complain(&moved.chat_error());
         true
     }
 
     async fn list_models(&mut self) -> Result<String, CliError> {
         let model = match (&self.seat, self.state().await?) {
             (_, Some(state)) => state.config.model,
-            (Seat::New(agent), None) => agent.config.model.clone(),
-            (Seat::Open { .. }, None) => return Ok(String::new()),
+            (ConversationSite::New(agent), None) => agent.config.model.clone(),
+            (ConversationSite::Open { .. }, None) => return Ok(String::new()),
         };
         let chosen = format!("{}/{}", model.provider, model.id);
         let mut all = self.place.runtime().models();
         let mut notes = String::new();
         if self.place.remote().is_none() {
             let mut settings = self.settings.clone();
-            settings.model = Some(Sourced::new(chosen.clone(), Origin::Default));
+            settings.model = Some(Sourced::new(chosen.clone(), SettingOrigin::Default));
             let listed = async {
                 let notes = models::with_own_servers(&mut settings, &mut all).await;
                 Ok((notes, all))
@@ -122,13 +122,13 @@ impl Chat<'_> {
     /// Changes the agent from here on, which the status row shows at once.
     pub(super) async fn change(&mut self, change: ConfigChange) -> Result<(), CliError> {
         match &mut self.seat {
-            Seat::Open { session, .. } => {
+            ConversationSite::Open { session, .. } => {
                 let session = session.clone();
                 self.wait_for(async { session.change(change).await }).await?;
                 let state = self.wait_for(async { session.state().await }).await?;
                 self.progress.stands(&state);
             }
-            Seat::New(agent) => {
+            ConversationSite::New(agent) => {
                 agent.change(change);
                 self.progress.configured(&agent.config);
             }
@@ -138,12 +138,12 @@ impl Chat<'_> {
 
     async fn use_model(&mut self, name: &str) -> Result<String, CliError> {
         let (place, settings) = (self.place, self.settings);
-        let model = match seat::model(place, settings, Some(name)) {
+        let model = match session_opening::model(place, settings, Some(name)) {
             Err(CliError::UnknownModel { .. }) if place.remote().is_none() => {
                 let known = self
-                    .wait_for(async { Ok(usual_model::known_to_own_server(settings, name).await) })
+                    .wait_for(async { Ok(default_model::known_to_own_server(settings, name).await) })
                     .await??;
-                seat::model(place, settings, Some(known.as_deref().unwrap_or(name)))?
+                session_opening::model(place, settings, Some(known.as_deref().unwrap_or(name)))?
             }
             known => known?,
         };
@@ -176,8 +176,8 @@ impl Chat<'_> {
         let Some(mode) = mode else {
             let mode = match (&self.seat, self.state().await?) {
                 (_, Some(state)) => state.config.approval,
-                (Seat::New(agent), None) => agent.config.approval,
-                (Seat::Open { .. }, None) => self.settings.approval,
+                (ConversationSite::New(agent), None) => agent.config.approval,
+                (ConversationSite::Open { .. }, None) => self.settings.approval,
             };
             return Ok(match mode == ApprovalMode::Auto && self.says_yes {
                 true => "calls run without asking, and `--yes` answers what a rule asks about".to_owned(),
@@ -225,7 +225,7 @@ impl Chat<'_> {
 
     async fn status(&self) -> Result<String, CliError> {
         match (&self.seat, self.state().await?) {
-            (Seat::Open { session, .. }, Some(state)) => {
+            (ConversationSite::Open { session, .. }, Some(state)) => {
                 let model = &state.config.model;
                 let catalog = &self.settings.catalog;
                 let is_assumed = catalog.assumes_window(&model.provider, model.context_window, &model.prices);
@@ -249,7 +249,7 @@ impl Chat<'_> {
                     self.trust(),
                 ))
             }
-            (Seat::New(NewAgent { config, .. }), _) => Ok(format!(
+            (ConversationSite::New(NewAgent { config, .. }), _) => Ok(format!(
                 "model      {} ({})\nsession    begins with the first words\nworkspace  {}\napproval   {}{}",
                 visible(&config.model.id),
                 visible(&config.model.provider),
@@ -257,7 +257,7 @@ impl Chat<'_> {
                 self.mode_words(config),
                 self.trust(),
             )),
-            (Seat::Open { .. }, None) => Ok(String::new()),
+            (ConversationSite::Open { .. }, None) => Ok(String::new()),
         }
     }
 
@@ -280,13 +280,13 @@ impl Chat<'_> {
         }
     }
 
-    async fn wheel(&mut self, wish: Wish) -> Result<String, CliError> {
+    async fn wheel(&mut self, wish: WheelCommand) -> Result<String, CliError> {
         let wish = match wish {
-            Wish::Know => return Ok(self.company.wheel().unwrap_or_else(|| self.who())),
-            Wish::Take => WheelWish::Take,
-            Wish::Ask => WheelWish::Ask,
-            Wish::Release => WheelWish::Release,
-            Wish::Give(who) => WheelWish::Hand(self.company.seat(&who)?),
+            WheelCommand::Know => return Ok(self.company.wheel().unwrap_or_else(|| self.who())),
+            WheelCommand::Take => WheelWish::Take,
+            WheelCommand::Ask => WheelWish::Ask,
+            WheelCommand::Release => WheelWish::Release,
+            WheelCommand::Give(who) => WheelWish::Hand(self.company.seat(&who)?),
         };
         self.company.wish(wish).await
     }
@@ -309,7 +309,7 @@ impl Chat<'_> {
                 told.push(format!("{name} was ended"));
                 continue;
             }
-            let Seat::Open { session, .. } = &self.seat else {
+            let ConversationSite::Open { session, .. } = &self.seat else {
                 continue;
             };
             let (id, runtime) = (session.id().clone(), self.place.shared());

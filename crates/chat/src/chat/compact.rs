@@ -7,9 +7,9 @@ use agentx::runtime::{ContextWish, Delivery, Session, View};
 use agentx::types::{Message, RunStatus, RuntimeEvent};
 
 use super::slash::{CompactWish, PinWish};
-use super::{Chat, Seat};
+use super::{Chat, ConversationSite};
 use crate::error::CliError;
-use crate::follow::Follower;
+use crate::follow::AnyFollower;
 use crate::render::clean::visible;
 use crate::render::conversation;
 use crate::render::table::cut;
@@ -17,7 +17,7 @@ use crate::render::table::cut;
 impl Chat<'_> {
     /// Condenses the conversation now, or takes the latest summary out again.
     pub(super) async fn compact(&mut self, wish: CompactWish) -> Result<String, CliError> {
-        let Seat::Open { session, .. } = &self.seat else {
+        let ConversationSite::Open { session, .. } = &self.seat else {
             return Ok("nothing was said yet".to_owned());
         };
         let session = session.clone();
@@ -36,7 +36,7 @@ impl Chat<'_> {
 
     /// Asks a model again at once that failed and is waited for; after a run that failed, asks again what is there.
     pub(super) async fn retry(&mut self) -> Result<String, CliError> {
-        let Seat::Open { session, .. } = &self.seat else {
+        let ConversationSite::Open { session, .. } = &self.seat else {
             return Ok("nothing was said yet".to_owned());
         };
         let session = session.clone();
@@ -69,7 +69,7 @@ impl Chat<'_> {
 
     /// Has an input stay as it is whatever is condensed, or no longer.
     pub(super) async fn pin(&mut self, wish: PinWish) -> Result<String, CliError> {
-        let Seat::Open { session, .. } = &self.seat else {
+        let ConversationSite::Open { session, .. } = &self.seat else {
             return Ok("nothing was said yet".to_owned());
         };
         let session = session.clone();
@@ -94,7 +94,7 @@ impl Chat<'_> {
 
 /// What was said in a session, in order.
 async fn inputs(session: &Arc<dyn Session>) -> Result<Vec<Message>, CliError> {
-    let mut events = Follower::new(session.clone(), 0, View::Runtime).await?;
+    let mut events = AnyFollower::new(session.clone(), 0, View::Runtime).await?;
     let mut said = Vec::new();
     while let Some(delivery) = events.next().await? {
         match delivery {

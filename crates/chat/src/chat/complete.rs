@@ -5,7 +5,7 @@ use std::path::Path;
 use agentx::runtime::SessionQuery;
 
 use super::slash::{NAMES, about};
-use super::{Chat, Face, Seat};
+use super::{Chat, ChatInterface, ConversationSite};
 use crate::attach::files::{files, named_so};
 use crate::attach::{escaped, last_word, unescaped};
 use crate::render::clean::visible;
@@ -49,7 +49,7 @@ impl Completion {
     }
 
     /// The ways that there are: few about which something is said in a row each, others beside each other.
-    fn told(&self, known: &Known, width: usize) -> String {
+    fn told(&self, known: &NameDescriptions, width: usize) -> String {
         let about = |option: &String| {
             let found = known
                 .iter()
@@ -90,7 +90,7 @@ impl Completion {
 }
 
 /// What a command may name, and what is said beside it.
-type Known = Vec<(String, String)>;
+type NameDescriptions = Vec<(String, String)>;
 
 impl Chat<'_> {
     /// Completes what stands before the cursor as far as there is one way, and shows the ways where there are several.
@@ -104,7 +104,7 @@ impl Chat<'_> {
             let told = |name: &&str| ((*name).to_owned(), about(name).unwrap_or_default().to_owned());
             NAMES.iter().map(told).collect()
         } else {
-            Known::new()
+            NameDescriptions::new()
         };
         let Some(found) = completion(&before, &known, &self.settings.workspace) else {
             return;
@@ -119,7 +119,7 @@ impl Chat<'_> {
             None if found.options.len() == 1 => return,
             None => {}
         }
-        if let Face::Editor { screen, .. } = &mut self.face
+        if let ChatInterface::Editor { screen, .. } = &mut self.face
             && found.options.len() > 1
         {
             screen.set_hint(found.told(&known, self.console.terminal.width));
@@ -127,7 +127,7 @@ impl Chat<'_> {
     }
 
     /// The models, those first that can be asked.
-    fn known_models(&self) -> Known {
+    fn known_models(&self) -> NameDescriptions {
         let mut models = self.place.runtime().models();
         models.sort_by_key(|model| model.missing.is_some());
         models
@@ -137,11 +137,11 @@ impl Chat<'_> {
     }
 
     /// The latest sessions but this one; none where they cannot be had now.
-    async fn known_sessions(&mut self) -> Known {
+    async fn known_sessions(&mut self) -> NameDescriptions {
         let runtime = self.place.shared();
         let own = match &self.seat {
-            Seat::Open { session, .. } => Some(session.id().clone()),
-            Seat::New(_) => None,
+            ConversationSite::Open { session, .. } => Some(session.id().clone()),
+            ConversationSite::New(_) => None,
         };
         let query = SessionQuery {
             owner: runtime.owner().clone(),
@@ -166,7 +166,7 @@ impl Chat<'_> {
 }
 
 /// `known` is what the command before the cursor may name, or the commands themselves.
-fn completion(before: &str, known: &Known, workspace: &Path) -> Option<Completion> {
+fn completion(before: &str, known: &NameDescriptions, workspace: &Path) -> Option<Completion> {
     let begins = |names: Vec<String>, from: usize| {
         let options: Vec<String> = names
             .into_iter()
@@ -246,7 +246,7 @@ mod tests {
             true => &["opus-1", "opus-2", "tiny", "ses_a"],
             false => NAMES,
         };
-        let known: Known = known
+        let known: NameDescriptions = known
             .iter()
             .map(|name| ((*name).to_owned(), String::new()))
             .collect();
@@ -341,17 +341,17 @@ mod tests {
 
     #[test]
     fn ways_about_which_something_is_said_have_a_row_each() {
-        let known = |names: &[(&str, &str)]| -> Known {
+        let known = |names: &[(&str, &str)]| -> NameDescriptions {
             let known = names
                 .iter()
                 .map(|(name, about)| ((*name).to_owned(), (*about).to_owned()));
             known.collect()
         };
-        let told = |before: &str, known: &Known, width| {
+        let told = |before: &str, known: &NameDescriptions, width| {
             let found = completion(before, known, Path::new("/nowhere")).unwrap();
             found.told(known, width)
         };
-        let commands: Known = NAMES
+        let commands: NameDescriptions = NAMES
             .iter()
             .map(|name| ((*name).to_owned(), about(name).unwrap_or_default().to_owned()))
             .collect();

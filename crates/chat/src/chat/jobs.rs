@@ -16,11 +16,11 @@ const NAMED: usize = 3;
 
 /// The jobs of a session, as far as they began while the chat looked on.
 #[derive(Debug, Default)]
-pub struct Jobs {
+pub struct JobList {
     /// Commands of calls that run.
     called: Vec<(ToolCallId, String)>,
     /// Those in the background.
-    running: Vec<Job>,
+    running: Vec<ShownJob>,
     /// How many the person's own commands have left running so far.
     own: usize,
     /// Whether the person was told that leaving ends them.
@@ -29,7 +29,7 @@ pub struct Jobs {
 
 /// A command in the background.
 #[derive(Debug)]
-struct Job {
+struct ShownJob {
     id: String,
     command: String,
     since: Timestamp,
@@ -37,13 +37,13 @@ struct Job {
     left: Option<LeftInGroup>,
 }
 
-impl Jobs {
+impl JobList {
     /// A command of the person's own left this running. Returns its name.
     pub(crate) fn left_running(&mut self, command: &str, left: LeftInGroup, since: Timestamp) -> String {
         self.own += 1;
         self.warned = false;
         let id = format!("own_{}", self.own);
-        self.running.push(Job {
+        self.running.push(ShownJob {
             id: id.clone(),
             command: command.to_owned(),
             since,
@@ -59,7 +59,7 @@ impl Jobs {
 
     /// Forgets those of the person's own that have ended; says which.
     pub(crate) fn own_that_ended(&mut self) -> Vec<String> {
-        let is_over = |job: &mut Job| job.left.as_ref().is_some_and(|left| !left.still_runs());
+        let is_over = |job: &mut ShownJob| job.left.as_ref().is_some_and(|left| !left.still_runs());
         self.running
             .extract_if(.., is_over)
             .map(|job| format!("{} has ended ({})", job.id, short(&job.command)))
@@ -109,7 +109,7 @@ impl Jobs {
         } else if let Some(command) = command.filter(|_| !self.runs(job)) {
             self.warned = false;
             let id = job.to_owned();
-            self.running.push(Job {
+            self.running.push(ShownJob {
                 id,
                 command,
                 since,
@@ -172,11 +172,11 @@ impl Jobs {
             .into_iter()
             .partition(|job| job.left.is_some());
         self.running = own;
-        were_ended(&agents)
+        ended_jobs_notice(&agents)
     }
 
     /// What is said where they go on without this program, in the session at a server.
-    pub fn at_the_server(&self) -> Option<String> {
+    pub fn left_at_server(&self) -> Option<String> {
         let go = if self.running.len() == 1 { "goes" } else { "go" };
         (!self.running.is_empty()).then(|| {
             format!(
@@ -197,7 +197,7 @@ impl Jobs {
 
     /// What is said, once, before a person leaves who may not know that jobs run. Those of a server go on there.
     pub(crate) fn warning(&mut self, is_here: bool) -> Option<String> {
-        let ends: Vec<&Job> = self.that_end(is_here).collect();
+        let ends: Vec<&ShownJob> = self.that_end(is_here).collect();
         if ends.is_empty() || self.warned {
             return None;
         }
@@ -220,25 +220,25 @@ impl Jobs {
 
     /// What is said after the chat has left.
     pub(crate) fn ended_with_the_chat(&self, is_here: bool) -> Option<String> {
-        were_ended(self.that_end(is_here)).map(|told| told + "\n")
+        ended_jobs_notice(self.that_end(is_here)).map(|told| told + "\n")
     }
 
     /// Those that end with the chat.
-    fn that_end(&self, is_here: bool) -> impl Iterator<Item = &Job> {
+    fn that_end(&self, is_here: bool) -> impl Iterator<Item = &ShownJob> {
         self.running
             .iter()
             .filter(move |job| is_here || job.left.is_some())
     }
 }
 
-fn were_ended<'a>(jobs: impl IntoIterator<Item = &'a Job>) -> Option<String> {
-    let jobs: Vec<&Job> = jobs.into_iter().collect();
+fn ended_jobs_notice<'a>(jobs: impl IntoIterator<Item = &'a ShownJob>) -> Option<String> {
+    let jobs: Vec<&ShownJob> = jobs.into_iter().collect();
     let were = if jobs.len() == 1 { "was" } else { "were" };
     let names = names(jobs.iter().copied());
     (!jobs.is_empty()).then(|| format!("{} {were} ended: {names}", units::counted(jobs.len(), "job")))
 }
 
-fn names<'a>(jobs: impl IntoIterator<Item = &'a Job>) -> String {
+fn names<'a>(jobs: impl IntoIterator<Item = &'a ShownJob>) -> String {
     let all: Vec<String> = jobs.into_iter().map(|job| short(&job.command)).collect();
     let more = all.len().saturating_sub(NAMED);
     let more = if more > 0 {
@@ -262,7 +262,7 @@ mod tests {
 
     const BEGAN: Timestamp = Timestamp(1_000_000);
 
-    fn began(jobs: &mut Jobs, call: &str, command: &str, job: &str) {
+    fn began(jobs: &mut JobList, call: &str, command: &str, job: &str) {
         let executing = ToolExecuting {
             tool_call_id: call.into(),
             name: "bash".into(),
@@ -287,7 +287,7 @@ mod tests {
 
     #[test]
     fn jobs_are_counted_told_when_they_end_and_named_before_leaving() {
-        let mut jobs = Jobs::default();
+        let mut jobs = JobList::default();
         assert_eq!((jobs.row(), jobs.warning(true)), (String::new(), None));
         began(&mut jobs, "c1", "npm run dev\n# more", "job_1");
         began(&mut jobs, "c2", "cargo watch", "job_2");
@@ -330,7 +330,7 @@ mod tests {
             "1 job was ended: cargo watch\n"
         );
         assert_eq!(
-            jobs.at_the_server().unwrap(),
+            jobs.left_at_server().unwrap(),
             "1 job goes on at the server: cargo watch"
         );
         jobs.event(&done("c4", json!({ "job": "job_2", "running": false })), BEGAN);
@@ -342,7 +342,7 @@ mod tests {
 
     #[test]
     fn a_process_that_takes_the_session_over_has_none_of_the_jobs_of_the_one_before() {
-        let mut jobs = Jobs::default();
+        let mut jobs = JobList::default();
         began(&mut jobs, "c1", "npm run dev", "job_1");
         let resumed = SessionResumed {
             epoch: 2,

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use agentx::runtime::Session;
 use tokio::time::Instant;
 
-use super::past::Past;
-use super::{Chat, Face, Flow, Seat};
+use super::past_turns::PastTurns;
+use super::{Chat, ChatFlow, ChatInterface, ConversationSite};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::render::clean::visible;
@@ -28,21 +28,21 @@ pub(crate) fn leaves(answer: &str) -> bool {
 }
 
 impl Chat<'_> {
-    pub(super) async fn signal(&mut self, exit: Exit) -> Result<Flow, CliError> {
+    pub(super) async fn signal(&mut self, exit: Exit) -> Result<ChatFlow, CliError> {
         match exit {
             Exit::Interrupted => {
                 let flow = self.stop().await;
-                if matches!(flow, Ok(Flow::On)) {
+                if matches!(flow, Ok(ChatFlow::On)) {
                     self.signals.acted();
                 }
                 flow
             }
-            exit => Ok(Flow::Leave(exit)),
+            exit => Ok(ChatFlow::Leave(exit)),
         }
     }
 
     /// After a signal that has stopped something: only an interrupt leaves the chat open.
-    pub(super) fn goes_on_or_leaves(&mut self, exit: Exit) {
+    pub(super) fn after_signal(&mut self, exit: Exit) {
         match exit {
             Exit::Interrupted => self.signals.acted(),
             exit => self.leaving = Some(exit),
@@ -50,25 +50,25 @@ impl Chat<'_> {
     }
 
     /// A person wants to leave. Where that ends commands in the background, they are named first, as a shell does it.
-    pub(super) fn leave(&mut self) -> Flow {
+    pub(super) fn leave(&mut self) -> ChatFlow {
         let (is_here, is_asked) = (
             self.place.remote().is_none(),
-            !matches!(self.face, Face::Lines { eager: false }),
+            !matches!(self.face, ChatInterface::Lines { eager: false }),
         );
         self.tell_of_own_jobs();
         match self.jobs.warning(is_here).filter(|_| is_asked) {
             Some(warning) => {
                 self.transcript
-                    .in_passing(&self.console.out_style().warn(&warning));
-                Flow::On
+                    .print_notice(&self.console.out_style().warn(&warning));
+                ChatFlow::On
             }
-            None => Flow::Leave(Exit::Ok),
+            None => ChatFlow::Leave(Exit::Ok),
         }
     }
 
     /// The session, where nothing runs in it and nothing waits: a run that goes on at a server keeps what it was given.
     pub fn session_at_rest(&self) -> Option<Arc<dyn Session>> {
-        let Seat::Open { session, .. } = &self.seat else {
+        let ConversationSite::Open { session, .. } = &self.seat else {
             return None;
         };
         (!self.works() && self.desk.queue.is_empty()).then(|| session.clone())
@@ -80,46 +80,46 @@ impl Chat<'_> {
     }
 
     /// Stops what runs; leaves when nothing does and the person asks twice, or when they ask again while it stops.
-    pub(super) async fn stop(&mut self) -> Result<Flow, CliError> {
+    pub(super) async fn stop(&mut self) -> Result<ChatFlow, CliError> {
         let is_stopping = self.desk.is_busy() && self.desk.stopping;
         if is_stopping {
-            return Ok(Flow::Leave(Exit::Interrupted));
+            return Ok(ChatFlow::Leave(Exit::Interrupted));
         }
         if !self.works() || self.desk.stopping {
             return Ok(self.leave_if_meant());
         }
-        let Seat::Open { session, .. } = &self.seat else {
-            return Ok(Flow::Leave(Exit::Ok));
+        let ConversationSite::Open { session, .. } = &self.seat else {
+            return Ok(ChatFlow::Leave(Exit::Ok));
         };
         let session = session.clone();
         self.desk.stopping = self.desk.is_busy();
         if let Err(error) = self.take_all_back().await {
             self.failed(error)?;
             if self.lost.is_some() {
-                return Ok(Flow::On);
+                return Ok(ChatFlow::On);
             }
         }
         let reason = Some("the person stopped it".into());
         if let Err(error) = self.wait_for(async { session.interrupt(reason).await }).await {
             self.failed(error)?;
         }
-        Ok(Flow::On)
+        Ok(ChatFlow::On)
     }
 
     /// Leaves on the second press of the key: what it was meant to stop may have ended before it was pressed. Without a terminal there is
     /// no second one.
-    fn leave_if_meant(&mut self) -> Flow {
+    fn leave_if_meant(&mut self) -> ChatFlow {
         let now = Instant::now();
         let has_just_ended = self.attention.meant_to_stop(now);
-        if matches!(self.face, Face::Lines { eager: false }) || self.attention.leaves(now) {
+        if matches!(self.face, ChatInterface::Lines { eager: false }) || self.attention.leaves(now) {
             return self.leave();
         }
         let notice = if has_just_ended { ENDED } else { AGAIN };
         match &mut self.face {
-            Face::Editor { screen, .. } => screen.set_hint(notice.to_owned()),
-            Face::Lines { .. } => self.transcript.in_passing(notice),
+            ChatInterface::Editor { screen, .. } => screen.set_hint(notice.to_owned()),
+            ChatInterface::Lines { .. } => self.transcript.print_notice(notice),
         }
-        Flow::On
+        ChatFlow::On
     }
 
     /// Says on leaving what becomes of the calls that nobody has answered. Where nothing can be saved any more they stay asked.
@@ -140,13 +140,13 @@ impl Chat<'_> {
     }
 
     /// What the session was left with, for whoever comes back to it.
-    pub(super) fn say_what_is_left(&mut self, past: &Past) {
+    pub(super) fn say_what_is_left(&mut self, past: &PastTurns) {
         let style = self.console.out_style();
         if let Some(note) = past.ended_on_opening() {
             self.transcript.note(&style.warn(&note));
         }
         // A screen shows it above the line.
-        if self.desk.is_held() && matches!(self.face, Face::Lines { .. }) {
+        if self.desk.is_held() && matches!(self.face, ChatInterface::Lines { .. }) {
             let note = conversation::is_queued(self.desk.queue.iter().count());
             self.transcript
                 .note(&style.dim(&format!("{note} (/queue lists them)")));

@@ -9,7 +9,7 @@ const TAB: &str = "    ";
 
 /// The line that is being written.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Line {
+pub(crate) struct InputLine {
     /// What stands before it.
     pub(crate) prompt: String,
     /// What is written.
@@ -26,7 +26,7 @@ pub(super) struct Layout {
 }
 
 /// Breaks the line into rows, at most `most` of them: those around the cursor.
-pub(super) fn layout(line: &Line, columns: usize, most: usize) -> Layout {
+pub(super) fn layout(line: &InputLine, columns: usize, most: usize) -> Layout {
     let mut rows = prompt_rows(&line.prompt, columns);
     let mut width = rows.last().map_or(0, |row| row.width());
     let mut cursor = (rows.len() - 1, width);
@@ -87,7 +87,7 @@ mod tests {
     use super::*;
 
     fn of(text: &str, cursor: usize, columns: usize, most: usize) -> (Vec<String>, usize, usize) {
-        let line = Line {
+        let line = InputLine {
             prompt: "› ".into(),
             text: text.into(),
             cursor,
@@ -98,7 +98,7 @@ mod tests {
 
     #[test]
     fn a_question_that_is_too_wide_is_broken_between_its_words() {
-        let line = Line {
+        let line = InputLine {
             prompt: "allow? y once · n no › ".into(),
             text: "y".into(),
             cursor: 1,

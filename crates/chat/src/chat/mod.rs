@@ -2,44 +2,44 @@
 //!
 //! It wakes up only when one of them has something; what is ready together is written together.
 
-mod asked;
-mod attaching;
+mod approval_keys;
+mod attachments;
 mod attention;
 mod background;
 mod branch;
+pub(crate) mod chat_state;
 pub(crate) mod commands;
 mod compact;
-mod company;
 mod complete;
-mod deciding;
-pub(crate) mod desk;
+pub mod drawing;
+mod full_text;
+pub(crate) mod input_handling;
 pub mod jobs;
 pub(crate) mod leaving;
 mod line;
-pub(crate) mod lost;
+pub(crate) mod lost_session;
 pub mod own_editor;
-pub mod painting;
-pub mod past;
-pub mod patience;
+mod participants;
+pub mod past_turns;
+mod printed_question;
 mod progress;
 mod prompt;
 pub(crate) mod queue;
-mod reading;
 mod rewinding;
 mod rules;
 pub mod screen;
+pub mod server_wait;
+pub mod session_status;
 mod shell;
 pub mod slash;
 mod spending;
-pub mod standing;
 mod status;
+mod steering;
 pub mod terminal;
-pub(crate) mod typed;
 mod unanswered;
-mod waiting;
 pub mod welcome;
 mod window;
-mod withheld;
+mod withheld_variables;
 mod xterm;
 
 use std::sync::Arc;
@@ -54,27 +54,27 @@ use tokio::time::Instant;
 use crate::console::Console;
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::follow::Follower;
+use crate::follow::AnyFollower;
 use crate::new_agent::NewAgent;
 use crate::place::Place;
-use crate::render::cast::Cast;
-use crate::render::transcript::Transcript;
+use crate::render::agents::AgentCast;
+use crate::render::transcript::TranscriptRenderer;
 use crate::signals::Signals;
 use attention::Attention;
-use company::Company;
-use desk::Desk;
-use jobs::Jobs;
-use lost::Stood;
-use painting::Pace;
-use past::Past;
-use patience::Inputs;
+use chat_state::ChatState;
+use drawing::Pace;
+use jobs::JobList;
+use lost_session::Stood;
+use participants::Company;
+use past_turns::PastTurns;
 use progress::Progress;
 use prompt::Prompt;
 use screen::Screen;
-use shell::Own;
+use server_wait::Inputs;
+use shell::ShellCommand;
 use status::StatusRow;
 use terminal::RawMode;
-use withheld::LeftOut;
+use withheld_variables::WithheldNotice;
 
 /// What stands before the line that is being written.
 const PROMPT: &str = "› ";
@@ -85,19 +85,19 @@ const COMMANDED: &str = "‹ ";
 const LOOK_BACK: u64 = 4_000;
 
 /// Where the conversation is.
-pub(crate) enum Seat {
+pub(crate) enum ConversationSite {
     /// Nowhere yet: the session is opened with the first words.
     New(NewAgent),
     /// In this session.
     Open {
         /// It.
         session: Arc<dyn Session>,
-        events: Follower,
+        events: AnyFollower,
     },
 }
 
 /// How the person is talked to.
-pub enum Face {
+pub enum ChatInterface {
     /// With a line editor on a terminal.
     Editor {
         /// The terminal, until it is dropped.
@@ -117,19 +117,19 @@ pub struct Chat<'a> {
     pub(crate) place: &'a Place,
     pub(crate) settings: &'a Settings,
     pub(crate) console: &'a mut Console,
-    pub(crate) seat: Seat,
-    pub(crate) face: Face,
+    pub(crate) seat: ConversationSite,
+    pub(crate) face: ChatInterface,
     pub(crate) editor: Editor,
     /// Whose the keys are when a question comes.
     attention: Attention,
-    pub(crate) desk: Desk,
-    pub(crate) transcript: Transcript,
+    pub(crate) desk: ChatState,
+    pub(crate) transcript: TranscriptRenderer,
     /// The agents beside the one that people talk to.
-    pub(crate) cast: Cast,
+    pub(crate) cast: AgentCast,
     /// What the agent left running in the background.
-    jobs: Jobs,
+    jobs: JobList,
     /// What commands go without.
-    left_out: LeftOut,
+    left_out: WithheldNotice,
     /// What is waited for.
     progress: Progress,
     /// How the session stands, as the person wants to read it.
@@ -145,7 +145,7 @@ pub struct Chat<'a> {
     /// The event that tells of the command that the person ran last here.
     own_ran: Option<u64>,
     /// A command of the person's own that runs.
-    own: Option<Own>,
+    own: Option<ShellCommand>,
     /// What was said and is not on record yet.
     sending: Option<String>,
     /// The others at this session.
@@ -168,7 +168,7 @@ pub struct Chat<'a> {
 
 /// Whether the chat continues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Flow {
+pub(crate) enum ChatFlow {
     /// It does.
     On,
     /// It ends so.
@@ -181,15 +181,15 @@ impl<'a> Chat<'a> {
         place: &'a Place,
         settings: &'a Settings,
         console: &'a mut Console,
-        face: Face,
+        face: ChatInterface,
         editor: Editor,
         agent: NewAgent,
         (inputs, signals): (Inputs, Signals),
     ) -> Self {
-        let (transcript, cast) = painting::voices(console, &face, settings.chat.thinking);
+        let (transcript, cast) = drawing::voices(console, &face, settings.chat.thinking);
         let progress = Progress::new(&agent.config, Instant::now());
         let kind = agent.config.kind;
-        let (desk, seat) = (Desk::default(), Seat::New(agent));
+        let (desk, seat) = (ChatState::default(), ConversationSite::New(agent));
         let mut chat = Self {
             place,
             settings,
@@ -201,8 +201,8 @@ impl<'a> Chat<'a> {
             desk,
             transcript,
             cast,
-            jobs: Jobs::default(),
-            left_out: LeftOut::of(settings),
+            jobs: JobList::default(),
+            left_out: WithheldNotice::of(settings),
             progress,
             status: StatusRow::of(settings, program_environment(settings)),
             asked_background: None,
@@ -230,12 +230,12 @@ impl<'a> Chat<'a> {
     /// A chat in a session that exists.
     pub async fn resumed(mut self, session: Arc<dyn Session>) -> Result<Self, CliError> {
         let state = session.state().await?;
-        let follow = async |after| Follower::new(session.clone(), after, View::Runtime).await;
-        let (past, events, came) = Past::of(follow, state.last_seq).await?;
-        self.desk = Desk::of(&state);
+        let follow = async |after| AnyFollower::new(session.clone(), after, View::Runtime).await;
+        let (past, events, came) = PastTurns::of(follow, state.last_seq).await?;
+        self.desk = ChatState::of(&state);
         self.progress.stands(&state);
         self.company.join(session.id()).await?;
-        self.seat = Seat::Open { session, events };
+        self.seat = ConversationSite::Open { session, events };
         // What was said last is on the screen before anything is asked.
         self.show_past(&past).await;
         self.say_what_is_left(&past);
@@ -248,14 +248,14 @@ impl<'a> Chat<'a> {
     /// The session, opened now if it is not yet.
     pub(crate) async fn session(&mut self) -> Result<Arc<dyn Session>, CliError> {
         let agent = match &self.seat {
-            Seat::Open { session, .. } => return Ok(session.clone()),
-            Seat::New(agent) => agent.clone(),
+            ConversationSite::Open { session, .. } => return Ok(session.clone()),
+            ConversationSite::New(agent) => agent.clone(),
         };
         let runtime = self.place.shared();
         let session = self.wait_for(agent.open(&*runtime)).await?;
-        let events = Follower::new(session.clone(), 0, View::Runtime).await?;
+        let events = AnyFollower::new(session.clone(), 0, View::Runtime).await?;
         self.company.join(session.id()).await?;
-        self.seat = Seat::Open {
+        self.seat = ConversationSite::Open {
             session: session.clone(),
             events,
         };
@@ -281,21 +281,21 @@ impl<'a> Chat<'a> {
                 input = self.inputs.next(), if wants_input => self.inputs(input).await,
                 news = self.company.news() => {
                     self.tell_company(news);
-                    Ok(Flow::On)
+                    Ok(ChatFlow::On)
                 }
                 exit = self.signals.next() => self.signal(exit).await,
                 () = self.status.changed(ticks) => {
                     self.say_what_is_waited_for();
-                    Ok(Flow::On)
+                    Ok(ChatFlow::On)
                 }
             };
-            let flow = flow.or_else(|error| self.lose(error).map(|()| Flow::On))?;
+            let flow = flow.or_else(|error| self.lose(error).map(|()| ChatFlow::On))?;
             self.give_line_to_question();
             self.paint_in_time()?;
             if let Some(exit) = self.leaving {
                 return Ok(exit);
             }
-            if let Flow::Leave(exit) = self.after(flow).await? {
+            if let ChatFlow::Leave(exit) = self.after(flow).await? {
                 return Ok(exit);
             }
         }
@@ -310,14 +310,14 @@ impl<'a> Chat<'a> {
     fn wants_input(&self) -> bool {
         match &self.face {
             _ if self.input_ended => false,
-            Face::Lines { eager: false } => !self.desk.is_busy() || self.question().is_some(),
+            ChatInterface::Lines { eager: false } => !self.desk.is_busy() || self.question().is_some(),
             _ => true,
         }
     }
 
     /// What follows when there is nothing more to type.
-    async fn after(&mut self, flow: Flow) -> Result<Flow, CliError> {
-        if flow != Flow::On || !self.input_ended {
+    async fn after(&mut self, flow: ChatFlow) -> Result<ChatFlow, CliError> {
+        if flow != ChatFlow::On || !self.input_ended {
             return Ok(flow);
         }
         // Where others are there, one of them may answer.
@@ -325,16 +325,16 @@ impl<'a> Chat<'a> {
             return self.refuse("nobody can answer any more").await;
         }
         Ok(if self.desk.is_busy() || self.cast.is_at_work() {
-            Flow::On
+            ChatFlow::On
         } else {
-            Flow::Leave(Exit::Ok)
+            ChatFlow::Leave(Exit::Ok)
         })
     }
 
-    async fn deliveries(&mut self, delivery: Option<Delivery>) -> Result<Flow, CliError> {
+    async fn deliveries(&mut self, delivery: Option<Delivery>) -> Result<ChatFlow, CliError> {
         let Some(delivery) = delivery else {
             self.transcript.aside("the session has ended");
-            return Ok(Flow::Leave(Exit::Storage));
+            return Ok(ChatFlow::Leave(Exit::Storage));
         };
         self.delivery(&delivery).await;
         self.pace.heard();
@@ -342,7 +342,7 @@ impl<'a> Chat<'a> {
             self.delivery(&delivery).await;
         }
         self.ask_how_it_stands().await?;
-        Ok(Flow::On)
+        Ok(ChatFlow::On)
     }
 
     async fn delivery(&mut self, delivery: &Delivery) {
@@ -358,7 +358,7 @@ impl<'a> Chat<'a> {
             self.transcript.aside(&style.dim("  allowed by another one"));
         }
         if let Some(act) = self.company.act(&envelope.event, self.console.out_style()) {
-            self.transcript.in_passing(&act);
+            self.transcript.print_notice(&act);
         }
         let is_of_another = self.cast.is_of_another(envelope);
         let works = self.desk.is_busy() && !self.desk.stopping;
@@ -381,16 +381,16 @@ impl<'a> Chat<'a> {
     }
 }
 
-async fn next_delivery(seat: &mut Seat) -> Result<Option<Delivery>, CliError> {
+async fn next_delivery(seat: &mut ConversationSite) -> Result<Option<Delivery>, CliError> {
     match seat {
-        Seat::Open { events, .. } => events.next().await,
-        Seat::New(_) => std::future::pending().await,
+        ConversationSite::Open { events, .. } => events.next().await,
+        ConversationSite::New(_) => std::future::pending().await,
     }
 }
 
-fn ready_delivery(seat: &mut Seat) -> Option<Delivery> {
+fn ready_delivery(seat: &mut ConversationSite) -> Option<Delivery> {
     match seat {
-        Seat::Open { events, .. } => events.ready(),
-        Seat::New(_) => None,
+        ConversationSite::Open { events, .. } => events.ready(),
+        ConversationSite::New(_) => None,
     }
 }

@@ -9,8 +9,8 @@ use agentx::node::program_environment;
 use agentx::tools::ProgramEnvironment;
 use tokio::process::{Child, Command};
 
-use super::terminal::{Input, Lent};
-use super::{Chat, Face, Flow, next_delivery};
+use super::terminal::{TerminalInput, TerminalLoan};
+use super::{Chat, ChatFlow, ChatInterface, next_delivery};
 use crate::error::CliError;
 use crate::exit::Exit;
 
@@ -28,12 +28,12 @@ enum Visit {
 }
 
 /// A file that is deleted when this is dropped, unless it is the only place where a text is.
-struct Draft {
+struct DraftFile {
     path: PathBuf,
     keep: bool,
 }
 
-impl Draft {
+impl DraftFile {
     /// Writes the text where only this person can read it.
     fn new(text: &str) -> io::Result<Self> {
         let directory = std::env::temp_dir();
@@ -70,7 +70,7 @@ impl Draft {
     }
 }
 
-impl Drop for Draft {
+impl Drop for DraftFile {
     fn drop(&mut self) {
         if !self.keep {
             let _ = std::fs::remove_file(&self.path);
@@ -99,16 +99,16 @@ fn begin(editor: &str, path: &Path, environment: &ProgramEnvironment) -> io::Res
 
 impl Chat<'_> {
     /// Lets the person write the line in their own editor.
-    pub(super) async fn write_elsewhere(&mut self) -> Result<Flow, CliError> {
+    pub(super) async fn write_elsewhere(&mut self) -> Result<ChatFlow, CliError> {
         let was_stashed = self.editor.is_stashed();
         let before = self.editor.whole();
         let editor = wanted_editor(|name| std::env::var(name).ok());
-        let mut draft = match Draft::new(&before) {
+        let mut draft = match DraftFile::new(&before) {
             Ok(draft) => draft,
             Err(error) => return self.no_editor(&format!("no file could be made for the editor: {error}")),
         };
         let Some(lent) = self.lend_terminal()? else {
-            return Ok(Flow::On);
+            return Ok(ChatFlow::On);
         };
         let visit = match begin(&editor, &draft.path, &program_environment(self.settings)) {
             Ok(child) => self.visit(child).await?,
@@ -124,7 +124,7 @@ impl Chat<'_> {
             Visit::Leaves(exit) => {
                 // What was being written there is all that there is of it.
                 draft.keep = draft.read().is_ok_and(|text| text != before);
-                return Ok(Flow::Leave(exit));
+                return Ok(ChatFlow::Leave(exit));
             }
         };
         if !status.success() {
@@ -141,7 +141,7 @@ impl Chat<'_> {
                 if text != before {
                     self.editor.written(&text, was_stashed);
                 }
-                Ok(Flow::On)
+                Ok(ChatFlow::On)
             }
             Err(what) => {
                 draft.keep = draft.path.exists();
@@ -153,15 +153,15 @@ impl Chat<'_> {
         }
     }
 
-    fn no_editor(&mut self, what: &str) -> Result<Flow, CliError> {
+    fn no_editor(&mut self, what: &str) -> Result<ChatFlow, CliError> {
         self.transcript.aside(&self.console.out_style().bad(what));
-        Ok(Flow::On)
+        Ok(ChatFlow::On)
     }
 
     /// Takes what lives off the screen and gives the terminal away.
-    fn lend_terminal(&mut self) -> Result<Option<Lent>, CliError> {
+    fn lend_terminal(&mut self) -> Result<Option<TerminalLoan>, CliError> {
         self.paint()?;
-        let Face::Editor {
+        let ChatInterface::Editor {
             raw: Some(raw),
             screen,
         } = &mut self.face
@@ -176,7 +176,7 @@ impl Chat<'_> {
     /// The terminal may have another size than before.
     async fn measure_terminal(&mut self) -> Result<(), CliError> {
         if let Ok((columns, rows)) = crossterm::terminal::size() {
-            Box::pin(self.input(Input::Resize(columns.into(), rows.into()))).await?;
+            Box::pin(self.input(TerminalInput::Resize(columns.into(), rows.into()))).await?;
         }
         Ok(())
     }
@@ -221,7 +221,7 @@ mod tests {
 
     #[test]
     fn a_draft_is_private_and_gone_afterwards() {
-        let draft = Draft::new("one\ntwo").unwrap();
+        let draft = DraftFile::new("one\ntwo").unwrap();
         let path = draft.path.clone();
         #[cfg(unix)]
         {
@@ -233,7 +233,7 @@ mod tests {
         assert_eq!(draft.read().as_deref(), Ok("three"), "editors end the last line");
         std::fs::write(&path, [0xff, 0xfe]).unwrap();
         assert!(draft.read().unwrap_err().contains("UTF-8"));
-        let second = Draft::new("").unwrap();
+        let second = DraftFile::new("").unwrap();
         assert_ne!(second.path, path);
         drop((draft, second));
         assert!(!path.exists());

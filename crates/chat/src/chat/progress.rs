@@ -10,7 +10,7 @@ use unicode_width::UnicodeWidthStr as _;
 
 use super::status::Stand;
 use crate::render::clean::visible;
-use crate::render::style::Style;
+use crate::render::style::Paint;
 use crate::render::units;
 
 /// How often the row moves while something is waited for.
@@ -103,7 +103,7 @@ impl Progress {
         self.stand.prices = model.prices;
         self.stand.max_cost = config.limits.max_cost;
         self.stand.workspace = visible(&config.workspace);
-        self.stand.approval = crate::seat::who_decides(config);
+        self.stand.approval = crate::session_opening::who_decides(config);
         self.stand.read_only = config.guard.as_ref().is_some_and(|guard| guard.read_only);
     }
 
@@ -344,7 +344,7 @@ impl Progress {
         now: Instant,
         more: Option<&str>,
         (stand, columns): (&str, usize),
-        style: Style,
+        style: Paint,
     ) -> String {
         let Some(what) = self.waits_for(now, more) else {
             return match self.doing {
@@ -388,7 +388,7 @@ impl Progress {
 }
 
 /// Faint, but for the looks that it has by itself.
-fn dimmed(text: &str, style: Style) -> String {
+fn dimmed(text: &str, style: Paint) -> String {
     match text.contains('\u{1b}') {
         true if style.color => text.to_owned(),
         true => Row::from_ansi(text).text(),

@@ -1,7 +1,7 @@
 //! The prompt where lines are read: it stands on a row of its own while the chat waits for one, and what comes meanwhile begins
 //! below it.
 
-use super::{Chat, Face, PROMPT};
+use super::{Chat, ChatInterface, PROMPT};
 
 /// What stands on the last row.
 #[derive(Debug, Default)]
@@ -59,7 +59,8 @@ impl Chat<'_> {
     /// What is printed where lines are read. Who listens is told in words when it is their turn, and a pipe has nobody who looks.
     pub(super) fn prompted(&mut self, text: String) -> String {
         let terminal = &self.console.terminal;
-        let is_seen = matches!(self.face, Face::Lines { eager: true }) && terminal.output && !terminal.words;
+        let is_seen =
+            matches!(self.face, ChatInterface::Lines { eager: true }) && terminal.output && !terminal.words;
         let is_free = !self.desk.is_busy() || self.question().is_some();
         let waits = is_seen && is_free && self.own.is_none() && !self.input_ended;
         self.prompt.around(text, waits)

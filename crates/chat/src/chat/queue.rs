@@ -8,7 +8,7 @@ use unicode_width::UnicodeWidthStr as _;
 
 use crate::render::clean::visible;
 use crate::render::conversation::ALONG;
-use crate::render::style::Style;
+use crate::render::style::Paint;
 use crate::render::table::cut;
 use crate::render::units;
 
@@ -17,15 +17,15 @@ const SHOWN: usize = 5;
 
 /// What waits, in the order in which it will be heard.
 #[derive(Debug, Default)]
-pub(crate) struct Queue {
-    waits: Vec<Waiting>,
+pub(crate) struct MessageQueue {
+    waits: Vec<QueuedInput>,
     /// Something waits that is not known here yet.
     stale: bool,
 }
 
 /// An input that waits.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Waiting {
+pub(crate) struct QueuedInput {
     /// Its message; `None` until it is committed.
     pub(crate) id: Option<MessageId>,
     /// As it was typed.
@@ -40,7 +40,7 @@ pub(crate) struct Waiting {
 
 /// When what waits is heard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Heard {
+pub(crate) enum QueuedDelivery {
     /// When the run has ended.
     AfterTheRun,
     /// When the question is answered and the run has ended.
@@ -49,7 +49,7 @@ pub(crate) enum Heard {
     WhenWanted,
 }
 
-impl Waiting {
+impl QueuedInput {
     /// Something that is said here, and waits.
     pub(crate) fn own(text: &str, shared: Vec<ContentPart>, joins: bool) -> Self {
         Self {
@@ -87,7 +87,7 @@ pub(super) fn run_of(id: &MessageId) -> Option<RunId> {
     Some(RunId::of_input(seq))
 }
 
-impl Queue {
+impl MessageQueue {
     /// As a session stands that is opened.
     pub(crate) fn of(state: &SessionState) -> Self {
         let mut queue = Self::default();
@@ -100,7 +100,7 @@ impl Queue {
         self.stale = false;
         for (i, (id, text)) in state.queued.iter().enumerate() {
             if self.find(id).is_none() {
-                self.put(Waiting::of_log(id, text, i < state.joining));
+                self.put(QueuedInput::of_log(id, text, i < state.joining));
             }
         }
     }
@@ -116,12 +116,12 @@ impl Queue {
     }
 
     /// What waits.
-    pub(crate) fn iter(&self) -> impl DoubleEndedIterator<Item = &Waiting> {
+    pub(crate) fn iter(&self) -> impl DoubleEndedIterator<Item = &QueuedInput> {
         self.waits.iter()
     }
 
     /// One more waits: after those that wait as it does.
-    pub(crate) fn put(&mut self, waiting: Waiting) {
+    pub(crate) fn put(&mut self, waiting: QueuedInput) {
         let at = if waiting.joins {
             self.waits.iter().take_while(|before| before.joins).count()
         } else {
@@ -170,7 +170,7 @@ impl Queue {
     }
 
     /// An input was taken back, or waits otherwise. Returns it as it was, where that is news.
-    pub(crate) fn revised(&mut self, id: &MessageId, mode: Option<InputMode>) -> Option<Waiting> {
+    pub(crate) fn revised(&mut self, id: &MessageId, mode: Option<InputMode>) -> Option<QueuedInput> {
         let at = self.find(id)?;
         let joins = mode.is_some_and(|mode| mode != InputMode::Queue);
         if mode.is_some() && self.waits[at].joins == joins {
@@ -178,7 +178,7 @@ impl Queue {
         }
         let before = self.waits.remove(at);
         if mode.is_some() {
-            self.put(Waiting {
+            self.put(QueuedInput {
                 joins,
                 ..before.clone()
             });
@@ -187,7 +187,7 @@ impl Queue {
     }
 
     /// What is shown of it, a row each.
-    pub(crate) fn rows(&self, width: usize, style: Style, heard: Heard) -> Vec<String> {
+    pub(crate) fn rows(&self, width: usize, style: Paint, heard: QueuedDelivery) -> Vec<String> {
         if self.waits.is_empty() {
             return Vec::new();
         }
@@ -200,15 +200,15 @@ impl Queue {
             rows.push(style.dim(&waiting.row(i + 1, width)));
         }
         let when: &[&str] = match heard {
-            Heard::AfterTheQuestion => &[
+            QueuedDelivery::AfterTheQuestion => &[
                 "said once the question is answered and the run has ended",
                 "said when the run has ended",
             ],
-            Heard::AfterTheRun => &[
+            QueuedDelivery::AfterTheRun => &[
                 "Alt-↑ edits the last · Ctrl-S sends it now · /queue",
                 "Alt-↑ edits · Ctrl-S: now · /queue",
             ],
-            Heard::WhenWanted => &[
+            QueuedDelivery::WhenWanted => &[
                 "still queued from before · Enter sends it · Alt-↑ edits the last · /queue",
                 "Enter sends · Alt-↑ edits · /queue",
             ],
@@ -226,12 +226,12 @@ impl Queue {
 
     /// The list, for `/queue`.
     pub(crate) fn list(&self, width: usize) -> String {
-        let row = |(i, waiting): (usize, &Waiting)| waiting.row(i + 1, width) + "\n";
+        let row = |(i, waiting): (usize, &QueuedInput)| waiting.row(i + 1, width) + "\n";
         self.waits.iter().enumerate().map(row).collect()
     }
 }
 
-impl Waiting {
+impl QueuedInput {
     /// Its number and its words, folded to a row.
     fn row(&self, number: usize, width: usize) -> String {
         let text = self.text.trim();
@@ -268,22 +268,22 @@ mod tests {
         UserMessageAdded { message }.into()
     }
 
-    fn texts(queue: &Queue) -> Vec<&str> {
+    fn texts(queue: &MessageQueue) -> Vec<&str> {
         queue.iter().map(|waiting| waiting.text.as_str()).collect()
     }
 
     #[test]
     fn what_waits_is_shown_in_the_order_in_which_it_is_heard() {
-        let mut queue = Queue::default();
+        let mut queue = MessageQueue::default();
         for (seq, (text, joins)) in [("one", false), ("two\nrows\nmore", false), ("now", true)]
             .iter()
             .enumerate()
         {
-            queue.put(Waiting::own(text, Vec::new(), *joins));
+            queue.put(QueuedInput::own(text, Vec::new(), *joins));
             queue.committed(seq as u64 + 3);
         }
         assert_eq!(
-            queue.rows(60, Style::default(), Heard::AfterTheRun),
+            queue.rows(60, Paint::default(), QueuedDelivery::AfterTheRun),
             [
                 "  1 » now · heard next",
                 "  2 › one",
@@ -295,22 +295,22 @@ mod tests {
         assert_eq!(queue.event(&heard("msg_3")), None, "the run says it");
         assert_eq!(texts(&queue), ["two\nrows\nmore"]);
         assert_eq!(
-            queue.rows(20, Style::default(), Heard::AfterTheRun)[0],
+            queue.rows(20, Paint::default(), QueuedDelivery::AfterTheRun)[0],
             "  1 › two (+2 lines)"
         );
         assert_eq!(
-            queue.rows(19, Style::default(), Heard::AfterTheRun)[0],
+            queue.rows(19, Paint::default(), QueuedDelivery::AfterTheRun)[0],
             "  1 › t… (+2 lines)"
         );
     }
 
     #[test]
     fn what_is_held_back_says_how_it_is_sent() {
-        let mut queue = Queue::default();
-        queue.put(Waiting::own("one", Vec::new(), false));
+        let mut queue = MessageQueue::default();
+        queue.put(QueuedInput::own("one", Vec::new(), false));
         queue.committed(3);
         assert_eq!(
-            queue.rows(80, Style::default(), Heard::WhenWanted),
+            queue.rows(80, Paint::default(), QueuedDelivery::WhenWanted),
             [
                 "  1 › one",
                 "    still queued from before · Enter sends it · Alt-↑ edits the last · /queue",
@@ -320,9 +320,9 @@ mod tests {
 
     #[test]
     fn what_is_revised_elsewhere_is_so_here_too() {
-        let mut queue = Queue::default();
+        let mut queue = MessageQueue::default();
         for (seq, text) in ["one", "two"].iter().enumerate() {
-            queue.put(Waiting::own(text, Vec::new(), false));
+            queue.put(QueuedInput::own(text, Vec::new(), false));
             queue.committed(seq as u64 + 3);
         }
         assert!(queue.revised(&"msg_4".into(), Some(InputMode::Steer)).is_some());
@@ -343,7 +343,7 @@ mod tests {
     #[test]
     fn what_waited_before_has_its_words_and_what_went_along() {
         let whole = "see @a.txt\n\n<file path=\"a.txt\">\none\n</file>\n\n<ran_by_the_person command=\"ls\">\na.txt\n</ran_by_the_person>";
-        let waiting = Waiting::of_log(&"msg_3".into(), whole, false);
+        let waiting = QueuedInput::of_log(&"msg_3".into(), whole, false);
         assert_eq!(waiting.text, "see @a.txt");
         assert_eq!(
             waiting.shared.len(),

@@ -8,8 +8,8 @@ use agentx::runtime::{PlannedFile, RestorePlan, RestoreReport, RestoreWish, What
 use agentx::types::SessionId;
 
 use super::leaving::leaves;
-use super::slash::Back;
-use super::{Chat, Face, Flow, Seat};
+use super::slash::RewindTarget;
+use super::{Chat, ChatFlow, ChatInterface, ConversationSite};
 use crate::error::CliError;
 use crate::render::clean::visible;
 use crate::render::rewind;
@@ -19,18 +19,18 @@ const LISTED: usize = 12;
 
 /// A question that is open.
 #[derive(Debug)]
-pub(crate) enum Asking {
+pub(crate) enum RewindQuestion {
     /// Before which input.
     Which,
     /// What of it.
-    What(Box<Going>),
+    What(Box<PendingRewind>),
     /// What with a file that is not only the agent's.
-    File(Box<Going>),
+    File(Box<PendingRewind>),
 }
 
 /// A way back that is being decided.
 #[derive(Debug)]
-pub(crate) struct Going {
+pub(crate) struct PendingRewind {
     /// The session whose files are put back.
     session: SessionId,
     /// To before this event.
@@ -46,7 +46,7 @@ pub(crate) struct Going {
     asked: usize,
 }
 
-impl Going {
+impl PendingRewind {
     fn has_files(&self) -> bool {
         self.plan.as_ref().is_some_and(|plan| !plan.files.is_empty())
     }
@@ -66,7 +66,7 @@ impl Going {
     }
 }
 
-impl Asking {
+impl RewindQuestion {
     /// The words before the cursor.
     pub(crate) fn prompt(&self) -> String {
         match self {
@@ -93,15 +93,15 @@ impl Asking {
 
 impl Chat<'_> {
     /// `/rewind`
-    pub(super) async fn rewind(&mut self, back: Back) -> Result<String, CliError> {
-        let Seat::Open { session, .. } = &self.seat else {
+    pub(super) async fn rewind(&mut self, back: RewindTarget) -> Result<String, CliError> {
+        let ConversationSite::Open { session, .. } = &self.seat else {
             return Ok("nothing was said yet".to_owned());
         };
         if self.desk.is_busy() {
             return Ok("stop what runs first (Esc); then /rewind".to_owned());
         }
         let (id, runtime) = (session.id().clone(), self.place.shared());
-        if back == Back::Undo {
+        if back == RewindTarget::Undo {
             return self.undo(&id).await;
         }
         let history = self.wait_for(history_of(&*runtime, &id)).await?;
@@ -109,12 +109,12 @@ impl Chat<'_> {
             return Ok("nothing was said yet".to_owned());
         }
         match back {
-            Back::To(number) => self.consider(&history, number).await,
+            RewindTarget::To(number) => self.consider(&history, number).await,
             _ => {
                 let (style, width) = (self.console.out_style(), self.console.terminal.width);
                 let mut list = rewind::cut_off(history.unfinished(), None);
                 list.push_str(&rewind::list(&history, LISTED, style, width));
-                Ok(self.ask_back(list, Asking::Which))
+                Ok(self.ask_back(list, RewindQuestion::Which))
             }
         }
     }
@@ -140,7 +140,7 @@ impl Chat<'_> {
         words: Option<String>,
         fork_only: bool,
     ) -> Result<String, CliError> {
-        let Seat::Open { session, .. } = &self.seat else {
+        let ConversationSite::Open { session, .. } = &self.seat else {
             return Ok(String::new());
         };
         let (id, runtime) = (session.id().clone(), self.place.shared());
@@ -156,7 +156,7 @@ impl Chat<'_> {
             text.insert_str(0, &rewind::cut_off(history.unfinished(), Some(to_seq)));
             text.push_str(&rewind::diffs(plan, false, style, width));
         }
-        let going = Going {
+        let going = PendingRewind {
             session: id,
             to_seq,
             words,
@@ -166,7 +166,7 @@ impl Chat<'_> {
             wanted: BTreeSet::new(),
             asked: 0,
         };
-        Ok(self.ask_back(text, Asking::What(Box::new(going))))
+        Ok(self.ask_back(text, RewindQuestion::What(Box::new(going))))
     }
 
     /// `/rewind undo`
@@ -188,7 +188,7 @@ impl Chat<'_> {
             width,
         ));
         text.push_str(&rewind::diffs(&plan, false, style, width));
-        let going = Going {
+        let going = PendingRewind {
             session,
             to_seq,
             words: None,
@@ -205,12 +205,12 @@ impl Chat<'_> {
             }
             return Ok(text);
         }
-        Ok(self.ask_back(text, Asking::What(Box::new(going))))
+        Ok(self.ask_back(text, RewindQuestion::What(Box::new(going))))
     }
 
     /// Opens a question. Where there is no line editor, it is printed.
-    fn ask_back(&mut self, mut text: String, asking: Asking) -> String {
-        if matches!(self.face, Face::Lines { .. }) {
+    fn ask_back(&mut self, mut text: String, asking: RewindQuestion) -> String {
+        if matches!(self.face, ChatInterface::Lines { .. }) {
             text.push_str(asking.prompt().trim_end());
         }
         self.desk.asking = Some(asking);
@@ -225,39 +225,39 @@ impl Chat<'_> {
     }
 
     /// Takes a line as the answer to the open question; `None` where it is none.
-    pub(super) async fn answer_back(&mut self, line: &str) -> Option<Flow> {
+    pub(super) async fn answer_back(&mut self, line: &str) -> Option<ChatFlow> {
         let asking = self.desk.asking.take()?;
         let word = line.trim();
         if word.is_empty() || matches!(word, "n" | "no") {
             self.do_not_go_back();
-            return Some(Flow::On);
+            return Some(ChatFlow::On);
         }
         if leaves(word) {
             self.do_not_go_back();
             return None;
         }
         let answered = match asking {
-            Asking::Which => match word.parse() {
-                Ok(number) => self.rewind(Back::To(number)).await,
+            RewindQuestion::Which => match word.parse() {
+                Ok(number) => self.rewind(RewindTarget::To(number)).await,
                 // Something else is meant.
                 Err(_) => return None,
             },
-            Asking::What(going) => self.chosen(going, word).await,
-            Asking::File(going) => self.decided(going, word).await,
+            RewindQuestion::What(going) => self.chosen(going, word).await,
+            RewindQuestion::File(going) => self.decided(going, word).await,
         };
         match answered {
             Ok(text) if text.is_empty() => {}
             Ok(text) => self.transcript.aside(&text),
             Err(error) => self.complain(&error),
         }
-        Some(Flow::On)
+        Some(ChatFlow::On)
     }
 
-    async fn chosen(&mut self, mut going: Box<Going>, word: &str) -> Result<String, CliError> {
+    async fn chosen(&mut self, mut going: Box<PendingRewind>, word: &str) -> Result<String, CliError> {
         let files = match (word, going.fork_only) {
             ("d" | "diff", _) if going.has_files() => {
                 let text = self.whole_diff(&going);
-                return Ok(self.ask_back(text, Asking::What(going)));
+                return Ok(self.ask_back(text, RewindQuestion::What(going)));
             }
             ("b" | "both", false) if going.words.is_some() && going.has_files() => true,
             ("f" | "files", false) if going.has_files() => {
@@ -269,7 +269,7 @@ impl Chat<'_> {
             ("r" | "restore", true) if going.has_files() => true,
             _ => {
                 let text = format!("`{}` is not one of the answers\n", visible(word));
-                return Ok(self.ask_back(text, Asking::What(going)));
+                return Ok(self.ask_back(text, RewindQuestion::What(going)));
             }
         };
         going.conversation = true;
@@ -279,13 +279,13 @@ impl Chat<'_> {
         self.next_file(going).await
     }
 
-    fn whole_diff(&self, going: &Going) -> String {
+    fn whole_diff(&self, going: &PendingRewind) -> String {
         let (style, width) = (self.console.out_style(), self.console.terminal.width);
         let plan = going.plan.as_ref();
         plan.map_or_else(String::new, |plan| rewind::diffs(plan, true, style, width))
     }
 
-    async fn decided(&mut self, mut going: Box<Going>, word: &str) -> Result<String, CliError> {
+    async fn decided(&mut self, mut going: Box<PendingRewind>, word: &str) -> Result<String, CliError> {
         let Some(file) = going.doubted() else {
             return self.go_back(going).await;
         };
@@ -298,11 +298,11 @@ impl Chat<'_> {
             "d" | "diff" => {
                 let (style, width) = (self.console.out_style(), self.console.terminal.width);
                 let text = rewind::diff_of(file, usize::MAX, style, width);
-                return Ok(self.ask_back(text, Asking::File(going)));
+                return Ok(self.ask_back(text, RewindQuestion::File(going)));
             }
             _ => {
                 let text = format!("`{}` is not one of the answers\n", visible(word));
-                return Ok(self.ask_back(text, Asking::File(going)));
+                return Ok(self.ask_back(text, RewindQuestion::File(going)));
             }
         }
         going.asked += 1;
@@ -310,7 +310,7 @@ impl Chat<'_> {
     }
 
     /// Asks about the next file that somebody has to be asked about; where there is none, goes back.
-    async fn next_file(&mut self, going: Box<Going>) -> Result<String, CliError> {
+    async fn next_file(&mut self, going: Box<PendingRewind>) -> Result<String, CliError> {
         let Some(file) = going.doubted() else {
             return self.go_back(going).await;
         };
@@ -320,10 +320,10 @@ impl Chat<'_> {
             false => "",
         };
         let text = format!("{}: {why}{deletes}\n", visible(&file.shown));
-        Ok(self.ask_back(text, Asking::File(going)))
+        Ok(self.ask_back(text, RewindQuestion::File(going)))
     }
 
-    async fn go_back(&mut self, going: Box<Going>) -> Result<String, CliError> {
+    async fn go_back(&mut self, going: Box<PendingRewind>) -> Result<String, CliError> {
         if self.desk.is_busy() {
             return Ok("something runs again: stop it first (Esc); nothing was changed".to_owned());
         }
@@ -348,9 +348,13 @@ impl Chat<'_> {
         Ok(told)
     }
 
-    async fn put_back(&mut self, going: &Going, plan: &RestorePlan) -> Result<RestoreReport, CliError> {
+    async fn put_back(
+        &mut self,
+        going: &PendingRewind,
+        plan: &RestorePlan,
+    ) -> Result<RestoreReport, CliError> {
         let open = match &self.seat {
-            Seat::Open { session, .. } if *session.id() == going.session => Some(session.clone()),
+            ConversationSite::Open { session, .. } if *session.id() == going.session => Some(session.clone()),
             _ => None,
         };
         let runtime = self.place.shared();

@@ -5,25 +5,29 @@ use agentx::runtime::{FileInQuestion, always_asked, still_asked, with_pattern};
 use agentx::types::{AgentConfig, ApprovalDecision, ApprovalRequested, ConfigChange, Rule};
 
 use super::slash::Rules;
-use super::{Chat, Seat};
+use super::{Chat, ConversationSite};
 use crate::error::CliError;
-use crate::in_question;
-use crate::render::approval::Answer;
+use crate::pending_change;
+use crate::render::approval::ApprovalReply;
 use crate::render::clean::visible;
 use crate::rules::{self, no_rule, remove_from_file};
 
 impl Chat<'_> {
     /// The file that a call is about to change, as it is now.
     pub(super) async fn before(&self, question: &ApprovalRequested) -> FileInQuestion {
-        let Seat::Open { session, .. } = &self.seat else {
+        let ConversationSite::Open { session, .. } = &self.seat else {
             return FileInQuestion::default();
         };
         let runtime = self.place.shared();
-        in_question::file_now(&*runtime, session.id(), Some(session.clone()), question).await
+        pending_change::file_now(&*runtime, session.id(), Some(session.clone()), question).await
     }
 
     /// The answer as it counts: of a call that is asked about each time no rule is kept, which is said.
-    pub(super) async fn as_it_counts(&mut self, question: &ApprovalRequested, mut answer: Answer) -> Answer {
+    pub(super) async fn as_it_counts(
+        &mut self,
+        question: &ApprovalRequested,
+        mut answer: ApprovalReply,
+    ) -> ApprovalReply {
         let keeps = matches!(
             answer.decision,
             ApprovalDecision::Session | ApprovalDecision::Always
@@ -46,7 +50,11 @@ impl Chat<'_> {
 
     /// The rule that an answer keeps: the one that was shown, or one with the pattern that the person wrote. `None` where that
     /// one is not about the call, or the agent cannot be asked for; it is said, and nothing is decided.
-    pub(super) async fn rule_of(&mut self, question: &ApprovalRequested, answer: &Answer) -> Option<Rule> {
+    pub(super) async fn rule_of(
+        &mut self,
+        question: &ApprovalRequested,
+        answer: &ApprovalReply,
+    ) -> Option<Rule> {
         if !matches!(
             answer.decision,
             ApprovalDecision::Session | ApprovalDecision::Always
@@ -113,8 +121,8 @@ impl Chat<'_> {
 
     pub(super) async fn agent_config(&mut self) -> Result<AgentConfig, CliError> {
         let session = match &self.seat {
-            Seat::Open { session, .. } => session.clone(),
-            Seat::New(agent) => return Ok((*agent.config).clone()),
+            ConversationSite::Open { session, .. } => session.clone(),
+            ConversationSite::New(agent) => return Ok((*agent.config).clone()),
         };
         let state = self.wait_for(async { session.state().await }).await?;
         Ok(state.config)

@@ -7,11 +7,11 @@ use std::borrow::Cow;
 
 use agentx_terminal::{Line as Text, Markdown, Painter, Row, Style, Theme};
 
-use super::asked::Asked;
-pub(crate) use super::line::Line;
+pub(crate) use super::line::InputLine;
 use super::line::layout;
+use super::printed_question::PrintedQuestion;
 use super::terminal::long_rows;
-use crate::render::transcript::{Lane, Piece};
+use crate::render::transcript::{TextPiece, TextRegion};
 
 /// Below this height nothing but the line lives.
 const LOW: usize = 8;
@@ -35,9 +35,9 @@ pub struct Screen {
     answer: Option<Markdown>,
     /// The line of other text that is not complete, with its looks.
     open: String,
-    line: Option<Line>,
+    line: Option<InputLine>,
     /// The question that was printed last.
-    asked: Option<Asked>,
+    asked: Option<PrintedQuestion>,
     /// What other agents are saying.
     beside: Vec<String>,
     /// How things stand.
@@ -69,13 +69,13 @@ impl Screen {
     }
 
     /// Adds what was said, each as what it is.
-    pub(crate) fn say(&mut self, pieces: &[Piece]) {
+    pub(crate) fn say(&mut self, pieces: &[TextPiece]) {
         for piece in pieces {
             match piece.lane {
-                Lane::Answer => self.print_answer(&piece.text),
-                Lane::Aside => self.print(&piece.text),
-                Lane::Question => self.print_question(&piece.text),
-                Lane::Passing => self.print_in_passing(&piece.text),
+                TextRegion::Answer => self.print_answer(&piece.text),
+                TextRegion::Aside => self.print(&piece.text),
+                TextRegion::Question => self.print_question(&piece.text),
+                TextRegion::Passing => self.print_in_passing(&piece.text),
             }
         }
     }
@@ -91,7 +91,7 @@ impl Screen {
         self.end_answer();
         let before = self.done.len();
         self.put(text);
-        self.asked = Some(Asked::new(text, self.done[before..].to_vec(), before));
+        self.asked = Some(PrintedQuestion::new(text, self.done[before..].to_vec(), before));
     }
 
     /// Says whether the question that was printed last is answered in the line; `None` if there is no question any more.
@@ -159,7 +159,7 @@ impl Screen {
     }
 
     /// Shows this line, or none.
-    pub(crate) fn set_line(&mut self, line: Option<Line>) {
+    pub(crate) fn set_line(&mut self, line: Option<InputLine>) {
         self.line = line;
     }
 
@@ -235,7 +235,7 @@ impl Screen {
             answer.set_columns(columns);
         }
         if let Some(asked) = &mut self.asked {
-            asked.left_the_screen(Some(columns));
+            asked.on_screen_cleared(Some(columns));
         }
     }
 
@@ -243,7 +243,7 @@ impl Screen {
     pub(crate) fn clear(&mut self) {
         self.bytes.push_str(&self.painter.clear());
         if let Some(asked) = &mut self.asked {
-            asked.left_the_screen(None);
+            asked.on_screen_cleared(None);
         }
     }
 

@@ -7,7 +7,7 @@ mod process;
 use std::process::ExitStatus;
 use std::time::Duration;
 
-use agentx::runtime::Note;
+use agentx::runtime::SharingFact;
 use agentx::tools::{LeftInGroup, own_command_mark};
 use agentx::types::{AgentKind, CommandRan, ContentPart, Envelope, RuntimeEvent};
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
@@ -17,20 +17,20 @@ use tokio::time::{Instant, sleep, sleep_until};
 
 use super::leaving::is_exit;
 use super::slash::{self, Slash};
-use super::terminal::Input;
-use super::{Chat, Face, Flow, Seat, next_delivery};
+use super::terminal::TerminalInput;
+use super::{Chat, ChatFlow, ChatInterface, ConversationSite, next_delivery};
 use crate::error::CliError;
 use crate::render::answers::is_nearly_answer;
 use crate::render::approval;
 use crate::render::clean::visible;
 use crate::render::conversation;
-use crate::render::style::Style;
+use crate::render::style::Paint;
 use crate::render::table::cut;
 use crate::render::units;
-use agentx_terminal::Edited;
+use agentx_terminal::EditOutcome;
 use agentx_terminal::LONGEST_KEPT;
-pub(super) use own::Own;
-use process::{Group, begin};
+pub(super) use own::ShellCommand;
+use process::{ShellProcessGroup, begin};
 
 /// No command of this kind takes longer.
 const LONGEST: Duration = Duration::from_secs(600);
@@ -45,15 +45,15 @@ const TICK: Duration = Duration::from_secs(1);
 const LATER: &str = "your own editor can be had when the command has ended";
 
 /// How a command ended.
-enum End {
+enum ShellEnd {
     By(ExitStatus),
     Stopped,
     TookTooLong,
 }
 
-impl End {
+impl ShellEnd {
     /// How it ended, for the agent and for the screen.
-    fn words(self, style: Style) -> (String, String) {
+    fn words(self, style: Paint) -> (String, String) {
         match self {
             Self::Stopped => ("stopped".to_owned(), style.warn("■ stopped")),
             Self::TookTooLong => {
@@ -72,18 +72,18 @@ impl End {
 
 impl Chat<'_> {
     /// Runs what stands behind `!` in a line, where that can do something.
-    pub(super) async fn own_command(&mut self, line: &str, command: &str) -> Result<Flow, CliError> {
+    pub(super) async fn own_command(&mut self, line: &str, command: &str) -> Result<ChatFlow, CliError> {
         self.echo(line);
         if let Some(instead) = instead_of(command) {
-            self.transcript.in_passing(&format!("not run: {instead}"));
-            return Ok(Flow::On);
+            self.transcript.print_notice(&format!("not run: {instead}"));
+            return Ok(ChatFlow::On);
         }
         self.paint()?;
         self.shell(command).await
     }
 
     /// Runs a command and shows what it says.
-    async fn shell(&mut self, command: &str) -> Result<Flow, CliError> {
+    async fn shell(&mut self, command: &str) -> Result<ChatFlow, CliError> {
         // By the session's mark the command is found again where this program is killed, and its output is on record at once.
         let mark = match self.session().await {
             Ok(session) => Some(own_command_mark(session.id())),
@@ -100,11 +100,11 @@ impl Chat<'_> {
             }
         };
         let leader = child.id();
-        let mut group = Group(leader);
-        self.own = Some(Own::new(command, Instant::now()));
+        let mut group = ShellProcessGroup(leader);
+        self.own = Some(ShellCommand::new(command, Instant::now()));
         let ended = self.while_it_runs(&mut child).await;
         let mut left = None;
-        if matches!(ended, Ok(End::By(_))) {
+        if matches!(ended, Ok(ShellEnd::By(_))) {
             // What goes on in the background is meant to.
             group.0 = None;
             left = leader.and_then(LeftInGroup::of);
@@ -112,10 +112,10 @@ impl Chat<'_> {
         drop(group);
         let left = left.map(|left| self.jobs.left_running(command, left, units::now()));
         let Some(own) = self.own.take() else {
-            return Ok(Flow::On);
+            return Ok(ChatFlow::On);
         };
         let mut waited = Vec::new();
-        if matches!(ended, Ok(End::Stopped)) {
+        if matches!(ended, Ok(ShellEnd::Stopped)) {
             // As when a run is stopped: what waits comes back to be looked at.
             waited = self.inputs.take_lines();
             self.bring_lines_back(&waited);
@@ -123,7 +123,7 @@ impl Chat<'_> {
         let style = self.console.out_style();
         for line in own.shown() {
             let line = style.dim(&format!("  │ {}", cut(&line, LONGEST_LINE)));
-            self.transcript.in_passing(&line);
+            self.transcript.print_notice(&line);
         }
         let (end, shown) = ended?.words(style);
         self.keep_for_agent(command, own.said(), end).await;
@@ -135,15 +135,15 @@ impl Chat<'_> {
         if let Some(job) = left {
             let note =
                 format!("  · {job} goes on in the background until you leave; /jobs stop {job} ends it");
-            self.transcript.in_passing(&style.dim(&note));
+            self.transcript.print_notice(&style.dim(&note));
         }
         if let Some(note) = self.left_out.of_own(command) {
-            self.transcript.in_passing(&style.dim(&format!("  · {note}")));
+            self.transcript.print_notice(&style.dim(&format!("  · {note}")));
         }
         if self.leaving.is_some() && !waited.is_empty() {
-            self.transcript.in_passing(&style.warn(&not_sent(&waited)));
+            self.transcript.print_notice(&style.warn(&not_sent(&waited)));
         }
-        Ok(Flow::On)
+        Ok(ChatFlow::On)
     }
 
     /// Puts on record what a command came to, so that the agent reads it with the next words, even if the chat is left before.
@@ -155,10 +155,10 @@ impl Chat<'_> {
             how,
             by: None,
         };
-        if let Seat::Open { session, .. } = &self.seat
+        if let ConversationSite::Open { session, .. } = &self.seat
             && self.kind != AgentKind::Match
         {
-            let (session, note) = (session.clone(), Note::Ran(ran.clone()));
+            let (session, note) = (session.clone(), SharingFact::Ran(ran.clone()));
             match self.wait_for(async { session.note(note).await }).await {
                 Ok(seq) => {
                     self.own_ran = Some(seq);
@@ -186,7 +186,7 @@ impl Chat<'_> {
     }
 
     /// Reads what it says until it ends; the chat continues meanwhile, and lines that are sent wait.
-    async fn while_it_runs(&mut self, child: &mut Child) -> Result<End, CliError> {
+    async fn while_it_runs(&mut self, child: &mut Child) -> Result<ShellEnd, CliError> {
         let (mut out, mut status) = (child.stdout.take(), None);
         let (mut buffer, mut until) = (vec![0; 8 << 10], Instant::now() + LONGEST);
         self.paint()?;
@@ -195,14 +195,14 @@ impl Chat<'_> {
             tokio::select! {
                 biased;
                 exit = self.signals.next() => {
-                    self.goes_on_or_leaves(exit);
-                    return Ok(End::Stopped);
+                    self.after_signal(exit);
+                    return Ok(ShellEnd::Stopped);
                 }
                 input = self.inputs.newest(), if keys => match input {
-                    input if self.stops(&input) => return Ok(End::Stopped),
-                    input => if let Flow::Leave(exit) = self.meanwhile(input).await? {
+                    input if self.stops(&input) => return Ok(ShellEnd::Stopped),
+                    input => if let ChatFlow::Leave(exit) = self.meanwhile(input).await? {
                         self.leaving = Some(exit);
-                        return Ok(End::Stopped);
+                        return Ok(ShellEnd::Stopped);
                     },
                 },
                 ended = child.wait(), if status.is_none() => {
@@ -224,8 +224,8 @@ impl Chat<'_> {
             self.give_line_to_question();
             let is_late = Instant::now() >= until;
             match status {
-                Some(status) if out.is_none() || is_late => return Ok(End::By(status)),
-                None if is_late => return Ok(End::TookTooLong),
+                Some(status) if out.is_none() || is_late => return Ok(ShellEnd::By(status)),
+                None if is_late => return Ok(ShellEnd::TookTooLong),
                 _ => self.paint_in_time()?,
             }
         }
@@ -233,67 +233,67 @@ impl Chat<'_> {
 
     /// Whether what is typed is looked at: on a terminal, as long as what waits has room.
     fn takes_keys(&self) -> bool {
-        matches!(self.face, Face::Editor { .. }) && self.inputs.has_room()
+        matches!(self.face, ChatInterface::Editor { .. }) && self.inputs.has_room()
     }
 
     /// What is typed while it runs goes into the line, and answers a question. What is sent waits until it has ended, since what it
     /// says goes along.
-    async fn meanwhile(&mut self, input: Input) -> Result<Flow, CliError> {
+    async fn meanwhile(&mut self, input: TerminalInput) -> Result<ChatFlow, CliError> {
         self.pace.hurry();
-        if matches!(input, Input::Key(_) | Input::Paste(_)) {
+        if matches!(input, TerminalInput::Key(_) | TerminalInput::Paste(_)) {
             self.attention.typed(Instant::now());
         }
-        if let Face::Editor { screen, .. } = &mut self.face {
+        if let ChatInterface::Editor { screen, .. } = &mut self.face {
             screen.set_hint(String::new());
         }
         let edited = match &input {
-            Input::Key(key) if self.decides_at_once(key) => return self.decide_at_once(key).await,
-            Input::Key(key) if self.takes_line_back(key) => {
+            TerminalInput::Key(key) if self.decides_at_once(key) => return self.decide_at_once(key).await,
+            TerminalInput::Key(key) if self.takes_line_back(key) => {
                 let line = self.inputs.take_last_line();
                 self.bring_lines_back(line.as_slice());
-                return Ok(Flow::On);
+                return Ok(ChatFlow::On);
             }
-            Input::Key(key) => self.key(*key).await,
-            Input::Paste(text) => self.editor.paste(text),
-            Input::Resize(columns, rows) => {
+            TerminalInput::Key(key) => self.key(*key).await,
+            TerminalInput::Paste(text) => self.editor.paste(text),
+            TerminalInput::Resize(columns, rows) => {
                 self.resized(*columns, *rows);
-                return Ok(Flow::On);
+                return Ok(ChatFlow::On);
             }
             _ => {
                 self.inputs.keep(input);
-                return Ok(Flow::On);
+                return Ok(ChatFlow::On);
             }
         };
         match edited {
-            Edited::Submit(line) => return self.sent_meanwhile(line).await,
-            Edited::Leave => return Ok(self.leave()),
-            Edited::Complete => self.complete().await,
-            Edited::Elsewhere => {
-                if let Face::Editor { screen, .. } = &mut self.face {
+            EditOutcome::Submit(line) => return self.sent_meanwhile(line).await,
+            EditOutcome::Leave => return Ok(self.leave()),
+            EditOutcome::Complete => self.complete().await,
+            EditOutcome::Elsewhere => {
+                if let ChatInterface::Editor { screen, .. } = &mut self.face {
                     screen.set_hint(LATER.to_owned());
                 }
             }
             // These wait, too.
-            Edited::Steer | Edited::Clear | Edited::Suspend => self.inputs.keep(input),
+            EditOutcome::Steer | EditOutcome::Clear | EditOutcome::Suspend => self.inputs.keep(input),
             _ => {}
         }
-        Ok(Flow::On)
+        Ok(ChatFlow::On)
     }
 
     /// Takes a line that is sent while the command runs: an answer, a wish to leave and a command that only shows something count at
     /// once, the rest waits. It is in the history already, so that it is not lost where the program ends first.
-    async fn sent_meanwhile(&mut self, line: String) -> Result<Flow, CliError> {
+    async fn sent_meanwhile(&mut self, line: String) -> Result<ChatFlow, CliError> {
         if let Some(answer) = approval::parse(&line).filter(|_| self.asks_in_line()) {
             self.line_was_sent();
             return self.answer(answer).await;
         }
         if line.trim().is_empty() {
-            return Ok(Flow::On);
+            return Ok(ChatFlow::On);
         }
         if is_nearly_answer(&line) && self.asks_in_line() {
             let note = self.desk.answers.wrong(&line);
-            self.transcript.in_passing(&note);
-            return Ok(Flow::On);
+            self.transcript.print_notice(&note);
+            return Ok(ChatFlow::On);
         }
         if is_exit(&line) {
             return Ok(self.leave());
@@ -305,9 +305,9 @@ impl Chat<'_> {
                 self.echo(&line);
                 self.command(command).await;
             }
-            _ => self.inputs.keep(Input::Waited(line)),
+            _ => self.inputs.keep(TerminalInput::Waited(line)),
         }
-        Ok(Flow::On)
+        Ok(ChatFlow::On)
     }
 
     /// Whether a key takes back the line that was sent last and waits.
@@ -336,20 +336,20 @@ impl Chat<'_> {
     }
 
     /// Whether a person does not want to wait any longer. Esc may have to end something in the line first.
-    fn stops(&self, input: &Input) -> bool {
+    fn stops(&self, input: &TerminalInput) -> bool {
         let types = self.editor.is_vi() && !self.editor.is_commanded() && !self.editor.text().is_empty();
         match input {
-            Input::Key(key) if key.code == KeyCode::Esc => !types && self.editor.wanted().is_none(),
-            Input::Key(key) => {
+            TerminalInput::Key(key) if key.code == KeyCode::Esc => !types && self.editor.wanted().is_none(),
+            TerminalInput::Key(key) => {
                 key.modifiers.contains(KeyModifiers::CONTROL) && key.code == KeyCode::Char('c')
             }
-            input => *input == Input::End,
+            input => *input == TerminalInput::End,
         }
     }
 
-    fn told(&mut self, line: &str) -> Result<Flow, CliError> {
-        self.transcript.in_passing(line);
-        Ok(Flow::On)
+    fn told(&mut self, line: &str) -> Result<ChatFlow, CliError> {
+        self.transcript.print_notice(line);
+        Ok(ChatFlow::On)
     }
 }
 

@@ -46,7 +46,7 @@ pub(crate) enum Slash {
     /// Say who is there.
     Who,
     /// Say who drives, or wish otherwise.
-    Wheel(Wish),
+    Wheel(WheelCommand),
     /// Say something to the agent in the middle of its work.
     Steer(String),
     /// See what is queued, or make something else of it.
@@ -54,7 +54,7 @@ pub(crate) enum Slash {
     /// Go on in a copy of the session, whole or up to an event.
     Fork(Option<u64>),
     /// Go back to before an input, or list them.
-    Rewind(Back),
+    Rewind(RewindTarget),
     /// Compare this branch with another.
     Diff(Option<String>),
     /// List the approval rules, try a call on them, or remove one.
@@ -83,7 +83,7 @@ impl Slash {
             | Self::Who
             | Self::Model(None)
             | Self::ApproveMode(None)
-            | Self::Wheel(Wish::Know)
+            | Self::Wheel(WheelCommand::Know)
             | Self::Queue(QueueWish::List)
             | Self::Approvals(Rules::List | Rules::Test(_)) => true,
             Self::Quit
@@ -125,7 +125,7 @@ pub(crate) struct PinWish {
 
 /// Where a person wants to go back to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Back {
+pub(crate) enum RewindTarget {
     /// To one of those that are listed.
     Choose,
     /// To before this input.
@@ -160,7 +160,7 @@ pub(crate) enum QueueWish {
 
 /// What a person wants with the wheel.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Wish {
+pub(crate) enum WheelCommand {
     /// To know who has it.
     Know,
     /// To have it.
@@ -250,8 +250,8 @@ fn command(name: &str, argument: &str) -> Result<Slash, String> {
         "steer" => Slash::Steer(given.ok_or("what should it hear? /steer TEXT")?),
         "queue" => Slash::Queue(queue_wish(argument)?),
         "fork" => Slash::Fork(number(name, argument)?),
-        "rewind" if argument == "undo" => Slash::Rewind(Back::Undo),
-        "rewind" => Slash::Rewind(number(name, argument)?.map_or(Back::Choose, Back::To)),
+        "rewind" if argument == "undo" => Slash::Rewind(RewindTarget::Undo),
+        "rewind" => Slash::Rewind(number(name, argument)?.map_or(RewindTarget::Choose, RewindTarget::To)),
         "diff" => Slash::Diff(given),
         "approvals" => Slash::Approvals(rules(argument)?),
         "compact" if argument == "undo" => Slash::Compact(CompactWish::Undo),
@@ -338,16 +338,16 @@ fn queue_wish(argument: &str) -> Result<QueueWish, String> {
     }
 }
 
-fn wish(argument: &str) -> Result<Wish, String> {
+fn wish(argument: &str) -> Result<WheelCommand, String> {
     let (word, rest) = argument.split_once(char::is_whitespace).unwrap_or((argument, ""));
     let rest = rest.trim();
     Ok(match (word, rest) {
-        ("", _) => Wish::Know,
-        ("take", "") => Wish::Take,
-        ("ask", "") => Wish::Ask,
-        ("release", "") => Wish::Release,
+        ("", _) => WheelCommand::Know,
+        ("take", "") => WheelCommand::Take,
+        ("ask", "") => WheelCommand::Ask,
+        ("release", "") => WheelCommand::Release,
         ("give", "") => return Err("to whom? /wheel give WHO; /who shows who is there".into()),
-        ("give", who) => Wish::Give(who.to_owned()),
+        ("give", who) => WheelCommand::Give(who.to_owned()),
         _ => {
             return Err(format!(
                 "/wheel takes nothing, take, ask, give WHO or release, not `{argument}`"
@@ -380,10 +380,10 @@ mod tests {
             parse("/approve-mode auto"),
             Some(Ok(Slash::ApproveMode(Some(ApprovalMode::Auto))))
         );
-        assert_eq!(parse("/wheel"), Some(Ok(Slash::Wheel(Wish::Know))));
+        assert_eq!(parse("/wheel"), Some(Ok(Slash::Wheel(WheelCommand::Know))));
         assert_eq!(
             parse("/wheel give ada-1f"),
-            Some(Ok(Slash::Wheel(Wish::Give("ada-1f".into()))))
+            Some(Ok(Slash::Wheel(WheelCommand::Give("ada-1f".into()))))
         );
         assert!(matches!(parse("/wheel give"), Some(Err(_))));
         assert!(matches!(parse("/wheel drive"), Some(Err(_))));

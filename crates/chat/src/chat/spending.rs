@@ -2,11 +2,11 @@
 
 use agentx::runtime::{UsageBy, UsageQuery, UsageRow};
 
-use super::{Chat, Seat};
+use super::{Chat, ConversationSite};
 use crate::error::CliError;
 use crate::render::spending::{has_unpriced, render, total};
 use crate::render::units;
-use crate::seat;
+use crate::session_opening;
 
 impl Chat<'_> {
     /// Says what was spent.
@@ -18,7 +18,7 @@ impl Chat<'_> {
                 false => render(by, &rows, &total(&rows), self.console.terminal.width),
             });
         }
-        let Seat::Open { session, .. } = &self.seat else {
+        let ConversationSite::Open { session, .. } = &self.seat else {
             return Ok("nothing was spent yet".to_owned());
         };
         let session = session.clone();
@@ -26,8 +26,8 @@ impl Chat<'_> {
         // An older server does not tell how the sum came about; the sum is right all the same.
         let by_model = self.spent(UsageBy::Model, true).await.unwrap_or_default();
         let by_cause = self.spent(UsageBy::Cause, true).await.unwrap_or_default();
-        let has_unpriced =
-            by_model.iter().any(has_unpriced) || (by_model.is_empty() && seat::has_no_price(&state.config));
+        let has_unpriced = by_model.iter().any(has_unpriced)
+            || (by_model.is_empty() && session_opening::has_no_price(&state.config));
         let mut text = format!(
             "{} · {}\n",
             units::usage(&state.usage),
@@ -46,7 +46,7 @@ impl Chat<'_> {
 
     async fn spent(&mut self, by: UsageBy, here: bool) -> Result<Vec<UsageRow>, CliError> {
         let session = match &self.seat {
-            Seat::Open { session, .. } if here => Some(session.id().clone()),
+            ConversationSite::Open { session, .. } if here => Some(session.id().clone()),
             _ => None,
         };
         let runtime = self.place.shared();

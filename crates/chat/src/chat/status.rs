@@ -1,7 +1,7 @@
 //! The row that says how a chat stands: a template, or the first line of what a command of the person's says. The command runs
 //! beside the chat, with a time limit, never more often than was said, and only when something has changed.
 
-mod stand;
+mod summary;
 
 use std::path::PathBuf;
 use std::process::Stdio;
@@ -14,7 +14,7 @@ use tokio::time::Instant;
 use tokio_util::task::AbortOnDropHandle;
 
 use crate::render::clean::visible;
-pub(crate) use stand::Stand;
+pub(crate) use summary::Stand;
 
 /// No command of this row takes longer.
 const LIMIT: Duration = Duration::from_secs(2);
@@ -49,11 +49,11 @@ fn filled(template: &str, stand: &Stand) -> String {
 #[derive(Debug)]
 pub(crate) struct StatusRow {
     template: String,
-    command: Option<Script>,
+    command: Option<StatusScript>,
 }
 
 #[derive(Debug)]
-struct Script {
+struct StatusScript {
     line: String,
     environment: ProgramEnvironment,
     /// The files of the folder that the line names, and where the folder is: it runs only while they are as a person trusted them.
@@ -88,7 +88,7 @@ impl StatusRow {
         environment: ProgramEnvironment,
         files: (PathBuf, Vec<NamedFile>),
     ) -> Self {
-        let command = settings.status_command.clone().map(|line| Script {
+        let command = settings.status_command.clone().map(|line| StatusScript {
             line,
             environment,
             files,
@@ -159,7 +159,7 @@ impl StatusRow {
     }
 }
 
-impl Script {
+impl StatusScript {
     fn next(&self) -> Option<Instant> {
         self.ran.map(|ran| ran + self.every)
     }

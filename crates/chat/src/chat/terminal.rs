@@ -8,13 +8,13 @@ use agentx_terminal::LongRows;
 use crossterm::event::{Event, KeyEvent};
 use tokio::sync::mpsc;
 
-use super::background::Answer;
+use super::background::ReplyFilter;
 use super::xterm;
 use crate::output::{self, standard_output};
 
 /// What a person does.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Input {
+pub enum TerminalInput {
     /// A key.
     Key(KeyEvent),
     /// A text that was pasted.
@@ -40,10 +40,10 @@ pub enum Input {
 const WAITING: usize = 64;
 
 /// Reads keys on a thread of its own: it sleeps until there is one.
-pub fn keys() -> mpsc::Receiver<Input> {
+pub fn keys() -> mpsc::Receiver<TerminalInput> {
     let (sender, inputs) = mpsc::channel(WAITING);
     std::thread::spawn(move || {
-        let mut answer = Answer::new(Instant::now());
+        let mut answer = ReplyFilter::new(Instant::now());
         loop {
             GATE.pass();
             let waits = answer.patience();
@@ -58,7 +58,7 @@ pub fn keys() -> mpsc::Receiver<Input> {
             let input = match crossterm::event::read() {
                 Ok(Event::Key(key)) => {
                     for input in answer.take(key, Instant::now()) {
-                        if let Input::Named(name) = &input {
+                        if let TerminalInput::Named(name) = &input {
                             xterm::is_named(name);
                         }
                         if sender.blocking_send(input).is_err() {
@@ -67,12 +67,12 @@ pub fn keys() -> mpsc::Receiver<Input> {
                     }
                     continue;
                 }
-                Ok(Event::Paste(text)) => Input::Paste(text),
-                Ok(Event::Resize(columns, rows)) => Input::Resize(columns.into(), rows.into()),
+                Ok(Event::Paste(text)) => TerminalInput::Paste(text),
+                Ok(Event::Resize(columns, rows)) => TerminalInput::Resize(columns.into(), rows.into()),
                 Ok(Event::FocusGained | Event::FocusLost | Event::Mouse(_)) => continue,
-                Err(_) => Input::End,
+                Err(_) => TerminalInput::End,
             };
-            let end = input == Input::End;
+            let end = input == TerminalInput::End;
             if sender.blocking_send(input).is_err() || end {
                 return;
             }
@@ -85,18 +85,18 @@ pub fn keys() -> mpsc::Receiver<Input> {
 const AWAY: Duration = Duration::from_millis(300);
 
 /// Where whoever reads the keys waits while another program has the terminal. A terminal has one reader, and so one gate.
-static GATE: Gate = Gate {
+static GATE: TerminalGate = TerminalGate {
     state: Mutex::new((false, false)),
     changed: Condvar::new(),
 };
 
-struct Gate {
+struct TerminalGate {
     /// Whether the terminal is lent, and whether nobody here reads from it.
     state: Mutex<(bool, bool)>,
     changed: Condvar,
 }
 
-impl Gate {
+impl TerminalGate {
     fn state(&self) -> MutexGuard<'_, (bool, bool)> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -142,9 +142,9 @@ fn wake_reader() {
 }
 
 /// The terminal as another program has it, until this is dropped.
-pub(crate) struct Lent(());
+pub(crate) struct TerminalLoan(());
 
-impl Drop for Lent {
+impl Drop for TerminalLoan {
     fn drop(&mut self) {
         // A terminal that is gone is noticed by whoever reads from it.
         let _ = enter();
@@ -153,16 +153,16 @@ impl Drop for Lent {
 }
 
 /// Reads lines on a thread of its own, one ahead.
-pub fn lines() -> mpsc::Receiver<Input> {
+pub fn lines() -> mpsc::Receiver<TerminalInput> {
     let (sender, inputs) = mpsc::channel(1);
     std::thread::spawn(move || {
         for line in io::stdin().lock().lines() {
             let Ok(line) = line else { break };
-            if sender.blocking_send(Input::Line(line)).is_err() {
+            if sender.blocking_send(TerminalInput::Line(line)).is_err() {
                 return;
             }
         }
-        let _ = sender.blocking_send(Input::End);
+        let _ = sender.blocking_send(TerminalInput::End);
     });
     inputs
 }
@@ -186,10 +186,10 @@ impl RawMode {
     }
 
     /// Lends the terminal to another program, as it was before, with nobody here reading from it.
-    pub(crate) fn lend(&self) -> Lent {
+    pub(crate) fn lend(&self) -> TerminalLoan {
         GATE.close();
         leave();
-        Lent(())
+        TerminalLoan(())
     }
 
     /// Goes to the background, and comes back when the shell says so.

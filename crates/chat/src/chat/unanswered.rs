@@ -3,20 +3,20 @@
 use agentx::types::{RunStatus, RuntimeEvent};
 
 use super::Chat;
-use super::past::Past;
+use super::past_turns::PastTurns;
 use crate::render::conversation;
 use crate::render::units::counted;
 
 /// How many messages that is.
 #[derive(Debug, Default)]
-pub(super) struct Unanswered {
+pub(super) struct UnansweredMessages {
     /// Those of runs that ended without an answer.
     before: usize,
     /// Those of the run that is under way.
     now: usize,
 }
 
-impl Unanswered {
+impl UnansweredMessages {
     /// Takes an event of the agent that people talk to; returns how many go along with a message that begins a run.
     fn event(&mut self, event: &RuntimeEvent) -> Option<usize> {
         match event {
@@ -44,7 +44,7 @@ impl Unanswered {
 impl Chat<'_> {
     /// Prints what somebody said.
     pub(super) fn said(&mut self, text: &str) {
-        let said = conversation::said_in_short(text, self.console.out_style());
+        let said = conversation::shortened_input(text, self.console.out_style());
         self.transcript.aside(&said);
     }
 
@@ -65,7 +65,7 @@ impl Chat<'_> {
     }
 
     /// Counts what was not answered before the chat began.
-    pub(super) fn count_unanswered(&mut self, past: &Past) {
+    pub(super) fn count_unanswered(&mut self, past: &PastTurns) {
         for envelope in past.all() {
             if !self.cast.is_of_another(envelope) {
                 self.desk.unanswered.event(&envelope.event);

@@ -6,7 +6,7 @@ use agentx::types::{Api, ModelSpec};
 use agentx_terminal::{Line, Row};
 
 use crate::render::clean::visible;
-use crate::render::style::Style;
+use crate::render::style::Paint;
 
 /// How wide a paragraph is at most.
 const WIDEST: usize = 76;
@@ -30,7 +30,7 @@ pub fn welcome(
     session: Option<&str>,
     workspace: &str,
     place: Where<'_>,
-    (style, width): (Style, usize),
+    (style, width): (Paint, usize),
 ) -> String {
     let session = session.map(|id| format!(" · {id}")).unwrap_or_default();
     let name = format!("agentx {}", env!("CARGO_PKG_VERSION"));
@@ -75,7 +75,7 @@ fn prose(text: &str, width: usize) -> String {
     rows.iter().map(Row::text).collect::<Vec<_>>().join("\n")
 }
 
-fn demo(why: &str, style: Style, width: usize) -> String {
+fn demo(why: &str, style: Paint, width: usize) -> String {
     format!(
         "{}\n{}\nSay \"help\", \"list the files here\", \"run uname -a\".\n\n",
         style.bold(&format!(
@@ -89,7 +89,7 @@ fn demo(why: &str, style: Style, width: usize) -> String {
     )
 }
 
-fn answered(style: Style, width: usize) -> String {
+fn answered(style: Paint, width: usize) -> String {
     format!(
         "{}\n{}\n\n",
         style.bold("No language model is asked, for want of a key."),
@@ -102,7 +102,7 @@ fn answered(style: Style, width: usize) -> String {
 }
 
 /// A path as people write it: what lies in their home begins with `~`.
-fn at_home(file: &Path) -> String {
+fn tilde_path(file: &Path) -> String {
     let home = std::env::var_os("HOME").filter(|home| !home.is_empty());
     let below = home.and_then(|home| file.strip_prefix(home).ok().map(Path::to_owned));
     match below {
@@ -119,6 +119,6 @@ fn real(file: &Path) -> String {
          \x20 export OPENAI_BASE_URL=http://localhost:11434/v1     any compatible server\n\
          or name a provider in the configuration (`agentx help settings` lists the keys):\n\
          \x20 {}\n",
-        at_home(file)
+        tilde_path(file)
     )
 }

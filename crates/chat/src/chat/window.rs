@@ -4,7 +4,7 @@ use agentx::runtime::RuntimeError;
 
 use unicode_segmentation::UnicodeSegmentation as _;
 
-use super::{Chat, Face, Seat};
+use super::{Chat, ChatInterface, ConversationSite};
 use crate::error::CliError;
 use crate::render::clean::{clean, visible};
 use crate::render::{units, window};
@@ -12,7 +12,7 @@ use crate::render::{units, window};
 impl Chat<'_> {
     /// Says what fills the window; or prints the request that the model got last, as it was sent.
     pub(super) async fn window(&mut self, exact: bool) -> Result<String, CliError> {
-        let Seat::Open { session, .. } = &self.seat else {
+        let ConversationSite::Open { session, .. } = &self.seat else {
             return Ok("nothing was said yet".to_owned());
         };
         let (session, runtime) = (session.clone(), self.place.shared());
@@ -27,8 +27,8 @@ impl Chat<'_> {
         if exact {
             let body = clean(&view.body);
             return Ok(match self.face {
-                Face::Editor { .. } => broken(&body, self.console.terminal.width),
-                Face::Lines { .. } => body,
+                ChatInterface::Editor { .. } => broken(&body, self.console.terminal.width),
+                ChatInterface::Lines { .. } => body,
             });
         }
         let state = self.wait_for(async { session.state().await }).await?;

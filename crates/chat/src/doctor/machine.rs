@@ -3,10 +3,10 @@
 
 use std::path::{Path, PathBuf};
 
-use super::Check;
+use super::DoctorCheck;
 
 /// Looks at the machine.
-pub(super) fn all() -> Vec<Check> {
+pub(super) fn all() -> Vec<DoctorCheck> {
     let mut checks = vec![shell(), git()];
     if cfg!(target_os = "linux") {
         checks.push(sandbox(Path::new("/")));
@@ -23,16 +23,16 @@ fn find(program: &str) -> Option<PathBuf> {
         .find(|place| place.is_absolute() && place.is_file())
 }
 
-fn shell() -> Check {
+fn shell() -> DoctorCheck {
     let name = "shell";
     match (find("bash"), find("sh")) {
-        (Some(bash), _) => Check::ok(name, bash.display().to_string()),
-        (None, Some(sh)) => Check::warn(
+        (Some(bash), _) => DoctorCheck::ok(name, bash.display().to_string()),
+        (None, Some(sh)) => DoctorCheck::warn(
             name,
             format!("{}, and no bash", sh.display()),
             "install bash: models write for it",
         ),
-        (None, None) => Check::warn(
+        (None, None) => DoctorCheck::warn(
             name,
             "none",
             "install bash: without a shell no command can be run",
@@ -40,11 +40,11 @@ fn shell() -> Check {
     }
 }
 
-fn git() -> Check {
+fn git() -> DoctorCheck {
     let name = "git";
     match find("git") {
-        Some(git) => Check::ok(name, git.display().to_string()),
-        None => Check::warn(
+        Some(git) => DoctorCheck::ok(name, git.display().to_string()),
+        None => DoctorCheck::warn(
             name,
             "not found",
             "install git: agents use it, and so changes can be undone",
@@ -53,7 +53,7 @@ fn git() -> Check {
 }
 
 /// What the kernel offers to lock a program in. `root` is `/`.
-fn sandbox(root: &Path) -> Check {
+fn sandbox(root: &Path) -> DoctorCheck {
     let read = |path: &str| std::fs::read_to_string(root.join(path)).ok();
     let number = |path: &str| read(path)?.trim().parse::<u64>().ok();
     let limited = number("proc/sys/kernel/unprivileged_userns_clone") == Some(0)
@@ -68,7 +68,7 @@ fn sandbox(root: &Path) -> Check {
         Some(_) => "no Landlock",
         None => "Landlock not known",
     };
-    Check::note(
+    DoctorCheck::note(
         "sandbox",
         format!("none: commands run unconfined (the kernel has {namespaces}, {landlock})"),
     )

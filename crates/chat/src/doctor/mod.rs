@@ -35,7 +35,7 @@ pub enum Level {
 
 /// One thing that was looked at.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Check {
+pub struct DoctorCheck {
     /// What was looked at.
     name: &'static str,
     /// How bad it is.
@@ -50,7 +50,7 @@ pub struct Check {
     pub exit: Exit,
 }
 
-impl Check {
+impl DoctorCheck {
     fn ok(name: &'static str, found: impl Into<String>) -> Self {
         Self {
             name,
@@ -92,12 +92,12 @@ impl Check {
 }
 
 /// Whether the configuration can be read, and what should be mended.
-pub fn of_configuration(loaded: &Result<Loaded, CliError>) -> Check {
+pub fn of_configuration(loaded: &Result<Loaded, CliError>) -> DoctorCheck {
     setup::configuration(loaded)
 }
 
 /// Looks at what the settings say: the model, the keys, the server that is asked, and what is stored.
-pub async fn of_settings(loaded: &Loaded, offline: bool) -> Vec<Check> {
+pub async fn of_settings(loaded: &Loaded, offline: bool) -> Vec<DoctorCheck> {
     let (model, settings, provider) = setup::model(loaded, offline).await;
     let settings = &settings;
     let has_model = model.level != Level::Bad;
@@ -115,12 +115,12 @@ pub async fn of_settings(loaded: &Loaded, offline: bool) -> Vec<Check> {
 }
 
 /// Looks at what is stored in this directory.
-pub fn of_data(data_dir: &Path) -> Vec<Check> {
+pub fn of_data(data_dir: &Path) -> Vec<DoctorCheck> {
     stored::all(data_dir)
 }
 
 /// Looks at the terminal and at this machine.
-pub fn of_machine(terminal: &Terminal) -> Vec<Check> {
+pub fn of_machine(terminal: &Terminal) -> Vec<DoctorCheck> {
     let mut checks = terminal::all(terminal);
     checks.extend(machine::all());
     checks
@@ -133,7 +133,7 @@ const SIGN: usize = 6;
 const NARROW: usize = 60;
 
 /// The checks as people read them.
-pub fn render(checks: &[Check], console: &Console) -> String {
+pub fn render(checks: &[DoctorCheck], console: &Console) -> String {
     let style = console.out_style();
     let columns = if console.terminal.output {
         console.terminal.width

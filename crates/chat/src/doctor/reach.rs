@@ -7,25 +7,25 @@ use agentx::config::{PROXIES, ProviderSettings, check_environment};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
-use super::Check;
+use super::DoctorCheck;
 use crate::configuration::lookup;
 use crate::exit::Exit;
 
 /// Longer nobody waits for an answer here.
 const PATIENCE: Duration = Duration::from_secs(3);
 /// Reaches for the server of a provider.
-pub(super) async fn model(provider: Option<&ProviderSettings>, offline: bool) -> Check {
+pub(super) async fn model(provider: Option<&ProviderSettings>, offline: bool) -> DoctorCheck {
     let name = "server";
     let Some(provider) = provider else {
-        return Check::ok(name, "the offline demo needs none");
+        return DoctorCheck::ok(name, "the offline demo needs none");
     };
     let Some((host, port)) = host_of(&provider.base_url) else {
         let found = format!("the address of {} makes no sense", provider.name);
-        return Check::bad(name, Exit::Config, found, "`agentx config show` names it");
+        return DoctorCheck::bad(name, Exit::Config, found, "`agentx config show` names it");
     };
     let at = format!("{host}:{port}");
     if offline {
-        return Check::ok(name, format!("{at}, not looked for"));
+        return DoctorCheck::ok(name, format!("{at}, not looked for"));
     }
     if let Some(proxy) = PROXIES
         .into_iter()
@@ -34,17 +34,17 @@ pub(super) async fn model(provider: Option<&ProviderSettings>, offline: bool) ->
         let value = lookup(proxy).unwrap_or_default();
         if let Some(wrong) = check_environment([(proxy, value.as_str())]).first() {
             let advice = "set it to the address of a proxy, or unset it";
-            return Check::bad(name, Exit::Config, wrong.to_string(), advice);
+            return DoctorCheck::bad(name, Exit::Config, wrong.to_string(), advice);
         }
-        return Check::ok(
+        return DoctorCheck::ok(
             name,
             format!("{at}, by the proxy that {proxy} names; not looked for"),
         );
     }
     let advice = "check the network, and the address that `agentx config show` names";
     match timeout(PATIENCE, TcpStream::connect((host.as_str(), port))).await {
-        Ok(Ok(_)) => Check::ok(name, format!("{at} can be reached")),
-        Ok(Err(error)) => Check::bad(
+        Ok(Ok(_)) => DoctorCheck::ok(name, format!("{at} can be reached")),
+        Ok(Err(error)) => DoctorCheck::bad(
             name,
             Exit::Provider,
             format!("{at} cannot be reached: {error}"),
@@ -52,7 +52,7 @@ pub(super) async fn model(provider: Option<&ProviderSettings>, offline: bool) ->
         ),
         Err(_) => {
             let found = format!("{at} did not answer within {} s", PATIENCE.as_secs());
-            Check::bad(name, Exit::Provider, found, advice)
+            DoctorCheck::bad(name, Exit::Provider, found, advice)
         }
     }
 }

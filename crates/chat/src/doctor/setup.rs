@@ -1,24 +1,24 @@
 //! The configuration: whether it is right, which model would be asked, and whether its key is there.
 
-use agentx::config::{Loaded, Origin, ProviderKey, ProviderSettings, Settings, Sourced};
+use agentx::config::{Loaded, ProviderKey, ProviderSettings, SettingOrigin, Settings, Sourced};
 
-use super::Check;
+use super::DoctorCheck;
 use crate::configuration::check_tools;
+use crate::default_model;
+use crate::default_model::is_demo;
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::usual_model;
-use crate::usual_model::is_demo;
 
 /// Whether the configuration can be read, and what should be mended.
-pub(super) fn configuration(loaded: &Result<Loaded, CliError>) -> Check {
+pub(super) fn configuration(loaded: &Result<Loaded, CliError>) -> DoctorCheck {
     let name = "configuration";
     let loaded = match loaded {
         Ok(loaded) => loaded,
-        Err(error) => return Check::failed(name, error),
+        Err(error) => return DoctorCheck::failed(name, error),
     };
     let misnamed = match check_tools(loaded) {
         Ok(misnamed) => misnamed,
-        Err(error) => return Check::failed(name, &error),
+        Err(error) => return DoctorCheck::failed(name, &error),
     };
     let warnings = loaded
         .warnings
@@ -29,10 +29,10 @@ pub(super) fn configuration(loaded: &Result<Loaded, CliError>) -> Check {
         .lines()
         .map(|line| line.trim_start_matches("warning: ").to_owned());
     if let Some(warning) = warnings.chain(misnamed).next() {
-        return Check::warn(name, warning, "mend it: `agentx config check` reads it again");
+        return DoctorCheck::warn(name, warning, "mend it: `agentx config check` reads it again");
     }
     if let Some(before) = loaded.settings.folder.before {
-        return Check::warn(
+        return DoctorCheck::warn(
             name,
             format!(
                 "another folder lies at {} now: what you said about the one before ({}) does not hold for it",
@@ -43,7 +43,7 @@ pub(super) fn configuration(loaded: &Result<Loaded, CliError>) -> Check {
         );
     }
     if let Some(ignored) = loaded.ignored.first() {
-        return Check::warn(
+        return DoctorCheck::warn(
             name,
             format!(
                 "`{}` of this workspace is left out: {} ({})",
@@ -64,44 +64,47 @@ pub(super) fn configuration(loaded: &Result<Loaded, CliError>) -> Check {
         .map(|file| file.path.display().to_string())
         .collect();
     match files.is_empty() {
-        true => Check::ok(name, "no file, only defaults"),
-        false => Check::ok(name, files.join(", ")),
+        true => DoctorCheck::ok(name, "no file, only defaults"),
+        false => DoctorCheck::ok(name, files.join(", ")),
     }
 }
 
 /// The model that a new session would ask, found as `agentx run` finds it: the settings that name it, and who serves it; nobody for the
 /// offline demo. With `offline` no server is asked which models it has.
-pub(super) async fn model(loaded: &Loaded, offline: bool) -> (Check, Settings, Option<ProviderSettings>) {
+pub(super) async fn model(
+    loaded: &Loaded,
+    offline: bool,
+) -> (DoctorCheck, Settings, Option<ProviderSettings>) {
     let name = "model";
     let mut settings = loaded.settings.clone();
-    let own = usual_model::own_server(&settings);
+    let own = default_model::own_server(&settings);
     if let Some(own) = own.as_ref().filter(|_| offline) {
         let found = format!(
             "none is named; the server of {} is not asked which it has",
             own.name
         );
-        return (Check::ok(name, found), settings, Some(own.clone()));
+        return (DoctorCheck::ok(name, found), settings, Some(own.clone()));
     }
-    match usual_model::only_model(&settings).await {
-        Ok(Some(only)) => settings.model = Some(Sourced::new(only.name(), Origin::Default)),
+    match default_model::only_model(&settings).await {
+        Ok(Some(only)) => settings.model = Some(Sourced::new(only.name(), SettingOrigin::Default)),
         Ok(None) => {}
-        Err(error) => return (Check::failed(name, &error), settings, own),
+        Err(error) => return (DoctorCheck::failed(name, &error), settings, own),
     }
-    if let Err(error) = usual_model::check_configured(loaded) {
-        return (Check::failed(name, &error), settings, None);
+    if let Err(error) = default_model::check_configured(loaded) {
+        return (DoctorCheck::failed(name, &error), settings, None);
     }
     let (check, provider) = named_model(&settings);
     (check, settings, provider)
 }
 
 /// The model that the settings name, or that is asked where they name none.
-fn named_model(settings: &Settings) -> (Check, Option<ProviderSettings>) {
+fn named_model(settings: &Settings) -> (DoctorCheck, Option<ProviderSettings>) {
     let name = "model";
     let wanted = settings.model_or_default().value;
     if is_demo(&wanted) {
         let check = match settings.model {
-            Some(_) => Check::ok(name, "the offline demo"),
-            None => Check::warn(
+            Some(_) => DoctorCheck::ok(name, "the offline demo"),
+            None => DoctorCheck::warn(
                 name,
                 "no model is connected: the offline demo answers in a chat",
                 "set ANTHROPIC_API_KEY or OPENAI_API_KEY, or name a server of your own in the configuration",
@@ -112,7 +115,7 @@ fn named_model(settings: &Settings) -> (Check, Option<ProviderSettings>) {
     let spec = match settings.choose_model(&wanted, &[]) {
         Ok(spec) => spec,
         Err(error) => {
-            let check = Check::bad(
+            let check = DoctorCheck::bad(
                 name,
                 Exit::Config,
                 error.to_string(),
@@ -127,13 +130,13 @@ fn named_model(settings: &Settings) -> (Check, Option<ProviderSettings>) {
             spec.id, spec.provider
         );
         return (
-            Check::bad(name, Exit::Config, found, "`agentx models` lists them all"),
+            DoctorCheck::bad(name, Exit::Config, found, "`agentx models` lists them all"),
             None,
         );
     };
     let check = match provider.missing_variable() {
-        None => Check::ok(name, format!("{} of {}", spec.id, provider.name)),
-        Some(variable) => Check::bad(
+        None => DoctorCheck::ok(name, format!("{} of {}", spec.id, provider.name)),
+        Some(variable) => DoctorCheck::bad(
             name,
             Exit::Credentials,
             format!("{} needs a key, and {variable} is not set", spec.id),
@@ -144,14 +147,14 @@ fn named_model(settings: &Settings) -> (Check, Option<ProviderSettings>) {
 }
 
 /// Which keys are there, by name.
-pub(super) fn keys(settings: &Settings) -> Vec<Check> {
+pub(super) fn keys(settings: &Settings) -> Vec<DoctorCheck> {
     let name = "keys";
     let mut there = Vec::new();
     for provider in &settings.providers {
         match &provider.key {
             ProviderKey::Env { name, value: Some(_) } => there.push(format!("{name} is set")),
             ProviderKey::Literal(_) => {
-                return vec![Check::warn(
+                return vec![DoctorCheck::warn(
                     "keys",
                     format!("the key of {} is written down in a file", provider.name),
                     "keep it in a variable, and name that: `api_key: ${NAME}`",
@@ -166,5 +169,5 @@ pub(super) fn keys(settings: &Settings) -> Vec<Check> {
         true => "none is set".to_owned(),
         false => there.join(", "),
     };
-    vec![Check::ok(name, found)]
+    vec![DoctorCheck::ok(name, found)]
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 use agentx::node::{DATABASE, DATABASE_FORMAT, Examined, examine_database};
 use agentx::types::Timestamp;
 
-use super::Check;
+use super::DoctorCheck;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::render::units;
@@ -21,26 +21,26 @@ const BEFORE_THIS_PROGRAM: i64 = 1_767_225_600_000_000;
 const AHEAD: i64 = 3_600_000_000;
 
 /// Looks at the data directory.
-pub(super) fn all(data: &Path) -> Vec<Check> {
+pub(super) fn all(data: &Path) -> Vec<DoctorCheck> {
     let examined = examine_database(&data.join(DATABASE));
     let latest = examined.as_ref().ok().and_then(|found| found.as_ref()?.latest);
     let found = match examined {
         Ok(found) => database(data, found),
-        Err(error) => Check::failed("database", &CliError::Runtime(error.into())),
+        Err(error) => DoctorCheck::failed("database", &CliError::Runtime(error.into())),
     };
     vec![found, space(data), clock(units::now(), latest)]
 }
 
-fn database(data: &Path, found: Option<Examined>) -> Check {
+fn database(data: &Path, found: Option<Examined>) -> DoctorCheck {
     let name = "database";
     let path = data.join(DATABASE);
     let shown = path.display();
     let Some(found) = found else {
         return match nearest(data).is_some_and(may_write) {
-            true => Check::ok(name, format!("{shown} is made with the first session")),
+            true => DoctorCheck::ok(name, format!("{shown} is made with the first session")),
             false => {
                 let found = format!("{shown} cannot be made: {} cannot be written", data.display());
-                Check::bad(
+                DoctorCheck::bad(
                     name,
                     Exit::Storage,
                     found,
@@ -52,14 +52,14 @@ fn database(data: &Path, found: Option<Examined>) -> Check {
     if !found.problems.is_empty() {
         let found = format!("{shown} is damaged: {}", found.problems.join("; "));
         let advice = "keep a copy of it; `agentx sessions verify ID` says what of a session is safe";
-        return Check::bad(name, Exit::Storage, found, advice);
+        return DoctorCheck::bad(name, Exit::Storage, found, advice);
     }
     if found.format > DATABASE_FORMAT {
         let words = format!(
             "{shown} has format {}, this version writes {DATABASE_FORMAT}",
             found.format
         );
-        return Check::bad(
+        return DoctorCheck::bad(
             name,
             Exit::Storage,
             words,
@@ -69,7 +69,7 @@ fn database(data: &Path, found: Option<Examined>) -> Check {
     if !may_write(&path) || !may_write(data) {
         let found = format!("{shown} cannot be written");
         let advice = "see to whom it belongs, or name another directory with --data or AGENTX_DATA";
-        return Check::bad(name, Exit::Storage, found, advice);
+        return DoctorCheck::bad(name, Exit::Storage, found, advice);
     }
     let size = units::bytes(found.bytes);
     let whole = match found.checked {
@@ -82,12 +82,12 @@ fn database(data: &Path, found: Option<Examined>) -> Check {
         found.format
     );
     match may_others_read(&path) {
-        true => Check::warn(
+        true => DoctorCheck::warn(
             name,
             format!("{words}; others on this machine can read it"),
             format!("chmod 600 {shown}"),
         ),
-        false => Check::ok(name, words),
+        false => DoctorCheck::ok(name, words),
     }
 }
 
@@ -128,36 +128,36 @@ fn free(_: &Path) -> Option<u64> {
     None
 }
 
-fn space(data: &Path) -> Check {
+fn space(data: &Path) -> DoctorCheck {
     let name = "disk";
     let Some(free) = free(data) else {
-        return Check::ok(name, "how much is free is not known");
+        return DoctorCheck::ok(name, "how much is free is not known");
     };
     let found = format!("{} are free where sessions are kept", units::bytes(free));
     let advice = "free some space, or name another directory with --data or AGENTX_DATA";
     match free {
-        ..TOO_LITTLE => Check::bad(name, Exit::Storage, found, advice),
-        TOO_LITTLE..LITTLE => Check::warn(name, found, advice),
-        _ => Check::ok(name, found),
+        ..TOO_LITTLE => DoctorCheck::bad(name, Exit::Storage, found, advice),
+        TOO_LITTLE..LITTLE => DoctorCheck::warn(name, found, advice),
+        _ => DoctorCheck::ok(name, found),
     }
 }
 
-fn clock(now: Timestamp, latest: Option<Timestamp>) -> Check {
+fn clock(now: Timestamp, latest: Option<Timestamp>) -> DoctorCheck {
     let name = "clock";
     let advice = "set the clock: servers refuse those whose clock is wrong";
     if now.0 < BEFORE_THIS_PROGRAM {
-        return Check::bad(name, Exit::Failed, "it is before this program was made", advice);
+        return DoctorCheck::bad(name, Exit::Failed, "it is before this program was made", advice);
     }
     match latest {
         Some(latest) if latest.0 > now.0.saturating_add(AHEAD) => {
             let hours = (latest.0 - now.0) / AHEAD;
-            Check::warn(
+            DoctorCheck::warn(
                 name,
                 format!("the latest event is {hours} h in the future"),
                 advice,
             )
         }
-        _ => Check::ok(name, "not behind what is stored"),
+        _ => DoctorCheck::ok(name, "not behind what is stored"),
     }
 }
 

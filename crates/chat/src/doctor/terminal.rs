@@ -1,20 +1,20 @@
 //! The terminal: what it can do, and whether it says so.
 
-use super::Check;
+use super::DoctorCheck;
 use crate::configuration::lookup;
 use crate::console::Terminal;
 
 /// Looks at the terminal and the language of the environment.
-pub(super) fn all(terminal: &Terminal) -> Vec<Check> {
+pub(super) fn all(terminal: &Terminal) -> Vec<DoctorCheck> {
     vec![screen(terminal), signs()]
 }
 
-fn screen(terminal: &Terminal) -> Check {
+fn screen(terminal: &Terminal) -> DoctorCheck {
     let name = "terminal";
     let term = lookup("TERM").filter(|term| !term.is_empty());
     let kind = term.as_deref().unwrap_or("TERM is not set");
     if !terminal.output || !terminal.input {
-        return Check::ok(
+        return DoctorCheck::ok(
             name,
             format!("none here: input or output is a file or a pipe ({kind})"),
         );
@@ -32,31 +32,31 @@ fn screen(terminal: &Terminal) -> Check {
     };
     let found = format!("{kind}, {} columns, {colors}{inside}", terminal.width);
     match (terminal.capable, terminal.width) {
-        (false, _) => Check::warn(
+        (false, _) => DoctorCheck::warn(
             name,
             found,
             "set TERM to what the terminal is, such as xterm-256color",
         ),
-        (true, ..40) => Check::warn(name, found, "a chat is easier to read from 40 columns on"),
-        _ => Check::ok(name, found),
+        (true, ..40) => DoctorCheck::warn(name, found, "a chat is easier to read from 40 columns on"),
+        _ => DoctorCheck::ok(name, found),
     }
 }
 
-fn signs() -> Check {
+fn signs() -> DoctorCheck {
     let name = "signs";
     let set = ["LC_ALL", "LC_CTYPE", "LANG"]
         .into_iter()
         .find_map(|name| Some((name, lookup(name).filter(|value| !value.is_empty())?)));
     match set {
         Some((name_of, value)) if value.to_lowercase().replace('-', "").contains("utf8") => {
-            Check::ok(name, format!("UTF-8 ({name_of}={value})"))
+            DoctorCheck::ok(name, format!("UTF-8 ({name_of}={value})"))
         }
-        Some((name_of, value)) => Check::warn(
+        Some((name_of, value)) => DoctorCheck::warn(
             name,
             format!("{name_of}={value} is not UTF-8"),
             "set LANG=C.UTF-8, or what your language has",
         ),
-        None => Check::warn(
+        None => DoctorCheck::warn(
             name,
             "no language is set",
             "set LANG=C.UTF-8, or what your language has",

@@ -9,7 +9,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
-use super::{Check, reach};
+use super::{DoctorCheck, reach};
 
 /// Longer nobody waits for an answer here.
 const PATIENCE: Duration = Duration::from_secs(3);
@@ -19,7 +19,7 @@ const MOST: u64 = 1 << 20;
 const DEFAULT: u64 = 4_096;
 
 /// What Ollama says about its window for the model that would be asked; `None` for every other provider.
-pub(super) async fn check(settings: &Settings, provider: &ProviderSettings) -> Option<Check> {
+pub(super) async fn check(settings: &Settings, provider: &ProviderSettings) -> Option<DoctorCheck> {
     if provider.name != "ollama" || !provider.base_url.starts_with("http://") {
         return None;
     }
@@ -32,16 +32,16 @@ pub(super) async fn check(settings: &Settings, provider: &ProviderSettings) -> O
         return Some(compare(&spec.id, window, spec.context_window, "runs"));
     }
     let shown = ask(&host, "POST /api/show", Some(json!({ "model": &*spec.id }))).await?;
-    let window = told_window(&shown).unwrap_or(DEFAULT);
+    let window = configured_window(&shown).unwrap_or(DEFAULT);
     Some(compare(&spec.id, window, spec.context_window, "would start"))
 }
 
-fn compare(model: &str, window: u64, assumed: u64, does: &str) -> Check {
+fn compare(model: &str, window: u64, assumed: u64, does: &str) -> DoctorCheck {
     let name = "window";
     if window >= assumed {
-        return Check::ok(name, format!("Ollama {does} {model} with {window} tokens"));
+        return DoctorCheck::ok(name, format!("Ollama {does} {model} with {window} tokens"));
     }
-    Check::warn(
+    DoctorCheck::warn(
         name,
         format!(
             "Ollama {does} {model} with {window} tokens, and {assumed} are assumed: it cuts longer conversations without a word"
@@ -68,7 +68,7 @@ fn is_named(name: &Value, model: &str) -> bool {
 }
 
 /// The window that the file of a model asks for, from `/api/show`: its line `num_ctx 8192`.
-fn told_window(shown: &Value) -> Option<u64> {
+fn configured_window(shown: &Value) -> Option<u64> {
     let parameters = shown["parameters"].as_str()?;
     parameters.lines().find_map(|line| {
         let mut words = line.split_whitespace();
@@ -104,8 +104,8 @@ mod tests {
         assert_eq!(loaded_window(&running, "qwen3"), Some(4_096));
         assert_eq!(loaded_window(&running, "qwen3:8b"), None);
         let shown = json!({ "parameters": "stop \"<|im_end|>\"\nnum_ctx                        8192\n" });
-        assert_eq!(told_window(&shown), Some(8_192));
-        assert_eq!(told_window(&json!({})), None);
+        assert_eq!(configured_window(&shown), Some(8_192));
+        assert_eq!(configured_window(&json!({})), None);
     }
 
     #[test]

@@ -2,15 +2,15 @@
 
 mod question;
 pub mod screen;
-pub mod take_back;
 pub mod tools;
+pub mod withdraw_trust;
 
-pub use question::{Answer, ask};
-pub use screen::{changes, what_it_brings, what_it_is};
-pub use take_back::TakenBack;
+pub use question::{FolderDecision, ask};
+pub use screen::{changes, contents_list, folder_summary};
+pub use withdraw_trust::TakenBack;
 
-use agentx::assembly::{Brings, Brought, Role, brings};
-use agentx::config::{FolderTrust, Loaded, Standing};
+use agentx::assembly::{FileRole, FolderContents, FolderFile, brings};
+use agentx::config::{FileAcceptance, FolderTrust, Loaded};
 
 use crate::render::clean::visible;
 use crate::render::units::counted;
@@ -55,12 +55,14 @@ fn another(loaded: &Loaded) -> String {
     }
 }
 
-fn left_out(brings: &Brings, trust: FolderTrust) -> String {
+fn left_out(brings: &FolderContents, trust: FolderTrust) -> String {
     // Settings that do not count are named one by one already.
     let out: Vec<String> = brings
         .files
         .iter()
-        .filter(|file| !counts(file, trust) && !matches!(file.role, Role::Settings | Role::Named | Role::Git))
+        .filter(|file| {
+            !counts(file, trust) && !matches!(file.role, FileRole::Settings | FileRole::Named | FileRole::Git)
+        })
         .map(|file| visible(&file.path.to_string_lossy()))
         .collect();
     match (out.is_empty(), trust) {
@@ -80,16 +82,16 @@ fn left_out(brings: &Brings, trust: FolderTrust) -> String {
 }
 
 /// Whether a file of a folder that is not trusted is loaded all the same.
-fn counts(file: &Brought, trust: FolderTrust) -> bool {
-    file.role == Role::Instructions
+fn counts(file: &FolderFile, trust: FolderTrust) -> bool {
+    file.role == FileRole::Instructions
         && (trust == FolderTrust::ReadOnly
-            || (trust == FolderTrust::Restricted && file.standing == Standing::Accepted))
+            || (trust == FolderTrust::Restricted && file.standing == FileAcceptance::Accepted))
 }
 
 /// What changed in a folder that is trusted and is left out: what runs.
-fn changed(brings: &Brings) -> String {
+fn changed(brings: &FolderContents) -> String {
     // Settings whose files do not count are named one by one already; what Git runs is named where Git is asked about.
-    let is_left_out = |file: &Brought| matches!(file.role, Role::Settings | Role::Definition);
+    let is_left_out = |file: &FolderFile| matches!(file.role, FileRole::Settings | FileRole::Definition);
     let out = not_accepted(brings, is_left_out);
     match out.is_empty() {
         true => String::new(),
@@ -101,8 +103,8 @@ fn changed(brings: &Brings) -> String {
 }
 
 /// Which instructions are followed that were others when the person said something about the folder.
-fn followed(brings: &Brings, said: &str) -> String {
-    let read = not_accepted(brings, |file| file.role == Role::Instructions);
+fn followed(brings: &FolderContents, said: &str) -> String {
+    let read = not_accepted(brings, |file| file.role == FileRole::Instructions);
     match read.is_empty() {
         true => String::new(),
         false => format!(
@@ -112,7 +114,7 @@ fn followed(brings: &Brings, said: &str) -> String {
     }
 }
 
-fn not_accepted(brings: &Brings, which: impl Fn(&Brought) -> bool) -> Vec<String> {
+fn not_accepted(brings: &FolderContents, which: impl Fn(&FolderFile) -> bool) -> Vec<String> {
     let files = brings.not_accepted().filter(|file| which(file));
     files.map(|file| visible(&file.path.to_string_lossy())).collect()
 }

@@ -3,11 +3,11 @@
 
 use std::io::BufRead as _;
 
-use agentx::assembly::{Brings, Role, brings};
+use agentx::assembly::{FileRole, FolderContents, brings};
 use agentx::config::{FolderTrust, Loaded, trust_folder};
 
-use super::screen::{changes, what_it_brings, what_it_is};
-use super::take_back::TakenBack;
+use super::screen::{changes, contents_list, folder_summary};
+use super::withdraw_trust::TakenBack;
 use crate::chat::leaving::leaves;
 use crate::console::Console;
 use crate::error::CliError;
@@ -18,7 +18,7 @@ const MOST_TOOLS: usize = 8;
 
 /// What came of the question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Answer {
+pub enum FolderDecision {
     /// There was nothing to ask.
     NotAsked,
     /// A decision was recorded, so the settings have to be read again.
@@ -28,25 +28,33 @@ pub enum Answer {
 }
 
 /// Asks how far the folder is trusted, where nobody said so yet or where it has changed since, and a person is there.
-pub fn ask(loaded: &Loaded, console: &mut Console) -> Result<Answer, CliError> {
+pub fn ask(loaded: &Loaded, console: &mut Console) -> Result<FolderDecision, CliError> {
     let is_there = console.terminal.input && console.terminal.output;
     if !is_there || loaded.settings.connect.is_some() || loaded.settings.folder.whole {
-        return Ok(Answer::NotAsked);
+        return Ok(FolderDecision::NotAsked);
     }
     let brings = brings(&loaded.settings);
     match loaded.settings.folder.trust {
         FolderTrust::Unknown => first(loaded, &brings, console),
         FolderTrust::Trusted if has_changed(&brings) => again(loaded, &brings, console),
-        FolderTrust::Trusted | FolderTrust::Restricted | FolderTrust::ReadOnly => Ok(Answer::NotAsked),
+        FolderTrust::Trusted | FolderTrust::Restricted | FolderTrust::ReadOnly => {
+            Ok(FolderDecision::NotAsked)
+        }
     }
 }
 
 /// Instructions may change in a folder that is trusted; what runs may not.
-fn has_changed(brings: &Brings) -> bool {
-    brings.not_accepted().any(|file| file.role != Role::Instructions)
+fn has_changed(brings: &FolderContents) -> bool {
+    brings
+        .not_accepted()
+        .any(|file| file.role != FileRole::Instructions)
 }
 
-fn first(loaded: &Loaded, brings: &Brings, console: &mut Console) -> Result<Answer, CliError> {
+fn first(
+    loaded: &Loaded,
+    brings: &FolderContents,
+    console: &mut Console,
+) -> Result<FolderDecision, CliError> {
     let trusts = match loaded.ignored.is_empty() {
         true if brings.is_empty() => "AgentX asks before changes and commands",
         true => "load its files; AgentX still asks before changes and commands",
@@ -65,8 +73,8 @@ fn first(loaded: &Loaded, brings: &Brings, console: &mut Console) -> Result<Answ
          1  trust it    {trusts}\n\
          2  read only   {reads}\n\
          3  ignore it   {ignores}\n",
-        what_it_is(loaded),
-        what_it_brings(loaded, brings, MOST_TOOLS),
+        folder_summary(loaded),
+        contents_list(loaded, brings, MOST_TOOLS),
     );
     console.out_lines(&screen)?;
     let question = match brings.is_empty() {
@@ -83,7 +91,7 @@ fn first(loaded: &Loaded, brings: &Brings, console: &mut Console) -> Result<Answ
                 console.out(&changes(loaded, brings, console.out_style()))?;
                 continue;
             }
-            word if wants_to_leave(word) => return Ok(Answer::Leave),
+            word if wants_to_leave(word) => return Ok(FolderDecision::Leave),
             _ => {
                 not_understood(&given, console)?;
                 continue;
@@ -95,7 +103,7 @@ fn first(loaded: &Loaded, brings: &Brings, console: &mut Console) -> Result<Answ
             FolderTrust::Restricted => match wants_instructions(loaded, brings, console)? {
                 Some(true) => brings.instructions(),
                 Some(false) => Vec::new(),
-                None => return Ok(Answer::Leave),
+                None => return Ok(FolderDecision::Leave),
             },
             FolderTrust::Unknown => Vec::new(),
         };
@@ -104,18 +112,21 @@ fn first(loaded: &Loaded, brings: &Brings, console: &mut Console) -> Result<Answ
         if trust == FolderTrust::Restricted {
             console.out(&taken_back.take(loaded, false)?)?;
         }
-        return Ok(Answer::Said);
+        return Ok(FolderDecision::Said);
     }
 }
 
 /// Shows the instructions of a restricted folder, and asks whether they are given to the model; `None` where the person wants to leave.
 fn wants_instructions(
     loaded: &Loaded,
-    brings: &Brings,
+    brings: &FolderContents,
     console: &mut Console,
 ) -> Result<Option<bool>, CliError> {
-    let mut alone = Brings::default();
-    let files = brings.files.iter().filter(|file| file.role == Role::Instructions);
+    let mut alone = FolderContents::default();
+    let files = brings
+        .files
+        .iter()
+        .filter(|file| file.role == FileRole::Instructions);
     alone.files.extend(files.cloned());
     if alone.is_empty() {
         return Ok(Some(false));
@@ -135,7 +146,11 @@ fn wants_instructions(
     }
 }
 
-fn again(loaded: &Loaded, brings: &Brings, console: &mut Console) -> Result<Answer, CliError> {
+fn again(
+    loaded: &Loaded,
+    brings: &FolderContents,
+    console: &mut Console,
+) -> Result<FolderDecision, CliError> {
     console.out(&format!(
         "Changed since you trusted this folder:\n\n{}\n\
          1  take it     load it as it is now\n\
@@ -148,10 +163,10 @@ fn again(loaded: &Loaded, brings: &Brings, console: &mut Console) -> Result<Answ
             "1" => {
                 let (dir, root) = (&loaded.trust_dir, &loaded.places.workspace_root);
                 trust_folder(dir, root, FolderTrust::Trusted, &brings.accepted())?;
-                return Ok(Answer::Said);
+                return Ok(FolderDecision::Said);
             }
-            "2" => return Ok(Answer::NotAsked),
-            word if wants_to_leave(word) => return Ok(Answer::Leave),
+            "2" => return Ok(FolderDecision::NotAsked),
+            word if wants_to_leave(word) => return Ok(FolderDecision::Leave),
             _ => not_understood(&given, console)?,
         }
     }

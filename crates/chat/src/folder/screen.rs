@@ -3,20 +3,20 @@
 
 use std::path::Path;
 
-use agentx::assembly::{Brings, Brought, Role};
-use agentx::config::{FolderTrust, Loaded, Standing, accepted_text, trusted_below};
+use agentx::assembly::{FileRole, FolderContents, FolderFile};
+use agentx::config::{FileAcceptance, FolderTrust, Loaded, accepted_text, trusted_below};
 
-use super::{take_back, tools};
+use super::{tools, withdraw_trust};
 use crate::render::clean::visible;
 use crate::render::diff;
-use crate::render::style::Style;
+use crate::render::style::Paint;
 use crate::render::units::counted;
 
 /// Lines of one difference. A file is shown whole: what is cut off could be what matters.
 const MOST_DIFF: usize = 1_000_000;
 
 /// Which folder it is, and what else a person should know about the place.
-pub fn what_it_is(loaded: &Loaded) -> String {
+pub fn folder_summary(loaded: &Loaded) -> String {
     let root = &loaded.places.workspace_root;
     let mut text = format!("  {}\n", visible(&root.to_string_lossy()));
     let home = std::env::var_os("HOME").map(std::path::PathBuf::from);
@@ -33,7 +33,7 @@ pub fn what_it_is(loaded: &Loaded) -> String {
         text.push_str(&format!(
             "  Another folder lies here now: what you said about the one before ({before}) does not hold for it.\n"
         ));
-        text.push_str(&take_back::allowed_here(loaded));
+        text.push_str(&withdraw_trust::allowed_here(loaded));
     }
     let below = trusted_below(&loaded.trust_dir, root).len();
     if below > 0 {
@@ -47,13 +47,13 @@ pub fn what_it_is(loaded: &Loaded) -> String {
 
 /// What the folder brings, one row for each thing. Tools beyond `most_tools` share a row that says what they reach together; nothing else
 /// is cut or left out: a folder could hide what matters behind what does not.
-pub fn what_it_brings(loaded: &Loaded, brings: &Brings, most_tools: usize) -> String {
+pub fn contents_list(loaded: &Loaded, brings: &FolderContents, most_tools: usize) -> String {
     if brings.is_empty() {
         return "  It brings no instructions, settings or tools.\n".to_owned();
     }
     let mut rows = Vec::new();
-    rows.extend(files(brings, Role::Instructions).map(instructions));
-    for file in files(brings, Role::Settings) {
+    rows.extend(files(brings, FileRole::Instructions).map(instructions));
+    for file in files(brings, FileRole::Settings) {
         rows.extend(settings(loaded, file));
     }
     rows.extend(named(loaded));
@@ -78,7 +78,7 @@ pub fn what_it_brings(loaded: &Loaded, brings: &Brings, most_tools: usize) -> St
             false => format!("agent {name}: its model is told {}", with.join(", ")),
         }
     }));
-    let others = files(brings, Role::Definition).count();
+    let others = files(brings, FileRole::Definition).count();
     if others > brings.tools.len() + brings.agents.len() {
         rows.push(format!("{} below .agentx in all", counted(others, "file")));
     }
@@ -99,11 +99,11 @@ fn shows_more(loaded: &Loaded) -> bool {
     !loaded.ignored.is_empty() || loaded.settings.folder.trust == FolderTrust::Trusted
 }
 
-fn files(brings: &Brings, role: Role) -> impl Iterator<Item = &Brought> {
+fn files(brings: &FolderContents, role: FileRole) -> impl Iterator<Item = &FolderFile> {
     brings.files.iter().filter(move |file| file.role == role)
 }
 
-fn instructions(file: &Brought) -> String {
+fn instructions(file: &FolderFile) -> String {
     let lines = String::from_utf8_lossy(&file.bytes).lines().count();
     format!(
         "{}: {} of instructions",
@@ -114,7 +114,7 @@ fn instructions(file: &Brought) -> String {
 
 /// Settings that only make things stricter are one row. Others are shown one by one, because what they say matters: an address, a
 /// command, a rule. They are shown as they are understood: an escape or a lone carriage return could hide one of them as it is written.
-fn settings(loaded: &Loaded, file: &Brought) -> Vec<String> {
+fn settings(loaded: &Loaded, file: &FolderFile) -> Vec<String> {
     let name = file.path.display();
     if let Some(mistake) = loaded.broken.first() {
         return vec![format!(
@@ -143,19 +143,19 @@ fn named(loaded: &Loaded) -> impl Iterator<Item = String> + '_ {
 }
 
 /// The files that are not as they were accepted: new ones whole, others as a difference.
-pub fn changes(loaded: &Loaded, brings: &Brings, style: Style) -> String {
+pub fn changes(loaded: &Loaded, brings: &FolderContents, style: Paint) -> String {
     let mut text = String::new();
     for file in brings.not_accepted() {
         let name = visible(&file.path.to_string_lossy());
         let word = match file.standing {
-            Standing::Changed => "changed",
-            Standing::New | Standing::Accepted => "new",
+            FileAcceptance::Changed => "changed",
+            FileAcceptance::New | FileAcceptance::Accepted => "new",
         };
         text.push_str(&format!("{name} ({word})\n"));
         for line in difference(loaded, &file.path, &file.bytes, style) {
             text.push_str(&format!("  {line}\n"));
         }
-        if file.role == Role::Settings {
+        if file.role == FileRole::Settings {
             text.push_str(match loaded.broken.is_empty() {
                 true => "  which sets:\n",
                 false => "  which has a mistake; with the folder trusted AgentX does not start before it is mended:\n",
@@ -170,7 +170,7 @@ pub fn changes(loaded: &Loaded, brings: &Brings, style: Style) -> String {
             }
         }
     }
-    let has_settings = brings.not_accepted().any(|file| file.role == Role::Settings);
+    let has_settings = brings.not_accepted().any(|file| file.role == FileRole::Settings);
     if has_settings && loaded.broken.is_empty() {
         text.extend(
             loaded
@@ -182,7 +182,7 @@ pub fn changes(loaded: &Loaded, brings: &Brings, style: Style) -> String {
     text
 }
 
-fn difference(loaded: &Loaded, file: &Path, bytes: &[u8], style: Style) -> Vec<String> {
+fn difference(loaded: &Loaded, file: &Path, bytes: &[u8], style: Paint) -> Vec<String> {
     let old = accepted_text(&loaded.trust_dir, &loaded.settings.folder, file).unwrap_or_default();
     diff::unified(&old, &String::from_utf8_lossy(bytes), MOST_DIFF, style)
 }

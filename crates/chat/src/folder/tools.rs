@@ -114,7 +114,7 @@ fn reaches(tools: &[&ToolDefinition]) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use agentx::agent_files::Origin;
+    use agentx::agent_files::FileOrigin;
     use serde_json::json;
 
     use super::*;
@@ -124,7 +124,7 @@ mod tests {
         definition.of_folder = true;
         FileTool {
             definition,
-            origin: Origin::Workspace,
+            origin: FileOrigin::Workspace,
             file: "/made/up.yaml".into(),
         }
     }

@@ -7,12 +7,12 @@ use agentx::runtime::{ApprovalInput, Runtime, Session};
 use agentx::types::{ApprovalDecision, ApprovalMode, ApprovalRequested, ConfigChange, ToolCallId};
 use tokio::sync::mpsc;
 
-use super::operator::Elsewhere;
+use super::operator::RemoteApprovals;
 use crate::console::Console;
 use crate::error::CliError;
-use crate::in_question;
+use crate::pending_change;
 use crate::render::answers::Answers;
-use crate::render::approval::{self, Answer};
+use crate::render::approval::{self, ApprovalReply};
 
 /// Answers approvals.
 pub enum Approver {
@@ -26,7 +26,7 @@ pub enum Approver {
     /// A person at the terminal is asked.
     Person(Questions),
     /// Somebody else decides, elsewhere: the operator of the server.
-    Elsewhere(Elsewhere),
+    Elsewhere(RemoteApprovals),
 }
 
 /// Questions that are open, and the lines that answer them.
@@ -121,7 +121,7 @@ impl Approver {
             let parsed = match &line {
                 // What is kept here is kept as it was shown.
                 Some(line) => approval::parse(line).filter(|answer| answer.pattern.is_none()),
-                None => Some(Answer {
+                None => Some(ApprovalReply {
                     decision: ApprovalDecision::Deny,
                     note: Some("the terminal was closed".into()),
                     pattern: None,
@@ -174,7 +174,7 @@ impl Questions {
             return;
         }
         let open = Some(session.clone());
-        let file = in_question::file_now(&*self.runtime, session.id(), open, request).await;
+        let file = pending_change::file_now(&*self.runtime, session.id(), open, request).await;
         let text = approval::question(request, &file, console.err_style());
         self.put = Some((request.tool_call_id.clone(), text));
         self.ask(console);

@@ -12,7 +12,7 @@ use crate::console::Console;
 use crate::error::CliError;
 use crate::render::conversation;
 use crate::render::result::ASKS_NOBODY;
-use crate::seat;
+use crate::session_opening;
 
 /// After which event one has to read, and after which of those what is read is shown. What lies between says who takes part.
 /// `there` is the last event that was there before the session was opened: what was under way goes on as soon as it is, and may
@@ -100,8 +100,8 @@ impl Words {
 /// What a person should know of the session before anything is said in it.
 pub(super) fn notes(before: &SessionState, console: &mut Console) {
     let notes = [
-        seat::note_of_cost(&before.config),
-        seat::note_of_tools(&before.tools_change),
+        session_opening::note_of_cost(&before.config),
+        session_opening::note_of_tools(&before.tools_change),
     ];
     notes.into_iter().flatten().for_each(|note| console.say(&note));
 }
@@ -110,7 +110,7 @@ pub(super) fn notes(before: &SessionState, console: &mut Console) {
 /// was under way, whose id is `earlier`.
 pub(super) fn of_before(event: &RuntimeEvent, earlier: Option<&RunId>) -> Option<String> {
     match event {
-        RuntimeEvent::SessionResumed(resumed) => conversation::was_ended(&resumed.ended),
+        RuntimeEvent::SessionResumed(resumed) => conversation::ended_commands_notice(&resumed.ended),
         RuntimeEvent::RunFinished(end) if earlier == Some(&end.run_id) => {
             let how = match end.status {
                 RunStatus::Completed => "has come to its end",

@@ -7,16 +7,16 @@ use agentx::types::{
 };
 use serde_json::Value;
 
-use crate::chat::jobs::Jobs;
+use crate::chat::jobs::JobList;
 use crate::console::Console;
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::failure::{CUT_OFF, EMPTY, exit_of};
 use crate::place::Place;
 use crate::render::clean::clean;
 use crate::render::result::RunResult;
 use crate::render::units;
 use crate::render::written_call::{WRITTEN_CALL, is_written_call};
+use crate::run_failure::{CUT_OFF, EMPTY, exit_of};
 
 /// What the agent says of a call that it would have asked about; in sessions of earlier programs in the first words.
 const NOBODY: [&str; 2] = [
@@ -51,7 +51,7 @@ pub(crate) struct Ending {
     /// What the runs before it came to.
     before: Option<RunResult>,
     /// Commands that were left in the background.
-    jobs: Jobs,
+    jobs: JobList,
 }
 
 impl Ending {
@@ -75,7 +75,7 @@ impl Ending {
             finished: false,
             cut_off: false,
             before: None,
-            jobs: Jobs::default(),
+            jobs: JobList::default(),
         }
     }
 
@@ -86,7 +86,7 @@ impl Ending {
 
     /// Another run continues where this one ended: what was spent and what was refused in both counts, its answer is the answer.
     /// What this one said.
-    pub(crate) fn goes_on_in(&mut self, run_id: RunId) -> String {
+    pub(crate) fn continue_as(&mut self, run_id: RunId) -> String {
         let mut before = std::mem::replace(self, Self::new(run_id));
         self.refused = before.refused;
         self.allow = before.allow.take();
@@ -169,7 +169,7 @@ impl Ending {
             self.result.text = std::mem::take(&mut self.partial);
         }
         self.result.error = self.error(signal);
-        self.result.jobs = self.jobs.at_the_server();
+        self.result.jobs = self.jobs.left_at_server();
         if let Some(before) = &self.before {
             self.result.usage += before.usage;
             self.result.cost += before.cost;
@@ -386,7 +386,7 @@ mod tests {
         ending.result.cost = NanoUsd(5);
         ending.partial = "I cannot.".into();
         ending.event(&finished("run_1"));
-        assert_eq!(ending.goes_on_in("run_2".into()), "I cannot.");
+        assert_eq!(ending.continue_as("run_2".into()), "I cannot.");
         assert!(!ending.is_over());
         ending.result.cost = NanoUsd(2);
         ending.event(&finished("run_2"));

@@ -4,10 +4,10 @@ use agentx::runtime::Delivery;
 
 use crate::console::Console;
 use crate::error::CliError;
-use crate::follow::Follower;
+use crate::follow::AnyFollower;
 
 /// The next fact; never, where they are not wanted.
-pub(super) async fn next_fact(facts: &mut Option<Follower>) -> Result<Option<Delivery>, CliError> {
+pub(super) async fn next_fact(facts: &mut Option<AnyFollower>) -> Result<Option<Delivery>, CliError> {
     match facts {
         Some(facts) => facts.next().await,
         None => std::future::pending().await,
@@ -15,7 +15,11 @@ pub(super) async fn next_fact(facts: &mut Option<Follower>) -> Result<Option<Del
 }
 
 /// Prints the facts up to the one that ended the run.
-pub(super) async fn drain(facts: &mut Follower, until: u64, console: &mut Console) -> Result<(), CliError> {
+pub(super) async fn drain(
+    facts: &mut AnyFollower,
+    until: u64,
+    console: &mut Console,
+) -> Result<(), CliError> {
     while facts.seq() < until {
         match facts.next().await? {
             Some(Delivery::Environment(envelope)) => console.out_json(&*envelope)?,

@@ -12,25 +12,25 @@ use std::sync::Arc;
 use agentx::runtime::{Delivery, Session, SessionState, View};
 use agentx::types::{AgentStateId, ApprovalRequested, ContentPart, Envelope, RunId, RuntimeEvent};
 
+use crate::connection_watch::{LinkWatch, Outage};
 use crate::console::Console;
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::follow::Follower;
-use crate::link::{Away, Link};
+use crate::follow::AnyFollower;
+use crate::render::agents::AgentCast;
 use crate::render::approval;
-use crate::render::cast::Cast;
 use crate::render::clean::clean;
 use crate::render::conversation;
 use crate::render::result::RunResult;
-use crate::render::transcript::{Lane, Transcript};
-use crate::seat;
+use crate::render::transcript::{TextRegion, TranscriptRenderer};
+use crate::session_opening;
 use crate::signals::Signals;
 pub use approver::{Approver, deny_where_it_would_ask};
 use beginning::Words;
 use ending::Ending;
 pub use ending::leave;
 use facts::{drain, next_fact};
-pub use operator::Elsewhere;
+pub use operator::RemoteApprovals;
 
 /// What standard output gets of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,7 +62,7 @@ pub async fn with_session(
     prompt: Option<Vec<ContentPart>>,
     manner: Manner,
     approver: Approver,
-    ends: (Link, &mut Away, Signals),
+    ends: (LinkWatch, &mut Outage, Signals),
     (there, console): (u64, &mut Console),
 ) -> Result<RunResult, CliError> {
     let before = session.state().await?;
@@ -74,10 +74,10 @@ pub async fn with_session(
     }
     let begins = prompt.is_some() || before.held;
     let (after, shown_from) = beginning::places(&before, begins, there);
-    let events = Follower::new(session.clone(), after, View::Runtime).await?;
+    let events = AnyFollower::new(session.clone(), after, View::Runtime).await?;
     let facts = match (manner.format, manner.view) {
         (Format::StreamJson, View::Environment) => {
-            Some(Follower::new(session.clone(), shown_from, View::Environment).await?)
+            Some(AnyFollower::new(session.clone(), shown_from, View::Environment).await?)
         }
         _ => None,
     };
@@ -94,7 +94,7 @@ pub async fn with_session(
     let mut result = headless.follow(events, facts, ends, console).await?;
     result.session_id = Some(session.id().clone());
     result.asks_nobody = asks_nobody;
-    result.has_no_price = seat::has_no_price(&before.config);
+    result.has_no_price = session_opening::has_no_price(&before.config);
     if !away.is_away()
         && let Ok(state) = session.state().await
     {
@@ -109,8 +109,8 @@ pub async fn with_session(
 
 struct Headless {
     session: Arc<dyn Session>,
-    transcript: Transcript,
-    cast: Cast,
+    transcript: TranscriptRenderer,
+    cast: AgentCast,
     ending: Ending,
     run_id: RunId,
     /// The run that was there before the prompt.
@@ -140,13 +140,13 @@ impl Headless {
         console: &Console,
     ) -> Self {
         let words = Words::of(manner, console);
-        let cast = Cast::new(console.err_style(), console.terminal.width).apart(manner.streams);
+        let cast = AgentCast::new(console.err_style(), console.terminal.width).apart(manner.streams);
         Self {
             session,
-            transcript: Transcript::new(console.err_style(), console.terminal.width)
+            transcript: TranscriptRenderer::new(console.err_style(), console.terminal.width)
                 .with_silent_end()
                 .without_person(approver.is_alone()),
-            cast: cast.in_whole_messages(words == Words::Printed),
+            cast: cast.whole_messages(words == Words::Printed),
             ending: Ending::new(run_id.clone()),
             run_id,
             earlier: None,
@@ -165,9 +165,9 @@ impl Headless {
 
     async fn follow(
         mut self,
-        mut events: Follower,
-        mut facts: Option<Follower>,
-        (mut link, away, mut signals): (Link, &mut Away, Signals),
+        mut events: AnyFollower,
+        mut facts: Option<AnyFollower>,
+        (mut link, away, mut signals): (LinkWatch, &mut Outage, Signals),
         console: &mut Console,
     ) -> Result<RunResult, CliError> {
         let mut over = false;
@@ -323,7 +323,7 @@ impl Headless {
             && self.agent == envelope.agent_state_id
         {
             self.run_id.clone_from(&started.run_id);
-            let said = self.ending.goes_on_in(started.run_id.clone());
+            let said = self.ending.continue_as(started.run_id.clone());
             if self.words == Words::AtTheEnd && !said.is_empty() {
                 // Only the last answer is what the command comes to.
                 self.transcript.aside(&clean(&said));
@@ -334,7 +334,7 @@ impl Headless {
     fn fact(
         &mut self,
         fact: Option<Delivery>,
-        facts: &mut Option<Follower>,
+        facts: &mut Option<AnyFollower>,
         console: &mut Console,
     ) -> Result<(), CliError> {
         match fact {
@@ -342,7 +342,7 @@ impl Headless {
             Some(_) => {}
             None => *facts = None,
         }
-        while let Some(Delivery::Environment(envelope)) = facts.as_mut().and_then(Follower::ready) {
+        while let Some(Delivery::Environment(envelope)) = facts.as_mut().and_then(AnyFollower::ready) {
             console.out_json(&*envelope)?;
         }
         Ok(())
@@ -352,8 +352,8 @@ impl Headless {
     fn print(&mut self, console: &mut Console) -> Result<(), CliError> {
         for piece in self.transcript.take() {
             match piece.lane {
-                Lane::Answer if self.words == Words::Printed => console.out(&piece.text)?,
-                Lane::Answer if self.words == Words::AtTheEnd => {}
+                TextRegion::Answer if self.words == Words::Printed => console.out(&piece.text)?,
+                TextRegion::Answer if self.words == Words::AtTheEnd => {}
                 _ if self.quiet => {}
                 _ => console.say(&piece.text),
             }

@@ -8,14 +8,14 @@ use tokio::time::{Instant, sleep_until};
 
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::failure::NEEDED;
 use crate::place::Place;
 use crate::render::clean::visible;
 use crate::render::units;
+use crate::run_failure::NEEDED;
 
 /// The calls that wait for somebody else.
 #[derive(Debug)]
-pub struct Elsewhere {
+pub struct RemoteApprovals {
     within: Duration,
     open: Vec<(ToolCallId, String)>,
     until: Option<Instant>,
@@ -23,7 +23,7 @@ pub struct Elsewhere {
     later: String,
 }
 
-impl Elsewhere {
+impl RemoteApprovals {
     /// For a session of this place.
     pub fn new(place: &Place, session: &SessionId, within: Duration) -> Self {
         Self {
@@ -91,7 +91,7 @@ mod tests {
 
     #[tokio::test]
     async fn calls_that_wait_for_somebody_else_wait_for_so_long() {
-        let mut calls = Elsewhere {
+        let mut calls = RemoteApprovals {
             within: Duration::ZERO,
             open: Vec::new(),
             until: None,

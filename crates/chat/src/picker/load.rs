@@ -21,7 +21,7 @@ const WAITING: usize = 16;
 
 /// Something that was asked for.
 #[derive(Debug)]
-pub(super) enum News {
+pub(super) enum LoadEvent {
     /// More sessions.
     Page(Vec<SessionInfo>),
     /// There are no more.
@@ -37,8 +37,8 @@ pub(super) struct Loader {
     runtime: Arc<dyn Runtime>,
     /// Whoever asks ends with the picker.
     tasks: JoinSet<()>,
-    sender: mpsc::Sender<Result<News, RuntimeError>>,
-    news: mpsc::Receiver<Result<News, RuntimeError>>,
+    sender: mpsc::Sender<Result<LoadEvent, RuntimeError>>,
+    news: mpsc::Receiver<Result<LoadEvent, RuntimeError>>,
     previewing: bool,
     searching: Option<String>,
 }
@@ -75,11 +75,11 @@ impl Loader {
                 let is_last = next.is_none() || next == before;
                 before = next;
                 let failed = found.is_err();
-                if sender.send(found.map(News::Page)).await.is_err() || failed {
+                if sender.send(found.map(LoadEvent::Page)).await.is_err() || failed {
                     return;
                 }
                 if is_last {
-                    let _ = sender.send(Ok(News::Complete)).await;
+                    let _ = sender.send(Ok(LoadEvent::Complete)).await;
                     return;
                 }
             }
@@ -94,7 +94,9 @@ impl Loader {
         let (runtime, sender) = (self.runtime.clone(), self.sender.clone());
         self.tasks.spawn(async move {
             let preview = preview(&*runtime, &info).await;
-            let _ = sender.send(Ok(News::Preview(info.session_id, preview))).await;
+            let _ = sender
+                .send(Ok(LoadEvent::Preview(info.session_id, preview)))
+                .await;
         });
     }
 
@@ -108,17 +110,17 @@ impl Loader {
         self.tasks.spawn(async move {
             // Words that cannot be searched for are found nowhere; the filter still holds.
             let hits = runtime.search(&words, HITS).await.unwrap_or_default();
-            let _ = sender.send(Ok(News::Hits(words, hits))).await;
+            let _ = sender.send(Ok(LoadEvent::Hits(words, hits))).await;
         });
     }
 
     /// The next answer. Safe to drop while it waits.
-    pub(super) async fn news(&mut self) -> Result<News, RuntimeError> {
+    pub(super) async fn news(&mut self) -> Result<LoadEvent, RuntimeError> {
         match self.news.recv().await {
             Some(news) => {
                 match &news {
-                    Ok(News::Preview(..)) => self.previewing = false,
-                    Ok(News::Hits(..)) => self.searching = None,
+                    Ok(LoadEvent::Preview(..)) => self.previewing = false,
+                    Ok(LoadEvent::Hits(..)) => self.searching = None,
                     _ => {}
                 }
                 while self.tasks.try_join_next().is_some() {}

@@ -19,23 +19,23 @@ use agentx::types::SessionId;
 use agentx_terminal::{Painter, Row, Theme};
 use tokio::sync::mpsc;
 
-use crate::chat::terminal::{Input, RawMode, long_rows};
+use crate::chat::terminal::{RawMode, TerminalInput, long_rows};
 use crate::console::Console;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::place::Place;
 use crate::render::units;
-use crate::seat;
+use crate::session_opening;
 use crate::signals::Signals;
 
-use load::{Loader, News};
-use model::{Model, Step};
+use load::{LoadEvent, Loader};
+use model::{PickerModel, PickerStep};
 use preview::Preview;
-use view::Frame;
+use view::PickerFrame;
 
 /// What came of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Picked {
+pub enum PickerOutcome {
     /// This one.
     Session(SessionId),
     /// None: the person has left.
@@ -51,11 +51,11 @@ pub async fn pick(
     place: &Place,
     settings: &Settings,
     console: &mut Console,
-    inputs: &mut mpsc::Receiver<Input>,
+    inputs: &mut mpsc::Receiver<TerminalInput>,
     has_keys: bool,
-) -> Result<Picked, CliError> {
-    let here = seat::workspace(place, settings).await?;
-    let mut model = Model::new(here.clone(), place.remote().is_some());
+) -> Result<PickerOutcome, CliError> {
+    let here = session_opening::workspace(place, settings).await?;
+    let mut model = PickerModel::new(here.clone(), place.remote().is_some());
     let mut loader = Loader::new(place.shared());
     model.add(loader.first(Some(here.clone())).await?);
     if model.total() == 0 {
@@ -90,7 +90,7 @@ fn painter() -> Painter {
 }
 
 struct Picker {
-    model: Model,
+    model: PickerModel,
     loader: Loader,
     previews: HashMap<SessionId, Preview>,
     painter: Painter,
@@ -101,17 +101,17 @@ impl Picker {
     async fn run(
         &mut self,
         console: &mut Console,
-        inputs: &mut mpsc::Receiver<Input>,
-    ) -> Result<Picked, CliError> {
+        inputs: &mut mpsc::Receiver<TerminalInput>,
+    ) -> Result<PickerOutcome, CliError> {
         let mut signals = Signals::listen()?;
         loop {
             self.wish();
             self.paint(console)?;
             tokio::select! {
                 biased;
-                exit = signals.next() => return Ok(Picked::Nothing(exit)),
+                exit = signals.next() => return Ok(PickerOutcome::Nothing(exit)),
                 input = inputs.recv() => {
-                    let mut input = Some(input.unwrap_or(Input::End));
+                    let mut input = Some(input.unwrap_or(TerminalInput::End));
                     while let Some(next) = input {
                         if let Some(picked) = self.input(next, console)? {
                             return Ok(picked);
@@ -124,38 +124,45 @@ impl Picker {
         }
     }
 
-    fn input(&mut self, input: Input, console: &mut Console) -> Result<Option<Picked>, CliError> {
+    fn input(
+        &mut self,
+        input: TerminalInput,
+        console: &mut Console,
+    ) -> Result<Option<PickerOutcome>, CliError> {
         let step = match input {
-            Input::Key(key) => self.model.key(key),
-            Input::Paste(text) => {
+            TerminalInput::Key(key) => self.model.key(key),
+            TerminalInput::Paste(text) => {
                 self.model.paste(&text);
-                Step::Stay
+                PickerStep::Stay
             }
-            Input::Resize(columns, rows) => {
+            TerminalInput::Resize(columns, rows) => {
                 let bytes = self.painter.resize(columns, rows, long_rows());
                 console.paint(&bytes)?;
-                Step::Stay
+                PickerStep::Stay
             }
-            Input::Background { is_light } if self.theme.color => {
+            TerminalInput::Background { is_light } if self.theme.color => {
                 self.theme = if is_light { Theme::light() } else { Theme::dark() };
-                Step::Stay
+                PickerStep::Stay
             }
-            Input::End => Step::Leave,
-            Input::Background { .. } | Input::Named(_) | Input::Line(_) | Input::Waited(_) => Step::Stay,
+            TerminalInput::End => PickerStep::Leave,
+            TerminalInput::Background { .. }
+            | TerminalInput::Named(_)
+            | TerminalInput::Line(_)
+            | TerminalInput::Waited(_) => PickerStep::Stay,
         };
         Ok(match step {
-            Step::Stay => None,
-            Step::Take(id) => Some(Picked::Session(id)),
-            Step::Leave => Some(Picked::Nothing(Exit::Ok)),
+            PickerStep::Stay => None,
+            PickerStep::Take(id) => Some(PickerOutcome::Session(id)),
+            PickerStep::Leave => Some(PickerOutcome::Nothing(Exit::Ok)),
         })
     }
 
-    fn take(&mut self, news: News) {
+    fn take(&mut self, news: LoadEvent) {
         match news {
-            News::Page(page) => drop(self.model.add(page)),
-            News::Complete => self.model.completed(),
-            News::Preview(id, preview) => drop(self.previews.insert(id, preview)),
-            News::Hits(words, hits) => self.model.found(&words, hits),
+            LoadEvent::Page(page) => drop(self.model.add(page)),
+            LoadEvent::Complete => self.model.completed(),
+            LoadEvent::Preview(id, preview) => drop(self.previews.insert(id, preview)),
+            LoadEvent::Hits(words, hits) => self.model.found(&words, hits),
         }
     }
 
@@ -173,7 +180,7 @@ impl Picker {
     }
 
     fn paint(&mut self, console: &mut Console) -> Result<(), CliError> {
-        let frame = Frame {
+        let frame = PickerFrame {
             columns: self.painter.columns(),
             rows: self.painter.most() + 1,
             theme: self.theme,

@@ -14,12 +14,12 @@ const TELLING: usize = 3;
 
 /// A session of the list, and what a filter is held against.
 #[derive(Clone, Debug)]
-pub(super) struct Entry {
+pub(super) struct PickerEntry {
     pub(super) info: SessionInfo,
     words: String,
 }
 
-impl Entry {
+impl PickerEntry {
     /// Whether the session's id begins so, with or without `ses_`.
     fn has_id(&self, word: &str) -> bool {
         let id = self.info.session_id.as_str();
@@ -30,7 +30,7 @@ impl Entry {
 
 /// What is seen about how a session stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Mark {
+pub(super) enum StatusMark {
     /// Another process writes it.
     Elsewhere,
     /// Its process died in the middle of a run.
@@ -45,7 +45,7 @@ pub(super) enum Mark {
 
 /// What a key leads to.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Step {
+pub(super) enum PickerStep {
     /// Only what is shown may have changed.
     Stay,
     /// This one it is.
@@ -56,12 +56,12 @@ pub(super) enum Step {
 
 /// All that the picker knows.
 #[derive(Debug)]
-pub(super) struct Model {
+pub(super) struct PickerModel {
     /// The directory that is meant where nobody names one.
     pub(super) here: String,
     /// On a server all sessions are written by it: that says nothing.
     pub(super) on_server: bool,
-    entries: Vec<Entry>,
+    entries: Vec<PickerEntry>,
     known: HashSet<SessionId>,
     /// Whether the list has an end yet.
     pub(super) complete: bool,
@@ -78,7 +78,7 @@ pub(super) struct Model {
     pub(super) note: Option<String>,
 }
 
-impl Model {
+impl PickerModel {
     /// Before anything is known.
     pub(super) fn new(here: String, on_server: bool) -> Self {
         Self {
@@ -105,7 +105,7 @@ impl Model {
         for info in page {
             if self.known.insert(info.session_id.clone()) {
                 let words = format!("{}\n{}\n{}", info.title, info.workspace, info.model);
-                self.entries.push(Entry {
+                self.entries.push(PickerEntry {
                     words: words.to_lowercase(),
                     info,
                 });
@@ -145,7 +145,7 @@ impl Model {
     }
 
     /// The sessions that are shown.
-    pub(super) fn shown(&self) -> impl ExactSizeIterator<Item = &Entry> {
+    pub(super) fn shown(&self) -> impl ExactSizeIterator<Item = &PickerEntry> {
         self.shown.iter().map(|at| &self.entries[*at])
     }
 
@@ -172,31 +172,31 @@ impl Model {
     }
 
     /// How a session stands, at a glance.
-    pub(super) fn mark(&self, info: &SessionInfo) -> Mark {
+    pub(super) fn mark(&self, info: &SessionInfo) -> StatusMark {
         let is_final = info.status.is_none_or(RunStatus::is_final);
         match (&info.writer, info.status) {
-            (Some(_), _) if !self.on_server => Mark::Elsewhere,
-            (_, Some(RunStatus::AwaitingApproval)) => Mark::Asks,
-            (None, _) if !is_final => Mark::BrokeOff,
-            (Some(_), _) if !is_final => Mark::Elsewhere,
-            _ if info.parent.is_some() => Mark::Fork,
-            _ => Mark::None,
+            (Some(_), _) if !self.on_server => StatusMark::Elsewhere,
+            (_, Some(RunStatus::AwaitingApproval)) => StatusMark::Asks,
+            (None, _) if !is_final => StatusMark::BrokeOff,
+            (Some(_), _) if !is_final => StatusMark::Elsewhere,
+            _ if info.parent.is_some() => StatusMark::Fork,
+            _ => StatusMark::None,
         }
     }
 
     /// Takes a key.
-    pub(super) fn key(&mut self, key: KeyEvent) -> Step {
+    pub(super) fn key(&mut self, key: KeyEvent) -> PickerStep {
         if key.kind == KeyEventKind::Release {
-            return Step::Stay;
+            return PickerStep::Stay;
         }
         self.note = None;
         if std::mem::take(&mut self.help) {
-            return Step::Stay;
+            return PickerStep::Stay;
         }
         let control = key.modifiers.contains(KeyModifiers::CONTROL);
         match key.code {
-            KeyCode::Esc => return Step::Leave,
-            KeyCode::Char('c' | 'd' | 'g') if control => return Step::Leave,
+            KeyCode::Esc => return PickerStep::Leave,
+            KeyCode::Char('c' | 'd' | 'g') if control => return PickerStep::Leave,
             KeyCode::Enter => return self.take(),
             KeyCode::Up => self.up(1),
             KeyCode::Down => self.down(1),
@@ -214,7 +214,7 @@ impl Model {
             KeyCode::Char('?') if self.filter.is_empty() => self.help = true,
             _ => self.edit(key.code, control),
         }
-        Step::Stay
+        PickerStep::Stay
     }
 
     /// Takes a text that was pasted.
@@ -251,9 +251,9 @@ impl Model {
         self.choose_again();
     }
 
-    fn take(&mut self) -> Step {
+    fn take(&mut self) -> PickerStep {
         let Some(info) = self.chosen() else {
-            return Step::Stay;
+            return PickerStep::Stay;
         };
         let id = info.session_id.clone();
         match &info.writer {
@@ -262,9 +262,9 @@ impl Model {
                 self.note = Some(format!(
                     "process {process} has it open; `agentx watch {id}` looks on"
                 ));
-                Step::Stay
+                PickerStep::Stay
             }
-            _ => Step::Take(id),
+            _ => PickerStep::Take(id),
         }
     }
 

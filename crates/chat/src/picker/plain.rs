@@ -2,11 +2,11 @@
 
 use tokio::sync::mpsc;
 
-use super::Picked;
+use super::PickerOutcome;
 use super::load::Loader;
-use super::model::{Mark, Model};
+use super::model::{PickerModel, StatusMark};
 use super::view::title;
-use crate::chat::terminal::Input;
+use crate::chat::terminal::TerminalInput;
 use crate::console::Console;
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -19,36 +19,36 @@ const LISTED: usize = 20;
 
 /// Lets a person choose by number; words narrow the list.
 pub(super) async fn pick(
-    mut model: Model,
+    mut model: PickerModel,
     mut loader: Loader,
     console: &mut Console,
-    inputs: &mut mpsc::Receiver<Input>,
-) -> Result<Picked, CliError> {
+    inputs: &mut mpsc::Receiver<TerminalInput>,
+) -> Result<PickerOutcome, CliError> {
     let mut signals = Signals::listen()?;
     console.out(&listed(&model, console.terminal.width))?;
     loop {
         console.say("which one? a number, words to look for, or nothing to leave › ");
         let line = loop {
             tokio::select! {
-                exit = signals.next() => return Ok(Picked::Nothing(exit)),
+                exit = signals.next() => return Ok(PickerOutcome::Nothing(exit)),
                 input = inputs.recv() => match input {
-                    Some(Input::Line(line)) => break line,
-                    Some(Input::End) | None => return Ok(Picked::Nothing(Exit::Ok)),
+                    Some(TerminalInput::Line(line)) => break line,
+                    Some(TerminalInput::End) | None => return Ok(PickerOutcome::Nothing(Exit::Ok)),
                     Some(_) => {}
                 },
                 news = loader.news() => match news? {
-                    super::News::Page(page) => drop(model.add(page)),
-                    super::News::Complete => model.completed(),
-                    super::News::Preview(..) | super::News::Hits(..) => {}
+                    super::LoadEvent::Page(page) => drop(model.add(page)),
+                    super::LoadEvent::Complete => model.completed(),
+                    super::LoadEvent::Preview(..) | super::LoadEvent::Hits(..) => {}
                 },
             }
         };
         let words = line.trim();
         if words.is_empty() {
-            return Ok(Picked::Nothing(Exit::Ok));
+            return Ok(PickerOutcome::Nothing(Exit::Ok));
         }
         match words.parse().ok().map(|number| model.numbered(number)) {
-            Some(Some(info)) => return Ok(Picked::Session(info.session_id.clone())),
+            Some(Some(info)) => return Ok(PickerOutcome::Session(info.session_id.clone())),
             Some(None) => console.say("there is no such number\n"),
             None => {
                 model.filter.clear();
@@ -60,7 +60,7 @@ pub(super) async fn pick(
     }
 }
 
-fn listed(model: &Model, width: usize) -> String {
+fn listed(model: &PickerModel, width: usize) -> String {
     if model.shown().len() == 0 {
         return "nothing fits\n".into();
     }
@@ -71,11 +71,11 @@ fn listed(model: &Model, width: usize) -> String {
         .enumerate()
         .map(|(i, entry)| {
             let mark = match model.mark(&entry.info) {
-                Mark::Elsewhere => "open",
-                Mark::BrokeOff => "broke off",
-                Mark::Asks => "needs approval",
-                Mark::Fork => "fork",
-                Mark::None => "",
+                StatusMark::Elsewhere => "open",
+                StatusMark::BrokeOff => "broke off",
+                StatusMark::Asks => "needs approval",
+                StatusMark::Fork => "fork",
+                StatusMark::None => "",
             };
             vec![
                 (i + 1).to_string(),

@@ -7,9 +7,9 @@ use agentx::types::{Role, RunStatus, SessionId, Timestamp};
 use agentx_terminal::{Row, Theme};
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-use super::model::{Mark, Model, Step};
+use super::model::{PickerModel, PickerStep, StatusMark};
 use super::preview::Preview;
-use super::view::{self, Frame};
+use super::view::{self, PickerFrame};
 
 const HOUR: i64 = 3_600_000_000;
 
@@ -26,8 +26,8 @@ fn session(number: usize, title: &str, workspace: &str) -> SessionInfo {
 }
 
 /// Of each kind one.
-fn model() -> Model {
-    let mut model = Model::new("/home/ada/hello".into(), false);
+fn model() -> PickerModel {
+    let mut model = PickerModel::new("/home/ada/hello".into(), false);
     let mut live = session(1, "count to 100", "/home/ada/hello");
     live.writer = Some(WriterInfo {
         process: 4711,
@@ -50,8 +50,8 @@ fn model() -> Model {
     model
 }
 
-fn frame(columns: usize, rows: usize) -> Frame {
-    Frame {
+fn frame(columns: usize, rows: usize) -> PickerFrame {
+    PickerFrame {
         columns,
         rows,
         theme: Theme::plain(),
@@ -67,7 +67,7 @@ fn preview() -> Preview {
     }
 }
 
-fn screen(model: &Model, columns: usize, rows: usize) -> String {
+fn screen(model: &PickerModel, columns: usize, rows: usize) -> String {
     let (shown, cursor) = view::rows(model, Some(&preview()), &frame(columns, rows));
     assert!(shown.len() < rows, "one row stays free");
     assert!(
@@ -87,13 +87,13 @@ fn key(code: KeyCode) -> KeyEvent {
     KeyEvent::new(code, KeyModifiers::NONE)
 }
 
-fn typed(model: &mut Model, text: &str) {
+fn typed(model: &mut PickerModel, text: &str) {
     for c in text.chars() {
         model.key(key(KeyCode::Char(c)));
     }
 }
 
-fn titles(model: &Model) -> Vec<String> {
+fn titles(model: &PickerModel) -> Vec<String> {
     model.shown().map(|entry| view::title(&entry.info)).collect()
 }
 
@@ -131,7 +131,7 @@ fn at_every_width() {
 
 #[test]
 fn one_message_is_one_message() {
-    let mut model = Model::new("/home".into(), false);
+    let mut model = PickerModel::new("/home".into(), false);
     let mut first = session(1, "one", "/home");
     first.messages = 1;
     model.add(vec![first]);
@@ -146,8 +146,16 @@ fn one_message_is_one_message() {
 #[test]
 fn the_latest_is_first_and_only_this_directory_is_shown() {
     let mut model = model();
-    let marks: Vec<Mark> = model.shown().map(|entry| model.mark(&entry.info)).collect();
-    assert_eq!(marks, [Mark::Elsewhere, Mark::BrokeOff, Mark::Fork, Mark::Asks]);
+    let marks: Vec<StatusMark> = model.shown().map(|entry| model.mark(&entry.info)).collect();
+    assert_eq!(
+        marks,
+        [
+            StatusMark::Elsewhere,
+            StatusMark::BrokeOff,
+            StatusMark::Fork,
+            StatusMark::Asks
+        ]
+    );
     assert_eq!(model.total(), 5);
     model.key(key(KeyCode::Tab));
     assert_eq!(model.shown().len(), 5);
@@ -189,7 +197,7 @@ fn words_narrow_the_list_and_searched_words_widen_it() {
 
 #[test]
 fn an_id_is_matched_from_its_beginning_and_behind_what_was_said() {
-    let mut model = Model::new("/home".into(), false);
+    let mut model = PickerModel::new("/home".into(), false);
     let with_id = |id: &str, number: usize, title: &str| {
         let mut info = session(number, title, "/home");
         info.session_id = SessionId::new(id);
@@ -228,26 +236,26 @@ fn the_chosen_one_stays_chosen_while_pages_come() {
 #[test]
 fn one_that_is_open_elsewhere_is_not_taken() {
     let mut model = model();
-    assert_eq!(model.key(key(KeyCode::Enter)), Step::Stay);
+    assert_eq!(model.key(key(KeyCode::Enter)), PickerStep::Stay);
     assert!(screen(&model, 80, 12).contains("process 4711 has it open; `agentx watch ses_000000000001`"));
     model.key(key(KeyCode::Down));
     let second = SessionId::new("ses_000000000002");
-    assert_eq!(model.key(key(KeyCode::Enter)), Step::Take(second));
-    assert_eq!(model.key(key(KeyCode::Esc)), Step::Leave);
+    assert_eq!(model.key(key(KeyCode::Enter)), PickerStep::Take(second));
+    assert_eq!(model.key(key(KeyCode::Esc)), PickerStep::Leave);
     let control_c = KeyEvent::new(KeyCode::Char('c'), KeyModifiers::CONTROL);
-    assert_eq!(model.key(control_c), Step::Leave);
+    assert_eq!(model.key(control_c), PickerStep::Leave);
 }
 
 #[test]
 fn a_directory_without_sessions_shows_all() {
-    let mut model = Model::new("/nowhere".into(), true);
+    let mut model = PickerModel::new("/nowhere".into(), true);
     model.add(vec![session(1, "one", "/home")]);
     assert!(screen(&model, 40, 8).contains("looking …"));
     model.completed();
     assert_eq!(titles(&model), ["one"]);
     model.key(key(KeyCode::Tab));
     assert!(screen(&model, 60, 8).contains("no sessions in this directory; Tab shows all"));
-    assert_eq!(model.key(key(KeyCode::Enter)), Step::Stay);
+    assert_eq!(model.key(key(KeyCode::Enter)), PickerStep::Stay);
 }
 
 #[test]

@@ -4,12 +4,12 @@ use agentx::runtime::SessionInfo;
 use agentx::types::Timestamp;
 use agentx_terminal::{Line, Markdown, Row, Style, Theme, width};
 
-use super::model::{Mark, Model};
+use super::model::{PickerModel, StatusMark};
 use super::preview::Preview;
+use crate::default_model::is_demo;
 use crate::render::clean::{clean, visible};
 use crate::render::sessions::status_of;
 use crate::render::units;
-use crate::usual_model::is_demo;
 
 /// From so many columns on the preview stands beside the list.
 pub(super) const BESIDE: usize = 80;
@@ -24,7 +24,7 @@ const SAID: usize = 4;
 
 /// A size, a look, a time.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Frame {
+pub(super) struct PickerFrame {
     pub(super) columns: usize,
     pub(super) rows: usize,
     pub(super) theme: Theme,
@@ -45,7 +45,11 @@ const HELP: &[(&str, &str)] = &[
 ];
 
 /// The rows, and where the cursor stands.
-pub(super) fn rows(model: &Model, preview: Option<&Preview>, frame: &Frame) -> (Vec<Row>, (usize, usize)) {
+pub(super) fn rows(
+    model: &PickerModel,
+    preview: Option<&Preview>,
+    frame: &PickerFrame,
+) -> (Vec<Row>, (usize, usize)) {
     let height = frame.rows.saturating_sub(AROUND).max(1);
     let (top, cursor) = top(model, frame);
     let mut rows = vec![top];
@@ -78,14 +82,14 @@ pub(super) fn rows(model: &Model, preview: Option<&Preview>, frame: &Frame) -> (
 }
 
 /// No more than there is room for.
-fn fitted(mut rows: Vec<Row>, cursor: usize, frame: &Frame) -> (Vec<Row>, (usize, usize)) {
+fn fitted(mut rows: Vec<Row>, cursor: usize, frame: &PickerFrame) -> (Vec<Row>, (usize, usize)) {
     rows.truncate(frame.rows.saturating_sub(1).max(1));
     let rows = rows.iter().map(|row| row.cut(frame.columns)).collect();
     (rows, (0, cursor.min(frame.columns.saturating_sub(1))))
 }
 
 /// What is typed, and how many sessions that leaves.
-fn top(model: &Model, frame: &Frame) -> (Row, usize) {
+fn top(model: &PickerModel, frame: &PickerFrame) -> (Row, usize) {
     let scope = if model.only_here { "here" } else { "everywhere" };
     let more = if model.complete { "" } else { "+" };
     let shown = model.shown().len();
@@ -110,7 +114,7 @@ fn top(model: &Model, frame: &Frame) -> (Row, usize) {
     (row, cursor)
 }
 
-fn list(model: &Model, columns: usize, height: usize, frame: &Frame) -> Vec<Row> {
+fn list(model: &PickerModel, columns: usize, height: usize, frame: &PickerFrame) -> Vec<Row> {
     if model.shown().len() == 0 {
         let text = match (model.complete, model.filter.is_empty(), model.only_here) {
             (false, ..) => "looking …",
@@ -131,15 +135,21 @@ fn list(model: &Model, columns: usize, height: usize, frame: &Frame) -> Vec<Row>
         .collect()
 }
 
-fn item(model: &Model, info: &SessionInfo, is_chosen: bool, columns: usize, frame: &Frame) -> Row {
+fn item(
+    model: &PickerModel,
+    info: &SessionInfo,
+    is_chosen: bool,
+    columns: usize,
+    frame: &PickerFrame,
+) -> Row {
     let theme = &frame.theme;
     let mut row = Row::new(if is_chosen { "› " } else { "  " }, theme.heading);
     let (sign, look) = match model.mark(info) {
-        Mark::Elsewhere => ("●", theme.added),
-        Mark::BrokeOff => ("!", theme.removed),
-        Mark::Asks => ("?", theme.literal),
-        Mark::Fork => ("⑂", theme.faint),
-        Mark::None => (" ", Style::default()),
+        StatusMark::Elsewhere => ("●", theme.added),
+        StatusMark::BrokeOff => ("!", theme.removed),
+        StatusMark::Asks => ("?", theme.literal),
+        StatusMark::Fork => ("⑂", theme.faint),
+        StatusMark::None => (" ", Style::default()),
     };
     row.push(sign, look);
     row.push(" ", Style::default());
@@ -164,11 +174,11 @@ fn item(model: &Model, info: &SessionInfo, is_chosen: bool, columns: usize, fram
 
 /// What is known about the chosen one, and what was said last in it.
 fn aside(
-    model: &Model,
+    model: &PickerModel,
     info: &SessionInfo,
     preview: Option<&Preview>,
     room: usize,
-    frame: &Frame,
+    frame: &PickerFrame,
 ) -> Vec<Row> {
     let theme = &frame.theme;
     let plain = |text: &str, style| Line::new(text, style).rows(room);
@@ -226,7 +236,7 @@ fn paragraph(text: &str, mark: &str, style: Style, room: usize) -> Vec<Row> {
 }
 
 /// The list and what is beside it.
-fn joined(list: Vec<Row>, beside: Vec<Row>, columns: usize, height: usize, frame: &Frame) -> Vec<Row> {
+fn joined(list: Vec<Row>, beside: Vec<Row>, columns: usize, height: usize, frame: &PickerFrame) -> Vec<Row> {
     let count = list.len().max(beside.len()).min(height);
     let mut list = list.into_iter();
     let mut beside = beside.into_iter();
@@ -247,7 +257,7 @@ fn joined(list: Vec<Row>, beside: Vec<Row>, columns: usize, height: usize, frame
 }
 
 /// What the keys and the signs are; where the terminal is too low for it, that is said.
-fn help(frame: &Frame, height: usize) -> Vec<Row> {
+fn help(frame: &PickerFrame, height: usize) -> Vec<Row> {
     let mut rows = Vec::new();
     for (key, does) in HELP {
         let mut line = Line::new(does, Style::default());
@@ -263,7 +273,7 @@ fn help(frame: &Frame, height: usize) -> Vec<Row> {
     rows
 }
 
-fn keys(model: &Model, columns: usize) -> String {
+fn keys(model: &PickerModel, columns: usize) -> String {
     let other = if model.only_here { "all" } else { "this directory" };
     match columns {
         0..60 => "Enter resumes · Esc leaves · ? help".to_owned(),
@@ -271,7 +281,7 @@ fn keys(model: &Model, columns: usize) -> String {
     }
 }
 
-fn footer(text: &str, frame: &Frame) -> Row {
+fn footer(text: &str, frame: &PickerFrame) -> Row {
     Row::new(text, frame.theme.faint).cut(frame.columns)
 }
 

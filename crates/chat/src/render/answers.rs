@@ -6,7 +6,7 @@ use agentx_terminal::{Line, Row};
 
 use super::approval::LONGEST_RULE;
 use super::clean::visible;
-use super::style::Style;
+use super::style::Paint;
 use super::table::cut;
 
 /// The answers to a question that count for who looks at it.
@@ -64,7 +64,7 @@ impl Answers {
     }
 
     /// What is printed where the answer is a line; for who listens in words.
-    pub(crate) fn prompt_of_lines(&self, style: Style) -> String {
+    pub(crate) fn prompt_of_lines(&self, style: Paint) -> String {
         let words = match self.can_allow() {
             true => format!(
                 "allow it? type {}, and press Enter",
@@ -177,7 +177,7 @@ mod tests {
         );
         assert!(once.has(Once) && !once.has(Always) && !none.has(Once) && none.has(Deny));
         assert_eq!(once.not_counted(), "not counted; what counts here: y once, n no");
-        let words = Style::default();
+        let words = Paint::default();
         assert!(
             !none.prompt_of_lines(words).contains('y'),
             "{}",

@@ -1,7 +1,7 @@
 //! The question about a tool call, and the answers that a person may type.
 
 use agentx::config::show_rule;
-use agentx::runtime::grade::{Grade, of_command};
+use agentx::runtime::command_severity::{Grade, of_command};
 use agentx::runtime::{FileInQuestion, PendingApproval};
 use agentx::types::{ApprovalDecision, ApprovalRequested, Rule};
 use serde_json::Value;
@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::answers::Answers;
 use super::clean::visible;
 use super::diff::unified;
-use super::style::Style;
+use super::style::Paint;
 use super::table::cut;
 use super::tool::arguments;
 use super::units;
@@ -22,7 +22,7 @@ const OTHER_RULE: &str = "  (or choose it yourself: `a PATTERN`)";
 
 /// A person's answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Answer {
+pub struct ApprovalReply {
     /// What was decided.
     pub decision: ApprovalDecision,
     /// A word to the model.
@@ -44,7 +44,7 @@ pub fn open(asked: &PendingApproval) -> ApprovalRequested {
 
 /// How a chat puts a question.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Put<'a> {
+pub(crate) struct QuestionForm<'a> {
     /// What whoever sees it may answer; nothing, where it is not theirs to answer.
     pub(crate) answers: Option<&'a Answers>,
     /// Why the like would be asked about also with the rule that `always` keeps.
@@ -54,7 +54,12 @@ pub(crate) struct Put<'a> {
 }
 
 /// The question as a chat puts it: of a long change the beginning.
-pub(crate) fn put(request: &ApprovalRequested, file: &FileInQuestion, how: Put<'_>, style: Style) -> String {
+pub(crate) fn put(
+    request: &ApprovalRequested,
+    file: &FileInQuestion,
+    how: QuestionForm<'_>,
+    style: Paint,
+) -> String {
     let mut diff = change(request, file.text.as_deref(), style);
     if let Some(lines) = diff.as_mut().filter(|lines| is_long(lines)) {
         let more = units::counted(lines.len() - DIFF_LINES, "line");
@@ -79,7 +84,7 @@ pub(crate) fn put(request: &ApprovalRequested, file: &FileInQuestion, how: Put<'
 pub(crate) fn whole_change(
     request: &ApprovalRequested,
     file: &FileInQuestion,
-    style: Style,
+    style: Paint,
 ) -> Option<String> {
     let lines = change(request, file.text.as_deref(), style).filter(|lines| is_long(lines))?;
     let path = visible(edited_path(request)?);
@@ -116,7 +121,7 @@ fn is_doomed(request: &ApprovalRequested, before: Option<&str>) -> bool {
 }
 
 /// A change as a diff: of the file, where it is known as it is, else of what is replaced.
-fn change(request: &ApprovalRequested, before: Option<&str>, style: Style) -> Option<Vec<String>> {
+fn change(request: &ApprovalRequested, before: Option<&str>, style: Paint) -> Option<Vec<String>> {
     edited_path(request)?;
     if is_doomed(request, before) {
         return None;
@@ -143,7 +148,7 @@ fn change(request: &ApprovalRequested, before: Option<&str>, style: Style) -> Op
 
 /// What is asked: every argument whole, nothing hidden in it, a change of a file as a diff of it as it is now; why; and the
 /// rule that "always" would keep.
-pub fn question(request: &ApprovalRequested, file: &FileInQuestion, style: Style) -> String {
+pub fn question(request: &ApprovalRequested, file: &FileInQuestion, style: Paint) -> String {
     let diff = change(request, file.text.as_deref(), style);
     told(request, file, diff, (true, style))
 }
@@ -152,7 +157,7 @@ fn told(
     request: &ApprovalRequested,
     file: &FileInQuestion,
     diff: Option<Vec<String>>,
-    (keeps, style): (bool, Style),
+    (keeps, style): (bool, Paint),
 ) -> String {
     let mut text = format!(
         "{} {}\n",
@@ -232,7 +237,7 @@ fn rule(request: &ApprovalRequested) -> String {
 /// Reads an answer: a letter or its word, after `n` a word to the model, after `a` and `s` the pattern of the rule to keep, which
 /// has to fit the call. Anything else is not an answer, so that what
 /// a person types for the agent never decides by accident.
-pub fn parse(line: &str) -> Option<Answer> {
+pub fn parse(line: &str) -> Option<ApprovalReply> {
     let line = line.trim();
     let (word, rest) = line.split_once([' ', ',', ':', '—']).unwrap_or((line, ""));
     let rest = rest.trim();
@@ -250,7 +255,7 @@ pub fn parse(line: &str) -> Option<Answer> {
         ApprovalDecision::Once if given.is_some() => return None,
         ApprovalDecision::Once => (None, None),
     };
-    Some(Answer {
+    Some(ApprovalReply {
         decision,
         note,
         pattern,
@@ -258,7 +263,7 @@ pub fn parse(line: &str) -> Option<Answer> {
 }
 
 /// The answer in words, for the record above.
-pub(crate) fn answered(answer: &Answer) -> &'static str {
+pub(crate) fn answered(answer: &ApprovalReply) -> &'static str {
     match answer.decision {
         ApprovalDecision::Once => "allowed once",
         ApprovalDecision::Session => "allowed for this session",
@@ -277,7 +282,7 @@ mod tests {
             "suggested": {"effect": "allow", "tool": "bash", "argument": pattern},
         }))
         .unwrap();
-        question(&request, &FileInQuestion::default(), Style::default())
+        question(&request, &FileInQuestion::default(), Paint::default())
     }
 
     #[test]
@@ -327,7 +332,7 @@ mod tests {
                 text: Some(file.into()),
                 ..FileInQuestion::default()
             };
-            question(&request, &file, Style::default())
+            question(&request, &file, Paint::default())
         };
         let doomed = shown("return 3\n");
         assert!(
@@ -347,7 +352,7 @@ mod tests {
     #[test]
     fn only_clear_answers_decide() {
         let deny = |note: &str| {
-            Some(Answer {
+            Some(ApprovalReply {
                 decision: ApprovalDecision::Deny,
                 note: Some(note.into()),
                 pattern: None,
@@ -355,7 +360,7 @@ mod tests {
         };
         assert_eq!(
             parse(" Y "),
-            Some(Answer {
+            Some(ApprovalReply {
                 decision: ApprovalDecision::Once,
                 note: None,
                 pattern: None
@@ -363,7 +368,7 @@ mod tests {
         );
         assert_eq!(
             parse("always"),
-            Some(Answer {
+            Some(ApprovalReply {
                 decision: ApprovalDecision::Always,
                 note: None,
                 pattern: None

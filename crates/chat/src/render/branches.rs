@@ -1,6 +1,6 @@
 //! Two branches beside each other, as people and programs read them.
 
-use agentx::history::{BranchFile, BranchSide, Branches, Turn};
+use agentx::history::{BranchFile, BranchSide, BranchTurn, Branches};
 use agentx_terminal::{Markdown, Theme};
 use serde_json::{Value, json};
 use similar::{ChangeTag, TextDiff};
@@ -8,7 +8,7 @@ use similar::{ChangeTag, TextDiff};
 use super::clean::{clean, visible};
 use super::diff::unified;
 use super::rewind::words;
-use super::style::Style;
+use super::style::Paint;
 use super::table::cut;
 use super::units::counted;
 
@@ -46,7 +46,7 @@ fn counts(file: &BranchFile) -> Option<(usize, usize)> {
 }
 
 /// The lines of a file's diff.
-fn lines(file: &BranchFile, most: usize, style: Style) -> Vec<String> {
+fn lines(file: &BranchFile, most: usize, style: Paint) -> Vec<String> {
     match (text(file.left[0].as_ref()), text(file.left[1].as_ref())) {
         (Some(one), Some(other)) if is_text(file) => unified(&one, &other, most, style),
         _ => Vec::new(),
@@ -62,7 +62,7 @@ fn state(left: Option<&Option<Vec<u8>>>) -> &'static str {
 }
 
 /// As people read it.
-pub fn render(branches: &Branches, style: Style, width: usize) -> String {
+pub fn render(branches: &Branches, style: Paint, width: usize) -> String {
     let [one, other] = &branches.sides;
     let mut text = format!(
         "{} and {} are the same up to event {}\n",
@@ -83,7 +83,7 @@ pub fn render(branches: &Branches, style: Style, width: usize) -> String {
     text
 }
 
-fn side_text(side: &BranchSide, style: Style, width: usize) -> String {
+fn side_text(side: &BranchSide, style: Paint, width: usize) -> String {
     let mut text = format!("{}\n", style.bold(side.session_id.as_str()));
     if side.turns.is_empty() {
         text.push_str(&style.dim("  nothing was said since\n"));
@@ -102,9 +102,9 @@ fn side_text(side: &BranchSide, style: Style, width: usize) -> String {
     text
 }
 
-fn turn_text(turn: &Turn, style: Style, width: usize) -> String {
+fn turn_text(turn: &BranchTurn, style: Paint, width: usize) -> String {
     match turn {
-        Turn::Input { texts, .. } => {
+        BranchTurn::Input { texts, .. } => {
             let words = words(texts);
             let first = words
                 .lines()
@@ -114,7 +114,7 @@ fn turn_text(turn: &Turn, style: Style, width: usize) -> String {
             let said = cut(&visible(first), width.saturating_sub(4));
             format!("  {}\n", style.person(&format!("› {said}")))
         }
-        Turn::Answer { text, calls, .. } => {
+        BranchTurn::Answer { text, calls, .. } => {
             let lines = read(text);
             let mut more = Vec::new();
             match lines.len() {
@@ -150,7 +150,7 @@ fn read(answer: &str) -> Vec<String> {
         .collect()
 }
 
-fn file_text(file: &BranchFile, branches: &Branches, style: Style) -> String {
+fn file_text(file: &BranchFile, branches: &Branches, style: Paint) -> String {
     let what = match (state(file.left[0].as_ref()), state(file.left[1].as_ref())) {
         ("unknown", _) | (_, "unknown") => "how it ended is not on record".to_owned(),
         ("absent", _) => "only in the second".to_owned(),
@@ -184,7 +184,7 @@ pub fn json(branches: &Branches) -> Value {
         .iter()
         .map(|file| {
             let counts = counts(file);
-            let diff = lines(file, usize::MAX, Style::default());
+            let diff = lines(file, usize::MAX, Paint::default());
             json!({
                 "path": file.path, "changed_in_one": file.changed[0], "changed_in_other": file.changed[1],
                 "one": state(file.left[0].as_ref()), "other": state(file.left[1].as_ref()),
@@ -212,12 +212,12 @@ mod tests {
             ["The plan", "• one a", "• two b (https://c.d)"]
         );
         let answer = |text: &str, calls| {
-            let turn = Turn::Answer {
+            let turn = BranchTurn::Answer {
                 seq: 1,
                 text: text.into(),
                 calls,
             };
-            turn_text(&turn, Style::default(), 40)
+            turn_text(&turn, Paint::default(), 40)
         };
         assert_eq!(
             answer("It is **done**.\nAll.", 1),

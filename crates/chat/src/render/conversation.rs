@@ -6,8 +6,8 @@ use agentx::types::{
 };
 
 use super::clean::{clean, visible};
-use super::company::person;
-use super::style::Style;
+use super::participants::person;
+use super::style::Paint;
 use super::table::cut;
 use super::tool::describe;
 use super::units;
@@ -28,7 +28,7 @@ const LONGEST_LINE: usize = 2_000;
 
 /// The message that an event adds to the conversation, as text; `None` for all other events. At the beginning of a row stand signs of the
 /// program alone: words follow a sign on its row, or are indented, so that nobody's words look like somebody else's.
-pub(crate) fn message(event: &RuntimeEvent, style: Style, width: usize) -> Option<String> {
+pub(crate) fn message(event: &RuntimeEvent, style: Paint, width: usize) -> Option<String> {
     match event {
         RuntimeEvent::UserMessageAdded(added) if is_note(&added.message) => {
             let text = clean(words(&added.message).trim());
@@ -50,7 +50,7 @@ pub(crate) fn message(event: &RuntimeEvent, style: Style, width: usize) -> Optio
 }
 
 /// What another person than the owner did in a session.
-pub(crate) fn act(who: &str, what: &str, style: Style) -> String {
+pub(crate) fn act(who: &str, what: &str, style: Paint) -> String {
     style.dim(&format!("· {who} {}", visible(what)))
 }
 
@@ -94,7 +94,7 @@ pub fn is_queued(count: usize) -> String {
 }
 
 /// What is said about commands that a killed program had left running. Those that ended with it were named when it was left.
-pub fn was_ended(ended: &[LeftRunning]) -> Option<String> {
+pub fn ended_commands_notice(ended: &[LeftRunning]) -> Option<String> {
     let left: Vec<LeftRunning> = ended.iter().filter(|left| left.processes > 0).cloned().collect();
     let names = names_of_left(&left)?;
     Some(format!("still running from before, and ended now: {names}"))
@@ -131,18 +131,18 @@ pub(crate) fn words(message: &Message) -> String {
 
 /// The same as a chat shows it: with the person before it, where that is not the owner of the session.
 pub(crate) fn told(message: &Message) -> String {
-    who_says(message.by.as_ref()) + &words(message)
+    speaker_prefix(message.by.as_ref()) + &words(message)
 }
 
 /// Who says something, before it; nothing for the owner of the session.
-fn who_says(by: Option<&OwnerId>) -> String {
+fn speaker_prefix(by: Option<&OwnerId>) -> String {
     by.map(|by| format!("{}: ", person(by))).unwrap_or_default()
 }
 
 /// A command that a person ran beside the conversation, and what it printed: of a long output the beginning and the end.
-pub(crate) fn ran(ran: &CommandFinished, style: Style) -> String {
+pub(crate) fn ran(ran: &CommandFinished, style: Paint) -> String {
     const ENDS: usize = 10;
-    let who = who_says(ran.by.as_ref());
+    let who = speaker_prefix(ran.by.as_ref());
     let mut text = style.dim(&format!("› {who}!{}", visible(&ran.command)));
     let output = clean(&ran.output);
     let lines: Vec<&str> = output.lines().collect();
@@ -168,7 +168,7 @@ pub(crate) fn went_along(text: &str) -> bool {
     ALONG.iter().any(|begin| text.starts_with(begin))
 }
 
-fn render(message: &Message, style: Style, width: usize) -> String {
+fn render(message: &Message, style: Paint, width: usize) -> String {
     message
         .content
         .iter()
@@ -176,10 +176,10 @@ fn render(message: &Message, style: Style, width: usize) -> String {
         .collect()
 }
 
-fn render_part(message: &Message, part: &ContentPart, style: Style, width: usize) -> String {
+fn render_part(message: &Message, part: &ContentPart, style: Paint, width: usize) -> String {
     match part {
         ContentPart::Text(text) if message.role == Role::User => {
-            said(&(who_says(message.by.as_ref()) + &text.text), style)
+            said(&(speaker_prefix(message.by.as_ref()) + &text.text), style)
         }
         ContentPart::Text(text) => clean(&text.text).lines().map(indented).collect(),
         ContentPart::Image(media) | ContentPart::Audio(media) | ContentPart::File(media) => {
@@ -216,12 +216,12 @@ fn render_part(message: &Message, part: &ContentPart, style: Style, width: usize
 }
 
 /// What a person said, marked line by line.
-pub(crate) fn said(text: &str, style: Style) -> String {
+pub(crate) fn said(text: &str, style: Paint) -> String {
     said_in(&clean(text), style)
 }
 
 /// What a person said before, or elsewhere: of a long paste the beginning and the end, and how much is between them.
-pub(crate) fn said_in_short(text: &str, style: Style) -> String {
+pub(crate) fn shortened_input(text: &str, style: Paint) -> String {
     let text = clean(text);
     let lines: Vec<&str> = text.lines().collect();
     let shown = |lines: &[&str]| {
@@ -241,7 +241,7 @@ pub(crate) fn said_in_short(text: &str, style: Style) -> String {
     said_in(&short.join("\n"), style)
 }
 
-fn said_in(text: &str, style: Style) -> String {
+fn said_in(text: &str, style: Paint) -> String {
     let mut lines = text.lines();
     let mut shown = format!(
         "{}\n",
@@ -277,21 +277,21 @@ mod tests {
     #[test]
     fn of_a_long_paste_a_chat_shows_both_ends() {
         let lines = |n: usize| (1..=n).map(|i| format!("line {i}\n")).collect::<String>();
-        let shown = said_in_short(&lines(5_000), Style::default());
+        let shown = shortened_input(&lines(5_000), Paint::default());
         let shown: Vec<&str> = shown.lines().collect();
         assert_eq!(shown.len(), HEAD_LINES + 1 + TAIL_LINES);
         assert_eq!(
             (shown[0], shown[12], shown[16]),
             ("› line 1", "  … 4984 lines …", "  line 5000")
         );
-        let whole = said_in_short(&lines(40), Style::default());
+        let whole = shortened_input(&lines(40), Paint::default());
         assert_eq!(
             whole,
-            said(&lines(40), Style::default()),
+            said(&lines(40), Paint::default()),
             "what a person writes is shown"
         );
         assert!(
-            said_in_short(&"好".repeat(50_000), Style::default())
+            shortened_input(&"好".repeat(50_000), Paint::default())
                 .chars()
                 .count()
                 < 1_100
@@ -305,7 +305,7 @@ mod tests {
                 reason: "stopped by the user".into(),
                 by: by.map(OwnerId::new),
             };
-            message(&event.into(), Style::default(), 80)
+            message(&event.into(), Paint::default(), 80)
         };
         assert_eq!(
             stopped(Some("own_b")).as_deref(),
@@ -343,7 +343,7 @@ mod tests {
             (message(Role::Assistant, ContentPart::ToolCall(call)), "● "),
             (message(Role::Tool, ContentPart::ToolResult(result)), "└ "),
         ] {
-            let shown = render(&message, Style::default(), 80);
+            let shown = render(&message, Paint::default(), 80);
             let mut lines = shown.lines();
             assert!(lines.next().unwrap().starts_with(sign), "{shown}");
             assert!(lines.all(|line| line.starts_with("  ")), "{shown}");

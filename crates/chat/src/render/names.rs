@@ -7,11 +7,11 @@ use agentx::types::AgentStateId;
 
 /// The names of those who are there.
 #[derive(Debug, Default)]
-pub(crate) struct Names {
+pub(crate) struct AgentNames {
     there: HashMap<AgentStateId, (String, usize)>,
 }
 
-impl Names {
+impl AgentNames {
     /// Somebody comes. What they are called: their name, with a number where somebody is there who has it.
     pub(crate) fn comes(&mut self, id: &AgentStateId, name: &str) -> String {
         let others = self.there.iter().filter(|(other, _)| *other != id);
@@ -39,7 +39,7 @@ mod tests {
 
     #[test]
     fn those_of_one_name_have_numbers_while_they_are_there_together() {
-        let mut names = Names::default();
+        let mut names = AgentNames::default();
         let ids = ["a", "b", "c", "d"].map(AgentStateId::new);
         assert_eq!(names.comes(&ids[0], "scout"), "scout");
         assert_eq!(names.comes(&ids[1], "scout"), "scout 2");

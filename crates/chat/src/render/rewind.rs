@@ -9,7 +9,7 @@ use agentx::types::{ContentPart, Timestamp};
 use super::clean::visible;
 use super::conversation::went_along;
 use super::diff::told;
-use super::style::Style;
+use super::style::Paint;
 use super::table::cut;
 use super::tool::describe;
 use super::units::{self, counted};
@@ -29,7 +29,7 @@ pub fn words(texts: &[String]) -> String {
 }
 
 /// What was said, newest first, at most `most` inputs, each with how much going back to before it would undo.
-pub fn list(history: &SessionHistory, most: usize, style: Style, width: usize) -> String {
+pub fn list(history: &SessionHistory, most: usize, style: Paint, width: usize) -> String {
     let mut text = String::new();
     let mut restorings = history.restorings().iter().rev().peekable();
     for input in history.inputs().iter().rev().take(most) {
@@ -45,7 +45,7 @@ pub fn list(history: &SessionHistory, most: usize, style: Style, width: usize) -
     text
 }
 
-fn line(history: &SessionHistory, input: &PastInput, style: Style, width: usize) -> String {
+fn line(history: &SessionHistory, input: &PastInput, style: Paint, width: usize) -> String {
     let undone = history.undone(input.seq);
     let mut much = vec![counted(undone.messages, "message")];
     if !undone.files.is_empty() {
@@ -66,7 +66,7 @@ fn line(history: &SessionHistory, input: &PastInput, style: Style, width: usize)
     }
 }
 
-fn put_back(history: &SessionHistory, restoring: &Restoring, style: Style) -> String {
+fn put_back(history: &SessionHistory, restoring: &Restoring, style: Paint) -> String {
     let to = match history
         .inputs()
         .iter()
@@ -100,7 +100,7 @@ pub fn plan(
     history: &SessionHistory,
     to_seq: u64,
     files: Result<&RestorePlan, &str>,
-    style: Style,
+    style: Paint,
     width: usize,
 ) -> String {
     let undone = history.undone(to_seq);
@@ -147,7 +147,7 @@ pub fn plan(
     text
 }
 
-fn one_file(file: &PlannedFile, style: Style, width: usize) -> String {
+fn one_file(file: &PlannedFile, style: Paint, width: usize) -> String {
     let (sign, what) = match file.happens {
         _ if file.blocked.is_some() => ("!", String::new()),
         WhatHappens::Removed => ("-", "is deleted: it did not exist then".to_owned()),
@@ -191,7 +191,7 @@ fn now() -> Timestamp {
 }
 
 /// The diffs of a plan: what is there becomes what was.
-pub fn diffs(plan: &RestorePlan, whole: bool, style: Style, width: usize) -> String {
+pub fn diffs(plan: &RestorePlan, whole: bool, style: Paint, width: usize) -> String {
     let most = if whole { usize::MAX } else { SHORT };
     let mut text = String::new();
     for file in plan.files.iter().filter(|file| file.blocked.is_none()) {
@@ -201,7 +201,7 @@ pub fn diffs(plan: &RestorePlan, whole: bool, style: Style, width: usize) -> Str
 }
 
 /// The diff of one file.
-pub(crate) fn diff_of(file: &PlannedFile, most: usize, style: Style, width: usize) -> String {
+pub(crate) fn diff_of(file: &PlannedFile, most: usize, style: Paint, width: usize) -> String {
     let mut text = format!("{}\n", style.bold(&visible(&file.shown)));
     if file.diff.is_empty() {
         text.push_str(&style.dim("  not shown: it is no text, or nothing is in it\n"));
@@ -313,14 +313,14 @@ mod tests {
             ],
         };
         let history = SessionHistory::default();
-        let shown = plan(&history, 3, Ok(&made), Style::default(), 60);
+        let shown = plan(&history, 3, Ok(&made), Paint::default(), 60);
         assert_eq!(
             shown,
             "files         4 files, +4 -8\n  - new.txt  is deleted: it did not exist then\n  + old.txt  comes back\n  \
              ~ both␛.txt  +1 -2\n    somebody else changed it too, before event 7; that goes with it\n  \
              ! leaf  cannot be put back: a link is in its place\n"
         );
-        assert!(diffs(&made, true, Style::default(), 60).starts_with("new.txt\n  @@ -1,2 +1 @@\n  -a\n"));
+        assert!(diffs(&made, true, Paint::default(), 60).starts_with("new.txt\n  @@ -1,2 +1 @@\n  -a\n"));
         let told = report(
             &RestoreReport {
                 seq: Some(9),

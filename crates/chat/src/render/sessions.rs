@@ -4,10 +4,10 @@ use agentx::runtime::SessionInfo;
 use agentx::types::RunStatus;
 
 use super::clean::visible;
-use super::company::person;
+use super::participants::person;
 use super::{table::table, units};
+use crate::default_model::is_demo;
 use crate::place::Place;
-use crate::usual_model::is_demo;
 
 /// In a terminal that is not so wide there is more use for the title than for a count.
 const WIDE: usize = 120;

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 /// How text may be marked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Style {
+pub struct Paint {
     /// Whether colours may be used.
     pub(crate) color: bool,
     /// Whether words stand in the place of signs, for who listens.
@@ -39,7 +39,7 @@ impl Colours {
     }
 }
 
-impl Style {
+impl Paint {
     fn wrap(self, code: &str, text: &str) -> String {
         if self.color && !text.is_empty() {
             format!("\u{1b}[{code}m{text}\u{1b}[0m")

@@ -3,17 +3,17 @@
 use serde_json::Value;
 
 use super::clean::visible;
-use super::style::Style;
+use super::style::Paint;
 
 /// An entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Item {
+pub(crate) struct TodoEntry {
     what: String,
-    how_far: HowFar,
+    how_far: TodoProgress,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum HowFar {
+enum TodoProgress {
     Open,
     Begun,
     Done,
@@ -21,41 +21,44 @@ enum HowFar {
 }
 
 /// Reads a list, in the arguments of a call as in its result; `None` where it is none.
-pub(crate) fn read(list: &Value) -> Option<Vec<Item>> {
+pub(crate) fn read(list: &Value) -> Option<Vec<TodoEntry>> {
     let item = |value: &Value| {
         let how_far = match value.get("status")?.as_str()? {
-            "completed" => HowFar::Done,
-            "in_progress" => HowFar::Begun,
-            "cancelled" => HowFar::Dropped,
-            _ => HowFar::Open,
+            "completed" => TodoProgress::Done,
+            "in_progress" => TodoProgress::Begun,
+            "cancelled" => TodoProgress::Dropped,
+            _ => TodoProgress::Open,
         };
         let what = visible(value.get("content")?.as_str()?);
-        Some(Item { what, how_far })
+        Some(TodoEntry { what, how_far })
     };
     list.as_array()?.iter().map(item).collect()
 }
 
 /// How far a list is: `2 of 5 done`.
-pub(crate) fn summary(items: &[Item]) -> String {
+pub(crate) fn summary(items: &[TodoEntry]) -> String {
     let left = items
         .iter()
-        .filter(|item| item.how_far != HowFar::Dropped)
+        .filter(|item| item.how_far != TodoProgress::Dropped)
         .count();
-    let done = items.iter().filter(|item| item.how_far == HowFar::Done).count();
+    let done = items
+        .iter()
+        .filter(|item| item.how_far == TodoProgress::Done)
+        .count();
     match items.len() {
         0 => "nothing to do".to_owned(),
         _ => format!("{done} of {left} done"),
     }
 }
 
-impl Item {
-    fn line(&self, style: Style) -> String {
+impl TodoEntry {
+    fn line(&self, style: Paint) -> String {
         let what = &self.what;
         match self.how_far {
-            HowFar::Open => format!("{} {what}", style.sign("☐", "to do:")),
-            HowFar::Begun => format!("{} {}", style.person(style.sign("▸", "now:")), style.bold(what)),
-            HowFar::Done => format!("{} {}", style.good(style.sign("☑", "done:")), style.dim(what)),
-            HowFar::Dropped => style.dim(&format!("{} {what}", style.sign("☒", "dropped:"))),
+            TodoProgress::Open => format!("{} {what}", style.sign("☐", "to do:")),
+            TodoProgress::Begun => format!("{} {}", style.person(style.sign("▸", "now:")), style.bold(what)),
+            TodoProgress::Done => format!("{} {}", style.good(style.sign("☑", "done:")), style.dim(what)),
+            TodoProgress::Dropped => style.dim(&format!("{} {what}", style.sign("☒", "dropped:"))),
         }
     }
 }
@@ -63,13 +66,13 @@ impl Item {
 /// The list as it stands.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct TodoView {
-    items: Vec<Item>,
+    items: Vec<TodoEntry>,
 }
 
 impl TodoView {
     /// Takes the list as it is now; returns the lines that tell of it: all where entries came or went, else those that changed.
-    pub(crate) fn take(&mut self, items: Vec<Item>, style: Style) -> Vec<String> {
-        let same = |(old, new): (&Item, &Item)| old.what == new.what;
+    pub(crate) fn take(&mut self, items: Vec<TodoEntry>, style: Paint) -> Vec<String> {
+        let same = |(old, new): (&TodoEntry, &TodoEntry)| old.what == new.what;
         let is_same = self.items.len() == items.len() && self.items.iter().zip(&items).all(same);
         let lines = items
             .iter()
@@ -82,14 +85,14 @@ impl TodoView {
     }
 
     /// The whole list; empty where there is none.
-    pub(crate) fn all(&self, style: Style) -> Vec<String> {
+    pub(crate) fn all(&self, style: Paint) -> Vec<String> {
         self.items.iter().map(|item| item.line(style)).collect()
     }
 
     /// What is done now, and how far all is; nothing where nothing is left to do.
-    pub(crate) fn now(&self, style: Style) -> Option<String> {
+    pub(crate) fn now(&self, style: Paint) -> Option<String> {
         let next = |how_far| self.items.iter().find(|item| item.how_far == how_far);
-        let item = next(HowFar::Begun).or_else(|| next(HowFar::Open))?;
+        let item = next(TodoProgress::Begun).or_else(|| next(TodoProgress::Open))?;
         Some(format!(
             "{} {}",
             item.line(style),
@@ -103,7 +106,7 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn items(how_far: [&str; 3]) -> Vec<Item> {
+    fn items(how_far: [&str; 3]) -> Vec<TodoEntry> {
         let names = ["read", "write", "test\u{1b}[2K"];
         let list = names.iter().zip(how_far);
         let list: Vec<Value> = list
@@ -114,7 +117,7 @@ mod tests {
 
     #[test]
     fn a_list_is_told_whole_and_then_what_changed() {
-        let (mut view, plain) = (TodoView::default(), Style::default());
+        let (mut view, plain) = (TodoView::default(), Paint::default());
         let first = view.take(items(["completed", "in_progress", "pending"]), plain);
         assert_eq!(first, ["☑ read", "▸ write", "☐ test␛[2K"]);
         assert_eq!(view.now(plain).as_deref(), Some("▸ write · 1 of 3 done"));
@@ -133,9 +136,9 @@ mod tests {
 
     #[test]
     fn who_listens_gets_words() {
-        let style = Style {
+        let style = Paint {
             words: true,
-            ..Style::default()
+            ..Paint::default()
         };
         let lines = TodoView::default().take(items(["completed", "in_progress", "pending"]), style);
         assert_eq!(lines[..2], ["done: read", "now: write"]);

@@ -2,20 +2,20 @@
 
 use std::collections::HashMap;
 
-use agentx::config::Thinking;
+use agentx::config::ThinkingDisplay;
 use agentx::types::{NanoUsd, RunStatus, RuntimeEvent, StopReason, Timestamp, ToolCallId, TurnResponse};
 
 use super::clean::{Cleaner, clean, visible};
-use super::{style::Style, table::cut, todo::TodoView, tool::describe, units};
+use super::{style::Paint, table::cut, todo::TodoView, tool::describe, units};
 use crate::exit::Exit;
-use crate::failure::{exit_of, hint_in_chat};
-use calls::Call;
-use thinking::Thought;
+use crate::run_failure::{exit_of, hint_in_chat};
+use calls::CallView;
+use thinking::OpenThought;
 pub(crate) use thinking::length;
 
 /// Where a piece of text belongs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Lane {
+pub enum TextRegion {
     /// The words of the model.
     Answer,
     /// Everything beside them.
@@ -28,33 +28,33 @@ pub enum Lane {
 
 /// A piece of text.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Piece {
+pub struct TextPiece {
     /// Where it belongs.
-    pub lane: Lane,
+    pub lane: TextRegion,
     /// The text.
     pub text: String,
 }
 
 /// Turns events into text, one after the other.
 #[derive(Debug, Default)]
-pub struct Transcript {
-    style: Style,
+pub struct TranscriptRenderer {
+    style: Paint,
     width: usize,
-    calls: HashMap<ToolCallId, Call>,
-    /// Whether a call is told when it has ended; while it runs it is shown by who asks for [`Transcript::running`].
+    calls: HashMap<ToolCallId, CallView>,
+    /// Whether a call is told when it has ended; while it runs it is shown by who asks for [`TranscriptRenderer::running`].
     holds_calls: bool,
     /// When what is told happened.
     at: Timestamp,
     /// How reasoning is shown, where somebody chose; else as it comes, where it can be told apart.
-    thinking: Option<Thinking>,
+    thinking: Option<ThinkingDisplay>,
     /// For somebody who only looks on, and has no commands.
     looks_on: bool,
-    thought: Option<Thought>,
+    thought: Option<OpenThought>,
     todos: TodoView,
     cleaner: Cleaner,
-    open_line: Option<Open>,
+    open_line: Option<OpenLine>,
     /// The error that may end the run: said once, at the end of the run, or before whatever comes first.
-    failure: Option<Failure>,
+    failure: Option<ShownFailure>,
     /// What waits for the end of the open line.
     notes: Vec<String>,
     /// What was said last about an attempt that will be repeated.
@@ -77,28 +77,28 @@ pub struct Transcript {
     pub(crate) has_no_price: bool,
     pub(crate) max_cost: Option<NanoUsd>,
     turn: Option<TurnResponse>,
-    pieces: Vec<Piece>,
+    pieces: Vec<TextPiece>,
 }
 
 /// Why an attempt failed is not cut to less than this, however narrow the terminal.
 const SHORTEST_REASON: usize = 100;
 
 #[derive(Debug)]
-struct Failure {
+struct ShownFailure {
     code: String,
     message: String,
 }
 
 /// What the unfinished line on the screen is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Open {
+enum OpenLine {
     Answer,
     Thinking,
 }
 
-impl Transcript {
+impl TranscriptRenderer {
     /// For a screen of this width.
-    pub fn new(style: Style, width: usize) -> Self {
+    pub fn new(style: Paint, width: usize) -> Self {
         Self {
             style,
             width: width.max(20),
@@ -140,7 +140,7 @@ impl Transcript {
     }
 
     /// Takes what was said since the last time.
-    pub fn take(&mut self) -> Vec<Piece> {
+    pub fn take(&mut self) -> Vec<TextPiece> {
         std::mem::take(&mut self.pieces)
     }
 
@@ -149,14 +149,14 @@ impl Transcript {
         self.error_in_passing();
         self.end_line();
         let end = if text.ends_with('\n') { "" } else { "\n" };
-        self.put(Lane::Aside, format!("{text}{end}"));
+        self.put(TextRegion::Aside, format!("{text}{end}"));
     }
 
     /// Says what a person wanted to be told, whatever goes on. On a screen an answer that streams goes on below it as what it is: a
     /// list stays a list.
-    pub(crate) fn in_passing(&mut self, text: &str) {
+    pub(crate) fn print_notice(&mut self, text: &str) {
         match self.holds_calls && self.answers {
-            true => self.put(Lane::Passing, format!("{}\n", text.trim_end_matches('\n'))),
+            true => self.put(TextRegion::Passing, format!("{}\n", text.trim_end_matches('\n'))),
             false => self.aside(text),
         }
     }
@@ -164,7 +164,7 @@ impl Transcript {
     /// Says something that may wait for the end of the line that is open, so that no sentence is broken.
     pub(crate) fn note(&mut self, text: &str) {
         match self.open_line {
-            _ if self.holds_calls && self.answers => self.in_passing(text),
+            _ if self.holds_calls && self.answers => self.print_notice(text),
             Some(_) => self.notes.push(text.to_owned()),
             None => self.aside(text),
         }
@@ -172,15 +172,15 @@ impl Transcript {
 
     fn tell_notes(&mut self) {
         for note in std::mem::take(&mut self.notes) {
-            self.put(Lane::Aside, format!("{note}\n"));
+            self.put(TextRegion::Aside, format!("{note}\n"));
         }
     }
 
     /// Ends the line that is open, if one is.
     pub fn end_line(&mut self) {
         match self.open_line.take() {
-            Some(Open::Answer) => self.put(Lane::Answer, "\n".into()),
-            Some(Open::Thinking) => self.put(Lane::Aside, "\n".into()),
+            Some(OpenLine::Answer) => self.put(TextRegion::Answer, "\n".into()),
+            Some(OpenLine::Thinking) => self.put(TextRegion::Aside, "\n".into()),
             None => {}
         }
         self.tell_notes();
@@ -195,7 +195,7 @@ impl Transcript {
             self.end_thought();
         }
         match event {
-            RuntimeEvent::TextDelta(delta) => self.stream(Open::Answer, &delta.text),
+            RuntimeEvent::TextDelta(delta) => self.stream(OpenLine::Answer, &delta.text),
             RuntimeEvent::MessageStart(_) => self.begin(),
             RuntimeEvent::MessageStop(stop) => self.message_end(stop.stop_reason),
             RuntimeEvent::ToolCallRequested(call) => {
@@ -271,9 +271,9 @@ impl Transcript {
         self.aside(&line);
     }
 
-    fn stream(&mut self, kind: Open, text: &str) {
-        self.answers |= kind == Open::Answer;
-        self.is_wordless &= kind != Open::Answer;
+    fn stream(&mut self, kind: OpenLine, text: &str) {
+        self.answers |= kind == OpenLine::Answer;
+        self.is_wordless &= kind != OpenLine::Answer;
         let mut shown = String::with_capacity(text.len());
         self.cleaner.push(text, &mut shown);
         if shown.is_empty() {
@@ -299,12 +299,12 @@ impl Transcript {
         }
     }
 
-    fn put_streamed(&mut self, kind: Open, shown: String) {
+    fn put_streamed(&mut self, kind: OpenLine, shown: String) {
         match kind {
-            Open::Answer => self.put(Lane::Answer, shown),
-            Open::Thinking => {
+            OpenLine::Answer => self.put(TextRegion::Answer, shown),
+            OpenLine::Thinking => {
                 let dimmed = self.style.dim(&shown);
-                self.put(Lane::Aside, dimmed);
+                self.put(TextRegion::Aside, dimmed);
             }
         }
     }
@@ -314,13 +314,13 @@ impl Transcript {
         self.answers = false;
         let Some(wait) = error.retry_in_ms else {
             // The last attempt and the error that it leads to are one failure.
-            self.failure = Some(Failure {
+            self.failure = Some(ShownFailure {
                 code: error.code.clone(),
                 message,
             });
             return;
         };
-        let bound = |most| format!(", giving up after {}", units::at_most(most));
+        let bound = |most| format!(", giving up after {}", units::short_limit(most));
         let until = error.gives_up_in_ms.map(bound).unwrap_or_default();
         let told = if self.attempt == message {
             "the same error".into()
@@ -382,19 +382,19 @@ impl Transcript {
         }
     }
 
-    fn put(&mut self, lane: Lane, text: String) {
+    fn put(&mut self, lane: TextRegion, text: String) {
         match self.pieces.last_mut() {
             Some(last) if last.lane == lane => last.text.push_str(&text),
-            _ => self.pieces.push(Piece { lane, text }),
+            _ => self.pieces.push(TextPiece { lane, text }),
         }
     }
 }
 
-mod before;
+mod call_endings;
 mod calls;
 mod context;
-mod ended;
-mod others;
+mod earlier_calls;
+mod other_agents;
 #[cfg(test)]
 mod tests;
 mod thinking;

@@ -140,7 +140,7 @@ pub fn now() -> Timestamp {
 }
 
 /// A limit of time, short: `10m`, `15s`, `24h`.
-pub(crate) fn at_most(ms: u64) -> String {
+pub(crate) fn short_limit(ms: u64) -> String {
     let seconds = ms.div_ceil(1_000);
     match seconds {
         0..120 => format!("{seconds}s"),
@@ -212,11 +212,20 @@ mod tests {
     #[test]
     fn limits_of_time_are_short() {
         assert_eq!(
-            [at_most(600_000), at_most(14_250), at_most(119_500), at_most(0)],
+            [
+                short_limit(600_000),
+                short_limit(14_250),
+                short_limit(119_500),
+                short_limit(0)
+            ],
             ["10m", "15s", "2m", "0s"]
         );
         assert_eq!(
-            [at_most(7_200_000), at_most(86_340_000), at_most(86_400_000)],
+            [
+                short_limit(7_200_000),
+                short_limit(86_340_000),
+                short_limit(86_400_000)
+            ],
             ["2h", "23h 59m", "24h"]
         );
     }

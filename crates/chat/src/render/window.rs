@@ -46,7 +46,7 @@ fn rows(fill: &WindowFill) -> Vec<Vec<String>> {
     ];
     let estimated: u64 = fill.shares.iter().map(|share| share.tokens).sum();
     for share in &fill.shares {
-        let tokens = in_proportion(share.tokens, fill.in_use, estimated);
+        let tokens = scale_to_total(share.tokens, fill.in_use, estimated);
         let size = match share.bytes {
             0 => String::new(),
             bytes => units::bytes(bytes),
@@ -75,7 +75,7 @@ fn rows(fill: &WindowFill) -> Vec<Vec<String>> {
 }
 
 /// Estimates in the proportion of what the provider counted, so that they add up to it.
-fn in_proportion(tokens: u64, in_use: u64, estimated: u64) -> u64 {
+fn scale_to_total(tokens: u64, in_use: u64, estimated: u64) -> u64 {
     tokens.saturating_mul(in_use) / estimated.max(1)
 }
 

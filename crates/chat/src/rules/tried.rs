@@ -4,7 +4,7 @@ use std::path::Path;
 
 use agentx::config::show_rule;
 use agentx::runtime::{Decided, Ruling, refused_by_the_tool};
-use agentx::tools::where_it_leads;
+use agentx::tools::resolve_path;
 use agentx::types::{AgentConfig, Rule, ToolSpec};
 use serde_json::{Value, json};
 
@@ -124,7 +124,7 @@ fn refused_at_the_place(config: &AgentConfig, tool: &ToolSpec, input: &Value) ->
     let path = input.get(tool.path_argument.as_ref()?)?.as_str()?;
     let workspace = Path::new(&config.workspace);
     let root = workspace.canonicalize().ok()?;
-    match where_it_leads(workspace, path) {
+    match resolve_path(workspace, path) {
         Ok(real) => refused_by_the_tool(config, tool, input, &root, &real),
         Err(error) => Some(error.to_string()),
     }

@@ -3,18 +3,18 @@
 use agentx::types::{ContentPart, RuntimeEvent, ToolCallId};
 
 use crate::render::clean::visible;
-use crate::render::style::Style;
+use crate::render::style::Paint;
 use crate::render::units;
 
 /// Calls that have ended and whose results are in no message so far.
 #[derive(Debug, Default)]
-pub(super) struct Ended {
+pub(super) struct EndedCalls {
     calls: Vec<(ToolCallId, String)>,
 }
 
-impl Ended {
+impl EndedCalls {
     /// Takes an event.
-    pub(super) fn event(&mut self, event: &RuntimeEvent, style: Style) {
+    pub(super) fn event(&mut self, event: &RuntimeEvent, style: Paint) {
         let (id, sign, name, time) = match event {
             RuntimeEvent::ToolCompleted(done) => {
                 (&done.tool_call_id, style.good("✓"), &done.name, done.duration_ms)

@@ -1,7 +1,7 @@
 //! `agentx show`: a session and what was said in it; around one place; or step by step, with the state and the context after
 //! each event.
 
-mod around;
+mod around_event;
 mod ended;
 mod panes;
 mod stepper;
@@ -17,15 +17,15 @@ use agentx::types::Vocabulary as _;
 use agentx_terminal::{Painter, Row, Theme};
 use tokio::sync::mpsc;
 
-use crate::chat::terminal::{Input, RawMode, keys, long_rows};
+use crate::chat::terminal::{RawMode, TerminalInput, keys, long_rows};
 use crate::console::Console;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::render::conversation;
-use crate::render::voices::Voices;
+use crate::render::speakers::Voices;
 use crate::signals::Signals;
 
-use stepper::{Step, Stepper};
+use stepper::{Stepper, StepperFlow};
 use timeline::Timeline;
 
 /// What of a session is to be shown; all that was said, where neither a place nor a step is named.
@@ -48,7 +48,7 @@ pub async fn run(
     let id = runtime.resolve(wanted.id).await?;
     let Some(step) = wanted.step else {
         match wanted.at {
-            Some(seq) => around::show(runtime, &id, seq, json, console).await?,
+            Some(seq) => around_event::show(runtime, &id, seq, json, console).await?,
             None => whole(runtime, &id, json, console).await?,
         }
         return Ok(Exit::Ok);
@@ -77,7 +77,7 @@ async fn whole(
     let (style, width) = (console.out_style(), console.terminal.width);
     let columns = console.terminal.output.then_some(width);
     let mut voices = Voices::default();
-    let mut ended = ended::Ended::default();
+    let mut ended = ended::EndedCalls::default();
     while let Some(delivery) = subscription.next().await {
         match delivery {
             Delivery::Runtime(envelope) if json => console.out_json(&*envelope)?,
@@ -181,7 +181,7 @@ async fn interactive(mut stepper: Stepper, console: &mut Console) -> Result<Exit
         let input = tokio::select! {
             biased;
             exit = signals.next() => break Ok(exit),
-            input = inputs.recv() => input.unwrap_or(Input::End),
+            input = inputs.recv() => input.unwrap_or(TerminalInput::End),
         };
         let taken = take(
             input,
@@ -192,8 +192,8 @@ async fn interactive(mut stepper: Stepper, console: &mut Console) -> Result<Exit
             console,
         );
         match taken {
-            Ok(Step::Stay) => {}
-            Ok(Step::Leave) => break Ok(Exit::Ok),
+            Ok(StepperFlow::Stay) => {}
+            Ok(StepperFlow::Leave) => break Ok(Exit::Ok),
             Err(error) => break Err(error),
         }
     };
@@ -204,30 +204,34 @@ async fn interactive(mut stepper: Stepper, console: &mut Console) -> Result<Exit
 
 /// Takes what was typed, and what was typed meanwhile: a key that is held down is painted once.
 fn take(
-    first: Input,
-    inputs: &mut mpsc::Receiver<Input>,
+    first: TerminalInput,
+    inputs: &mut mpsc::Receiver<TerminalInput>,
     stepper: &mut Stepper,
     painter: &mut Painter,
     theme: &mut Theme,
     console: &mut Console,
-) -> Result<Step, CliError> {
+) -> Result<StepperFlow, CliError> {
     let mut input = Some(first);
     while let Some(next) = input {
         match next {
-            Input::Key(key) if stepper.key(key) == Step::Leave => return Ok(Step::Leave),
-            Input::Paste(text) => stepper.paste(&text),
-            Input::Resize(columns, rows) => console.paint(&painter.resize(columns, rows, long_rows()))?,
-            Input::Background { is_light } if theme.color => {
+            TerminalInput::Key(key) if stepper.key(key) == StepperFlow::Leave => {
+                return Ok(StepperFlow::Leave);
+            }
+            TerminalInput::Paste(text) => stepper.paste(&text),
+            TerminalInput::Resize(columns, rows) => {
+                console.paint(&painter.resize(columns, rows, long_rows()))?
+            }
+            TerminalInput::Background { is_light } if theme.color => {
                 *theme = if is_light { Theme::light() } else { Theme::dark() };
             }
-            Input::End => return Ok(Step::Leave),
-            Input::Key(_)
-            | Input::Background { .. }
-            | Input::Named(_)
-            | Input::Line(_)
-            | Input::Waited(_) => {}
+            TerminalInput::End => return Ok(StepperFlow::Leave),
+            TerminalInput::Key(_)
+            | TerminalInput::Background { .. }
+            | TerminalInput::Named(_)
+            | TerminalInput::Line(_)
+            | TerminalInput::Waited(_) => {}
         }
         input = inputs.try_recv().ok();
     }
-    Ok(Step::Stay)
+    Ok(StepperFlow::Stay)
 }

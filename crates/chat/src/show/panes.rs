@@ -13,7 +13,7 @@ use crate::render::conversation::is_note;
 use crate::render::sessions::run_word;
 use crate::render::tool::describe;
 use crate::render::units;
-use crate::seat;
+use crate::session_opening;
 
 /// Which of them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -106,7 +106,11 @@ fn state(fold: &SessionFold, theme: &Theme) -> Vec<Line> {
         named("tokens", &units::usage(&state.usage), theme),
         named(
             "cost",
-            &units::cost_of(state.cost, &state.usage, seat::has_no_price(&state.config)),
+            &units::cost_of(
+                state.cost,
+                &state.usage,
+                session_opening::has_no_price(&state.config),
+            ),
             theme,
         ),
         named(

@@ -5,7 +5,7 @@ use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use agentx::types::{EnvironmentEvent, Vocabulary as _};
 
 use super::panes::Pane;
-use super::timeline::{Fact, Timeline};
+use super::timeline::{Timeline, TimelineFact};
 use super::words::words;
 
 /// Events that PageUp and PageDown go.
@@ -13,7 +13,7 @@ const PAGE: usize = 10;
 
 /// What is being typed into the last row.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Asked {
+pub(super) enum StepperPrompt {
     /// Words to look for.
     Words(String),
     /// The number of an event.
@@ -22,7 +22,7 @@ pub(super) enum Asked {
 
 /// Whether one continues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Step {
+pub(super) enum StepperFlow {
     /// One does.
     Stay,
     /// One has seen enough.
@@ -37,7 +37,7 @@ pub(crate) struct Stepper {
     pub(super) pane: Pane,
     /// Rows of the pane that are above what is seen.
     pub(super) scrolled: usize,
-    pub(super) asked: Option<Asked>,
+    pub(super) asked: Option<StepperPrompt>,
     pub(super) help: bool,
     /// Said once, in the last row.
     pub(super) note: Option<String>,
@@ -62,27 +62,27 @@ impl Stepper {
     }
 
     /// The event that is looked at.
-    pub(super) fn fact(&self) -> Option<&Fact> {
+    pub(super) fn fact(&self) -> Option<&TimelineFact> {
         self.timeline.facts().get(self.at)
     }
 
     /// Takes a key.
-    pub(super) fn key(&mut self, key: KeyEvent) -> Step {
+    pub(super) fn key(&mut self, key: KeyEvent) -> StepperFlow {
         if key.kind == KeyEventKind::Release {
-            return Step::Stay;
+            return StepperFlow::Stay;
         }
         self.note = None;
         if std::mem::take(&mut self.help) {
-            return Step::Stay;
+            return StepperFlow::Stay;
         }
         let control = key.modifiers.contains(KeyModifiers::CONTROL);
         if let Some(asked) = self.asked.take() {
             self.answer(asked, key.code, control);
-            return Step::Stay;
+            return StepperFlow::Stay;
         }
         match key.code {
-            KeyCode::Esc | KeyCode::Char('q') => return Step::Leave,
-            KeyCode::Char('c' | 'd') if control => return Step::Leave,
+            KeyCode::Esc | KeyCode::Char('q') => return StepperFlow::Leave,
+            KeyCode::Char('c' | 'd') if control => return StepperFlow::Leave,
             KeyCode::Left | KeyCode::Char('h') => self.go(self.at.saturating_sub(1)),
             KeyCode::Right | KeyCode::Char('l' | ' ') => self.go(self.at + 1),
             KeyCode::PageUp => self.go(self.at.saturating_sub(PAGE)),
@@ -95,26 +95,26 @@ impl Stepper {
             KeyCode::Down | KeyCode::Char('j') => self.scrolled += 1,
             KeyCode::Tab => self.turn(self.pane.next()),
             KeyCode::BackTab => self.turn(self.pane.next().next()),
-            KeyCode::Char('/') => self.asked = Some(Asked::Words(String::new())),
-            KeyCode::Char('g') => self.asked = Some(Asked::Number(String::new())),
+            KeyCode::Char('/') => self.asked = Some(StepperPrompt::Words(String::new())),
+            KeyCode::Char('g') => self.asked = Some(StepperPrompt::Number(String::new())),
             KeyCode::Char('n') => self.look(true),
             KeyCode::Char('N') => self.look(false),
             KeyCode::Char('?') | KeyCode::F(1) => self.help = true,
             _ => {}
         }
-        Step::Stay
+        StepperFlow::Stay
     }
 
     /// Takes a text that was pasted.
     pub(super) fn paste(&mut self, text: &str) {
         let line = text.lines().next().unwrap_or_default();
-        if let Some(Asked::Words(into) | Asked::Number(into)) = &mut self.asked {
+        if let Some(StepperPrompt::Words(into) | StepperPrompt::Number(into)) = &mut self.asked {
             into.extend(line.chars().filter(|c| !c.is_control()));
         }
     }
 
-    fn answer(&mut self, mut asked: Asked, code: KeyCode, control: bool) {
-        let (Asked::Words(text) | Asked::Number(text)) = &mut asked;
+    fn answer(&mut self, mut asked: StepperPrompt, code: KeyCode, control: bool) {
+        let (StepperPrompt::Words(text) | StepperPrompt::Number(text)) = &mut asked;
         match code {
             KeyCode::Esc => return,
             KeyCode::Char('c' | 'd' | 'g') if control => return,
@@ -127,15 +127,15 @@ impl Stepper {
         self.asked = Some(asked);
     }
 
-    fn answered(&mut self, asked: Asked) {
+    fn answered(&mut self, asked: StepperPrompt) {
         match asked {
-            Asked::Words(words) => {
+            StepperPrompt::Words(words) => {
                 if !words.trim().is_empty() {
                     self.wanted = words.trim().to_lowercase();
                 }
                 self.look(true);
             }
-            Asked::Number(number) => match number.trim().parse::<u64>() {
+            StepperPrompt::Number(number) => match number.trim().parse::<u64>() {
                 Ok(seq) => {
                     let place = self.timeline.place_of(seq);
                     self.go(place);
@@ -162,7 +162,7 @@ impl Stepper {
             return;
         }
         let wanted = &self.wanted;
-        let fits = |fact: &Fact| {
+        let fits = |fact: &TimelineFact| {
             fact.event.tag().contains(wanted.as_str()) || words(&fact.event).to_lowercase().contains(wanted)
         };
         match self.find(onward, fits) {
@@ -181,7 +181,7 @@ impl Stepper {
         }
     }
 
-    fn find(&self, onward: bool, fits: impl Fn(&Fact) -> bool) -> Option<usize> {
+    fn find(&self, onward: bool, fits: impl Fn(&TimelineFact) -> bool) -> Option<usize> {
         let facts = self.timeline.facts();
         let count = facts.len();
         let mut places = (1..=count).map(|step| match onward {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use agentx::runtime::SessionFold;
 use agentx::types::{
-    AgentConfig, AgentStateId, ContentPart, Draft, EnvironmentEvent, InputMode, MessageId, OwnerId,
+    AgentConfig, AgentStateId, ContentPart, EnvironmentEvent, EventDraft, InputMode, MessageId, OwnerId,
     SessionId, SessionOpened, SessionTitled, Source, TextChunk, Timestamp, UserMessage,
 };
 use agentx_terminal::{Row, Theme};
@@ -16,8 +16,8 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 mod newer_words;
 
 use super::panes::{self, Pane};
-use super::stepper::{Step, Stepper};
-use super::timeline::{Fact, Timeline};
+use super::stepper::{Stepper, StepperFlow};
+use super::timeline::{Timeline, TimelineFact};
 use super::view;
 
 fn said(text: &str, seq: u64) -> EnvironmentEvent {
@@ -36,7 +36,7 @@ fn config() -> AgentConfig {
 }
 
 /// A session of so many events: a person says something every tenth.
-fn facts(count: u64) -> Vec<Fact> {
+fn facts(count: u64) -> Vec<TimelineFact> {
     (1..=count)
         .map(|seq| {
             let event = match seq {
@@ -57,7 +57,7 @@ fn facts(count: u64) -> Vec<Fact> {
                 }
                 .into(),
             };
-            let draft = Draft::new(Source::User, Some(AgentStateId::new("agt_1")), event);
+            let draft = EventDraft::new(Source::User, Some(AgentStateId::new("agt_1")), event);
             let at = Timestamp(i64::try_from(seq).unwrap() * 250_000);
             Arc::new(draft.into_envelope(SessionId::new("ses_1"), seq, at))
         })
@@ -68,7 +68,7 @@ fn timeline(count: u64) -> Timeline {
     Timeline::new(SessionId::new("ses_1"), facts(count))
 }
 
-fn folded(facts: &[Fact]) -> SessionFold {
+fn folded(facts: &[TimelineFact]) -> SessionFold {
     let mut fold = SessionFold::new(SessionId::new("ses_1"));
     for fact in facts {
         fold.advance(fact);
@@ -76,7 +76,7 @@ fn folded(facts: &[Fact]) -> SessionFold {
     fold
 }
 
-fn press(stepper: &mut Stepper, code: KeyCode) -> Step {
+fn press(stepper: &mut Stepper, code: KeyCode) -> StepperFlow {
     stepper.key(KeyEvent::new(code, KeyModifiers::NONE))
 }
 
@@ -137,7 +137,7 @@ fn keys_go_through_a_session() {
     assert_eq!(seq(&stepper), 40);
     type_in(&mut stepper, "/nowhere at all");
     assert_eq!((seq(&stepper), stepper.note.is_some()), (40, true));
-    assert_eq!(press(&mut stepper, KeyCode::Char('q')), Step::Leave);
+    assert_eq!(press(&mut stepper, KeyCode::Char('q')), StepperFlow::Leave);
 }
 
 #[test]

@@ -8,7 +8,7 @@ use agentx::runtime::{Delivery, Runtime, RuntimeError, SessionFold, View};
 use agentx::types::{Envelope, EnvironmentEvent, SessionId};
 
 /// A fact.
-pub(super) type Fact = Arc<Envelope<EnvironmentEvent>>;
+pub(super) type TimelineFact = Arc<Envelope<EnvironmentEvent>>;
 
 /// A fold is kept each time so many events have passed.
 const STRIDE: usize = 1_024;
@@ -16,7 +16,7 @@ const STRIDE: usize = 1_024;
 /// All events of a session, and the way to its state after any of them.
 pub(crate) struct Timeline {
     session: SessionId,
-    facts: Vec<Fact>,
+    facts: Vec<TimelineFact>,
     /// By how many events they have seen; always a multiple of [`STRIDE`].
     kept: BTreeMap<usize, SessionFold>,
     /// The fold that was asked for last.
@@ -25,7 +25,7 @@ pub(crate) struct Timeline {
 
 impl Timeline {
     /// Of these events, from the first on.
-    pub(crate) fn new(session: SessionId, facts: Vec<Fact>) -> Self {
+    pub(crate) fn new(session: SessionId, facts: Vec<TimelineFact>) -> Self {
         Self {
             current: (0, SessionFold::new(session.clone())),
             session,
@@ -58,7 +58,7 @@ impl Timeline {
     }
 
     /// All events.
-    pub(super) fn facts(&self) -> &[Fact] {
+    pub(super) fn facts(&self) -> &[TimelineFact] {
         &self.facts
     }
 

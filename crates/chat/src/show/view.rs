@@ -4,7 +4,7 @@ use agentx::types::Vocabulary as _;
 use agentx_terminal::{Line, Row, Style, Theme, width};
 
 use super::panes::{self, Pane, precise};
-use super::stepper::{Asked, Stepper};
+use super::stepper::{Stepper, StepperPrompt};
 use super::words::words;
 use crate::render::units;
 
@@ -155,8 +155,8 @@ fn pane(stepper: &mut Stepper, columns: usize, room: usize, theme: &Theme) -> Ve
 fn foot(stepper: &Stepper, columns: usize, theme: &Theme) -> (Row, Option<usize>) {
     if let Some(asked) = &stepper.asked {
         let (prompt, text) = match asked {
-            Asked::Words(text) => ("look for › ", text),
-            Asked::Number(text) => ("go to event › ", text),
+            StepperPrompt::Words(text) => ("look for › ", text),
+            StepperPrompt::Number(text) => ("go to event › ", text),
         };
         let mut row = Row::new(prompt, theme.heading);
         row.push(text, Style::default());

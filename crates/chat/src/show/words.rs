@@ -121,7 +121,7 @@ fn attempt(failed: &AttemptFailed) -> String {
     let again = again.unwrap_or_default();
     let most = failed
         .gives_up_in_ms
-        .map(|ms| format!(" (up to {})", units::at_most(u64::from(ms))));
+        .map(|ms| format!(" (up to {})", units::short_limit(u64::from(ms))));
     let most = most.unwrap_or_default();
     format!(
         "attempt {} failed: {}{again}{most}",

@@ -5,13 +5,13 @@
 //! pagers are left out: commands run with the one switched off, and without a terminal. Files are read as Git reads them, and what cannot
 //! be read counts as if it named a program.
 
-mod elsewhere;
+mod external_repository;
 mod hooks;
 mod index;
 mod names;
+mod pending_operations;
 mod scripts;
 mod settings;
-mod unfinished;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -68,7 +68,7 @@ impl GitPrograms {
         };
         let mut hooks = Vec::new();
         self.look_where(top, &git, &common, place);
-        for (name, rest) in unfinished::of(top, &git) {
+        for (name, rest) in pending_operations::of(top, &git) {
             self.add(place, &name, &rest);
         }
         for file in [common.join("config"), git.join("config.worktree")] {
@@ -207,12 +207,12 @@ fn common(git: &Path) -> Result<PathBuf, String> {
     ))
 }
 
-trait Line {
+trait GitLine {
     /// Without the ends of lines behind it, which are all that Git takes away.
     fn without_line_ends(&self) -> &[u8];
 }
 
-impl Line for [u8] {
+impl GitLine for [u8] {
     fn without_line_ends(&self) -> &[u8] {
         let end = self.iter().rposition(|byte| !matches!(byte, b'\n' | b'\r'));
         &self[..end.map_or(0, |end| end + 1)]

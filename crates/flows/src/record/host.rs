@@ -3,21 +3,21 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use agentx_luau_tools::{BoxFuture, Effect, EffectError, EffectKind, Host, Outcome};
-use agentx_runtime::{Also, Journal};
+use agentx_luau_tools::{BoxFuture, EffectError, EffectKind, Host, HostEffect, Outcome};
+use agentx_runtime::{Extras, Journal};
 use agentx_types::{EffectOutcome, RecordedEffect};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use super::manner::{Manner, milliseconds};
-use super::writer::{Finish, Recorder};
-use super::{Divergence, Done, World};
+use super::record_mode::{RecordMode, milliseconds};
+use super::writer::{RecordFinish, Recorder};
+use super::{Divergence, PerformedEffect, World};
 use crate::Secrets;
 use crate::world::refusal;
 
 /// Records what a run does, and hands back what it did before. Clones are the same host.
 pub struct RecordingHost<W> {
-    shared: Arc<Shared<W>>,
+    shared: Arc<RecorderShared<W>>,
 }
 
 impl<W> Clone for RecordingHost<W> {
@@ -28,23 +28,23 @@ impl<W> Clone for RecordingHost<W> {
     }
 }
 
-struct Shared<W> {
+struct RecorderShared<W> {
     journal: Journal,
     recorder: Recorder,
     world: W,
     stop: CancellationToken,
-    seen: Mutex<Seen>,
+    seen: Mutex<SeenEffects>,
 }
 
 #[derive(Default)]
-struct Seen {
+struct SeenEffects {
     /// The last step that the run began.
     step: u64,
     diverged: Option<Divergence>,
 }
 
 /// What is on record of a step.
-enum Prior {
+enum Replayed {
     Nothing,
     Began(Value),
     Ended(Outcome),
@@ -63,7 +63,7 @@ impl<W: World> RecordingHost<W> {
         hash: &str,
         stop: CancellationToken,
         world: impl FnOnce(&RecorderHandle) -> W,
-    ) -> Result<(Self, Finish), Box<Divergence>> {
+    ) -> Result<(Self, RecordFinish), Box<Divergence>> {
         let input = json!({"hash": hash});
         let prior = journal.recorded(0);
         if let Some(prior) = prior.filter(|prior| prior.kind != SCRIPT || prior.input != input) {
@@ -76,11 +76,11 @@ impl<W: World> RecordingHost<W> {
         let is_new = prior.is_none();
         let (recorder, finish) = Recorder::new(journal.clone(), secrets);
         if is_new {
-            drop(recorder.ends(0, SCRIPT, Some(input), &Ok(Value::Null), Also::default()));
+            drop(recorder.ends(0, SCRIPT, Some(input), &Ok(Value::Null), Extras::default()));
         }
         let handle = RecorderHandle(recorder);
         let world = world(&handle);
-        let shared = Shared {
+        let shared = RecorderShared {
             journal,
             recorder: handle.0,
             world,
@@ -134,24 +134,24 @@ const SCRIPT: &str = "script";
 pub struct RecorderHandle(pub(crate) Recorder);
 
 impl<W: World> Host for RecordingHost<W> {
-    fn perform(&self, effect: Effect) -> BoxFuture<'static, Outcome> {
+    fn perform(&self, effect: HostEffect) -> BoxFuture<'static, Outcome> {
         let shared = self.shared.clone();
         let asked = shared.recorder.secrets.hide_all(&effect.request);
-        let manner = Manner::of(&effect, |tool| shared.world.repeatable(tool));
+        let manner = RecordMode::of(&effect, |tool| shared.world.repeatable(tool));
         match shared.prior(&effect, &asked) {
-            Prior::Diverged => Box::pin(std::future::pending()),
-            Prior::Ended(outcome) => Box::pin(std::future::ready(outcome)),
-            Prior::Began(recorded) => shared.again(effect, manner, &recorded),
-            Prior::Nothing => shared.anew(effect, manner, asked),
+            Replayed::Diverged => Box::pin(std::future::pending()),
+            Replayed::Ended(outcome) => Box::pin(std::future::ready(outcome)),
+            Replayed::Began(recorded) => shared.again(effect, manner, &recorded),
+            Replayed::Nothing => shared.anew(effect, manner, asked),
         }
     }
 
-    fn observe(&self, effect: Effect, seen: BoxFuture<'static, Value>) -> BoxFuture<'static, Outcome> {
+    fn observe(&self, effect: HostEffect, seen: BoxFuture<'static, Value>) -> BoxFuture<'static, Outcome> {
         let shared = self.shared.clone();
         match shared.prior(&effect, &effect.request) {
-            Prior::Diverged => Box::pin(std::future::pending()),
-            Prior::Ended(outcome) => Box::pin(std::future::ready(outcome)),
-            Prior::Began(_) | Prior::Nothing => Box::pin(async move {
+            Replayed::Diverged => Box::pin(std::future::pending()),
+            Replayed::Ended(outcome) => Box::pin(std::future::ready(outcome)),
+            Replayed::Began(_) | Replayed::Nothing => Box::pin(async move {
                 let outcome = Ok(seen.await);
                 let input = Some(effect.request);
                 let ends = shared.recorder.ends(
@@ -159,7 +159,7 @@ impl<W: World> Host for RecordingHost<W> {
                     effect.kind.as_str(),
                     input,
                     &outcome,
-                    Also::default(),
+                    Extras::default(),
                 );
                 shared.written(ends.await, outcome).await
             }),
@@ -176,20 +176,20 @@ impl<W: World> Host for RecordingHost<W> {
     }
 }
 
-impl<W: World> Shared<W> {
-    fn lock(&self) -> std::sync::MutexGuard<'_, Seen> {
+impl<W: World> RecorderShared<W> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, SeenEffects> {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// What is on record of a step that is asked for now.
-    fn prior(&self, effect: &Effect, asked: &Value) -> Prior {
+    fn prior(&self, effect: &HostEffect, asked: &Value) -> Replayed {
         let mut seen = self.lock();
         seen.step = seen.step.max(effect.step);
         if seen.diverged.is_some() {
-            return Prior::Diverged;
+            return Replayed::Diverged;
         }
         let Some(recorded) = self.journal.recorded(effect.step) else {
-            return Prior::Nothing;
+            return Replayed::Nothing;
         };
         if recorded.kind != effect.kind.as_str() || !same(effect.kind, &recorded.input, asked) {
             seen.diverged = Some(Divergence {
@@ -198,28 +198,28 @@ impl<W: World> Shared<W> {
                 asked: Some((effect.kind.as_str().to_owned(), asked.clone())),
             });
             self.stop.cancel();
-            return Prior::Diverged;
+            return Replayed::Diverged;
         }
         drop(seen);
         self.ended(effect, recorded)
     }
 
-    fn ended(&self, effect: &Effect, recorded: &RecordedEffect) -> Prior {
+    fn ended(&self, effect: &HostEffect, recorded: &RecordedEffect) -> Replayed {
         if recorded.outcome.is_some() {
             self.world.remember(effect, recorded.outcome.as_ref());
         }
         if effect.kind == EffectKind::GenerateStream && recorded.outcome.is_some() {
             let refused = refusal(recorded.outcome.as_ref());
-            return Prior::Ended(refused.map_or_else(|| Ok(stream_of(effect)), Err));
+            return Replayed::Ended(refused.map_or_else(|| Ok(stream_of(effect)), Err));
         }
         match &recorded.outcome {
-            None => Prior::Began(recorded.input.clone()),
+            None => Replayed::Began(recorded.input.clone()),
             // What the environment says is never on record.
             Some(EffectOutcome::Done(_)) if effect.kind == EffectKind::Env => {
-                Prior::Ended(self.world.at_once(effect))
+                Replayed::Ended(self.world.at_once(effect))
             }
-            Some(EffectOutcome::Done(value)) => Prior::Ended(Ok(self.recorder.secrets.show_all(value))),
-            Some(EffectOutcome::Failed(failure)) => Prior::Ended(Err(EffectError::new(
+            Some(EffectOutcome::Done(value)) => Replayed::Ended(Ok(self.recorder.secrets.show_all(value))),
+            Some(EffectOutcome::Failed(failure)) => Replayed::Ended(Err(EffectError::new(
                 failure.code.clone(),
                 self.recorder.secrets.show(&failure.message),
             ))),
@@ -227,10 +227,15 @@ impl<W: World> Shared<W> {
     }
 
     /// Performs a step that is not on record.
-    fn anew(self: Arc<Self>, effect: Effect, manner: Manner, asked: Value) -> BoxFuture<'static, Outcome> {
+    fn anew(
+        self: Arc<Self>,
+        effect: HostEffect,
+        manner: RecordMode,
+        asked: Value,
+    ) -> BoxFuture<'static, Outcome> {
         let (step, kind) = (effect.step, effect.kind.as_str());
         match manner {
-            Manner::AtOnce => {
+            RecordMode::AtOnce => {
                 let outcome = self.world.at_once(&effect);
                 let recorded = match (&outcome, effect.kind) {
                     (Ok(_), EffectKind::Env) => Ok(Value::Null),
@@ -238,14 +243,14 @@ impl<W: World> Shared<W> {
                 };
                 let ends = self
                     .recorder
-                    .ends(step, kind, Some(asked), &recorded, Also::default());
+                    .ends(step, kind, Some(asked), &recorded, Extras::default());
                 Box::pin(async move { self.written(ends.await, outcome).await })
             }
-            Manner::Noted => {
+            RecordMode::Noted => {
                 let performed = self.world.perform(effect, false);
                 Box::pin(self.to_its_end(step, kind, Some(asked), performed))
             }
-            Manner::Announced | Manner::Once | Manner::Stream => {
+            RecordMode::Announced | RecordMode::Once | RecordMode::Stream => {
                 let Some(permit) = self.world.permit(&effect) else {
                     return self.announce(effect, manner, asked);
                 };
@@ -262,8 +267,8 @@ impl<W: World> Shared<W> {
     /// Puts on record that a step begins, and performs it.
     fn announce(
         self: Arc<Self>,
-        effect: Effect,
-        manner: Manner,
+        effect: HostEffect,
+        manner: RecordMode,
         asked: Value,
     ) -> BoxFuture<'static, Outcome> {
         let (step, kind) = (effect.step, effect.kind.as_str());
@@ -275,7 +280,7 @@ impl<W: World> Shared<W> {
             if !begins.await || self.stop.is_cancelled() {
                 return self.gone().await;
             }
-            if manner == Manner::Stream {
+            if manner == RecordMode::Stream {
                 return performed.await.outcome;
             }
             self.to_its_end(step, kind, None, performed).await
@@ -291,19 +296,19 @@ impl<W: World> Shared<W> {
         error: EffectError,
     ) -> Outcome {
         let outcome = Err(error);
-        let ends = self.recorder.ends(step, kind, asked, &outcome, Also::default());
+        let ends = self.recorder.ends(step, kind, asked, &outcome, Extras::default());
         self.written(ends.await, outcome).await
     }
 
     /// Performs a step that a crash cut off, if that is harmless.
     fn again(
         self: Arc<Self>,
-        effect: Effect,
-        manner: Manner,
+        effect: HostEffect,
+        manner: RecordMode,
         recorded: &Value,
     ) -> BoxFuture<'static, Outcome> {
         let (step, kind) = (effect.step, effect.kind.as_str());
-        if manner == Manner::Once {
+        if manner == RecordMode::Once {
             let outcome = Err(EffectError::new(
                 "unknown_outcome",
                 format!(
@@ -311,7 +316,7 @@ impl<W: World> Shared<W> {
                      done twice"
                 ),
             ));
-            let ends = self.recorder.ends(step, kind, None, &outcome, Also::default());
+            let ends = self.recorder.ends(step, kind, None, &outcome, Extras::default());
             return Box::pin(async move { self.written(ends.await, outcome).await });
         }
         let effect = left(effect, recorded);
@@ -325,7 +330,7 @@ impl<W: World> Shared<W> {
             });
         }
         let performed = self.world.perform(effect, true);
-        if manner == Manner::Stream {
+        if manner == RecordMode::Stream {
             return Box::pin(async move { performed.await.outcome });
         }
         Box::pin(self.to_its_end(step, kind, None, performed))
@@ -336,9 +341,9 @@ impl<W: World> Shared<W> {
         step: u64,
         kind: &'static str,
         input: Option<Value>,
-        performed: BoxFuture<'static, Done>,
+        performed: BoxFuture<'static, PerformedEffect>,
     ) -> Outcome {
-        let Done { outcome, also } = performed.await;
+        let PerformedEffect { outcome, also } = performed.await;
         let ends = self.recorder.ends(step, kind, input, &outcome, also);
         self.written(ends.await, outcome).await
     }
@@ -355,7 +360,7 @@ impl<W: World> Shared<W> {
 }
 
 /// What a script is given for a stream: it is known by its step.
-pub(crate) fn stream_of(effect: &Effect) -> Value {
+pub(crate) fn stream_of(effect: &HostEffect) -> Value {
     json!({"stream": effect.step})
 }
 
@@ -363,7 +368,7 @@ pub(crate) fn stream_of(effect: &Effect) -> Value {
 const UNTIL: &str = "until_ms";
 
 /// What is written before a step begins.
-fn announced(effect: &Effect, mut asked: Value) -> Value {
+fn announced(effect: &HostEffect, mut asked: Value) -> Value {
     if let (EffectKind::Sleep, Value::Object(entries)) = (effect.kind, &mut asked) {
         entries.insert(UNTIL.to_owned(), (now_ms() + milliseconds(effect)).into());
     }
@@ -382,7 +387,7 @@ fn same(kind: EffectKind, recorded: &Value, asked: &Value) -> bool {
 }
 
 /// What is left to do of a step that was cut off.
-fn left(mut effect: Effect, recorded: &Value) -> Effect {
+fn left(mut effect: HostEffect, recorded: &Value) -> HostEffect {
     if let Some(until) = recorded.get(UNTIL).and_then(Value::as_u64) {
         effect.request = json!({"ms": until.saturating_sub(now_ms()).min(milliseconds(&effect))});
     }

@@ -18,13 +18,13 @@
 
 mod divergence;
 mod host;
-mod manner;
-pub(crate) use manner::milliseconds;
-mod world;
+mod record_mode;
+pub(crate) use record_mode::milliseconds;
+mod performer;
 mod writer;
 
-pub use writer::Finish;
+pub use writer::RecordFinish;
 
 pub use divergence::Divergence;
 pub use host::{RecorderHandle, RecordingHost};
-pub use world::{Done, World};
+pub use performer::{PerformedEffect, World};

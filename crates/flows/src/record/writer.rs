@@ -1,7 +1,7 @@
 //! Writes the record of one run, in the order in which steps take their places in it.
 
 use agentx_luau_tools::Outcome;
-use agentx_runtime::{Also, Begun, Journal};
+use agentx_runtime::{Extras, Journal, StartingStep};
 use agentx_types::{EffectFailure, EffectOutcome};
 use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
@@ -10,24 +10,24 @@ use tokio::task::JoinHandle;
 use crate::Secrets;
 
 /// A line of the record.
-enum Line {
+enum RecordLine {
     Begins {
         step: u64,
         kind: &'static str,
         input: Value,
-        done: oneshot::Sender<Begun>,
+        done: oneshot::Sender<StartingStep>,
     },
-    Ends(Box<End>),
+    Ends(Box<RecordEnd>),
     /// The run is over; what comes later is not written.
     Over,
 }
 
-struct End {
+struct RecordEnd {
     step: u64,
     kind: &'static str,
     input: Option<Value>,
     outcome: EffectOutcome,
-    also: Also,
+    also: Extras,
     done: oneshot::Sender<()>,
 }
 
@@ -35,20 +35,20 @@ struct End {
 /// limits bound.
 #[derive(Clone)]
 pub(crate) struct Recorder {
-    lines: mpsc::UnboundedSender<Line>,
+    lines: mpsc::UnboundedSender<RecordLine>,
     pub(crate) secrets: Secrets,
 }
 
 /// The end of a record.
-pub struct Finish {
-    lines: mpsc::UnboundedSender<Line>,
+pub struct RecordFinish {
+    lines: mpsc::UnboundedSender<RecordLine>,
     writer: JoinHandle<()>,
 }
 
-impl Finish {
+impl RecordFinish {
     /// The run is over: waits until everything that took its place before is on record. What takes its place later is not.
     pub async fn written(self) {
-        let _ = self.lines.send(Line::Over);
+        let _ = self.lines.send(RecordLine::Over);
         // It only fails where the runtime is being shut down.
         let _ = self.writer.await;
     }
@@ -56,10 +56,10 @@ impl Finish {
 
 impl Recorder {
     /// A recorder into `journal`. Must be called inside a tokio runtime.
-    pub(crate) fn new(journal: Journal, secrets: Secrets) -> (Self, Finish) {
+    pub(crate) fn new(journal: Journal, secrets: Secrets) -> (Self, RecordFinish) {
         let (lines, queue) = mpsc::unbounded_channel();
         let writer = tokio::spawn(write(journal, queue));
-        let finish = Finish {
+        let finish = RecordFinish {
             lines: lines.clone(),
             writer,
         };
@@ -76,7 +76,7 @@ impl Recorder {
     ) -> impl Future<Output = bool> + Send + use<> {
         let (done, begun) = oneshot::channel();
         // Where the session is gone the line is dropped, and so the step never begins.
-        let _ = self.lines.send(Line::Begins {
+        let _ = self.lines.send(RecordLine::Begins {
             step,
             kind,
             input,
@@ -98,10 +98,10 @@ impl Recorder {
         kind: &'static str,
         input: Option<Value>,
         outcome: &Outcome,
-        also: Also,
+        also: Extras,
     ) -> impl Future<Output = bool> + Send + use<> {
         let (done, written) = oneshot::channel();
-        let end = End {
+        let end = RecordEnd {
             step,
             kind,
             input,
@@ -109,7 +109,7 @@ impl Recorder {
             also,
             done,
         };
-        let _ = self.lines.send(Line::Ends(Box::new(end)));
+        let _ = self.lines.send(RecordLine::Ends(Box::new(end)));
         async move { written.await.is_ok() }
     }
 
@@ -124,11 +124,11 @@ impl Recorder {
     }
 }
 
-async fn write(journal: Journal, mut lines: mpsc::UnboundedReceiver<Line>) {
+async fn write(journal: Journal, mut lines: mpsc::UnboundedReceiver<RecordLine>) {
     while let Some(line) = lines.recv().await {
         match line {
-            Line::Over => return,
-            Line::Begins {
+            RecordLine::Over => return,
+            RecordLine::Begins {
                 step,
                 kind,
                 input,
@@ -140,7 +140,7 @@ async fn write(journal: Journal, mut lines: mpsc::UnboundedReceiver<Line>) {
                 // The run may be over by now.
                 let _ = done.send(begun);
             }
-            Line::Ends(end) => {
+            RecordLine::Ends(end) => {
                 if !journal
                     .end(end.step, end.kind, end.input, end.outcome, end.also)
                     .await

@@ -3,35 +3,35 @@
 use std::sync::Arc;
 
 use agentx_agent_files::definition::{Composite, ToolDefinition, ToolUse};
-use agentx_agent_files::jq::Filter;
+use agentx_agent_files::jq::JqFilter;
 use agentx_luau_tools::{EffectError, EffectKind};
 use agentx_runtime::{BoxFuture, Tool, ToolContext, ToolOutcome};
 use agentx_types::ToolSpec;
 use serde_json::{Map, Value, json};
 
 use super::http::{hash, run};
-use super::run::{Ground, Running, failed};
-use super::{Flows, spec};
+use super::run::{RunningTool, SharedToolParts, failed};
+use super::{ToolFactory, spec};
 use crate::grants::Grants;
-use crate::world::network::{Hosts, MAX_ANSWER};
-use crate::world::{Network, Origin};
+use crate::world::network::{AllowedHosts, MAX_ANSWER};
+use crate::world::{CallOrigin, Network};
 
-struct Row {
+struct StepRow {
     spec: ToolSpec,
-    steps: Arc<[Step]>,
-    ground: Arc<Ground>,
+    steps: Arc<[StepCall]>,
+    ground: Arc<SharedToolParts>,
 }
 
-struct Step {
+struct StepCall {
     id: String,
     tool: String,
-    makes_input: Option<Filter>,
+    makes_input: Option<JqFilter>,
     /// A tool that is written in the row lives as long as the row.
     _inline: Option<Arc<dyn Tool>>,
 }
 
 pub(super) fn tool(
-    flows: &Flows,
+    flows: &ToolFactory,
     definition: &ToolDefinition,
     composite: &Composite,
 ) -> Result<Arc<dyn Tool>, String> {
@@ -48,8 +48,8 @@ pub(super) fn tool(
                 Some(flows.tool(&inline).map_err(|unusable| unusable.to_string())?)
             }
         };
-        let filter = step.input_jq.as_deref().map(Filter::compile).transpose();
-        steps.push(Step {
+        let filter = step.input_jq.as_deref().map(JqFilter::compile).transpose();
+        steps.push(StepCall {
             id: step.id.clone(),
             tool: step.tool.name().to_owned(),
             makes_input: filter.map_err(|error| format!("step {}: input_jq: {error}", step.id))?,
@@ -57,7 +57,7 @@ pub(super) fn tool(
         });
     }
     let shared = &flows.shared;
-    let ground = Ground {
+    let ground = SharedToolParts {
         name: definition.name.clone(),
         hash: hash(definition),
         grants: Arc::new(Grants {
@@ -65,22 +65,22 @@ pub(super) fn tool(
             ..Grants::default()
         }),
         network: Arc::new(Network::new(
-            Hosts::default(),
+            AllowedHosts::default(),
             shared.parts.lookup.clone(),
             MAX_ANSWER,
             shared.answers.clone(),
         )),
         shared: shared.clone(),
-        origin: Origin::Steps(steps.iter().map(|step| step.id.clone()).collect()),
+        origin: CallOrigin::Steps(steps.iter().map(|step| step.id.clone()).collect()),
     };
-    Ok(Arc::new(Row {
+    Ok(Arc::new(StepRow {
         spec: spec(definition),
         steps: steps.into(),
         ground: Arc::new(ground),
     }))
 }
 
-impl Tool for Row {
+impl Tool for StepRow {
     fn spec(&self) -> ToolSpec {
         self.spec.clone()
     }
@@ -103,7 +103,7 @@ impl Tool for Row {
     }
 }
 
-async fn perform(steps: &[Step], input: Value, running: &mut Running) -> Result<Value, EffectError> {
+async fn perform(steps: &[StepCall], input: Value, running: &mut RunningTool) -> Result<Value, EffectError> {
     let mut seen = json!({"input": input, "steps": Map::new()});
     let mut last = Value::Null;
     for step in steps {

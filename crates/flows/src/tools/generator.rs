@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use agentx_agent_files::definition::{
-    GeneratorMode, GeneratorTool, Layer, OutputMode, TextProcessor, ToolDefinition,
+    ContextLayer, GeneratorMode, GeneratorTool, OutputMode, TextProcessor, ToolDefinition,
 };
 use agentx_luau_tools::{EffectError, EffectKind};
 use agentx_runtime::{BoxFuture, Tool, ToolContext, ToolOutcome};
@@ -11,33 +11,33 @@ use agentx_types::ToolSpec;
 use serde_json::{Value, json};
 
 use super::http::hash;
-use super::run::{Ground, failed};
-use super::{Shared, spec};
+use super::run::{SharedToolParts, failed};
+use super::{ToolsShared, spec};
 use crate::grants::Grants;
-use crate::world::network::{Hosts, MAX_ANSWER};
-use crate::world::{Network, Origin};
+use crate::world::network::{AllowedHosts, MAX_ANSWER};
+use crate::world::{CallOrigin, Network};
 
 struct Generator {
     spec: ToolSpec,
-    what: Arc<What>,
-    ground: Arc<Ground>,
+    what: Arc<GeneratorRequest>,
+    ground: Arc<SharedToolParts>,
 }
 
-struct What {
+struct GeneratorRequest {
     prompt: String,
     description: Option<String>,
-    layers: Vec<Layer>,
+    layers: Vec<ContextLayer>,
     model: Option<String>,
     schema: Option<Value>,
 }
 
 pub(super) fn tool(
-    shared: &Arc<Shared>,
+    shared: &Arc<ToolsShared>,
     definition: &ToolDefinition,
     generator: &GeneratorTool,
 ) -> Result<Arc<dyn Tool>, String> {
     let json = generator.mode == GeneratorMode::JsonOutput;
-    let what = What {
+    let what = GeneratorRequest {
         prompt: generator.prompt.clone(),
         description: definition.description.clone(),
         layers: generator.context_layers.clone(),
@@ -48,12 +48,12 @@ pub(super) fn tool(
 }
 
 pub(super) fn processor(
-    shared: &Arc<Shared>,
+    shared: &Arc<ToolsShared>,
     definition: &ToolDefinition,
     processor: &TextProcessor,
 ) -> Result<Arc<dyn Tool>, String> {
     let json = processor.output_mode == OutputMode::Json;
-    let what = What {
+    let what = GeneratorRequest {
         prompt: processor.prompt.clone(),
         description: definition.description.clone(),
         layers: Vec::new(),
@@ -79,12 +79,12 @@ fn schema(json: bool, schema: Option<&Value>) -> Result<Option<Value>, String> {
     }
 }
 
-fn made(shared: &Arc<Shared>, definition: &ToolDefinition, what: What) -> Arc<dyn Tool> {
+fn made(shared: &Arc<ToolsShared>, definition: &ToolDefinition, what: GeneratorRequest) -> Arc<dyn Tool> {
     let env = what.layers.iter().filter_map(|layer| match layer {
-        Layer::Env(name) => Some(name.clone()),
+        ContextLayer::Env(name) => Some(name.clone()),
         _ => None,
     });
-    let ground = Ground {
+    let ground = SharedToolParts {
         name: definition.name.clone(),
         hash: hash(definition),
         grants: Arc::new(Grants {
@@ -93,13 +93,13 @@ fn made(shared: &Arc<Shared>, definition: &ToolDefinition, what: What) -> Arc<dy
             ..Grants::default()
         }),
         network: Arc::new(Network::new(
-            Hosts::default(),
+            AllowedHosts::default(),
             shared.parts.lookup.clone(),
             MAX_ANSWER,
             shared.answers.clone(),
         )),
         shared: shared.clone(),
-        origin: Origin::Whole,
+        origin: CallOrigin::Whole,
     };
     Arc::new(Generator {
         spec: spec(definition),
@@ -136,9 +136,9 @@ impl Tool for Generator {
     }
 }
 
-impl What {
+impl GeneratorRequest {
     /// The layers and the prompt stand first; what the call is about is the message.
-    fn asked(&self, input: &Value, shared: &Shared) -> Result<Value, EffectError> {
+    fn asked(&self, input: &Value, shared: &ToolsShared) -> Result<Value, EffectError> {
         let mut system = Vec::new();
         for layer in &self.layers {
             system.extend(self.layer(layer, shared)?);
@@ -160,22 +160,22 @@ impl What {
         Ok(asked)
     }
 
-    fn layer(&self, layer: &Layer, shared: &Shared) -> Result<Option<String>, EffectError> {
+    fn layer(&self, layer: &ContextLayer, shared: &ToolsShared) -> Result<Option<String>, EffectError> {
         let missing = |what: String| EffectError::new("not_found", what);
         match layer {
-            Layer::Text(text) => Ok(Some(text.clone())),
-            Layer::This(key) => match key.trim_start_matches('.') {
+            ContextLayer::Text(text) => Ok(Some(text.clone())),
+            ContextLayer::This(key) => match key.trim_start_matches('.') {
                 // It stands at the end anyway.
                 "prompt" => Ok(None),
                 "description" => Ok(self.description.clone()),
                 other => Err(missing(format!("the layer {other:?} of this file holds no text"))),
             },
-            Layer::Ref(name) => {
+            ContextLayer::Ref(name) => {
                 let text = shared.parts.known.context(name);
                 text.map(Some)
                     .ok_or_else(|| missing(format!("there is no context {name:?}")))
             }
-            Layer::Env(name) => {
+            ContextLayer::Env(name) => {
                 let text = shared.parts.known.env(name);
                 text.map(Some)
                     .ok_or_else(|| missing(format!("the environment variable {name} is not set")))

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use agentx_agent_files::definition::{AuthKind, HttpTool, ToolDefinition};
-use agentx_agent_files::jq::Filter;
+use agentx_agent_files::jq::JqFilter;
 use agentx_luau_tools::{EffectError, EffectKind};
 use agentx_runtime::{BoxFuture, Tool, ToolContext, ToolOutcome};
 use agentx_types::ToolSpec;
@@ -12,11 +12,11 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value, json};
 
-use super::run::{Ground, Running, failed};
-use super::{Shared, spec};
+use super::run::{RunningTool, SharedToolParts, failed};
+use super::{ToolsShared, spec};
 use crate::grants::Grants;
-use crate::world::network::Hosts;
-use crate::world::{Network, Origin};
+use crate::world::network::AllowedHosts;
+use crate::world::{CallOrigin, Network};
 
 /// What a model is shown of an answer that is an error.
 const SHOWN_CHARS: usize = 2_000;
@@ -24,25 +24,25 @@ const SHOWN_CHARS: usize = 2_000;
 /// How a secret in base64 stands in the log.
 const AUTHORIZATION: &str = "authorization";
 
-struct Http {
+struct HttpRunner {
     spec: ToolSpec,
-    request: Arc<Request>,
-    ground: Arc<Ground>,
+    request: Arc<HttpCall>,
+    ground: Arc<SharedToolParts>,
 }
 
-struct Request {
+struct HttpCall {
     definition: HttpTool,
-    makes_body: Option<Filter>,
-    makes_result: Option<Filter>,
+    makes_body: Option<JqFilter>,
+    makes_result: Option<JqFilter>,
 }
 
 pub(super) fn tool(
-    shared: &Arc<Shared>,
+    shared: &Arc<ToolsShared>,
     definition: &ToolDefinition,
     http: &HttpTool,
 ) -> Result<Arc<dyn Tool>, String> {
-    let filter = |text: &Option<String>| text.as_deref().map(Filter::compile).transpose();
-    let request = Request {
+    let filter = |text: &Option<String>| text.as_deref().map(JqFilter::compile).transpose();
+    let request = HttpCall {
         makes_body: filter(&http.req_body_jq).map_err(|error| format!("req_body_jq: {error}"))?,
         makes_result: filter(&http.resp_body_jq).map_err(|error| format!("resp_body_jq: {error}"))?,
         definition: http.clone(),
@@ -52,7 +52,7 @@ pub(super) fn tool(
     let host = reqwest::Url::parse(&endpoint).ok();
     let host = host.and_then(|url| url.host_str().map(str::to_owned));
     let max = usize::try_from(http.max_response_bytes()).unwrap_or(usize::MAX);
-    let ground = Ground {
+    let ground = SharedToolParts {
         name: definition.name.clone(),
         hash: hash(definition),
         grants: Arc::new(Grants {
@@ -60,15 +60,15 @@ pub(super) fn tool(
             ..Grants::default()
         }),
         network: Arc::new(Network::new(
-            Hosts::new(host),
+            AllowedHosts::new(host),
             shared.parts.lookup.clone(),
             max,
             shared.answers.clone(),
         )),
         shared: shared.clone(),
-        origin: Origin::Whole,
+        origin: CallOrigin::Whole,
     };
-    Ok(Arc::new(Http {
+    Ok(Arc::new(HttpRunner {
         spec: spec(definition),
         request: Arc::new(request),
         ground: Arc::new(ground),
@@ -81,7 +81,7 @@ pub(super) fn hash(definition: &ToolDefinition) -> String {
     blake3::hash(text.as_bytes()).to_hex().to_string()
 }
 
-impl Tool for Http {
+impl Tool for HttpRunner {
     fn spec(&self) -> ToolSpec {
         self.spec.clone()
     }
@@ -103,9 +103,9 @@ impl Tool for Http {
     }
 }
 
-impl Request {
+impl HttpCall {
     /// A secret as it is sent in base64.
-    fn encoded(&self, shared: &Shared) -> Option<String> {
+    fn encoded(&self, shared: &ToolsShared) -> Option<String> {
         let auth = self
             .definition
             .auth
@@ -118,8 +118,8 @@ impl Request {
     async fn perform(
         &self,
         input: &Value,
-        ground: &Ground,
-        running: &mut Running,
+        ground: &SharedToolParts,
+        running: &mut RunningTool,
     ) -> Result<Value, EffectError> {
         let asked = self.asked(input, &ground.shared)?;
         let answer = running.perform(EffectKind::Http, asked).await?;
@@ -139,7 +139,7 @@ impl Request {
         run(filter, parsed, "resp_body_jq").await
     }
 
-    fn asked(&self, input: &Value, shared: &Shared) -> Result<Value, EffectError> {
+    fn asked(&self, input: &Value, shared: &ToolsShared) -> Result<Value, EffectError> {
         let http = &self.definition;
         let mut headers = Map::new();
         for (name, value) in &http.headers {
@@ -174,7 +174,7 @@ impl Request {
 }
 
 /// Runs a filter where it does not hold up others.
-pub(super) async fn run(filter: &Filter, input: Value, what: &'static str) -> Result<Value, EffectError> {
+pub(super) async fn run(filter: &JqFilter, input: Value, what: &'static str) -> Result<Value, EffectError> {
     let filter = filter.clone();
     let made = tokio::task::spawn_blocking(move || filter.run(&input)).await;
     let failed = |error: &dyn std::fmt::Display| EffectError::new("failed", format!("{what}: {error}"));
@@ -183,7 +183,7 @@ pub(super) async fn run(filter: &Filter, input: Value, what: &'static str) -> Re
 }
 
 /// A text with its `${NAME}`s filled in.
-fn filled(text: &str, shared: &Shared) -> Result<String, EffectError> {
+fn filled(text: &str, shared: &ToolsShared) -> Result<String, EffectError> {
     let mut out = String::new();
     let mut rest = text;
     let mut known: BTreeMap<&str, String> = BTreeMap::new();

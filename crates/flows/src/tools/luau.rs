@@ -4,28 +4,28 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use agentx_agent_files::definition::{LuauTool, ToolDefinition, ToolLimits};
-use agentx_luau_tools::{Limits, Reason, Script, ScriptError};
+use agentx_luau_tools::{Reason, Script, ScriptError, ScriptLimits};
 use agentx_runtime::{BoxFuture, Tool, ToolContext, ToolOutcome};
 use agentx_types::{ToolSpec, ToolStatus};
 use serde_json::{Value, json};
 
-use super::run::Ground;
-use super::{Shared, spec};
+use super::run::SharedToolParts;
+use super::{ToolsShared, spec};
 use crate::grants::Grants;
-use crate::world::network::{Hosts, MAX_ANSWER};
-use crate::world::{Network, Origin};
+use crate::world::network::{AllowedHosts, MAX_ANSWER};
+use crate::world::{CallOrigin, Network};
 
 struct Luau {
     spec: ToolSpec,
     script: Script,
-    limits: Limits,
+    limits: ScriptLimits,
     /// How many lines of its file come before the script.
     before: u32,
-    ground: Arc<Ground>,
+    ground: Arc<SharedToolParts>,
 }
 
 pub(super) fn tool(
-    shared: &Arc<Shared>,
+    shared: &Arc<ToolsShared>,
     definition: &ToolDefinition,
     luau: &LuauTool,
 ) -> Result<Arc<dyn Tool>, String> {
@@ -43,7 +43,7 @@ pub(super) fn tool(
     let script = owner.compile(name, source, libraries.clone());
     let script = script.map_err(|error| in_file(error, before).to_string())?;
     let may = &luau.capabilities;
-    let ground = Ground {
+    let ground = SharedToolParts {
         name: definition.name.clone(),
         hash: script.hash().to_owned(),
         grants: Arc::new(Grants {
@@ -56,13 +56,13 @@ pub(super) fn tool(
             of_folder: definition.of_folder,
         }),
         network: Arc::new(Network::new(
-            Hosts::new(&may.http),
+            AllowedHosts::new(&may.http),
             shared.parts.lookup.clone(),
             MAX_ANSWER,
             shared.answers.clone(),
         )),
         shared: shared.clone(),
-        origin: Origin::Script {
+        origin: CallOrigin::Script {
             file: name.clone(),
             before,
         },
@@ -80,15 +80,15 @@ pub(super) fn tool(
 const FOLDER_MEMORY: usize = 64 << 20;
 const FOLDER_CPU: Duration = Duration::from_secs(10);
 
-fn limits(set: ToolLimits, of_folder: bool) -> Limits {
-    let usual = Limits::default();
+fn limits(set: ToolLimits, of_folder: bool) -> ScriptLimits {
+    let usual = ScriptLimits::default();
     let (most_memory, most_cpu) = match of_folder {
         true => (FOLDER_MEMORY, FOLDER_CPU),
         false => (usize::MAX, Duration::MAX),
     };
     let size =
         |set: Option<u64>, usual: usize| set.map_or(usual, |set| usize::try_from(set).unwrap_or(usize::MAX));
-    Limits {
+    ScriptLimits {
         memory: size(set.memory, usual.memory).min(most_memory),
         cpu: set
             .cpu_time
@@ -116,7 +116,7 @@ impl Tool for Luau {
 
     fn call(&self, input: Value, context: ToolContext) -> BoxFuture<'static, ToolOutcome> {
         let (ground, script, before) = (self.ground.clone(), self.script.clone(), self.before);
-        let limits = Limits {
+        let limits = ScriptLimits {
             at_depth: context.journal.depth(),
             spent: Duration::from_millis(context.journal.all().spent_ms),
             ..self.limits.clone()
@@ -147,7 +147,7 @@ fn in_file(mut error: ScriptError, before: u32) -> ScriptError {
 fn failed(error: &ScriptError) -> ToolOutcome {
     let status = match &error.reason {
         Reason::Cancelled => ToolStatus::Interrupted,
-        Reason::Limit(agentx_luau_tools::Limit::Wall(_)) => ToolStatus::TimedOut,
+        Reason::Limit(agentx_luau_tools::LimitExceeded::Wall(_)) => ToolStatus::TimedOut,
         Reason::Arguments(_) => ToolStatus::Invalid,
         // What a script was refused and did not catch, it was refused itself.
         Reason::Failed(text) if text.starts_with("denied: ") => ToolStatus::Denied,
@@ -174,6 +174,6 @@ mod tests {
         assert_eq!((own.memory, own.cpu), (1 << 40, Duration::from_secs(3_600)));
         let folder = limits(set, true);
         assert_eq!((folder.memory, folder.cpu), (FOLDER_MEMORY, FOLDER_CPU));
-        assert_eq!(limits(ToolLimits::default(), true), Limits::default());
+        assert_eq!(limits(ToolLimits::default(), true), ScriptLimits::default());
     }
 }

@@ -1,11 +1,11 @@
 //! Definitions become tools.
 
-mod checked;
 mod composite;
 mod generator;
 mod http;
 mod luau;
 mod run;
+mod schema_check;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -17,16 +17,16 @@ use agentx_luau_tools::{Libraries, Owner};
 use agentx_runtime::{Effector, Tool};
 use agentx_types::{Access, AgentConfig, FolderNow, ModelSpec, ToolReach, ToolSpec};
 
-pub use checked::Schemas;
+pub use schema_check::Schemas;
 
-use crate::world::Store;
-use crate::world::network::{AnswerBudget, Lookup, SystemLookup};
+use crate::world::ToolStore;
+use crate::world::network::{AnswerBudget, NameLookup, SystemLookup};
 
 /// The file of the keys that tools keep.
 pub(crate) const DATABASE: &str = "flows.db";
 
 /// What tools from files know of their surroundings, by name.
-pub trait Known: Send + Sync + 'static {
+pub trait ToolSurroundings: Send + Sync + 'static {
     /// The model that files and scripts call so.
     fn model(&self, name: &str) -> Option<ModelSpec>;
 
@@ -46,13 +46,13 @@ pub trait Known: Send + Sync + 'static {
     fn env(&self, name: &str) -> Option<String>;
 }
 
-/// What [`Flows`] are made of.
+/// What [`ToolFactory`] are made of.
 #[derive(Clone)]
 pub struct FlowParts {
     /// Asks models: performs `call_model`.
     pub models: Arc<dyn Effector>,
     /// What is known by name.
-    pub known: Arc<dyn Known>,
+    pub known: Arc<dyn ToolSurroundings>,
     /// Tools that scripts and rows may call, beside those from files.
     pub tools: Vec<Arc<dyn Tool>>,
     /// What scripts may `require`.
@@ -66,12 +66,12 @@ pub struct FlowParts {
     /// Which folder lies there: what another one kept at its path is that one's. Without it the path alone counts.
     pub folder_now: Option<FolderNow>,
     /// Finds the addresses of hosts.
-    pub lookup: Arc<dyn Lookup>,
+    pub lookup: Arc<dyn NameLookup>,
 }
 
 impl FlowParts {
     /// These, with nothing that scripts may call or require, keys in memory, and the system's name service.
-    pub fn new(models: Arc<dyn Effector>, known: Arc<dyn Known>) -> Self {
+    pub fn new(models: Arc<dyn Effector>, known: Arc<dyn ToolSurroundings>) -> Self {
         Self {
             models,
             known,
@@ -88,13 +88,13 @@ impl FlowParts {
 
 /// Makes tools of definitions. Those that it made can call each other.
 #[derive(Clone)]
-pub struct Flows {
-    shared: Arc<Shared>,
+pub struct ToolFactory {
+    shared: Arc<ToolsShared>,
 }
 
-pub(crate) struct Shared {
+pub(crate) struct ToolsShared {
     pub(crate) parts: FlowParts,
-    pub(crate) store: Arc<Store>,
+    pub(crate) store: Arc<ToolStore>,
     /// Of scripts of the person: they come from one place.
     owner: Owner,
     /// The same for tools of the folder: its scripts share no VM with those of the person.
@@ -122,15 +122,15 @@ impl fmt::Display for Unusable {
 
 impl std::error::Error for Unusable {}
 
-impl Flows {
+impl ToolFactory {
     /// Flows of these parts.
     pub fn new(parts: FlowParts) -> Self {
         let database = parts.data_dir.as_ref().map(|folder| folder.join(DATABASE));
         let folder = parts.folder.as_deref().unwrap_or(Path::new(""));
         let folder = folder.to_string_lossy().into_owned();
-        let store = Store::new(database, folder, parts.folder_now.clone());
+        let store = ToolStore::new(database, folder, parts.folder_now.clone());
         Self {
-            shared: Arc::new(Shared {
+            shared: Arc::new(ToolsShared {
                 answers: AnswerBudget::default(),
                 store: Arc::new(store),
                 owner: Owner::new(),
@@ -159,7 +159,7 @@ impl Flows {
             },
         };
         let tool = match definition.params {
-            Some(_) => tool.and_then(checked::checked),
+            Some(_) => tool.and_then(schema_check::checked),
             None => tool,
         };
         let tool = tool.map_err(|problem| Unusable {
@@ -172,7 +172,7 @@ impl Flows {
     }
 }
 
-impl Shared {
+impl ToolsShared {
     /// The tool of this name.
     pub(crate) fn tool(&self, name: &str) -> Option<Arc<dyn Tool>> {
         let made = self.made.lock().unwrap_or_else(PoisonError::into_inner);

@@ -2,41 +2,41 @@
 
 use std::sync::Arc;
 
-use agentx_luau_tools::{Effect, EffectError, EffectKind, Host, Outcome};
+use agentx_luau_tools::{EffectError, EffectKind, Host, HostEffect, Outcome};
 use agentx_runtime::{ToolContext, ToolOutcome};
 use agentx_types::ToolStatus;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use super::Shared;
+use super::ToolsShared;
 use crate::grants::Grants;
-use crate::world::{Call, Children, Live, Network, Origin, Permits, Streams, end_all};
-use crate::{Divergence, Finish, RecordingHost, Secrets};
+use crate::world::{CallOrigin, CallStreams, CallWorld, Children, FileToolCall, Network, Permits, end_all};
+use crate::{Divergence, RecordFinish, RecordingHost, Secrets};
 
 /// What all calls of one tool share.
-pub(super) struct Ground {
+pub(super) struct SharedToolParts {
     pub(super) name: String,
     /// Another hash is another tool: a call that it began cannot go on with this one.
     pub(super) hash: String,
     pub(super) grants: Arc<Grants>,
     pub(super) network: Arc<Network>,
-    pub(super) shared: Arc<Shared>,
-    pub(super) origin: Origin,
+    pub(super) shared: Arc<ToolsShared>,
+    pub(super) origin: CallOrigin,
 }
 
 /// A call that runs.
-pub(super) struct Running {
-    pub(super) host: RecordingHost<Live>,
+pub(super) struct RunningTool {
+    pub(super) host: RecordingHost<CallWorld>,
     /// Fires where the run must not go on.
     pub(super) stop: CancellationToken,
     secrets: Secrets,
-    finish: Finish,
+    finish: RecordFinish,
     step: u64,
 }
 
-impl Ground {
+impl SharedToolParts {
     /// Begins a call, or continues with one.
-    pub(super) fn begin(self: &Arc<Self>, context: &ToolContext) -> Result<Running, ToolOutcome> {
+    pub(super) fn begin(self: &Arc<Self>, context: &ToolContext) -> Result<RunningTool, ToolOutcome> {
         self.begin_with(context, None)
     }
 
@@ -45,7 +45,7 @@ impl Ground {
         self: &Arc<Self>,
         context: &ToolContext,
         more: Option<(String, String)>,
-    ) -> Result<Running, ToolOutcome> {
+    ) -> Result<RunningTool, ToolOutcome> {
         let stop = context.cancel.child_token();
         let known = &self.shared.parts.known;
         let values = self
@@ -59,15 +59,15 @@ impl Ground {
             secrets.clone(),
             &self.hash,
             stop.clone(),
-            |recorder| Live {
-                call: Arc::new(Call {
+            |recorder| CallWorld {
+                call: Arc::new(FileToolCall {
                     tool: self.name.clone(),
                     shared: self.shared.clone(),
                     grants: self.grants.clone(),
                     network: self.network.clone(),
                     context: context.clone(),
                     recorder: recorder.clone(),
-                    streams: Streams::default(),
+                    streams: CallStreams::default(),
                     children: Children::default(),
                     origin: self.origin.clone(),
                     permits: Permits::default(),
@@ -75,7 +75,7 @@ impl Ground {
             },
         );
         let (host, finish) = opened.map_err(|divergence| diverged(&divergence))?;
-        Ok(Running {
+        Ok(RunningTool {
             host,
             stop,
             secrets,
@@ -85,11 +85,11 @@ impl Ground {
     }
 }
 
-impl Running {
+impl RunningTool {
     /// Performs the next effect, for tools that are no scripts.
     pub(super) async fn perform(&mut self, kind: EffectKind, request: Value) -> Outcome {
         self.step += 1;
-        let effect = Effect {
+        let effect = HostEffect {
             step: self.step,
             kind,
             request,

@@ -7,16 +7,16 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use agentx_luau_tools::{Effect, EffectError, EffectKind, Outcome};
-use agentx_runtime::{Hearing, Journal};
+use agentx_luau_tools::{EffectError, EffectKind, HostEffect, Outcome};
+use agentx_runtime::{AgentHearing, Journal};
 use agentx_types::{
     AgentClosed, AgentStateId, ContentPart, EffectOutcome, Envelope, EnvironmentEvent, InputMode,
     InterruptRequested, Medium, MessageId, RunId, RunStatus, RuntimeEvent, StopReason, UserMessage,
 };
 use serde_json::{Value, json};
 
-use super::telling::{Piece, Telling};
-use super::{Call, text};
+use super::answer_delivery::{ScriptPiece, Telling};
+use super::{FileToolCall, text};
 
 /// Pieces that are there already are handed over together, up to so many bytes.
 const TOGETHER: usize = 4 << 10;
@@ -24,20 +24,20 @@ const TOGETHER: usize = 4 << 10;
 /// The agents of one call.
 #[derive(Default)]
 pub(crate) struct Children {
-    all: Mutex<BTreeMap<String, Arc<Child>>>,
+    all: Mutex<BTreeMap<String, Arc<FlowChild>>>,
 }
 
-struct Child {
+struct FlowChild {
     id: AgentStateId,
-    turn: tokio::sync::Mutex<Turn>,
+    turn: tokio::sync::Mutex<ChildTurn>,
 }
 
 /// One input and what comes of it.
 #[derive(Default)]
-struct Turn {
+struct ChildTurn {
     /// The `seq` of the input; `None` before the first.
     input: Option<u64>,
-    ears: Option<Hearing>,
+    ears: Option<AgentHearing>,
     /// Up to here the script was told.
     told: (u64, u32),
     telling: Telling,
@@ -48,7 +48,7 @@ struct Turn {
 
 impl Children {
     pub(super) fn add(&self, id: &AgentStateId) {
-        let child = Child {
+        let child = FlowChild {
             id: id.clone(),
             turn: tokio::sync::Mutex::default(),
         };
@@ -57,7 +57,7 @@ impl Children {
             .or_insert_with(|| Arc::new(child));
     }
 
-    fn find(&self, request: &Value) -> Result<Arc<Child>, EffectError> {
+    fn find(&self, request: &Value) -> Result<Arc<FlowChild>, EffectError> {
         let id = text(request, "agent");
         let found = self.lock().get(id).cloned();
         found.ok_or_else(|| {
@@ -68,12 +68,12 @@ impl Children {
         })
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, BTreeMap<String, Arc<Child>>> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, BTreeMap<String, Arc<FlowChild>>> {
         self.all.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Takes note of a step that is on record.
-    pub(crate) fn remember(&self, effect: &Effect, outcome: Option<&EffectOutcome>) {
+    pub(crate) fn remember(&self, effect: &HostEffect, outcome: Option<&EffectOutcome>) {
         let Some(EffectOutcome::Done(value)) = outcome else {
             return;
         };
@@ -94,9 +94,9 @@ impl Children {
         };
         match effect.kind {
             EffectKind::AgentInput => {
-                *turn = Turn {
+                *turn = ChildTurn {
                     input: value.get("seq").and_then(Value::as_u64),
-                    ..Turn::default()
+                    ..ChildTurn::default()
                 };
             }
             EffectKind::AgentNext if !value.is_null() => {
@@ -119,7 +119,7 @@ pub(super) async fn say(
 }
 
 /// Tells an agent something. It is not told twice.
-pub(crate) async fn input(call: Arc<Call>, step: u64, asked: Value, again: bool) -> Outcome {
+pub(crate) async fn input(call: Arc<FileToolCall>, step: u64, asked: Value, again: bool) -> Outcome {
     let child = call.children.find(&asked)?;
     let journal = &call.context.journal;
     let listener = journal
@@ -154,16 +154,16 @@ pub(crate) async fn input(call: Arc<Call>, step: u64, asked: Value, again: bool)
             say(journal, &child.id, message).await?
         }
     };
-    *turn = Turn {
+    *turn = ChildTurn {
         input: Some(seq),
         ears: ears.filter(|_| known.is_none()),
-        ..Turn::default()
+        ..ChildTurn::default()
     };
     Ok(json!({"seq": seq}))
 }
 
 /// The next piece of what an agent says, or null at the end of its turn.
-pub(crate) async fn next(call: &Call, asked: &Value) -> Outcome {
+pub(crate) async fn next(call: &FileToolCall, asked: &Value) -> Outcome {
     let child = call.children.find(asked)?;
     let mut turn = child.turn.lock().await;
     match turn.next(call, &child.id).await? {
@@ -177,7 +177,7 @@ pub(crate) async fn next(call: &Call, asked: &Value) -> Outcome {
 }
 
 /// All that an agent says in its turn: its last answer.
-pub(crate) async fn collect(call: &Call, asked: &Value) -> Outcome {
+pub(crate) async fn collect(call: &FileToolCall, asked: &Value) -> Outcome {
     let child = call.children.find(asked)?;
     let mut turn = child.turn.lock().await;
     while turn.next(call, &child.id).await?.is_some() {}
@@ -185,7 +185,7 @@ pub(crate) async fn collect(call: &Call, asked: &Value) -> Outcome {
 }
 
 /// Stops what an agent does.
-pub(crate) async fn interrupt(call: &Call, asked: &Value) -> Outcome {
+pub(crate) async fn interrupt(call: &FileToolCall, asked: &Value) -> Outcome {
     let child = call.children.find(asked)?;
     let reason = Some("stopped by the tool that made it".to_owned());
     say(
@@ -202,7 +202,7 @@ pub(crate) async fn interrupt(call: &Call, asked: &Value) -> Outcome {
 }
 
 /// Ends an agent.
-pub(crate) async fn close(call: &Call, asked: &Value) -> Outcome {
+pub(crate) async fn close(call: &FileToolCall, asked: &Value) -> Outcome {
     let child = call.children.find(asked)?;
     call.children.lock().remove(child.id.as_str());
     say_closed(&call.context.journal, &child.id).await?;
@@ -218,8 +218,8 @@ async fn say_closed(journal: &Journal, child: &AgentStateId) -> Result<u64, Effe
 }
 
 /// The call is over: what it made and did not end is ended, and stopped before where the call was.
-pub(crate) async fn end_all(call: &Call, stopped: bool) {
-    let left: Vec<Arc<Child>> = std::mem::take(&mut *call.children.lock()).into_values().collect();
+pub(crate) async fn end_all(call: &FileToolCall, stopped: bool) {
+    let left: Vec<Arc<FlowChild>> = std::mem::take(&mut *call.children.lock()).into_values().collect();
     for child in left {
         if stopped {
             let reason = Some("the call that made it was stopped".to_owned());
@@ -239,20 +239,20 @@ pub(crate) async fn end_all(call: &Call, stopped: bool) {
     }
 }
 
-impl Turn {
+impl ChildTurn {
     /// The next piece with its place in the session; pieces that are there already come together.
     async fn next(
         &mut self,
-        call: &Call,
+        call: &FileToolCall,
         child: &AgentStateId,
-    ) -> Result<Option<(Piece, (u64, u32))>, EffectError> {
+    ) -> Result<Option<(ScriptPiece, (u64, u32))>, EffectError> {
         let Some(input) = self.input else {
             return Err(EffectError::new(
                 "invalid",
                 "the agent was told nothing yet: call input first",
             ));
         };
-        let mut together: Option<(Piece, (u64, u32))> = None;
+        let mut together: Option<(ScriptPiece, (u64, u32))> = None;
         loop {
             if let Some(ended) = &self.ended {
                 return match (together, ended) {
@@ -263,7 +263,7 @@ impl Turn {
             let event = match &together {
                 None => Some(self.hear(call, child, input).await?),
                 Some((piece, _)) if piece.text.len() < TOGETHER => {
-                    self.ears.as_mut().and_then(Hearing::ready)
+                    self.ears.as_mut().and_then(AgentHearing::ready)
                 }
                 Some(_) => None,
             };
@@ -278,7 +278,7 @@ impl Turn {
             self.told = at;
             together = Some(match together {
                 Some((before, _)) if !piece.restarted => (
-                    Piece {
+                    ScriptPiece {
                         text: before.text + &piece.text,
                         restarted: before.restarted,
                     },
@@ -291,7 +291,7 @@ impl Turn {
 
     async fn hear(
         &mut self,
-        call: &Call,
+        call: &FileToolCall,
         child: &AgentStateId,
         input: u64,
     ) -> Result<Arc<Envelope<RuntimeEvent>>, EffectError> {
@@ -305,7 +305,7 @@ impl Turn {
     }
 
     /// What an event adds to what the script is told.
-    fn takes(&mut self, event: &Envelope<RuntimeEvent>, input: u64) -> Option<Piece> {
+    fn takes(&mut self, event: &Envelope<RuntimeEvent>, input: u64) -> Option<ScriptPiece> {
         let run = RunId::of_input(input);
         if event.seq < input || event.run_id.as_ref().is_some_and(|of| *of != run) {
             return None;
@@ -326,7 +326,7 @@ impl Turn {
             }
             // What its tools emit; its own words came already.
             RuntimeEvent::Chunk(chunk) if !matches!(chunk.medium, Medium::Text | Medium::Thinking) => {
-                Some(Piece {
+                Some(ScriptPiece {
                     text: chunk.text.clone(),
                     restarted: false,
                 })

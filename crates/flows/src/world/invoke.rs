@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use agentx_luau_tools::{EffectError, Outcome};
-use agentx_runtime::{Also, ToolOutcome};
+use agentx_runtime::{Extras, ToolOutcome};
 use agentx_types::{ContentPart, ToolStatus};
 use serde_json::{Map, Value};
 
-use super::permit::Wanted;
-use super::{Call, text};
-use crate::Done;
+use super::call_permission::WantedCall;
+use super::{FileToolCall, text};
+use crate::PerformedEffect;
 
 /// How many calls may stand inside each other, whatever a tool's own limit says.
 const MAX_DEPTH: u32 = 16;
@@ -24,7 +24,7 @@ const FILE: [&str; 6] = [
 ];
 
 /// `invoke`: what the tool gives; lists and objects as such, anything else as text.
-pub(crate) async fn invoke(call: Arc<Call>, step: u64, asked: Value) -> Done {
+pub(crate) async fn invoke(call: Arc<FileToolCall>, step: u64, asked: Value) -> PerformedEffect {
     match called(&call, step, &asked).await {
         Ok(outcome) => {
             let name = text(&asked, "tool");
@@ -32,9 +32,9 @@ pub(crate) async fn invoke(call: Arc<Call>, step: u64, asked: Value) -> Done {
                 .details
                 .as_ref()
                 .and_then(|details| file_of(name, details));
-            Done {
+            PerformedEffect {
                 outcome: value(name, outcome),
-                also: Also { bill: None, details },
+                also: Extras { bill: None, details },
             }
         }
         Err(error) => Err(error).into(),
@@ -56,10 +56,10 @@ fn file_of(tool: &str, details: &Value) -> Option<Value> {
     })
 }
 
-async fn called(call: &Call, step: u64, asked: &Value) -> Result<ToolOutcome, EffectError> {
-    let wanted = Wanted::of(call, asked)?;
+async fn called(call: &FileToolCall, step: u64, asked: &Value) -> Result<ToolOutcome, EffectError> {
+    let wanted = WantedCall::of(call, asked)?;
     let outside_workspace = wanted.permitted(call, step)?;
-    let Wanted { tool, spec, args } = wanted;
+    let WantedCall { tool, spec, args } = wanted;
     let journal = call.context.journal.inner(step).calling(&spec);
     if journal.depth() > MAX_DEPTH {
         let problem = format!("more than {MAX_DEPTH} tool calls stand inside each other");

@@ -1,62 +1,62 @@
 //! The world as a tool from a file may reach it.
 
+mod agent_spec;
 pub(crate) mod agents;
-pub(crate) mod ask;
+mod answer_delivery;
+mod call_permission;
 mod invoke;
 mod json;
-mod kept;
-mod making;
+pub(crate) mod model_calls;
 pub(crate) mod network;
-mod permit;
 mod prompt;
+mod script_values;
 mod store;
 mod streams;
-mod telling;
 mod transform;
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use agentx_luau_tools::{BoxFuture, Effect, EffectError, EffectKind, Outcome};
+use agentx_luau_tools::{BoxFuture, EffectError, EffectKind, HostEffect, Outcome};
 use agentx_runtime::ToolContext;
 use agentx_types::EffectOutcome;
 use serde_json::{Value, json};
 
 use crate::grants::Grants;
 use crate::record::milliseconds;
-use crate::tools::Shared;
-use crate::{Done, RecorderHandle, World};
+use crate::tools::ToolsShared;
+use crate::{PerformedEffect, RecorderHandle, World};
 pub(crate) use agents::{Children, end_all};
+pub(crate) use call_permission::Permits;
 pub(crate) use json::mistakes;
 pub(crate) use network::Network;
-pub(crate) use permit::Permits;
-pub(crate) use store::Store;
-pub(crate) use streams::{Streams, refusal};
+pub(crate) use store::ToolStore;
+pub(crate) use streams::{CallStreams, refusal};
 
 /// What one call reaches. Clones are the same.
 #[derive(Clone)]
-pub(crate) struct Live {
-    pub(crate) call: Arc<Call>,
+pub(crate) struct CallWorld {
+    pub(crate) call: Arc<FileToolCall>,
 }
 
 /// One call of a tool from a file.
-pub(crate) struct Call {
+pub(crate) struct FileToolCall {
     pub(crate) tool: String,
-    pub(crate) shared: Arc<Shared>,
+    pub(crate) shared: Arc<ToolsShared>,
     pub(crate) grants: Arc<Grants>,
     pub(crate) network: Arc<Network>,
     pub(crate) context: ToolContext,
     pub(crate) recorder: RecorderHandle,
-    pub(crate) streams: Streams,
+    pub(crate) streams: CallStreams,
     pub(crate) children: Children,
     /// Where its steps stand in its file.
-    pub(crate) origin: Origin,
+    pub(crate) origin: CallOrigin,
     pub(crate) permits: Permits,
 }
 
 /// Where the steps of a call stand in its file.
 #[derive(Clone, Debug)]
-pub(crate) enum Origin {
+pub(crate) enum CallOrigin {
     /// In a script, after so many lines of its file.
     Script { file: String, before: u32 },
     /// Each step has a name.
@@ -65,9 +65,9 @@ pub(crate) enum Origin {
     Whole,
 }
 
-impl Origin {
+impl CallOrigin {
     /// Where the step stands, for people.
-    fn place(&self, effect: &Effect) -> Option<String> {
+    fn place(&self, effect: &HostEffect) -> Option<String> {
         match self {
             Self::Script { file, before } => {
                 let place = effect.place.as_ref();
@@ -86,19 +86,19 @@ impl Origin {
     }
 }
 
-impl World for Live {
-    fn permit(&self, effect: &Effect) -> Option<BoxFuture<'static, Result<(), EffectError>>> {
+impl World for CallWorld {
+    fn permit(&self, effect: &HostEffect) -> Option<BoxFuture<'static, Result<(), EffectError>>> {
         match effect.kind {
-            EffectKind::Invoke => permit::permit(&self.call, effect),
+            EffectKind::Invoke => call_permission::permit(&self.call, effect),
             _ => None,
         }
     }
 
-    fn perform(&self, effect: Effect, again: bool) -> BoxFuture<'static, Done> {
+    fn perform(&self, effect: HostEffect, again: bool) -> BoxFuture<'static, PerformedEffect> {
         let call = self.call.clone();
         match effect.kind {
-            EffectKind::Generate => Box::pin(ask::generate(call, effect.request)),
-            EffectKind::GenerateJson => Box::pin(ask::generate_json(call, effect.request)),
+            EffectKind::Generate => Box::pin(model_calls::generate(call, effect.request)),
+            EffectKind::GenerateJson => Box::pin(model_calls::generate_json(call, effect.request)),
             EffectKind::GenerateStream => {
                 let opened = call.streams.open(&effect);
                 finish(streams::begin(call, opened))
@@ -128,7 +128,7 @@ impl World for Live {
             EffectKind::CacheGet | EffectKind::CacheSet | EffectKind::CacheDelete => {
                 finish(store::cached(call, effect.kind, effect.request))
             }
-            EffectKind::AgentCreate => finish(making::create(call, effect.step, effect.request)),
+            EffectKind::AgentCreate => finish(agent_spec::create(call, effect.step, effect.request)),
             EffectKind::AgentInput => finish(agents::input(call, effect.step, effect.request, again)),
             EffectKind::AgentNext => finish(async move { agents::next(&call, &effect.request).await }),
             EffectKind::AgentCollect => finish(async move { agents::collect(&call, &effect.request).await }),
@@ -142,7 +142,7 @@ impl World for Live {
         }
     }
 
-    fn at_once(&self, effect: &Effect) -> Outcome {
+    fn at_once(&self, effect: &HostEffect) -> Outcome {
         let call = &self.call;
         match effect.kind {
             EffectKind::Now => Ok(json!(now())),
@@ -163,11 +163,11 @@ impl World for Live {
                     .env(name)
                     .map_or(Value::Null, Value::String))
             }
-            other => kept::kept(call, effect).unwrap_or_else(|| Err(missing(other.as_str()))),
+            other => script_values::kept(call, effect).unwrap_or_else(|| Err(missing(other.as_str()))),
         }
     }
 
-    fn remember(&self, effect: &Effect, outcome: Option<&EffectOutcome>) {
+    fn remember(&self, effect: &HostEffect, outcome: Option<&EffectOutcome>) {
         let call = &self.call;
         match effect.kind {
             EffectKind::GenerateStream => call.streams.remember_open(effect, outcome, &call.recorder),
@@ -196,7 +196,7 @@ pub(crate) fn text<'a>(request: &'a Value, key: &str) -> &'a str {
     request.get(key).and_then(Value::as_str).unwrap_or_default()
 }
 
-fn finish(outcome: impl Future<Output = Outcome> + Send + 'static) -> BoxFuture<'static, Done> {
+fn finish(outcome: impl Future<Output = Outcome> + Send + 'static) -> BoxFuture<'static, PerformedEffect> {
     Box::pin(async move { outcome.await.into() })
 }
 

@@ -10,7 +10,7 @@ use agentx_types::FolderNow;
 use rusqlite::{Connection, OptionalExtension as _, params};
 use serde_json::Value;
 
-use super::{Call, text};
+use super::{FileToolCall, text};
 use crate::kept_values::{open, open_in_memory, prefix, settle};
 
 /// The longest key in bytes.
@@ -24,24 +24,24 @@ const MAX_CACHED: usize = 10_000;
 /// Bytes in the cache, of all tools.
 const MAX_CACHED_BYTES: usize = 64 << 20;
 /// Where tools keep things.
-pub(crate) struct Store {
+pub(crate) struct ToolStore {
     path: Option<PathBuf>,
     /// The path of the folder that tools of a folder come from.
     folder: String,
     /// Which folder lies there.
     now: Option<FolderNow>,
-    database: Mutex<Option<Open>>,
-    cache: Mutex<Cache>,
+    database: Mutex<Option<OpenStore>>,
+    cache: Mutex<StoreCache>,
 }
 
 /// The database, and how the key spaces of the folder begin in it.
-struct Open {
+struct OpenStore {
     connection: Connection,
     of_folder: String,
 }
 
 #[derive(Default)]
-struct Cache {
+struct StoreCache {
     entries: HashMap<String, Cached>,
     bytes: usize,
 }
@@ -52,7 +52,7 @@ struct Cached {
     until: Option<Instant>,
 }
 
-impl Store {
+impl ToolStore {
     /// A store in a file that is made when it is first needed; in memory without one.
     pub(crate) fn new(path: Option<PathBuf>, folder: String, now: Option<FolderNow>) -> Self {
         Self {
@@ -64,7 +64,7 @@ impl Store {
         }
     }
 
-    fn open(&self) -> rusqlite::Result<Open> {
+    fn open(&self) -> rusqlite::Result<OpenStore> {
         let mut connection = match &self.path {
             Some(path) => open(path)?,
             None => open_in_memory()?,
@@ -73,7 +73,7 @@ impl Store {
             Some(now) => settle(&mut connection, &self.folder, now)?,
             None => self.folder.clone(),
         };
-        Ok(Open {
+        Ok(OpenStore {
             connection,
             of_folder: prefix(&name),
         })
@@ -83,7 +83,7 @@ impl Store {
     /// from those of the person's tools.
     fn with<T>(
         &self,
-        place: &Place,
+        place: &KeyOwner,
         work: impl FnOnce(&Connection, &str) -> rusqlite::Result<T>,
     ) -> Result<T, EffectError> {
         let mut database = self.database.lock().unwrap_or_else(PoisonError::into_inner);
@@ -102,7 +102,7 @@ impl Store {
         done
     }
 
-    fn get(&self, place: &Place) -> Result<Option<Value>, EffectError> {
+    fn get(&self, place: &KeyOwner) -> Result<Option<Value>, EffectError> {
         let found: Option<String> = self.with(place, |database, space| {
             database
                 .prepare_cached("SELECT value FROM kv WHERE owner = ?1 AND space = ?2 AND key = ?3")?
@@ -112,7 +112,7 @@ impl Store {
         Ok(found.and_then(|text| serde_json::from_str(&text).ok()))
     }
 
-    fn set(&self, place: &Place, value: &Value) -> Result<(), EffectError> {
+    fn set(&self, place: &KeyOwner, value: &Value) -> Result<(), EffectError> {
         let written = value.to_string();
         if written.len() > MAX_VALUE {
             return Err(EffectError::new(
@@ -146,7 +146,7 @@ impl Store {
         }
     }
 
-    fn delete(&self, place: &Place) -> Result<(), EffectError> {
+    fn delete(&self, place: &KeyOwner) -> Result<(), EffectError> {
         self.with(place, |database, space| {
             database
                 .prepare_cached("DELETE FROM kv WHERE owner = ?1 AND space = ?2 AND key = ?3")?
@@ -155,7 +155,7 @@ impl Store {
         Ok(())
     }
 
-    fn list(&self, place: &Place) -> Result<Vec<String>, EffectError> {
+    fn list(&self, place: &KeyOwner) -> Result<Vec<String>, EffectError> {
         let mut keys: Vec<String> = self.with(place, |database, space| {
             let mut query = database.prepare_cached("SELECT key FROM kv WHERE owner = ?1 AND space = ?2")?;
             query
@@ -169,7 +169,7 @@ impl Store {
 }
 
 /// Whose key.
-struct Place {
+struct KeyOwner {
     owner: String,
     space: String,
     of_folder: bool,
@@ -177,7 +177,7 @@ struct Place {
 }
 
 /// `kv_get`, `kv_set`, `kv_delete`, `kv_list`.
-pub(crate) async fn kept(call: Arc<Call>, kind: EffectKind, asked: Value) -> Outcome {
+pub(crate) async fn kept(call: Arc<FileToolCall>, kind: EffectKind, asked: Value) -> Outcome {
     let place = place(&call, &asked).await?;
     let store = call.shared.store.clone();
     let work = move || match kind {
@@ -195,7 +195,7 @@ pub(crate) async fn kept(call: Arc<Call>, kind: EffectKind, asked: Value) -> Out
     done.map_err(|error| EffectError::new("failed", format!("the store of keys: {error}")))?
 }
 
-async fn place(call: &Call, asked: &Value) -> Result<Place, EffectError> {
+async fn place(call: &FileToolCall, asked: &Value) -> Result<KeyOwner, EffectError> {
     let key = asked
         .get("key")
         .or_else(|| asked.get("prefix"))
@@ -208,7 +208,7 @@ async fn place(call: &Call, asked: &Value) -> Result<Place, EffectError> {
         ));
     }
     let (space, key) = call.grants.space(key)?;
-    Ok(Place {
+    Ok(KeyOwner {
         owner: call.owner().await?,
         space: space.to_owned(),
         of_folder: call.grants.of_folder,
@@ -216,7 +216,7 @@ async fn place(call: &Call, asked: &Value) -> Result<Place, EffectError> {
     })
 }
 
-impl Call {
+impl FileToolCall {
     /// Whose session it is.
     async fn owner(&self) -> Result<String, EffectError> {
         let Some(listener) = self.context.journal.listener() else {
@@ -230,7 +230,7 @@ impl Call {
 }
 
 /// `cache_get`, `cache_set`, `cache_delete`: each tool of each owner has its own keys.
-pub(crate) async fn cached(call: Arc<Call>, kind: EffectKind, asked: Value) -> Outcome {
+pub(crate) async fn cached(call: Arc<FileToolCall>, kind: EffectKind, asked: Value) -> Outcome {
     let key = format!("{}\n{}\n{}", call.owner().await?, call.tool, text(&asked, "key"));
     let mut cache = call
         .shared
@@ -253,7 +253,7 @@ pub(crate) async fn cached(call: Arc<Call>, kind: EffectKind, asked: Value) -> O
     }
 }
 
-impl Cache {
+impl StoreCache {
     fn get(&mut self, key: &str) -> Value {
         match self.entries.get(key) {
             Some(found) if found.is_over() => {

@@ -4,17 +4,17 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use agentx_luau_tools::{Effect, EffectError, EffectKind, Outcome};
-use agentx_runtime::Also;
+use agentx_luau_tools::{EffectError, EffectKind, HostEffect, Outcome};
+use agentx_runtime::Extras;
 use agentx_types::{EffectOutcome, Usage};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use super::ask::{Heard, ask, bill};
+use super::answer_delivery::{ScriptPiece, Telling};
+use super::model_calls::{ModelUpdate, ask, bill};
 use super::prompt::request;
-use super::telling::{Piece, Telling};
-use super::{Call, text};
+use super::{FileToolCall, text};
 use crate::RecorderHandle;
 
 /// How many pieces an answer may be ahead of the script.
@@ -24,51 +24,51 @@ const TOGETHER: usize = 4 << 10;
 
 /// The streams of one call, by the steps that opened them.
 #[derive(Default)]
-pub(crate) struct Streams {
-    open: Mutex<BTreeMap<u64, Arc<Stream>>>,
+pub(crate) struct CallStreams {
+    open: Mutex<BTreeMap<u64, Arc<AnswerStream>>>,
 }
 
 /// One answer.
-pub(crate) struct Stream {
+pub(crate) struct AnswerStream {
     step: u64,
     asked: Value,
     cancel: CancellationToken,
-    told: tokio::sync::Mutex<Told>,
+    told: tokio::sync::Mutex<ToldPieces>,
     /// Set from when the model is asked until somebody reads.
-    source: Mutex<Option<mpsc::Receiver<Heard>>>,
+    source: Mutex<Option<mpsc::Receiver<ModelUpdate>>>,
 }
 
-struct Told {
+struct ToldPieces {
     telling: Telling,
-    source: Option<mpsc::Receiver<Heard>>,
+    source: Option<mpsc::Receiver<ModelUpdate>>,
     /// What is left of an answer that is on record.
     rest: Option<String>,
     problem: Option<EffectError>,
     ended: bool,
 }
 
-impl Streams {
+impl CallStreams {
     /// A stream that nobody has begun to read.
-    pub(crate) fn open(&self, effect: &Effect) -> Arc<Stream> {
+    pub(crate) fn open(&self, effect: &HostEffect) -> Arc<AnswerStream> {
         self.add(effect, Telling::default(), None)
     }
 
     fn add(
         &self,
-        effect: &Effect,
+        effect: &HostEffect,
         telling: Telling,
         known: Option<Result<String, EffectError>>,
-    ) -> Arc<Stream> {
+    ) -> Arc<AnswerStream> {
         let (rest, problem) = match known {
             Some(Ok(whole)) => (Some(whole), None),
             Some(Err(problem)) => (Some(String::new()), Some(problem)),
             None => (None, None),
         };
-        let stream = Arc::new(Stream {
+        let stream = Arc::new(AnswerStream {
             step: effect.step,
             asked: effect.request.clone(),
             cancel: CancellationToken::new(),
-            told: tokio::sync::Mutex::new(Told {
+            told: tokio::sync::Mutex::new(ToldPieces {
                 telling,
                 source: None,
                 rest,
@@ -84,7 +84,7 @@ impl Streams {
     /// A stream that is on record with its answer.
     pub(crate) fn remember_open(
         &self,
-        effect: &Effect,
+        effect: &HostEffect,
         outcome: Option<&EffectOutcome>,
         recorder: &RecorderHandle,
     ) {
@@ -118,12 +118,12 @@ impl Streams {
         told.telling = Telling::of(said + text(value, "chunk"));
     }
 
-    fn find(&self, request: &Value) -> Option<Arc<Stream>> {
+    fn find(&self, request: &Value) -> Option<Arc<AnswerStream>> {
         let step = request.get("stream").and_then(Value::as_u64)?;
         self.lock().get(&step).cloned()
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, BTreeMap<u64, Arc<Stream>>> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, BTreeMap<u64, Arc<AnswerStream>>> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -137,7 +137,7 @@ impl Streams {
 
 /// The model is asked, and `{stream}` is there to be read. What no model can be asked is refused at once, which is on record as
 /// what came of the step.
-pub(crate) async fn begin(call: Arc<Call>, stream: Arc<Stream>) -> Outcome {
+pub(crate) async fn begin(call: Arc<FileToolCall>, stream: Arc<AnswerStream>) -> Outcome {
     let Err(problem) = request(&call, &stream.asked) else {
         stream.begin(&call);
         return Ok(json!({"stream": stream.step}));
@@ -148,7 +148,7 @@ pub(crate) async fn begin(call: Arc<Call>, stream: Arc<Stream>) -> Outcome {
     let ends = call
         .recorder
         .0
-        .ends(stream.step, kind, None, &recorded, Also::default());
+        .ends(stream.step, kind, None, &recorded, Extras::default());
     match ends.await {
         true => Err(problem),
         // The session is gone: nothing is done any more.
@@ -167,9 +167,9 @@ pub(crate) fn refusal(recorded: Option<&EffectOutcome>) -> Option<EffectError> {
     }
 }
 
-impl Stream {
+impl AnswerStream {
     /// The model is asked.
-    fn begin(self: &Arc<Self>, call: &Arc<Call>) {
+    fn begin(self: &Arc<Self>, call: &Arc<FileToolCall>) {
         let mut source = self.source.lock().unwrap_or_else(PoisonError::into_inner);
         if source.is_none() {
             let (pieces, said) = mpsc::channel(AHEAD);
@@ -178,14 +178,14 @@ impl Stream {
         }
     }
 
-    fn taken(&self) -> Option<mpsc::Receiver<Heard>> {
+    fn taken(&self) -> Option<mpsc::Receiver<ModelUpdate>> {
         let mut source = self.source.lock().unwrap_or_else(PoisonError::into_inner);
         source.take()
     }
 }
 
 /// Asks the model, and puts its whole answer on record.
-async fn run(stream: Arc<Stream>, call: Arc<Call>, pieces: mpsc::Sender<Heard>) {
+async fn run(stream: Arc<AnswerStream>, call: Arc<FileToolCall>, pieces: mpsc::Sender<ModelUpdate>) {
     let (mut paid, asked) = (Usage::default(), request(&call, &stream.asked).map(Arc::new));
     let said = match &asked {
         Err(problem) => Err(problem.clone()),
@@ -213,11 +213,11 @@ async fn run(stream: Arc<Stream>, call: Arc<Call>, pieces: mpsc::Sender<Heard>) 
             paid,
         )
         .await;
-    let _ = pieces.send(Heard::Ends(ended)).await;
+    let _ = pieces.send(ModelUpdate::Ends(ended)).await;
 }
 
 /// The next piece of an answer, or null at its end.
-pub(crate) async fn receive(call: &Arc<Call>, asked: &Value) -> Outcome {
+pub(crate) async fn receive(call: &Arc<FileToolCall>, asked: &Value) -> Outcome {
     let stream = call
         .streams
         .find(asked)
@@ -240,7 +240,7 @@ pub(crate) async fn receive(call: &Arc<Call>, asked: &Value) -> Outcome {
 }
 
 /// The rest of an answer that is on record.
-fn from_record(told: &mut Told, whole: &str) -> Outcome {
+fn from_record(told: &mut ToldPieces, whole: &str) -> Outcome {
     if let Some(problem) = told.problem.take() {
         told.ended = true;
         return Err(problem);
@@ -256,12 +256,12 @@ fn from_record(told: &mut Told, whole: &str) -> Outcome {
     }
 }
 
-impl Told {
+impl ToldPieces {
     async fn live(&mut self) -> Outcome {
         let Some(source) = &mut self.source else {
             return Ok(Value::Null);
         };
-        let mut together: Option<Piece> = None;
+        let mut together: Option<ScriptPiece> = None;
         loop {
             let said = match &together {
                 None => source.recv().await,
@@ -269,12 +269,12 @@ impl Told {
                 Some(_) => None,
             };
             let piece = match said {
-                Some(Heard::Begins) => {
+                Some(ModelUpdate::Begins) => {
                     self.telling.begins();
                     continue;
                 }
-                Some(Heard::Says(text)) => self.telling.hears(&text),
-                Some(Heard::Ends(Err(problem))) => {
+                Some(ModelUpdate::Says(text)) => self.telling.hears(&text),
+                Some(ModelUpdate::Ends(Err(problem))) => {
                     self.ended = true;
                     match together {
                         // The script is told what came first; the problem is there when it asks again.
@@ -287,7 +287,7 @@ impl Told {
                         None => return Err(problem),
                     }
                 }
-                Some(Heard::Ends(Ok(()))) => {
+                Some(ModelUpdate::Ends(Ok(()))) => {
                     self.ended = true;
                     self.telling.ends()
                 }
@@ -307,10 +307,10 @@ impl Told {
 }
 
 /// Two pieces as one.
-fn join(before: Option<Piece>, next: Option<Piece>) -> Option<Piece> {
+fn join(before: Option<ScriptPiece>, next: Option<ScriptPiece>) -> Option<ScriptPiece> {
     match (before, next) {
         (Some(_), Some(next)) if next.restarted => Some(next),
-        (Some(before), Some(next)) => Some(Piece {
+        (Some(before), Some(next)) => Some(ScriptPiece {
             text: before.text + &next.text,
             restarted: before.restarted,
         }),
@@ -319,7 +319,7 @@ fn join(before: Option<Piece>, next: Option<Piece>) -> Option<Piece> {
 }
 
 /// Nothing more is read.
-pub(crate) fn close(call: &Call, asked: &Value) -> Outcome {
+pub(crate) fn close(call: &FileToolCall, asked: &Value) -> Outcome {
     let step = asked.get("stream").and_then(Value::as_u64).unwrap_or_default();
     if let Some(stream) = call.streams.lock().remove(&step) {
         stream.cancel.cancel();

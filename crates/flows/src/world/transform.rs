@@ -5,7 +5,7 @@
 use agentx_luau_tools::{EffectError, Outcome};
 use serde_json::{Value, json};
 
-use super::{Call, prompt, text};
+use super::{FileToolCall, prompt, text};
 
 /// Words in the names of what works on sound, and what is missing for it.
 const SOUND: [(&[&str], &str); 3] = [
@@ -28,7 +28,7 @@ const SOUND: [(&[&str], &str); 3] = [
 ];
 
 /// `{transformer, config: {model?, prompt?}}` → `{tool}` or `{model, system?}`.
-pub(crate) fn transformer(call: &Call, asked: &Value) -> Outcome {
+pub(crate) fn transformer(call: &FileToolCall, asked: &Value) -> Outcome {
     let name = text(asked, "transformer");
     let config = asked.get("config").unwrap_or(&Value::Null);
     if call.shared.tool(name).is_some() {

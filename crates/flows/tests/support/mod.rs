@@ -12,13 +12,13 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use agentx_agent_files::definition::{LuauTool, ToolBody, ToolDefinition};
-use agentx_flows::{FlowParts, Flows, Known};
+use agentx_flows::{FlowParts, ToolFactory, ToolSurroundings};
 use agentx_runtime::{
-    Actions, Batch, BoxFuture, Delivery, DriverParts, Effector, EventSink, Journal, Listener, NewLog,
-    OpenRequest, Places, Session, SessionBlobs, SessionIds, SessionLog, SystemEvents, Tool, ToolContext,
+    Actions, AgentListener, Batch, BoxFuture, CallSlots, Delivery, DriverParts, Effector, EventSink, Journal,
+    NewLog, OpenRequest, Session, SessionBlobs, SessionIds, SessionLog, SystemEvents, Tool, ToolContext,
     ToolOutcome, ToolOutputSink, UserInput, View, open_session,
 };
-use agentx_testing::{Answer, MemoryLog, ScriptedModel, SimulatedClock, fixture};
+use agentx_testing::{FaultyLog, ModelScript, ScriptedModel, SimulatedClock, fixture};
 use agentx_types::{
     Action, ActionBody, ActionKind, AgentConfig, ApprovalMode, ContentPart, Envelope, EnvironmentEvent,
     ModelSpec, OwnerId, RuntimeEvent, SessionId, ToolResult, ToolSpec, ToolStatus,
@@ -57,7 +57,7 @@ pub fn definition(file: Value) -> ToolDefinition {
 /// Every model is known, and one secret.
 pub struct Everything;
 
-impl Known for Everything {
+impl ToolSurroundings for Everything {
     fn model(&self, name: &str) -> Option<ModelSpec> {
         (name != "nobody").then(|| ModelSpec {
             id: name.to_owned(),
@@ -88,7 +88,7 @@ struct Tools {
     tools: Mutex<BTreeMap<String, Arc<dyn Tool>>>,
     log: Arc<dyn SessionLog>,
     bus: SystemEvents,
-    places: Places,
+    places: CallSlots,
 }
 
 impl Effector for Tools {
@@ -109,7 +109,7 @@ impl Effector for Tools {
             .cloned()
             .expect("a tool of this name");
         let session_id = events.session_id().cloned().unwrap();
-        let listener = Listener::new(session_id.clone(), self.log.clone(), self.bus.clone());
+        let listener = AgentListener::new(session_id.clone(), self.log.clone(), self.bus.clone());
         let context = ToolContext {
             tool_call_id: call.tool_call_id.clone(),
             workspace: "/workspace".into(),
@@ -147,8 +147,8 @@ impl Effector for Tools {
 }
 
 /// A log that has the first `count` facts of another.
-pub async fn prefix(facts: &[Arc<Envelope<EnvironmentEvent>>], count: usize) -> MemoryLog {
-    let log = MemoryLog::new();
+pub async fn prefix(facts: &[Arc<Envelope<EnvironmentEvent>>], count: usize) -> FaultyLog {
+    let log = FaultyLog::new();
     let session = SessionId::new("ses_1");
     let new = NewLog::new(
         session.clone(),
@@ -179,26 +179,26 @@ pub async fn until_fact(mut heard: agentx_runtime::Subscription, wanted: impl Fn
 
 /// A process on a log.
 pub struct Place {
-    pub log: MemoryLog,
+    pub log: FaultyLog,
     pub model: ScriptedModel,
-    pub flows: Flows,
+    pub flows: ToolFactory,
     tools: Arc<Tools>,
     parts: Mutex<DriverParts>,
 }
 
 impl Place {
-    pub fn new(answers: impl IntoIterator<Item = Answer>) -> Self {
-        Self::on(MemoryLog::new(), answers)
+    pub fn new(answers: impl IntoIterator<Item = ModelScript>) -> Self {
+        Self::on(FaultyLog::new(), answers)
     }
 
     /// Another process on the same log.
-    pub fn on(log: MemoryLog, answers: impl IntoIterator<Item = Answer>) -> Self {
+    pub fn on(log: FaultyLog, answers: impl IntoIterator<Item = ModelScript>) -> Self {
         Self::with(log, answers, |parts| parts)
     }
 
     pub fn with(
-        log: MemoryLog,
-        answers: impl IntoIterator<Item = Answer>,
+        log: FaultyLog,
+        answers: impl IntoIterator<Item = ModelScript>,
         change: impl FnOnce(FlowParts) -> FlowParts,
     ) -> Self {
         let model = ScriptedModel::new(answers);
@@ -209,12 +209,12 @@ impl Place {
     }
 
     pub fn with_model(
-        log: MemoryLog,
+        log: FaultyLog,
         effector: Arc<dyn Effector>,
         change: impl FnOnce(FlowParts) -> FlowParts,
     ) -> Self {
         let model = ScriptedModel::new([]);
-        let flows = Flows::new(change(FlowParts::new(effector.clone(), Arc::new(Everything))));
+        let flows = ToolFactory::new(change(FlowParts::new(effector.clone(), Arc::new(Everything))));
         let actions = Actions::new().with(ActionKind::CallModel, effector);
         let clock = Arc::new(SimulatedClock::default());
         let parts = DriverParts {
@@ -225,7 +225,7 @@ impl Place {
             tools: Mutex::default(),
             log: Arc::new(log.clone()),
             bus: parts.bus.read_only(),
-            places: Places::new(2),
+            places: CallSlots::new(2),
         });
         let calls: Arc<dyn Effector> = tools.clone();
         actions.serve(ActionKind::CallTool, calls);

@@ -7,8 +7,8 @@ use agentx_runtime::{Delivery, LogError, Runtime, RuntimeError, View};
 use agentx_types::{AgentStateId, ContentPart, Envelope, EnvironmentEvent, MessageId, SessionId};
 use serde::Serialize;
 
+use super::file_history::FileVersion;
 use super::history::SessionHistory;
-use super::trail::Image;
 
 /// The longest line of forks that is followed.
 const MOST_FORKS: usize = 1_000;
@@ -16,7 +16,7 @@ const MOST_FORKS: usize = 1_000;
 /// Something that was said on a branch.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Turn {
+pub enum BranchTurn {
     /// By a person.
     Input {
         /// The event.
@@ -43,7 +43,7 @@ pub struct BranchSide {
     /// Its last event.
     pub last_seq: u64,
     /// What was said since they parted.
-    pub turns: Vec<Turn>,
+    pub turns: Vec<BranchTurn>,
 }
 
 /// A file that one of them changed since they parted.
@@ -95,7 +95,7 @@ pub async fn branches_of(
             first.end(path, &second, part_after),
             second.end(path, &first, part_after),
         ];
-        if ends[0] == ends[1] && ends[0] != Image::Unknown {
+        if ends[0] == ends[1] && ends[0] != FileVersion::Unknown {
             continue;
         }
         let [left, right] = &ends;
@@ -118,12 +118,12 @@ pub async fn branches_of(
 }
 
 /// A branch as it was read.
-struct Read {
+struct BranchRead {
     history: SessionHistory,
     side: BranchSide,
 }
 
-impl Read {
+impl BranchRead {
     fn changed(&self, path: &str, part_after: u64) -> bool {
         let trail = self.history.files().get(path);
         trail.is_some_and(|trail| trail.is_touched_since(part_after + 1))
@@ -142,13 +142,13 @@ impl Read {
     }
 
     /// What this branch left at a path. Where it never touched the file, what the other one found there first.
-    fn end(&self, path: &str, other: &Self, part_after: u64) -> Image {
+    fn end(&self, path: &str, other: &Self, part_after: u64) -> FileVersion {
         let own = self.history.files().get(path);
         let theirs = other.history.files().get(path);
         match (own, theirs) {
             (Some(trail), _) => trail.end_without(&self.ways_back(part_after)).clone(),
             (None, Some(trail)) => trail.before(part_after + 1).clone(),
-            (None, None) => Image::Unknown,
+            (None, None) => FileVersion::Unknown,
         }
     }
 }
@@ -157,12 +157,12 @@ impl Read {
 async fn bytes(
     runtime: &dyn Runtime,
     sessions: [&SessionId; 2],
-    image: &Image,
+    image: &FileVersion,
 ) -> Result<Option<Option<Vec<u8>>>, RuntimeError> {
     let image = match image {
-        Image::Absent => return Ok(Some(None)),
-        Image::Unknown => return Ok(None),
-        Image::File(image) => image,
+        FileVersion::Absent => return Ok(Some(None)),
+        FileVersion::Unknown => return Ok(None),
+        FileVersion::File(image) => image,
     };
     for session in sessions {
         match runtime.blob(session, &image.blob).await {
@@ -212,7 +212,11 @@ async fn ancestors(
     Ok(line)
 }
 
-async fn read(runtime: &dyn Runtime, session: &SessionId, part_after: u64) -> Result<Read, RuntimeError> {
+async fn read(
+    runtime: &dyn Runtime,
+    session: &SessionId,
+    part_after: u64,
+) -> Result<BranchRead, RuntimeError> {
     let mut history = SessionHistory::default();
     let mut talk = Talk::default();
     let mut events = runtime.watch(session, 0, View::Environment, false).await?;
@@ -232,7 +236,7 @@ async fn read(runtime: &dyn Runtime, session: &SessionId, part_after: u64) -> Re
         last_seq: history.last_seq(),
         turns: talk.turns,
     };
-    Ok(Read { history, side })
+    Ok(BranchRead { history, side })
 }
 
 /// What was said.
@@ -241,7 +245,7 @@ struct Talk {
     root: Option<AgentStateId>,
     text: String,
     calls: usize,
-    turns: Vec<Turn>,
+    turns: Vec<BranchTurn>,
     /// The messages of people among the turns, with their events.
     inputs: Vec<(MessageId, u64)>,
 }
@@ -259,7 +263,7 @@ impl Talk {
             E::UserMessage(message) => {
                 let texts = message.content.iter().filter_map(ContentPart::as_text);
                 self.inputs.push((message.message_id.clone(), fact.seq));
-                self.turns.push(Turn::Input {
+                self.turns.push(BranchTurn::Input {
                     seq: fact.seq,
                     texts: texts.map(str::to_owned).collect(),
                 });
@@ -272,7 +276,7 @@ impl Talk {
             }
             E::TextChunk(chunk) => self.text.push_str(&chunk.text),
             E::ToolCall(_) => self.calls += 1,
-            E::StreamEnd(_) => self.turns.push(Turn::Answer {
+            E::StreamEnd(_) => self.turns.push(BranchTurn::Answer {
                 seq: fact.seq,
                 text: std::mem::take(&mut self.text),
                 calls: std::mem::take(&mut self.calls),
@@ -285,14 +289,14 @@ impl Talk {
         let taken = self.inputs.iter().find(|(id, _)| id == message);
         if let Some(&(_, at)) = taken {
             self.turns
-                .retain(|turn| !matches!(turn, Turn::Input { seq, .. } if *seq == at));
+                .retain(|turn| !matches!(turn, BranchTurn::Input { seq, .. } if *seq == at));
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use agentx_types::{Draft, InputMode, InputRevised, Source, Timestamp, UserMessage};
+    use agentx_types::{EventDraft, InputMode, InputRevised, Source, Timestamp, UserMessage};
 
     use super::*;
 
@@ -319,11 +323,11 @@ mod tests {
         ];
         let mut talk = Talk::default();
         for (seq, event) in (1..).zip(events) {
-            let draft = Draft::new(Source::User, None, event);
+            let draft = EventDraft::new(Source::User, None, event);
             talk.take(&draft.into_envelope("ses_1".into(), seq, Timestamp(0)), 0);
         }
         let seqs = talk.turns.iter().map(|turn| match turn {
-            Turn::Input { seq, .. } | Turn::Answer { seq, .. } => *seq,
+            BranchTurn::Input { seq, .. } | BranchTurn::Answer { seq, .. } => *seq,
         });
         assert_eq!(seqs.collect::<Vec<_>>(), [1, 3]);
     }

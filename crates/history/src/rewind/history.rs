@@ -11,8 +11,8 @@ use agentx_types::{
 use serde::Serialize;
 use serde_json::Value;
 
+use super::file_history::{FileChange, FileTrail, FileVersion, change_of};
 use super::restorings::Restoring;
-use super::trail::{FileChange, FileTrail, Image, change_of};
 
 /// The tools whose outcome tells what they made of which file. Names of tools are unique, so no other one can say so.
 const CHANGERS: [&str; 2] = ["write", "edit"];
@@ -37,7 +37,7 @@ pub struct PastInput {
 
 /// Something that was done and that going back does not undo.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Beyond {
+pub struct IrreversibleEffect {
     /// The event that tells of its end.
     pub seq: u64,
     /// Which tool.
@@ -64,7 +64,7 @@ pub struct Undone {
 }
 
 /// A call that runs.
-struct Running {
+struct RunningCall {
     name: String,
     input: Value,
     from: Timestamp,
@@ -79,9 +79,9 @@ pub struct SessionHistory {
     inputs: Vec<PastInput>,
     messages: Vec<u64>,
     restorings: Vec<Restoring>,
-    beyond: Vec<Beyond>,
+    beyond: Vec<IrreversibleEffect>,
     files: BTreeMap<String, FileTrail>,
-    running: BTreeMap<ToolCallId, Running>,
+    running: BTreeMap<ToolCallId, RunningCall>,
     /// Whether the model of the root is asked.
     asks: bool,
     last_seq: u64,
@@ -131,7 +131,7 @@ impl SessionHistory {
             E::InputRevised(revised) if revised.mode.is_none() => self.taken_back(&revised.message_id),
             E::StreamEnd(_) if self.is_of_root(fact) => self.messages.push(fact.seq),
             E::ToolCall(call) => {
-                let running = Running {
+                let running = RunningCall {
                     name: call.name.clone(),
                     input: call.input.clone(),
                     from: fact.at,
@@ -193,7 +193,7 @@ impl SessionHistory {
         );
         let harmless = matches!(self.access.get(&call.name), Some(Access::Internal | Access::Read));
         if was_run && !harmless {
-            self.beyond.push(Beyond {
+            self.beyond.push(IrreversibleEffect {
                 seq: fact.seq,
                 tool: call.name,
                 input: call.input,
@@ -221,7 +221,7 @@ impl SessionHistory {
     }
 
     fn restoring(&mut self, restoring: &FilesRestoring, fact: &Envelope<EnvironmentEvent>) {
-        let image = |image: &Option<FileImage>| image.clone().map_or(Image::Absent, Image::File);
+        let image = |image: &Option<FileImage>| image.clone().map_or(FileVersion::Absent, FileVersion::File);
         let changed_since = |seq: u64| self.files.values().any(|trail| trail.is_touched_since(seq + 1));
         let begun = Restoring::begun(fact, restoring, &self.restorings, changed_since);
         self.restorings.push(begun);
@@ -317,7 +317,7 @@ impl SessionHistory {
     }
 
     /// What was done at this event or later that going back does not undo.
-    pub fn beyond(&self, seq: u64) -> impl Iterator<Item = &Beyond> {
+    pub fn beyond(&self, seq: u64) -> impl Iterator<Item = &IrreversibleEffect> {
         self.beyond.iter().filter(move |done| done.seq >= seq)
     }
 

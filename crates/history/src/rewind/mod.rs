@@ -3,11 +3,11 @@
 //! the session is.
 
 mod branches;
+mod file_history;
 mod history;
 mod restorings;
-mod trail;
 
-pub use branches::{BranchFile, BranchSide, Branches, Turn, branches_of};
-pub use history::{Beyond, PastInput, SessionHistory, Undone, history_of};
+pub use branches::{BranchFile, BranchSide, BranchTurn, Branches, branches_of};
+pub use file_history::{FileChange, FileTrail, FileVersion};
+pub use history::{IrreversibleEffect, PastInput, SessionHistory, Undone, history_of};
 pub use restorings::{Restoring, latest_restoring};
-pub use trail::{FileChange, FileTrail, Image};

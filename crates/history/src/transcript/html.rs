@@ -6,7 +6,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
 use super::page::{arguments, heading, kinds, name_of, summary};
-use super::{Entry, PICTURES, Transcript};
+use super::{PICTURES, Transcript, TranscriptEntry};
 
 /// How the page looks. It follows the light or dark of whoever reads it.
 const STYLE: &str = "\
@@ -47,7 +47,7 @@ pub fn html(transcript: &Transcript) -> String {
     page
 }
 
-fn section(transcript: &Transcript, entry: &Entry) -> String {
+fn section(transcript: &Transcript, entry: &TranscriptEntry) -> String {
     let class = match entry.message.role {
         Role::System => "system",
         Role::User => "user",
@@ -214,7 +214,7 @@ mod tests {
             title: bad.into(),
             model: bad.into(),
             workspace: bad.into(),
-            entries: vec![Entry {
+            entries: vec![TranscriptEntry {
                 seq: 1,
                 at: Timestamp(0),
                 agent: Some(bad.into()),

@@ -7,7 +7,7 @@ use agentx_types::{ContentPart, MediaPart};
 use pulldown_cmark::{Event, Options, Parser};
 
 use super::page::{arguments, heading, kinds, name_of, summary};
-use super::{Entry, Transcript};
+use super::{Transcript, TranscriptEntry};
 
 /// Writes a session down as Markdown, without signs that would drive a terminal: control characters and those that turn the direction
 /// of text are shown as `␛` or `<U+202E>`.
@@ -38,7 +38,7 @@ fn visible(text: &str) -> String {
     out
 }
 
-fn body(transcript: &Transcript, entry: &Entry) -> String {
+fn body(transcript: &Transcript, entry: &TranscriptEntry) -> String {
     let mut parts: Vec<String> = entry
         .message
         .content
@@ -247,7 +247,7 @@ mod tests {
             by: None,
         };
         for text in hostile {
-            let entries = [Role::User, Role::Assistant, Role::Tool].map(|role| Entry {
+            let entries = [Role::User, Role::Assistant, Role::Tool].map(|role| TranscriptEntry {
                 seq: 1,
                 at: Timestamp(0),
                 agent: Some(text.to_owned()).filter(|_| role == Role::Assistant),
@@ -285,7 +285,7 @@ mod tests {
             by: Some("own_b".into()),
         };
         let transcript = Transcript {
-            entries: vec![Entry {
+            entries: vec![TranscriptEntry {
                 seq: 1,
                 at: Timestamp(0),
                 agent: None,

@@ -41,7 +41,7 @@ pub struct Transcript {
     /// Money of all its model calls, in dollars.
     pub cost_usd: f64,
     /// The messages.
-    pub entries: Vec<Entry>,
+    pub entries: Vec<TranscriptEntry>,
     /// Pictures that were shown, by blob.
     pub pictures: BTreeMap<BlobId, Vec<u8>>,
     /// What calls changed of files, as unified diffs.
@@ -50,7 +50,7 @@ pub struct Transcript {
 
 /// A message in a transcript.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Entry {
+pub struct TranscriptEntry {
     /// The event that completed it.
     pub seq: u64,
     /// When.
@@ -82,7 +82,7 @@ pub fn act_of_another(event: &RuntimeEvent) -> Option<(&OwnerId, String)> {
     Some((by.as_ref()?, what))
 }
 
-impl Entry {
+impl TranscriptEntry {
     fn act(envelope: &Envelope<RuntimeEvent>, person: &OwnerId, what: String) -> Self {
         let message = Message {
             message_id: MessageId::new(""),
@@ -127,7 +127,9 @@ pub async fn transcript(runtime: &dyn Runtime, session: &SessionId) -> Result<Tr
             Delivery::Environment(_) => continue,
         };
         if let Some((person, what)) = act_of_another(&envelope.event) {
-            transcript.entries.push(Entry::act(&envelope, person, what));
+            transcript
+                .entries
+                .push(TranscriptEntry::act(&envelope, person, what));
             continue;
         }
         let (message, partial) = match &envelope.event {
@@ -159,7 +161,7 @@ pub async fn transcript(runtime: &dyn Runtime, session: &SessionId) -> Result<Tr
         };
         // The first that is spoken to is the one that people talk to.
         let root: &Option<AgentStateId> = root.get_or_insert_with(|| envelope.agent_state_id.clone());
-        transcript.entries.push(Entry {
+        transcript.entries.push(TranscriptEntry {
             seq: envelope.seq,
             at: envelope.at,
             agent: envelope

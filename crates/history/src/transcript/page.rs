@@ -3,7 +3,7 @@
 use agentx_types::{ContentPart, Role};
 use serde_json::{Map, Value};
 
-use super::{Entry, Transcript, time_of};
+use super::{Transcript, TranscriptEntry, time_of};
 
 /// What stands at the top.
 pub(super) fn heading(transcript: &Transcript) -> String {
@@ -43,7 +43,7 @@ pub(super) fn summary(transcript: &Transcript) -> Vec<(&'static str, String)> {
 }
 
 /// Who speaks, and when. An agent may be called as it likes: nothing begins with its name.
-pub(super) fn name_of(entry: &Entry) -> String {
+pub(super) fn name_of(entry: &TranscriptEntry) -> String {
     let who = match (entry.message.role, &entry.agent) {
         (Role::System, None) => "Instructions".to_owned(),
         (Role::User, None) => match &entry.message.by {

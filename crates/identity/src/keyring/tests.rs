@@ -4,7 +4,7 @@
 use std::os::unix::fs::PermissionsExt as _;
 
 use super::*;
-use crate::Met;
+use crate::ServerKeyStatus;
 
 fn keyring() -> (tempfile::TempDir, Keyring) {
     let directory = tempfile::tempdir().unwrap();
@@ -192,7 +192,7 @@ fn who_somebody_is() {
             ..member(3, "me")
         })
         .unwrap();
-    let operator = Known {
+    let operator = KnownPerson {
         owner: OwnerId::new("own_local"),
         name: None,
         operator: true,
@@ -320,11 +320,17 @@ fn a_directory_in_which_others_may_put_files_is_not_served() {
 fn a_server_is_believed_the_first_time_and_has_to_stay_the_same() {
     let (_directory, keyring) = keyring();
     let place = "localhost:5200";
-    assert_eq!(keyring.meet_server(place, &key(1)).unwrap(), Met::New);
-    assert_eq!(keyring.meet_server(place, &key(1)).unwrap(), Met::Known);
-    let changed = Met::Changed { before: key(1) };
+    assert_eq!(keyring.meet_server(place, &key(1)).unwrap(), ServerKeyStatus::New);
+    assert_eq!(
+        keyring.meet_server(place, &key(1)).unwrap(),
+        ServerKeyStatus::Known
+    );
+    let changed = ServerKeyStatus::Changed { before: key(1) };
     assert_eq!(keyring.meet_server(place, &key(2)).unwrap(), changed);
-    assert_eq!(keyring.meet_server("localhost:5201", &key(2)).unwrap(), Met::New);
+    assert_eq!(
+        keyring.meet_server("localhost:5201", &key(2)).unwrap(),
+        ServerKeyStatus::New
+    );
     assert_eq!(keyring.server_at(place).unwrap(), Some(key(1)));
     // The server of the same directory needs no line.
     let own = keyring.server_key_or_new().unwrap();
@@ -332,7 +338,10 @@ fn a_server_is_believed_the_first_time_and_has_to_stay_the_same() {
         keyring.server_key_or_new().unwrap().public_key(),
         own.public_key()
     );
-    assert_eq!(keyring.meet_server(place, own.public_key()).unwrap(), Met::Known);
+    assert_eq!(
+        keyring.meet_server(place, own.public_key()).unwrap(),
+        ServerKeyStatus::Known
+    );
     assert!(
         keyring.identity().unwrap().is_none(),
         "a server's key is nobody's identity"

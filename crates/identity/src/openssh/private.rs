@@ -3,7 +3,7 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-use super::{KIND, Reader, damaged, public_blob, put, read_public_blob};
+use super::{KIND, KeyReader, damaged, public_blob, put, read_public_blob};
 use crate::key::wipe;
 use crate::{KeyError, SecretKey};
 
@@ -54,7 +54,7 @@ fn letters(text: &[u8]) -> Result<Vec<u8>, KeyError> {
 }
 
 fn read_blob(blob: &[u8]) -> Result<SecretKey, KeyError> {
-    let mut outer = Reader(
+    let mut outer = KeyReader(
         blob.strip_prefix(MAGIC)
             .ok_or(damaged("it is of an unknown version"))?,
     );
@@ -68,7 +68,7 @@ fn read_blob(blob: &[u8]) -> Result<SecretKey, KeyError> {
     if cipher != b"none" || derivation != b"none" {
         return Err(KeyError::Encrypted);
     }
-    let mut secret = Reader(outer.string()?);
+    let mut secret = KeyReader(outer.string()?);
     outer.end()?;
     if secret.number()? != secret.number()? {
         return Err(damaged("its two check numbers differ"));

@@ -5,8 +5,8 @@ use agentx_types::{EnvironmentEvent, InvalidInput, ModelFellBack, ToolCallId};
 use serde_json::{Map, Value};
 
 use super::API;
-use super::wire::Delta;
-use crate::emit::{Emitter, Kind, parse_given, parse_input};
+use super::wire::BlockDelta;
+use crate::emitter::{Emitter, PartKind, parse_given, parse_input};
 
 /// The kinds of deltas of the API.
 const KNOWN_DELTAS: [&str; 5] = [
@@ -19,10 +19,13 @@ const KNOWN_DELTAS: [&str; 5] = [
 
 /// The block that is open.
 #[derive(Clone, Debug)]
-pub(super) enum Block {
+pub(super) enum OpenBlock {
     /// Text or thinking. `extra` is what came beside the words (signature, citations, what is new): it is attached to the
     /// part when the block ends.
-    Words { kind: Kind, extra: Map<String, Value> },
+    Words {
+        kind: PartKind,
+        extra: Map<String, Value>,
+    },
     /// A tool call.
     Tool {
         id: ToolCallId,
@@ -49,7 +52,7 @@ impl HeldCall {
     }
 }
 
-impl Block {
+impl OpenBlock {
     pub(super) fn start(
         mut block: Map<String, Value>,
         emitter: &mut Emitter,
@@ -57,8 +60,8 @@ impl Block {
     ) -> Self {
         emitter.next_part();
         match block.get("type").and_then(Value::as_str) {
-            Some("text") => Self::words(Kind::Text, "text", block, emitter, out),
-            Some("thinking") => Self::words(Kind::Thinking, "thinking", block, emitter, out),
+            Some("text") => Self::words(PartKind::Text, "text", block, emitter, out),
+            Some("thinking") => Self::words(PartKind::Thinking, "thinking", block, emitter, out),
             Some("tool_use") => {
                 let id = emitter.call_id(&take_string(&mut block, "id"));
                 let name = take_string(&mut block, "name");
@@ -85,7 +88,7 @@ impl Block {
     }
 
     fn words(
-        kind: Kind,
+        kind: PartKind,
         key: &str,
         mut block: Map<String, Value>,
         emitter: &mut Emitter,
@@ -104,21 +107,21 @@ impl Block {
     /// then [`Self::merge`] takes it whole.
     pub(super) fn delta(
         &mut self,
-        delta: &mut Delta<'_>,
+        delta: &mut BlockDelta<'_>,
         emitter: &mut Emitter,
         out: &mut Vec<EnvironmentEvent>,
     ) -> bool {
         match (self, delta.kind.as_deref()) {
             (
                 Self::Words {
-                    kind: kind @ Kind::Text,
+                    kind: kind @ PartKind::Text,
                     ..
                 },
                 Some("text_delta"),
             ) => say_chunk(*kind, delta.text.take(), emitter, out),
             (
                 Self::Words {
-                    kind: kind @ Kind::Thinking,
+                    kind: kind @ PartKind::Thinking,
                     ..
                 },
                 Some("thinking_delta"),
@@ -127,7 +130,7 @@ impl Block {
             }
             (
                 Self::Words {
-                    kind: Kind::Thinking,
+                    kind: PartKind::Thinking,
                     extra,
                 },
                 Some("signature_delta"),
@@ -138,7 +141,7 @@ impl Block {
             }
             (
                 Self::Words {
-                    kind: Kind::Text,
+                    kind: PartKind::Text,
                     extra,
                 },
                 Some("citations_delta"),
@@ -158,7 +161,7 @@ impl Block {
             }
             // SGLang: <https://github.com/sgl-project/sglang/pull/24294>.
             (Self::Tool { .. }, Some("text_delta")) => {
-                say_chunk(Kind::Text, delta.text.take(), emitter, out);
+                say_chunk(PartKind::Text, delta.text.take(), emitter, out);
             }
             // What no block of this kind has is not made part of it: it would be sent back and refused.
             (Self::Words { .. } | Self::Tool { .. }, Some(kind)) if KNOWN_DELTAS.contains(&kind) => {}
@@ -220,8 +223,8 @@ impl Block {
 }
 
 fn say_chunk(
-    kind: Kind,
-    text: Option<crate::lenient::Str<'_>>,
+    kind: PartKind,
+    text: Option<crate::lenient_json::Str<'_>>,
     emitter: &mut Emitter,
     out: &mut Vec<EnvironmentEvent>,
 ) {

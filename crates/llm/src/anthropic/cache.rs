@@ -6,18 +6,18 @@
 //! - the end of the message on the user's side before that: what the last call wrote, this one reads, even where more than
 //!   the twenty blocks that the provider looks back lie between the two.
 
-use super::request::Turn;
-use crate::json::{Json, object};
+use super::request::MessageTurn;
+use crate::json::{BorrowedJson, object};
 
 /// Marks the end of the unchanging part.
-pub(super) fn mark_prefix<'a>(system: &mut [Json<'a>], tools: &mut [Json<'a>]) {
+pub(super) fn mark_prefix<'a>(system: &mut [BorrowedJson<'a>], tools: &mut [BorrowedJson<'a>]) {
     if let Some(last) = system.last_mut().or_else(|| tools.last_mut()) {
         mark(last);
     }
 }
 
 /// Marks the last two messages on the user's side.
-pub(super) fn mark_conversation(turns: &mut [Turn<'_>]) {
+pub(super) fn mark_conversation(turns: &mut [MessageTurn<'_>]) {
     const MARKED: usize = 2;
     let from_user = turns.iter_mut().rev().filter(|turn| turn.role == "user");
     for turn in from_user.take(MARKED) {
@@ -27,6 +27,6 @@ pub(super) fn mark_conversation(turns: &mut [Turn<'_>]) {
     }
 }
 
-fn mark(block: &mut Json<'_>) {
+fn mark(block: &mut BorrowedJson<'_>) {
     block.set("cache_control", object! {"type": "ephemeral"});
 }

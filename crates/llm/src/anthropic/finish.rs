@@ -3,8 +3,8 @@
 use agentx_types::{StopReason, Usage};
 use serde_json::Value;
 
-use super::wire::{Delta, UsageWire};
-use crate::lenient::{self, Count};
+use super::wire::{BlockDelta, UsageWire};
+use crate::lenient_json::{self, LenientCount};
 
 /// The counts after this report. It is cumulative: what it says replaces what an earlier one said.
 ///
@@ -20,8 +20,8 @@ pub(super) fn usage(mut usage: Usage, wire: &UsageWire) -> Usage {
         .output_tokens_details
         .and_then(|details| details.thinking_tokens);
     let written = [wire.output_tokens, thinking];
-    let knows = |counts: &[Option<Count>]| {
-        counts.iter().flatten().any(|count| count.number > 0) && lenient::all_plausible(counts)
+    let knows = |counts: &[Option<LenientCount>]| {
+        counts.iter().flatten().any(|count| count.number > 0) && lenient_json::all_plausible(counts)
     };
     let (knows_reading, knows_writing) = (knows(&read), knows(&written));
     let fields = [
@@ -48,7 +48,7 @@ pub(super) fn usage(mut usage: Usage, wire: &UsageWire) -> Usage {
 }
 
 /// Why the message ended, and what its vendor says of it.
-pub(super) fn stop_reason(word: &str, delta: &Delta<'_>) -> (StopReason, Option<String>) {
+pub(super) fn stop_reason(word: &str, delta: &BlockDelta<'_>) -> (StopReason, Option<String>) {
     let reason = match word {
         "end_turn" => StopReason::EndTurn,
         "tool_use" => StopReason::ToolUse,

@@ -11,15 +11,15 @@ use agentx_types::{
 use serde::{Deserialize, Serialize};
 
 use super::{API, cache, thinking};
-use crate::json::{Json, object};
+use crate::json::{BorrowedJson, object};
 use crate::request::{BlobSource, Media, MediaKind, longest_answer, media_kind, placeholder, tool_name};
 
 /// How a model of this API wants to be asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct Options {
+pub struct AnthropicOptions {
     /// How reasoning is asked for.
-    pub thinking: Thinking,
+    pub thinking: ThinkingMode,
     /// Whether the model takes a temperature.
     pub temperature: bool,
     /// Whether cache breakpoints are set.
@@ -31,10 +31,10 @@ pub struct Options {
     pub binds_thinking: bool,
 }
 
-impl Default for Options {
+impl Default for AnthropicOptions {
     fn default() -> Self {
         Self {
-            thinking: Thinking::Budget,
+            thinking: ThinkingMode::Budget,
             temperature: true,
             cache: true,
             thinks_by_default: false,
@@ -46,7 +46,7 @@ impl Default for Options {
 /// How reasoning is asked for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Thinking {
+pub enum ThinkingMode {
     /// A budget of tokens: models up to 4.5, and 4.6 still.
     #[default]
     Budget,
@@ -67,14 +67,14 @@ pub enum Thinking {
 ///   for it, or if the turn that the tool results belong to began without thinking, no thinking is requested, and the last message of the
 ///   assistant is sent without its own.
 /// - A temperature above 1 is sent as 1.
-pub fn build(request: &ModelRequest, options: &Options, blobs: &dyn BlobSource) -> Vec<u8> {
+pub fn build(request: &ModelRequest, options: &AnthropicOptions, blobs: &dyn BlobSource) -> Vec<u8> {
     let mut turns = turns(request, options, blobs);
-    let mut system: Vec<Json<'_>> = request
+    let mut system: Vec<BorrowedJson<'_>> = request
         .system
         .iter()
         .filter_map(|text| text_block(text))
         .collect();
-    let mut tools: Vec<Json<'_>> = request.tools.iter().map(tool).collect();
+    let mut tools: Vec<BorrowedJson<'_>> = request.tools.iter().map(tool).collect();
     // Nothing begins like the request for a summary: to write it into the cache costs a quarter more for nothing.
     if options.cache && !request.plain && !request.asks_for_summary() {
         cache::mark_prefix(&mut system, &mut tools);
@@ -90,10 +90,10 @@ pub fn build(request: &ModelRequest, options: &Options, blobs: &dyn BlobSource) 
         body.set("tools", tools);
     }
     let thinks = thinking::ask(request, options, max_tokens, &turns, &mut body);
-    if !thinks && options.thinking == Thinking::Budget && request.params.thinking_tokens.is_some() {
+    if !thinks && options.thinking == ThinkingMode::Budget && request.params.thinking_tokens.is_some() {
         thinking::leave_out_of_last(&mut turns);
     }
-    let messages: Vec<Json<'_>> = turns
+    let messages: Vec<BorrowedJson<'_>> = turns
         .into_iter()
         .map(|turn| object! {"role": turn.role, "content": turn.blocks})
         .collect();
@@ -102,14 +102,14 @@ pub fn build(request: &ModelRequest, options: &Options, blobs: &dyn BlobSource) 
 }
 
 /// What one side says until the other one does.
-pub(super) struct Turn<'a> {
+pub(super) struct MessageTurn<'a> {
     /// `user` or `assistant`.
     pub(super) role: &'static str,
     /// Never empty.
-    pub(super) blocks: Vec<Json<'a>>,
+    pub(super) blocks: Vec<BorrowedJson<'a>>,
 }
 
-impl Turn<'_> {
+impl MessageTurn<'_> {
     pub(super) fn has_block(&self, kind: &str) -> bool {
         self.blocks.iter().any(|block| block.kind() == Some(kind))
     }
@@ -118,19 +118,23 @@ impl Turn<'_> {
 /// The longest name of a tool.
 const TOOL_NAME_CHARS: usize = 128;
 
-fn tool(tool: &ToolSpec) -> Json<'_> {
+fn tool(tool: &ToolSpec) -> BorrowedJson<'_> {
     object! {"name": &tool.name, "description": &tool.description, "input_schema": &tool.input_schema}
 }
 
-fn turns<'a>(request: &'a ModelRequest, options: &Options, blobs: &dyn BlobSource) -> Vec<Turn<'a>> {
+fn turns<'a>(
+    request: &'a ModelRequest,
+    options: &AnthropicOptions,
+    blobs: &dyn BlobSource,
+) -> Vec<MessageTurn<'a>> {
     let (conversation, model) = (&request.messages, request.model.id.as_str());
     let answered = answered_server_calls(conversation);
-    let mut turns: Vec<Turn<'a>> = Vec::new();
+    let mut turns: Vec<MessageTurn<'a>> = Vec::new();
     for (index, message) in conversation.iter().enumerate() {
         let is_last = index + 1 == conversation.len();
         let (role, blocks) = match message.role {
             Role::Assistant => ("assistant", assistant_blocks(message, model, is_last, &answered)),
-            Role::User | Role::Tool | Role::System => ("user", said_by_user(message, blobs)),
+            Role::User | Role::Tool | Role::System => ("user", user_content(message, blobs)),
         };
         if role == "assistant" && !blocks.is_empty() {
             turns.extend(go_on_after(turns.last(), options));
@@ -142,7 +146,7 @@ fn turns<'a>(request: &'a ModelRequest, options: &Options, blobs: &dyn BlobSourc
                 without_blanks_at_the_end(last);
                 last.blocks.extend(blocks);
             }
-            _ => turns.push(Turn { role, blocks }),
+            _ => turns.push(MessageTurn { role, blocks }),
         }
     }
     turns.extend(go_on_after(turns.last(), options));
@@ -151,7 +155,7 @@ fn turns<'a>(request: &'a ModelRequest, options: &Options, blobs: &dyn BlobSourc
     }
     if turns.first().is_some_and(|turn| turn.role == "assistant") {
         let blocks = vec![object! {"type": "text", "text": "(The conversation goes on.)"}];
-        turns.insert(0, Turn { role: "user", blocks });
+        turns.insert(0, MessageTurn { role: "user", blocks });
     }
     for turn in turns.iter_mut().filter(|turn| turn.role == "user") {
         turn.blocks
@@ -164,11 +168,11 @@ fn turns<'a>(request: &'a ModelRequest, options: &Options, blobs: &dyn BlobSourc
 /// it is, and the model continues with it (<https://platform.claude.com/docs/en/build-with-claude/handling-stop-reasons>). Behind plain
 /// words that would be a prefill, which models from 4.6 on, those that reason by themselves, refuse
 /// (<https://github.com/cloudflare/agents/pull/1618>). It stays in later requests, so that those begin alike.
-fn go_on_after<'a>(last: Option<&Turn<'_>>, options: &Options) -> Option<Turn<'a>> {
-    let last = last.filter(|turn| turn.role == "assistant" && options.thinking == Thinking::Adaptive)?;
+fn go_on_after<'a>(last: Option<&MessageTurn<'_>>, options: &AnthropicOptions) -> Option<MessageTurn<'a>> {
+    let last = last.filter(|turn| turn.role == "assistant" && options.thinking == ThinkingMode::Adaptive)?;
     let goes_on = last.has_block("server_tool_use") || last.has_block("tool_use");
     let blocks = vec![object! {"type": "text", "text": "(Go on.)"}];
-    (!goes_on).then_some(Turn { role: "user", blocks })
+    (!goes_on).then_some(MessageTurn { role: "user", blocks })
 }
 
 fn assistant_blocks<'a>(
@@ -176,8 +180,8 @@ fn assistant_blocks<'a>(
     model: &str,
     is_last: bool,
     answered: &BTreeSet<&str>,
-) -> Vec<Json<'a>> {
-    let mut blocks: Vec<Json<'a>> = message
+) -> Vec<BorrowedJson<'a>> {
+    let mut blocks: Vec<BorrowedJson<'a>> = message
         .content
         .iter()
         .filter_map(|part| match part {
@@ -207,7 +211,7 @@ fn assistant_blocks<'a>(
 }
 
 /// "final assistant content cannot end with trailing whitespace". What was sent so stays so in later requests.
-fn without_blanks_at_the_end(turn: &mut Turn<'_>) {
+fn without_blanks_at_the_end(turn: &mut MessageTurn<'_>) {
     if turn.role == "assistant"
         && let Some(last) = turn.blocks.last_mut()
         && last.kind() == Some("text")
@@ -229,12 +233,12 @@ fn answered_server_calls(conversation: &[Arc<Message>]) -> BTreeSet<&str> {
 }
 
 /// A part as it came, unless it is another API's, or hides what another model thought.
-fn opaque<'a>(provider: &'a ProviderData, model: &str) -> Option<Json<'a>> {
+fn opaque<'a>(provider: &'a ProviderData, model: &str) -> Option<BorrowedJson<'a>> {
     if provider.api != API {
         return None;
     }
     if provider.data["type"] != "redacted_thinking" {
-        return Some(Json::Value(&provider.data));
+        return Some(BorrowedJson::Value(&provider.data));
     }
     let data = provider
         .data
@@ -243,7 +247,7 @@ fn opaque<'a>(provider: &'a ProviderData, model: &str) -> Option<Json<'a>> {
     Some(object! {"type": "redacted_thinking", "data": data})
 }
 
-fn thought<'a>(part: &'a ThinkingPart, model: &str) -> Option<Json<'a>> {
+fn thought<'a>(part: &'a ThinkingPart, model: &str) -> Option<BorrowedJson<'a>> {
     let data = part.provider.as_ref().filter(|provider| provider.api == API)?;
     if data.is_of_another(model) {
         return None;
@@ -256,9 +260,9 @@ fn thought<'a>(part: &'a ThinkingPart, model: &str) -> Option<Json<'a>> {
     ))
 }
 
-fn tool_use(part: &ToolCallPart) -> Json<'_> {
+fn tool_use(part: &ToolCallPart) -> BorrowedJson<'_> {
     let input = if part.input.is_object() {
-        Json::Value(&part.input)
+        BorrowedJson::Value(&part.input)
     } else {
         object! {}
     };
@@ -281,10 +285,10 @@ fn call_id(id: &str) -> Cow<'_, str> {
 /// (`TextBlockParam`, `ThinkingBlockParam` and `ToolUseBlockParam` of <https://pypi.org/project/anthropic/2.14.0/>;
 /// "messages.1.content.1.tool_use.index: Extra inputs are not permitted", <https://github.com/langchain-ai/langchain/issues/31208>).
 fn with_provider_data<'a>(
-    mut block: Json<'a>,
+    mut block: BorrowedJson<'a>,
     provider: Option<&'a ProviderData>,
     keys: &[&'static str],
-) -> Json<'a> {
+) -> BorrowedJson<'a> {
     let own = provider.filter(|provider| provider.api == API);
     for key in keys {
         if let Some(value) = own.and_then(|own| own.data.get(key)) {
@@ -296,7 +300,7 @@ fn with_provider_data<'a>(
 
 /// What a person or a tool says. An input of nothing but whitespace is one all the same: without it the request would end with
 /// what the model said, which newer models refuse.
-fn said_by_user<'a>(message: &'a Message, blobs: &dyn BlobSource) -> Vec<Json<'a>> {
+fn user_content<'a>(message: &'a Message, blobs: &dyn BlobSource) -> Vec<BorrowedJson<'a>> {
     let mut blocks = user_blocks(&message.content, blobs);
     if blocks.is_empty() && message.role == Role::User {
         blocks.push(object! {"type": "text", "text": "(an empty message)"});
@@ -304,29 +308,31 @@ fn said_by_user<'a>(message: &'a Message, blobs: &dyn BlobSource) -> Vec<Json<'a
     blocks
 }
 
-fn user_blocks<'a>(parts: &'a [ContentPart], blobs: &dyn BlobSource) -> Vec<Json<'a>> {
+fn user_blocks<'a>(parts: &'a [ContentPart], blobs: &dyn BlobSource) -> Vec<BorrowedJson<'a>> {
     parts.iter().filter_map(|part| user_block(part, blobs)).collect()
 }
 
-fn user_block<'a>(part: &'a ContentPart, blobs: &dyn BlobSource) -> Option<Json<'a>> {
+fn user_block<'a>(part: &'a ContentPart, blobs: &dyn BlobSource) -> Option<BorrowedJson<'a>> {
     match part {
         ContentPart::Text(part) => text_block(&part.text),
         ContentPart::Image(part) | ContentPart::File(part) | ContentPart::Audio(part) => {
             Some(media(part, blobs))
         }
         ContentPart::ToolResult(part) => Some(tool_result(part, blobs)),
-        ContentPart::Opaque(part) if part.provider.api == API => Some(Json::Value(&part.provider.data)),
+        ContentPart::Opaque(part) if part.provider.api == API => {
+            Some(BorrowedJson::Value(&part.provider.data))
+        }
         ContentPart::Thinking(_) | ContentPart::ToolCall(_) | ContentPart::Opaque(_) => None,
     }
 }
 
-fn text_block(text: &str) -> Option<Json<'_>> {
+fn text_block(text: &str) -> Option<BorrowedJson<'_>> {
     (!text.trim().is_empty()).then(|| object! {"type": "text", "text": text})
 }
 
-fn tool_result<'a>(part: &'a ToolResultPart, blobs: &dyn BlobSource) -> Json<'a> {
+fn tool_result<'a>(part: &'a ToolResultPart, blobs: &dyn BlobSource) -> BorrowedJson<'a> {
     let mut block = object! {"type": "tool_result", "tool_use_id": call_id(part.tool_call_id.as_str())};
-    let content: Vec<Json<'a>> = match part.is_error {
+    let content: Vec<BorrowedJson<'a>> = match part.is_error {
         // "all content must be type `text` if `is_error` is true" (github.com/vellum-ai/vellum-assistant/pull/18387).
         true => part.content.iter().filter_map(text_only).collect(),
         false => user_blocks(&part.content, blobs),
@@ -346,7 +352,7 @@ fn tool_result<'a>(part: &'a ToolResultPart, blobs: &dyn BlobSource) -> Json<'a>
     block
 }
 
-fn text_only(part: &ContentPart) -> Option<Json<'_>> {
+fn text_only(part: &ContentPart) -> Option<BorrowedJson<'_>> {
     match part {
         ContentPart::Image(part) | ContentPart::File(part) | ContentPart::Audio(part) => {
             let why = "the API takes nothing but text in a result that is an error";
@@ -357,7 +363,7 @@ fn text_only(part: &ContentPart) -> Option<Json<'_>> {
     }
 }
 
-fn media<'a>(part: &'a MediaPart, blobs: &dyn BlobSource) -> Json<'a> {
+fn media<'a>(part: &'a MediaPart, blobs: &dyn BlobSource) -> BorrowedJson<'a> {
     let kind = match (part, media_kind(&part.media_type)) {
         (_, MediaKind::Image) => "image",
         (_, MediaKind::Pdf | MediaKind::Text) => "document",

@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use agentx_types::{EnvironmentEvent, StopReason, Usage};
 use serde_json::{Map, Value};
 
-use super::block::{Block, HeldCall};
+use super::block::{HeldCall, OpenBlock};
 use super::finish;
-use super::wire::{Body, Delta, Event, MessageStart, UsageWire};
-use crate::emit::Emitter;
+use super::wire::{BlockDelta, Event, MessageBody, MessageStart, UsageWire};
+use crate::emitter::Emitter;
 use crate::error;
-use crate::lenient;
+use crate::lenient_json;
 use crate::sse;
 use crate::stream::{Head, StreamContext, StreamError};
 
@@ -21,19 +21,19 @@ use crate::stream::{Head, StreamContext, StreamError};
 /// parallel calls of another API have (<https://github.com/langchain-ai/langchain/pull/37025>,
 /// <https://github.com/praxis-proxy/ai/pull/273>). A delta with the index of no block belongs to the open one.
 #[derive(Clone, Debug)]
-pub struct Decoder {
-    sse: sse::Decoder,
+pub struct AnthropicDecoder {
+    sse: sse::SseDecoder,
     head: Head,
-    answer: Answer,
+    answer: MessageState,
 }
 
-impl Decoder {
+impl AnthropicDecoder {
     /// A decoder for one stream.
     pub fn new(context: StreamContext) -> Self {
         Self {
-            sse: sse::Decoder::default(),
+            sse: sse::SseDecoder::default(),
             head: Head::default(),
-            answer: Answer::new(context),
+            answer: MessageState::new(context),
         }
     }
 
@@ -103,7 +103,7 @@ pub fn decode_body(
     out: &mut Vec<EnvironmentEvent>,
 ) -> Result<(), StreamError> {
     let text = String::from_utf8_lossy(body);
-    let body: Body<'_> =
+    let body: MessageBody<'_> =
         serde_json::from_str(&text).map_err(|error| StreamError::malformed(&error, &text))?;
     if body.kind.as_deref() == Some("error") {
         return Err(StreamError::Provider(error::from_stream(&text)));
@@ -111,7 +111,7 @@ pub fn decode_body(
     let Some(content) = body.content else {
         return Err(StreamError::malformed("no content", &text));
     };
-    let mut answer = Answer::new(context);
+    let mut answer = MessageState::new(context);
     answer.start(
         &MessageStart {
             id: body.id,
@@ -124,11 +124,11 @@ pub fn decode_body(
         answer.block_start(block, out);
         answer.block_stop(out);
     }
-    let delta = Delta {
+    let delta = BlockDelta {
         stop_reason: body.stop_reason,
         stop_sequence: body.stop_sequence,
         stop_details: body.stop_details,
-        ..Delta::default()
+        ..BlockDelta::default()
     };
     answer.message_delta(&delta, body.usage, out);
     answer.stop(out);
@@ -137,11 +137,11 @@ pub fn decode_body(
 
 /// The state of the answer that is being read.
 #[derive(Clone, Debug)]
-struct Answer {
+struct MessageState {
     emitter: Emitter,
     /// The id of the message, as it was given.
     id: Option<String>,
-    block: Option<Block>,
+    block: Option<OpenBlock>,
     /// The index of the block that is open, or of the last one.
     index: Option<u64>,
     /// The events of blocks that began while another one was open, by index: they are said when that one has ended.
@@ -153,7 +153,7 @@ struct Answer {
     says_why: bool,
 }
 
-impl Answer {
+impl MessageState {
     fn new(context: StreamContext) -> Self {
         Self {
             emitter: Emitter::new(context),
@@ -223,7 +223,7 @@ impl Answer {
         let mut event: Event<'_> = match serde_json::from_str(data) {
             Ok(event) => event,
             Err(error) => {
-                return match lenient::with_whole_characters(data) {
+                return match lenient_json::with_whole_characters(data) {
                     Some(whole) => self.event(&whole, out),
                     None => self.odd_event(&error, data),
                 };
@@ -325,10 +325,10 @@ impl Answer {
         self.emitter.start("", "", out);
         self.block_stop(out);
         self.release(false, out);
-        self.block = Some(Block::start(block, &mut self.emitter, out));
+        self.block = Some(OpenBlock::start(block, &mut self.emitter, out));
     }
 
-    fn delta(&mut self, delta: &mut Delta<'_>, data: &str, out: &mut Vec<EnvironmentEvent>) {
+    fn delta(&mut self, delta: &mut BlockDelta<'_>, data: &str, out: &mut Vec<EnvironmentEvent>) {
         let Some(block) = &mut self.block else { return };
         if block.delta(delta, &mut self.emitter, out) {
             return;
@@ -354,7 +354,7 @@ impl Answer {
 
     fn message_delta(
         &mut self,
-        delta: &Delta<'_>,
+        delta: &BlockDelta<'_>,
         usage: Option<UsageWire>,
         out: &mut Vec<EnvironmentEvent>,
     ) {

@@ -5,8 +5,8 @@
 
 use agentx_types::{ModelRequest, RequestPart};
 
-use super::request::{Options, Thinking, Turn};
-use crate::json::{Json, object};
+use super::request::{AnthropicOptions, MessageTurn, ThinkingMode};
+use crate::json::{BorrowedJson, object};
 
 /// The smallest budget that the API takes.
 const SMALLEST_BUDGET: u64 = 1_024;
@@ -15,36 +15,38 @@ const SMALLEST_BUDGET: u64 = 1_024;
 const BINDING_CONTROLS: &str = "thinking-binding-controls-2026-08-01";
 
 /// The value of the `anthropic-beta` header that a request needs, if it needs one.
-pub fn beta(request: &ModelRequest, options: &Options) -> Option<&'static str> {
-    (options.thinking == Thinking::Adaptive && options.binds_thinking && !request.plain)
+pub fn beta(request: &ModelRequest, options: &AnthropicOptions) -> Option<&'static str> {
+    (options.thinking == ThinkingMode::Adaptive && options.binds_thinking && !request.plain)
         .then_some(BINDING_CONTROLS)
 }
 
 /// Sets what the request says of reasoning, or the temperature where it says nothing of it. Returns whether reasoning is asked for.
 pub(super) fn ask(
     request: &ModelRequest,
-    options: &Options,
+    options: &AnthropicOptions,
     max_tokens: u64,
-    turns: &[Turn<'_>],
-    body: &mut Json<'_>,
+    turns: &[MessageTurn<'_>],
+    body: &mut BorrowedJson<'_>,
 ) -> bool {
     let wanted = request.params.thinking_tokens;
     match (options.thinking, wanted) {
-        (Thinking::Adaptive, wanted) if wanted.is_some() || (options.thinks_by_default && !request.plain) => {
+        (ThinkingMode::Adaptive, wanted)
+            if wanted.is_some() || (options.thinks_by_default && !request.plain) =>
+        {
             body.set("thinking", adaptive(request, options));
             if let Some(tokens) = wanted {
                 body.set("output_config", object! {"effort": effort(tokens)});
             }
             return true;
         }
-        (Thinking::Budget, Some(tokens)) if may_think(turns) => {
+        (ThinkingMode::Budget, Some(tokens)) if may_think(turns) => {
             let budget = tokens.max(SMALLEST_BUDGET).min(max_tokens.saturating_sub(1_024));
             if budget >= SMALLEST_BUDGET {
                 body.set("thinking", object! {"type": "enabled", "budget_tokens": budget});
                 return true;
             }
         }
-        (Thinking::None | Thinking::Budget | Thinking::Adaptive, _) => {}
+        (ThinkingMode::None | ThinkingMode::Budget | ThinkingMode::Adaptive, _) => {}
     }
     let takes_temperature = options.temperature && !request.is_without(RequestPart::Temperature);
     if let Some(temperature) = request.params.temperature.filter(|_| takes_temperature) {
@@ -55,7 +57,7 @@ pub(super) fn ask(
 
 /// Leaves thinking out of the last message of the assistant: a model that is not to think refuses it there. It is so near a full window, where
 /// no budget fits, in the middle of a turn that began with thinking.
-pub(super) fn leave_out_of_last(turns: &mut [Turn<'_>]) {
+pub(super) fn leave_out_of_last(turns: &mut [MessageTurn<'_>]) {
     let last = turns.iter_mut().rfind(|turn| turn.role == "assistant");
     if let Some(turn) = last {
         turn.blocks.retain(|block| !is_thinking(block));
@@ -64,7 +66,7 @@ pub(super) fn leave_out_of_last(turns: &mut [Turn<'_>]) {
 
 /// The model decides how much it thinks. `display` is `omitted` by default from Opus 4.7 on: all reasoning, and on the newest models
 /// all words between tool calls, would come as empty blocks.
-fn adaptive(request: &ModelRequest, options: &Options) -> Json<'static> {
+fn adaptive(request: &ModelRequest, options: &AnthropicOptions) -> BorrowedJson<'static> {
     let mut thinking = object! {"type": "adaptive"};
     if !request.plain {
         thinking.set("display", "summarized");
@@ -89,14 +91,14 @@ pub(crate) fn effort(tokens: u64) -> &'static str {
 
 /// While tool calls are being answered, the API refuses a budget unless the turn that they belong to began with thinking. It thinks
 /// once, at the beginning of that turn: later answers in it have none, and that is as it should be.
-fn may_think(turns: &[Turn<'_>]) -> bool {
-    let is_open = |turn: &Turn<'_>| turn.role == "assistant" || turn.has_block("tool_result");
+fn may_think(turns: &[MessageTurn<'_>]) -> bool {
+    let is_open = |turn: &MessageTurn<'_>| turn.role == "assistant" || turn.has_block("tool_result");
     let from = turns.iter().rposition(|turn| !is_open(turn));
     let open = &turns[from.map_or(0, |at| at + 1)..];
     let first = open.iter().find(|turn| turn.role == "assistant");
     first.is_none_or(|turn| turn.blocks.first().is_some_and(is_thinking))
 }
 
-pub(super) fn is_thinking(block: &Json<'_>) -> bool {
+pub(super) fn is_thinking(block: &BorrowedJson<'_>) -> bool {
     matches!(block.kind(), Some("thinking" | "redacted_thinking"))
 }

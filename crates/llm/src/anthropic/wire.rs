@@ -4,7 +4,7 @@
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use crate::lenient::{Count, Str};
+use crate::lenient_json::{LenientCount, Str};
 
 /// Any event of the stream.
 #[derive(Debug, Default, Deserialize)]
@@ -13,9 +13,9 @@ pub(super) struct Event<'a> {
     #[serde(rename = "type", borrow)]
     pub(super) kind: Option<Str<'a>>,
     /// Which block an event of a block is about.
-    pub(super) index: Option<Count>,
+    pub(super) index: Option<LenientCount>,
     #[serde(borrow)]
-    pub(super) delta: Option<Delta<'a>>,
+    pub(super) delta: Option<BlockDelta<'a>>,
     /// `content_block_start`.
     pub(super) content_block: Option<Map<String, Value>>,
     /// `message_start`.
@@ -28,7 +28,7 @@ pub(super) struct Event<'a> {
 /// The delta of a block, or of the message.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub(super) struct Delta<'a> {
+pub(super) struct BlockDelta<'a> {
     #[serde(rename = "type", borrow)]
     pub(super) kind: Option<Str<'a>>,
     #[serde(borrow)]
@@ -62,10 +62,10 @@ pub(super) struct MessageStart<'a> {
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct UsageWire {
-    pub(super) input_tokens: Option<Count>,
-    pub(super) output_tokens: Option<Count>,
-    pub(super) cache_creation_input_tokens: Option<Count>,
-    pub(super) cache_read_input_tokens: Option<Count>,
+    pub(super) input_tokens: Option<LenientCount>,
+    pub(super) output_tokens: Option<LenientCount>,
+    pub(super) cache_creation_input_tokens: Option<LenientCount>,
+    pub(super) cache_read_input_tokens: Option<LenientCount>,
     pub(super) output_tokens_details: Option<OutputDetails>,
 }
 
@@ -73,13 +73,13 @@ pub(super) struct UsageWire {
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct OutputDetails {
-    pub(super) thinking_tokens: Option<Count>,
+    pub(super) thinking_tokens: Option<LenientCount>,
 }
 
 /// A whole answer that was not streamed.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub(super) struct Body<'a> {
+pub(super) struct MessageBody<'a> {
     #[serde(rename = "type", borrow)]
     pub(super) kind: Option<Str<'a>>,
     #[serde(borrow)]

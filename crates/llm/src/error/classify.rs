@@ -4,7 +4,7 @@
 use super::{ErrorCode, Extracted, overflow, template};
 
 /// A code by the words that stand for it.
-struct Rule {
+struct CodeRule {
     code: ErrorCode,
     /// Types and codes, whole.
     words: &'static [&'static str],
@@ -31,9 +31,9 @@ struct Rule {
 ///
 /// What a filter refuses says so whatever the status: OpenRouter's moderation and guardrails are a 403
 /// (<https://openrouter.ai/docs/api/reference/errors-and-debugging>), OpenAI's `cyber_policy` a 400.
-const BEFORE_STATUS: &[Rule] = &[FILTERED, OUT_OF_MONEY, ACCOUNT_CLOSED];
+const BEFORE_STATUS: &[CodeRule] = &[FILTERED, OUT_OF_MONEY, ACCOUNT_CLOSED];
 
-const FILTERED: Rule = Rule {
+const FILTERED: CodeRule = CodeRule {
     code: ErrorCode::ContentFilter,
     words: &["cyber_policy"],
     phrases: &[
@@ -43,7 +43,7 @@ const FILTERED: Rule = Rule {
     ],
 };
 
-const OUT_OF_MONEY: Rule = Rule {
+const OUT_OF_MONEY: CodeRule = CodeRule {
     code: ErrorCode::Billing,
     words: &[
         "billing_error",
@@ -83,7 +83,7 @@ const OUT_OF_MONEY: Rule = Rule {
 
 /// The account may not be used at all, whatever is sent: Anthropic says so in a 400 with the type of any bad request
 /// (<https://github.com/anthropics/claude-code/issues/19028>).
-const ACCOUNT_CLOSED: Rule = Rule {
+const ACCOUNT_CLOSED: CodeRule = CodeRule {
     code: ErrorCode::Forbidden,
     words: &[],
     phrases: &["this organization has been disabled"],
@@ -94,8 +94,8 @@ const ACCOUNT_CLOSED: Rule = Rule {
 /// What a filter refuses is a 400 with the type of any bad request at Anthropic ("Output blocked by content filtering policy",
 /// <https://github.com/anthropics/claude-code/issues/58367>), and has the code `invalid_prompt` at OpenAI ("your prompt was flagged as
 /// potentially violating our usage policy", <https://github.com/openai/codex/issues/38849>).
-const AFTER_STATUS: &[Rule] = &[
-    Rule {
+const AFTER_STATUS: &[CodeRule] = &[
+    CodeRule {
         code: ErrorCode::Unauthorized,
         words: &[
             "authentication_error",
@@ -111,12 +111,12 @@ const AFTER_STATUS: &[Rule] = &[
             "no auth credentials",
         ],
     },
-    Rule {
+    CodeRule {
         code: ErrorCode::Forbidden,
         words: &["permission_error", "permission_denied", "forbidden"],
         phrases: &[],
     },
-    Rule {
+    CodeRule {
         code: ErrorCode::NotFound,
         words: &["not_found_error", "not_found", "model_not_found", "invalid_model"],
         phrases: &[
@@ -127,12 +127,12 @@ const AFTER_STATUS: &[Rule] = &[
             "no such model",
         ],
     },
-    Rule {
+    CodeRule {
         code: ErrorCode::TooLarge,
         words: &["request_too_large", "payload_too_large"],
         phrases: &["request entity too large", "payload too large"],
     },
-    Rule {
+    CodeRule {
         code: ErrorCode::RateLimited,
         words: &[
             "rate_limit_error",
@@ -149,7 +149,7 @@ const AFTER_STATUS: &[Rule] = &[
             "throttl",
         ],
     },
-    Rule {
+    CodeRule {
         code: ErrorCode::Overloaded,
         words: &[
             "overloaded_error",
@@ -160,12 +160,12 @@ const AFTER_STATUS: &[Rule] = &[
         ],
         phrases: &["overloaded", "over capacity", "at capacity"],
     },
-    Rule {
+    CodeRule {
         code: ErrorCode::Timeout,
         words: &["timeout_error", "timeout", "deadline_exceeded", "request_timeout"],
         phrases: &["timed out", "deadline exceeded"],
     },
-    Rule {
+    CodeRule {
         code: ErrorCode::ContentFilter,
         words: &[
             "content_filter",
@@ -182,7 +182,7 @@ const AFTER_STATUS: &[Rule] = &[
             "limited access to this content for safety reasons",
         ],
     },
-    Rule {
+    CodeRule {
         code: ErrorCode::BadGeneration,
         words: &["tool_use_failed", "json_validate_failed", "output_parse_failed"],
         // 500s about what the server's own model wrote: Ollama's (<https://github.com/ollama/ollama/issues/12064>) and llama.cpp's
@@ -192,8 +192,8 @@ const AFTER_STATUS: &[Rule] = &[
 ];
 
 /// Words that only name a side: they count where there is no status.
-const SIDES: &[Rule] = &[
-    Rule {
+const SIDES: &[CodeRule] = &[
+    CodeRule {
         code: ErrorCode::ServerError,
         words: &[
             "api_error",
@@ -205,7 +205,7 @@ const SIDES: &[Rule] = &[
         ],
         phrases: &["internal server error", "bad gateway", "upstream"],
     },
-    Rule {
+    CodeRule {
         code: ErrorCode::BadRequest,
         words: &[
             "invalid_request_error",
@@ -219,7 +219,7 @@ const SIDES: &[Rule] = &[
 
 pub(super) fn classify(status: Option<u16>, extracted: &Extracted) -> ErrorCode {
     let message = extracted.message.to_ascii_lowercase();
-    let find = |rules: &[Rule]| {
+    let find = |rules: &[CodeRule]| {
         rules
             .iter()
             .find(|rule| {

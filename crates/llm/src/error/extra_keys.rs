@@ -9,7 +9,7 @@
 
 use agentx_types::RequestPart;
 
-use super::setting::UNKNOWN;
+use super::refused_setting::UNKNOWN;
 
 /// Reasoning as it stands in a message of Chat Completions.
 const REASONING: &[&str] = &[

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{overflow, wait};
+use super::{overflow, retry_after};
 
 /// What an error body says.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -96,7 +96,7 @@ fn item_message(item: &Value, into: &mut Extracted, depth: usize) -> Option<Stri
 
 fn visit_object(object: &Map<String, Value>, into: &mut Extracted, depth: usize) {
     overflow::note_fields(object, into);
-    wait::note_fields(object, into);
+    retry_after::note_fields(object, into);
     if let Some(param) = object.get("param").and_then(Value::as_str) {
         into.param = Some(param.to_ascii_lowercase());
     }

@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use agentx_types::{Message, ModelRequest, Role};
 
-use crate::emit::fnv1a;
-use crate::json::{Json, object};
+use crate::emitter::fnv1a;
+use crate::json::{BorrowedJson, object};
 
 /// The key by which OpenAI routes the calls of one conversation to one machine, together with the hash of how they begin. Without it
 /// sessions with the same instructions and tools all go to the same machine, and above 15 requests a minute to any
@@ -26,7 +26,7 @@ pub(super) fn key(request: &ModelRequest) -> Option<String> {
 const LEFT_OUT: &str = "msg_left_out";
 
 /// Marks the messages of a request.
-pub(super) fn mark(messages: &mut [Json<'_>]) {
+pub(super) fn mark(messages: &mut [BorrowedJson<'_>]) {
     const MARKED: usize = 2;
     if let Some(first) = messages.first_mut().filter(|first| role(first) == "system") {
         mark_end(first);
@@ -46,23 +46,23 @@ pub(super) fn mark(messages: &mut [Json<'_>]) {
     }
 }
 
-fn role<'j>(message: &'j Json<'_>) -> &'j str {
+fn role<'j>(message: &'j BorrowedJson<'_>) -> &'j str {
     message.text("role").unwrap_or_default()
 }
 
 /// Marks the last part of a message. An empty text cannot be marked.
-fn mark_end(message: &mut Json<'_>) {
+fn mark_end(message: &mut BorrowedJson<'_>) {
     let Some(content) = message.field_mut("content") else {
         return;
     };
-    if let Json::Text(text) = content {
+    if let BorrowedJson::Text(text) = content {
         if text.is_empty() {
             return;
         }
         let text = std::mem::take(text);
-        *content = Json::List(vec![object! {"type": "text", "text": text}]);
+        *content = BorrowedJson::List(vec![object! {"type": "text", "text": text}]);
     }
-    if let Json::List(parts) = content
+    if let BorrowedJson::List(parts) = content
         && let Some(last) = parts.last_mut()
     {
         last.set("cache_control", object! {"type": "ephemeral"});

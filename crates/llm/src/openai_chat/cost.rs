@@ -30,9 +30,9 @@ impl<'de> Deserialize<'de> for Dollars {
 
 /// A yes; anything but `true` is none.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Flag(bool);
+pub(super) struct LenientFlag(bool);
 
-impl<'de> Deserialize<'de> for Flag {
+impl<'de> Deserialize<'de> for LenientFlag {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         Ok(Self(Value::deserialize(deserializer)? == Value::Bool(true)))
     }

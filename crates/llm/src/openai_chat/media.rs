@@ -4,29 +4,29 @@ use std::borrow::Cow;
 
 use agentx_types::MediaPart;
 
-use crate::json::{Json, object};
+use crate::json::{BorrowedJson, object};
 use crate::request::{BlobSource, Media, MediaKind, media_kind, placeholder};
 
 /// What a message shows.
-pub(super) enum Shown<'a> {
+pub(super) enum ShownMedia<'a> {
     /// A text, or what stands in the place of a medium.
     Words(Cow<'a, str>),
     /// A content part for a medium.
-    Medium(Json<'a>),
+    Medium(BorrowedJson<'a>),
 }
 
-impl<'a> From<Shown<'a>> for Json<'a> {
-    fn from(shown: Shown<'a>) -> Self {
+impl<'a> From<ShownMedia<'a>> for BorrowedJson<'a> {
+    fn from(shown: ShownMedia<'a>) -> Self {
         match shown {
-            Shown::Words(words) => object! {"type": "text", "text": words},
-            Shown::Medium(part) => part,
+            ShownMedia::Words(words) => object! {"type": "text", "text": words},
+            ShownMedia::Medium(part) => part,
         }
     }
 }
 
 /// A medium as this API can show it.
-pub(super) fn shown<'a>(part: &'a MediaPart, blobs: &dyn BlobSource) -> Shown<'a> {
-    let words = |words: String| Shown::Words(words.into());
+pub(super) fn shown<'a>(part: &'a MediaPart, blobs: &dyn BlobSource) -> ShownMedia<'a> {
+    let words = |words: String| ShownMedia::Words(words.into());
     let media = Media::of(part, blobs);
     if let Media::Missing(why) = media {
         return words(placeholder(part, why));
@@ -37,14 +37,14 @@ pub(super) fn shown<'a>(part: &'a MediaPart, blobs: &dyn BlobSource) -> Shown<'a
         (MediaKind::Audio, Media::Base64(data)) => match audio_format(&part.media_type) {
             Some(format) => {
                 let sound = object! {"data": data, "format": format};
-                Shown::Medium(object! {"type": "input_audio", "input_audio": sound})
+                ShownMedia::Medium(object! {"type": "input_audio", "input_audio": sound})
             }
             None => words(placeholder(part, "this API cannot be sent it")),
         },
         (MediaKind::Pdf, Media::Base64(data)) => {
             let filename = part.name.as_deref().unwrap_or("document.pdf");
             let file = object! {"filename": filename, "file_data": data_url(&part.media_type, &data)};
-            Shown::Medium(object! {"type": "file", "file": file})
+            ShownMedia::Medium(object! {"type": "file", "file": file})
         }
         (MediaKind::Text, media @ Media::Base64(_)) => {
             let name = part.name.as_deref().unwrap_or(&part.media_type);
@@ -55,8 +55,8 @@ pub(super) fn shown<'a>(part: &'a MediaPart, blobs: &dyn BlobSource) -> Shown<'a
     }
 }
 
-fn image(url: Cow<'_, str>) -> Shown<'_> {
-    Shown::Medium(object! {"type": "image_url", "image_url": object! {"url": url}})
+fn image(url: Cow<'_, str>) -> ShownMedia<'_> {
+    ShownMedia::Medium(object! {"type": "image_url", "image_url": object! {"url": url}})
 }
 
 fn data_url(media_type: &str, data: &str) -> String {

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 /// How a server of this API wants to be spoken to. The default is what most compatible servers take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct Options {
+pub struct ChatOptions {
     /// Which field holds the longest answer.
     pub max_tokens_field: MaxTokensField,
     /// Whether usage must be asked for with `stream_options`.
@@ -33,7 +33,7 @@ pub struct Options {
     pub short_call_ids: bool,
 }
 
-impl Default for Options {
+impl Default for ChatOptions {
     fn default() -> Self {
         Self {
             max_tokens_field: MaxTokensField::MaxTokens,

@@ -7,13 +7,13 @@ use agentx_types::{
     ToolSpec,
 };
 
-use super::media::{Shown, shown};
-use super::options::{EffortWithTools, MaxTokensField, Options, ReasoningEcho, ThinkingParam};
+use super::media::{ShownMedia, shown};
+use super::options::{ChatOptions, EffortWithTools, MaxTokensField, ReasoningEcho, ThinkingParam};
 use super::{API, EXTRA};
-use super::{cache, signature, turns};
+use super::{alternating_roles, cache, signature};
 use crate::anthropic::effort;
-use crate::emit::fnv1a;
-use crate::json::{Json, object};
+use crate::emitter::fnv1a;
+use crate::json::{BorrowedJson, object};
 use crate::request::{BlobSource, longest_answer, tool_name};
 use crate::schema;
 
@@ -26,12 +26,12 @@ const LONGEST_ID: usize = 40;
 ///
 /// System prompts become one system message. Results of tools become one `tool` message each; images in them follow in a
 /// `user` message, because `tool` messages hold text only. A failed result says so in its text.
-pub fn build(request: &ModelRequest, options: &Options, blobs: &dyn BlobSource) -> Vec<u8> {
+pub fn build(request: &ModelRequest, options: &ChatOptions, blobs: &dyn BlobSource) -> Vec<u8> {
     let mut messages = messages(request, options, blobs);
     if request.turns {
-        turns::without_system(&mut messages);
-    } else if options.strict_turns || turns::are_wanted_by(&request.model.id) {
-        turns::alternate(&mut messages);
+        alternating_roles::without_system(&mut messages);
+    } else if options.strict_turns || alternating_roles::are_wanted_by(&request.model.id) {
+        alternating_roles::alternate(&mut messages);
     }
     if sends_cache_control(request, options) {
         cache::mark(&mut messages);
@@ -62,7 +62,7 @@ pub fn build(request: &ModelRequest, options: &Options, blobs: &dyn BlobSource) 
 }
 
 /// The field for the longest answer that the server has not refused: its own, else the other one.
-fn max_tokens_field(request: &ModelRequest, options: &Options) -> Option<&'static str> {
+fn max_tokens_field(request: &ModelRequest, options: &ChatOptions) -> Option<&'static str> {
     let names = [
         ("max_tokens", RequestPart::MaxTokens),
         ("max_completion_tokens", RequestPart::MaxCompletionTokens),
@@ -77,7 +77,7 @@ fn max_tokens_field(request: &ModelRequest, options: &Options) -> Option<&'stati
 }
 
 /// A person's own word about this model counts first, then what the vendor takes beside tools, then how much is wished.
-fn ask_for_reasoning(request: &ModelRequest, options: &Options, body: &mut Json<'_>) {
+fn ask_for_reasoning(request: &ModelRequest, options: &ChatOptions, body: &mut BorrowedJson<'_>) {
     if request.is_without(RequestPart::ReasoningEffort) {
         return;
     }
@@ -108,17 +108,21 @@ fn ask_for_reasoning(request: &ModelRequest, options: &Options, body: &mut Json<
 }
 
 /// Gateways to Claude are sent cache breakpoints, unless they refuse them; nothing begins like the request for a summary.
-fn sends_cache_control(request: &ModelRequest, options: &Options) -> bool {
+fn sends_cache_control(request: &ModelRequest, options: &ChatOptions) -> bool {
     options.cache_control && !request.plain && !request.asks_for_summary() && is_claude(&request.model.id)
 }
 
-fn tool(tool: &ToolSpec) -> Json<'_> {
+fn tool(tool: &ToolSpec) -> BorrowedJson<'_> {
     let parameters = schema::parameters(&tool.input_schema);
     let function = object! {"name": &tool.name, "description": &tool.description, "parameters": parameters};
     object! {"type": "function", "function": function}
 }
 
-fn messages<'a>(request: &'a ModelRequest, options: &Options, blobs: &dyn BlobSource) -> Vec<Json<'a>> {
+fn messages<'a>(
+    request: &'a ModelRequest,
+    options: &ChatOptions,
+    blobs: &dyn BlobSource,
+) -> Vec<BorrowedJson<'a>> {
     let mut out = Vec::with_capacity(request.messages.len() + 1);
     let system = request.system.iter().map(AsRef::as_ref);
     let system = joined(system.filter(|text: &&str| !text.trim().is_empty()), "\n\n");
@@ -126,7 +130,7 @@ fn messages<'a>(request: &'a ModelRequest, options: &Options, blobs: &dyn BlobSo
         out.push(object! {"role": "system", "content": system});
     }
     // Media of tool results wait for the end of the results: nothing may stand between them.
-    let mut waiting: Vec<Json<'a>> = Vec::new();
+    let mut waiting: Vec<BorrowedJson<'a>> = Vec::new();
     for message in &request.messages {
         if message.role != Role::Tool {
             flush(&mut waiting, &mut out);
@@ -156,7 +160,7 @@ fn words(message: &Message) -> Cow<'_, str> {
     joined(message.content.iter().filter_map(ContentPart::as_text), "")
 }
 
-fn flush<'a>(waiting: &mut Vec<Json<'a>>, out: &mut Vec<Json<'a>>) {
+fn flush<'a>(waiting: &mut Vec<BorrowedJson<'a>>, out: &mut Vec<BorrowedJson<'a>>) {
     if !waiting.is_empty() {
         out.push(object! {"role": "user", "content": std::mem::take(waiting)});
     }
@@ -165,16 +169,16 @@ fn flush<'a>(waiting: &mut Vec<Json<'a>>, out: &mut Vec<Json<'a>>) {
 /// Results of tools first, each its own message; then what is left, as one user message.
 fn user_side<'a>(
     message: &'a Message,
-    options: &Options,
+    options: &ChatOptions,
     blobs: &dyn BlobSource,
-    waiting: &mut Vec<Json<'a>>,
-    out: &mut Vec<Json<'a>>,
+    waiting: &mut Vec<BorrowedJson<'a>>,
+    out: &mut Vec<BorrowedJson<'a>>,
 ) {
-    let mut rest: Vec<Shown<'a>> = Vec::new();
+    let mut rest: Vec<ShownMedia<'a>> = Vec::new();
     for part in &message.content {
         match part {
             ContentPart::Text(part) if part.text.is_empty() => {}
-            ContentPart::Text(part) => rest.push(Shown::Words(part.text.as_str().into())),
+            ContentPart::Text(part) => rest.push(ShownMedia::Words(part.text.as_str().into())),
             ContentPart::Image(part) | ContentPart::Audio(part) | ContentPart::File(part) => {
                 rest.push(shown(part, blobs));
             }
@@ -189,31 +193,34 @@ fn user_side<'a>(
     }
     let content = match rest.as_mut_slice() {
         [] => return,
-        [Shown::Words(words)] => Json::Text(std::mem::take(words)),
-        _ => Json::List(rest.into_iter().map(Json::from).collect()),
+        [ShownMedia::Words(words)] => BorrowedJson::Text(std::mem::take(words)),
+        _ => BorrowedJson::List(rest.into_iter().map(BorrowedJson::from).collect()),
     };
     out.push(object! {"role": "user", "content": content});
 }
 
 /// The text of a result, and the media that must follow it.
-fn tool_result<'a>(result: &'a ToolResultPart, blobs: &dyn BlobSource) -> (Cow<'a, str>, Vec<Json<'a>>) {
+fn tool_result<'a>(
+    result: &'a ToolResultPart,
+    blobs: &dyn BlobSource,
+) -> (Cow<'a, str>, Vec<BorrowedJson<'a>>) {
     let mut text = Cow::Borrowed("");
     let mut pictures = Vec::new();
     for part in &result.content {
         let shown = match part {
-            ContentPart::Text(part) => Shown::Words(part.text.as_str().into()),
+            ContentPart::Text(part) => ShownMedia::Words(part.text.as_str().into()),
             ContentPart::Image(part) | ContentPart::Audio(part) | ContentPart::File(part) => {
                 shown(part, blobs)
             }
             _ => continue,
         };
         match shown {
-            Shown::Words(words) if text.is_empty() => text = words,
-            Shown::Words(words) => text.to_mut().extend(["\n", &words]),
-            Shown::Medium(picture) => {
+            ShownMedia::Words(words) if text.is_empty() => text = words,
+            ShownMedia::Words(words) => text.to_mut().extend(["\n", &words]),
+            ShownMedia::Medium(picture) => {
                 if pictures.is_empty() {
                     let whose = format!("(From the tool {}:)", result.name);
-                    pictures.push(Shown::Words(whose.into()).into());
+                    pictures.push(ShownMedia::Words(whose.into()).into());
                 }
                 pictures.push(picture);
             }
@@ -232,7 +239,11 @@ fn tool_result<'a>(result: &'a ToolResultPart, blobs: &dyn BlobSource) -> (Cow<'
 }
 
 /// The model's own message; `None` where nothing in it can be sent.
-fn assistant<'a>(message: &'a Message, request: &ModelRequest, options: &Options) -> Option<Json<'a>> {
+fn assistant<'a>(
+    message: &'a Message,
+    request: &ModelRequest,
+    options: &ChatOptions,
+) -> Option<BorrowedJson<'a>> {
     let model = request.model.id.as_str();
     let text = words(message);
     let calls = || {
@@ -242,7 +253,7 @@ fn assistant<'a>(message: &'a Message, request: &ModelRequest, options: &Options
         })
     };
     let is_signed = calls().any(|call| signature::of(call, model).is_some());
-    let mut calls: Vec<Json<'a>> = calls().map(|call| tool_call(call, model, options)).collect();
+    let mut calls: Vec<BorrowedJson<'a>> = calls().map(|call| tool_call(call, model, options)).collect();
     if signature::are_wanted(request, options) {
         signature::complete(&mut calls, is_signed);
     }
@@ -274,11 +285,11 @@ fn assistant<'a>(message: &'a Message, request: &ModelRequest, options: &Options
 /// (LM Studio: <https://github.com/lmstudio-ai/lmstudio-bug-tracker/issues/261>, Mistral:
 /// <https://github.com/mistralai/mistral-common/issues/324>, llama-cpp-python's templates), and none that are known refuses this but
 /// gateways that hand it on to Claude, which takes no empty text (<https://github.com/vercel/ai/issues/14612>): there it is `null`.
-fn beside_calls<'a>(text: Cow<'a, str>, model: &str) -> Json<'a> {
+fn beside_calls<'a>(text: Cow<'a, str>, model: &str) -> BorrowedJson<'a> {
     if text.is_empty() && is_claude(model) {
-        return Json::Null;
+        return BorrowedJson::Null;
     }
-    Json::Text(text)
+    BorrowedJson::Text(text)
 }
 
 /// Whether a gateway hands this model's requests on to Anthropic's: `anthropic/claude-sonnet-5-5`, `us.anthropic.claude-…`.
@@ -301,7 +312,7 @@ fn placeholder(model: &str, has_calls: bool) -> Option<&'static str> {
     }
 }
 
-fn tool_call<'a>(call: &'a ToolCallPart, model: &str, options: &Options) -> Json<'a> {
+fn tool_call<'a>(call: &'a ToolCallPart, model: &str, options: &ChatOptions) -> BorrowedJson<'a> {
     let arguments = if call.input.is_object() {
         call.input.to_string()
     } else {
@@ -312,7 +323,7 @@ fn tool_call<'a>(call: &'a ToolCallPart, model: &str, options: &Options) -> Json
     let function = object! {"name": name, "arguments": arguments};
     let mut out = object! {"id": id, "type": "function", "function": function};
     if let Some(extra) = signature::of(call, model) {
-        out.set(EXTRA, Json::from(extra));
+        out.set(EXTRA, BorrowedJson::from(extra));
     }
     out
 }
@@ -330,8 +341,8 @@ fn reasoning<'a>(message: &'a Message, model: &str) -> Option<Cow<'a, str>> {
 }
 
 /// What is signed or encrypted in them is its own model's.
-fn reasoning_details<'a>(message: &'a Message, model: &str) -> Option<Vec<Json<'a>>> {
-    let details: Vec<Json<'a>> = message
+fn reasoning_details<'a>(message: &'a Message, model: &str) -> Option<Vec<BorrowedJson<'a>>> {
+    let details: Vec<BorrowedJson<'a>> = message
         .content
         .iter()
         .filter_map(|part| match part {
@@ -341,13 +352,13 @@ fn reasoning_details<'a>(message: &'a Message, model: &str) -> Option<Vec<Json<'
             _ => None,
         })
         .flatten()
-        .map(Json::from)
+        .map(BorrowedJson::from)
         .collect();
     (!details.is_empty()).then_some(details)
 }
 
 /// The id as it is. If it is too long, or the server wants nine letters or digits, a hash of it: the same for call and result.
-fn call_id<'a>(id: &'a str, options: &Options) -> Cow<'a, str> {
+fn call_id<'a>(id: &'a str, options: &ChatOptions) -> Cow<'a, str> {
     const LENGTH: usize = 9;
     let fits = id.len() == LENGTH && id.bytes().all(|byte| byte.is_ascii_alphanumeric());
     if fits || (!options.short_call_ids && id.len() <= LONGEST_ID) {

@@ -5,15 +5,15 @@
 use agentx_types::{ModelRequest, RequestPart, ToolCallPart};
 use serde_json::Value;
 
-use super::options::{Options, ThinkingParam};
+use super::options::{ChatOptions, ThinkingParam};
 use super::{API, EXTRA};
-use crate::json::{Json, object};
+use crate::json::{BorrowedJson, object};
 
 /// The word that stands for a signature.
 const UNCHECKED: &str = "skip_thought_signature_validator";
 
 /// Whether the model wants signatures: its name says so, or it has refused a request without. OpenRouter has a form of its own for them.
-pub(super) fn are_wanted(request: &ModelRequest, options: &Options) -> bool {
+pub(super) fn are_wanted(request: &ModelRequest, options: &ChatOptions) -> bool {
     let is_named = options.thinking != ThinkingParam::ReasoningObject && is_gemini_3(&request.model.id);
     is_named || request.is_without(RequestPart::ThoughtSignature)
 }
@@ -26,7 +26,7 @@ pub(super) fn of<'a>(call: &'a ToolCallPart, model: &str) -> Option<&'a Value> {
 }
 
 /// Gives the first of these calls a signature, where the model has signed none of them.
-pub(super) fn complete(calls: &mut [Json<'_>], is_signed: bool) {
+pub(super) fn complete(calls: &mut [BorrowedJson<'_>], is_signed: bool) {
     if let Some(first) = calls.first_mut().filter(|_| !is_signed) {
         first.set(
             EXTRA,

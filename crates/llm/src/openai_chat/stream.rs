@@ -5,13 +5,13 @@ use agentx_types::{EnvironmentEvent, StopReason};
 use super::API;
 use super::finish;
 use super::reasoning::Details;
-use super::think_tags::{ThinkTags, Told};
-use super::tools::Calls;
+use super::think_tags::{ThinkPiece, ThinkTags};
+use super::tools::ToolCallBuffer;
 use super::usage;
-use super::wire::{Chunk, Delta, ToolDelta, UsageWire};
-use crate::emit::{Emitter, Kind};
+use super::wire::{ChoiceDelta, CompletionChunk, ToolDelta, UsageWire};
+use crate::emitter::{Emitter, PartKind};
 use crate::error;
-use crate::lenient::{self, Content, Str};
+use crate::lenient_json::{self, Content, Str};
 use crate::sse;
 use crate::stream::{Head, StreamContext, StreamError};
 
@@ -21,19 +21,19 @@ use crate::stream::{Head, StreamContext, StreamError};
 /// `[DONE]`, and the usage comes after the reason. Tool calls are said at that end, usage after them, because only then both
 /// are known to be whole.
 #[derive(Clone, Debug)]
-pub struct Decoder {
-    sse: sse::Decoder,
+pub struct ChatDecoder {
+    sse: sse::SseDecoder,
     head: Head,
-    answer: Answer,
+    answer: CompletionState,
 }
 
-impl Decoder {
+impl ChatDecoder {
     /// A decoder for one stream.
     pub fn new(context: StreamContext) -> Self {
         Self {
-            sse: sse::Decoder::default(),
+            sse: sse::SseDecoder::default(),
             head: Head::default(),
-            answer: Answer::new(context),
+            answer: CompletionState::new(context),
         }
     }
 
@@ -104,7 +104,7 @@ pub fn decode_body(
     out: &mut Vec<EnvironmentEvent>,
 ) -> Result<(), StreamError> {
     let text = String::from_utf8_lossy(body);
-    let mut chunk = Chunk::parse(&text)?;
+    let mut chunk = CompletionChunk::parse(&text)?;
     if let Some(error) = chunk.error() {
         return Err(error);
     }
@@ -118,7 +118,7 @@ pub fn decode_body(
             false => Err(StreamError::malformed("no message", &text)),
         };
     };
-    let mut answer = Answer::new(context);
+    let mut answer = CompletionState::new(context);
     answer.begin(&chunk, out);
     answer.delta(message, out);
     answer.note(&chunk);
@@ -128,9 +128,9 @@ pub fn decode_body(
 
 /// The state of the answer that is being read.
 #[derive(Clone, Debug)]
-struct Answer {
+struct CompletionState {
     emitter: Emitter,
-    calls: Calls,
+    calls: ToolCallBuffer,
     details: Details,
     tags: ThinkTags,
     usage: Option<UsageWire>,
@@ -143,11 +143,11 @@ struct Answer {
     half: Option<String>,
 }
 
-impl Answer {
+impl CompletionState {
     fn new(context: StreamContext) -> Self {
         Self {
             emitter: Emitter::new(context),
-            calls: Calls::default(),
+            calls: ToolCallBuffer::default(),
             details: Details::default(),
             tags: ThinkTags::default(),
             usage: None,
@@ -177,14 +177,14 @@ impl Answer {
         let joined = self
             .half
             .take()
-            .and_then(|half| lenient::with_first_half(data, &half));
+            .and_then(|half| lenient_json::with_first_half(data, &half));
         let data = joined.as_deref().unwrap_or(data);
         let repaired;
-        let mut chunk = match Chunk::parse(data) {
+        let mut chunk = match CompletionChunk::parse(data) {
             Ok(chunk) => chunk,
             Err(error) => {
                 repaired = self.repaired(data).ok_or(error)?;
-                Chunk::parse(&repaired)?
+                CompletionChunk::parse(&repaired)?
             }
         };
         if let Some(error) = chunk.error() {
@@ -213,15 +213,15 @@ impl Answer {
 
     /// The same event as a reader takes it that does not read it as it came.
     fn repaired(&mut self, data: &str) -> Option<String> {
-        let (cut, half) = lenient::without_first_half(data).unzip();
+        let (cut, half) = lenient_json::without_first_half(data).unzip();
         self.half = half;
         let data = cut.as_deref().unwrap_or(data);
-        let whole = lenient::with_whole_characters(data);
-        lenient::without_duplicates(whole.as_deref().unwrap_or(data))
+        let whole = lenient_json::with_whole_characters(data);
+        lenient_json::without_duplicates(whole.as_deref().unwrap_or(data))
     }
 
     /// Opens the stream, unless this is Azure's first chunk, which has neither an id nor anything else.
-    fn begin(&mut self, chunk: &Chunk<'_>, out: &mut Vec<EnvironmentEvent>) {
+    fn begin(&mut self, chunk: &CompletionChunk<'_>, out: &mut Vec<EnvironmentEvent>) {
         if self.emitter.started() {
             return;
         }
@@ -233,7 +233,7 @@ impl Answer {
     }
 
     /// Keeps what the end will need.
-    fn note(&mut self, chunk: &Chunk<'_>) {
+    fn note(&mut self, chunk: &CompletionChunk<'_>) {
         let reported = chunk
             .usage
             .or_else(|| chunk.x_groq.as_ref().and_then(|extra| extra.usage));
@@ -254,14 +254,14 @@ impl Answer {
 
     /// Takes a whole message that comes in a stream: all of it where nothing was said yet, and at the end what did not come piece by
     /// piece. Everything else in it was said before.
-    fn whole_message(&mut self, message: Delta<'_>, out: &mut Vec<EnvironmentEvent>) {
+    fn whole_message(&mut self, message: ChoiceDelta<'_>, out: &mut Vec<EnvironmentEvent>) {
         let is_last = self.finish_reason.is_some();
         if !is_last && (self.has_said || self.has_thought || !self.calls.is_empty()) {
             return;
         }
         let (has_said, has_thought, has_calls) = (self.has_said, self.has_thought, !self.calls.is_empty());
         self.delta(
-            Delta {
+            ChoiceDelta {
                 content: message.content.filter(|_| !has_said),
                 refusal: message.refusal.filter(|_| !has_said),
                 reasoning_content: message.reasoning_content.filter(|_| !has_thought),
@@ -274,21 +274,21 @@ impl Answer {
         );
     }
 
-    fn delta(&mut self, delta: Delta<'_>, out: &mut Vec<EnvironmentEvent>) {
+    fn delta(&mut self, delta: ChoiceDelta<'_>, out: &mut Vec<EnvironmentEvent>) {
         // A server that fills both says the same twice, and one that fills one may send the other one empty.
         let reasoning = [delta.reasoning_content, delta.reasoning];
         if let Some(reasoning) = reasoning.into_iter().flatten().find(|said| !said.is_empty()) {
-            self.say_all(Kind::Thinking, reasoning, out);
+            self.say_all(PartKind::Thinking, reasoning, out);
         }
         if let Some(details) = delta.reasoning_details {
             self.details.add(details.get());
         }
         if let Some(content) = delta.content {
-            self.say_all(Kind::Text, content, out);
+            self.say_all(PartKind::Text, content, out);
         }
         if let Some(refusal) = delta.refusal {
             self.refused |= !refusal.is_empty();
-            self.say(Kind::Text, refusal, out);
+            self.say(PartKind::Text, refusal, out);
         }
         for call in delta.tool_calls.unwrap_or_default() {
             self.tool(call, out);
@@ -307,31 +307,31 @@ impl Answer {
         self.calls.delta(call, &mut self.emitter, out);
     }
 
-    fn say_all(&mut self, kind: Kind, content: Content<'_>, out: &mut Vec<EnvironmentEvent>) {
+    fn say_all(&mut self, kind: PartKind, content: Content<'_>, out: &mut Vec<EnvironmentEvent>) {
         match content {
             Content::Text(text) => self.say(kind, text, out),
             Content::Blocks(blocks) => {
                 for block in blocks {
                     if let Some(thinking) = block.thinking {
-                        self.say_all(Kind::Thinking, thinking, out);
+                        self.say_all(PartKind::Thinking, thinking, out);
                     }
                     if let Some(text) = block.text {
                         self.say(kind, text, out);
                     }
                     if let Some(refusal) = block.refusal {
                         self.refused |= !refusal.is_empty();
-                        self.say(Kind::Text, refusal, out);
+                        self.say(PartKind::Text, refusal, out);
                     }
                 }
             }
         }
     }
 
-    fn say(&mut self, kind: Kind, text: Str<'_>, out: &mut Vec<EnvironmentEvent>) {
+    fn say(&mut self, kind: PartKind, text: Str<'_>, out: &mut Vec<EnvironmentEvent>) {
         if text.is_empty() {
             return;
         }
-        if kind != Kind::Text {
+        if kind != PartKind::Text {
             self.has_thought = true;
             self.say_held(out);
             self.tags.needs_no_tags();
@@ -343,10 +343,10 @@ impl Answer {
         }
     }
 
-    fn tell(&mut self, told: Told, out: &mut Vec<EnvironmentEvent>) {
+    fn tell(&mut self, told: ThinkPiece, out: &mut Vec<EnvironmentEvent>) {
         match told {
-            Told::Piece(kind, text) => self.emitter.chunk(kind, text, out),
-            Told::WasThinking => self.emitter.was_thinking(API, out),
+            ThinkPiece::Piece(kind, text) => self.emitter.chunk(kind, text, out),
+            ThinkPiece::WasThinking => self.emitter.mark_as_thinking(API, out),
         }
     }
 

@@ -7,7 +7,7 @@
 //! stands before it for thinking, too; they know which model they serve, and here nobody knows before the tag comes. What came until
 //! then was handed out as words, so all that can be said of it is that it was thinking.
 
-use crate::emit::Kind;
+use crate::emitter::PartKind;
 
 const OPEN: &str = "<think>";
 const CLOSE: &str = "</think>";
@@ -16,9 +16,9 @@ const QUOTES: [char; 5] = ['`', '"', '\'', '“', '”'];
 
 /// What comes of a piece of an answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Told {
+pub(super) enum ThinkPiece {
     /// Words, or thinking.
-    Piece(Kind, String),
+    Piece(PartKind, String),
     /// All words until here were thinking.
     WasThinking,
 }
@@ -26,7 +26,7 @@ pub(super) enum Told {
 /// Tells thinking from words, piece by piece.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ThinkTags {
-    place: Place,
+    place: TagPosition,
     /// What may be the beginning of a tag, or blanks around one.
     held: String,
     /// The last character that was handed out, and how many backticks stand before what is held.
@@ -35,7 +35,7 @@ pub(super) struct ThinkTags {
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Place {
+enum TagPosition {
     /// Nothing was said yet.
     #[default]
     Beginning,
@@ -55,9 +55,9 @@ enum Place {
 
 impl ThinkTags {
     /// Takes a piece of the answer, and hands out what is certain.
-    pub(super) fn take(&mut self, piece: &str) -> Vec<Told> {
-        if self.place == Place::Answer {
-            return vec![Told::Piece(Kind::Text, piece.to_owned())];
+    pub(super) fn take(&mut self, piece: &str) -> Vec<ThinkPiece> {
+        if self.place == TagPosition::Answer {
+            return vec![ThinkPiece::Piece(PartKind::Text, piece.to_owned())];
         }
         self.held.push_str(piece);
         let mut out = Vec::new();
@@ -66,55 +66,60 @@ impl ThinkTags {
     }
 
     /// Hands out what is held back, because the answer ends here or something other than words comes.
-    pub(super) fn flush(&mut self) -> Vec<Told> {
+    pub(super) fn flush(&mut self) -> Vec<ThinkPiece> {
         let held = std::mem::take(&mut self.held);
         let piece = |kind| match held.is_empty() {
             true => Vec::new(),
-            false => vec![Told::Piece(kind, held.clone())],
+            false => vec![ThinkPiece::Piece(kind, held.clone())],
         };
         match self.place {
-            Place::Inside => piece(Kind::Thinking),
-            Place::Opened | Place::Closed => Vec::new(),
-            Place::Words if held.ends_with(CLOSE) && self.closes(&held, held.len() - CLOSE.len()) => {
-                self.place = Place::Answer;
+            TagPosition::Inside => piece(PartKind::Thinking),
+            TagPosition::Opened | TagPosition::Closed => Vec::new(),
+            TagPosition::Words if held.ends_with(CLOSE) && self.closes(&held, held.len() - CLOSE.len()) => {
+                self.place = TagPosition::Answer;
                 let thought = held[..held.len() - CLOSE.len()].to_owned();
-                vec![Told::Piece(Kind::Text, thought), Told::WasThinking]
+                vec![
+                    ThinkPiece::Piece(PartKind::Text, thought),
+                    ThinkPiece::WasThinking,
+                ]
             }
-            Place::ClosedWords => {
-                self.place = Place::Answer;
-                vec![Told::WasThinking]
+            TagPosition::ClosedWords => {
+                self.place = TagPosition::Answer;
+                vec![ThinkPiece::WasThinking]
             }
-            Place::Beginning | Place::Words | Place::Answer => piece(Kind::Text),
+            TagPosition::Beginning | TagPosition::Words | TagPosition::Answer => piece(PartKind::Text),
         }
     }
 
     /// The server tells thinking from words itself: no tag counts any more.
     pub(super) fn needs_no_tags(&mut self) {
-        if matches!(self.place, Place::Beginning | Place::Words) {
-            self.place = Place::Answer;
+        if matches!(self.place, TagPosition::Beginning | TagPosition::Words) {
+            self.place = TagPosition::Answer;
         }
     }
 
     /// Goes on by one place. `false` where more has to come first.
-    fn step(&mut self, out: &mut Vec<Told>) -> bool {
+    fn step(&mut self, out: &mut Vec<ThinkPiece>) -> bool {
         let begins = self.held.trim_start();
         match self.place {
-            Place::Beginning if is_part_of_tag(begins) => return false,
-            Place::Beginning => match (begins.strip_prefix(OPEN), begins.strip_prefix(CLOSE)) {
-                (Some(rest), _) => self.go_to(Place::Opened, rest.to_owned()),
-                (_, Some(rest)) => self.go_to(Place::Closed, rest.to_owned()),
-                _ => self.place = Place::Words,
+            TagPosition::Beginning if is_part_of_tag(begins) => return false,
+            TagPosition::Beginning => match (begins.strip_prefix(OPEN), begins.strip_prefix(CLOSE)) {
+                (Some(rest), _) => self.go_to(TagPosition::Opened, rest.to_owned()),
+                (_, Some(rest)) => self.go_to(TagPosition::Closed, rest.to_owned()),
+                _ => self.place = TagPosition::Words,
             },
-            Place::Opened | Place::Closed | Place::ClosedWords if begins.is_empty() => return false,
-            Place::Opened => self.go_to(Place::Inside, begins.to_owned()),
-            Place::Closed => self.go_to(Place::Answer, begins.to_owned()),
-            Place::ClosedWords => {
-                out.push(Told::WasThinking);
-                self.go_to(Place::Answer, begins.to_owned());
+            TagPosition::Opened | TagPosition::Closed | TagPosition::ClosedWords if begins.is_empty() => {
+                return false;
             }
-            Place::Inside => return self.think(out),
-            Place::Words => return self.speak(out),
-            Place::Answer => {
+            TagPosition::Opened => self.go_to(TagPosition::Inside, begins.to_owned()),
+            TagPosition::Closed => self.go_to(TagPosition::Answer, begins.to_owned()),
+            TagPosition::ClosedWords => {
+                out.push(ThinkPiece::WasThinking);
+                self.go_to(TagPosition::Answer, begins.to_owned());
+            }
+            TagPosition::Inside => return self.think(out),
+            TagPosition::Words => return self.speak(out),
+            TagPosition::Answer => {
                 out.extend(self.flush());
                 return false;
             }
@@ -122,17 +127,17 @@ impl ThinkTags {
         true
     }
 
-    fn think(&mut self, out: &mut Vec<Told>) -> bool {
+    fn think(&mut self, out: &mut Vec<ThinkPiece>) -> bool {
         let (thought, rest) = match self.held.split_once(CLOSE) {
             Some((thought, rest)) => (thought, Some(rest)),
             None => (&self.held[..self.held.len() - may_close(&self.held)], None),
         };
         if !thought.is_empty() {
-            out.push(Told::Piece(Kind::Thinking, thought.to_owned()));
+            out.push(ThinkPiece::Piece(PartKind::Thinking, thought.to_owned()));
         }
         match rest.map(str::to_owned) {
             Some(rest) => {
-                self.go_to(Place::Closed, rest);
+                self.go_to(TagPosition::Closed, rest);
                 true
             }
             None => {
@@ -143,10 +148,10 @@ impl ThinkTags {
     }
 
     /// Hands out words up to a tag that closes without one that opens. What follows it tells whether it is one.
-    fn speak(&mut self, out: &mut Vec<Told>) -> bool {
+    fn speak(&mut self, out: &mut Vec<ThinkPiece>) -> bool {
         let held = std::mem::take(&mut self.held);
         if held.contains(OPEN) {
-            self.go_to(Place::Answer, held);
+            self.go_to(TagPosition::Answer, held);
             return true;
         }
         let Some(at) = held.find(CLOSE) else {
@@ -162,11 +167,11 @@ impl ThinkTags {
             return false;
         }
         if !self.closes(&held, at) {
-            self.go_to(Place::Answer, held);
+            self.go_to(TagPosition::Answer, held);
             return true;
         }
         self.say(&held[..at], out);
-        self.go_to(Place::ClosedWords, rest.to_owned());
+        self.go_to(TagPosition::ClosedWords, rest.to_owned());
         true
     }
 
@@ -179,15 +184,15 @@ impl ThinkTags {
         !is_spoken_of(before) && after.is_none_or(|c| !QUOTES.contains(&c)) && ticks.is_multiple_of(2)
     }
 
-    fn say(&mut self, words: &str, out: &mut Vec<Told>) {
+    fn say(&mut self, words: &str, out: &mut Vec<ThinkPiece>) {
         self.ticks += words.matches('`').count();
         self.last = words.chars().next_back().or(self.last);
         if !words.is_empty() {
-            out.push(Told::Piece(Kind::Text, words.to_owned()));
+            out.push(ThinkPiece::Piece(PartKind::Text, words.to_owned()));
         }
     }
 
-    fn go_to(&mut self, place: Place, held: String) {
+    fn go_to(&mut self, place: TagPosition, held: String) {
         (self.place, self.held) = (place, held);
     }
 }

@@ -6,15 +6,15 @@ use serde_json::{Value, json};
 
 use super::wire::ToolDelta;
 use super::{API, EXTRA};
-use crate::emit::{Emitter, parse_input};
-use crate::lenient::raw_text;
+use crate::emitter::{Emitter, parse_input};
+use crate::lenient_json::raw_text;
 
 /// The calls of one answer, in the order in which they began.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Calls(Vec<Call>);
+pub(super) struct ToolCallBuffer(Vec<OpenToolCall>);
 
 #[derive(Clone, Debug)]
-struct Call {
+struct OpenToolCall {
     index: Option<u64>,
     /// As the server gave it; empty where it gave none.
     given_id: String,
@@ -26,7 +26,7 @@ struct Call {
     id: Option<ToolCallId>,
 }
 
-impl Calls {
+impl ToolCallBuffer {
     pub(super) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -71,7 +71,13 @@ impl Calls {
     }
 
     /// The call that a piece belongs to, or a new one; none where a server says a whole call again.
-    fn find(&mut self, index: Option<u64>, given_id: &str, name: &str, arguments: &str) -> Option<&mut Call> {
+    fn find(
+        &mut self,
+        index: Option<u64>,
+        given_id: &str,
+        name: &str,
+        arguments: &str,
+    ) -> Option<&mut OpenToolCall> {
         let position = match index {
             Some(_) => self.0.iter().rposition(|call| call.index == index),
             None if given_id.is_empty() => self.0.len().checked_sub(1),
@@ -83,7 +89,7 @@ impl Calls {
         match position.filter(|position| !self.0[*position].is_over(given_id, name, arguments)) {
             Some(position) => Some(&mut self.0[position]),
             None => {
-                let call = Call {
+                let call = OpenToolCall {
                     index,
                     given_id: String::new(),
                     name: String::new(),
@@ -98,7 +104,7 @@ impl Calls {
     }
 }
 
-impl Call {
+impl OpenToolCall {
     /// Takes what a piece says of the name: nothing, all of it (again and again, at some servers), or before the arguments begin what
     /// comes behind the piece before.
     fn take_name(&mut self, name: &str) {

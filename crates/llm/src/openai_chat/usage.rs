@@ -18,11 +18,11 @@ use agentx_types::Usage;
 
 use super::cost;
 use super::wire::UsageWire;
-use crate::lenient::{Count, all_plausible};
+use crate::lenient_json::{LenientCount, all_plausible};
 
 /// What was read. The tokens of the cache are part of the prompt, or beside it.
 #[derive(Clone, Copy, Default)]
-struct Read {
+struct UsageRead {
     prompt: u64,
     cached: u64,
     stored: u64,
@@ -42,7 +42,7 @@ pub(super) fn usage(wire: &UsageWire) -> Usage {
     let (read, written) = (read(wire), written(wire));
     let knows_all = read.is_some_and(|read| read.prompt > 0) && written.is_some();
     let (read, written) = (read.unwrap_or_default(), written.unwrap_or_default());
-    let Read {
+    let UsageRead {
         prompt,
         cached,
         stored,
@@ -79,8 +79,8 @@ pub(super) fn usage(wire: &UsageWire) -> Usage {
 }
 
 /// How many tokens of the cache are not part of the prompt.
-fn beside_prompt(read: Read, reasoning: u64, rest: u64) -> u64 {
-    let Read { cached, stored, .. } = read;
+fn beside_prompt(read: UsageRead, reasoning: u64, rest: u64) -> u64 {
+    let UsageRead { cached, stored, .. } = read;
     let explains = |tokens: &u64| *tokens > 0 && (rest == *tokens || rest == *tokens + reasoning);
     [cached, cached + stored]
         .into_iter()
@@ -89,7 +89,7 @@ fn beside_prompt(read: Read, reasoning: u64, rest: u64) -> u64 {
 }
 
 /// `None` where a count cannot be.
-fn read(wire: &UsageWire) -> Option<Read> {
+fn read(wire: &UsageWire) -> Option<UsageRead> {
     let details = [wire.prompt_tokens_details, wire.input_tokens_details].map(Option::unwrap_or_default);
     let cached = [
         details[0].cached_tokens,
@@ -117,7 +117,7 @@ fn read(wire: &UsageWire) -> Option<Read> {
         () if cached > prompt_tokens => cached,
         () => 0,
     };
-    Some(Read {
+    Some(UsageRead {
         prompt: prompt_tokens,
         cached,
         stored,
@@ -141,7 +141,7 @@ fn written(wire: &UsageWire) -> Option<Written> {
 }
 
 /// The first count that is not 0: servers that know several names fill those that they do not use with zeros.
-fn first(counts: &[Option<Count>]) -> u64 {
+fn first(counts: &[Option<LenientCount>]) -> u64 {
     let mut counts = counts.iter().flatten().map(|count| count.number);
     counts.find(|count| *count > 0).unwrap_or_default()
 }

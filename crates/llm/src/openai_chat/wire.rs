@@ -3,15 +3,15 @@
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::cost::{Dollars, Flag};
+use super::cost::{Dollars, LenientFlag};
 use crate::error;
-use crate::lenient::{Content, Count, Str};
+use crate::lenient_json::{Content, LenientCount, Str};
 use crate::stream::StreamError;
 
 /// A chunk of the stream, or the body of an answer that came whole.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub(super) struct Chunk<'a> {
+pub(super) struct CompletionChunk<'a> {
     #[serde(borrow)]
     pub(super) id: Option<Str<'a>>,
     #[serde(borrow)]
@@ -26,7 +26,7 @@ pub(super) struct Chunk<'a> {
     pub(super) error: Option<&'a RawValue>,
 }
 
-impl<'a> Chunk<'a> {
+impl<'a> CompletionChunk<'a> {
     /// Reads a chunk.
     pub(super) fn parse(data: &'a str) -> Result<Self, StreamError> {
         serde_json::from_str(data).map_err(|error| StreamError::malformed(error, data))
@@ -47,12 +47,12 @@ impl<'a> Chunk<'a> {
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct Choice<'a> {
-    pub(super) index: Option<Count>,
+    pub(super) index: Option<LenientCount>,
     #[serde(borrow)]
-    pub(super) delta: Option<Delta<'a>>,
+    pub(super) delta: Option<ChoiceDelta<'a>>,
     /// In a body, or in the place of `delta`. Perplexity repeats the message so far beside each `delta`: there it is not looked at.
     #[serde(borrow)]
-    pub(super) message: Option<Delta<'a>>,
+    pub(super) message: Option<ChoiceDelta<'a>>,
     #[serde(borrow)]
     pub(super) finish_reason: Option<Str<'a>>,
     /// OpenRouter's, where the provider behind it fails in the middle of an answer.
@@ -63,7 +63,7 @@ pub(super) struct Choice<'a> {
 /// What is new, or the message.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub(super) struct Delta<'a> {
+pub(super) struct ChoiceDelta<'a> {
     #[serde(borrow)]
     pub(super) content: Option<Content<'a>>,
     /// DeepSeek, Moonshot, xAI, Z.AI, vLLM, llama.cpp.
@@ -88,7 +88,7 @@ pub(super) struct Delta<'a> {
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct ToolDelta<'a> {
-    pub(super) index: Option<Count>,
+    pub(super) index: Option<LenientCount>,
     #[serde(borrow)]
     pub(super) id: Option<Str<'a>>,
     #[serde(borrow)]
@@ -122,45 +122,45 @@ pub(super) struct XGroq<'a> {
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct UsageWire {
-    pub(super) prompt_tokens: Option<Count>,
-    pub(super) completion_tokens: Option<Count>,
-    pub(super) total_tokens: Option<Count>,
+    pub(super) prompt_tokens: Option<LenientCount>,
+    pub(super) completion_tokens: Option<LenientCount>,
+    pub(super) total_tokens: Option<LenientCount>,
     pub(super) prompt_tokens_details: Option<PromptDetails>,
     pub(super) completion_tokens_details: Option<CompletionDetails>,
     /// The names of OpenAI's Responses and of Anthropic's Messages: gateways to those hand them on.
-    pub(super) input_tokens: Option<Count>,
-    pub(super) output_tokens: Option<Count>,
+    pub(super) input_tokens: Option<LenientCount>,
+    pub(super) output_tokens: Option<LenientCount>,
     pub(super) input_tokens_details: Option<PromptDetails>,
     pub(super) output_tokens_details: Option<CompletionDetails>,
     /// DeepSeek.
-    pub(super) prompt_cache_hit_tokens: Option<Count>,
+    pub(super) prompt_cache_hit_tokens: Option<LenientCount>,
     /// Moonshot.
-    pub(super) cached_tokens: Option<Count>,
+    pub(super) cached_tokens: Option<LenientCount>,
     /// LiteLLM, Vercel.
-    pub(super) cache_read_input_tokens: Option<Count>,
-    pub(super) cache_creation_input_tokens: Option<Count>,
+    pub(super) cache_read_input_tokens: Option<LenientCount>,
+    pub(super) cache_creation_input_tokens: Option<LenientCount>,
     /// Perplexity.
-    pub(super) reasoning_tokens: Option<Count>,
+    pub(super) reasoning_tokens: Option<LenientCount>,
     /// OpenRouter, Perplexity: what is charged for the call.
     pub(super) cost: Option<Dollars>,
     pub(super) cost_details: Option<Dollars>,
-    pub(super) is_byok: Option<Flag>,
+    pub(super) is_byok: Option<LenientFlag>,
 }
 
 /// What the prompt was made of.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct PromptDetails {
-    pub(super) cached_tokens: Option<Count>,
+    pub(super) cached_tokens: Option<LenientCount>,
     /// OpenRouter.
-    pub(super) cache_write_tokens: Option<Count>,
+    pub(super) cache_write_tokens: Option<LenientCount>,
     /// LiteLLM.
-    pub(super) cache_creation_tokens: Option<Count>,
+    pub(super) cache_creation_tokens: Option<LenientCount>,
 }
 
 /// What the answer was made of.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct CompletionDetails {
-    pub(super) reasoning_tokens: Option<Count>,
+    pub(super) reasoning_tokens: Option<LenientCount>,
 }

@@ -11,8 +11,8 @@ use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 use serde_json::{Value, json};
 
-use crate::flat::Flat;
-use crate::{hatch, stack};
+use crate::flat_value::FlatValue;
+use crate::{stack, vm_exchange};
 
 const DEPTH: usize = 24;
 const BYTES: usize = 1 << 16;
@@ -77,7 +77,7 @@ impl Ways {
     fn new() -> Self {
         let lua = Lua::new();
         let array = lua.create_table().unwrap();
-        hatch::allow(DEPTH, BYTES);
+        vm_exchange::allow(DEPTH, BYTES);
         Self {
             takes: stack::takes(&lua, &array).unwrap(),
             gives: stack::gives(&lua, &array).unwrap(),
@@ -117,11 +117,11 @@ impl Ways {
     /// What a value is outside, or what is wrong with it.
     fn out(&self, value: &Luau) -> mlua::Result<Result<Value, String>> {
         let problem: Option<String> = self.gives.call(value)?;
-        Ok(problem.map_or_else(|| Ok(hatch::take_value()), Err))
+        Ok(problem.map_or_else(|| Ok(vm_exchange::take_value()), Err))
     }
 
     fn back(&self, value: &Value) -> mlua::Result<Luau> {
-        hatch::put(&mut Flat::of(value, DEPTH, 2 * BYTES).unwrap());
+        vm_exchange::put(&mut FlatValue::of(value, DEPTH, 2 * BYTES).unwrap());
         self.takes.call(true)
     }
 
@@ -221,7 +221,7 @@ fn a_panic_ends_before_it_reaches_the_vm() {
     let value = ways.back(&json!({"a": [1, 2]})).unwrap();
     let hook = std::panic::take_hook();
     std::panic::set_hook(Box::new(|_| {}));
-    let problem = hatch::with(|_| ways.gives.call::<Option<String>>(&value));
+    let problem = vm_exchange::with(|_| ways.gives.call::<Option<String>>(&value));
     let came_to = stack::caught(|| -> usize { std::panic::panic_any("made up") });
     std::panic::set_hook(hook);
     assert_eq!(

@@ -10,21 +10,22 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use agentx_luau_tools::{
-    BoxFuture, Effect, EffectError, EffectKind, Host, Libraries, Limits, Outcome, Script, ScriptError,
+    BoxFuture, EffectError, EffectKind, Host, HostEffect, Libraries, Outcome, Script, ScriptError,
+    ScriptLimits,
 };
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-type Answer = dyn Fn(&Effect) -> Outcome + Send + Sync;
+type Answer = dyn Fn(&HostEffect) -> Outcome + Send + Sync;
 
 /// Answers at once, by a function; sleeps are real.
 pub(crate) struct Answers {
     answer: Box<Answer>,
-    pub(crate) asked: Mutex<Vec<Effect>>,
+    pub(crate) asked: Mutex<Vec<HostEffect>>,
 }
 
 impl Answers {
-    pub(crate) fn new(answer: impl Fn(&Effect) -> Outcome + Send + Sync + 'static) -> Arc<Self> {
+    pub(crate) fn new(answer: impl Fn(&HostEffect) -> Outcome + Send + Sync + 'static) -> Arc<Self> {
         Arc::new(Self {
             answer: Box::new(answer),
             asked: Mutex::default(),
@@ -42,7 +43,7 @@ impl Answers {
 }
 
 impl Host for Answers {
-    fn perform(&self, effect: Effect) -> BoxFuture<'static, Outcome> {
+    fn perform(&self, effect: HostEffect) -> BoxFuture<'static, Outcome> {
         self.asked.lock().unwrap().push(effect.clone());
         if effect.kind == EffectKind::Sleep {
             let ms = effect.request["ms"].as_u64().unwrap_or(0);
@@ -56,14 +57,14 @@ impl Host for Answers {
         Box::pin(async move { outcome })
     }
 
-    fn observe(&self, effect: Effect, seen: BoxFuture<'static, Value>) -> BoxFuture<'static, Outcome> {
+    fn observe(&self, effect: HostEffect, seen: BoxFuture<'static, Value>) -> BoxFuture<'static, Outcome> {
         self.asked.lock().unwrap().push(effect);
         Box::pin(async move { Ok(seen.await) })
     }
 }
 
 /// What a small world answers: models echo, `kv` and `cache` are empty, hosts are those of the test.
-pub(crate) fn world(effect: &Effect) -> Outcome {
+pub(crate) fn world(effect: &HostEffect) -> Outcome {
     let request = &effect.request;
     let text = |key: &str| request[key].as_str().unwrap_or_default().to_owned();
     Ok(match effect.kind {
@@ -103,7 +104,12 @@ pub(crate) fn script(source: &str) -> Script {
 pub(crate) async fn run(source: &str, args: Value) -> (Result<Value, ScriptError>, Vec<String>) {
     let host = Answers::new(world);
     let result = script(source)
-        .invoke(args, host.clone(), Limits::default(), CancellationToken::new())
+        .invoke(
+            args,
+            host.clone(),
+            ScriptLimits::default(),
+            CancellationToken::new(),
+        )
         .await;
     let log = host.log();
     (result, log)
@@ -129,7 +135,7 @@ impl Replays {
 }
 
 impl Host for Replays {
-    fn perform(&self, effect: Effect) -> BoxFuture<'static, Outcome> {
+    fn perform(&self, effect: HostEffect) -> BoxFuture<'static, Outcome> {
         let Some((kind, request, outcome)) = self.recorded.get(&effect.step).cloned() else {
             return Box::pin(std::future::pending());
         };
@@ -143,7 +149,7 @@ impl Host for Replays {
         Box::pin(async move { outcome })
     }
 
-    fn observe(&self, effect: Effect, _: BoxFuture<'static, Value>) -> BoxFuture<'static, Outcome> {
+    fn observe(&self, effect: HostEffect, _: BoxFuture<'static, Value>) -> BoxFuture<'static, Outcome> {
         self.perform(effect)
     }
 }

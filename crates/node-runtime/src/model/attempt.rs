@@ -9,12 +9,12 @@ use reqwest::Request;
 use tokio::time::Instant;
 
 use super::call::Call;
+use super::call_events;
+use super::content_coding::IncomingBody;
 use super::endpoint::Endpoint;
-use super::estimate::Counted;
-use super::failure::Failure;
-use super::flow::Flow;
-use super::say;
-use super::unpack::Incoming;
+use super::estimate::TokenEstimate;
+use super::failure::AttemptFailure;
+use super::stream_pace::StreamPace;
 
 /// How much of a refusal's body is read.
 const MAX_ERROR_BODY: usize = 64 * 1024;
@@ -26,11 +26,11 @@ const REUSE_TIME: Duration = Duration::from_millis(200);
 const WORDLESS: u32 = 6;
 
 /// How an attempt ended.
-pub(super) enum Outcome {
+pub(super) enum CallEnd {
     /// The answer is whole; its end was said.
     Answered,
     /// It came to nothing.
-    Failed(Failure),
+    Failed(AttemptFailure),
     /// It was to stop.
     Interrupted,
     /// The session is gone.
@@ -45,15 +45,15 @@ pub(super) struct Attempt<'a> {
     taken: Arc<TakenIds>,
     /// Those that its own answer gives.
     given: TakenIds,
-    counted: Counted,
+    counted: TokenEstimate,
     began: Instant,
     started: bool,
     ended: bool,
 }
 
 /// The body of an answer that streams.
-struct Body {
-    incoming: Incoming,
+struct StreamingBody {
+    incoming: IncomingBody,
     /// A piece of it that was looked at before.
     first: Option<Vec<u8>>,
     /// When its next piece has to be there.
@@ -61,14 +61,14 @@ struct Body {
     /// When a piece of it last said something, other than that the server is there.
     heard: Instant,
     bytes: usize,
-    flow: Flow,
+    flow: StreamPace,
     /// Whether it says itself that it is no stream.
     hopeless: bool,
     decoder: StreamDecoder,
 }
 
 /// Ways to end before the answer is whole.
-type Step<T> = Result<T, Outcome>;
+type Step<T> = Result<T, CallEnd>;
 
 impl<'a> Attempt<'a> {
     /// Attempt `number`, whose answer must not use the ids in `taken`.
@@ -79,7 +79,7 @@ impl<'a> Attempt<'a> {
             number,
             taken,
             given: TakenIds::default(),
-            counted: Counted::default(),
+            counted: TokenEstimate::default(),
             began: Instant::now(),
             started: false,
             ended: false,
@@ -108,7 +108,7 @@ impl<'a> Attempt<'a> {
             .then(|| self.counted.estimate(&self.call.request));
         cost.flatten()
             .into_iter()
-            .chain([say::stream_end(reason)])
+            .chain([call_events::stream_end(reason)])
             .collect()
     }
 
@@ -118,9 +118,9 @@ impl<'a> Attempt<'a> {
     }
 
     /// Sends `request` and says what comes back.
-    pub(super) async fn run(&mut self, request: &Request) -> Outcome {
+    pub(super) async fn run(&mut self, request: &Request) -> CallEnd {
         match self.exchange(request).await {
-            Ok(()) => Outcome::Answered,
+            Ok(()) => CallEnd::Answered,
             Err(outcome) => outcome,
         }
     }
@@ -129,7 +129,7 @@ impl<'a> Attempt<'a> {
         let first_byte = self.began + self.call.parts.limits.first_byte;
         let request = request
             .try_clone()
-            .ok_or_else(|| failed(Failure::setup("the request cannot be repeated".into())))?;
+            .ok_or_else(|| failed(AttemptFailure::setup("the request cannot be repeated".into())))?;
         let url = request.url().clone();
         let client = self
             .within(first_byte, self.call.clients.get(&url))
@@ -143,7 +143,7 @@ impl<'a> Attempt<'a> {
                 .headers()
                 .get("location")
                 .and_then(|value| value.to_str().ok());
-            return Err(failed(Failure::redirected(
+            return Err(failed(AttemptFailure::redirected(
                 status.as_u16(),
                 &self.endpoint.place(),
                 to,
@@ -152,7 +152,7 @@ impl<'a> Attempt<'a> {
         if !status.is_success() {
             return Err(self.refusal(response).await);
         }
-        let incoming = Incoming::new(response, self.call.parts.limits.max_body_bytes);
+        let incoming = IncomingBody::new(response, self.call.parts.limits.max_body_bytes);
         let kind = incoming.content_type();
         if kind == "application/json" {
             return self.whole(incoming).await;
@@ -164,18 +164,18 @@ impl<'a> Attempt<'a> {
     /// Decodes a stream. `hopeless` where it says itself that it is something else.
     async fn stream(
         &mut self,
-        incoming: Incoming,
+        incoming: IncomingBody,
         first: Option<Vec<u8>>,
         until: Instant,
         hopeless: bool,
     ) -> Step<()> {
-        let mut body = Body {
+        let mut body = StreamingBody {
             incoming,
             first,
             until,
             heard: Instant::now(),
             bytes: 0,
-            flow: Flow::default(),
+            flow: StreamPace::default(),
             hopeless,
             decoder: StreamDecoder::new(self.call.request.model.api, self.context()),
         };
@@ -191,7 +191,7 @@ impl<'a> Attempt<'a> {
             match taken {
                 Ok(true) => {}
                 Ok(false) => break None,
-                Err(Outcome::Interrupted) => return Err(Outcome::Interrupted),
+                Err(CallEnd::Interrupted) => return Err(CallEnd::Interrupted),
                 Err(broken) => break Some(broken),
             }
         };
@@ -212,7 +212,7 @@ impl<'a> Attempt<'a> {
 
     /// Takes the next piece of a body, and where they flow those that are to be said with it. What was understood is in
     /// `events`, whatever comes of the rest. `false` at the end of the body.
-    async fn take(&self, body: &mut Body, events: &mut Vec<EnvironmentEvent>) -> Step<bool> {
+    async fn take(&self, body: &mut StreamingBody, events: &mut Vec<EnvironmentEvent>) -> Step<bool> {
         let mut goes_on = self.piece(body, events).await?;
         while goes_on && let Some(until) = body.flow.holds(events, Instant::now()) {
             goes_on = tokio::select! {
@@ -233,7 +233,7 @@ impl<'a> Attempt<'a> {
     }
 
     /// Waits for a piece and understands it; `false` at the end of the body. Safe to drop while it waits.
-    async fn piece(&self, body: &mut Body, events: &mut Vec<EnvironmentEvent>) -> Step<bool> {
+    async fn piece(&self, body: &mut StreamingBody, events: &mut Vec<EnvironmentEvent>) -> Step<bool> {
         let waits = Instant::now();
         let piece = match body.first.take() {
             Some(first) => first,
@@ -247,7 +247,7 @@ impl<'a> Attempt<'a> {
         body.until = now + limits.idle;
         body.bytes += piece.len();
         if body.bytes > limits.max_body_bytes {
-            return Err(failed(Failure::too_much(limits.max_body_bytes)));
+            return Err(failed(AttemptFailure::too_much(limits.max_body_bytes)));
         }
         let before = events.len();
         let decoded = body.decoder.push(&piece, events);
@@ -256,13 +256,13 @@ impl<'a> Attempt<'a> {
             body.heard = now;
         } else if now - body.heard > limits.idle * WORDLESS {
             let time = now - body.heard;
-            return Err(failed(Failure::wordless(time, &self.endpoint.place())));
+            return Err(failed(AttemptFailure::wordless(time, &self.endpoint.place())));
         }
         Ok(true)
     }
 
     /// Decodes an answer that came as one body, from a server that does not stream. Some call a stream JSON.
-    async fn whole(&mut self, mut incoming: Incoming) -> Step<()> {
+    async fn whole(&mut self, mut incoming: IncomingBody) -> Step<()> {
         let limits = self.call.parts.limits;
         let mut body = Vec::new();
         let mut until = self.began + limits.first_byte;
@@ -273,7 +273,7 @@ impl<'a> Attempt<'a> {
                 return self.stream(incoming, Some(body), until, true).await;
             }
             if body.len() > limits.max_body_bytes {
-                return Err(failed(Failure::too_much(limits.max_body_bytes)));
+                return Err(failed(AttemptFailure::too_much(limits.max_body_bytes)));
             }
         }
         let mut events = Vec::new();
@@ -283,14 +283,14 @@ impl<'a> Attempt<'a> {
     }
 
     /// Reads why the server refused, as far as it says so in good time.
-    async fn refusal(&self, response: reqwest::Response) -> Outcome {
-        let mut incoming = Incoming::new(response, MAX_ERROR_BODY);
+    async fn refusal(&self, response: reqwest::Response) -> CallEnd {
+        let mut incoming = IncomingBody::new(response, MAX_ERROR_BODY);
         let until = Instant::now() + ERROR_BODY_TIME.min(self.call.parts.limits.idle);
         let mut body = Vec::new();
         loop {
             match self.chunk(&mut incoming, until).await {
                 Ok(Some(chunk)) if body.len() < MAX_ERROR_BODY => body.extend_from_slice(&chunk),
-                Err(Outcome::Interrupted) => return Outcome::Interrupted,
+                Err(CallEnd::Interrupted) => return CallEnd::Interrupted,
                 Ok(_) | Err(_) => break,
             }
         }
@@ -303,10 +303,10 @@ impl<'a> Attempt<'a> {
             .collect();
         let now = self.call.parts.clock.now();
         let error = decode_error(response.status().as_u16(), &headers, &body, now);
-        failed(Failure::said(error, &self.endpoint.who()))
+        failed(AttemptFailure::said(error, &self.endpoint.who()))
     }
 
-    async fn chunk(&self, incoming: &mut Incoming, until: Instant) -> Step<Option<Vec<u8>>> {
+    async fn chunk(&self, incoming: &mut IncomingBody, until: Instant) -> Step<Option<Vec<u8>>> {
         let received = self.within(until, incoming.chunk()).await?;
         received.map_err(|unreadable| failed(unreadable.into_failure(&self.endpoint.place())))
     }
@@ -317,23 +317,23 @@ impl<'a> Attempt<'a> {
         let ends = total.filter(|total| *total <= until);
         tokio::select! {
             biased;
-            () = self.call.cancel.cancelled() => Err(Outcome::Interrupted),
+            () = self.call.cancel.cancelled() => Err(CallEnd::Interrupted),
             value = future => Ok(value),
             () = tokio::time::sleep_until(ends.unwrap_or(until)) => {
                 let (limits, place) = (&self.call.parts.limits, self.endpoint.place());
-                Err(failed(Failure::late(ends.is_some(), self.started, limits, &place)))
+                Err(failed(AttemptFailure::late(ends.is_some(), self.started, limits, &place)))
             },
         }
     }
 
     /// What the decoder could not make sense of, or the provider's own words in the middle of an answer. A page of HTML in the
     /// place of an answer comes again: the address is wrong.
-    fn misunderstood(&self, error: StreamError, hopeless: bool) -> Outcome {
+    fn misunderstood(&self, error: StreamError, hopeless: bool) -> CallEnd {
         let wrong_place = hopeless && matches!(error, StreamError::NotAStream { .. });
         let who = self.endpoint.who();
         let mut failure = match error {
-            StreamError::Provider(error) => Failure::said(error, &who),
-            other => Failure::misunderstood(other.into_model_error(), &who),
+            StreamError::Provider(error) => AttemptFailure::said(error, &who),
+            other => AttemptFailure::misunderstood(other.into_model_error(), &who),
         };
         if wrong_place {
             failure.retryable = false;
@@ -342,8 +342,8 @@ impl<'a> Attempt<'a> {
         failed(failure)
     }
 
-    fn lost(&self, error: &reqwest::Error) -> Outcome {
-        failed(Failure::transport(error, &self.endpoint.place(), false))
+    fn lost(&self, error: &reqwest::Error) -> CallEnd {
+        failed(AttemptFailure::transport(error, &self.endpoint.place(), false))
     }
 
     /// Says what was understood; `gathered` where more was waited for already. What an answer cost that its server did not count
@@ -368,11 +368,11 @@ impl<'a> Attempt<'a> {
             true => self.call.events.emit_gathered(events).await,
             false => self.call.events.emit_all(events).await,
         };
-        heard.then_some(()).ok_or(Outcome::NobodyListens)
+        heard.then_some(()).ok_or(CallEnd::NobodyListens)
     }
 
     /// Reads the little that follows a whole answer: a connection with unread bytes cannot be used again.
-    async fn read_to_end(&self, mut incoming: Incoming) {
+    async fn read_to_end(&self, mut incoming: IncomingBody) {
         let until = Instant::now() + REUSE_TIME;
         while let Ok(Some(_)) = self.chunk(&mut incoming, until).await {}
     }
@@ -387,8 +387,8 @@ impl<'a> Attempt<'a> {
     }
 }
 
-fn failed(failure: Failure) -> Outcome {
-    Outcome::Failed(failure)
+fn failed(failure: AttemptFailure) -> CallEnd {
+    CallEnd::Failed(failure)
 }
 
 /// Whether a body begins with something else than an object of JSON, behind a byte order mark and spaces.

@@ -13,18 +13,18 @@ use reqwest::{Method, Request};
 use tokio::sync::broadcast::{self, error::RecvError};
 use tokio_util::sync::CancellationToken;
 
-use super::attempt::{Attempt, Outcome};
-use super::client::Clients;
+use super::attempt::{Attempt, CallEnd};
+use super::client::ModelClients;
 use super::endpoint::Endpoint;
-use super::failure::Failure;
-use super::policy::{Failed, Next, Tries};
-use super::{ModelParts, say};
+use super::failure::AttemptFailure;
+use super::policy::{FailedAttempt, RetryDecision, Tries};
+use super::{ModelParts, call_events};
 use crate::blobs::load_blobs;
 
 /// A call with all that it needs.
 pub(super) struct Call {
     pub(super) parts: Arc<ModelParts>,
-    pub(super) clients: Arc<Clients>,
+    pub(super) clients: Arc<ModelClients>,
     pub(super) action: Arc<Action>,
     pub(super) request: Arc<ModelRequest>,
     pub(super) taken: Arc<TakenIds>,
@@ -65,26 +65,26 @@ impl Call {
         let endpoint = match endpoint_of(&parts.endpoints, &self.request.model) {
             Ok(endpoint) => endpoint,
             Err(message) => {
-                let failure = Failure::setup(message);
-                return self.say_last(vec![say::error(&failure, None)]).await;
+                let failure = AttemptFailure::setup(message);
+                return self.say_last(vec![call_events::error(&failure, None)]).await;
             }
         };
         let prepared = tokio::select! {
             biased;
-            () = self.cancel.cancelled() => return self.say_last(vec![say::stream_end(StopReason::Interrupted)]).await,
+            () = self.cancel.cancelled() => return self.say_last(vec![call_events::stream_end(StopReason::Interrupted)]).await,
             prepared = self.prepare(endpoint) => prepared,
         };
         match prepared {
             Ok(request) => self.attempts(endpoint, &request).await,
-            Err(failure) => self.say_last(vec![say::error(&failure, None)]).await,
+            Err(failure) => self.say_last(vec![call_events::error(&failure, None)]).await,
         }
     }
 
     /// The HTTP request, the same for each attempt.
-    async fn prepare(&self, endpoint: &Endpoint) -> Result<Request, Failure> {
-        let setup = |code, message| Failure {
+    async fn prepare(&self, endpoint: &Endpoint) -> Result<Request, AttemptFailure> {
+        let setup = |code, message| AttemptFailure {
             code,
-            ..Failure::setup(message)
+            ..AttemptFailure::setup(message)
         };
         if let Some(message) = endpoint.is_other_server(&self.request.model) {
             return Err(setup("other_server", message));
@@ -130,17 +130,17 @@ impl Call {
             };
             let (begun, took) = (attempt.has_begun(), attempt.took());
             match outcome {
-                Outcome::Answered | Outcome::NobodyListens => return,
-                Outcome::Interrupted => {
+                CallEnd::Answered | CallEnd::NobodyListens => return,
+                CallEnd::Interrupted => {
                     return self.say_last(attempt.cut_off(StopReason::Interrupted)).await;
                 }
-                Outcome::Failed(failure) => {
-                    let failure = &Failure {
+                CallEnd::Failed(failure) => {
+                    let failure = &AttemptFailure {
                         message: endpoint.scrub(&failure.message),
                         ..failure
                     };
                     let server = endpoint.server();
-                    let failed = Failed {
+                    let failed = FailedAttempt {
                         failure,
                         begun,
                         took,
@@ -162,21 +162,21 @@ impl Call {
     async fn after_failure(
         &self,
         number: u32,
-        failure: &Failure,
+        failure: &AttemptFailure,
         (mut said, left): (Vec<EnvironmentEvent>, Option<Duration>),
-        next: Next,
+        next: RetryDecision,
     ) -> bool {
         match next {
-            Next::GiveUp(remark) => {
+            RetryDecision::GiveUp(remark) => {
                 said.extend([
-                    say::attempt_failed(number, failure, None, None),
-                    say::error(failure, remark),
+                    call_events::attempt_failed(number, failure, None, None),
+                    call_events::error(failure, remark),
                 ]);
                 self.say_last(said).await;
                 false
             }
-            Next::Retry(wait) => {
-                said.push(say::attempt_failed(number, failure, Some(wait), left));
+            RetryDecision::Retry(wait) => {
+                said.push(call_events::attempt_failed(number, failure, Some(wait), left));
                 // Whoever reads of the wait may end it: it is listened for before.
                 let wishes = self.retries.subscribe();
                 self.events.emit_all(said).await && self.wait(wait, wishes).await
@@ -192,7 +192,7 @@ impl Call {
             () = self.is_wanted(wishes) => return true,
             () = self.parts.pause.wait(time) => return true,
         }
-        self.say_last(vec![say::stream_end(StopReason::Interrupted)])
+        self.say_last(vec![call_events::stream_end(StopReason::Interrupted)])
             .await;
         false
     }

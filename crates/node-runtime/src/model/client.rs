@@ -9,20 +9,20 @@ use std::time::Duration;
 use reqwest::{Client, ClientBuilder, Url, redirect};
 use tokio::sync::OnceCell;
 
-use super::failure::{Failure, describe};
+use super::failure::{AttemptFailure, describe};
 
 /// Environment variables by which a proxy may be reached over TLS, whatever the address.
 const PROXY_VARIABLES: [&str; 4] = ["HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"];
 
 /// Both clients of an effector.
 #[derive(Debug)]
-pub(super) struct Clients {
+pub(super) struct ModelClients {
     connect: Duration,
     plain: OnceLock<Client>,
     tls: OnceCell<Client>,
 }
 
-impl Clients {
+impl ModelClients {
     pub(super) fn new(connect: Duration) -> Self {
         Self {
             connect,
@@ -32,12 +32,14 @@ impl Clients {
     }
 
     /// The client for `url`.
-    pub(super) async fn get(&self, url: &Url) -> Result<&Client, Failure> {
+    pub(super) async fn get(&self, url: &Url) -> Result<&Client, AttemptFailure> {
         if needs_tls(url) {
             let connect = self.connect;
             let make = || async move {
                 let made = tokio::task::spawn_blocking(move || make(connect, true)).await;
-                made.map_err(|error| Failure::setup(format!("the HTTP client could not be made: {error}")))?
+                made.map_err(|error| {
+                    AttemptFailure::setup(format!("the HTTP client could not be made: {error}"))
+                })?
             };
             return self.tls.get_or_try_init(make).await;
         }
@@ -68,14 +70,14 @@ fn needs_tls(url: &Url) -> bool {
             .any(|name| std::env::var(name).is_ok_and(|proxy| proxy.starts_with("https:")))
 }
 
-fn make(connect: Duration, tls: bool) -> Result<Client, Failure> {
+fn make(connect: Duration, tls: bool) -> Result<Client, AttemptFailure> {
     // Another part of the process may have installed it already; it is the same one.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let builder = configure(Client::builder(), connect);
     let builder = if tls { builder } else { builder.tls_certs_only([]) };
     builder.build().map_err(|error| {
         let hint = "is the package `ca-certificates` installed, or SSL_CERT_FILE set?";
-        Failure::setup(format!(
+        AttemptFailure::setup(format!(
             "the HTTP client could not be made: {}; {hint}",
             describe(&error)
         ))

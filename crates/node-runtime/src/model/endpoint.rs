@@ -8,7 +8,7 @@ use agentx_types::{ModelRequest, ModelSpec};
 use reqwest::Url;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 
-use super::policy::Server;
+use super::policy::ServerKind;
 
 /// Where a person sets something: the variable, if there is one, and the key of the configuration.
 fn set_in(variable: Option<&str>, key: &str) -> String {
@@ -118,20 +118,20 @@ impl Endpoint {
     }
 
     /// Whose server it is.
-    pub(super) fn server(&self) -> Server {
+    pub(super) fn server(&self) -> ServerKind {
         let host = self.url().and_then(Url::host_str).unwrap_or_default();
         let host = host.trim_matches(['[', ']']);
         let address = host.parse::<IpAddr>();
         if host == "localhost" || host.ends_with(".localhost") || address.is_ok_and(|ip| ip.is_loopback()) {
-            return Server::Here;
+            return ServerKind::Here;
         }
         let catalog = Catalog::builtin();
         let vendors = catalog.providers().iter();
         let mut hosts =
             vendors.filter_map(|vendor| Some(Url::parse(&vendor.base_url).ok()?.host_str()?.to_owned()));
         match hosts.any(|vendors| vendors == host) {
-            true => Server::Vendors,
-            false => Server::Other,
+            true => ServerKind::Vendors,
+            false => ServerKind::Other,
         }
     }
 
@@ -268,12 +268,12 @@ mod tests {
     #[test]
     fn whose_a_server_is_follows_from_its_address() {
         for (base, server) in [
-            ("https://api.anthropic.com", Server::Vendors),
-            ("http://localhost:8080/v1", Server::Here),
-            ("http://127.0.0.2:8080", Server::Here),
-            ("http://[::1]:8080", Server::Here),
-            ("http://192.168.1.9:8080", Server::Other),
-            ("https://api.anthropic.com.made-up.example", Server::Other),
+            ("https://api.anthropic.com", ServerKind::Vendors),
+            ("http://localhost:8080/v1", ServerKind::Here),
+            ("http://127.0.0.2:8080", ServerKind::Here),
+            ("http://[::1]:8080", ServerKind::Here),
+            ("http://192.168.1.9:8080", ServerKind::Other),
+            ("https://api.anthropic.com.made-up.example", ServerKind::Other),
         ] {
             assert_eq!(endpoint(base, None).server(), server, "{base}");
         }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use agentx_bus::{Failed, Reactor, Work};
+use agentx_bus::{Reactor, ReactorFailure, ReactorTask};
 use agentx_llm::{Catalog, Secret};
 use agentx_runtime::{Environment, SystemBus};
 use agentx_types::ModelSpec;
@@ -19,7 +19,7 @@ const KEY_HINT: &str = "give the environment its key when it is made";
 /// long as it is attached.
 ///
 /// ```no_run
-/// # async fn attach(runtime: agentx_node_runtime::NodeRuntime, key: String) -> Result<(), agentx_bus::Failed> {
+/// # async fn attach(runtime: agentx_node_runtime::NodeRuntime, key: String) -> Result<(), agentx_bus::ReactorFailure> {
 /// use agentx_bus::Restart;
 /// use agentx_node_runtime::model::ClaudeEnvironment;
 ///
@@ -70,7 +70,7 @@ impl Reactor<SystemBus> for ClaudeEnvironment {
         self.kind()
     }
 
-    async fn start(&mut self, bus: SystemBus) -> Result<Work, Failed> {
+    async fn start(&mut self, bus: SystemBus) -> Result<ReactorTask, ReactorFailure> {
         self.0.start(&bus)
     }
 
@@ -90,7 +90,7 @@ impl Reactor<SystemBus> for OpenAiEnvironment {
         self.kind()
     }
 
-    async fn start(&mut self, bus: SystemBus) -> Result<Work, Failed> {
+    async fn start(&mut self, bus: SystemBus) -> Result<ReactorTask, ReactorFailure> {
         self.0.start(&bus)
     }
 
@@ -134,20 +134,20 @@ impl Vendor {
         }
     }
 
-    fn start(&self, bus: &SystemBus) -> Result<Work, Failed> {
+    fn start(&self, bus: &SystemBus) -> Result<ReactorTask, ReactorFailure> {
         let models = Arc::new(self.models(bus)?);
         Ok(bus.serve_models(self.provider, models).until(self.stop.clone()))
     }
 
-    fn models(&self, bus: &SystemBus) -> Result<ModelEffector, Failed> {
+    fn models(&self, bus: &SystemBus) -> Result<ModelEffector, ReactorFailure> {
         let catalog = Catalog::builtin();
         let catalog = match &self.base_url {
             Some(url) => catalog
                 .with_base_url(self.provider, url)
-                .map_err(|error| Failed(error.to_string()))?,
+                .map_err(|error| ReactorFailure(error.to_string()))?,
             None => catalog,
         };
-        let unknown = || Failed(format!("no provider {} is known", self.provider));
+        let unknown = || ReactorFailure(format!("no provider {} is known", self.provider));
         let entry = catalog.provider(self.provider).ok_or_else(unknown)?;
         let endpoint = Endpoint::new(entry, self.base_url.as_deref(), Some(self.api_key.clone()));
         let endpoint = endpoint.saying_of_its_key(KEY_HINT);

@@ -8,7 +8,7 @@ use agentx_types::{EnvironmentEvent, ModelRequest, Usage, UsageReport};
 
 /// What is known of the tokens of an answer that is under way.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Counted {
+pub(super) struct TokenEstimate {
     /// The last count of the provider.
     reported: Usage,
     /// Words that have come since the last count, as text for an estimate.
@@ -19,7 +19,7 @@ pub(super) struct Counted {
     behind: bool,
 }
 
-impl Counted {
+impl TokenEstimate {
     /// Takes the next event of the answer.
     pub(super) fn note(&mut self, event: &EnvironmentEvent) {
         match event {

@@ -16,7 +16,7 @@ const WITHOUT_TOOLS: &str = "choose a model that takes tools, or set `tools.enab
 
 /// Why an attempt came to nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Failure {
+pub(super) struct AttemptFailure {
     /// Stable, for programs.
     pub(super) code: &'static str,
     /// For people.
@@ -39,7 +39,7 @@ pub(super) struct Failure {
     pub(super) longest_answer: Option<u64>,
 }
 
-impl Failure {
+impl AttemptFailure {
     /// Nothing can be sent as things are set up.
     pub(super) fn setup(message: String) -> Self {
         Self {

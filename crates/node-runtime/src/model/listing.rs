@@ -9,11 +9,11 @@ use agentx_config::Settings;
 use reqwest::{Method, Request, Url};
 use serde_json::Value;
 
-use super::client::Clients;
+use super::client::ModelClients;
 use super::endpoint::Endpoint;
-use super::failure::Failure;
-use super::policy::Server;
-use crate::compose::endpoints;
+use super::failure::AttemptFailure;
+use super::policy::ServerKind;
+use crate::from_settings::endpoints;
 
 /// Longer nobody waits for the list.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -47,7 +47,7 @@ impl std::error::Error for NoList {}
 /// Where the server refuses the key, cannot be asked within 5 s, or answers with anything but a list.
 pub async fn models_of_server(settings: &Settings, provider: &str) -> Option<Result<Vec<String>, NoList>> {
     let endpoint = endpoints(settings).remove(provider)?;
-    if endpoint.server() == Server::Vendors {
+    if endpoint.server() == ServerKind::Vendors {
         return None;
     }
     let asked = tokio::time::timeout(PATIENCE, ask(&endpoint)).await;
@@ -63,14 +63,14 @@ pub async fn models_of_server(settings: &Settings, provider: &str) -> Option<Res
 }
 
 async fn ask(endpoint: &Endpoint) -> Result<Vec<String>, NoList> {
-    let in_words = |failure: Failure| NoList::Failed(failure.message);
+    let in_words = |failure: AttemptFailure| NoList::Failed(failure.message);
     let url = list_of(endpoint.checked_url().map_err(NoList::Failed)?);
     let place = endpoint.who();
-    let clients = Clients::new(PATIENCE);
+    let clients = ModelClients::new(PATIENCE);
     let client = clients.get(&url).await.map_err(in_words)?;
     let mut request = Request::new(Method::GET, url);
     *request.headers_mut() = endpoint.headers().map_err(NoList::Failed)?;
-    let lost = |error: reqwest::Error| in_words(Failure::transport(&error, &place, false));
+    let lost = |error: reqwest::Error| in_words(AttemptFailure::transport(&error, &place, false));
     let mut response = client.execute(request).await.map_err(lost)?;
     match response.status().as_u16() {
         200..300 => {}

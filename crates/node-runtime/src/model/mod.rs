@@ -42,17 +42,17 @@
 
 mod attempt;
 mod call;
+mod call_events;
 mod client;
+mod content_coding;
 mod endpoint;
 mod environments;
 mod estimate;
 mod failure;
-mod flow;
 #[cfg(feature = "settings")]
 mod listing;
 mod policy;
-mod say;
-mod unpack;
+mod stream_pace;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -64,13 +64,13 @@ use tokio_util::sync::CancellationToken;
 
 use crate::WireOptionsOf;
 use call::Call;
-use client::Clients;
+use client::ModelClients;
 
 pub use endpoint::Endpoint;
 pub use environments::{ClaudeEnvironment, OpenAiEnvironment};
 #[cfg(feature = "settings")]
 pub use listing::{NoList, models_of_server};
-pub use policy::{CallLimits, Pause, RetryPolicy, SystemPause};
+pub use policy::{Backoff, CallLimits, RetryPolicy, SystemBackoff};
 
 /// How many wishes to try again at once may wait to be heard; who misses one tries again.
 const RETRY_WISHES: usize = 64;
@@ -92,7 +92,7 @@ pub struct ModelParts {
     /// Tells the time, for `retry-after` dates.
     pub clock: Arc<dyn Clock>,
     /// Waits between attempts.
-    pub pause: Arc<dyn Pause>,
+    pub pause: Arc<dyn Backoff>,
     /// How long things may take.
     pub limits: CallLimits,
     /// When and how often it is tried again.
@@ -112,7 +112,7 @@ impl ModelParts {
             prices: Arc::new(|_, _| None),
             blobs,
             clock: Arc::new(SystemClock),
-            pause: Arc::new(SystemPause),
+            pause: Arc::new(SystemBackoff),
             limits: CallLimits::default(),
             retry: RetryPolicy::default(),
         }
@@ -123,14 +123,14 @@ impl ModelParts {
 #[derive(Clone)]
 pub struct ModelEffector {
     parts: Arc<ModelParts>,
-    clients: Arc<Clients>,
+    clients: Arc<ModelClients>,
     retries: broadcast::Sender<SessionId>,
 }
 
 impl ModelEffector {
     /// An effector of these parts. Nothing is opened before the first call or [`warm_up`](Self::warm_up).
     pub fn new(parts: ModelParts) -> Self {
-        let clients = Arc::new(Clients::new(parts.limits.connect));
+        let clients = Arc::new(ModelClients::new(parts.limits.connect));
         Self {
             parts: Arc::new(parts),
             clients,

@@ -5,7 +5,7 @@ use std::time::Duration;
 use agentx_runtime::BoxFuture;
 use agentx_types::show_time;
 
-use super::failure::Failure;
+use super::failure::AttemptFailure;
 
 /// How long the parts of one attempt may take, and how much it may bring. While bytes come only silence ends an attempt: an answer
 /// of 128,000 tokens streams for 20 to 35 minutes.
@@ -69,7 +69,7 @@ const SAME: u32 = 3;
 
 /// Whose server is asked, as far as it matters for waiting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Server {
+pub(super) enum ServerKind {
     /// A vendor's that many people use: what fails there is mended.
     Vendors,
     /// One on this machine.
@@ -80,7 +80,7 @@ pub(super) enum Server {
 
 /// What follows a failed attempt.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Next {
+pub(super) enum RetryDecision {
     /// Another one, after this time.
     Retry(Duration),
     /// None; the text is what there is to add to the failure's own message.
@@ -89,15 +89,15 @@ pub(super) enum Next {
 
 /// A failed attempt, as far as it matters for what follows.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Failed<'a> {
+pub(super) struct FailedAttempt<'a> {
     /// Why.
-    pub(super) failure: &'a Failure,
+    pub(super) failure: &'a AttemptFailure,
     /// Whether a part of an answer came.
     pub(super) begun: bool,
     /// How long it took.
     pub(super) took: Duration,
     /// Whose server it is.
-    pub(super) server: Server,
+    pub(super) server: ServerKind,
 }
 
 /// What a call has tried so far.
@@ -116,18 +116,25 @@ pub(super) struct Tries {
 
 impl Tries {
     /// What follows the next attempt, which failed so. `jitter` is from 0 up to 1.
-    pub(super) fn next(&mut self, policy: &RetryPolicy, failed: Failed<'_>, jitter: f64) -> Next {
+    pub(super) fn next(
+        &mut self,
+        policy: &RetryPolicy,
+        failed: FailedAttempt<'_>,
+        jitter: f64,
+    ) -> RetryDecision {
         self.attempts += 1;
         self.left = None;
         let failure = failed.failure;
         self.note_words(failure);
         if !failure.retryable || policy.retries == 0 {
-            return Next::GiveUp((self.attempts > 1).then(|| format!("at attempt {}", self.attempts)));
+            return RetryDecision::GiveUp(
+                (self.attempts > 1).then(|| format!("at attempt {}", self.attempts)),
+            );
         }
         let asked = failure.retry_after.unwrap_or_default();
         if asked > policy.retry_for {
-            let (asked, most) = (in_seconds(asked), in_seconds(policy.retry_for));
-            return Next::GiveUp(Some(format!(
+            let (asked, most) = (whole_seconds(asked), whole_seconds(policy.retry_for));
+            return RetryDecision::GiveUp(Some(format!(
                 "it asks to wait {asked}; `calls.retry_for` allows {most}"
             )));
         }
@@ -136,7 +143,7 @@ impl Tries {
             self.broken += 1;
             return match self.broken > policy.retries {
                 true => self.give_up(),
-                false => Next::Retry(wait),
+                false => RetryDecision::Retry(wait),
             };
         }
         // The time before the first failure was no waiting.
@@ -153,18 +160,18 @@ impl Tries {
         let same = self.patience(policy, failed, SAME).saturating_sub(self.waited);
         self.left = Some(same.max(wait));
         self.waited += wait;
-        Next::Retry(wait)
+        RetryDecision::Retry(wait)
     }
 
     /// How long such a failure is waited for in all that came `same` times in a row. Servers of local models answer with a 500 to what they cannot do, each time
     /// (llama.cpp, vLLM), and where nothing listens on this machine nobody is mending it.
-    fn patience(&self, policy: &RetryPolicy, failed: Failed<'_>, same: u32) -> Duration {
+    fn patience(&self, policy: &RetryPolicy, failed: FailedAttempt<'_>, same: u32) -> Duration {
         let failure = failed.failure;
         let is_fixed = failure.status == Some(500) && failure.retry_after.is_none() && same >= SAME;
         let hardly_ends = match failed.server {
-            Server::Vendors => false,
-            Server::Here => is_fixed || failure.nobody_listens,
-            Server::Other => is_fixed,
+            ServerKind::Vendors => false,
+            ServerKind::Here => is_fixed || failure.nobody_listens,
+            ServerKind::Other => is_fixed,
         };
         match hardly_ends {
             true => policy.retry_for.min(SOON),
@@ -173,7 +180,7 @@ impl Tries {
     }
 
     /// Numbers do not count: they may be times, or ids of requests.
-    fn note_words(&mut self, failure: &Failure) {
+    fn note_words(&mut self, failure: &AttemptFailure) {
         let words = failure.message.split_whitespace();
         let words: Vec<&str> = words
             .filter(|word| !word.contains(|c: char| c.is_ascii_digit()))
@@ -185,11 +192,11 @@ impl Tries {
         };
     }
 
-    fn give_up(&self) -> Next {
+    fn give_up(&self) -> RetryDecision {
         let (attempts, waited) = (self.attempts, self.waited);
-        Next::GiveUp((attempts > 1).then(|| match waited.as_secs() {
+        RetryDecision::GiveUp((attempts > 1).then(|| match waited.as_secs() {
             0 => format!("gave up after {attempts} attempts"),
-            _ => format!("gave up after {attempts} attempts in {}", in_seconds(waited)),
+            _ => format!("gave up after {attempts} attempts in {}", whole_seconds(waited)),
         }))
     }
 
@@ -205,7 +212,7 @@ impl Tries {
 }
 
 /// A wait as people read it, without what is less than a second.
-fn in_seconds(wait: Duration) -> String {
+fn whole_seconds(wait: Duration) -> String {
     show_time(Duration::from_secs(wait.as_secs()))
 }
 
@@ -221,7 +228,7 @@ impl RetryPolicy {
 }
 
 /// Waits between attempts. A trait, so that tests neither wait nor roll dice.
-pub trait Pause: Send + Sync {
+pub trait Backoff: Send + Sync {
     /// Ends after `time`.
     fn wait(&self, time: Duration) -> BoxFuture<'static, ()>;
 
@@ -231,9 +238,9 @@ pub trait Pause: Send + Sync {
 
 /// Waits on tokio's timer, with real dice.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct SystemPause;
+pub struct SystemBackoff;
 
-impl Pause for SystemPause {
+impl Backoff for SystemBackoff {
     fn wait(&self, time: Duration) -> BoxFuture<'static, ()> {
         Box::pin(tokio::time::sleep(time))
     }
@@ -248,8 +255,8 @@ impl Pause for SystemPause {
 mod tests {
     use super::*;
 
-    fn failure(unavailable: bool, retry_after: Option<u64>) -> Failure {
-        Failure {
+    fn failure(unavailable: bool, retry_after: Option<u64>) -> AttemptFailure {
+        AttemptFailure {
             code: "rate_limited",
             message: "slow down".into(),
             status: Some(429),
@@ -263,16 +270,16 @@ mod tests {
         }
     }
 
-    fn at_once(failure: &Failure) -> Failed<'_> {
-        Failed {
+    fn at_once(failure: &AttemptFailure) -> FailedAttempt<'_> {
+        FailedAttempt {
             failure,
             begun: false,
             took: Duration::ZERO,
-            server: Server::Vendors,
+            server: ServerKind::Vendors,
         }
     }
 
-    fn first(failure: &Failure, jitter: f64) -> Next {
+    fn first(failure: &AttemptFailure, jitter: f64) -> RetryDecision {
         Tries::default().next(&RetryPolicy::default(), at_once(failure), jitter)
     }
 
@@ -285,29 +292,33 @@ mod tests {
         let broken = failure(false, None);
         for (jitter, part) in [(0.0, 1), (1.0, 2)] {
             let mut tries = Tries::default();
-            let waits: Vec<Next> = (0..40)
+            let waits: Vec<RetryDecision> = (0..40)
                 .map(|_| tries.next(&policy, at_once(&broken), jitter))
                 .collect();
             for (attempt, half) in [(1, 250), (2, 500), (3, 1000), (8, 15_000), (40, 15_000)] {
                 let expected = Duration::from_millis(half * part);
-                assert_eq!(waits[attempt - 1], Next::Retry(expected), "attempt {attempt}");
+                assert_eq!(
+                    waits[attempt - 1],
+                    RetryDecision::Retry(expected),
+                    "attempt {attempt}"
+                );
             }
         }
     }
 
     #[test]
     fn the_provider_may_ask_for_more_but_not_for_ever() {
-        let retry = |seconds| Next::Retry(Duration::from_secs(seconds));
+        let retry = |seconds| RetryDecision::Retry(Duration::from_secs(seconds));
         assert_eq!(first(&failure(true, Some(7)), 0.0), retry(7));
         assert_eq!(
             first(&failure(true, Some(0)), 1.0),
-            Next::Retry(Duration::from_millis(500))
+            RetryDecision::Retry(Duration::from_millis(500))
         );
         assert_eq!(first(&failure(true, Some(600)), 0.0), retry(600));
         for (seconds, named) in [(601, "10m1s"), (86_399, "23h59m59s"), (172_800, "2d")] {
             let why = format!("it asks to wait {named}; `calls.retry_for` allows 10m");
             let next = first(&failure(true, Some(seconds)), 0.0);
-            assert_eq!(next, Next::GiveUp(Some(why)));
+            assert_eq!(next, RetryDecision::GiveUp(Some(why)));
         }
     }
 
@@ -317,12 +328,12 @@ mod tests {
         let (mut tries, mut waited) = (Tries::default(), Duration::ZERO);
         let last = loop {
             let took = Duration::from_secs(3);
-            let failed = Failed {
+            let failed = FailedAttempt {
                 took,
                 ..at_once(&away)
             };
             match tries.next(&policy, failed, 1.0) {
-                Next::Retry(wait) => waited += wait + took,
+                RetryDecision::Retry(wait) => waited += wait + took,
                 last => break last,
             }
         };
@@ -330,7 +341,10 @@ mod tests {
         let attempts = tries.attempts();
         assert!((15..40).contains(&attempts), "{attempts}");
         let why = |why: &str| why.starts_with(&format!("gave up after {attempts} attempts in 10m"));
-        assert!(matches!(&last, Next::GiveUp(Some(said)) if why(said)), "{last:?}");
+        assert!(
+            matches!(&last, RetryDecision::GiveUp(Some(said)) if why(said)),
+            "{last:?}"
+        );
     }
 
     #[test]
@@ -340,26 +354,32 @@ mod tests {
             ..RetryPolicy::default()
         };
         let (broken, away) = (failure(false, None), failure(true, None));
-        let begun = Failed {
+        let begun = FailedAttempt {
             begun: true,
             ..at_once(&away)
         };
         for failed in [at_once(&broken), begun] {
             let mut tries = Tries::default();
-            assert!(matches!(tries.next(&policy, failed, 0.0), Next::Retry(_)));
-            assert!(matches!(tries.next(&policy, failed, 0.0), Next::Retry(_)));
+            assert!(matches!(
+                tries.next(&policy, failed, 0.0),
+                RetryDecision::Retry(_)
+            ));
+            assert!(matches!(
+                tries.next(&policy, failed, 0.0),
+                RetryDecision::Retry(_)
+            ));
             let why = "gave up after 3 attempts".to_owned();
-            assert_eq!(tries.next(&policy, failed, 0.0), Next::GiveUp(Some(why)));
+            assert_eq!(tries.next(&policy, failed, 0.0), RetryDecision::GiveUp(Some(why)));
         }
     }
 
     #[test]
     fn it_ends_at_once_where_it_is_hopeless_or_not_wanted() {
-        let hopeless = Failure {
+        let hopeless = AttemptFailure {
             retryable: false,
             ..failure(true, Some(1))
         };
-        assert_eq!(first(&hopeless, 0.0), Next::GiveUp(None));
+        assert_eq!(first(&hopeless, 0.0), RetryDecision::GiveUp(None));
         let never = RetryPolicy {
             retries: 0,
             ..RetryPolicy::default()
@@ -367,19 +387,19 @@ mod tests {
         let away = failure(true, None);
         assert_eq!(
             Tries::default().next(&never, at_once(&away), 0.0),
-            Next::GiveUp(None)
+            RetryDecision::GiveUp(None)
         );
     }
 
     /// How long in all is waited for a server that fails so each time, in seconds.
-    fn waits(server: Server, failures: &[Failure]) -> u64 {
+    fn waits(server: ServerKind, failures: &[AttemptFailure]) -> u64 {
         let (policy, mut tries, mut waited) = (RetryPolicy::default(), Tries::default(), Duration::ZERO);
         for failure in failures.iter().cycle() {
-            let failed = Failed {
+            let failed = FailedAttempt {
                 server,
                 ..at_once(failure)
             };
-            let Next::Retry(wait) = tries.next(&policy, failed, 1.0) else {
+            let RetryDecision::Retry(wait) = tries.next(&policy, failed, 1.0) else {
                 break;
             };
             assert!(tries.left().is_some_and(|left| left >= wait));
@@ -391,18 +411,22 @@ mod tests {
 
     #[test]
     fn the_time_that_is_named_is_the_time_that_passes() {
-        let fails = Failure {
+        let fails = AttemptFailure {
             status: Some(500),
             message: "made up".to_owned(),
             ..failure(true, None)
         };
-        for (server, all) in [(Server::Here, 15), (Server::Other, 15), (Server::Vendors, 600)] {
+        for (server, all) in [
+            (ServerKind::Here, 15),
+            (ServerKind::Other, 15),
+            (ServerKind::Vendors, 600),
+        ] {
             let (policy, mut tries, mut waited) = (RetryPolicy::default(), Tries::default(), Duration::ZERO);
-            let failed = Failed {
+            let failed = FailedAttempt {
                 server,
                 ..at_once(&fails)
             };
-            while let Next::Retry(wait) = tries.next(&policy, failed, 1.0) {
+            while let RetryDecision::Retry(wait) = tries.next(&policy, failed, 1.0) {
                 let named = waited + tries.left().unwrap();
                 assert_eq!(named, Duration::from_secs(all), "{server:?} after {waited:?}");
                 waited += wait;
@@ -413,18 +437,18 @@ mod tests {
 
     #[test]
     fn what_hardly_ends_by_itself_is_waited_for_a_moment() {
-        let nobody = Failure {
+        let nobody = AttemptFailure {
             nobody_listens: true,
             status: None,
             ..failure(true, None)
         };
-        let says = |status: u16, message: &str| Failure {
+        let says = |status: u16, message: &str| AttemptFailure {
             status: Some(status),
             message: message.to_owned(),
             ..failure(true, None)
         };
-        let servers = [Server::Here, Server::Other, Server::Vendors];
-        let all = |failures: &[Failure]| servers.map(|server| waits(server, failures));
+        let servers = [ServerKind::Here, ServerKind::Other, ServerKind::Vendors];
+        let all = |failures: &[AttemptFailure]| servers.map(|server| waits(server, failures));
         assert_eq!(all(&[nobody]), [15, 600, 600]);
         let same = [says(500, "made up: request 17"), says(500, "made up: request 18")];
         assert_eq!(all(&same), [15, 15, 600]);

@@ -3,9 +3,9 @@
 use agentx_types::{ContentPart, Message, ModelRequest, Role, ToolResultPart, ToolSpec};
 use serde_json::{Map, Value};
 
-use super::intent::{Intent, ToolWish, plan};
+use super::intent::{DemoIntent, ToolWish, plan};
 use super::phrase::is_chinese;
-use super::{named, summary, words};
+use super::{bilingual_text, named_tools, summary};
 
 /// How many inputs of a transcript the demo repeats, and how many characters of each.
 const SAID: usize = 20;
@@ -13,7 +13,7 @@ const SAID_CHARS: usize = 160;
 
 /// What the demo answers.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Answer {
+pub(super) struct DemoAnswer {
     /// Shown as reasoning, before the text.
     pub(super) thinking: String,
     /// What is said.
@@ -23,11 +23,11 @@ pub(super) struct Answer {
 }
 
 /// The answer to `request`.
-pub(super) fn answer(request: &ModelRequest) -> Answer {
+pub(super) fn answer(request: &ModelRequest) -> DemoAnswer {
     if let Some(text) = condensed(request) {
-        return Answer {
+        return DemoAnswer {
             text,
-            ..Answer::default()
+            ..DemoAnswer::default()
         };
     }
     let asked = request
@@ -40,11 +40,11 @@ pub(super) fn answer(request: &ModelRequest) -> Answer {
     let since = asked.map_or(&request.messages[..], |at| &request.messages[at + 1..]);
     let chinese = is_chinese(&input);
     let done_steps = since.iter().filter(|message| asks_for_tools(message)).count();
-    let mut answer = Answer::default();
+    let mut answer = DemoAnswer::default();
     for result in last_results(since) {
         add_paragraph(&mut answer.text, &summary::summary(result, chinese));
     }
-    let named = named::calls(&input, &request.tools);
+    let named = named_tools::calls(&input, &request.tools);
     if !named.is_empty() {
         if done_steps == 0 {
             ask_for(named, chinese, &mut answer);
@@ -106,23 +106,23 @@ fn last_results(since: &[std::sync::Arc<Message>]) -> Vec<&ToolResultPart> {
         .collect()
 }
 
-fn carry_out(intent: &Intent, request: &ModelRequest, chinese: bool, answer: &mut Answer) {
+fn carry_out(intent: &DemoIntent, request: &ModelRequest, chinese: bool, answer: &mut DemoAnswer) {
     let said = match intent {
-        Intent::Greet => words::GREETING.get(chinese).to_owned(),
-        Intent::Help => words::HELP.get(chinese).to_owned(),
-        Intent::Identity => words::IDENTITY.get(chinese).to_owned(),
-        Intent::Connect => words::CONNECT.get(chinese).to_owned(),
-        Intent::Thanks => words::THANKS.get(chinese).to_owned(),
-        Intent::Bye => words::BYE.get(chinese).to_owned(),
-        Intent::Unclear => words::UNCLEAR.get(chinese).to_owned(),
-        Intent::Echo(text) => text.clone(),
-        Intent::Story => words::story(chinese),
-        Intent::Count(last) => count(*last, chinese),
-        Intent::Think(topic) => {
-            answer.thinking = format!("{}{topic}", words::THOUGHT.get(chinese));
-            words::THOUGHT_ENDS.get(chinese).to_owned()
+        DemoIntent::Greet => bilingual_text::GREETING.get(chinese).to_owned(),
+        DemoIntent::Help => bilingual_text::HELP.get(chinese).to_owned(),
+        DemoIntent::Identity => bilingual_text::IDENTITY.get(chinese).to_owned(),
+        DemoIntent::Connect => bilingual_text::CONNECT.get(chinese).to_owned(),
+        DemoIntent::Thanks => bilingual_text::THANKS.get(chinese).to_owned(),
+        DemoIntent::Bye => bilingual_text::BYE.get(chinese).to_owned(),
+        DemoIntent::Unclear => bilingual_text::UNCLEAR.get(chinese).to_owned(),
+        DemoIntent::Echo(text) => text.clone(),
+        DemoIntent::Story => bilingual_text::story(chinese),
+        DemoIntent::Count(last) => count(*last, chinese),
+        DemoIntent::Think(topic) => {
+            answer.thinking = format!("{}{topic}", bilingual_text::THOUGHT.get(chinese));
+            bilingual_text::THOUGHT_ENDS.get(chinese).to_owned()
         }
-        Intent::Tool(wish) => match call(wish, &request.tools) {
+        DemoIntent::Tool(wish) => match call(wish, &request.tools) {
             Ok(call) => {
                 let said = announcement(&call.0, chinese);
                 answer.calls.push(call);
@@ -136,7 +136,7 @@ fn carry_out(intent: &Intent, request: &ModelRequest, chinese: bool, answer: &mu
 }
 
 /// Asks for tools that were named.
-fn ask_for(calls: Vec<(String, Value)>, chinese: bool, answer: &mut Answer) {
+fn ask_for(calls: Vec<(String, Value)>, chinese: bool, answer: &mut DemoAnswer) {
     for call in calls {
         add_paragraph(&mut answer.text, &announcement(&call.0, chinese));
         answer.calls.push(call);
@@ -164,7 +164,7 @@ fn count(last: u32, chinese: bool) -> String {
         text.push_str(&number.to_string());
         text.push_str(if number % 20 == 0 { "\n" } else { " " });
     }
-    text.push_str(words::DONE_COUNTING.get(chinese));
+    text.push_str(bilingual_text::DONE_COUNTING.get(chinese));
     text
 }
 

@@ -10,7 +10,7 @@ const MAX_COUNT: u32 = 20_000;
 
 /// What one piece of an input asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Intent {
+pub(super) enum DemoIntent {
     Greet,
     Help,
     Identity,
@@ -37,34 +37,37 @@ pub(super) enum ToolWish {
 }
 
 /// Words anywhere in a text, and what it then asks for; the first that fits.
-const TALK: &[(&[&str], Intent)] = &[
-    (&["api key", "apikey", "connect", "real model"], Intent::Connect),
+const TALK: &[(&[&str], DemoIntent)] = &[
+    (
+        &["api key", "apikey", "connect", "real model"],
+        DemoIntent::Connect,
+    ),
     (
         &["密钥", "真实模型", "真正的模型", "连接", "接入"],
-        Intent::Connect,
+        DemoIntent::Connect,
     ),
-    (&["story", "故事"], Intent::Story),
+    (&["story", "故事"], DemoIntent::Story),
     (
         &["who are you", "what are you", "are you an ai", "are you real"],
-        Intent::Identity,
+        DemoIntent::Identity,
     ),
-    (&["你是谁", "你是什么"], Intent::Identity),
+    (&["你是谁", "你是什么"], DemoIntent::Identity),
     (
         &["help", "what can you do", "what do you do", "/help"],
-        Intent::Help,
+        DemoIntent::Help,
     ),
-    (&["帮助", "能做什么", "会什么", "会做什么"], Intent::Help),
-    (&["thanks", "thank", "谢谢", "多谢"], Intent::Thanks),
-    (&["bye", "goodbye", "再见", "拜拜"], Intent::Bye),
+    (&["帮助", "能做什么", "会什么", "会做什么"], DemoIntent::Help),
+    (&["thanks", "thank", "谢谢", "多谢"], DemoIntent::Thanks),
+    (&["bye", "goodbye", "再见", "拜拜"], DemoIntent::Bye),
     (
         &["hello", "hi", "hey", "good morning", "good evening"],
-        Intent::Greet,
+        DemoIntent::Greet,
     ),
-    (&["你好", "您好", "嗨", "早上好"], Intent::Greet),
+    (&["你好", "您好", "嗨", "早上好"], DemoIntent::Greet),
 ];
 
 /// What an input asks for: steps one after the other, each a group of things done at once. Never empty.
-pub(super) fn plan(input: &str) -> Vec<Vec<Intent>> {
+pub(super) fn plan(input: &str) -> Vec<Vec<DemoIntent>> {
     let line = input
         .lines()
         .map(str::trim)
@@ -85,7 +88,7 @@ pub(super) fn plan(input: &str) -> Vec<Vec<Intent>> {
         .filter(|steps| {
             steps
                 .iter()
-                .all(|group| group.iter().all(|intent| *intent != Intent::Unclear))
+                .all(|group| group.iter().all(|intent| *intent != DemoIntent::Unclear))
         })
         .unwrap_or_else(|| vec![group(line)])
 }
@@ -109,16 +112,16 @@ fn pieces<'a>(text: &'a str, marks: &[&str]) -> Option<Vec<&'a str>> {
 }
 
 /// What is asked for at once: several tools where every piece between "and" is a tool, else one thing.
-fn group(text: &str) -> Vec<Intent> {
+fn group(text: &str) -> Vec<DemoIntent> {
     let together =
         pieces(text, &[" and ", "和", "并"]).map(|pieces| pieces.into_iter().map(parse).collect::<Vec<_>>());
     match together {
         Some(mut intents) => {
-            let reads = matches!(intents.first(), Some(Intent::Tool(ToolWish::Read { .. })));
+            let reads = matches!(intents.first(), Some(DemoIntent::Tool(ToolWish::Read { .. })));
             let names = pieces(text, &[" and ", "和", "并"]).unwrap_or_default();
             for (intent, name) in intents.iter_mut().zip(names) {
-                if reads && *intent == Intent::Unclear && looks_like_path(name) {
-                    *intent = Intent::Tool(ToolWish::Read {
+                if reads && *intent == DemoIntent::Unclear && looks_like_path(name) {
+                    *intent = DemoIntent::Tool(ToolWish::Read {
                         path: name.to_owned(),
                     });
                 }
@@ -126,9 +129,9 @@ fn group(text: &str) -> Vec<Intent> {
             let whole = parse(text);
             let takes_all = matches!(
                 whole,
-                Intent::Tool(ToolWish::Write { .. } | ToolWish::Replace { .. }) | Intent::Echo(_)
+                DemoIntent::Tool(ToolWish::Write { .. } | ToolWish::Replace { .. }) | DemoIntent::Echo(_)
             );
-            if !takes_all && intents.iter().all(|intent| matches!(intent, Intent::Tool(_))) {
+            if !takes_all && intents.iter().all(|intent| matches!(intent, DemoIntent::Tool(_))) {
                 return intents;
             }
             vec![whole]
@@ -138,7 +141,7 @@ fn group(text: &str) -> Vec<Intent> {
 }
 
 /// What one piece asks for.
-pub(super) fn parse(text: &str) -> Intent {
+pub(super) fn parse(text: &str) -> DemoIntent {
     let polite = [
         "please",
         "can you",
@@ -155,9 +158,9 @@ pub(super) fn parse(text: &str) -> Intent {
     let text = without_prefixes(text.trim(), &polite);
     let lower = text.to_lowercase();
     tool(text, &lower)
-        .map(Intent::Tool)
+        .map(DemoIntent::Tool)
         .or_else(|| talk(text, &lower))
-        .unwrap_or(Intent::Unclear)
+        .unwrap_or(DemoIntent::Unclear)
 }
 
 fn tool(text: &str, lower: &str) -> Option<ToolWish> {
@@ -300,7 +303,7 @@ fn replace(text: &str) -> Option<ToolWish> {
     })
 }
 
-fn talk(text: &str, lower: &str) -> Option<Intent> {
+fn talk(text: &str, lower: &str) -> Option<DemoIntent> {
     if let Some(rest) = after_any(
         text,
         &[
@@ -314,7 +317,7 @@ fn talk(text: &str, lower: &str) -> Option<Intent> {
             "说",
         ],
     ) {
-        return (!rest.is_empty()).then(|| Intent::Echo(unquoted(rest).to_owned()));
+        return (!rest.is_empty()).then(|| DemoIntent::Echo(unquoted(rest).to_owned()));
     }
     if let Some(rest) = after_any(
         text,
@@ -328,11 +331,11 @@ fn talk(text: &str, lower: &str) -> Option<Intent> {
             "思考",
         ],
     ) {
-        return Some(Intent::Think(without_end(rest).to_owned()));
+        return Some(DemoIntent::Think(without_end(rest).to_owned()));
     }
     let count = after_any(text, &["count", "从 1 数到", "从1数到", "从一数到", "数到"]);
     if let Some(last) = count.and_then(last_number) {
-        return Some(Intent::Count(last.min(MAX_COUNT)));
+        return Some(DemoIntent::Count(last.min(MAX_COUNT)));
     }
     TALK.iter()
         .find_map(|(needles, intent)| has_any(lower, needles).then(|| intent.clone()))
@@ -350,7 +353,7 @@ mod tests {
 
     fn wish(text: &str) -> ToolWish {
         match parse(text) {
-            Intent::Tool(wish) => wish,
+            DemoIntent::Tool(wish) => wish,
             other => panic!("{text}: {other:?}"),
         }
     }
@@ -414,26 +417,26 @@ mod tests {
     #[test]
     fn talk_is_recognised() {
         let cases = [
-            ("Hello!", Intent::Greet),
-            ("hi", Intent::Greet),
-            ("你好", Intent::Greet),
-            ("what can you do?", Intent::Help),
-            ("你能做什么？", Intent::Help),
-            ("who are you", Intent::Identity),
-            ("how do I connect a real model?", Intent::Connect),
-            ("怎么接入真实模型", Intent::Connect),
-            ("echo one and two", Intent::Echo("one and two".into())),
-            ("说 早安", Intent::Echo("早安".into())),
-            ("count to 500", Intent::Count(500)),
-            ("count from 1 to 99999999", Intent::Count(MAX_COUNT)),
-            ("从1数到20", Intent::Count(20)),
-            ("tell a long story", Intent::Story),
-            ("讲一个长故事", Intent::Story),
-            ("think about rain", Intent::Think("rain".into())),
-            ("thank you", Intent::Thanks),
-            ("bye", Intent::Bye),
-            ("why is the sky blue", Intent::Unclear),
-            ("", Intent::Unclear),
+            ("Hello!", DemoIntent::Greet),
+            ("hi", DemoIntent::Greet),
+            ("你好", DemoIntent::Greet),
+            ("what can you do?", DemoIntent::Help),
+            ("你能做什么？", DemoIntent::Help),
+            ("who are you", DemoIntent::Identity),
+            ("how do I connect a real model?", DemoIntent::Connect),
+            ("怎么接入真实模型", DemoIntent::Connect),
+            ("echo one and two", DemoIntent::Echo("one and two".into())),
+            ("说 早安", DemoIntent::Echo("早安".into())),
+            ("count to 500", DemoIntent::Count(500)),
+            ("count from 1 to 99999999", DemoIntent::Count(MAX_COUNT)),
+            ("从1数到20", DemoIntent::Count(20)),
+            ("tell a long story", DemoIntent::Story),
+            ("讲一个长故事", DemoIntent::Story),
+            ("think about rain", DemoIntent::Think("rain".into())),
+            ("thank you", DemoIntent::Thanks),
+            ("bye", DemoIntent::Bye),
+            ("why is the sky blue", DemoIntent::Unclear),
+            ("", DemoIntent::Unclear),
         ];
         for (text, expected) in cases {
             assert_eq!(plan(text), vec![vec![expected]], "{text}");
@@ -442,9 +445,9 @@ mod tests {
 
     #[test]
     fn steps_and_groups_are_kept_apart() {
-        let read = |path: &str| Intent::Tool(ToolWish::Read { path: path.into() });
+        let read = |path: &str| DemoIntent::Tool(ToolWish::Read { path: path.into() });
         let run = |command: &str| {
-            Intent::Tool(ToolWish::Run {
+            DemoIntent::Tool(ToolWish::Run {
                 command: command.into(),
             })
         };
@@ -455,7 +458,7 @@ mod tests {
             vec![
                 vec![read("a.md")],
                 vec![run("ls")],
-                vec![Intent::Echo("hi".into())]
+                vec![DemoIntent::Echo("hi".into())]
             ]
         );
         assert_eq!(
@@ -465,7 +468,7 @@ mod tests {
         let whole = plan("write now and then to a.txt");
         assert_eq!(
             whole,
-            vec![vec![Intent::Tool(ToolWish::Write {
+            vec![vec![DemoIntent::Tool(ToolWish::Write {
                 path: "a.txt".into(),
                 content: "now and then\n".into()
             })]]

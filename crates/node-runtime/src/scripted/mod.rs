@@ -12,18 +12,18 @@
 //! price. A call ends with one `stream_end`, as that of a real model does; see [`crate::model`] for the whole contract.
 
 mod answer;
-mod cues;
+mod bilingual_text;
 mod intent;
-mod named;
+mod listed_answers;
+mod named_tools;
 mod phrase;
 mod player;
 mod summary;
-mod words;
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use agentx_bus::{Failed, Reactor, Work};
+use agentx_bus::{Reactor, ReactorFailure, ReactorTask};
 use agentx_runtime::{BoxFuture, Effector, Environment, EventSink, ModelInfo, SystemBus};
 use agentx_types::{
     Action, ActionBody, Api, ContentPart, Message, ModelSpec, Prices, SCRIPTED_MODEL, ScriptedAnswer,
@@ -83,7 +83,7 @@ impl Reactor<SystemBus> for ScriptedEnvironment {
         SCRIPTED_MODEL
     }
 
-    async fn start(&mut self, bus: SystemBus) -> Result<Work, Failed> {
+    async fn start(&mut self, bus: SystemBus) -> Result<ReactorTask, ReactorFailure> {
         let stop = CancellationToken::new();
         self.attached = Some(stop.clone());
         Ok(bus
@@ -114,7 +114,7 @@ impl Effector for ScriptedEnvironment {
             let ActionBody::CallModel(call) = &action.body else {
                 return;
             };
-            let cued = cues::answer(&answers, &call.request);
+            let cued = listed_answers::answer(&answers, &call.request);
             let answer = cued.unwrap_or_else(|| answer::answer(&call.request));
             player::play(&action, &call.request, answer, pace, &events, &cancel).await;
         })

@@ -10,7 +10,7 @@ use agentx_types::{
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use super::answer::Answer;
+use super::answer::DemoAnswer;
 use super::phrase::is_han;
 
 /// The longest piece in bytes.
@@ -22,7 +22,7 @@ const PIECES_AT_ONCE: usize = 128;
 pub(super) async fn play(
     action: &Action,
     request: &ModelRequest,
-    answer: Answer,
+    answer: DemoAnswer,
     pace: Duration,
     events: &EventSink,
     cancel: &CancellationToken,
@@ -87,7 +87,7 @@ async fn end(events: &EventSink, request: &ModelRequest, output_tokens: u64, sto
         .await;
 }
 
-fn pieces_of(answer: &Answer, number: &str) -> Vec<EnvironmentEvent> {
+fn pieces_of(answer: &DemoAnswer, number: &str) -> Vec<EnvironmentEvent> {
     let thinking = split(&answer.thinking).map(|text| {
         ThinkingChunk {
             text: text.to_owned(),

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use agentx_llm::Secret;
 use agentx_node_runtime::model::{Endpoint, ModelEffector, ModelParts};
 use agentx_runtime::BlobStore as _;
-use agentx_testing::{MemoryLog, Reply, TestServer, fixture, perform, wire};
+use agentx_testing::{FaultyLog, ServerReply, TestServer, fixture, perform, wire};
 use agentx_types::{
     Api, ContentPart, EnvironmentEvent, MediaPart, MediaSource, Message, ModelFellBack, Prices,
 };
@@ -16,7 +16,7 @@ use crate::{Caller, KEY, answered, check, message, story};
 
 #[tokio::test]
 async fn the_request_is_what_the_api_wants() {
-    let server = TestServer::start([Reply::stream().then(wire::anthropic_text(&["hello"]))]).await;
+    let server = TestServer::start([ServerReply::stream().then(wire::anthropic_text(&["hello"]))]).await;
     Caller::at(&server.url()).call().await;
     let request = server.requests().remove(0);
     assert_eq!(
@@ -33,7 +33,7 @@ async fn the_request_is_what_the_api_wants() {
     );
     assert_eq!(request.json()["stream"], json!(true));
 
-    let server = TestServer::start([Reply::stream().then(wire::chat_text(&["hello"]))]).await;
+    let server = TestServer::start([ServerReply::stream().then(wire::chat_text(&["hello"]))]).await;
     Caller::with(&server.url(), Api::OpenaiChat, |_| {}).call().await;
     let request = server.requests().remove(0);
     assert_eq!(request.path, "/chat/completions");
@@ -46,7 +46,7 @@ async fn the_request_is_what_the_api_wants() {
 #[tokio::test]
 async fn events_of_one_piece_are_said_together() {
     let said = check(
-        vec![Reply::stream().then(wire::anthropic_text(&["hel", "lo"]))],
+        vec![ServerReply::stream().then(wire::anthropic_text(&["hel", "lo"]))],
         answered(1),
     )
     .await;
@@ -55,7 +55,7 @@ async fn events_of_one_piece_are_said_together() {
 
 #[tokio::test]
 async fn one_connection_serves_many_calls() {
-    let answer = || Reply::stream().then(wire::anthropic_text(&["hello"]));
+    let answer = || ServerReply::stream().then(wire::anthropic_text(&["hello"]));
     let server = TestServer::start((0..5).map(|_| answer())).await;
     let caller = Caller::at(&server.url());
     for _ in 0..5 {
@@ -71,7 +71,7 @@ async fn a_server_that_does_not_stream_is_understood() {
         "content": [{ "type": "text", "text": "hello" }],
         "stop_reason": "end_turn", "stop_sequence": null, "usage": { "input_tokens": 1, "output_tokens": 1 },
     });
-    let server = TestServer::start([Reply::json(200, &body)]).await;
+    let server = TestServer::start([ServerReply::json(200, &body)]).await;
     let said = Caller::at(&server.url()).call().await;
     assert_eq!(said.text(), "hello");
     assert_eq!(
@@ -80,7 +80,7 @@ async fn a_server_that_does_not_stream_is_understood() {
     );
 
     let error = json!({ "error": { "message": "no such model", "code": "model_not_found" } });
-    let server = TestServer::start([Reply::json(200, &error)]).await;
+    let server = TestServer::start([ServerReply::json(200, &error)]).await;
     let said = Caller::with(&server.url(), Api::OpenaiChat, |_| {}).call().await;
     assert_eq!(
         story(&said),
@@ -90,10 +90,10 @@ async fn a_server_that_does_not_stream_is_understood() {
 
 #[tokio::test]
 async fn pictures_come_from_the_blob_store() {
-    let blobs = Arc::new(MemoryLog::new());
+    let blobs = Arc::new(FaultyLog::new());
     let picture = agentx_testing::vendors::png(2, 2);
     let id = blobs.put_blob(picture.clone()).await.unwrap();
-    let server = TestServer::start([Reply::stream().then(wire::anthropic_text(&["hello"]))]).await;
+    let server = TestServer::start([ServerReply::stream().then(wire::anthropic_text(&["hello"]))]).await;
     let caller = Caller::with(&server.url(), Api::Anthropic, |parts| parts.blobs = blobs.clone());
     let media = MediaPart {
         media_type: "image/png".into(),
@@ -115,7 +115,7 @@ async fn pictures_come_from_the_blob_store() {
 
 #[tokio::test]
 async fn nothing_is_sent_to_another_server_than_the_one_that_was_asked_so_far() {
-    let server = TestServer::start([Reply::stream().then(wire::anthropic_text(&["hello"]))]).await;
+    let server = TestServer::start([ServerReply::stream().then(wire::anthropic_text(&["hello"]))]).await;
     let caller = Caller::at(&server.url());
     let asked_at = async |origin: &str| {
         let mut request = caller.request();
@@ -150,7 +150,7 @@ async fn what_cannot_be_tried_is_said_at_once() {
     let parts = ModelParts::new(
         BTreeMap::from([("test".to_owned(), keyless)]),
         Arc::new(|_| agentx_llm::WireOptions::default()),
-        Arc::new(MemoryLog::new()),
+        Arc::new(FaultyLog::new()),
     );
     let said = perform(&ModelEffector::new(parts), fixture::call_model("hello")).await;
     assert_eq!(story(&said), ["error missing_key"]);
@@ -160,7 +160,7 @@ async fn what_cannot_be_tried_is_said_at_once() {
     let parts = ModelParts::new(
         BTreeMap::from([("test".to_owned(), openai)]),
         Arc::new(|_| agentx_llm::WireOptions::default()),
-        Arc::new(MemoryLog::new()),
+        Arc::new(FaultyLog::new()),
     );
     let mut request = fixture::request(Api::OpenaiChat, vec![fixture::user("hello")]);
     request.model.id = "gpt-6-astra".into();
@@ -185,7 +185,7 @@ fn gzip(text: &str) -> Vec<u8> {
 #[tokio::test]
 async fn an_answer_that_comes_packed_without_being_asked_for_is_read() {
     let packed = gzip(&wire::anthropic_text(&["hel", "lo"]));
-    let stream = Reply::stream()
+    let stream = ServerReply::stream()
         .header("content-encoding", "gzip")
         .then_drip(packed, 7);
     let server = TestServer::start([stream]).await;
@@ -195,8 +195,8 @@ async fn an_answer_that_comes_packed_without_being_asked_for_is_read() {
 
     let error =
         json!({"type": "error", "error": {"type": "invalid_request_error", "message": "no such thing"}});
-    let refusal =
-        Reply::body(400, "application/json", gzip(&error.to_string())).header("content-encoding", "gzip");
+    let refusal = ServerReply::body(400, "application/json", gzip(&error.to_string()))
+        .header("content-encoding", "gzip");
     let server = TestServer::start([refusal]).await;
     let told = story(&Caller::at(&server.url()).call().await).join("\n");
     assert!(told.contains("bad_request"), "{told}");
@@ -208,7 +208,7 @@ async fn an_answer_that_nobody_can_unpack_is_asked_for_once() {
         ("br", b"\x0b\x02\x80".to_vec()),
         ("gzip", b"no gzip at all".to_vec()),
     ] {
-        let reply = Reply::stream().header("content-encoding", name).then(bytes);
+        let reply = ServerReply::stream().header("content-encoding", name).then(bytes);
         let server = TestServer::start([reply.clone(), reply]).await;
         let told = story(&Caller::at(&server.url()).call().await).join("\n");
         assert!(told.contains("bad_response"), "{name}: {told}");
@@ -218,7 +218,7 @@ async fn an_answer_that_nobody_can_unpack_is_asked_for_once() {
 
 #[tokio::test]
 async fn a_stream_that_calls_itself_json_is_read_as_it_comes() {
-    let stream = Reply::body(200, "application/json", wire::anthropic_text(&["hel", "lo"]));
+    let stream = ServerReply::body(200, "application/json", wire::anthropic_text(&["hel", "lo"]));
     let server = TestServer::start([stream]).await;
     let said = Caller::at(&server.url()).call().await;
     assert_eq!(said.text(), "hello");
@@ -244,7 +244,7 @@ async fn another_model_that_goes_on_with_the_answer_is_named_with_its_price() {
         ..Prices::default()
     };
     for (known, expected) in [("other-model", Some(Box::new(prices))), ("third-model", None)] {
-        let server = TestServer::start([Reply::stream().then(stream.clone())]).await;
+        let server = TestServer::start([ServerReply::stream().then(stream.clone())]).await;
         let caller = Caller::with(&server.url(), Api::Anthropic, |parts| {
             parts.prices =
                 Arc::new(move |provider, model| (provider == "test" && model == known).then_some(prices));
@@ -288,7 +288,7 @@ async fn another_model_that_answers_is_booked_where_its_price_is_known() {
             json!({"type": "message_stop"}),
         ];
         let stream: String = events.iter().map(|event| format!("data: {event}\n\n")).collect();
-        let server = TestServer::start([Reply::stream().then(stream)]).await;
+        let server = TestServer::start([ServerReply::stream().then(stream)]).await;
         let caller = Caller::with(&server.url(), Api::Anthropic, |parts| {
             parts.prices = Arc::new(move |_, model| (model == known).then_some(prices));
         });

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use agentx_testing::{Gate, Performance, Reply, Said, TestServer, fixture, start, wire};
+use agentx_testing::{EffectorOutput, Gate, Performance, ServerReply, TestServer, fixture, start, wire};
 use agentx_types::Api;
 
 use crate::{Caller, RecordedPause, story};
 
-async fn stop(performance: Performance) -> Said {
+async fn stop(performance: Performance) -> EffectorOutput {
     performance.cancel();
     let ended = tokio::time::timeout(Duration::from_secs(1), performance.finish());
     ended.await.expect("within a second")
@@ -29,7 +29,7 @@ async fn before_it_begins() {
 #[tokio::test]
 async fn before_the_first_byte() {
     let gate = Gate::closed();
-    let server = TestServer::start([Reply::stream().after(&gate)]).await;
+    let server = TestServer::start([ServerReply::stream().after(&gate)]).await;
     let performance = begin(&Caller::at(&server.url()));
     gate.reached().await;
     assert_eq!(story(&stop(performance).await), ["stream_end interrupted"]);
@@ -40,7 +40,7 @@ async fn before_the_first_byte() {
 async fn in_the_middle_of_the_answer() {
     let gate = Gate::closed();
     let part = wire::anthropic_start() + &wire::anthropic_delta("part");
-    let server = TestServer::start([Reply::stream().then(part).then_stall(&gate)]).await;
+    let server = TestServer::start([ServerReply::stream().then(part).then_stall(&gate)]).await;
     let mut performance = begin(&Caller::at(&server.url()));
     assert!(performance.until("text_chunk").await);
     let said = stop(performance).await;
@@ -60,7 +60,8 @@ async fn in_the_middle_of_the_answer() {
 #[tokio::test]
 async fn while_a_refusal_is_read() {
     let gate = Gate::closed();
-    let server = TestServer::start([Reply::status(400).until_close().then("{").then_stall(&gate)]).await;
+    let server =
+        TestServer::start([ServerReply::status(400).until_close().then("{").then_stall(&gate)]).await;
     let performance = begin(&Caller::at(&server.url()));
     gate.reached().await;
     assert_eq!(story(&stop(performance).await), ["stream_end interrupted"]);
@@ -70,7 +71,11 @@ async fn while_a_refusal_is_read() {
 #[tokio::test]
 async fn between_two_attempts() {
     let part = wire::anthropic_start() + &wire::anthropic_delta("part");
-    let server = TestServer::start([Reply::stream().then(part).then_close(), Reply::status(500)]).await;
+    let server = TestServer::start([
+        ServerReply::stream().then(part).then_close(),
+        ServerReply::status(500),
+    ])
+    .await;
     let caller = Caller::with(&server.url(), Api::Anthropic, |parts| {
         parts.pause = Arc::new(RecordedPause::for_ever())
     });
@@ -92,7 +97,7 @@ async fn between_two_attempts() {
 
 #[tokio::test]
 async fn after_the_answer_is_whole_it_is_too_late() {
-    let server = TestServer::start([Reply::stream().then(wire::anthropic_text(&["hello"]))]).await;
+    let server = TestServer::start([ServerReply::stream().then(wire::anthropic_text(&["hello"]))]).await;
     let mut performance = begin(&Caller::at(&server.url()));
     assert!(performance.until("stream_end").await);
     assert_eq!(
@@ -105,7 +110,7 @@ async fn after_the_answer_is_whole_it_is_too_late() {
 async fn a_session_that_is_gone_ends_the_call_without_a_word() {
     let gate = Gate::closed();
     let part = wire::anthropic_start() + &wire::anthropic_delta("part");
-    let endless = Reply::stream()
+    let endless = ServerReply::stream()
         .then(part)
         .then_stall(&gate)
         .then(wire::anthropic_end());

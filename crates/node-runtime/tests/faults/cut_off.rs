@@ -1,7 +1,7 @@
 //! What an answer costs that its server did not count, because it was cut off or because the server never counts: an estimate is
 //! booked and marked as one.
 
-use agentx_testing::{Gate, Reply, TestServer, fixture, start, wire};
+use agentx_testing::{Gate, ServerReply, TestServer, fixture, start, wire};
 use agentx_types::{Api, EnvironmentEvent as E, Usage};
 use serde_json::json;
 
@@ -20,7 +20,7 @@ fn uncounted(text: &str) -> String {
 }
 
 /// What is booked for a whole answer that comes like this.
-async fn answered(api: Api, reply: Reply) -> Usage {
+async fn answered(api: Api, reply: ServerReply) -> Usage {
     let server = TestServer::start([reply]).await;
     let said = Caller::with(&server.url(), api, |_| {}).call().await;
     assert!(matches!(said.events.last(), Some(E::StreamEnd(_))), "{said:?}");
@@ -39,7 +39,7 @@ fn booked(events: &[E]) -> Usage {
 /// What is booked for an answer of this API that a person stops in its middle.
 async fn stopped(api: Api, begun: String) -> Usage {
     let gate = Gate::closed();
-    let server = TestServer::start([Reply::stream().then(begun).then_stall(&gate)]).await;
+    let server = TestServer::start([ServerReply::stream().then(begun).then_stall(&gate)]).await;
     let caller = Caller::with(&server.url(), api, |_| {});
     let mut call = start(&caller.effector, fixture::call(caller.request()));
     assert!(call.until("text_chunk").await);
@@ -69,8 +69,8 @@ async fn what_the_provider_has_counted_stays() {
 #[tokio::test]
 async fn an_answer_that_breaks_off_is_booked_beside_the_next_one() {
     let part = wire::anthropic_start() + &wire::anthropic_delta(&words());
-    let good = Reply::stream().then(wire::anthropic_text(&["hel", "lo"]));
-    let server = TestServer::start([Reply::stream().then(part).then_half_close(), good]).await;
+    let good = ServerReply::stream().then(wire::anthropic_text(&["hel", "lo"]));
+    let server = TestServer::start([ServerReply::stream().then(part).then_half_close(), good]).await;
     let said = Caller::at(&server.url()).call().await;
     let ends = said
         .events
@@ -86,8 +86,8 @@ async fn a_whole_answer_of_a_server_that_counts_nothing_is_estimated() {
     let body = json!({ "choices": [{
         "index": 0, "finish_reason": "stop", "message": { "role": "assistant", "content": words() },
     }] });
-    let whole = Reply::json(200, &body);
-    for reply in [Reply::stream().then(uncounted(&words())), whole] {
+    let whole = ServerReply::json(200, &body);
+    for reply in [ServerReply::stream().then(uncounted(&words())), whole] {
         let usage = answered(Api::OpenaiChat, reply).await;
         assert!((490..520).contains(&usage.output_tokens), "{usage:?}");
         assert!((2..2_000).contains(&usage.input_tokens), "{usage:?}");
@@ -102,7 +102,7 @@ async fn calls_without_usage_are_estimated_by_their_arguments() {
     let body = json!({ "choices": [{
         "index": 0, "finish_reason": "tool_calls", "message": { "role": "assistant", "content": null, "tool_calls": [call] },
     }] });
-    let usage = answered(Api::OpenaiChat, Reply::json(200, &body)).await;
+    let usage = answered(Api::OpenaiChat, ServerReply::json(200, &body)).await;
     assert!((490..540).contains(&usage.output_tokens), "{usage:?}");
 }
 
@@ -110,7 +110,7 @@ async fn calls_without_usage_are_estimated_by_their_arguments() {
 async fn counts_of_the_server_hold_for_a_whole_answer() {
     let usage = answered(
         Api::OpenaiChat,
-        Reply::stream().then(wire::chat_text(&[&words()])),
+        ServerReply::stream().then(wire::chat_text(&[&words()])),
     )
     .await;
     assert_eq!(
@@ -122,7 +122,7 @@ async fn counts_of_the_server_hold_for_a_whole_answer() {
 #[tokio::test]
 async fn a_gateway_that_counts_no_more_after_the_beginning_is_estimated() {
     let text = wire::anthropic_text(&[&words()]).replace(r#""usage":{"output_tokens":7}"#, r#""usage":{}"#);
-    let usage = answered(Api::Anthropic, Reply::stream().then(text)).await;
+    let usage = answered(Api::Anthropic, ServerReply::stream().then(text)).await;
     assert_eq!(usage.input_tokens, 12, "counted when the answer began");
     assert!((490..520).contains(&usage.output_tokens), "{usage:?}");
 }
@@ -155,7 +155,7 @@ async fn counts_that_cannot_be_are_estimated() {
             .replace(r#""output_tokens":7"#, &format!(r#""output_tokens":{wrong}"#));
         for (api, text) in [(Api::OpenaiChat, chat), (Api::Anthropic, claude)] {
             assert_eq!(text.matches(wrong).count(), 2, "{text}");
-            let usage = answered(api, Reply::stream().then(text)).await;
+            let usage = answered(api, ServerReply::stream().then(text)).await;
             assert!((490..520).contains(&usage.output_tokens), "{wrong}: {usage:?}");
             assert!((2..2_000).contains(&usage.input_tokens), "{wrong}: {usage:?}");
             assert_eq!(usage.cache_read_tokens, 0, "{wrong}");
@@ -170,14 +170,14 @@ async fn counts_that_cannot_be_are_estimated() {
 #[tokio::test]
 async fn a_count_that_cannot_be_leaves_the_other_side_as_it_was_counted() {
     let text = wire::chat_text(&[&words()]).replace(r#""prompt_tokens":12"#, r#""prompt_tokens":1e30"#);
-    let usage = answered(Api::OpenaiChat, Reply::stream().then(text)).await;
+    let usage = answered(Api::OpenaiChat, ServerReply::stream().then(text)).await;
     assert_eq!(
         (usage.output_tokens, usage.estimated_tokens),
         (7, usage.input_tokens),
         "{usage:?}"
     );
     let text = wire::anthropic_text(&[&words()]).replace(r#""output_tokens":7"#, r#""output_tokens":-5"#);
-    let usage = answered(Api::Anthropic, Reply::stream().then(text)).await;
+    let usage = answered(Api::Anthropic, ServerReply::stream().then(text)).await;
     assert_eq!(usage.input_tokens, 12, "{usage:?}");
     assert!((490..520).contains(&usage.output_tokens), "{usage:?}");
 }

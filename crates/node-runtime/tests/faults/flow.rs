@@ -4,7 +4,7 @@
 use std::sync::mpsc;
 use std::time::Duration;
 
-use agentx_testing::{Gate, Reply, TestServer, fixture, start, wire};
+use agentx_testing::{Gate, ServerReply, TestServer, fixture, start, wire};
 use agentx_types::EnvironmentEvent as E;
 
 use crate::Caller;
@@ -32,7 +32,7 @@ fn word(n: usize) -> String {
 }
 
 /// The words that were said, one for each event.
-fn words(said: &agentx_testing::Said) -> Vec<String> {
+fn words(said: &agentx_testing::EffectorOutput) -> Vec<String> {
     let text = |event: &E| match event {
         E::TextChunk(chunk) => Some(chunk.text.clone()),
         _ => None,
@@ -41,8 +41,8 @@ fn words(said: &agentx_testing::Said) -> Vec<String> {
 }
 
 /// A stream that begins, says these words, each in a piece of its own, and ends.
-fn said_fast(count: usize) -> Reply {
-    let begun = Reply::stream().then(wire::anthropic_start());
+fn said_fast(count: usize) -> ServerReply {
+    let begun = ServerReply::stream().then(wire::anthropic_start());
     let words = (0..count).fold(begun, |reply, n| reply.then(wire::anthropic_delta(&word(n))));
     words.then(wire::anthropic_end())
 }
@@ -65,7 +65,7 @@ async fn pieces_that_flow_are_said_together_and_told_apart() {
 async fn pieces_that_come_slowly_are_said_at_once() {
     let _still = StandingStill::new();
     let gates: Vec<Gate> = (0..40).map(|_| Gate::closed()).collect();
-    let begun = Reply::stream().then(wire::anthropic_start());
+    let begun = ServerReply::stream().then(wire::anthropic_start());
     let slow = gates.iter().enumerate().fold(begun, |reply, (n, gate)| {
         reply.then_stall(gate).then(wire::anthropic_delta(&word(n)))
     });
@@ -90,7 +90,7 @@ async fn pieces_that_come_slowly_are_said_at_once() {
 async fn what_is_held_back_is_said_where_nothing_follows() {
     let _still = StandingStill::new();
     let gate = Gate::closed();
-    let begun = Reply::stream().then(wire::anthropic_start());
+    let begun = ServerReply::stream().then(wire::anthropic_start());
     let flowing = (0..FLOWS - 1).fold(begun, |reply, n| reply.then(wire::anthropic_delta(&word(n))));
     let reply = flowing.then_stall(&gate).then(wire::anthropic_end());
     let server = TestServer::start([reply]).await;

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::sync::mpsc::{Sender, channel};
 use std::time::Duration;
 
-use agentx_node_runtime::model::{Pause, SystemPause};
-use agentx_runtime::{BoxFuture, Effector as _, EventSink, InSession, Places};
-use agentx_testing::{Gate, Performance, Reply, TestServer, fixture, start, wire};
+use agentx_node_runtime::model::{Backoff, SystemBackoff};
+use agentx_runtime::{BoxFuture, CallSlots, Effector as _, EventSink, SessionScope};
+use agentx_testing::{Gate, Performance, ServerReply, TestServer, fixture, start, wire};
 use agentx_types::{Api, EnvironmentEvent as E, SessionId};
 use tokio_util::sync::CancellationToken;
 
@@ -16,9 +16,9 @@ use crate::{Caller, RecordedPause, line, story};
 /// Waits on tokio's clock, without dice: always the shortest wait.
 struct Patient;
 
-impl Pause for Patient {
+impl Backoff for Patient {
     fn wait(&self, time: Duration) -> BoxFuture<'static, ()> {
-        SystemPause.wait(time)
+        SystemBackoff.wait(time)
     }
 
     fn jitter(&self) -> f64 {
@@ -37,9 +37,9 @@ pub(crate) fn caller(url: &str) -> Caller {
     Caller::with(url, Api::Anthropic, |parts| parts.pause = Arc::new(Patient))
 }
 
-pub(crate) fn overloaded() -> Reply {
+pub(crate) fn overloaded() -> ServerReply {
     let error = serde_json::json!({ "type": "error", "error": { "type": "overloaded_error", "message": "Overloaded" } });
-    Reply::json(529, &error)
+    ServerReply::json(529, &error)
 }
 
 /// Moves the clock on by each wait between attempts until an answer begins; returns how long that was.
@@ -68,7 +68,7 @@ async fn a_minute_of_failures_five_silent_minutes_and_forty_minutes_of_answer_ar
     let silent = Gate::closed();
     let minutes: Vec<Gate> = (0..40).map(|_| Gate::closed()).collect();
     let answer = minutes.iter().fold(
-        Reply::stream().after(&silent).then(wire::anthropic_start()),
+        ServerReply::stream().after(&silent).then(wire::anthropic_start()),
         |reply, minute| reply.then(wire::anthropic_delta("x")).then_stall(minute),
     );
     let answer = answer.then(wire::anthropic_end());
@@ -103,7 +103,7 @@ async fn silence_within_an_answer_may_last_five_minutes() {
     let silent = Gate::closed();
     let begun = wire::anthropic_start() + &wire::anthropic_delta("hel");
     let rest = wire::anthropic_delta("lo") + &wire::anthropic_end();
-    let server = TestServer::start([Reply::stream().then(begun).then_stall(&silent).then(rest)]).await;
+    let server = TestServer::start([ServerReply::stream().then(begun).then_stall(&silent).then(rest)]).await;
     let caller = caller(&server.url());
     let mut call = start(&caller.effector, fixture::call(caller.request()));
     assert!(call.until("text_chunk").await);
@@ -141,14 +141,18 @@ async fn a_server_that_stays_away_is_given_up_after_ten_minutes() {
 
 #[tokio::test]
 async fn a_person_who_does_not_want_to_wait_ends_the_pause_of_this_session_alone() {
-    let good = Reply::stream().then(wire::anthropic_text(&["hel", "lo"]));
+    let good = ServerReply::stream().then(wire::anthropic_text(&["hel", "lo"]));
     let server = TestServer::start([overloaded(), good]).await;
     let pause = Arc::new(RecordedPause::for_ever());
     let caller = Caller::with(&server.url(), Api::Anthropic, |parts| parts.pause = pause.clone());
     let (session, other) = (SessionId::new("ses_a"), SessionId::new("ses_b"));
     let (queue, mut said) = tokio::sync::mpsc::channel(16);
     let action = fixture::call(caller.request());
-    let sink = EventSink::in_session(queue, &action, InSession::new(session.clone(), Places::default()));
+    let sink = EventSink::in_session(
+        queue,
+        &action,
+        SessionScope::new(session.clone(), CallSlots::default()),
+    );
     let call = tokio::spawn(caller.effector.perform(action, sink, CancellationToken::new()));
     let failed = said.recv().await.unwrap();
     assert_eq!(
@@ -178,7 +182,7 @@ async fn comments_alone_keep_an_answer_alive_for_an_hour_and_no_longer() {
     // Each arrives well within the idle limit, even if the socket is read a few steps later.
     let step = Duration::from_secs(60);
     let gates: Vec<Gate> = (0..64).map(|_| Gate::closed()).collect();
-    let reply = gates.iter().fold(Reply::stream(), |reply, gate| {
+    let reply = gates.iter().fold(ServerReply::stream(), |reply, gate| {
         reply.then(": made-up comment\n\n").then_stall(gate)
     });
     let server = TestServer::start([reply.then(": the last\n\n").then_stall(&Gate::closed())]).await;

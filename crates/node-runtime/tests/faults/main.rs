@@ -26,9 +26,9 @@ use std::time::Duration;
 
 use agentx_llm::Secret;
 use agentx_llm::{Catalog, WireOptions};
-use agentx_node_runtime::model::{CallLimits, Endpoint, ModelEffector, ModelParts, Pause};
+use agentx_node_runtime::model::{Backoff, CallLimits, Endpoint, ModelEffector, ModelParts};
 use agentx_runtime::BoxFuture;
-use agentx_testing::{MemoryLog, Said, SimulatedClock, TestServer, fixture, perform};
+use agentx_testing::{EffectorOutput, FaultyLog, SimulatedClock, TestServer, fixture, perform};
 use agentx_types::{Api, EnvironmentEvent as E, ModelRequest, StopReason, Vocabulary as _};
 
 /// The key of every call here. It must never be seen.
@@ -65,7 +65,7 @@ impl RecordedPause {
     }
 }
 
-impl Pause for RecordedPause {
+impl Backoff for RecordedPause {
     fn wait(&self, time: Duration) -> BoxFuture<'static, ()> {
         self.waits.lock().unwrap().push(time);
         self.waited.notify_one();
@@ -109,7 +109,7 @@ impl Caller {
             ..ModelParts::new(
                 BTreeMap::from([("test".to_owned(), endpoint)]),
                 Arc::new(|_| WireOptions::default()),
-                Arc::new(MemoryLog::new()),
+                Arc::new(FaultyLog::new()),
             )
         };
         change(&mut parts);
@@ -129,7 +129,7 @@ impl Caller {
     }
 
     /// One call to its end; nothing that was said holds the key.
-    pub(crate) async fn call(&self) -> Said {
+    pub(crate) async fn call(&self) -> EffectorOutput {
         let performed = perform(&self.effector, fixture::call(self.request()));
         let said = tokio::time::timeout(Duration::from_secs(20), performed)
             .await
@@ -140,7 +140,7 @@ impl Caller {
 }
 
 /// The events as short lines: `text hel`, `stream_end broken`, `attempt_failed 1 rate_limited 429 in 250`, …
-pub(crate) fn story(said: &Said) -> Vec<String> {
+pub(crate) fn story(said: &EffectorOutput) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for event in &said.events {
         match (event, lines.last_mut()) {
@@ -194,7 +194,7 @@ pub(crate) fn failing(code_and_status: &str) -> Vec<String> {
 }
 
 /// The last `error`'s message.
-pub(crate) fn message(said: &Said) -> String {
+pub(crate) fn message(said: &EffectorOutput) -> String {
     match said.events.last() {
         Some(E::ErrorOccurred(error)) => error.message.clone(),
         other => panic!("no error at the end: {other:?}"),
@@ -202,7 +202,10 @@ pub(crate) fn message(said: &Said) -> String {
 }
 
 /// Performs one call against these replies; checks the story and the number of requests.
-pub(crate) async fn check(replies: Vec<agentx_testing::Reply>, expected: Vec<String>) -> Said {
+pub(crate) async fn check(
+    replies: Vec<agentx_testing::ServerReply>,
+    expected: Vec<String>,
+) -> EffectorOutput {
     let count = replies.len();
     let server = TestServer::start(replies).await;
     let said = Caller::at(&server.url()).call().await;

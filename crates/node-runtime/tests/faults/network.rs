@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use agentx_node_runtime::model::CallLimits;
-use agentx_testing::{Gate, Reply, TestServer, refusing_address, wire};
+use agentx_testing::{Gate, ServerReply, TestServer, refusing_address, wire};
 use agentx_types::Api;
 
 use crate::{Caller, answered, check, failing, message, story};
@@ -11,8 +11,8 @@ use crate::{Caller, answered, check, failing, message, story};
 /// A good answer comes in less, on a machine that is busy too.
 const SHORT: Duration = Duration::from_millis(800);
 
-fn good() -> Reply {
-    Reply::stream().then(wire::anthropic_text(&["hel", "lo"]))
+fn good() -> ServerReply {
+    ServerReply::stream().then(wire::anthropic_text(&["hel", "lo"]))
 }
 
 fn begun() -> String {
@@ -72,12 +72,12 @@ async fn a_server_without_tls_is_not_asked_again_over_tls() {
 #[tokio::test]
 async fn the_connection_is_lost_before_any_answer() {
     check(
-        vec![Reply::reset(), good()],
+        vec![ServerReply::reset(), good()],
         failed_then_answered("connection_lost"),
     )
     .await;
     check(
-        vec![Reply::close(), good()],
+        vec![ServerReply::close(), good()],
         failed_then_answered("connection_lost"),
     )
     .await;
@@ -86,16 +86,19 @@ async fn the_connection_is_lost_before_any_answer() {
 #[tokio::test]
 async fn the_connection_is_lost_in_the_middle() {
     let streams = [
-        Reply::stream().then(begun()).then_reset(),
-        Reply::stream().then(begun()).then_close(),
-        Reply::stream().then(begun()).then_half_close(),
-        Reply::stream().until_close().then(begun()).then_half_close(),
-        Reply::stream()
+        ServerReply::stream().then(begun()).then_reset(),
+        ServerReply::stream().then(begun()).then_close(),
+        ServerReply::stream().then(begun()).then_half_close(),
+        ServerReply::stream()
+            .until_close()
+            .then(begun())
+            .then_half_close(),
+        ServerReply::stream()
             .claiming_length(100_000)
             .then(begun())
             .then_close(),
         // The transport is content; the answer has no end.
-        Reply::stream().then(begun()),
+        ServerReply::stream().then(begun()),
     ];
     for stream in streams {
         // A reset can overtake what was sent before it: the answer is then lost whole, never silently.
@@ -112,7 +115,7 @@ async fn an_answer_that_said_why_it_stops_is_whole_though_its_connection_breaks(
     let whole = wire::anthropic_text(&["hel", "lo"]);
     let end = whole.find("event: message_stop").unwrap();
     // The length that was claimed never comes, so the end of the body is a broken connection.
-    let reply = Reply::stream()
+    let reply = ServerReply::stream()
         .claiming_length(100_000)
         .then(&whole.as_bytes()[..end]);
     let server = TestServer::start([reply.then_close()]).await;
@@ -137,13 +140,13 @@ async fn a_server_that_stalls_is_left_and_not_asked_again() {
         "stream_end broken",
     ];
     let cases = [
-        (Reply::status(200).after(&gate), &part[..0]),
-        (Reply::stream().then_stall(&gate), &part[..0]),
+        (ServerReply::status(200).after(&gate), &part[..0]),
+        (ServerReply::stream().then_stall(&gate), &part[..0]),
         (
-            Reply::stream().then(": comment\n\n").then_stall(&gate),
+            ServerReply::stream().then(": comment\n\n").then_stall(&gate),
             &part[..0],
         ),
-        (Reply::stream().then(begun()).then_stall(&gate), &part[..]),
+        (ServerReply::stream().then(begun()).then_stall(&gate), &part[..]),
     ];
     for (stalled, before) in cases {
         let server = TestServer::start([stalled, good()]).await;
@@ -167,7 +170,7 @@ async fn a_refusal_that_stalls_is_a_refusal() {
         ..CallLimits::default()
     };
     let gate = Gate::closed();
-    let stalled = Reply::status(401)
+    let stalled = ServerReply::status(401)
         .until_close()
         .then("{\"error\":")
         .then_stall(&gate);
@@ -185,7 +188,7 @@ async fn an_answer_without_end_is_left() {
         total: Some(SHORT),
         ..CallLimits::default()
     };
-    let endless = Reply::stream().then_drip(": ping\n\n".repeat(4_000_000), 8);
+    let endless = ServerReply::stream().then_drip(": ping\n\n".repeat(4_000_000), 8);
     let server = TestServer::start([endless, good()]).await;
     let said = Caller::limited(&server.url(), limits).call().await;
     assert_eq!(story(&said), ["attempt_failed 1 timeout last", "error timeout"]);
@@ -194,7 +197,7 @@ async fn an_answer_without_end_is_left() {
         max_body_bytes: 100_000,
         ..CallLimits::default()
     };
-    let endless = Reply::stream().then_drip(": ping\n\n".repeat(100_000), 8_000);
+    let endless = ServerReply::stream().then_drip(": ping\n\n".repeat(100_000), 8_000);
     let server = TestServer::start([endless]).await;
     let said = Caller::limited(&server.url(), limits).call().await;
     assert_eq!(
@@ -206,7 +209,7 @@ async fn an_answer_without_end_is_left() {
 
 #[tokio::test]
 async fn a_line_of_100_mb_is_not_swallowed() {
-    let line = Reply::stream().then("data: ").then_flood(b'x', 100_000_000);
+    let line = ServerReply::stream().then("data: ").then_flood(b'x', 100_000_000);
     let server = TestServer::start([line]).await;
     let said = Caller::at(&server.url()).call().await;
     assert_eq!(
@@ -215,7 +218,7 @@ async fn a_line_of_100_mb_is_not_swallowed() {
     );
     server.hung_up(1).await;
 
-    let after_text = Reply::stream()
+    let after_text = ServerReply::stream()
         .then(begun())
         .then("data: ")
         .then_flood(b'x', 100_000_000);
@@ -233,7 +236,7 @@ async fn a_line_of_100_mb_is_not_swallowed() {
 
 #[tokio::test]
 async fn what_is_no_event_stream_is_said_to_be_none() {
-    let page = Reply::body(200, "text/html", "<html>Welcome to my router</html>");
+    let page = ServerReply::body(200, "text/html", "<html>Welcome to my router</html>");
     let lines = ["attempt_failed 1 bad_response last", "error bad_response"].map(str::to_owned);
     let said = check(vec![page], lines.into()).await;
     assert!(
@@ -241,20 +244,20 @@ async fn what_is_no_event_stream_is_said_to_be_none() {
         "{}",
         message(&said)
     );
-    let noise = Reply::stream().then("\u{7}\u{0}junk\njunk\n\n");
+    let noise = ServerReply::stream().then("\u{7}\u{0}junk\njunk\n\n");
     check(vec![noise, good()], failed_then_answered("bad_response")).await;
-    let empty = Reply::stream();
+    let empty = ServerReply::stream();
     check(vec![empty, good()], failed_then_answered("stream_broken")).await;
 }
 
 #[tokio::test]
 async fn an_error_event_after_200_is_an_error() {
     let overloaded = wire::anthropic_error("overloaded_error", "Overloaded");
-    let first = Reply::stream().then(overloaded.clone());
+    let first = ServerReply::stream().then(overloaded.clone());
     check(vec![first, good()], failed_then_answered("overloaded")).await;
-    let middle = Reply::stream().then(begun()).then(overloaded);
+    let middle = ServerReply::stream().then(begun()).then(overloaded);
     check(vec![middle, good()], broken_then_answered("overloaded")).await;
-    let hopeless = Reply::stream()
+    let hopeless = ServerReply::stream()
         .then(begun())
         .then(wire::anthropic_error("invalid_request_error", "no"));
     let lines = [
@@ -276,7 +279,7 @@ async fn an_error_event_after_200_is_an_error() {
 
 #[tokio::test]
 async fn a_slow_drip_gives_the_same_events() {
-    let dripping = Reply::stream().then_drip(wire::anthropic_text(&["hel", "lo"]), 1);
+    let dripping = ServerReply::stream().then_drip(wire::anthropic_text(&["hel", "lo"]), 1);
     check(vec![dripping], answered(1)).await;
 }
 
@@ -285,8 +288,8 @@ async fn openai_chat_breaks_in_the_same_way() {
     let whole = wire::chat_text(&["hel", "lo"]);
     let cut = whole.find("lo\"").unwrap();
     let server = TestServer::start([
-        Reply::stream().then(&whole.as_bytes()[..cut]),
-        Reply::stream().then(whole),
+        ServerReply::stream().then(&whole.as_bytes()[..cut]),
+        ServerReply::stream().then(whole),
     ])
     .await;
     let lines = story(&Caller::with(&server.url(), Api::OpenaiChat, |_| {}).call().await);

@@ -1,6 +1,6 @@
 //! A proxy from the environment is used. Variables belong to a process, so the caller is this test program, run again.
 
-use agentx_testing::{Reply, TestServer, wire};
+use agentx_testing::{ServerReply, TestServer, wire};
 
 use crate::{Caller, answered, message, story};
 
@@ -16,7 +16,7 @@ async fn a_proxy_is_used_and_its_exceptions_are_kept() {
         );
         return;
     }
-    let server = TestServer::start([Reply::stream().then(wire::anthropic_text(&["hel", "lo"]))]).await;
+    let server = TestServer::start([ServerReply::stream().then(wire::anthropic_text(&["hel", "lo"]))]).await;
     let child = |no_proxy: &str| {
         let mut command = tokio::process::Command::new(std::env::current_exe().unwrap());
         command.args(["--exact", "proxy::a_proxy_is_used_and_its_exceptions_are_kept"]);
@@ -60,7 +60,7 @@ async fn a_proxy_that_cannot_be_used_is_said_to_be_why() {
         let said = message(&Caller::at("https://model.invalid").call().await);
         return assert!(said.contains(&expected), "{said}");
     }
-    let server = TestServer::start([Reply::status(403)]).await;
+    let server = TestServer::start([ServerReply::status(403)]).await;
     through(
         &server.url(),
         "the proxy of HTTPS_PROXY, HTTP_PROXY or ALL_PROXY does not let it through",

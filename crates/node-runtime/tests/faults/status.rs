@@ -1,19 +1,19 @@
 //! Refusals by status: which are tried again, when, and how often.
 
-use agentx_testing::{Reply, TestServer, wire};
+use agentx_testing::{ServerReply, TestServer, wire};
 use serde_json::json;
 
 use crate::{Caller, answered, check, failing, message, story};
 
-fn refusal(status: u16, kind: &str, message: &str) -> Reply {
-    Reply::json(
+fn refusal(status: u16, kind: &str, message: &str) -> ServerReply {
+    ServerReply::json(
         status,
         &json!({ "type": "error", "error": { "type": kind, "message": message } }),
     )
 }
 
-fn good() -> Reply {
-    Reply::stream().then(wire::anthropic_text(&["hel", "lo"]))
+fn good() -> ServerReply {
+    ServerReply::stream().then(wire::anthropic_text(&["hel", "lo"]))
 }
 
 #[tokio::test]
@@ -116,7 +116,7 @@ async fn a_wait_that_is_too_long_ends_the_call_and_is_named() {
 #[tokio::test]
 async fn refusals_without_sense_still_have_words() {
     for body in ["", "<html><h1>nginx</h1></html>", "{", "null", "\u{0}\u{1}"] {
-        let refused = Reply::body(404, "text/html", body);
+        let refused = ServerReply::body(404, "text/html", body);
         let expected = vec![
             "attempt_failed 1 not_found 404 last".to_owned(),
             "error not_found".to_owned(),
@@ -128,7 +128,7 @@ async fn refusals_without_sense_still_have_words() {
 
 #[tokio::test]
 async fn the_body_of_a_refusal_is_not_waited_for_without_end() {
-    let endless = Reply::status(400).until_close().then_flood(b'x', 4 << 20);
+    let endless = ServerReply::status(400).until_close().then_flood(b'x', 4 << 20);
     check(
         vec![endless],
         vec![
@@ -137,7 +137,7 @@ async fn the_body_of_a_refusal_is_not_waited_for_without_end() {
         ],
     )
     .await;
-    let broken = Reply::status(400)
+    let broken = ServerReply::status(400)
         .claiming_length(100)
         .then("{\"error\"")
         .then_close();

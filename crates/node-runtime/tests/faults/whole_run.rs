@@ -11,7 +11,7 @@ use agentx_runtime::{
     BoxFuture, Delivery, OpenRequest, Runtime as _, SessionLog as _, Subscription, Tool, ToolContext,
     ToolOutcome, UserInput, View,
 };
-use agentx_testing::{Gate, MemoryLog, Reply, SimulatedClock, TestServer, fixture, wire};
+use agentx_testing::{FaultyLog, Gate, ServerReply, SimulatedClock, TestServer, fixture, wire};
 use agentx_tools::Toolbox;
 use agentx_types::{
     Access, Api, ApprovalMode, EnvironmentEvent as E, OwnerId, RunStatus, StopReason, ToolSpec,
@@ -47,7 +47,7 @@ fn end_with_a_call() -> String {
     events.iter().map(wire::anthropic_event).collect()
 }
 
-fn runtime(url: &str, log: Arc<MemoryLog>) -> NodeRuntime {
+fn runtime(url: &str, log: Arc<FaultyLog>) -> NodeRuntime {
     let mut tools = Toolbox::default();
     tools.register(Arc::new(Look)).unwrap();
     NodeRuntime::new(NodeParts {
@@ -91,14 +91,14 @@ async fn a_run_outlasts_a_minute_of_failures_five_silent_minutes_and_forty_minut
     let silent = Gate::closed();
     let minutes: Vec<Gate> = (0..40).map(|_| Gate::closed()).collect();
     let long = minutes.iter().fold(
-        Reply::stream().after(&silent).then(wire::anthropic_start()),
+        ServerReply::stream().after(&silent).then(wire::anthropic_start()),
         |reply, minute| reply.then(wire::anthropic_delta("x")).then_stall(minute),
     );
     let long = long.then(end_with_a_call());
-    let short = Reply::stream().then(wire::anthropic_text(&["It is late."]));
+    let short = ServerReply::stream().then(wire::anthropic_text(&["It is late."]));
     let failures = (0..FAILURES).map(|_| overloaded());
     let server = TestServer::start(failures.chain([long, overloaded(), short])).await;
-    let log = Arc::new(MemoryLog::new());
+    let log = Arc::new(FaultyLog::new());
     let runtime = runtime(&server.url(), log.clone());
     let mut config = fixture::config();
     config.model = fixture::model(Api::Anthropic);

@@ -11,18 +11,18 @@ const KEPT: usize = 64;
 
 /// What the server told of.
 #[derive(Default)]
-pub(super) struct Calls {
-    told: watch::Sender<Told>,
+pub(super) struct ReportedCalls {
+    told: watch::Sender<ReportedCall>,
 }
 
 #[derive(Default)]
-struct Told {
+struct ReportedCall {
     /// How many there were in all.
     count: u64,
     last: VecDeque<ApprovalWaiting>,
 }
 
-impl Calls {
+impl ReportedCalls {
     pub(super) fn add(&self, call: ApprovalWaiting) {
         let id = |call: &ApprovalWaiting| (call.session_id.clone(), call.tool_call_id.clone());
         self.told.send_if_modified(|told| {
@@ -48,7 +48,7 @@ impl Calls {
 
 /// The calls that wait for whoever decides, one after the other. Who falls behind by more than 64 misses the oldest.
 pub struct CallsWaiting {
-    told: watch::Receiver<Told>,
+    told: watch::Receiver<ReportedCall>,
     seen: u64,
 }
 
@@ -83,7 +83,7 @@ mod tests {
 
     #[tokio::test]
     async fn each_call_is_told_once_and_the_oldest_are_forgotten() {
-        let calls = Calls::default();
+        let calls = ReportedCalls::default();
         calls.add(call(1));
         calls.add(call(1));
         let mut reader = calls.reader();

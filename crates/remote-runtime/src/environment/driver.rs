@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use agentx_bus::Bus;
-use agentx_bus::Failed;
-use agentx_identity::Challenge;
+use agentx_bus::ReactorFailure;
+use agentx_identity::AuthChallenge;
 use agentx_runtime::{Fact, SystemEvent};
 use agentx_types::SessionId;
 use agentx_types::wire::{Accepted, Authenticate, ClientFrame, ServerNotice};
@@ -13,52 +13,52 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Duration, Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
-use super::feed::Feed;
-use super::socket::{Came, Dialler, Link, Told};
-use super::{Shared, Wish};
-use crate::machine::{Began, Command, Failure, Machine, Moment, Settings};
-use crate::peer::Asked;
-use crate::{ConnectionState, Who};
+use super::feed::SessionFeed;
+use super::socket::{Dialler, LinkReport, LinkState, SocketEvent};
+use super::{ConnectionShared, ConnectionWish};
+use crate::peer::ServerChallenge;
+use crate::reconnect::{Machine, MachineCommand, MachineSettings, Moment, SubscriptionStart, WishFailure};
+use crate::{ConnectionState, Credentials};
 
 /// What a driver works with.
 pub(super) struct Parts {
-    pub(super) who: Who,
+    pub(super) who: Credentials,
     pub(super) client: String,
     pub(super) dialler: Dialler,
-    pub(super) settings: Settings,
-    pub(super) shared: Arc<Shared>,
+    pub(super) settings: MachineSettings,
+    pub(super) shared: Arc<ConnectionShared>,
     pub(super) stop: CancellationToken,
 }
 
-pub(super) struct Driver {
+pub(super) struct ConnectionDriver {
     parts: Parts,
     bus: Bus<SystemEvent>,
     machine: Machine,
-    link: Link,
+    link: LinkState,
     began: Instant,
     /// The feeds that the machine knows.
-    feeds: HashMap<SessionId, Arc<Feed>>,
+    feeds: HashMap<SessionId, Arc<SessionFeed>>,
     /// Facts of one session that came together and are to be passed on.
     came: Vec<(Fact, usize)>,
     /// Who waits for a subscription to begin.
-    joining: HashMap<SessionId, Vec<oneshot::Sender<Result<Began, Failure>>>>,
+    joining: HashMap<SessionId, Vec<oneshot::Sender<Result<SubscriptionStart, WishFailure>>>>,
     /// Who waits for the answer to a wish.
-    answers: HashMap<u64, oneshot::Sender<Answered>>,
+    answers: HashMap<u64, oneshot::Sender<WishReply>>,
 }
 
 /// The answer to a wish, and how often it was sent.
-pub(super) struct Answered {
-    pub(super) answer: Result<Accepted, Failure>,
+pub(super) struct WishReply {
+    pub(super) answer: Result<Accepted, WishFailure>,
     pub(super) sends: u32,
 }
 
-impl Driver {
+impl ConnectionDriver {
     pub(super) fn new(parts: Parts, bus: Bus<SystemEvent>) -> Self {
         Self {
             machine: Machine::new(parts.settings),
             parts,
             bus,
-            link: Link::Down,
+            link: LinkState::Down,
             began: Instant::now(),
             feeds: HashMap::new(),
             came: Vec::new(),
@@ -68,7 +68,10 @@ impl Driver {
     }
 
     /// Works until it is stopped, or nobody can wish for anything any more.
-    pub(super) async fn run(mut self, inbox: &mut mpsc::Receiver<Wish>) -> Result<(), Failed> {
+    pub(super) async fn run(
+        mut self,
+        inbox: &mut mpsc::Receiver<ConnectionWish>,
+    ) -> Result<(), ReactorFailure> {
         let (stop, shared) = (self.parts.stop.clone(), self.parts.shared.clone());
         loop {
             self.obey().await?;
@@ -89,15 +92,15 @@ impl Driver {
                 }
             }
         }
-        if let Link::Up(socket) = std::mem::replace(&mut self.link, Link::Down) {
+        if let LinkState::Up(socket) = std::mem::replace(&mut self.link, LinkState::Down) {
             socket.close().await;
         }
         Ok(())
     }
 
-    fn moment(&self) -> Result<Moment, Failed> {
+    fn moment(&self) -> Result<Moment, ReactorFailure> {
         let mut dice = [0; 4];
-        getrandom::fill(&mut dice).map_err(|error| Failed(format!("no randomness: {error}")))?;
+        getrandom::fill(&mut dice).map_err(|error| ReactorFailure(format!("no randomness: {error}")))?;
         let ms = u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX);
         Ok(Moment {
             ms,
@@ -105,10 +108,10 @@ impl Driver {
         })
     }
 
-    fn grant(&mut self, wish: Wish) -> Result<(), Failed> {
+    fn grant(&mut self, wish: ConnectionWish) -> Result<(), ReactorFailure> {
         let moment = self.moment()?;
         match wish {
-            Wish::Follow {
+            ConnectionWish::Follow {
                 feed,
                 after_seq,
                 reply,
@@ -122,7 +125,7 @@ impl Driver {
                 self.feeds.insert(session.clone(), feed);
                 self.machine.want(moment, &session, after_seq);
             }
-            Wish::Request {
+            ConnectionWish::Request {
                 token,
                 request,
                 reply,
@@ -130,20 +133,20 @@ impl Driver {
                 self.answers.insert(token, reply);
                 self.machine.request(moment, token, *request);
             }
-            Wish::Cancel(token) => {
+            ConnectionWish::Cancel(token) => {
                 self.answers.remove(&token);
                 self.machine.cancel(token);
             }
-            Wish::Dial => self.machine.dial_now(moment),
+            ConnectionWish::Dial => self.machine.dial_now(moment),
         }
         Ok(())
     }
 
     /// Ends the feeds that nobody holds.
-    fn forget_unwanted(&mut self) -> Result<(), Failed> {
+    fn forget_unwanted(&mut self) -> Result<(), ReactorFailure> {
         let moment = self.moment()?;
         for feed in self.parts.shared.take_unheld() {
-            feed.fail(Failure::Connection("nobody wanted it any more".into()));
+            feed.fail(WishFailure::Connection("nobody wanted it any more".into()));
             if self
                 .feeds
                 .get(&feed.session)
@@ -157,23 +160,23 @@ impl Driver {
         Ok(())
     }
 
-    fn take(&mut self, told: Told) -> Result<(), Failed> {
+    fn take(&mut self, told: LinkReport) -> Result<(), ReactorFailure> {
         let moment = self.moment()?;
         match told {
-            Told::Dialled(Ok(socket)) => {
-                self.link = Link::Up(socket);
+            LinkReport::Dialled(Ok(socket)) => {
+                self.link = LinkState::Up(socket);
                 self.machine.opened(moment);
             }
-            Told::Dialled(Err(failed)) => {
-                self.link = Link::Down;
+            LinkReport::Dialled(Err(failed)) => {
+                self.link = LinkState::Down;
                 self.machine.dial_failed(moment, failed.why, failed.for_good);
             }
-            Told::Came(all) => {
+            LinkReport::Came(all) => {
                 for came in all {
                     match came {
-                        Came::Frame(frame) => self.machine.received(moment, frame),
-                        Came::Sign => self.machine.heard(moment),
-                        Came::Closed(why) => self.machine.closed(moment, why),
+                        SocketEvent::Frame(frame) => self.machine.received(moment, frame),
+                        SocketEvent::Sign => self.machine.heard(moment),
+                        SocketEvent::Closed(why) => self.machine.closed(moment, why),
                     }
                 }
             }
@@ -182,7 +185,7 @@ impl Driver {
     }
 
     /// Performs what the machine wants, until it wants nothing.
-    async fn obey(&mut self) -> Result<(), Failed> {
+    async fn obey(&mut self) -> Result<(), ReactorFailure> {
         let mut frames = Vec::new();
         loop {
             while let Some(command) = self.machine.next_command() {
@@ -195,7 +198,7 @@ impl Driver {
             if frames.is_empty() {
                 return Ok(());
             }
-            if let Link::Up(socket) = &mut self.link
+            if let LinkState::Up(socket) = &mut self.link
                 && let Err(why) = socket.send(std::mem::take(&mut frames)).await
             {
                 let moment = self.moment()?;
@@ -205,10 +208,10 @@ impl Driver {
         }
     }
 
-    fn comes_with_the_last(&self, command: &Command) -> bool {
+    fn comes_with_the_last(&self, command: &MachineCommand) -> bool {
         match (command, self.came.last()) {
-            (Command::Deliver(fact, _), Some((last, _))) => fact.session_id == last.session_id,
-            (Command::Deliver(..), None) => true,
+            (MachineCommand::Deliver(fact, _), Some((last, _))) => fact.session_id == last.session_id,
+            (MachineCommand::Deliver(..), None) => true,
             _ => false,
         }
     }
@@ -229,21 +232,25 @@ impl Driver {
         }
     }
 
-    fn perform(&mut self, command: Command, frames: &mut Vec<ClientFrame>) -> Result<(), Failed> {
+    fn perform(
+        &mut self,
+        command: MachineCommand,
+        frames: &mut Vec<ClientFrame>,
+    ) -> Result<(), ReactorFailure> {
         match command {
-            Command::Dial => self.link = Link::dial(&self.parts.dialler),
-            Command::HangUp => {
-                self.link = Link::Down;
+            MachineCommand::Dial => self.link = LinkState::dial(&self.parts.dialler),
+            MachineCommand::HangUp => {
+                self.link = LinkState::Down;
                 frames.clear();
             }
-            Command::Authenticate(challenge, proof) => {
+            MachineCommand::Authenticate(challenge, proof) => {
                 let answer = self.answer(&challenge, proof.as_deref());
                 let moment = self.moment()?;
                 self.machine.credentials(moment, answer);
             }
-            Command::Send(frame) => frames.push(frame),
-            Command::Deliver(fact, bytes) => self.came.push((fact, bytes)),
-            Command::Began(began) => {
+            MachineCommand::Send(frame) => frames.push(frame),
+            MachineCommand::Deliver(fact, bytes) => self.came.push((fact, bytes)),
+            MachineCommand::Began(began) => {
                 if let Some(feed) = self.feeds.get(&began.session_id) {
                     feed.note_role(began.role);
                 }
@@ -251,25 +258,25 @@ impl Driver {
                     let _ = reply.send(Ok(began.clone()));
                 }
             }
-            Command::Ended(session, failure) => self.end(&session, &failure),
-            Command::Answer { token, answer, sends } => {
+            MachineCommand::Ended(session, failure) => self.end(&session, &failure),
+            MachineCommand::Answer { token, answer, sends } => {
                 if let Some(reply) = self.answers.remove(&token) {
-                    let _ = reply.send(Answered { answer, sends });
+                    let _ = reply.send(WishReply { answer, sends });
                 }
             }
-            Command::People(notice) => self.note_people(*notice),
-            Command::Waiting(call) => self.parts.shared.calls.add(*call),
-            Command::Notify(state) => drop(self.parts.shared.state.send_replace(state)),
+            MachineCommand::People(notice) => self.note_people(*notice),
+            MachineCommand::Waiting(call) => self.parts.shared.calls.add(*call),
+            MachineCommand::Notify(state) => drop(self.parts.shared.state.send_replace(state)),
         }
         Ok(())
     }
 
     /// What the server is told of who connects.
-    fn answer(&self, challenge: &Challenge, proof: Option<&str>) -> Result<Authenticate, String> {
-        let Link::Up(socket) = &self.link else {
+    fn answer(&self, challenge: &AuthChallenge, proof: Option<&str>) -> Result<Authenticate, String> {
+        let LinkState::Up(socket) = &self.link else {
             return Err("the connection is gone".into());
         };
-        let asked = Asked {
+        let asked = ServerChallenge {
             challenge,
             proof,
             nonce: socket.nonce(),
@@ -292,7 +299,7 @@ impl Driver {
         }
     }
 
-    fn end(&mut self, session: &SessionId, failure: &Failure) {
+    fn end(&mut self, session: &SessionId, failure: &WishFailure) {
         if let Some(feed) = self.feeds.remove(session) {
             self.parts.shared.remove(&feed);
             feed.fail(failure.clone());
@@ -303,12 +310,12 @@ impl Driver {
     }
 }
 
-impl Drop for Driver {
+impl Drop for ConnectionDriver {
     /// Whoever follows a session is told that nothing more comes, however this ends.
     fn drop(&mut self) {
         let why = "the connection was closed here";
         for feed in self.feeds.values() {
-            feed.fail(Failure::Connection(why.into()));
+            feed.fail(WishFailure::Connection(why.into()));
         }
         self.parts.shared.state.send_if_modified(|state| {
             let is_over = matches!(state, ConnectionState::GaveUp { .. });

@@ -11,9 +11,9 @@ use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, timeout};
 
-use super::Shared;
-use super::recent::{Recent, Snapshot};
-use crate::machine::Failure;
+use super::ConnectionShared;
+use super::recent_facts::{Recent, Snapshot};
+use crate::reconnect::WishFailure;
 
 /// How many batches of facts may wait for a listener.
 const BATCHES: usize = 8;
@@ -35,17 +35,17 @@ pub struct People {
 }
 
 /// The events of one session as they come.
-pub(crate) struct Feed {
+pub(crate) struct SessionFeed {
     pub(crate) session: SessionId,
     recent: Mutex<Recent>,
-    listeners: Mutex<Vec<Listener>>,
+    listeners: Mutex<Vec<FeedListener>>,
     holders: AtomicUsize,
     /// Why it has ended.
-    ended: Mutex<Option<Failure>>,
+    ended: Mutex<Option<WishFailure>>,
     people: watch::Sender<People>,
 }
 
-struct Listener {
+struct FeedListener {
     out: mpsc::Sender<Facts>,
     patience: Duration,
 }
@@ -54,7 +54,7 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Feed {
+impl SessionFeed {
     pub(super) fn new(session: SessionId) -> Self {
         Self {
             session,
@@ -72,7 +72,7 @@ impl Feed {
         let ended = locked(&self.ended);
         if ended.is_none() {
             let patience = PATIENCE;
-            locked(&self.listeners).push(Listener { out, patience });
+            locked(&self.listeners).push(FeedListener { out, patience });
         }
         facts
     }
@@ -88,12 +88,12 @@ impl Feed {
     }
 
     /// Why it has ended, where it has.
-    pub(crate) fn ended(&self) -> Option<Failure> {
+    pub(crate) fn ended(&self) -> Option<WishFailure> {
         locked(&self.ended).clone()
     }
 
     /// Ends it after what came.
-    pub(super) fn fail(&self, failure: Failure) {
+    pub(super) fn fail(&self, failure: WishFailure) {
         let mut ended = locked(&self.ended);
         ended.get_or_insert(failure);
         locked(&self.listeners).clear();
@@ -141,8 +141,8 @@ impl Feed {
             Ok(()) => true,
             Err(TrySendError::Closed(_)) => false,
             Err(TrySendError::Full(_)) => {
-                let Listener { out, patience } = listener;
-                slow.push(Listener {
+                let FeedListener { out, patience } = listener;
+                slow.push(FeedListener {
                     out: out.clone(),
                     patience: *patience,
                 });
@@ -162,19 +162,19 @@ impl Feed {
 }
 
 /// Keeps the events of a session coming, for as long as it lives.
-pub(crate) struct Held {
-    pub(crate) feed: Arc<Feed>,
-    shared: Arc<Shared>,
+pub(crate) struct FeedSubscription {
+    pub(crate) feed: Arc<SessionFeed>,
+    shared: Arc<ConnectionShared>,
 }
 
-impl Held {
-    pub(super) fn new(feed: Arc<Feed>, shared: Arc<Shared>) -> Self {
+impl FeedSubscription {
+    pub(super) fn new(feed: Arc<SessionFeed>, shared: Arc<ConnectionShared>) -> Self {
         feed.holders.fetch_add(1, Ordering::AcqRel);
         Self { feed, shared }
     }
 }
 
-impl Drop for Held {
+impl Drop for FeedSubscription {
     fn drop(&mut self) {
         if self.feed.holders.fetch_sub(1, Ordering::AcqRel) == 1 {
             self.shared.released.notify_one();

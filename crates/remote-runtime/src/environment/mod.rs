@@ -4,7 +4,7 @@
 mod calls;
 mod driver;
 mod feed;
-mod recent;
+mod recent_facts;
 mod socket;
 
 use std::collections::HashMap;
@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use agentx_bus::{Bus, Failed, Reactor, Work};
+use agentx_bus::{Bus, Reactor, ReactorFailure, ReactorTask};
 use agentx_runtime::{RuntimeError, SystemEvent};
 use agentx_types::SessionId;
 use agentx_types::wire::{Accepted, ClientRequest};
@@ -20,32 +20,32 @@ use tokio::sync::{Mutex as AsyncMutex, Notify, mpsc, oneshot, watch};
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
-use crate::machine::{Began, Failure, Settings};
 use crate::peer::Peer;
-use crate::{ConnectOptions, ConnectionState, Endpoint};
-use calls::Calls;
+use crate::reconnect::{MachineSettings, SubscriptionStart, WishFailure};
+use crate::{ConnectOptions, ConnectionState, ServerEndpoint};
 pub use calls::CallsWaiting;
-use driver::{Answered, Driver, Parts};
+use calls::ReportedCalls;
+use driver::{ConnectionDriver, Parts, WishReply};
 pub use feed::People;
-pub(crate) use feed::{Facts, Feed, Held};
+pub(crate) use feed::{Facts, FeedSubscription, SessionFeed};
 use socket::Dialler;
 
 /// How many wishes may wait for the driver.
 const WISHES: usize = 256;
 
 /// What is wanted of a connection.
-enum Wish {
+enum ConnectionWish {
     /// The events of a session, from after this one or earlier.
     Follow {
-        feed: Arc<Feed>,
+        feed: Arc<SessionFeed>,
         after_seq: u64,
-        reply: oneshot::Sender<Result<Began, Failure>>,
+        reply: oneshot::Sender<Result<SubscriptionStart, WishFailure>>,
     },
     /// Something of the server.
     Request {
         token: u64,
         request: Box<ClientRequest>,
-        reply: oneshot::Sender<Answered>,
+        reply: oneshot::Sender<WishReply>,
     },
     /// Nobody waits for that any more.
     Cancel(u64),
@@ -54,22 +54,22 @@ enum Wish {
 }
 
 /// What all who use a connection share.
-struct Shared {
-    feeds: Mutex<HashMap<SessionId, Arc<Feed>>>,
+struct ConnectionShared {
+    feeds: Mutex<HashMap<SessionId, Arc<SessionFeed>>>,
     state: watch::Sender<ConnectionState>,
     /// Calls that wait for whoever decides.
-    calls: Calls,
+    calls: ReportedCalls,
     /// A feed lost its last holder.
     released: Notify,
 }
 
-impl Shared {
-    fn feeds(&self) -> MutexGuard<'_, HashMap<SessionId, Arc<Feed>>> {
+impl ConnectionShared {
+    fn feeds(&self) -> MutexGuard<'_, HashMap<SessionId, Arc<SessionFeed>>> {
         self.feeds.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Takes out the feeds that nobody holds. Whoever comes now gets new ones.
-    fn take_unheld(&self) -> Vec<Arc<Feed>> {
+    fn take_unheld(&self) -> Vec<Arc<SessionFeed>> {
         let mut feeds = self.feeds();
         feeds
             .extract_if(|_, feed| !feed.is_held())
@@ -77,7 +77,7 @@ impl Shared {
             .collect()
     }
 
-    fn remove(&self, feed: &Arc<Feed>) {
+    fn remove(&self, feed: &Arc<SessionFeed>) {
         let mut feeds = self.feeds();
         if feeds
             .get(&feed.session)
@@ -94,19 +94,19 @@ impl Shared {
 /// its meaning, its history and its people takes a [`RemoteRuntime`](crate::RemoteRuntime), which has an environment inside.
 ///
 /// ```no_run
-/// use agentx_bus::{Bus, Delivery, Filter, Queue, Reactors, Restart};
-/// use agentx_remote_runtime::{ConnectOptions, WebSocketEnvironment, Who};
+/// use agentx_bus::{Bus, BusDelivery, Filter, Queue, Reactors, Restart};
+/// use agentx_remote_runtime::{ConnectOptions, WebSocketEnvironment, Credentials};
 /// use agentx_runtime::SystemEvent;
 ///
 /// # async fn hear() -> Result<(), Box<dyn std::error::Error>> {
 /// let bus = Bus::<SystemEvent>::new();
 /// let mut heard = bus.subscribe("monitor", Filter::all(), Queue::lag(1024))?;
-/// let options = ConnectOptions::new("https://agents.example.com", Who::Visitor, "monitor");
+/// let options = ConnectOptions::new("https://agents.example.com", Credentials::Visitor, "monitor");
 /// let (environment, connection) = WebSocketEnvironment::new(options)?;
 /// let mut reactors = Reactors::new(bus, |report| eprintln!("{report}"));
 /// reactors.start(environment, Restart::Never).await?;
 /// let _published = connection.publish(&"ses_1".into(), 0).await?;
-/// while let Ok(Delivery::Event(event)) = heard.recv().await {
+/// while let Ok(BusDelivery::Event(event)) = heard.recv().await {
 ///     if let SystemEvent::Environment(fact) = &*event {
 ///         println!("{} {:?}", fact.seq, fact.event);
 ///     }
@@ -117,8 +117,8 @@ impl Shared {
 pub struct WebSocketEnvironment {
     options: ConnectOptions,
     dialler: Dialler,
-    shared: Arc<Shared>,
-    inbox: Arc<AsyncMutex<mpsc::Receiver<Wish>>>,
+    shared: Arc<ConnectionShared>,
+    inbox: Arc<AsyncMutex<mpsc::Receiver<ConnectionWish>>>,
     stop: CancellationToken,
 }
 
@@ -129,13 +129,13 @@ impl WebSocketEnvironment {
     /// # Errors
     /// Where the address is none, or TLS cannot be set up.
     pub fn new(options: ConnectOptions) -> Result<(Self, Connection), RuntimeError> {
-        let endpoint = Endpoint::parse(&options.url)?;
+        let endpoint = ServerEndpoint::parse(&options.url)?;
         let dialler = Dialler::new(Peer::new(endpoint.clone(), &options)?);
         let (wishes, inbox) = mpsc::channel(WISHES);
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(ConnectionShared {
             feeds: Mutex::default(),
             state: watch::Sender::default(),
-            calls: Calls::default(),
+            calls: ReportedCalls::default(),
             released: Notify::new(),
         });
         let connection = Connection {
@@ -161,23 +161,23 @@ impl Reactor<Bus<SystemEvent>> for WebSocketEnvironment {
         "websocket"
     }
 
-    async fn start(&mut self, bus: Bus<SystemEvent>) -> Result<Work, Failed> {
+    async fn start(&mut self, bus: Bus<SystemEvent>) -> Result<ReactorTask, ReactorFailure> {
         let parts = Parts {
             who: self.options.who.clone(),
             client: self.options.client.clone(),
             dialler: self.dialler.clone(),
-            settings: Settings {
+            settings: MachineSettings {
                 attempts: self.options.attempts,
                 wait_ms: u64::try_from(self.options.retry_after.as_millis()).unwrap_or(u64::MAX),
-                ..Settings::default()
+                ..MachineSettings::default()
             },
             shared: self.shared.clone(),
             stop: self.stop.clone(),
         };
         let inbox = self.inbox.clone();
-        Ok(Work::new(async move {
+        Ok(ReactorTask::new(async move {
             let mut inbox = inbox.lock_owned().await;
-            Driver::new(parts, bus).run(&mut inbox).await
+            ConnectionDriver::new(parts, bus).run(&mut inbox).await
         }))
     }
 
@@ -189,10 +189,10 @@ impl Reactor<Bus<SystemEvent>> for WebSocketEnvironment {
 /// The handle of a [`WebSocketEnvironment`]. Clones are the same connection.
 #[derive(Clone)]
 pub struct Connection {
-    endpoint: Endpoint,
+    endpoint: ServerEndpoint,
     within: Duration,
-    wishes: mpsc::Sender<Wish>,
-    shared: Arc<Shared>,
+    wishes: mpsc::Sender<ConnectionWish>,
+    shared: Arc<ConnectionShared>,
     tokens: Arc<AtomicU64>,
 }
 
@@ -209,7 +209,7 @@ impl Connection {
 
     /// Tries again now, where it waits or was given up.
     pub async fn dial_now(&self) {
-        let _ = self.wishes.send(Wish::Dial).await;
+        let _ = self.wishes.send(ConnectionWish::Dial).await;
     }
 
     /// Has the facts of a session published on the environment's bus, from after `after_seq` on, as long as the returned value lives. Where the
@@ -218,28 +218,32 @@ impl Connection {
     ///
     /// # Errors
     /// Returns an error if the session does not exist or may not be seen, or if the server cannot be reached.
-    pub async fn publish(&self, session: &SessionId, after_seq: u64) -> Result<Published, RuntimeError> {
+    pub async fn publish(&self, session: &SessionId, after_seq: u64) -> Result<PublishGuard, RuntimeError> {
         let held = self.hold(session);
         self.follow(&held, after_seq).await?;
-        Ok(Published { _held: held })
+        Ok(PublishGuard { _held: held })
     }
 
     /// Keeps a session's events coming once they were asked for.
-    pub(crate) fn hold(&self, session: &SessionId) -> Held {
+    pub(crate) fn hold(&self, session: &SessionId) -> FeedSubscription {
         let mut feeds = self.shared.feeds();
         let feed = feeds
             .entry(session.clone())
-            .or_insert_with(|| Arc::new(Feed::new(session.clone())));
-        Held::new(feed.clone(), self.shared.clone())
+            .or_insert_with(|| Arc::new(SessionFeed::new(session.clone())));
+        FeedSubscription::new(feed.clone(), self.shared.clone())
     }
 
     /// Asks for the events of a session, from after `after_seq` or earlier. They come by the bus.
-    pub(crate) async fn follow(&self, held: &Held, after_seq: u64) -> Result<Began, RuntimeError> {
+    pub(crate) async fn follow(
+        &self,
+        held: &FeedSubscription,
+        after_seq: u64,
+    ) -> Result<SubscriptionStart, RuntimeError> {
         let (reply, began) = oneshot::channel();
         let feed = held.feed.clone();
         let sent = self
             .wishes
-            .send(Wish::Follow {
+            .send(ConnectionWish::Follow {
                 feed,
                 after_seq,
                 reply,
@@ -260,7 +264,7 @@ impl Connection {
     pub(crate) async fn request(&self, request: ClientRequest) -> (Result<Accepted, RuntimeError>, u32) {
         let token = self.tokens.fetch_add(1, Ordering::Relaxed);
         let (reply, answer) = oneshot::channel();
-        let wish = Wish::Request {
+        let wish = ConnectionWish::Request {
             token,
             request: Box::new(request),
             reply,
@@ -268,12 +272,12 @@ impl Connection {
         if self.wishes.send(wish).await.is_err() {
             return (Err(self.stopped()), 0);
         }
-        let unanswered = Unanswered {
+        let unanswered = WishGuard {
             token,
             wishes: &self.wishes,
         };
         match timeout(self.within, answer).await {
-            Ok(Ok(Answered { answer, sends })) => {
+            Ok(Ok(WishReply { answer, sends })) => {
                 std::mem::forget(unanswered);
                 (answer.map_err(|failure| self.error(failure)), sends)
             }
@@ -283,10 +287,10 @@ impl Connection {
     }
 
     /// A failure as the error of a runtime.
-    pub(crate) fn error(&self, failure: Failure) -> RuntimeError {
+    pub(crate) fn error(&self, failure: WishFailure) -> RuntimeError {
         match failure {
-            Failure::Refused(problem) => problem.into(),
-            Failure::Connection(what) => RuntimeError::Unreachable {
+            WishFailure::Refused(problem) => problem.into(),
+            WishFailure::Connection(what) => RuntimeError::Unreachable {
                 endpoint: self.endpoint.to_string(),
                 what,
             },
@@ -299,30 +303,30 @@ impl Connection {
             ConnectionState::Waiting { why, .. } | ConnectionState::GaveUp { why } => format!(" ({why})"),
             _ => String::new(),
         };
-        self.error(Failure::Connection(format!(
+        self.error(WishFailure::Connection(format!(
             "no answer within {seconds} seconds{why}"
         )))
     }
 
     fn stopped(&self) -> RuntimeError {
-        self.error(Failure::Connection("the connection was closed here".into()))
+        self.error(WishFailure::Connection("the connection was closed here".into()))
     }
 }
 
 /// While it lives the facts of a session are published; from [`Connection::publish`].
 #[must_use = "nothing is published any more when this is dropped"]
-pub struct Published {
-    _held: Held,
+pub struct PublishGuard {
+    _held: FeedSubscription,
 }
 
 /// A wish that is taken back when nobody waits for it any more.
-struct Unanswered<'a> {
+struct WishGuard<'a> {
     token: u64,
-    wishes: &'a mpsc::Sender<Wish>,
+    wishes: &'a mpsc::Sender<ConnectionWish>,
 }
 
-impl Drop for Unanswered<'_> {
+impl Drop for WishGuard<'_> {
     fn drop(&mut self) {
-        let _ = self.wishes.try_send(Wish::Cancel(self.token));
+        let _ = self.wishes.try_send(ConnectionWish::Cancel(self.token));
     }
 }

@@ -16,7 +16,7 @@ use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
 use tokio_tungstenite::tungstenite::{Error, Message};
 use tokio_tungstenite::{Connector, MaybeTlsStream, WebSocketStream, connect_async_tls_with_config};
 
-use crate::incoming::{self, Incoming};
+use crate::incoming::{self, IncomingFrame};
 use crate::peer::{NONCE_HEADER, Peer, Trouble, new_nonce};
 
 /// The largest frame that is read. The largest event of a server is smaller.
@@ -138,8 +138,8 @@ pub(super) struct Socket {
 }
 
 /// Something that came.
-pub(super) enum Came {
-    Frame(Result<Incoming, String>),
+pub(super) enum SocketEvent {
+    Frame(Result<IncomingFrame, String>),
     /// A sign of life.
     Sign,
     /// Nothing more.
@@ -163,11 +163,14 @@ impl Socket {
     }
 
     /// What comes next, and what is there behind it.
-    async fn next(&mut self) -> Vec<Came> {
+    async fn next(&mut self) -> Vec<SocketEvent> {
         let first = self.stream.next().await;
         let mut bytes = size(&first);
         let mut came = vec![read(first)];
-        while came.len() < AT_ONCE && bytes < BYTES_AT_ONCE && !matches!(came.last(), Some(Came::Closed(_))) {
+        while came.len() < AT_ONCE
+            && bytes < BYTES_AT_ONCE
+            && !matches!(came.last(), Some(SocketEvent::Closed(_)))
+        {
             let Some(message) = self.stream.next().now_or_never() else {
                 break;
             };
@@ -204,44 +207,44 @@ fn size(message: &Option<Result<Message, Error>>) -> usize {
         .map_or(0, |message| message.as_ref().map_or(0, Message::len))
 }
 
-fn read(message: Option<Result<Message, Error>>) -> Came {
+fn read(message: Option<Result<Message, Error>>) -> SocketEvent {
     match message {
-        Some(Ok(Message::Text(text))) => Came::Frame(incoming::read(text.as_str())),
-        Some(Ok(Message::Binary(_))) => Came::Frame(Err("a binary frame".into())),
-        Some(Ok(Message::Ping(_) | Message::Pong(_) | Message::Frame(_))) => Came::Sign,
-        Some(Ok(Message::Close(frame))) => Came::Closed(match frame {
+        Some(Ok(Message::Text(text))) => SocketEvent::Frame(incoming::read(text.as_str())),
+        Some(Ok(Message::Binary(_))) => SocketEvent::Frame(Err("a binary frame".into())),
+        Some(Ok(Message::Ping(_) | Message::Pong(_) | Message::Frame(_))) => SocketEvent::Sign,
+        Some(Ok(Message::Close(frame))) => SocketEvent::Closed(match frame {
             Some(frame) if !frame.reason.is_empty() => frame.reason.as_str().to_owned(),
             _ => "the server closed the connection".into(),
         }),
-        Some(Err(error)) => Came::Closed(error.to_string()),
-        None => Came::Closed("the connection was closed".into()),
+        Some(Err(error)) => SocketEvent::Closed(error.to_string()),
+        None => SocketEvent::Closed("the connection was closed".into()),
     }
 }
 
 /// Where the connection stands.
-pub(super) enum Link {
+pub(super) enum LinkState {
     Down,
     Dialling(BoxFuture<'static, Result<Socket, DialFailed>>),
     Up(Box<Socket>),
 }
 
 /// What a link tells.
-pub(super) enum Told {
+pub(super) enum LinkReport {
     Dialled(Result<Box<Socket>, DialFailed>),
-    Came(Vec<Came>),
+    Came(Vec<SocketEvent>),
 }
 
-impl Link {
+impl LinkState {
     pub(super) fn dial(dialler: &Dialler) -> Self {
         Self::Dialling(Box::pin(dialler.clone().dial()))
     }
 
     /// What happens next; nothing ever where there is no connection. Safe to drop while it waits.
-    pub(super) async fn next(&mut self) -> Told {
+    pub(super) async fn next(&mut self) -> LinkReport {
         match self {
             Self::Down => std::future::pending().await,
-            Self::Dialling(dialling) => Told::Dialled(dialling.await.map(Box::new)),
-            Self::Up(socket) => Told::Came(socket.next().await),
+            Self::Dialling(dialling) => LinkReport::Dialled(dialling.await.map(Box::new)),
+            Self::Up(socket) => LinkReport::Came(socket.next().await),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The HTTP half.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-use agentx_identity::{Challenge, verify_challenge};
+use agentx_identity::{AuthChallenge, verify_challenge};
 use agentx_runtime::{LogError, RuntimeError, SessionInfo};
 use agentx_types::wire::{Person, Problem};
 use agentx_types::{SessionId, Timestamp};
@@ -67,7 +67,7 @@ struct TokenRequest {
 }
 
 async fn token(State(fake): State<Fake>, Json(request): Json<TokenRequest>) -> Json<Value> {
-    let challenge = Challenge {
+    let challenge = AuthChallenge {
         nonce: request.nonce.clone(),
         origin: fake.origin(),
         expires_at_ms: request.expires_at_ms,

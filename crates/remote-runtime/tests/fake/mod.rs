@@ -10,11 +10,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use agentx_identity::{PublicKey, SecretKey};
-use agentx_remote_runtime::{ConnectOptions, RemoteRuntime, Who};
+use agentx_remote_runtime::{ConnectOptions, Credentials, RemoteRuntime};
 use agentx_runtime::{Fact, RuntimeError};
 use agentx_types::wire::{Hello, PROTOCOL, Presence, Present, SUBPROTOCOL, Wheel};
 use agentx_types::{
-    Draft, EnvironmentEvent, OwnerId, Seat, SessionId, SessionRole, Source, TextChunk, Timestamp,
+    EnvironmentEvent, EventDraft, OwnerId, Seat, SessionId, SessionRole, Source, TextChunk, Timestamp,
 };
 use tokio::sync::watch;
 
@@ -146,7 +146,7 @@ impl Fake {
         let log = state.logs.entry(session.clone()).or_default();
         let seq = log.len() as u64 + 1;
         let at = Timestamp(1_700_000_000_000_000 + i64::try_from(seq).unwrap());
-        let draft = Draft::new(Source::Environment, Some("agt_test".into()), event);
+        let draft = EventDraft::new(Source::Environment, Some("agt_test".into()), event);
         log.push(Arc::new(draft.into_envelope(session.clone(), seq, at)));
         drop(state);
         self.shared.changes.send_modify(|changes| *changes += 1);
@@ -224,7 +224,7 @@ pub fn options(address: &str) -> ConnectOptions {
         // It has no TLS.
         allow_plain: true,
         retry_after: std::time::Duration::from_millis(4),
-        ..ConnectOptions::new(format!("http://{address}"), Who::from(key()), "test")
+        ..ConnectOptions::new(format!("http://{address}"), Credentials::from(key()), "test")
     }
 }
 

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use agentx_identity::{Challenge, verify_challenge};
+use agentx_identity::{AuthChallenge, verify_challenge};
 use agentx_runtime::Fact;
 use agentx_types::wire::{
     Accepted, Authenticate, CaughtUp, ClientFrame, ClientRequest, Problem, Refused, ServerNotice, Subscribed,
@@ -161,7 +161,7 @@ impl Connection {
     }
 
     async fn authenticate(&mut self, answer: &Authenticate, nonce: &str, done: Accepted) -> Sent {
-        let challenge = Challenge {
+        let challenge = AuthChallenge {
             nonce: nonce.into(),
             origin: self.fake.origin(),
             expires_at_ms: u64::MAX / 2,

@@ -11,7 +11,7 @@ pub enum RuntimeError {
     #[error(transparent)]
     Log(#[from] LogError),
     /// An id that fits more than one session.
-    #[error("{prefix:?} fits {}: {}", how_many(.ids.len()), .ids.join(", "))]
+    #[error("{prefix:?} fits {}: {}", count_in_words(.ids.len()), .ids.join(", "))]
     Ambiguous {
         /// What was asked for.
         prefix: String,
@@ -107,7 +107,7 @@ impl RuntimeError {
 /// Logs name so many of the sessions that a prefix fits, and no more.
 const NAMED: usize = 10;
 
-fn how_many(named: usize) -> String {
+fn count_in_words(named: usize) -> String {
     match named {
         NAMED.. => "many sessions, among them".into(),
         _ => format!("{named} sessions"),

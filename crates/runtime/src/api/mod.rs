@@ -19,7 +19,7 @@ use agentx_types::{AgentConfig, BlobId, LeftRunning, OwnerId, SessionId, ToolCal
 use agentx_session::View;
 
 use crate::future::BoxFuture;
-use crate::listed::{SearchHit, SessionInfo, SessionQuery, VerifyReport};
+use crate::session_lists::{SearchHit, SessionInfo, SessionQuery, VerifyReport};
 
 pub use agents::*;
 pub use answers::*;

@@ -3,15 +3,15 @@
 use std::future::ready;
 use std::sync::Arc;
 
-use agentx_bus::{Filter, Queue, Subscription as Heard};
-use agentx_session::{SessionState, View, Waiting};
+use agentx_bus::{BusSubscription as Heard, Filter, Queue};
+use agentx_session::{SessionState, View, WaitingInputs};
 use agentx_types::{AgentStateId, ConfigChange, InputMode, MessageId, OwnerId, SessionId};
 
 use super::{ApprovalInput, ContextWish, RuntimeError, Subscription, UserInput};
 use crate::future::BoxFuture;
 use crate::log_error::LogError;
 use crate::system_events::{AgentEvent, AgentEventBus};
-use agentx_session::Note;
+use agentx_session::SharingFact;
 
 /// How much of what an agent says waits for a listener; then the oldest is left out, and counted.
 const HEARD: usize = 4_096;
@@ -43,8 +43,8 @@ pub trait Session: Send + Sync {
     ///
     /// # Errors
     /// Where the session cannot go on.
-    fn waiting(&self) -> BoxFuture<'_, Result<Waiting, RuntimeError>> {
-        Box::pin(ready(Ok(Waiting::default())))
+    fn waiting(&self) -> BoxFuture<'_, Result<WaitingInputs, RuntimeError>> {
+        Box::pin(ready(Ok(WaitingInputs::default())))
     }
 
     /// Takes back an input that waits, or has it looked at at another time than it was sent for.
@@ -107,7 +107,7 @@ pub trait Session: Send + Sync {
     ///
     /// # Errors
     /// Where it could not be committed.
-    fn note(&self, note: Note) -> BoxFuture<'_, Result<u64, RuntimeError>>;
+    fn note(&self, note: SharingFact) -> BoxFuture<'_, Result<u64, RuntimeError>>;
 
     /// Gives the session a title.
     ///

@@ -9,15 +9,15 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use agentx_types::{
-    Action, ActionBody, ActionStarted, Draft, EnvironmentEvent, ErrorOccurred, Interrupted, Report, Source,
-    ToolResult, ToolStatus, Vocabulary as _,
+    Action, ActionBody, ActionStarted, EnvironmentEvent, ErrorOccurred, EventDraft, Interrupted, Report,
+    Source, ToolResult, ToolStatus, Vocabulary as _,
 };
 
 use super::children;
-use super::halt::unless_halted;
-use super::{BATCH_FACTS, Driver, LINGER};
-use crate::commands::{RETRY, Reply};
-use crate::effect::{Said, Taken};
+use super::shutdown::unless_halted;
+use super::{BATCH_FACTS, LINGER, SessionDriver};
+use crate::commands::{RETRY, ReplySender};
+use crate::effect::{CommitResult, FactBatch};
 use crate::log_error::LogError;
 use crate::system_events::{AgentEvent, SystemEvent};
 use crate::writing::Batch;
@@ -26,9 +26,9 @@ use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 /// A fact on its way into the log, and who waits for it.
-pub(super) struct Item {
+pub(super) struct PendingFact {
     /// What happened, without a number yet.
-    draft: Draft<EnvironmentEvent>,
+    draft: EventDraft<EnvironmentEvent>,
     /// The front end or effector that is told when it is committed, if any.
     waits: Option<Waits>,
     /// Whether a responder says it, about an action that it has.
@@ -40,9 +40,9 @@ pub(super) struct Item {
 /// Somebody who waits until a fact is in the log.
 enum Waits {
     /// A front end.
-    FrontEnd(Reply<u64>),
+    FrontEnd(ReplySender<u64>),
     /// An effector.
-    Effector(oneshot::Sender<Taken>),
+    Effector(oneshot::Sender<CommitResult>),
 }
 
 impl Waits {
@@ -60,9 +60,9 @@ impl Waits {
     }
 }
 
-impl Item {
+impl PendingFact {
     /// An item for a fact that nobody waits for.
-    pub(super) fn fact(draft: Draft<EnvironmentEvent>) -> Self {
+    pub(super) fn fact(draft: EventDraft<EnvironmentEvent>) -> Self {
         Self {
             draft,
             waits: None,
@@ -72,7 +72,7 @@ impl Item {
     }
 
     /// An item for what a front end wants on record; it is told when it is.
-    pub(super) fn wish(draft: Draft<EnvironmentEvent>, reply: Reply<u64>) -> Self {
+    pub(super) fn wish(draft: EventDraft<EnvironmentEvent>, reply: ReplySender<u64>) -> Self {
         Self {
             waits: Some(Waits::FrontEnd(reply)),
             ..Self::fact(draft)
@@ -80,7 +80,7 @@ impl Item {
     }
 
     /// Items for what an effector said at once; it is told when the last of them is on record.
-    pub(super) fn all(said: Said) -> Vec<Self> {
+    pub(super) fn all(said: FactBatch) -> Vec<Self> {
         let of_responder = |draft| Self {
             of_responder: true,
             ..Self::fact(draft)
@@ -96,7 +96,7 @@ impl Item {
 
 /// What one turn of the sequencer makes.
 #[derive(Default)]
-struct Turn {
+struct SequencerTurn {
     /// The time at which it was begun; `None` where nothing may be waited for.
     began: Option<Instant>,
     /// Whether what belongs to the last fact was waited for already.
@@ -117,14 +117,14 @@ struct Turn {
     retry: bool,
 }
 
-impl Driver {
+impl SessionDriver {
     /// Takes facts in, with all that follows from them at once, and with what else is waiting.
     /// When it returns all of it is committed, published, and on its way to whoever performs it.
-    pub(super) async fn take_in(&mut self, items: Vec<Item>) -> Result<(), LogError> {
+    pub(super) async fn take_in(&mut self, items: Vec<PendingFact>) -> Result<(), LogError> {
         let mut queue = VecDeque::from(items);
-        let mut turn = Turn {
+        let mut turn = SequencerTurn {
             began: Some(Instant::now()),
-            ..Turn::default()
+            ..SequencerTurn::default()
         };
         loop {
             while let Some(item) = queue.pop_front() {
@@ -134,7 +134,7 @@ impl Driver {
                 break;
             }
             match self.more(&turn).await {
-                Some(said) => queue.extend(Item::all(said)),
+                Some(said) => queue.extend(PendingFact::all(said)),
                 None => break,
             }
         }
@@ -143,7 +143,7 @@ impl Driver {
 
     /// What else is to be committed with this turn: what is there already, and, where nobody waits for the commit, what
     /// comes within a moment. A model's chunks come one by one; a commit for each would cost more than they do.
-    async fn more(&mut self, turn: &Turn) -> Option<Said> {
+    async fn more(&mut self, turn: &SequencerTurn) -> Option<FactBatch> {
         if let Ok(said) = self.inbound.try_recv() {
             return Some(said);
         }
@@ -160,7 +160,7 @@ impl Driver {
 
     /// Rejects an event of a responder whose action is over, or that creates an agent beyond the limit, and tells the responder why.
     /// Returns `false` if the event is accepted.
-    fn refuse(&self, item: &mut Item) -> bool {
+    fn refuse(&self, item: &mut PendingFact) -> bool {
         if item.of_responder
             && item
                 .draft
@@ -199,7 +199,12 @@ impl Driver {
     ///
     /// What the agent wants at once (a start, an answer, a report, a child) goes to the front of `queue`, so
     /// that no other fact comes between.
-    fn fold_one(&mut self, mut item: Item, turn: &mut Turn, queue: &mut VecDeque<Item>) {
+    fn fold_one(
+        &mut self,
+        mut item: PendingFact,
+        turn: &mut SequencerTurn,
+        queue: &mut VecDeque<PendingFact>,
+    ) {
         if self.refuse(&mut item) {
             return;
         }
@@ -210,7 +215,7 @@ impl Driver {
         self.digest.add(&fact, &derived);
         // What follows at once stands right behind its cause, in the order in which the agent wants it.
         for draft in derived.actions.iter().rev().filter_map(consequence) {
-            queue.push_front(Item::fact(draft));
+            queue.push_front(PendingFact::fact(draft));
         }
         turn.wanted.append(&mut derived.actions);
         if self.parts.agents.subscriptions() > 0 {
@@ -235,8 +240,8 @@ impl Driver {
     ///
     /// # Errors
     /// Where the log takes nothing: then nothing was published or performed, and the session has to end.
-    async fn finish(&mut self, turn: Turn) -> Result<(), LogError> {
-        let Turn {
+    async fn finish(&mut self, turn: SequencerTurn) -> Result<(), LogError> {
+        let SequencerTurn {
             began: _,
             gathered: _,
             facts,
@@ -340,7 +345,7 @@ fn is_for_effectors(action: &Action) -> bool {
 }
 
 /// The fact that an action is on record by: that it begins, or, where nothing outside is touched, its whole outcome.
-fn consequence(action: &Action) -> Option<Draft<EnvironmentEvent>> {
+fn consequence(action: &Action) -> Option<EventDraft<EnvironmentEvent>> {
     let started = |tool_call_id| {
         ActionStarted {
             kind: action.body.kind(),
@@ -375,7 +380,7 @@ fn consequence(action: &Action) -> Option<Draft<EnvironmentEvent>> {
         | ActionBody::CloseAgent(_) => return children::consequence(action),
         ActionBody::Cancel(_) | ActionBody::DecideInnerCall(_) => return None,
     };
-    Some(Draft {
+    Some(EventDraft {
         source: Source::System,
         agent_state_id: Some(action.agent_state_id.clone()),
         run_id: action.run_id.clone(),

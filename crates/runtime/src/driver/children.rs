@@ -5,13 +5,13 @@
 //! stands behind the fact that it follows from, in the same commit, with the action as its cause.
 
 use agentx_types::{
-    Action, ActionBody, AgentClosed, AgentSpawned, AgentStateId, Draft, EnvironmentEvent, InterruptRequested,
-    Source,
+    Action, ActionBody, AgentClosed, AgentSpawned, AgentStateId, EnvironmentEvent, EventDraft,
+    InterruptRequested, Source,
 };
 
 /// The fact that such an action comes to; `None` for any other action.
 /// It names no run: the agent that it is addressed to has runs of its own.
-pub(super) fn consequence(action: &Action) -> Option<Draft<EnvironmentEvent>> {
+pub(super) fn consequence(action: &Action) -> Option<EventDraft<EnvironmentEvent>> {
     let (to, event): (&AgentStateId, EnvironmentEvent) = match &action.body {
         ActionBody::SpawnAgent(spawn) => {
             let spawned = AgentSpawned {
@@ -43,7 +43,7 @@ pub(super) fn consequence(action: &Action) -> Option<Draft<EnvironmentEvent>> {
         }
         _ => return None,
     };
-    Some(Draft {
+    Some(EventDraft {
         source: Source::Agent,
         agent_state_id: Some(to.clone()),
         run_id: None,

@@ -11,16 +11,16 @@ use std::time::Duration;
 
 use agentx_bus::{self as bus, Canceller, RequestError};
 use agentx_types::{
-    Action, ActionBody, ActionId, CondensingFailed, ContentPart, DecideInnerCall, Draft, EnvironmentEvent,
-    ErrorOccurred, SessionId, Source, StopReason, StreamEnd, ToolResult, ToolStatus,
+    Action, ActionBody, ActionId, CondensingFailed, ContentPart, DecideInnerCall, EnvironmentEvent,
+    ErrorOccurred, EventDraft, SessionId, Source, StopReason, StreamEnd, ToolResult, ToolStatus,
 };
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
 use super::DriverParts;
 use crate::actions::ActionRequest;
-use crate::effect::{EventSink, InSession, Said};
-use crate::inner::{ConfigNow, Decisions};
+use crate::effect::{EventSink, FactBatch, SessionScope};
+use crate::nested_calls::{ConfigNow, Decisions};
 use agentx_session::SessionFold;
 
 /// How long tasks that were cancelled may take to end when the session does.
@@ -35,17 +35,17 @@ pub(super) struct Effects {
     /// The session whose actions these are.
     session_id: SessionId,
     /// The sequencer's queue, by which responders say what happens.
-    queue: mpsc::Sender<Said>,
+    queue: mpsc::Sender<FactBatch>,
     /// One task for each request, which waits for its end.
-    ends: JoinSet<(ActionId, End)>,
+    ends: JoinSet<(ActionId, ActionEnd)>,
     /// The actions that have not ended.
-    running: BTreeMap<ActionId, Running>,
+    running: BTreeMap<ActionId, RunningAction>,
     /// The latest actions whose responder is gone: nothing that it says of them later is taken in.
     lost: VecDeque<ActionId>,
 }
 
 /// An action that is under way, and the ways to its responder.
-struct Running {
+struct RunningAction {
     action: Arc<Action>,
     /// `None` where nobody took the request.
     request: Option<Canceller<ActionRequest>>,
@@ -57,16 +57,16 @@ struct Running {
 
 /// How an action ended, as far as its responder did not say.
 #[derive(Debug)]
-pub(super) enum End {
+pub(super) enum ActionEnd {
     /// Its request was taken by a responder, or waited for one.
-    Request(bus::End),
+    Request(bus::RequestEnd),
     /// Nobody took it, for this reason: nothing was done.
     Refused(RequestError),
 }
 
 impl Effects {
     /// Nothing is under way yet; what responders say goes into `queue`.
-    pub(super) fn new(session_id: SessionId, queue: mpsc::Sender<Said>) -> Self {
+    pub(super) fn new(session_id: SessionId, queue: mpsc::Sender<FactBatch>) -> Self {
         Self {
             session_id,
             queue,
@@ -79,7 +79,7 @@ impl Effects {
     /// Hands in an action that is committed, and whose `action_started` is. Never waits: an action that finds
     /// no place waits at the dispatcher.
     pub(super) fn start(&mut self, parts: &DriverParts, action: Arc<Action>) {
-        let session = InSession::new(self.session_id.clone(), parts.places.clone());
+        let session = SessionScope::new(self.session_id.clone(), parts.places.clone());
         let (decisions, config_now) = (session.decisions.clone(), session.config_now.clone());
         let sink = EventSink::in_session(self.queue.clone(), &action, session);
         let id = action.action_id.clone();
@@ -89,16 +89,16 @@ impl Effects {
                 let canceller = ticket.canceller();
                 let id = id.clone();
                 self.ends
-                    .spawn(async move { (id, End::Request(ticket.ended().await)) });
+                    .spawn(async move { (id, ActionEnd::Request(ticket.ended().await)) });
                 Some(canceller)
             }
             Err(error) => {
                 let id = id.clone();
-                self.ends.spawn(async move { (id, End::Refused(error)) });
+                self.ends.spawn(async move { (id, ActionEnd::Refused(error)) });
                 None
             }
         };
-        let running = Running {
+        let running = RunningAction {
             action,
             request,
             decisions,
@@ -134,7 +134,7 @@ impl Effects {
     }
 
     /// The next action that has ended. Waits for ever while nothing is under way.
-    pub(super) async fn ended(&mut self) -> (ActionId, End) {
+    pub(super) async fn ended(&mut self) -> (ActionId, ActionEnd) {
         loop {
             match self.ends.join_next().await {
                 Some(Ok(ended)) => return ended,
@@ -147,8 +147,8 @@ impl Effects {
     /// Takes an ended action off the books; `None` where it is not on them.
     ///
     /// An action that was lost is remembered: what its responder says later is refused.
-    pub(super) fn take_ended(&mut self, id: &ActionId, end: &End) -> Option<Arc<Action>> {
-        if matches!(end, End::Request(bus::End::Lost)) {
+    pub(super) fn take_ended(&mut self, id: &ActionId, end: &ActionEnd) -> Option<Arc<Action>> {
+        if matches!(end, ActionEnd::Request(bus::RequestEnd::Lost)) {
             if self.lost.len() == MOST_LOST {
                 self.lost.pop_front();
             }
@@ -181,10 +181,10 @@ impl Effects {
 }
 
 /// What is put on record for an action that ended without a last word of its responder.
-pub(super) fn outcome_of(action: &Action, end: &End) -> Option<Draft<EnvironmentEvent>> {
+pub(super) fn outcome_of(action: &Action, end: &ActionEnd) -> Option<EventDraft<EnvironmentEvent>> {
     let event: EnvironmentEvent = match &action.body {
         ActionBody::CallModel(call) => match end {
-            End::Request(bus::End::Cancelled) => StreamEnd {
+            ActionEnd::Request(bus::RequestEnd::Cancelled) => StreamEnd {
                 stop_reason: StopReason::Interrupted,
                 raw: None,
             }
@@ -216,7 +216,7 @@ pub(super) fn outcome_of(action: &Action, end: &End) -> Option<Draft<Environment
         .into(),
         _ => return None,
     };
-    Some(Draft {
+    Some(EventDraft {
         source: Source::System,
         agent_state_id: Some(action.agent_state_id.clone()),
         run_id: action.run_id.clone(),
@@ -226,23 +226,25 @@ pub(super) fn outcome_of(action: &Action, end: &End) -> Option<Draft<Environment
 }
 
 /// The code of an action without a last word: stable, for programs.
-fn code(end: &End) -> &'static str {
+fn code(end: &ActionEnd) -> &'static str {
     match end {
-        End::Request(bus::End::Settled | bus::End::Lost) => "no_answer",
-        End::Request(bus::End::Cancelled) => "interrupted",
-        End::Request(bus::End::Unserved) | End::Refused(RequestError::Nobody { .. }) => "not_served",
-        End::Refused(RequestError::Busy { .. }) => "busy",
+        ActionEnd::Request(bus::RequestEnd::Settled | bus::RequestEnd::Lost) => "no_answer",
+        ActionEnd::Request(bus::RequestEnd::Cancelled) => "interrupted",
+        ActionEnd::Request(bus::RequestEnd::Unserved) | ActionEnd::Refused(RequestError::Nobody { .. }) => {
+            "not_served"
+        }
+        ActionEnd::Refused(RequestError::Busy { .. }) => "busy",
     }
 }
 
 /// The status of a call whose responder did not say a result.
-fn status(end: &End) -> ToolStatus {
+fn status(end: &ActionEnd) -> ToolStatus {
     match end {
         // The tool came to its end and said nothing: that is a mistake of the tool.
-        End::Request(bus::End::Settled) => ToolStatus::Failed,
-        End::Request(bus::End::Lost) => ToolStatus::Unknown,
-        End::Request(bus::End::Cancelled) => ToolStatus::Interrupted,
-        End::Request(bus::End::Unserved) | End::Refused(_) => ToolStatus::Failed,
+        ActionEnd::Request(bus::RequestEnd::Settled) => ToolStatus::Failed,
+        ActionEnd::Request(bus::RequestEnd::Lost) => ToolStatus::Unknown,
+        ActionEnd::Request(bus::RequestEnd::Cancelled) => ToolStatus::Interrupted,
+        ActionEnd::Request(bus::RequestEnd::Unserved) | ActionEnd::Refused(_) => ToolStatus::Failed,
     }
 }
 
@@ -250,35 +252,35 @@ fn status(end: &End) -> ToolStatus {
 const HOW: &str = "attach a reactor that serves it (`NodeRuntime::attach`)";
 
 /// The reason for which `who` brought no `what`, for people.
-fn why(end: &End, who: &str, what: &str) -> String {
+fn why(end: &ActionEnd, who: &str, what: &str) -> String {
     match end {
-        End::Request(bus::End::Settled) => format!("{who} ended without {what}"),
-        End::Request(bus::End::Lost) => format!("{who} was lost before it ended"),
-        End::Request(bus::End::Cancelled) => format!("stopped before {who} began"),
-        End::Request(bus::End::Unserved) => {
+        ActionEnd::Request(bus::RequestEnd::Settled) => format!("{who} ended without {what}"),
+        ActionEnd::Request(bus::RequestEnd::Lost) => format!("{who} was lost before it ended"),
+        ActionEnd::Request(bus::RequestEnd::Cancelled) => format!("stopped before {who} began"),
+        ActionEnd::Request(bus::RequestEnd::Unserved) => {
             format!("{who} is gone, and nobody else serves the request; {HOW}")
         }
-        End::Refused(error @ RequestError::Nobody { .. }) => format!("{error}; {HOW}"),
-        End::Refused(error) => error.to_string(),
+        ActionEnd::Refused(error @ RequestError::Nobody { .. }) => format!("{error}; {HOW}"),
+        ActionEnd::Refused(error) => error.to_string(),
     }
 }
 
 /// The words for the model about a call of a tool whose responder did not say a result.
-fn of_tool(name: &str, end: &End) -> String {
+fn of_tool(name: &str, end: &ActionEnd) -> String {
     match end {
-        End::Request(bus::End::Settled) => {
+        ActionEnd::Request(bus::RequestEnd::Settled) => {
             format!("The tool {name} ended without a result; it may or may not have had its effect.")
         }
-        End::Request(bus::End::Lost) => {
+        ActionEnd::Request(bus::RequestEnd::Lost) => {
             format!("The tool {name} was lost before it ended; it may or may not have had its effect.")
         }
-        End::Request(bus::End::Cancelled) => "Stopped before it began.".to_owned(),
-        End::Request(bus::End::Unserved) | End::Refused(RequestError::Nobody { .. }) => {
+        ActionEnd::Request(bus::RequestEnd::Cancelled) => "Stopped before it began.".to_owned(),
+        ActionEnd::Request(bus::RequestEnd::Unserved) | ActionEnd::Refused(RequestError::Nobody { .. }) => {
             format!(
                 "Nobody serves the tool {name} in this program any more; nothing was done. To have it, {HOW}."
             )
         }
-        End::Refused(error @ RequestError::Busy { .. }) => format!("{error}; nothing was done."),
+        ActionEnd::Refused(error @ RequestError::Busy { .. }) => format!("{error}; nothing was done."),
     }
 }
 
@@ -288,11 +290,11 @@ mod tests {
 
     #[test]
     fn what_nobody_serves_says_how_to_attach_who_does() {
-        let nobody = End::Refused(RequestError::Nobody {
+        let nobody = ActionEnd::Refused(RequestError::Nobody {
             topic: "llm.requests".into(),
             key: "test/model".into(),
         });
-        let gone = End::Request(bus::End::Unserved);
+        let gone = ActionEnd::Request(bus::RequestEnd::Unserved);
         let said = [
             why(&nobody, "the environment of test", "an answer"),
             why(&gone, "the condenser", "a summary"),
@@ -310,12 +312,12 @@ mod tests {
         let mut effects = Effects::new(SessionId::new("ses_1"), queue);
         let id = |seq| ActionId::following(seq, 0);
         for seq in 0..10_000 {
-            effects.take_ended(&id(seq), &End::Request(bus::End::Lost));
+            effects.take_ended(&id(seq), &ActionEnd::Request(bus::RequestEnd::Lost));
         }
         assert_eq!(effects.lost.len(), MOST_LOST);
         assert!(effects.is_lost(&id(9_999)) && effects.is_lost(&id(9_744)));
         assert!(!effects.is_lost(&id(9_743)));
-        effects.take_ended(&id(10_000), &End::Request(bus::End::Settled));
+        effects.take_ended(&id(10_000), &ActionEnd::Request(bus::RequestEnd::Settled));
         assert!(!effects.is_lost(&id(10_000)));
     }
 }

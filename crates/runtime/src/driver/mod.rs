@@ -17,40 +17,40 @@
 
 mod batch;
 mod children;
+mod current_rules;
 mod effects;
-mod halt;
-mod standing;
-mod wish;
+mod fact_requests;
+mod shutdown;
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use agentx_bus::Bus;
 use agentx_types::{
-    ActionId, ApprovalMode, ConfigChange, ConfigChanged, Draft, EnvironmentEvent, Guard, InterruptRequested,
-    RunId, ServerRules, Source,
+    ActionId, ApprovalMode, ConfigChange, ConfigChanged, EnvironmentEvent, EventDraft, Guard,
+    InterruptRequested, RunId, ServerRules, Source,
 };
 use tokio::sync::{mpsc, oneshot, watch};
 
 use crate::actions::Actions;
 use crate::api::RuntimeError;
+use crate::call_slots::CallSlots;
 use crate::clock::Clock;
-use crate::commands::{Command, DriverStatus};
-use crate::effect::Said;
+use crate::commands::{DriverStatus, SessionCommand};
+use crate::effect::FactBatch;
 use crate::ingress::OpenSessions;
 use crate::log::SessionLog;
 use crate::log_error::LogError;
-use crate::offers::ToolChanges;
-use crate::offers::{ToolOffers, changed_tools};
-use crate::places::Places;
 use crate::system_events::{AgentEvent, SystemEvent};
+use crate::tool_offers::ToolChanges;
+use crate::tool_offers::{ToolOffers, changed_tools};
 use crate::writing::Writer;
 use agentx_session::{DerivedDigest, SessionFold};
-use batch::Item;
-use effects::{Effects, End};
-pub use halt::halt_sessions;
-pub use standing::StandingRules;
-use wish::{Resolved, resolve};
+use batch::PendingFact;
+pub use current_rules::StandingRules;
+use effects::{ActionEnd, Effects};
+use fact_requests::{ResolvedRequest, resolve};
+pub use shutdown::halt_sessions;
 
 /// How many messages of effectors may wait for the sequencer; then they wait.
 const INBOUND_CAPACITY: usize = 256;
@@ -71,11 +71,11 @@ pub struct DriverParts {
     /// The responders that perform actions.
     pub actions: Actions,
     /// How many tool calls run at once, of all sessions that have these places.
-    pub places: Places,
+    pub places: CallSlots,
     /// Tells the time.
     pub clock: Arc<dyn Clock>,
     /// The bus on which committed facts and their meaning are published. Only drivers of sessions publish,
-    /// and notes about sessions that nobody has open ([`Jotter`](crate::Jotter)).
+    /// and notes about sessions that nobody has open ([`Jotter`](crate::OfflineWriter)).
     pub bus: Bus<SystemEvent>,
     /// The bus on which agents are heard inside their own boundaries; a reader of one agent filters by its
     /// id.
@@ -107,7 +107,7 @@ impl DriverParts {
         Self {
             log,
             actions,
-            places: Places::default(),
+            places: CallSlots::default(),
             clock,
             bus: Bus::new(),
             agents: Bus::new(),
@@ -132,13 +132,13 @@ pub(crate) async fn drive(
     parts: DriverParts,
     (writer, fold): (Writer, SessionFold),
     changes: ToolChanges,
-    first: Vec<Draft<EnvironmentEvent>>,
-) -> Result<(mpsc::Sender<Command>, watch::Receiver<DriverStatus>), RuntimeError> {
+    first: Vec<EventDraft<EnvironmentEvent>>,
+) -> Result<(mpsc::Sender<SessionCommand>, watch::Receiver<DriverStatus>), RuntimeError> {
     let (queue, inbound) = mpsc::channel(INBOUND_CAPACITY);
     let (commands_in, commands) = mpsc::channel(COMMAND_CAPACITY);
     let (status, status_out) = watch::channel(DriverStatus::Open);
     let (session, sessions) = (writer.session_id.clone(), parts.sessions.clone());
-    let mut driver = Driver {
+    let mut driver = SessionDriver {
         parts,
         writer,
         fold,
@@ -147,10 +147,10 @@ pub(crate) async fn drive(
         inbound,
         commands,
         status,
-        offers: Offers { changes, stale: None },
+        offers: ToolOfferStatus { changes, stale: None },
     };
     driver
-        .take_in(first.into_iter().map(Item::fact).collect())
+        .take_in(first.into_iter().map(PendingFact::fact).collect())
         .await?;
     sessions.add(&session, &commands_in);
     tokio::spawn(Box::new(driver).run());
@@ -158,7 +158,7 @@ pub(crate) async fn drive(
 }
 
 /// The task of one open session.
-struct Driver {
+struct SessionDriver {
     /// What all sessions of the runtime share.
     parts: DriverParts,
     /// The right to write the session; given back when the task ends.
@@ -170,17 +170,17 @@ struct Driver {
     /// The actions that are under way.
     effects: Effects,
     /// What responders say.
-    inbound: mpsc::Receiver<Said>,
+    inbound: mpsc::Receiver<FactBatch>,
     /// What front ends want; closed when the last handle on the session is gone.
-    commands: mpsc::Receiver<Command>,
+    commands: mpsc::Receiver<SessionCommand>,
     /// How this task stands, for those who wait for its end.
     status: watch::Sender<DriverStatus>,
     /// How the session's tools stand beside those on offer.
-    offers: Offers,
+    offers: ToolOfferStatus,
 }
 
 /// How the tools of a session stand beside what is offered.
-struct Offers {
+struct ToolOfferStatus {
     /// Tells when other tools are offered.
     changes: ToolChanges,
     /// Set where what is offered has changed since the session was told; the run that was under way then.
@@ -189,13 +189,13 @@ struct Offers {
 
 /// The reason for which the loop woke up.
 enum Wake {
-    Inbound(Said),
-    Command(Option<Command>),
-    Effect(ActionId, End),
+    Inbound(FactBatch),
+    Command(Option<SessionCommand>),
+    Effect(ActionId, ActionEnd),
     Offers,
 }
 
-impl Driver {
+impl SessionDriver {
     /// Takes events until the session is closed or cannot go on.
     ///
     /// Boxed: a future that takes itself by value has room for it twice.
@@ -229,14 +229,14 @@ impl Driver {
         loop {
             self.tell_of_tools().await?;
             match self.wake().await {
-                Wake::Inbound(said) => self.take_in(Item::all(said)).await?,
+                Wake::Inbound(said) => self.take_in(PendingFact::all(said)).await?,
                 Wake::Effect(action, end) => self.effect_ended(&action, end).await?,
                 Wake::Offers => self.offers.stale = Some(self.last_run()),
-                Wake::Command(Some(Command::Close { reply })) => {
+                Wake::Command(Some(SessionCommand::Close { reply })) => {
                     self.stop_all().await?;
                     return Ok(Some(reply));
                 }
-                Wake::Command(Some(Command::Suspend { reply })) => return Ok(Some(reply)),
+                Wake::Command(Some(SessionCommand::Suspend { reply })) => return Ok(Some(reply)),
                 Wake::Command(Some(command)) => {
                     // Whoever attached a tool before they said something has it in the run that this begins.
                     if self.offers.changes.came() {
@@ -283,41 +283,43 @@ impl Driver {
             return Ok(());
         };
         let change = ConfigChange::Tools(tools);
-        let draft = Draft::new(
+        let draft = EventDraft::new(
             Source::System,
             self.fold.root().cloned(),
             ConfigChanged { change, by: None },
         );
-        self.take_in(vec![Item::fact(draft)]).await
+        self.take_in(vec![PendingFact::fact(draft)]).await
     }
 
     /// Does what a front end wants, and answers it.
-    async fn obey(&mut self, command: Command) -> Result<(), LogError> {
+    async fn obey(&mut self, command: SessionCommand) -> Result<(), LogError> {
         match command {
-            Command::Record { wish, reply } => match resolve(*wish, &self.fold) {
-                Ok(Resolved::Fact(draft)) => self.take_in(vec![Item::wish(*draft, reply)]).await?,
-                Ok(Resolved::There(seq)) => drop(reply.send(Ok(seq))),
+            SessionCommand::Record { wish, reply } => match resolve(*wish, &self.fold) {
+                Ok(ResolvedRequest::Fact(draft)) => {
+                    self.take_in(vec![PendingFact::wish(*draft, reply)]).await?
+                }
+                Ok(ResolvedRequest::There(seq)) => drop(reply.send(Ok(seq))),
                 Err(error) => drop(reply.send(Err(error))),
             },
-            Command::State { reply } => {
+            SessionCommand::State { reply } => {
                 let gone = || RuntimeError::Gone {
                     session: self.writer.session_id.clone(),
                     why: "it was never opened".into(),
                 };
                 let _ = reply.send(self.fold.state().ok_or_else(gone));
             }
-            Command::Known { key, reply } => drop(reply.send(Ok(self.fold.input_with_key(&key)))),
-            Command::Waiting { reply } => drop(reply.send(Ok(self.fold.waiting()))),
-            Command::Head { reply } => drop(reply.send(Ok(self.fold.last_seq()))),
-            Command::Close { reply } | Command::Suspend { reply } => drop(reply.send(())),
+            SessionCommand::Known { key, reply } => drop(reply.send(Ok(self.fold.input_with_key(&key)))),
+            SessionCommand::Waiting { reply } => drop(reply.send(Ok(self.fold.waiting()))),
+            SessionCommand::Head { reply } => drop(reply.send(Ok(self.fold.last_seq()))),
+            SessionCommand::Close { reply } | SessionCommand::Suspend { reply } => drop(reply.send(())),
         }
         Ok(())
     }
 
     /// An action has ended. What its responder said last is taken in first; if the agent then still waits, it is told so.
-    async fn effect_ended(&mut self, action: &ActionId, end: End) -> Result<(), LogError> {
+    async fn effect_ended(&mut self, action: &ActionId, end: ActionEnd) -> Result<(), LogError> {
         while let Ok(said) = self.inbound.try_recv() {
-            self.take_in(Item::all(said)).await?;
+            self.take_in(PendingFact::all(said)).await?;
         }
         let Some(action) = self.effects.take_ended(action, &end) else {
             return Ok(());
@@ -325,7 +327,7 @@ impl Driver {
         if self.fold.is_open(&action.action_id)
             && let Some(draft) = effects::outcome_of(&action, &end)
         {
-            self.take_in(vec![Item::fact(draft)]).await?;
+            self.take_in(vec![PendingFact::fact(draft)]).await?;
         }
         Ok(())
     }
@@ -335,7 +337,7 @@ impl Driver {
     async fn stop_all(&mut self) -> Result<(), LogError> {
         if self.fold.is_busy() {
             let reason = Some("the session was closed".to_owned());
-            let draft = Draft::new(
+            let draft = EventDraft::new(
                 Source::System,
                 self.fold.root().cloned(),
                 InterruptRequested {
@@ -344,12 +346,12 @@ impl Driver {
                     by: None,
                 },
             );
-            self.take_in(vec![Item::fact(draft)]).await?;
+            self.take_in(vec![PendingFact::fact(draft)]).await?;
         }
         let deadline = tokio::time::Instant::now() + CLOSE_GRACE;
         while self.fold.is_busy() {
             tokio::select! {
-                Some(said) = self.inbound.recv() => self.take_in(Item::all(said)).await?,
+                Some(said) = self.inbound.recv() => self.take_in(PendingFact::all(said)).await?,
                 (action, end) = self.effects.ended() => self.effect_ended(&action, end).await?,
                 () = tokio::time::sleep_until(deadline) => break,
             }

@@ -1,4 +1,4 @@
-//! Following a session: replay and live as one stream, without a gap or a double. [`Reading`] says what is to be done, a [`Follower`]
+//! Following a session: replay and live as one stream, without a gap or a double. [`SessionReader`] says what is to be done, a [`Follower`]
 //! does it with whatever the session is followed by: an [`EventSource`]. A reader that is too slow loses nothing but time: the
 //! source cuts it off, and it goes on from the log, by `seq`.
 
@@ -10,18 +10,21 @@ use std::collections::VecDeque;
 use std::future::{Future, ready};
 use std::sync::Arc;
 
-use agentx_session::{Began, Brings, Delivery, Fact, Heard, Position, Reading, Step, View, Wanted};
+use agentx_session::{
+    Delivery, EventCursor, Fact, LiveContent, PastRequest, ReaderStep, SessionReader, SourceItem,
+    SourceStart, View,
+};
 use agentx_types::SessionId;
 use tokio::sync::{mpsc, watch};
 
 use crate::api::{RuntimeError, Subscription};
-use crate::commands::Command;
 use crate::commands::DriverStatus;
+use crate::commands::SessionCommand;
 use crate::log::SessionLog;
 use crate::system_events::SystemEvents;
 use agentx_session::SessionFold;
 
-use on_bus::Driver;
+use on_bus::FollowedDriver;
 pub(crate) use on_bus::OnBus;
 pub(crate) use pages::Pages;
 use pages::Polled;
@@ -37,29 +40,32 @@ const BUS_CAPACITY: usize = 8192;
 
 /// What a session is followed by. All of these can be dropped while they wait: they are asked again then.
 pub trait EventSource: Send {
-    /// Begins to bring what comes, or begins again after a cut, so that nothing after [`Reading::known`] is missing; as a stream, nothing
-    /// after [`Reading::overlap`].
-    fn begin(&mut self, reading: &Reading) -> impl Future<Output = Result<Began, FollowError>> + Send;
+    /// Begins to bring what comes, or begins again after a cut, so that nothing after [`SessionReader::known`] is missing; as a stream, nothing
+    /// after [`SessionReader::overlap`].
+    fn begin(
+        &mut self,
+        reading: &SessionReader,
+    ) -> impl Future<Output = Result<SourceStart, FollowError>> + Send;
 
     /// Reads what was there before. Whoever brings that by itself is not asked.
-    fn read(&mut self, _wanted: Wanted) -> impl Future<Output = Result<Past, FollowError>> + Send {
-        ready(Ok(Past::Facts(Vec::new())))
+    fn read(&mut self, _wanted: PastRequest) -> impl Future<Output = Result<PastEvents, FollowError>> + Send {
+        ready(Ok(PastEvents::Facts(Vec::new())))
     }
 
     /// Waits for what comes, and adds it to `heard`. `false`: the session has ended.
     fn hear(
         &mut self,
-        reading: &Reading,
-        heard: &mut VecDeque<Heard>,
+        reading: &SessionReader,
+        heard: &mut VecDeque<SourceItem>,
     ) -> impl Future<Output = Result<bool, FollowError>> + Send;
 
     /// Adds what has come by now to `heard`, without waiting.
-    fn hear_now(&mut self, _reading: &Reading, _heard: &mut VecDeque<Heard>) {}
+    fn hear_now(&mut self, _reading: &SessionReader, _heard: &mut VecDeque<SourceItem>) {}
 }
 
 /// What was there before.
 #[derive(Debug)]
-pub enum Past {
+pub enum PastEvents {
     /// How the session stood.
     Fold(Box<SessionFold>),
     /// Facts, in order; none where there are no more.
@@ -88,15 +94,15 @@ impl From<FollowError> for RuntimeError {
 
 /// Follows a session: each event after the place where it begins, once and in order, until the session ends.
 pub struct Follower<S> {
-    reading: Reading,
+    reading: SessionReader,
     source: S,
     /// Events from the source that are not processed yet.
-    heard: VecDeque<Heard>,
+    heard: VecDeque<SourceItem>,
 }
 
 impl<S: EventSource> Follower<S> {
     /// Follows what `reading` is of.
-    pub fn new(reading: Reading, source: S) -> Self {
+    pub fn new(reading: SessionReader, source: S) -> Self {
         Self {
             reading,
             source,
@@ -124,20 +130,20 @@ impl<S: EventSource> Follower<S> {
     pub async fn next(&mut self) -> Result<Option<Delivery>, FollowError> {
         loop {
             match self.step() {
-                Step::Deliver(delivery) => return Ok(Some(delivery)),
-                Step::Begin => self.begin().await?,
-                Step::Read(wanted) => match self.source.read(wanted).await? {
-                    Past::Fold(fold) => self.reading.folded(fold),
-                    Past::Facts(facts) => self.reading.page(facts),
+                ReaderStep::Deliver(delivery) => return Ok(Some(delivery)),
+                ReaderStep::Begin => self.begin().await?,
+                ReaderStep::Read(wanted) => match self.source.read(wanted).await? {
+                    PastEvents::Fold(fold) => self.reading.folded(fold),
+                    PastEvents::Facts(facts) => self.reading.page(facts),
                 },
-                Step::Hear => {
+                ReaderStep::Hear => {
                     if !self.source.hear(&self.reading, &mut self.heard).await? {
                         return Ok(None);
                     }
                 }
-                Step::End => return Ok(None),
-                Step::Missing(gap) => return Err(FollowError::CutOff(gap.to_string())),
-                Step::WentBack(session, seq) => {
+                ReaderStep::End => return Ok(None),
+                ReaderStep::Missing(gap) => return Err(FollowError::CutOff(gap.to_string())),
+                ReaderStep::WentBack(session, seq) => {
                     return Err(RuntimeError::WentBack { session, seq }.into());
                 }
             }
@@ -148,9 +154,13 @@ impl<S: EventSource> Follower<S> {
     pub fn ready(&mut self) -> Option<Delivery> {
         loop {
             match self.step() {
-                Step::Deliver(delivery) => return Some(delivery),
-                Step::Hear => self.source.hear_now(&self.reading, &mut self.heard),
-                Step::Begin | Step::Read(_) | Step::End | Step::Missing(_) | Step::WentBack(..) => {
+                ReaderStep::Deliver(delivery) => return Some(delivery),
+                ReaderStep::Hear => self.source.hear_now(&self.reading, &mut self.heard),
+                ReaderStep::Begin
+                | ReaderStep::Read(_)
+                | ReaderStep::End
+                | ReaderStep::Missing(_)
+                | ReaderStep::WentBack(..) => {
                     return None;
                 }
             }
@@ -178,15 +188,15 @@ impl<S: EventSource> Follower<S> {
     }
 
     /// Everything up to here was delivered.
-    pub fn position(&self) -> Position {
+    pub fn position(&self) -> EventCursor {
         self.reading.position()
     }
 
     /// What is to be done next that takes more than what the source brought.
-    fn step(&mut self) -> Step {
+    fn step(&mut self) -> ReaderStep {
         loop {
             let step = self.reading.step();
-            if !matches!(step, Step::Hear) {
+            if !matches!(step, ReaderStep::Hear) {
                 return step;
             }
             let Some(heard) = self.heard.pop_front() else {
@@ -231,7 +241,7 @@ impl<S: EventSource + 'static> Follower<S> {
 
 /// What a follower of a session of this process needs.
 #[derive(Clone)]
-pub(crate) struct Live {
+pub(crate) struct LiveSource {
     /// The session.
     pub(crate) session: SessionId,
     /// The log in which its past is read.
@@ -239,7 +249,7 @@ pub(crate) struct Live {
     /// The bus on which its facts and their meaning are published.
     pub(crate) bus: SystemEvents,
     /// The way to its driver, which knows what is committed.
-    pub(crate) commands: mpsc::Sender<Command>,
+    pub(crate) commands: mpsc::Sender<SessionCommand>,
     /// How its driver stands: its end is the end of the stream.
     pub(crate) status: watch::Receiver<DriverStatus>,
     /// How the session stood some time before it was opened: followers that want only what is later begin here.
@@ -247,14 +257,14 @@ pub(crate) struct Live {
 }
 
 /// Follows a session of this process from after `after_seq`.
-pub(crate) fn live(live: Live, after_seq: u64, view: View) -> Subscription {
-    let reading = Reading::new(view, Brings::Meaning, Position::after(after_seq));
+pub(crate) fn live(live: LiveSource, after_seq: u64, view: View) -> Subscription {
+    let reading = SessionReader::new(view, LiveContent::Meaning, EventCursor::after(after_seq));
     let pages = Pages {
         session: live.session,
         log: live.log,
         remembered: live.remembered,
     };
-    let driver = Driver {
+    let driver = FollowedDriver {
         commands: live.commands,
         status: live.status,
     };
@@ -269,7 +279,7 @@ pub fn watch_log(
     view: View,
     follow: bool,
 ) -> Subscription {
-    let mut reading = Reading::new(view, Brings::Facts, Position::after(after_seq));
+    let mut reading = SessionReader::new(view, LiveContent::Facts, EventCursor::after(after_seq));
     if !follow {
         reading = reading.to_the_end();
     }

@@ -6,20 +6,20 @@
 
 use std::collections::VecDeque;
 
-use agentx_bus::{Delivery as BusDelivery, Ended, Filter, Queue};
-use agentx_session::{Began, Heard, Reading, View, Wanted};
+use agentx_bus::{BusDelivery, Filter, Queue, SubscriptionEnd};
+use agentx_session::{PastRequest, SessionReader, SourceItem, SourceStart, View};
 use tokio::sync::{mpsc, oneshot, watch};
 
-use super::{BUS_CAPACITY, EventSource, FollowError, Pages, Past};
+use super::{BUS_CAPACITY, EventSource, FollowError, Pages, PastEvents};
 use crate::api::RuntimeError;
-use crate::commands::Command;
 use crate::commands::DriverStatus;
+use crate::commands::SessionCommand;
 use crate::system_events::{SystemEvent, SystemEvents};
 
 /// How many events are taken from the bus at once.
 const AT_ONCE: usize = 256;
 
-type FromBus = agentx_bus::Subscription<SystemEvent>;
+type FromBus = agentx_bus::BusSubscription<SystemEvent>;
 
 /// A session as it comes by the bus.
 pub(crate) struct OnBus {
@@ -34,20 +34,20 @@ pub(crate) struct OnBus {
     /// Whether it begins with what comes next, whatever was there.
     from_now: bool,
     /// The driver of the session, if its end is to be heard.
-    driver: Option<Driver>,
+    driver: Option<FollowedDriver>,
     /// What was taken from the bus and not handed on yet.
     taken: Vec<BusDelivery<SystemEvent>>,
 }
 
 /// The driver of a session, as a follower needs it.
-pub(super) struct Driver {
-    pub(super) commands: mpsc::Sender<Command>,
+pub(super) struct FollowedDriver {
+    pub(super) commands: mpsc::Sender<SessionCommand>,
     pub(super) status: watch::Receiver<DriverStatus>,
 }
 
 impl OnBus {
     /// All of a session, until whoever writes it ends.
-    pub(super) fn of_session(pages: Pages, bus: SystemEvents, driver: Driver) -> Self {
+    pub(super) fn of_session(pages: Pages, bus: SystemEvents, driver: FollowedDriver) -> Self {
         let filter = Filter::all().session(pages.session.as_str());
         Self {
             pages,
@@ -100,32 +100,36 @@ impl OnBus {
     }
 
     /// Has what the bus brought heard.
-    fn hand_on(&mut self, reading: &Reading, heard: &mut VecDeque<Heard>) {
+    fn hand_on(&mut self, reading: &SessionReader, heard: &mut VecDeque<SourceItem>) {
         let events = self.taken.drain(..).filter_map(BusDelivery::into_event);
         heard.extend(events.filter_map(|event| as_heard(&event, reading.view())));
     }
 }
 
 impl EventSource for OnBus {
-    async fn begin(&mut self, _: &Reading) -> Result<Began, FollowError> {
+    async fn begin(&mut self, _: &SessionReader) -> Result<SourceStart, FollowError> {
         // Registered before the head is asked for: what is committed after it comes by the bus.
         if self.subscription.is_none() {
             self.subscription = self.subscribe();
         }
         if std::mem::take(&mut self.from_now) || self.subscription.is_none() {
-            return Ok(Began::Stream {
+            return Ok(SourceStart::Stream {
                 head: None,
                 fold: None,
             });
         }
-        Ok(Began::Log(self.head().await?))
+        Ok(SourceStart::Log(self.head().await?))
     }
 
-    async fn read(&mut self, wanted: Wanted) -> Result<Past, FollowError> {
+    async fn read(&mut self, wanted: PastRequest) -> Result<PastEvents, FollowError> {
         self.pages.read(wanted).await
     }
 
-    async fn hear(&mut self, reading: &Reading, heard: &mut VecDeque<Heard>) -> Result<bool, FollowError> {
+    async fn hear(
+        &mut self,
+        reading: &SessionReader,
+        heard: &mut VecDeque<SourceItem>,
+    ) -> Result<bool, FollowError> {
         let Some(bus) = &mut self.subscription else {
             return Ok(false);
         };
@@ -150,16 +154,16 @@ impl EventSource for OnBus {
         self.hand_on(reading, heard);
         match received {
             Ok(_) => Ok(true),
-            Err(Ended::CutOff { .. }) => {
+            Err(SubscriptionEnd::CutOff { .. }) => {
                 self.subscription = None;
-                heard.push_back(Heard::Cut);
+                heard.push_back(SourceItem::Cut);
                 Ok(true)
             }
-            Err(Ended::BusClosed | Ended::Stopped) => Ok(false),
+            Err(SubscriptionEnd::BusClosed | SubscriptionEnd::Stopped) => Ok(false),
         }
     }
 
-    fn hear_now(&mut self, reading: &Reading, heard: &mut VecDeque<Heard>) {
+    fn hear_now(&mut self, reading: &SessionReader, heard: &mut VecDeque<SourceItem>) {
         let Some(bus) = &mut self.subscription else { return };
         while self.taken.len() < AT_ONCE
             && let Ok(Some(delivery)) = bus.try_recv()
@@ -171,19 +175,19 @@ impl EventSource for OnBus {
 }
 
 /// The event as a reading hears it, where its view wants it.
-fn as_heard(event: &SystemEvent, view: View) -> Option<Heard> {
+fn as_heard(event: &SystemEvent, view: View) -> Option<SourceItem> {
     match event {
-        SystemEvent::Environment(fact) => Some(Heard::Fact(fact.clone())),
-        SystemEvent::Runtime(event) if view == View::Runtime => Some(Heard::Meaning(event.clone())),
+        SystemEvent::Environment(fact) => Some(SourceItem::Fact(fact.clone())),
+        SystemEvent::Runtime(event) if view == View::Runtime => Some(SourceItem::Meaning(event.clone())),
         _ => None,
     }
 }
 
-impl Driver {
+impl FollowedDriver {
     /// The last fact that is committed; `None` where the driver has ended.
     async fn head(&self) -> Option<u64> {
         let (reply, answer) = oneshot::channel();
-        self.commands.send(Command::Head { reply }).await.ok()?;
+        self.commands.send(SessionCommand::Head { reply }).await.ok()?;
         answer.await.ok()?.ok()
     }
 }

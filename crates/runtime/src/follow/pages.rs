@@ -4,10 +4,10 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
-use agentx_session::{Began, Heard, Reading, Wanted};
+use agentx_session::{PastRequest, SessionReader, SourceItem, SourceStart};
 use agentx_types::SessionId;
 
-use super::{EventSource, FollowError, Past};
+use super::{EventSource, FollowError, PastEvents};
 use crate::api::RuntimeError;
 use crate::folding::fold_on;
 use crate::log::SessionLog;
@@ -35,21 +35,21 @@ impl Pages {
     }
 
     /// What a reading wants of the past: a fold, from the remembered one or the beginning on, or a page of facts.
-    pub(crate) async fn read(&self, wanted: Wanted) -> Result<Past, FollowError> {
+    pub(crate) async fn read(&self, wanted: PastRequest) -> Result<PastEvents, FollowError> {
         let upto = match wanted {
-            Wanted::Fold(upto) => upto,
-            Wanted::Facts(after) => {
+            PastRequest::Fold(upto) => upto,
+            PastRequest::Facts(after) => {
                 let facts = self.log.read(&self.session, after, PAGE).await;
-                return Ok(Past::Facts(facts.map_err(RuntimeError::from)?));
+                return Ok(PastEvents::Facts(facts.map_err(RuntimeError::from)?));
             }
         };
         let remembered = self.remembered.as_deref().filter(|fold| fold.last_seq() <= upto);
         let fold = remembered.map_or_else(|| SessionFold::new(self.session.clone()), SessionFold::clone);
         if fold.last_seq() == upto {
-            return Ok(Past::Fold(Box::new(fold)));
+            return Ok(PastEvents::Fold(Box::new(fold)));
         }
         let fold = fold_on(self.log.as_ref(), fold, upto).await?;
-        Ok(Past::Fold(Box::new(fold)))
+        Ok(PastEvents::Fold(Box::new(fold)))
     }
 }
 
@@ -58,19 +58,23 @@ impl Pages {
 pub(super) struct Polled(pub(super) Pages);
 
 impl EventSource for Polled {
-    async fn begin(&mut self, _: &Reading) -> Result<Began, FollowError> {
-        Ok(Began::Log(self.0.head().await?))
+    async fn begin(&mut self, _: &SessionReader) -> Result<SourceStart, FollowError> {
+        Ok(SourceStart::Log(self.0.head().await?))
     }
 
-    async fn read(&mut self, wanted: Wanted) -> Result<Past, FollowError> {
+    async fn read(&mut self, wanted: PastRequest) -> Result<PastEvents, FollowError> {
         self.0.read(wanted).await
     }
 
-    async fn hear(&mut self, reading: &Reading, heard: &mut VecDeque<Heard>) -> Result<bool, FollowError> {
+    async fn hear(
+        &mut self,
+        reading: &SessionReader,
+        heard: &mut VecDeque<SourceItem>,
+    ) -> Result<bool, FollowError> {
         tokio::time::sleep(POLL).await;
         let head = self.0.head().await?;
         if head > reading.position().whole() {
-            heard.push_back(Heard::Log(head));
+            heard.push_back(SourceItem::Log(head));
         }
         Ok(true)
     }

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use agentx_session::{Began, Brings, Delivery, Heard, Position, Reading, View};
+use agentx_session::{Delivery, EventCursor, LiveContent, SessionReader, SourceItem, SourceStart, View};
 use agentx_types::SessionId;
 
 use super::{EventSource, FollowError, Follower};
@@ -37,14 +37,14 @@ impl StreamSource for Written {
 }
 
 /// A session that a runtime only looks at, in one view.
-struct Watched(Arc<dyn Runtime>, SessionId, View);
+struct WatchedSession(Arc<dyn Runtime>, SessionId, View);
 
 /// A session that is only looked at.
 pub(crate) fn watched(runtime: Arc<dyn Runtime>, session: SessionId, view: View) -> Arc<dyn StreamSource> {
-    Arc::new(Watched(runtime, session, view))
+    Arc::new(WatchedSession(runtime, session, view))
 }
 
-impl StreamSource for Watched {
+impl StreamSource for WatchedSession {
     fn subscribe(&self, after_seq: u64) -> BoxFuture<'_, Result<Subscription, RuntimeError>> {
         self.0.watch(&self.1, after_seq, self.2, true)
     }
@@ -58,7 +58,7 @@ pub struct Subscribed {
     /// The reason for which the last one was cut off.
     cut_off: Option<String>,
     /// The place of the reader when the last one was made, if that was after a cut.
-    resumed_at: Option<Position>,
+    resumed_at: Option<EventCursor>,
     /// What was taken from the subscription and not handed on yet.
     taken: Vec<Delivery>,
 }
@@ -86,21 +86,21 @@ impl Subscribed {
     }
 
     /// Follows it in the view that it is of, from after a place.
-    pub fn follow(self, view: View, after: Position) -> Follower<Self> {
-        Follower::new(Reading::new(view, Brings::Meaning, after), self)
+    pub fn follow(self, view: View, after: EventCursor) -> Follower<Self> {
+        Follower::new(SessionReader::new(view, LiveContent::Meaning, after), self)
     }
 
     /// Has what came heard.
-    fn hand_on(&mut self, heard: &mut VecDeque<Heard>) {
+    fn hand_on(&mut self, heard: &mut VecDeque<SourceItem>) {
         for delivery in self.taken.drain(..) {
             heard.push_back(match delivery {
-                Delivery::Environment(fact) => Heard::Fact(fact),
-                Delivery::Runtime(event) => Heard::Meaning(event),
-                Delivery::CaughtUp(head) => Heard::CaughtUp(head),
+                Delivery::Environment(fact) => SourceItem::Fact(fact),
+                Delivery::Runtime(event) => SourceItem::Meaning(event),
+                Delivery::CaughtUp(head) => SourceItem::CaughtUp(head),
                 Delivery::CutOff(why) => {
                     self.subscription = None;
                     self.cut_off = Some(why);
-                    Heard::Cut
+                    SourceItem::Cut
                 }
             });
         }
@@ -108,7 +108,7 @@ impl Subscribed {
 }
 
 impl EventSource for Subscribed {
-    async fn begin(&mut self, reading: &Reading) -> Result<Began, FollowError> {
+    async fn begin(&mut self, reading: &SessionReader) -> Result<SourceStart, FollowError> {
         let position = reading.position();
         if let (Some(why), true) = (&self.cut_off, self.resumed_at == Some(position)) {
             return Err(FollowError::CutOff(why.clone()));
@@ -117,15 +117,19 @@ impl EventSource for Subscribed {
         if self.cut_off.take().is_some() {
             self.resumed_at = Some(position);
         }
-        Ok(Began::Stream {
+        Ok(SourceStart::Stream {
             head: None,
             fold: None,
         })
     }
 
-    async fn hear(&mut self, _: &Reading, heard: &mut VecDeque<Heard>) -> Result<bool, FollowError> {
+    async fn hear(
+        &mut self,
+        _: &SessionReader,
+        heard: &mut VecDeque<SourceItem>,
+    ) -> Result<bool, FollowError> {
         let Some(subscription) = &mut self.subscription else {
-            heard.push_back(Heard::Cut);
+            heard.push_back(SourceItem::Cut);
             return Ok(true);
         };
         let count = subscription.deliveries.recv_many(&mut self.taken, AT_ONCE).await;
@@ -133,7 +137,7 @@ impl EventSource for Subscribed {
         Ok(count > 0)
     }
 
-    fn hear_now(&mut self, _: &Reading, heard: &mut VecDeque<Heard>) {
+    fn hear_now(&mut self, _: &SessionReader, heard: &mut VecDeque<SourceItem>) {
         while self.taken.len() < AT_ONCE
             && let Some(subscription) = &mut self.subscription
             && let Ok(delivery) = subscription.deliveries.try_recv()

@@ -16,12 +16,12 @@ use agentx_types::{BlobId, OwnerId, SessionId, SessionRole};
 use crate::api::{StoredSize, UsageQuery, UsageRow};
 use crate::blob_store::{BlobStore, blob_id};
 use crate::future::BoxFuture;
-use crate::listed::{SearchHit, SessionInfo, SessionQuery, VerifyReport};
 use crate::log::SessionLog;
 use crate::log_error::LogError;
+use crate::session_lists::{SearchHit, SessionInfo, SessionQuery, VerifyReport};
 use crate::writing::{Batch, NewLog, Writer};
 use agentx_session::Fact;
-use stored::Stored;
+use stored::StoredSession;
 
 /// The most sessions that a prefix names.
 const NAMED: usize = 10;
@@ -38,14 +38,14 @@ const NAMED: usize = 10;
 /// ```
 #[derive(Clone, Default)]
 pub struct MemoryLog {
-    shared: Arc<Mutex<Shared>>,
+    shared: Arc<Mutex<LogState>>,
 }
 
 /// All that the log has, behind one lock.
 #[derive(Clone, Default)]
-struct Shared {
+struct LogState {
     /// The sessions that were not deleted.
-    sessions: BTreeMap<SessionId, Stored>,
+    sessions: BTreeMap<SessionId, StoredSession>,
     /// The bytes of all sessions, each once.
     blobs: BTreeMap<BlobId, Arc<[u8]>>,
     /// Blobs of sessions that were deleted: they go with the next collection, if no other session names them.
@@ -53,10 +53,10 @@ struct Shared {
 }
 
 /// What the methods of a log return.
-type Answer<'a, T> = BoxFuture<'a, Result<T, LogError>>;
+type LogFuture<'a, T> = BoxFuture<'a, Result<T, LogError>>;
 
 /// An answer that is there at once.
-fn ready<'a, T: Send + 'a>(value: Result<T, LogError>) -> Answer<'a, T> {
+fn ready<'a, T: Send + 'a>(value: Result<T, LogError>) -> LogFuture<'a, T> {
     Box::pin(std::future::ready(value))
 }
 
@@ -71,7 +71,10 @@ impl MemoryLog {
     #[must_use]
     pub fn copy(&self) -> Self {
         let mut shared = self.lock().clone();
-        shared.sessions.values_mut().for_each(Stored::forget_writer);
+        shared
+            .sessions
+            .values_mut()
+            .for_each(StoredSession::forget_writer);
         Self {
             shared: Arc::new(Mutex::new(shared)),
         }
@@ -85,7 +88,7 @@ impl MemoryLog {
     }
 
     /// The whole log, for one operation.
-    fn lock(&self) -> MutexGuard<'_, Shared> {
+    fn lock(&self) -> MutexGuard<'_, LogState> {
         // No change is left half done by a panic: each is one insertion, or follows all checks.
         self.shared.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -97,7 +100,7 @@ impl MemoryLog {
     fn with<T>(
         &self,
         session: &SessionId,
-        then: impl FnOnce(&mut Stored) -> Result<T, LogError>,
+        then: impl FnOnce(&mut StoredSession) -> Result<T, LogError>,
     ) -> Result<T, LogError> {
         let mut shared = self.lock();
         let stored = shared.sessions.get_mut(session);
@@ -105,10 +108,10 @@ impl MemoryLog {
     }
 
     /// Sessions that `keep` takes, those with the latest event first.
-    fn latest(&self, query: &SessionQuery, keep: impl Fn(&Stored) -> bool) -> Vec<SessionInfo> {
+    fn latest(&self, query: &SessionQuery, keep: impl Fn(&StoredSession) -> bool) -> Vec<SessionInfo> {
         let shared = self.lock();
         let all = shared.sessions.values().filter(|stored| keep(stored));
-        let mut found: Vec<SessionInfo> = all.map(Stored::info).collect();
+        let mut found: Vec<SessionInfo> = all.map(StoredSession::info).collect();
         found.retain(|info| {
             let here = query.workspace.as_ref();
             here.is_none_or(|workspace| info.workspace == *workspace)
@@ -129,7 +132,7 @@ impl std::fmt::Debug for MemoryLog {
 }
 
 impl BlobStore for MemoryLog {
-    fn put_blob(&self, bytes: Vec<u8>) -> Answer<'_, BlobId> {
+    fn put_blob(&self, bytes: Vec<u8>) -> LogFuture<'_, BlobId> {
         let id = blob_id(&bytes);
         self.lock()
             .blobs
@@ -138,7 +141,7 @@ impl BlobStore for MemoryLog {
         ready(Ok(id))
     }
 
-    fn get_blob(&self, id: &BlobId, range: Range<u64>) -> Answer<'_, Vec<u8>> {
+    fn get_blob(&self, id: &BlobId, range: Range<u64>) -> LogFuture<'_, Vec<u8>> {
         let shared = self.lock();
         let Some(bytes) = shared.blobs.get(id) else {
             return ready(Err(LogError::NoBlob(id.clone())));
@@ -148,7 +151,7 @@ impl BlobStore for MemoryLog {
         ready(Ok(bytes[start..end.max(start)].to_vec()))
     }
 
-    fn blob_size(&self, id: &BlobId) -> Answer<'_, u64> {
+    fn blob_size(&self, id: &BlobId) -> LogFuture<'_, u64> {
         let shared = self.lock();
         let size = shared.blobs.get(id).map(|bytes| bytes.len() as u64);
         ready(size.ok_or_else(|| LogError::NoBlob(id.clone())))
@@ -156,13 +159,13 @@ impl BlobStore for MemoryLog {
 }
 
 impl SessionLog for MemoryLog {
-    fn create(&self, new: NewLog) -> Answer<'_, ()> {
+    fn create(&self, new: NewLog) -> LogFuture<'_, ()> {
         let mut shared = self.lock();
         if shared.sessions.contains_key(&new.session_id) {
             return ready(Err(LogError::Exists(new.session_id)));
         }
         let stored = match &new.parent {
-            None => Ok(Stored::new(&new)),
+            None => Ok(StoredSession::new(&new)),
             Some((parent, at_seq)) => match shared.sessions.get(parent) {
                 Some(parent) => parent.fork(&new, *at_seq),
                 None => Err(LogError::NotFound(parent.to_string())),
@@ -172,54 +175,54 @@ impl SessionLog for MemoryLog {
         ready(stored)
     }
 
-    fn attach(&self, session: &SessionId) -> Answer<'_, Writer> {
-        ready(self.with(session, Stored::attach))
+    fn attach(&self, session: &SessionId) -> LogFuture<'_, Writer> {
+        ready(self.with(session, StoredSession::attach))
     }
 
-    fn append(&self, writer: &Writer, batch: Batch) -> Answer<'_, ()> {
+    fn append(&self, writer: &Writer, batch: Batch) -> LogFuture<'_, ()> {
         ready(self.with(&writer.session_id, |stored| stored.append(writer, batch)))
     }
 
-    fn read(&self, session: &SessionId, after_seq: u64, limit: usize) -> Answer<'_, Vec<Fact>> {
+    fn read(&self, session: &SessionId, after_seq: u64, limit: usize) -> LogFuture<'_, Vec<Fact>> {
         ready(self.with(session, |stored| Ok(stored.page(after_seq, limit))))
     }
 
-    fn digests(&self, session: &SessionId) -> Answer<'_, Vec<(u64, Digest)>> {
+    fn digests(&self, session: &SessionId) -> LogFuture<'_, Vec<(u64, Digest)>> {
         ready(self.with(session, |stored| Ok(stored.digests())))
     }
 
-    fn info(&self, session: &SessionId) -> Answer<'_, SessionInfo> {
+    fn info(&self, session: &SessionId) -> LogFuture<'_, SessionInfo> {
         ready(self.with(session, |stored| Ok(stored.info())))
     }
 
-    fn list(&self, query: SessionQuery) -> Answer<'_, Vec<SessionInfo>> {
+    fn list(&self, query: SessionQuery) -> LogFuture<'_, Vec<SessionInfo>> {
         ready(Ok(self.latest(&query, |stored| stored.owner() == &query.owner)))
     }
 
-    fn shared(&self, query: SessionQuery) -> Answer<'_, Vec<SessionInfo>> {
+    fn shared(&self, query: SessionQuery) -> LogFuture<'_, Vec<SessionInfo>> {
         let theirs =
-            |stored: &Stored| stored.owner() != &query.owner && stored.role_of(&query.owner).is_some();
+            |stored: &StoredSession| stored.owner() != &query.owner && stored.role_of(&query.owner).is_some();
         ready(Ok(self.latest(&query, theirs)))
     }
 
-    fn access(&self, session: &SessionId, person: &OwnerId) -> Answer<'_, (OwnerId, Option<SessionRole>)> {
+    fn access(&self, session: &SessionId, person: &OwnerId) -> LogFuture<'_, (OwnerId, Option<SessionRole>)> {
         ready(self.with(session, |stored| {
             Ok((stored.owner().clone(), stored.role_of(person)))
         }))
     }
 
-    fn names_blob(&self, session: &SessionId, blob: &BlobId) -> Answer<'_, Option<u64>> {
+    fn names_blob(&self, session: &SessionId, blob: &BlobId) -> LogFuture<'_, Option<u64>> {
         ready(self.with(session, |stored| Ok(stored.names(blob))))
     }
 
-    fn under_way(&self) -> Answer<'_, Vec<(SessionId, OwnerId)>> {
+    fn under_way(&self) -> LogFuture<'_, Vec<(SessionId, OwnerId)>> {
         let shared = self.lock();
         let runs = shared.sessions.values().filter(|stored| stored.is_under_way());
         let found = runs.map(|stored| (stored.id().clone(), stored.owner().clone()));
         ready(Ok(found.collect()))
     }
 
-    fn resolve(&self, owner: &OwnerId, prefix: &str) -> Answer<'_, Vec<SessionId>> {
+    fn resolve(&self, owner: &OwnerId, prefix: &str) -> LogFuture<'_, Vec<SessionId>> {
         let with_kind = format!("{}{prefix}", SessionId::PREFIX);
         let shared = self.lock();
         let begins = |id: &SessionId| id.as_str().starts_with(prefix) || id.as_str().starts_with(&with_kind);
@@ -230,7 +233,7 @@ impl SessionLog for MemoryLog {
         ready(Ok(fits.map(|stored| stored.id().clone()).take(NAMED).collect()))
     }
 
-    fn delete(&self, session: &SessionId) -> Answer<'_, ()> {
+    fn delete(&self, session: &SessionId) -> LogFuture<'_, ()> {
         let mut shared = self.lock();
         let Some(stored) = shared.sessions.get(session) else {
             return ready(Err(LogError::NotFound(session.to_string())));
@@ -245,17 +248,17 @@ impl SessionLog for MemoryLog {
         ready(Ok(()))
     }
 
-    fn verify(&self, session: &SessionId) -> Answer<'_, VerifyReport> {
+    fn verify(&self, session: &SessionId) -> LogFuture<'_, VerifyReport> {
         ready(self.with(session, |stored| Ok(stored.report())))
     }
 
-    fn search(&self, owner: &OwnerId, words: &str, limit: usize) -> Answer<'_, Vec<SearchHit>> {
+    fn search(&self, owner: &OwnerId, words: &str, limit: usize) -> LogFuture<'_, Vec<SearchHit>> {
         let shared = self.lock();
         let theirs = shared.sessions.values().filter(|stored| stored.owner() == owner);
         ready(Ok(search::find(theirs, words, limit)))
     }
 
-    fn usage(&self, query: UsageQuery) -> Answer<'_, Vec<UsageRow>> {
+    fn usage(&self, query: UsageQuery) -> LogFuture<'_, Vec<UsageRow>> {
         let shared = self.lock();
         let theirs = shared
             .sessions
@@ -264,7 +267,7 @@ impl SessionLog for MemoryLog {
         ready(spent::add_up(theirs, &query))
     }
 
-    fn stored(&self, owner: &OwnerId, session: Option<&SessionId>) -> Answer<'_, StoredSize> {
+    fn stored(&self, owner: &OwnerId, session: Option<&SessionId>) -> LogFuture<'_, StoredSize> {
         let shared = self.lock();
         if let Some(session) = session.filter(|session| !shared.sessions.contains_key(session)) {
             return ready(Err(LogError::NotFound(session.to_string())));
@@ -286,9 +289,13 @@ impl SessionLog for MemoryLog {
         ready(Ok(size))
     }
 
-    fn collect_garbage(&self) -> Answer<'_, u64> {
+    fn collect_garbage(&self) -> LogFuture<'_, u64> {
         let mut shared = self.lock();
-        let named: BTreeSet<BlobId> = shared.sessions.values().flat_map(Stored::all_blobs).collect();
+        let named: BTreeSet<BlobId> = shared
+            .sessions
+            .values()
+            .flat_map(StoredSession::all_blobs)
+            .collect();
         let left_behind = std::mem::take(&mut shared.left_behind);
         let mut bytes = 0;
         for blob in left_behind.difference(&named) {

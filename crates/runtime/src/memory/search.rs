@@ -5,8 +5,8 @@
 
 use std::collections::BTreeSet;
 
-use super::stored::{Message, Stored};
-use crate::listed::SearchHit;
+use super::stored::{StoredMessage, StoredSession};
+use crate::session_lists::SearchHit;
 
 /// How many characters are shown on each side of a hit.
 const AROUND: usize = 60;
@@ -14,7 +14,7 @@ const AROUND: usize = 60;
 /// Messages that have all the words, the latest first. One that several copies of a session have is found once.
 /// Words are separated by whatever is neither a letter nor a digit; without any word nothing is found.
 pub(super) fn find<'a>(
-    sessions: impl Iterator<Item = &'a Stored>,
+    sessions: impl Iterator<Item = &'a StoredSession>,
     words: &str,
     limit: usize,
 ) -> Vec<SearchHit> {
@@ -27,7 +27,7 @@ pub(super) fn find<'a>(
         return Vec::new();
     }
     let all = sessions.flat_map(|stored| stored.own_messages().map(move |message| (stored, message)));
-    let mut found: Vec<(&Stored, &Message, usize)> = all
+    let mut found: Vec<(&StoredSession, &StoredMessage, usize)> = all
         .filter_map(|(stored, message)| Some((stored, message, place_of(&message.text, &words)?)))
         .collect();
     found.sort_by_key(|(stored, message, _)| {

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use agentx_types::{NanoUsd, Timestamp, Usage};
 
-use super::stored::{Spent, Stored};
+use super::stored::{PaidCall, StoredSession};
 use crate::api::{Since, SpendCause, UsageBy, UsageQuery, UsageRow};
 use crate::log_error::LogError;
 
@@ -15,7 +15,7 @@ use crate::log_error::LogError;
 /// # Errors
 /// Where days are asked about.
 pub(super) fn add_up<'a>(
-    sessions: impl Iterator<Item = &'a Stored>,
+    sessions: impl Iterator<Item = &'a StoredSession>,
     query: &UsageQuery,
 ) -> Result<Vec<UsageRow>, LogError> {
     let since = match &query.since {
@@ -75,7 +75,7 @@ fn row(key: String, title: Option<String>) -> UsageRow {
 }
 
 /// Counts a model call in. A model that used tokens and cost nothing has no price that is known.
-fn add(row: &mut UsageRow, spent: &Spent) {
+fn add(row: &mut UsageRow, spent: &PaidCall) {
     row.calls += 1;
     if spent.cost.0 == 0 && spent.usage != Usage::default() {
         row.unpriced_models.insert(spent.model.clone());

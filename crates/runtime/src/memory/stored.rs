@@ -11,8 +11,8 @@ use agentx_types::{
     Usage,
 };
 
-use crate::listed::{SessionInfo, VerifyReport, WriterInfo};
 use crate::log_error::LogError;
+use crate::session_lists::{SessionInfo, VerifyReport, WriterInfo};
 use crate::titles::title_from;
 use crate::writing::{Batch, NewLog, Writer};
 use agentx_session::Fact;
@@ -22,7 +22,7 @@ const BLOB: (&[u8], usize) = (b"b3_", 64);
 
 /// A session.
 #[derive(Clone)]
-pub(super) struct Stored {
+pub(super) struct StoredSession {
     info: SessionInfo,
     /// What it shares with its parent, under the id that it was written with.
     /// A copy of the facts' handles: the parent may be deleted.
@@ -30,9 +30,9 @@ pub(super) struct Stored {
     own: Vec<Fact>,
     /// The digest of each batch, by the `seq` of its last fact.
     digests: Vec<(u64, Digest)>,
-    messages: Vec<Message>,
+    messages: Vec<StoredMessage>,
     /// The model calls that were paid for, by the event that says so.
-    spent: BTreeMap<u64, Spent>,
+    spent: BTreeMap<u64, PaidCall>,
     roles: BTreeMap<OwnerId, SessionRole>,
     /// Counts the writers, from 1.
     epoch: u64,
@@ -42,7 +42,7 @@ pub(super) struct Stored {
 
 /// A message that joined a conversation.
 #[derive(Clone)]
-pub(super) struct Message {
+pub(super) struct StoredMessage {
     pub(super) seq: u64,
     id: MessageId,
     pub(super) agent: AgentStateId,
@@ -54,13 +54,13 @@ pub(super) struct Message {
 
 /// A model call that was paid for.
 #[derive(Clone)]
-pub(super) struct Spent {
+pub(super) struct PaidCall {
     pub(super) model: String,
     pub(super) usage: Usage,
     pub(super) cost: NanoUsd,
 }
 
-impl Stored {
+impl StoredSession {
     pub(super) fn new(new: &NewLog) -> Self {
         let info = SessionInfo::new(new.session_id.clone(), new.owner.clone(), new.at)
             .with_workspace(new.workspace.clone())
@@ -96,7 +96,7 @@ impl Stored {
         fork.shared = facts.take_while(|fact| fact.seq <= at_seq).cloned().collect();
         let messages = self.messages.iter().filter(|message| message.seq <= at_seq);
         fork.messages = messages
-            .map(|message| Message {
+            .map(|message| StoredMessage {
                 shared: true,
                 ..message.clone()
             })
@@ -141,11 +141,11 @@ impl Stored {
     }
 
     /// The messages that its own events completed.
-    pub(super) fn own_messages(&self) -> impl Iterator<Item = &Message> {
+    pub(super) fn own_messages(&self) -> impl Iterator<Item = &StoredMessage> {
         self.messages.iter().filter(|message| !message.shared)
     }
 
-    pub(super) fn spent(&self) -> &BTreeMap<u64, Spent> {
+    pub(super) fn spent(&self) -> &BTreeMap<u64, PaidCall> {
         &self.spent
     }
 
@@ -251,7 +251,7 @@ impl Stored {
                 agent_state_id,
                 role,
                 text,
-            } => self.keep(Message {
+            } => self.keep(StoredMessage {
                 seq,
                 id: message_id,
                 agent: agent_state_id,
@@ -265,7 +265,7 @@ impl Stored {
                 usage,
                 cost,
                 ..
-            } => self.spend(seq, Spent { model, usage, cost }),
+            } => self.spend(seq, PaidCall { model, usage, cost }),
             Projection::Role { person, role } => match role {
                 Some(role) => drop(self.roles.insert(person, role)),
                 None => drop(self.roles.remove(&person)),
@@ -281,7 +281,7 @@ impl Stored {
     }
 
     /// Keeps a message; in the place of that which has its id, where the session has one of its own.
-    fn keep(&mut self, message: Message) {
+    fn keep(&mut self, message: StoredMessage) {
         if message.role == Role::User && self.info.title.is_empty() {
             self.info.title = title_from(&message.text);
         }
@@ -296,7 +296,7 @@ impl Stored {
     }
 
     /// Counts a call, once.
-    fn spend(&mut self, seq: u64, spent: Spent) {
+    fn spend(&mut self, seq: u64, spent: PaidCall) {
         if self.spent.contains_key(&seq) {
             return;
         }

@@ -7,7 +7,7 @@ use agentx_types::{AgentStateId, ContentPart, Medium, MessageId, RunId, Timestam
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use agentx_session::Position;
+use agentx_session::EventCursor;
 
 /// What an agent was doing when it said something.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -146,8 +146,8 @@ pub struct ToolEnd {
 
 impl StreamEvent {
     /// The place of the event in its session.
-    pub fn place(&self) -> Position {
-        Position {
+    pub fn place(&self) -> EventCursor {
+        EventCursor {
             seq: self.seq,
             index: self.index,
         }

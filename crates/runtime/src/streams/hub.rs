@@ -14,46 +14,46 @@ use tokio_util::sync::CancellationToken;
 use super::StreamEnd;
 use super::event::StreamEvent;
 use super::fold::StreamFold;
-use super::queue::Slot;
-use super::select::Who;
+use super::queue::StreamSlot;
+use super::select::AgentSelection;
 use crate::follow::{Follower, Subscribed};
-use agentx_session::{Delivery, Position};
+use agentx_session::{Delivery, EventCursor};
 
 /// How many deliveries are handed on at once.
 const AT_ONCE: usize = 256;
 
 /// The state that the multiplexer and the readers of its streams share.
 /// The lock is held for one batch of deliveries at most, and never across a wait.
-pub(super) struct Hub {
-    state: Mutex<State>,
+pub(super) struct StreamHub {
+    state: Mutex<StreamHubState>,
 }
 
-pub(super) struct State {
+pub(super) struct StreamHubState {
     pub(super) fold: StreamFold,
     /// Everything up to here was seen.
-    pub(super) place: Position,
+    pub(super) place: EventCursor,
     /// The place at which an agent last said something.
-    said: Position,
+    said: EventCursor,
     /// The place at which the streams begin.
-    pub(super) begin: Position,
+    pub(super) begin: EventCursor,
     /// How it stood there, or before, and where that was.
-    pub(super) at_begin: (StreamFold, Position),
+    pub(super) at_begin: (StreamFold, EventCursor),
     has_begun: bool,
     /// Streams of one agent.
-    by_agent: HashMap<AgentStateId, Vec<Arc<Slot>>>,
+    by_agent: HashMap<AgentStateId, Vec<Arc<StreamSlot>>>,
     /// All others.
-    others: Vec<Arc<Slot>>,
+    others: Vec<Arc<StreamSlot>>,
     ended: Option<StreamEnd>,
 }
 
-impl Hub {
+impl StreamHub {
     pub(super) fn new(after_seq: u64) -> Self {
-        let state = State {
+        let state = StreamHubState {
             fold: StreamFold::default(),
-            place: Position::after(0),
-            said: Position::default(),
-            begin: Position::after(after_seq),
-            at_begin: (StreamFold::default(), Position::after(0)),
+            place: EventCursor::after(0),
+            said: EventCursor::default(),
+            begin: EventCursor::after(after_seq),
+            at_begin: (StreamFold::default(), EventCursor::after(0)),
             has_begun: false,
             by_agent: HashMap::new(),
             others: Vec::new(),
@@ -64,15 +64,15 @@ impl Hub {
         }
     }
 
-    pub(super) fn lock(&self) -> MutexGuard<'_, State> {
+    pub(super) fn lock(&self) -> MutexGuard<'_, StreamHubState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl State {
+impl StreamHubState {
     /// Takes the next event.
     fn take(&mut self, event: &Envelope<RuntimeEvent>) {
-        let place = Position::of(event);
+        let place = EventCursor::of(event);
         if !self.has_begun && place > self.begin {
             self.begin();
         }
@@ -109,13 +109,13 @@ impl State {
     ///
     /// # Errors
     /// Where that is less than what was said.
-    pub(super) fn join(&mut self, slot: &Arc<Slot>, known: Position) -> Result<(), ()> {
+    pub(super) fn join(&mut self, slot: &Arc<StreamSlot>, known: EventCursor) -> Result<(), ()> {
         if known < self.said {
             return Err(());
         }
         slot.skip_to(known);
         let gone = match &slot.select.agent {
-            Who::Id(id) if self.fold.is_closed(id) => Some(StreamEnd::AgentClosed),
+            AgentSelection::Id(id) if self.fold.is_closed(id) => Some(StreamEnd::AgentClosed),
             _ => self.ended.clone(),
         };
         if let Some(end) = gone {
@@ -123,17 +123,17 @@ impl State {
             return Ok(());
         }
         match &slot.select.agent {
-            Who::Id(id) => self.by_agent.entry(id.clone()).or_default().push(slot.clone()),
-            Who::Name(_) | Who::All => self.others.push(slot.clone()),
+            AgentSelection::Id(id) => self.by_agent.entry(id.clone()).or_default().push(slot.clone()),
+            AgentSelection::Name(_) | AgentSelection::All => self.others.push(slot.clone()),
         }
         Ok(())
     }
 
     /// The reader of a stream is gone.
-    pub(super) fn leave(&mut self, slot: &Arc<Slot>) {
-        let others = |known: &Arc<Slot>| !Arc::ptr_eq(known, slot);
+    pub(super) fn leave(&mut self, slot: &Arc<StreamSlot>) {
+        let others = |known: &Arc<StreamSlot>| !Arc::ptr_eq(known, slot);
         match &slot.select.agent {
-            Who::Id(id) => {
+            AgentSelection::Id(id) => {
                 if let Some(slots) = self.by_agent.get_mut(id) {
                     slots.retain(others);
                     if slots.is_empty() {
@@ -141,7 +141,7 @@ impl State {
                     }
                 }
             }
-            Who::Name(_) | Who::All => self.others.retain(others),
+            AgentSelection::Name(_) | AgentSelection::All => self.others.retain(others),
         }
     }
 
@@ -157,15 +157,15 @@ impl State {
 }
 
 /// Reads the session for all streams.
-pub(super) struct Pump {
-    pub(super) hub: Arc<Hub>,
+pub(super) struct StreamPump {
+    pub(super) hub: Arc<StreamHub>,
     pub(super) follower: Follower<Subscribed>,
     pub(super) stop: CancellationToken,
     /// Told once all that was there has been seen.
     pub(super) ready: Option<oneshot::Sender<()>>,
 }
 
-impl Pump {
+impl StreamPump {
     /// Reads until the session ends or nobody listens any more.
     pub(super) async fn run(mut self) {
         let stop = self.stop.clone();

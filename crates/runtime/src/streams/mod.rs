@@ -2,21 +2,21 @@
 //!
 //! What agents say ([`StreamEvent`]) follows from RuntimeEvents alone ([`StreamFold`]), so a session that runs elsewhere, one that
 //! is only watched and one that is replayed have the same streams. [`Streams`] reads the session once for all of them. Each
-//! stream has a bound and a [`Policy`] of its own, can be opened before or after its agent exists, and from any `seq`; a slow
+//! stream has a bound and a [`SlowReaderPolicy`] of its own, can be opened before or after its agent exists, and from any `seq`; a slow
 //! reader holds up nobody.
 //!
 //! ```
 //! use std::sync::Arc;
 //!
-//! use agentx_runtime::streams::{Policy, Select, StreamBody, session_streams};
+//! use agentx_runtime::streams::{SlowReaderPolicy, Select, StreamBody, session_streams};
 //! use agentx_runtime::{RuntimeError, Session};
 //! use agentx_types::Medium;
 //!
 //! async fn listen(session: Arc<dyn Session>) -> Result<(), RuntimeError> {
 //!     let streams = session_streams(session, 0).await?;
 //!     // Every word of every agent; and what a narrator says aloud, as soon as there is one.
-//!     let mut words = streams.open(Select::all().medium(Medium::Text), Policy::Lossless(256));
-//!     let mut voice = streams.open(Select::named("narrator").medium(Medium::Audio), Policy::Latest(8));
+//!     let mut words = streams.open(Select::all().medium(Medium::Text), SlowReaderPolicy::Lossless(256));
+//!     let mut voice = streams.open(Select::named("narrator").medium(Medium::Audio), SlowReaderPolicy::Latest(8));
 //!     tokio::spawn(async move { while voice.next().await.is_some() {} });
 //!     while let Some(event) = words.next().await {
 //!         if let StreamBody::Chunk(chunk) = &event.body {
@@ -45,14 +45,14 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 pub use event::{Phase, StreamBody, StreamChunk, StreamEvent, ToolEnd};
 pub use fold::{AgentEntry, StreamFold};
 pub use reader::AgentStream;
-pub use select::{From, Policy, Select};
+pub use select::{Select, SlowReaderPolicy, StreamStart};
 
 use crate::api::{Runtime, RuntimeError, Session};
 pub use crate::follow::StreamSource;
 use crate::follow::{Follower, Subscribed, watched, written};
-use agentx_session::{Position, View};
-use hub::{Hub, Pump};
-use queue::Slot;
+use agentx_session::{EventCursor, View};
+use hub::{StreamHub, StreamPump};
+use queue::StreamSlot;
 use reader::CatchUp;
 
 /// The reason for which a stream ended.
@@ -89,20 +89,20 @@ pub async fn watched_streams(
 /// One session as many streams. Clones are the same multiplexer; it stops reading when they and all streams are gone.
 #[derive(Clone)]
 pub struct Streams {
-    shared: Arc<Shared>,
+    shared: Arc<StreamsShared>,
 }
 
 /// What the handles and the readers share.
-struct Shared {
-    hub: Arc<Hub>,
+struct StreamsShared {
+    hub: Arc<StreamHub>,
     /// The source from which streams whose readers are behind read the session again.
     source: Arc<dyn StreamSource>,
     _stop: DropGuard,
 }
 
-impl Shared {
+impl StreamsShared {
     /// The session, read again from after a place.
-    fn follow(&self, known: Position) -> Follower<Subscribed> {
+    fn follow(&self, known: EventCursor) -> Follower<Subscribed> {
         Subscribed::to(self.source.clone()).follow(View::Runtime, known)
     }
 }
@@ -114,18 +114,18 @@ impl Streams {
     /// # Errors
     /// Where the session cannot be read.
     pub async fn of(source: Arc<dyn StreamSource>, after_seq: u64) -> Result<Self, RuntimeError> {
-        let mut follower = Subscribed::to(source.clone()).follow(View::Runtime, Position::after(0));
+        let mut follower = Subscribed::to(source.clone()).follow(View::Runtime, EventCursor::after(0));
         follower.begin().await?;
-        let hub = Arc::new(Hub::new(after_seq));
+        let hub = Arc::new(StreamHub::new(after_seq));
         let stop = CancellationToken::new();
         let (ready, is_ready) = oneshot::channel();
-        let pump = Pump {
+        let pump = StreamPump {
             hub: hub.clone(),
             follower,
             stop: stop.clone(),
             ready: Some(ready),
         };
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(StreamsShared {
             hub,
             source,
             _stop: stop.drop_guard(),
@@ -137,24 +137,24 @@ impl Streams {
     }
 
     /// Opens a stream from where the streams begin.
-    pub fn open(&self, select: Select, policy: Policy) -> AgentStream {
-        self.open_from(select, policy, From::Start)
+    pub fn open(&self, select: Select, policy: SlowReaderPolicy) -> AgentStream {
+        self.open_from(select, policy, StreamStart::Start)
     }
 
     /// Opens a stream from anywhere. What is there already is read from the log, for this stream alone, until it is where the
     /// others are.
-    pub fn open_from(&self, select: Select, policy: Policy, from: From) -> AgentStream {
-        let slot = Arc::new(Slot::new(select, policy));
+    pub fn open_from(&self, select: Select, policy: SlowReaderPolicy, from: StreamStart) -> AgentStream {
+        let slot = Arc::new(StreamSlot::new(select, policy));
         let mut state = self.shared.hub.lock();
         let (known, wanted) = match from {
-            From::Now => (state.place, state.place),
-            From::Start => (state.begin, state.begin),
-            From::After(seq) => (Position::after(seq), Position::after(seq)),
+            StreamStart::Now => (state.place, state.place),
+            StreamStart::Start => (state.begin, state.begin),
+            StreamStart::After(seq) => (EventCursor::after(seq), EventCursor::after(seq)),
         };
         let behind = state.join(&slot, known).is_err().then(|| {
             let (fold, known) = match &state.at_begin {
                 (fold, at) if *at <= wanted => (fold.clone(), *at),
-                _ => (StreamFold::default(), Position::after(0)),
+                _ => (StreamFold::default(), EventCursor::after(0)),
             };
             Box::new(CatchUp {
                 fold,

@@ -11,37 +11,37 @@ use tokio::sync::Notify;
 use super::StreamEnd;
 use super::event::{StreamBody, StreamEvent};
 use super::fold::StreamFold;
-use super::select::{Policy, Select, Who};
-use agentx_session::Position;
+use super::select::{AgentSelection, Select, SlowReaderPolicy};
+use agentx_session::EventCursor;
 
 /// One stream, between the multiplexer and its reader.
 /// The multiplexer pushes under its own lock and never waits; the reader takes when it likes, and is woken where the queue was empty.
-pub(super) struct Slot {
+pub(super) struct StreamSlot {
     /// The selection of events that the stream is of.
     pub(super) select: Select,
     /// What happens where the reader is too slow.
-    pub(super) policy: Policy,
+    pub(super) policy: SlowReaderPolicy,
     /// Wakes the reader.
     pub(super) news: Notify,
-    queue: Mutex<Queue>,
+    queue: Mutex<StreamQueue>,
 }
 
 #[derive(Default)]
-struct Queue {
+struct StreamQueue {
     /// The events that wait for the reader, within the bound of the policy.
     waiting: VecDeque<Arc<StreamEvent>>,
     /// What is not after this is known to the reader.
-    skip: Position,
+    skip: EventCursor,
     /// How many were dropped, as the reader wants only what is new.
     dropped: u64,
     /// The place at which it was cut off, once it was.
-    behind: Option<Box<Behind>>,
+    behind: Option<Box<CutOffPoint>>,
     /// How it ended, once it did.
     ended: Option<StreamEnd>,
 }
 
 /// The place at which a stream was cut off.
-pub(super) struct Behind {
+pub(super) struct CutOffPoint {
     /// The event that did not fit.
     pub(super) first: Arc<StreamEvent>,
     /// The fold after this event.
@@ -49,19 +49,19 @@ pub(super) struct Behind {
 }
 
 /// What a reader found.
-pub(super) enum Taken {
+pub(super) enum QueueRead {
     /// The next one that waits.
     Event(Arc<StreamEvent>),
     /// The stream was cut off here: the rest is in the log.
-    Behind(Box<Behind>),
+    Behind(Box<CutOffPoint>),
     /// Nothing comes any more.
     Ended(StreamEnd),
     /// Nothing now; `news` tells when that changes.
     Nothing,
 }
 
-impl Slot {
-    pub(super) fn new(select: Select, policy: Policy) -> Self {
+impl StreamSlot {
+    pub(super) fn new(select: Select, policy: SlowReaderPolicy) -> Self {
         Self {
             select,
             policy,
@@ -71,7 +71,7 @@ impl Slot {
     }
 
     /// The reader knows everything up to here.
-    pub(super) fn skip_to(&self, place: Position) {
+    pub(super) fn skip_to(&self, place: EventCursor) {
         self.lock().skip = place;
     }
 
@@ -86,12 +86,12 @@ impl Slot {
         let is_first = queue.waiting.is_empty();
         if queue.waiting.len() < self.policy.bound() {
             queue.waiting.push_back(event.clone());
-        } else if let Policy::Latest(_) = self.policy {
+        } else if let SlowReaderPolicy::Latest(_) = self.policy {
             queue.waiting.pop_front();
             queue.dropped += 1;
             queue.waiting.push_back(event.clone());
         } else {
-            queue.behind = Some(Box::new(Behind {
+            queue.behind = Some(Box::new(CutOffPoint {
                 first: event.clone(),
                 fold: fold.clone(),
             }));
@@ -111,7 +111,7 @@ impl Slot {
     /// The end of the stream, if this event is it.
     pub(super) fn end_with(&self, event: &StreamEvent) -> Option<StreamEnd> {
         match (&self.select.agent, &event.body) {
-            (Who::Id(id), StreamBody::Closed { .. }) if *id == event.agent_state_id => {
+            (AgentSelection::Id(id), StreamBody::Closed { .. }) if *id == event.agent_state_id => {
                 Some(StreamEnd::AgentClosed)
             }
             _ => None,
@@ -125,15 +125,15 @@ impl Slot {
     }
 
     /// What the reader gets next, without waiting.
-    pub(super) fn take(&self) -> Taken {
+    pub(super) fn take(&self) -> QueueRead {
         let mut queue = self.lock();
         if let Some(event) = queue.waiting.pop_front() {
-            return Taken::Event(event);
+            return QueueRead::Event(event);
         }
         if let Some(behind) = queue.behind.take() {
-            return Taken::Behind(behind);
+            return QueueRead::Behind(behind);
         }
-        queue.ended.clone().map_or(Taken::Nothing, Taken::Ended)
+        queue.ended.clone().map_or(QueueRead::Nothing, QueueRead::Ended)
     }
 
     /// Moves up to `limit` of what waits to the end of `out`.
@@ -154,7 +154,7 @@ impl Slot {
         self.lock().waiting.is_empty()
     }
 
-    fn lock(&self) -> MutexGuard<'_, Queue> {
+    fn lock(&self) -> MutexGuard<'_, StreamQueue> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,24 +1,24 @@
 //! The reader's end of one stream: what waits for it, or, where it is behind, what the log has.
 //!
-//! A reader with [`Policy::Lossless`] that is further behind than its bound is cut off, goes on from the log with a copy of the fold as
+//! A reader with [`SlowReaderPolicy::Lossless`] that is further behind than its bound is cut off, goes on from the log with a copy of the fold as
 //! it was there, and takes part again when it has caught up. It gets each event once and in order all the same.
 
 use std::sync::Arc;
 
 use super::event::StreamEvent;
 use super::fold::StreamFold;
-use super::queue::{Slot, Taken};
-use super::select::{Policy, Select};
-use super::{Shared, StreamEnd};
+use super::queue::{QueueRead, StreamSlot};
+use super::select::{Select, SlowReaderPolicy};
+use super::{StreamEnd, StreamsShared};
 use crate::follow::{FollowError, Follower, Subscribed};
-use agentx_session::{Delivery, Position};
+use agentx_session::{Delivery, EventCursor};
 
 /// One stream of a session. Dropping it closes it.
 pub struct AgentStream {
     /// What all streams of the session share.
-    pub(super) shared: Arc<Shared>,
+    pub(super) shared: Arc<StreamsShared>,
     /// The slot into which the multiplexer puts the events of this stream.
-    pub(super) slot: Arc<Slot>,
+    pub(super) slot: Arc<StreamSlot>,
     /// The reader's own way through the log, while it is behind the others.
     pub(super) behind: Option<Box<CatchUp>>,
     /// How it ended, once the reader was told.
@@ -31,7 +31,7 @@ pub(super) struct CatchUp {
     pub(super) fold: StreamFold,
     pub(super) follower: Follower<Subscribed>,
     /// What is not after this is not wanted.
-    pub(super) from: Position,
+    pub(super) from: EventCursor,
 }
 
 impl AgentStream {
@@ -46,8 +46,8 @@ impl AgentStream {
                 }
             }
             match self.slot.take() {
-                Taken::Event(event) => return Some(event),
-                Taken::Behind(behind) => {
+                QueueRead::Event(event) => return Some(event),
+                QueueRead::Behind(behind) => {
                     let first = behind.first;
                     self.behind = Some(Box::new(CatchUp {
                         fold: behind.fold,
@@ -57,11 +57,11 @@ impl AgentStream {
                     self.note_end(&first);
                     return Some(first);
                 }
-                Taken::Ended(end) => {
+                QueueRead::Ended(end) => {
                     self.ended = Some(end);
                     return None;
                 }
-                Taken::Nothing => self.slot.news.notified().await,
+                QueueRead::Nothing => self.slot.news.notified().await,
             }
         }
     }
@@ -87,7 +87,7 @@ impl AgentStream {
         1 + more
     }
 
-    /// How many events were dropped because newer ones came: with [`Policy::Latest`] alone.
+    /// How many events were dropped because newer ones came: with [`SlowReaderPolicy::Latest`] alone.
     pub fn dropped(&self) -> u64 {
         self.slot.dropped()
     }
@@ -114,13 +114,13 @@ impl AgentStream {
                 return None;
             }
             // What is new replaces what waits, also where it is read from the log.
-            let is_latest = matches!(self.slot.policy, Policy::Latest(_));
+            let is_latest = matches!(self.slot.policy, SlowReaderPolicy::Latest(_));
             let behind = self.behind.as_mut()?;
             let event = match behind.follower.ready() {
                 Some(delivery) => behind.take(delivery),
                 None if is_latest && !self.slot.is_empty() => match self.slot.take() {
-                    Taken::Event(event) => return Some(event),
-                    Taken::Behind(_) | Taken::Ended(_) | Taken::Nothing => None,
+                    QueueRead::Event(event) => return Some(event),
+                    QueueRead::Behind(_) | QueueRead::Ended(_) | QueueRead::Nothing => None,
                 },
                 None => match behind.follower.next().await {
                     Ok(Some(delivery)) => behind.take(delivery),
@@ -191,7 +191,7 @@ impl CatchUp {
     }
 
     /// The end, where the session gives nothing more to one who reads on its own.
-    fn over(&self, error: Option<FollowError>, shared: &Shared) -> StreamEnd {
+    fn over(&self, error: Option<FollowError>, shared: &StreamsShared) -> StreamEnd {
         let known = self.follower.position();
         match error {
             Some(error) => StreamEnd::Failed(error.to_string()),

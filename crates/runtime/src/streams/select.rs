@@ -9,13 +9,13 @@ use super::event::StreamEvent;
 /// Whose streams, and what of them. Everything, where nothing is said.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Select {
-    pub(super) agent: Who,
+    pub(super) agent: AgentSelection,
     pub(super) medium: Option<Medium>,
 }
 
 /// The agents whose streams are wanted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) enum Who {
+pub(super) enum AgentSelection {
     /// All agents.
     #[default]
     All,
@@ -34,7 +34,7 @@ impl Select {
     /// What this agent says. The agent may come later.
     pub fn agent(id: impl Into<AgentStateId>) -> Self {
         Self {
-            agent: Who::Id(id.into()),
+            agent: AgentSelection::Id(id.into()),
             medium: None,
         }
     }
@@ -42,7 +42,7 @@ impl Select {
     /// What agents of this name say, whichever they are.
     pub fn named(name: impl AsRef<str>) -> Self {
         Self {
-            agent: Who::Name(Arc::from(name.as_ref())),
+            agent: AgentSelection::Name(Arc::from(name.as_ref())),
             medium: None,
         }
     }
@@ -57,9 +57,9 @@ impl Select {
     /// Whether it is wanted.
     pub fn wants(&self, event: &StreamEvent) -> bool {
         let whose = match &self.agent {
-            Who::All => true,
-            Who::Id(id) => *id == event.agent_state_id,
-            Who::Name(name) => *name == event.agent_def,
+            AgentSelection::All => true,
+            AgentSelection::Id(id) => *id == event.agent_state_id,
+            AgentSelection::Name(name) => *name == event.agent_def,
         };
         whose && self.wants_medium(event)
     }
@@ -72,14 +72,14 @@ impl Select {
 
 /// What happens where the reader of a stream is slow. It never holds up anybody else.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Policy {
+pub enum SlowReaderPolicy {
     /// Nothing is lost. So many events are kept; who is further behind reads the rest from the log.
     Lossless(usize),
     /// Only what is new counts. So many events are kept; older ones are dropped, and counted.
     Latest(usize),
 }
 
-impl Policy {
+impl SlowReaderPolicy {
     /// How many events are kept: one at least.
     pub fn bound(self) -> usize {
         match self {
@@ -90,7 +90,7 @@ impl Policy {
 
 /// The beginning of a stream.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum From {
+pub enum StreamStart {
     /// The place at which all of the [`Streams`](super::Streams) begin.
     #[default]
     Start,

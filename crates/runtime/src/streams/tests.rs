@@ -2,8 +2,8 @@
 #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
 use agentx_types::{
-    AgentDestroyed, AgentReady, AgentStarted, AssistantMessageAdded, Chunk, Closed, ContentPart, Draft,
-    Envelope, Eof, Medium, Message, MessageStart, OutputChannel, Role, RunFinished, RunId, RunInterrupted,
+    AgentDestroyed, AgentReady, AgentStarted, AssistantMessageAdded, Chunk, Closed, ContentPart, Envelope,
+    Eof, EventDraft, Medium, Message, MessageStart, OutputChannel, Role, RunFinished, RunId, RunInterrupted,
     RunStarted, RunStatus, RunStatusChanged, RuntimeEvent, SessionId, Source, TextDelta, ThinkingDelta,
     Timestamp, ToolCallAnswered, ToolCallRequested, ToolCompleted, ToolExecuting, ToolFailed, ToolOutput,
     ToolStatus,
@@ -30,7 +30,7 @@ fn check(rows: Vec<Row>) {
 }
 
 fn envelope(index: usize, agent: &str, event: RuntimeEvent) -> Envelope<RuntimeEvent> {
-    let draft = Draft {
+    let draft = EventDraft {
         source: Source::Agent,
         agent_state_id: Some(agent.into()),
         run_id: None,

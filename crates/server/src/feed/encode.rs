@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use agentx_runtime::{Delivery, Fact, Position, RuntimeError, Subscription};
+use agentx_runtime::{Delivery, EventCursor, Fact, RuntimeError, Subscription};
 use agentx_types::wire::Problem;
 use agentx_types::{Envelope, Vocabulary};
 use axum::extract::ws::Utf8Bytes;
 use serde_json::Value;
 use tokio::sync::mpsc;
 
-use super::{Feed, Frame, Lens, Source, Spoken};
+use super::{FactSource, Feed, Frame, Lens, Spoken};
 
 /// How many deliveries are taken at once.
 const AT_ONCE: usize = 256;
@@ -24,11 +24,11 @@ const LOOK_BACK: u64 = 4096;
 
 /// Makes frames of events.
 #[derive(Debug, Default)]
-pub struct Encoder {
+pub struct FrameEncoder {
     scratch: Vec<u8>,
 }
 
-impl Encoder {
+impl FrameEncoder {
     /// The frame of an event. `None` for what cannot be written as JSON, which no event is.
     pub fn frame<E: Vocabulary + Spoken>(&mut self, event: &Envelope<E>) -> Option<Frame> {
         self.scratch.clear();
@@ -38,7 +38,7 @@ impl Encoder {
         }
         let text = std::str::from_utf8(&self.scratch).unwrap_or_default();
         let frame = Frame {
-            place: Position::of(event),
+            place: EventCursor::of(event),
             text: Utf8Bytes::from(text),
             agent: event.agent_state_id.clone(),
             medium: event.event.medium(),
@@ -51,9 +51,9 @@ impl Encoder {
 }
 
 /// What a feed is filled from.
-pub(crate) struct Pump {
+pub(crate) struct FeedPump {
     pub(crate) feed: Arc<Feed>,
-    pub(crate) source: Arc<dyn Source>,
+    pub(crate) source: Arc<dyn FactSource>,
     /// As it was before the first fact that `facts` brings, or earlier.
     pub(crate) lens: Lens,
     /// The facts after the point where the feed begins, as they come.
@@ -62,7 +62,7 @@ pub(crate) struct Pump {
     pub(crate) later: mpsc::Receiver<Subscription>,
 }
 
-impl Pump {
+impl FeedPump {
     /// Encodes what comes until nothing more does; then the feed ends too. `overrun` is told how many readers were too slow.
     pub(crate) async fn run(mut self, overrun: impl Fn(usize)) {
         let end = match self.fill(overrun).await {
@@ -80,7 +80,7 @@ impl Pump {
     async fn fill(&mut self, overrun: impl Fn(usize)) -> Result<String, RuntimeError> {
         self.look_back().await?;
         let mut kept = self.lens.at();
-        let mut encoder = Encoder::default();
+        let mut encoder = FrameEncoder::default();
         let (mut waiting, mut frames) = (Vec::new(), Vec::new());
         while self.take(&mut waiting).await > 0 {
             for delivery in waiting.drain(..) {

@@ -4,18 +4,18 @@ use agentx_runtime::{Fact, SessionFold, UiProjection};
 use agentx_types::wire::WireView;
 use agentx_types::{OwnerId, SessionId};
 
-use super::shelf::Shelf;
-use super::{Encoder, Frame};
+use super::page_cache::Shelf;
+use super::{Frame, FrameEncoder};
 
 /// A view of a session at one point of it.
 #[derive(Clone)]
 pub struct Lens {
-    kind: Kind,
+    kind: LensKind,
     at: u64,
 }
 
 #[derive(Clone)]
-enum Kind {
+enum LensKind {
     /// The facts themselves: nothing has to be known of earlier ones.
     Environment,
     /// What they mean.
@@ -29,9 +29,9 @@ impl Lens {
     pub fn new(session: &SessionId, owner: &OwnerId, view: WireView) -> Self {
         let fold = || Box::new(SessionFold::new(session.clone()));
         let kind = match view {
-            WireView::Environment => Kind::Environment,
-            WireView::Runtime => Kind::Runtime(fold()),
-            WireView::Ui => Kind::Ui(fold(), Box::new(UiProjection::new(owner.clone()))),
+            WireView::Environment => LensKind::Environment,
+            WireView::Runtime => LensKind::Runtime(fold()),
+            WireView::Ui => LensKind::Ui(fold(), Box::new(UiProjection::new(owner.clone()))),
         };
         Self { kind, at: 0 }
     }
@@ -44,15 +44,15 @@ impl Lens {
     /// Which view it is.
     pub fn view(&self) -> WireView {
         match self.kind {
-            Kind::Environment => WireView::Environment,
-            Kind::Runtime(_) => WireView::Runtime,
-            Kind::Ui(..) => WireView::Ui,
+            LensKind::Environment => WireView::Environment,
+            LensKind::Runtime(_) => WireView::Runtime,
+            LensKind::Ui(..) => WireView::Ui,
         }
     }
 
     /// Passes over everything up to `seq`, if nothing has to be known of it.
     pub fn skip_to(&mut self, seq: u64) {
-        if matches!(self.kind, Kind::Environment) {
+        if matches!(self.kind, LensKind::Environment) {
             self.at = self.at.max(seq);
         }
     }
@@ -61,23 +61,23 @@ impl Lens {
     pub fn pass(&mut self, fact: &Fact) {
         self.at = fact.seq;
         match &mut self.kind {
-            Kind::Environment => {}
-            Kind::Runtime(fold) | Kind::Ui(fold, _) => fold.advance(fact),
+            LensKind::Environment => {}
+            LensKind::Runtime(fold) | LensKind::Ui(fold, _) => fold.advance(fact),
         }
     }
 
     /// Sees a fact, and hands on the frames that it becomes.
-    pub fn look(&mut self, fact: &Fact, encoder: &mut Encoder, mut push: impl FnMut(Frame)) {
+    pub fn look(&mut self, fact: &Fact, encoder: &mut FrameEncoder, mut push: impl FnMut(Frame)) {
         self.at = fact.seq;
         match &mut self.kind {
-            Kind::Environment => encoder.frame(&**fact).into_iter().for_each(push),
-            Kind::Runtime(fold) => {
+            LensKind::Environment => encoder.frame(&**fact).into_iter().for_each(push),
+            LensKind::Runtime(fold) => {
                 let derived = fold.apply(fact);
                 for event in &derived.events {
                     encoder.frame(event).into_iter().for_each(&mut push);
                 }
             }
-            Kind::Ui(fold, ui) => {
+            LensKind::Ui(fold, ui) => {
                 let derived = fold.apply(fact);
                 let mut shown = Vec::new();
                 for event in &derived.events {
@@ -94,7 +94,7 @@ impl Lens {
     pub(crate) fn look_with(
         &mut self,
         (fact, shelf): (&Fact, &Shelf),
-        encoder: &mut Encoder,
+        encoder: &mut FrameEncoder,
         mut push: impl FnMut(Frame),
     ) {
         let view = self.view();

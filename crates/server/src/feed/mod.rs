@@ -5,34 +5,34 @@
 //! take part (`Feed::join`) once the feed still has everything after what they have.
 //!
 //! This is no second follower: a feed is filled by one, and what a reader does here is to take bytes that were encoded once for
-//! all, in turns with other readers. It keeps its place as every follower does, by a [`Position`].
+//! all, in turns with other readers. It keeps its place as every follower does, by a [`EventCursor`].
 
 mod encode;
 mod lens;
-mod only;
+mod page_cache;
 mod reader;
 mod replay;
-mod shelf;
 mod slot;
+mod subscription_filter;
 #[cfg(test)]
 mod tests;
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use agentx_runtime::Position;
+use agentx_runtime::EventCursor;
 use agentx_types::wire::Problem;
 use agentx_types::{AgentStateId, Medium};
 use axum::extract::ws::Utf8Bytes;
 
-pub use encode::Encoder;
-pub(crate) use encode::Pump;
+pub(crate) use encode::FeedPump;
+pub use encode::FrameEncoder;
 pub use lens::Lens;
-pub use only::{Only, Spoken};
-pub use reader::{Reader, Source, Start, Step};
-pub use replay::Share;
-pub use shelf::Shelf;
-pub use slot::Slot;
+pub use page_cache::Shelf;
+pub use reader::{FactSource, FeedItem, FeedReader, FeedStart};
+pub use replay::ReplayShare;
+pub use slot::FeedSlot;
+pub use subscription_filter::{Spoken, SubscriptionFilter};
 
 /// How many frames stay although everybody has them, for those who come back after a moment.
 const TAIL_FRAMES: usize = 256;
@@ -43,7 +43,7 @@ const TAIL_BYTES: usize = 64 * 1024;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Frame {
     /// Where it stands.
-    pub place: Position,
+    pub place: EventCursor,
     /// Its JSON.
     pub text: Utf8Bytes,
     /// The agent that it is of.
@@ -65,7 +65,7 @@ impl Frame {
 
 /// How much may wait for a reader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Bounds {
+pub struct FeedBounds {
     /// Frames.
     pub frames: usize,
     /// Bytes.
@@ -74,7 +74,7 @@ pub struct Bounds {
 
 /// The frames of one session in one view, as they come.
 pub struct Feed {
-    bounds: Bounds,
+    bounds: FeedBounds,
     ring: Mutex<Ring>,
 }
 
@@ -84,16 +84,16 @@ struct Ring {
     first: u64,
     bytes: usize,
     /// All that is not after this is not in `frames` any more.
-    base: Position,
+    base: EventCursor,
     /// All facts up to this one were looked at.
     mark: u64,
-    readers: Vec<Arc<Slot>>,
+    readers: Vec<Arc<FeedSlot>>,
     ended: Option<Problem>,
 }
 
 /// What a reader found.
 #[derive(Debug, PartialEq)]
-pub(crate) enum Taken {
+pub(crate) enum FeedRead {
     /// Frames, as many as were wanted; there are more.
     Some,
     /// All there is, up to this fact.
@@ -106,12 +106,12 @@ pub(crate) enum Taken {
 
 impl Feed {
     /// A feed of what comes after the fact `mark`.
-    pub fn new(mark: u64, bounds: Bounds) -> Self {
+    pub fn new(mark: u64, bounds: FeedBounds) -> Self {
         let ring = Ring {
             frames: VecDeque::new(),
             first: 0,
             bytes: 0,
-            base: Position::after(mark),
+            base: EventCursor::after(mark),
             mark,
             readers: Vec::new(),
             ended: None,
@@ -155,7 +155,7 @@ impl Feed {
     ///
     /// # Errors
     /// The fact up to which it has to read the log first.
-    pub(crate) fn join(&self, has: Position, slot: &Arc<Slot>) -> Result<(), u64> {
+    pub(crate) fn join(&self, has: EventCursor, slot: &Arc<FeedSlot>) -> Result<(), u64> {
         let mut ring = self.lock();
         if has < ring.base {
             return Err(ring.mark);
@@ -170,14 +170,14 @@ impl Feed {
     /// Moves up to `limit` frames after `has` that are wanted, of about `bytes` bytes, into `out`.
     pub(crate) fn take(
         &self,
-        (slot, only): (&Slot, Option<&Only>),
-        has: &mut Position,
+        (slot, only): (&FeedSlot, Option<&SubscriptionFilter>),
+        has: &mut EventCursor,
         (limit, bytes): (usize, usize),
         out: &mut Vec<Frame>,
-    ) -> Taken {
+    ) -> FeedRead {
         let ring = self.lock();
         let Some(skip) = slot.next().checked_sub(ring.first) else {
-            return Taken::Overrun;
+            return FeedRead::Overrun;
         };
         let skip = usize::try_from(skip).unwrap_or(usize::MAX).min(ring.frames.len());
         let (mut taken, mut size) = (0, 0);
@@ -186,28 +186,28 @@ impl Feed {
                 break;
             }
             taken += 1;
-            if has.moves_to(frame.place) && only.is_none_or(|only| only.wants(frame)) {
+            if has.advance_to(frame.place) && only.is_none_or(|only| only.wants(frame)) {
                 size += frame.text.len();
                 out.push(frame.clone());
             }
         }
         slot.set_next(ring.first + (skip + taken) as u64);
         if skip + taken < ring.frames.len() {
-            return Taken::Some;
+            return FeedRead::Some;
         }
         match &ring.ended {
-            Some(problem) if taken == 0 => Taken::Ended(problem.clone()),
+            Some(problem) if taken == 0 => FeedRead::Ended(problem.clone()),
             Some(_) => {
                 // That it has ended is told next.
                 slot.more();
-                Taken::All(ring.mark)
+                FeedRead::All(ring.mark)
             }
-            None => Taken::All(ring.mark),
+            None => FeedRead::All(ring.mark),
         }
     }
 
     /// A reader is gone.
-    pub(crate) fn leave(&self, slot: &Arc<Slot>) {
+    pub(crate) fn leave(&self, slot: &Arc<FeedSlot>) {
         self.lock().readers.retain(|reader| !Arc::ptr_eq(reader, slot));
     }
 
@@ -233,7 +233,7 @@ impl Feed {
     }
 }
 
-const TAIL: Bounds = Bounds {
+const TAIL: FeedBounds = FeedBounds {
     frames: TAIL_FRAMES,
     bytes: TAIL_BYTES,
 };
@@ -247,7 +247,7 @@ impl Ring {
     }
 
     /// The last frame stays, however large it is.
-    fn is_over(&self, bounds: Bounds) -> bool {
+    fn is_over(&self, bounds: FeedBounds) -> bool {
         self.frames.len() > 1 && (self.frames.len() > bounds.frames || self.bytes > bounds.bytes)
     }
 

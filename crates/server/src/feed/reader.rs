@@ -3,15 +3,15 @@
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
-use agentx_runtime::{BoxFuture, Fact, Position, RuntimeError};
+use agentx_runtime::{BoxFuture, EventCursor, Fact, RuntimeError};
 use agentx_types::SessionId;
 use agentx_types::wire::{Problem, Seen, WireView};
 
-use super::replay::{Replay, Share};
-use super::{Feed, Frame, Lens, Only, Slot, Taken};
+use super::replay::{Replay, ReplayShare};
+use super::{Feed, FeedRead, FeedSlot, Frame, Lens, SubscriptionFilter};
 
 /// Where facts are read from.
-pub trait Source: Send + Sync {
+pub trait FactSource: Send + Sync {
     /// Up to `limit` facts of the session after `after_seq`.
     fn facts(&self, after_seq: u64, limit: usize) -> BoxFuture<'static, Result<Vec<Fact>, RuntimeError>>;
 
@@ -24,22 +24,22 @@ pub trait Source: Send + Sync {
 
 /// Where a reader begins.
 #[derive(Clone, Debug)]
-pub struct Start {
+pub struct FeedStart {
     /// Which session.
     pub session: SessionId,
     /// In which view.
     pub view: WireView,
     /// All up to here is known to the reader.
-    pub after: Position,
+    pub after: EventCursor,
     /// The last event of the session; up to here is what was there when it began.
     pub head: u64,
     /// What is wanted of it; `None` for all.
-    pub only: Option<Only>,
+    pub only: Option<SubscriptionFilter>,
 }
 
 /// What a reader has to hand on.
 #[derive(Debug, PartialEq)]
-pub enum Step {
+pub enum FeedItem {
     /// Frames were moved to where the caller wanted them.
     Frames,
     /// All that was there at the start has been handed on, up to this `seq`.
@@ -51,12 +51,12 @@ pub enum Step {
 }
 
 /// One reader of one session.
-pub struct Reader {
+pub struct FeedReader {
     feed: Arc<Feed>,
-    slot: Arc<Slot>,
-    start: Start,
+    slot: Arc<FeedSlot>,
+    start: FeedStart,
     /// All up to here was handed on.
-    has: Position,
+    has: EventCursor,
     /// All facts up to here were looked at for it.
     through: u64,
     caught_up: bool,
@@ -64,10 +64,14 @@ pub struct Reader {
     replay: Option<Replay>,
 }
 
-impl Reader {
+impl FeedReader {
     /// A reader that begins at `start`; what it needs of the log it reads when it is its turn.
-    pub fn new(feed: Arc<Feed>, (source, share): (Arc<dyn Source>, Share), start: Start) -> Self {
-        let slot = Arc::new(Slot::default());
+    pub fn new(
+        feed: Arc<Feed>,
+        (source, share): (Arc<dyn FactSource>, ReplayShare),
+        start: FeedStart,
+    ) -> Self {
+        let slot = Arc::new(FeedSlot::default());
         let replay = feed.join(start.after, &slot).is_err();
         Self {
             replay: replay.then(|| Replay::new(source, share, &start)),
@@ -81,7 +85,7 @@ impl Reader {
     }
 
     /// Its place in the feed.
-    pub fn slot(&self) -> &Arc<Slot> {
+    pub fn slot(&self) -> &Arc<FeedSlot> {
         &self.slot
     }
 
@@ -95,7 +99,7 @@ impl Reader {
     }
 
     /// Where it began.
-    pub fn start(&self) -> &Start {
+    pub fn start(&self) -> &FeedStart {
         &self.start
     }
 
@@ -105,14 +109,14 @@ impl Reader {
         cx: &mut Context<'_>,
         limits: (usize, usize),
         out: &mut Vec<Frame>,
-    ) -> Poll<Step> {
+    ) -> Poll<FeedItem> {
         loop {
             if let Some(problem) = self.slot.ended() {
-                return Poll::Ready(Step::Ended(problem.clone()));
+                return Poll::Ready(FeedItem::Ended(problem.clone()));
             }
             if !self.caught_up && self.through >= self.start.head {
                 self.caught_up = true;
-                return Poll::Ready(Step::CaughtUp(self.start.head));
+                return Poll::Ready(FeedItem::CaughtUp(self.start.head));
             }
             let Some(replay) = &mut self.replay else {
                 match ready!(self.poll_live(cx, limits, out)) {
@@ -121,20 +125,20 @@ impl Reader {
                 }
             };
             match ready!(replay.poll(cx, limits.1, out)) {
-                Err(error) => return Poll::Ready(Step::Ended(Problem::from(&error))),
-                Ok(true) => return Poll::Ready(Step::Frames),
+                Err(error) => return Poll::Ready(FeedItem::Ended(Problem::from(&error))),
+                Ok(true) => return Poll::Ready(FeedItem::Frames),
                 Ok(false) if self.through < replay.at() => self.through = replay.at(),
                 Ok(false) => {
                     if let Err(error) = self.go_live() {
-                        return Poll::Ready(Step::Ended(Problem::from(&error)));
+                        return Poll::Ready(FeedItem::Ended(Problem::from(&error)));
                     }
                 }
             }
         }
     }
 
-    /// The next frames; see [`Reader::poll_next`].
-    pub async fn next(&mut self, limits: (usize, usize), out: &mut Vec<Frame>) -> Step {
+    /// The next frames; see [`FeedReader::poll_next`].
+    pub async fn next(&mut self, limits: (usize, usize), out: &mut Vec<Frame>) -> FeedItem {
         std::future::poll_fn(|cx| self.poll_next(cx, limits, out)).await
     }
 
@@ -143,7 +147,7 @@ impl Reader {
         let Some(replay) = &mut self.replay else {
             return Ok(());
         };
-        let has = replay.has().max(Position::after(replay.at()));
+        let has = replay.has().max(EventCursor::after(replay.at()));
         match self.feed.join(has, &self.slot) {
             Ok(()) => {
                 self.has = has;
@@ -160,7 +164,7 @@ impl Reader {
         cx: &mut Context<'_>,
         limits: (usize, usize),
         out: &mut Vec<Frame>,
-    ) -> Poll<Option<Step>> {
+    ) -> Poll<Option<FeedItem>> {
         if !self.slot.take_news(cx.waker()) {
             return Poll::Pending;
         }
@@ -168,23 +172,23 @@ impl Reader {
         let taken = self
             .feed
             .take((&self.slot, self.start.only.as_ref()), &mut self.has, limits, out);
-        let step = (out.len() > before).then_some(Step::Frames);
+        let step = (out.len() > before).then_some(FeedItem::Frames);
         Poll::Ready(match taken {
-            Taken::Some => {
+            FeedRead::Some => {
                 self.slot.more();
                 step
             }
-            Taken::All(mark) => {
+            FeedRead::All(mark) => {
                 self.through = self.through.max(mark);
                 step
             }
-            Taken::Overrun => Some(Step::Overrun),
-            Taken::Ended(problem) => Some(Step::Ended(problem)),
+            FeedRead::Overrun => Some(FeedItem::Overrun),
+            FeedRead::Ended(problem) => Some(FeedItem::Ended(problem)),
         })
     }
 }
 
-impl Drop for Reader {
+impl Drop for FeedReader {
     fn drop(&mut self) {
         self.feed.leave(&self.slot);
     }

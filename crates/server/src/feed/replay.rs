@@ -4,11 +4,11 @@
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
-use agentx_runtime::{BoxFuture, Fact, LogError, Position, RuntimeError};
+use agentx_runtime::{BoxFuture, EventCursor, Fact, LogError, RuntimeError};
 use agentx_types::SessionId;
 
-use super::{Encoder, Frame, Lens, Only, Shelf, Source, Start};
-use crate::turns::{Queue, Turn};
+use super::{FactSource, FeedStart, Frame, FrameEncoder, Lens, Shelf, SubscriptionFilter};
+use crate::work_turns::{TurnQueue, WorkTurn};
 
 /// How many facts are read at once, where they are small.
 const PAGE: usize = 1024;
@@ -19,40 +19,40 @@ const TURN: usize = 256;
 
 /// What a reader shares with others: the turns, and what was read a moment ago.
 #[derive(Clone, Default)]
-pub struct Share {
+pub struct ReplayShare {
     /// Nobody waits where there is none.
-    queue: Option<Queue>,
+    queue: Option<TurnQueue>,
     shelf: Arc<Shelf>,
 }
 
-impl Share {
+impl ReplayShare {
     /// Turns are waited for in `queue`, and large pieces looked for on `shelf`.
-    pub fn new(queue: Queue, shelf: Arc<Shelf>) -> Self {
+    pub fn new(queue: TurnQueue, shelf: Arc<Shelf>) -> Self {
         Self {
             queue: Some(queue),
             shelf,
         }
     }
 
-    async fn turn(&self) -> Turn {
+    async fn turn(&self) -> WorkTurn {
         match &self.queue {
             Some(queue) => queue.take().await,
-            None => Turn::default(),
+            None => WorkTurn::default(),
         }
     }
 }
 
-type Took = Result<(Box<Work>, Vec<Frame>), RuntimeError>;
+type Took = Result<(Box<ReplayWork>, Vec<Frame>), RuntimeError>;
 
 /// The part of a reader that is read from the log.
 pub(super) struct Replay {
     /// `None` while it is being worked on, or where that failed.
-    work: Option<Box<Work>>,
+    work: Option<Box<ReplayWork>>,
     turn: Option<BoxFuture<'static, Took>>,
     /// The last event that it has seen.
     at: u64,
     /// All up to here was handed on.
-    has: Position,
+    has: EventCursor,
     /// Up to here it goes.
     upto: u64,
     /// The log has less than it was said to.
@@ -60,7 +60,7 @@ pub(super) struct Replay {
 }
 
 impl Replay {
-    pub(super) fn new(source: Arc<dyn Source>, share: Share, start: &Start) -> Self {
+    pub(super) fn new(source: Arc<dyn FactSource>, share: ReplayShare, start: &FeedStart) -> Self {
         // An event of which a part is known is derived again, and what is known of it passed over.
         let known = start.after.whole();
         let mut lens = source.lens(start.view, known);
@@ -71,7 +71,7 @@ impl Replay {
             upto: start.head,
             is_short: false,
             turn: None,
-            work: Some(Box::new(Work {
+            work: Some(Box::new(ReplayWork {
                 session: start.session.clone(),
                 only: start.only.clone(),
                 has: start.after,
@@ -79,7 +79,7 @@ impl Replay {
                 source,
                 share,
                 lens,
-                encoder: Encoder::default(),
+                encoder: FrameEncoder::default(),
                 facts: Arc::new([]),
                 next: 0,
                 page_after: 0,
@@ -94,7 +94,7 @@ impl Replay {
         self.at
     }
 
-    pub(super) fn has(&self) -> Position {
+    pub(super) fn has(&self) -> EventCursor {
         self.has
     }
 
@@ -146,14 +146,14 @@ impl Replay {
 }
 
 /// What goes along from turn to turn.
-struct Work {
+struct ReplayWork {
     session: SessionId,
-    only: Option<Only>,
-    source: Arc<dyn Source>,
-    share: Share,
+    only: Option<SubscriptionFilter>,
+    source: Arc<dyn FactSource>,
+    share: ReplayShare,
     lens: Lens,
-    encoder: Encoder,
-    has: Position,
+    encoder: FrameEncoder,
+    has: EventCursor,
     upto: u64,
     /// The page that is looked at, from `next` on: the facts after `page_after`.
     facts: Arc<[Fact]>,
@@ -166,7 +166,7 @@ struct Work {
     is_short: bool,
 }
 
-impl Work {
+impl ReplayWork {
     fn is_page_done(&self) -> bool {
         self.next >= self.facts.len()
     }
@@ -210,7 +210,7 @@ impl Work {
             let (has, only) = (&mut self.has, self.only.as_ref());
             let seen = (fact, &*self.share.shelf);
             self.lens.look_with(seen, &mut self.encoder, |frame| {
-                if has.moves_to(frame.place) && only.is_none_or(|only| only.wants(&frame)) {
+                if has.advance_to(frame.place) && only.is_none_or(|only| only.wants(&frame)) {
                     size += frame.text.len();
                     out.push(frame);
                 }

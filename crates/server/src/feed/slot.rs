@@ -9,7 +9,7 @@ use futures_util::task::AtomicWaker;
 
 /// A reader's place in a feed.
 #[derive(Debug, Default)]
-pub struct Slot {
+pub struct FeedSlot {
     /// The number of the next frame that it wants.
     next: AtomicU64,
     /// Whether there is something to look at. Who has been woken and has not looked yet is not woken again.
@@ -22,7 +22,7 @@ pub struct Slot {
     alarm: AtomicWaker,
 }
 
-impl Slot {
+impl FeedSlot {
     pub(crate) fn next(&self) -> u64 {
         self.next.load(Ordering::Acquire)
     }

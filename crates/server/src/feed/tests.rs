@@ -11,7 +11,7 @@ use std::task::Waker;
 use agentx_runtime::{BoxFuture, Fact, RuntimeError};
 use agentx_types::wire::WireView;
 use agentx_types::{
-    Draft, Envelope, EnvironmentEvent, SessionId, Source as From, TextChunk, Timestamp, UserMessage,
+    Envelope, EnvironmentEvent, EventDraft, SessionId, Source as From, TextChunk, Timestamp, UserMessage,
 };
 use proptest::prelude::*;
 
@@ -25,7 +25,7 @@ fn fact(seq: u64, size: usize) -> Fact {
     let event = TextChunk {
         text: "x".repeat(size),
     };
-    let draft: Draft<EnvironmentEvent> = Draft::new(From::Environment, None, event);
+    let draft: EventDraft<EnvironmentEvent> = EventDraft::new(From::Environment, None, event);
     Arc::new(draft.into_envelope(session(), seq, Timestamp(1)))
 }
 
@@ -50,7 +50,7 @@ impl Log {
     }
 }
 
-impl Source for Log {
+impl FactSource for Log {
     fn facts(&self, after_seq: u64, limit: usize) -> BoxFuture<'static, Result<Vec<Fact>, RuntimeError>> {
         self.pages.fetch_add(1, Ordering::Relaxed);
         let facts = self.facts.lock().unwrap();
@@ -69,17 +69,17 @@ impl Source for Log {
 struct World {
     log: Arc<Log>,
     feed: Arc<Feed>,
-    encoder: Encoder,
+    encoder: FrameEncoder,
 }
 
 impl World {
-    fn new(before: usize, bounds: Bounds) -> Self {
+    fn new(before: usize, bounds: FeedBounds) -> Self {
         let log = Arc::new(Log::default());
         (0..before).for_each(|_| drop(log.add(10)));
         Self {
             feed: Arc::new(Feed::new(log.len(), bounds)),
             log,
-            encoder: Encoder::default(),
+            encoder: FrameEncoder::default(),
         }
     }
 
@@ -92,20 +92,24 @@ impl World {
         self.feed.publish(&mut frames, self.log.len())
     }
 
-    fn reader(&self, after: u64) -> Reader {
-        let start = Start {
+    fn reader(&self, after: u64) -> FeedReader {
+        let start = FeedStart {
             session: session(),
             view: WireView::Environment,
-            after: Position::after(after),
+            after: EventCursor::after(after),
             head: self.log.len(),
             only: None,
         };
-        Reader::new(self.feed.clone(), (self.log.clone(), Share::default()), start)
+        FeedReader::new(
+            self.feed.clone(),
+            (self.log.clone(), ReplayShare::default()),
+            start,
+        )
     }
 }
 
 /// What a reader has now: places, and what else it says.
-fn read(reader: &mut Reader, seen: &mut Vec<u64>, limit: usize) -> Option<Step> {
+fn read(reader: &mut FeedReader, seen: &mut Vec<u64>, limit: usize) -> Option<FeedItem> {
     let mut cx = Context::from_waker(Waker::noop());
     let mut frames = Vec::new();
     // A reader that has nothing says so twice: a turn without a frame is not the end.
@@ -118,11 +122,11 @@ fn read(reader: &mut Reader, seen: &mut Vec<u64>, limit: usize) -> Option<Step> 
     None
 }
 
-fn read_all(reader: &mut Reader) -> (Vec<u64>, Vec<Step>) {
+fn read_all(reader: &mut FeedReader) -> (Vec<u64>, Vec<FeedItem>) {
     let (mut seen, mut steps) = (Vec::new(), Vec::new());
     while let Some(step) = read(reader, &mut seen, 7) {
-        let is_last = matches!(step, Step::Overrun | Step::Ended(_));
-        steps.extend((step != Step::Frames).then_some(step));
+        let is_last = matches!(step, FeedItem::Overrun | FeedItem::Ended(_));
+        steps.extend((step != FeedItem::Frames).then_some(step));
         if is_last {
             break;
         }
@@ -132,7 +136,7 @@ fn read_all(reader: &mut Reader) -> (Vec<u64>, Vec<Step>) {
 
 use std::task::{Context, Poll};
 
-const BOUNDS: Bounds = Bounds {
+const BOUNDS: FeedBounds = FeedBounds {
     frames: 1000,
     bytes: 1 << 20,
 };
@@ -146,9 +150,10 @@ fn a_frame_knows_its_tag() {
         idempotency_key: None,
         by: None,
     };
-    let draft: Draft<EnvironmentEvent> = Draft::new(From::User, Some(",\"event\":\"no\"".into()), message);
+    let draft: EventDraft<EnvironmentEvent> =
+        EventDraft::new(From::User, Some(",\"event\":\"no\"".into()), message);
     let envelope: Envelope<EnvironmentEvent> = draft.into_envelope(session(), 3, Timestamp(1));
-    let frame = Encoder::default().frame(&envelope).unwrap();
+    let frame = FrameEncoder::default().frame(&envelope).unwrap();
     assert_eq!((frame.tag(), frame.place), ("user_message", (3, 0).into()));
 }
 
@@ -164,7 +169,7 @@ fn replay_then_live_is_one_stream() {
     world.publish(3, 10);
     seen.extend(read_all(&mut reader).0);
     assert_eq!(seen, (1..=2508).collect::<Vec<_>>());
-    assert_eq!(steps, [Step::CaughtUp(2500)]);
+    assert_eq!(steps, [FeedItem::CaughtUp(2500)]);
 }
 
 #[test]
@@ -172,25 +177,25 @@ fn who_comes_back_soon_is_served_without_the_log() {
     let mut world = World::new(10, BOUNDS);
     world.publish(20, 10);
     world.log.facts.lock().unwrap().clear();
-    let mut reader = Reader::new(
+    let mut reader = FeedReader::new(
         world.feed.clone(),
-        (world.log.clone(), Share::default()),
-        Start {
+        (world.log.clone(), ReplayShare::default()),
+        FeedStart {
             session: session(),
             view: WireView::Environment,
-            after: Position::after(15),
+            after: EventCursor::after(15),
             head: 30,
             only: None,
         },
     );
     let (seen, steps) = read_all(&mut reader);
     assert_eq!(seen, (16..=30).collect::<Vec<_>>());
-    assert_eq!(steps, [Step::CaughtUp(30)]);
+    assert_eq!(steps, [FeedItem::CaughtUp(30)]);
 }
 
 #[test]
 fn a_slow_reader_is_overrun_alone() {
-    let bounds = Bounds {
+    let bounds = FeedBounds {
         frames: 50,
         bytes: 1 << 20,
     };
@@ -206,12 +211,12 @@ fn a_slow_reader_is_overrun_alone() {
     assert_eq!(overrun, 1, "told once");
     assert_eq!(seen, (2..=101).collect::<Vec<_>>());
     assert!(slow.slot().is_overrun());
-    assert_eq!(read_all(&mut slow).1, [Step::Overrun]);
+    assert_eq!(read_all(&mut slow).1, [FeedItem::Overrun]);
 }
 
 #[test]
 fn what_waits_is_bounded_in_bytes_and_one_frame_always_fits() {
-    let bounds = Bounds {
+    let bounds = FeedBounds {
         frames: 1000,
         bytes: 5000,
     };
@@ -242,7 +247,9 @@ fn the_end_comes_after_what_there_is() {
     world.feed.end(*crate::auth::problem("gone", "it was closed"));
     let (seen, steps) = read_all(&mut reader);
     assert_eq!(seen, (2..=11).collect::<Vec<_>>());
-    assert!(matches!(&steps[..], [Step::CaughtUp(1), Step::Ended(problem)] if problem.code == "gone"));
+    assert!(
+        matches!(&steps[..], [FeedItem::CaughtUp(1), FeedItem::Ended(problem)] if problem.code == "gone")
+    );
 }
 
 #[test]
@@ -260,25 +267,26 @@ fn who_may_read_no_longer_gets_nothing_more() {
 #[test]
 fn a_part_of_an_event_is_gone_on_with() {
     let world = World::new(20, BOUNDS);
-    let start = |after| Start {
+    let start = |after| FeedStart {
         session: session(),
         view: WireView::Environment,
         after,
         head: 20,
         only: None,
     };
-    let mut reader = Reader::new(
+    let mut reader = FeedReader::new(
         world.feed.clone(),
-        (world.log.clone(), Share::default()),
+        (world.log.clone(), ReplayShare::default()),
         start((15, 0).into()),
     );
     assert_eq!(read_all(&mut reader).0, (16..=20).collect::<Vec<_>>());
 }
 
 fn said(seq: u64, agent: Option<&str>, event: impl Into<EnvironmentEvent>) -> Frame {
-    let draft: Draft<EnvironmentEvent> = Draft::new(From::Environment, agent.map(Into::into), event);
+    let draft: EventDraft<EnvironmentEvent> =
+        EventDraft::new(From::Environment, agent.map(Into::into), event);
     let envelope = draft.into_envelope(session(), seq, Timestamp(1));
-    Encoder::default().frame(&envelope).unwrap()
+    FrameEncoder::default().frame(&envelope).unwrap()
 }
 
 #[test]
@@ -293,14 +301,18 @@ fn a_part_is_handed_on_and_what_is_left_out_was_seen() {
     let reader = |agents: &[&str], media: &[&str]| {
         let agents = agents.iter().map(|agent| (*agent).into()).collect();
         let media = media.iter().map(|medium| (*medium).to_owned().into()).collect();
-        let start = Start {
+        let start = FeedStart {
             session: session(),
             view: WireView::Environment,
-            after: Position::after(0),
+            after: EventCursor::after(0),
             head: 0,
-            only: Only::of(agents, media).unwrap(),
+            only: SubscriptionFilter::of(agents, media).unwrap(),
         };
-        Reader::new(feed.clone(), (Arc::new(Log::default()), Share::default()), start)
+        FeedReader::new(
+            feed.clone(),
+            (Arc::new(Log::default()), ReplayShare::default()),
+            start,
+        )
     };
     let mut readers = [
         reader(&[], &[]),
@@ -325,15 +337,19 @@ fn a_part_is_handed_on_and_what_is_left_out_was_seen() {
         [None, Some(5), Some(5), Some(5)],
         "also past what is in no view"
     );
-    assert!(Only::of(vec!["agt".into(); 257], vec![]).is_err());
+    assert!(SubscriptionFilter::of(vec!["agt".into(); 257], vec![]).is_err());
 }
 
 #[test]
 fn a_part_is_chosen_from_the_log_too() {
     let world = World::new(1500, BOUNDS);
     let mut start = world.reader(0).start().clone();
-    start.only = Only::of(Vec::new(), vec![Medium::Audio]).unwrap();
-    let mut reader = Reader::new(world.feed.clone(), (world.log.clone(), Share::default()), start);
+    start.only = SubscriptionFilter::of(Vec::new(), vec![Medium::Audio]).unwrap();
+    let mut reader = FeedReader::new(
+        world.feed.clone(),
+        (world.log.clone(), ReplayShare::default()),
+        start,
+    );
     let mut steps = Vec::new();
     // Each turn without a frame is a wake-up more.
     for _ in 0..20 {
@@ -341,30 +357,30 @@ fn a_part_is_chosen_from_the_log_too() {
         steps.extend(read(&mut reader, &mut seen, 100));
         assert_eq!(seen, [0; 0], "it is all text");
     }
-    assert_eq!(steps, [Step::CaughtUp(1500)]);
+    assert_eq!(steps, [FeedItem::CaughtUp(1500)]);
     assert_eq!(reader.seen().map(|seen| seen.seq), Some(1500));
 }
 
 #[test]
 fn many_readers_of_a_large_event_share_its_bytes() {
     let log = Arc::new(Log::default());
-    for size in [10, shelf::LARGE, 10] {
+    for size in [10, page_cache::LARGE, 10] {
         log.add(size);
     }
     let feed = Arc::new(Feed::new(log.len(), BOUNDS));
-    let share = Share::default();
+    let share = ReplayShare::default();
     let read = || {
-        let start = Start {
+        let start = FeedStart {
             session: session(),
             view: WireView::Environment,
-            after: Position::after(0),
+            after: EventCursor::after(0),
             head: log.len(),
             only: None,
         };
-        let mut reader = Reader::new(feed.clone(), (log.clone(), share.clone()), start);
+        let mut reader = FeedReader::new(feed.clone(), (log.clone(), share.clone()), start);
         let mut cx = Context::from_waker(Waker::noop());
         let mut frames = Vec::new();
-        while reader.poll_next(&mut cx, (100, 1 << 20), &mut frames) != Poll::Ready(Step::CaughtUp(3)) {}
+        while reader.poll_next(&mut cx, (100, 1 << 20), &mut frames) != Poll::Ready(FeedItem::CaughtUp(3)) {}
         frames
     };
     let first = read();
@@ -396,15 +412,15 @@ fn happening() -> impl Strategy<Value = Happening> {
 
 /// A reader, and all that it was given.
 struct Follower {
-    reader: Reader,
+    reader: FeedReader,
     seen: Vec<u64>,
     after: u64,
     is_over: bool,
 }
 
 impl Follower {
-    fn note(&mut self, step: Option<Step>) {
-        if matches!(step, Some(Step::Overrun | Step::Ended(_))) {
+    fn note(&mut self, step: Option<FeedItem>) {
+        if matches!(step, Some(FeedItem::Overrun | FeedItem::Ended(_))) {
             self.is_over = true;
         }
     }
@@ -416,7 +432,7 @@ proptest! {
         before in prop_oneof![3 => 0..40usize, 1 => 1000..1100usize],
         steps in proptest::collection::vec(happening(), 1..120),
     ) {
-        let mut world = World::new(before.max(1), Bounds { frames: 60, bytes: 1 << 20 });
+        let mut world = World::new(before.max(1), FeedBounds { frames: 60, bytes: 1 << 20 });
         let mut followers: Vec<Follower> = Vec::new();
         for step in steps {
             match step {
@@ -446,7 +462,7 @@ proptest! {
             prop_assert_eq!(&follower.seen, &(follower.after + 1..=end).collect::<Vec<_>>());
             if !follower.is_over {
                 let (rest, steps) = read_all(&mut follower.reader);
-                let is_over = steps.contains(&Step::Overrun);
+                let is_over = steps.contains(&FeedItem::Overrun);
                 prop_assert!(is_over || end + rest.len() as u64 == world.log.len(), "all of it");
             }
         }

@@ -5,9 +5,9 @@ use agentx_types::{AgentConfig, ApprovalMode, ToolSpec};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::answer::Tagged;
-use super::extract::{CanFail, Member, PathId, Query};
-use super::{Failure, Shared};
+use super::extract::{CanFail, Member, PathId, QueryParams};
+use super::responses::Tagged;
+use super::{ApiError, HandlerState};
 use crate::trust::{default_agent, named_of_server};
 
 /// What is to be otherwise than an agent's file says.
@@ -21,29 +21,41 @@ pub(crate) struct AgentQuery {
     workspace: Option<String>,
 }
 
-pub(crate) async fn models(front: Shared, Member(caller): Member) -> Result<Tagged<Vec<ModelInfo>>, Failure> {
+pub(crate) async fn models(
+    front: HandlerState,
+    Member(caller): Member,
+) -> Result<Tagged<Vec<ModelInfo>>, ApiError> {
     Ok(Tagged(front.state.runtime_of(&caller.person).models()))
 }
 
-pub(crate) async fn tools(front: Shared, Member(caller): Member) -> Result<Tagged<Vec<ToolSpec>>, Failure> {
+pub(crate) async fn tools(
+    front: HandlerState,
+    Member(caller): Member,
+) -> Result<Tagged<Vec<ToolSpec>>, ApiError> {
     Ok(Tagged(front.state.runtime_of(&caller.person).tools()))
 }
 
-pub(crate) async fn agent(front: Shared, Member(caller): Member) -> Result<Tagged<AgentConfig>, Failure> {
+pub(crate) async fn agent(
+    front: HandlerState,
+    Member(caller): Member,
+) -> Result<Tagged<AgentConfig>, ApiError> {
     Ok(Tagged(default_agent(&front.state, &caller)?))
 }
 
-pub(crate) async fn list(front: Shared, Member(caller): Member) -> Result<Tagged<Vec<AgentInfo>>, Failure> {
+pub(crate) async fn list(
+    front: HandlerState,
+    Member(caller): Member,
+) -> Result<Tagged<Vec<AgentInfo>>, ApiError> {
     Ok(Tagged(front.state.runtime_of(&caller.person).agents().await?))
 }
 
 pub(crate) async fn get(
-    front: Shared,
+    front: HandlerState,
     Member(caller): Member,
     PathId(agent): PathId,
-    Query(query): Query<AgentQuery>,
+    QueryParams(query): QueryParams<AgentQuery>,
     _: CanFail<422>,
-) -> Result<Tagged<AgentConfig>, Failure> {
+) -> Result<Tagged<AgentConfig>, ApiError> {
     let wanted = NamedAgent {
         agent,
         model: query.model,

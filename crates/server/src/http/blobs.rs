@@ -17,10 +17,10 @@ use schemars::{JsonSchema, SchemaGenerator};
 use serde::Deserialize;
 use serde_json::json;
 
-use super::answer::describe_tag;
-use super::describe::{Answer, Input, Operation};
-use super::extract::{PathId, Query, Somebody};
-use super::{Failure, Shared};
+use super::describe::{HandlerInput, HandlerResponse, Operation};
+use super::extract::{PathId, QueryParams, Somebody};
+use super::responses::describe_tag;
+use super::{ApiError, HandlerState};
 
 /// How many bytes are read at once.
 const PIECE: u64 = 256 << 10;
@@ -33,7 +33,7 @@ pub(crate) struct BlobQuery {
 }
 
 /// Which part is wanted, as the headers say.
-pub(crate) struct Wanted {
+pub(crate) struct RequestedRange {
     range: Option<String>,
     /// The part is wanted only if the whole still has this tag.
     if_range: Option<String>,
@@ -43,11 +43,11 @@ pub(crate) struct Wanted {
 pub(crate) struct Bytestream(Response);
 
 pub(crate) async fn get(
-    front: Shared,
+    front: HandlerState,
     Somebody(caller): Somebody,
-    (PathId(id), wanted): (PathId, Wanted),
-    Query(query): Query<BlobQuery>,
-) -> Result<Bytestream, Failure> {
+    (PathId(id), wanted): (PathId, RequestedRange),
+    QueryParams(query): QueryParams<BlobQuery>,
+) -> Result<Bytestream, ApiError> {
     let blob = BlobId::new(id);
     let access = front.state.access(&caller, &query.session).await?;
     let size = access.runtime.blob_size(&query.session, &blob).await?;
@@ -55,12 +55,12 @@ pub(crate) async fn get(
     let is_same = wanted.if_range.as_deref().is_none_or(|asked| asked == tag);
     let part = match wanted.range.as_deref().filter(|_| is_same) {
         Some(range) => part_of(range, size),
-        None => Part::Whole,
+        None => RangePart::Whole,
     };
     let (from, to, status) = match part {
-        Part::Whole => (0, size, StatusCode::OK),
-        Part::Range(from, to) => (from, to, StatusCode::PARTIAL_CONTENT),
-        Part::Beyond => return Ok(Bytestream(beyond(size))),
+        RangePart::Whole => (0, size, StatusCode::OK),
+        RangePart::Range(from, to) => (from, to, StatusCode::PARTIAL_CONTENT),
+        RangePart::Beyond => return Ok(Bytestream(beyond(size))),
     };
     let mut response = (status, body(access.runtime, blob, from, to)).into_response();
     let headers = response.headers_mut();
@@ -88,7 +88,7 @@ fn insert(headers: &mut HeaderMap, name: axum::http::HeaderName, value: &str) {
 
 fn beyond(size: u64) -> Response {
     let failure =
-        Failure::new("bad_range", format!("the blob has {size} bytes")).with(json!({"bytes": size}));
+        ApiError::new("bad_range", format!("the blob has {size} bytes")).with(json!({"bytes": size}));
     let mut response = failure.into_response();
     insert(response.headers_mut(), CONTENT_RANGE, &format!("bytes */{size}"));
     response
@@ -116,7 +116,7 @@ fn body(runtime: Arc<NodeRuntime>, blob: BlobId, from: u64, to: u64) -> Body {
 
 /// Which part of the whole.
 #[derive(Debug, PartialEq)]
-enum Part {
+enum RangePart {
     Whole,
     /// From this byte up to before that one.
     Range(u64, u64),
@@ -125,37 +125,37 @@ enum Part {
 }
 
 /// What a header `Range` means. What is not understood, or wants several parts, means the whole.
-fn part_of(range: &str, size: u64) -> Part {
+fn part_of(range: &str, size: u64) -> RangePart {
     let Some((from, to)) = range
         .strip_prefix("bytes=")
         .and_then(|range| range.trim().split_once('-'))
     else {
-        return Part::Whole;
+        return RangePart::Whole;
     };
     match (from.parse::<u64>(), to.parse::<u64>()) {
-        (Ok(from), Ok(to)) if from > to => Part::Whole,
-        (Ok(from), Ok(to)) if from < size => Part::Range(from, size.min(to.saturating_add(1))),
-        (Ok(from), Err(_)) if to.is_empty() && from < size => Part::Range(from, size),
+        (Ok(from), Ok(to)) if from > to => RangePart::Whole,
+        (Ok(from), Ok(to)) if from < size => RangePart::Range(from, size.min(to.saturating_add(1))),
+        (Ok(from), Err(_)) if to.is_empty() && from < size => RangePart::Range(from, size),
         (Err(_), Ok(last)) if from.is_empty() && last > 0 && size > 0 => {
-            Part::Range(size.saturating_sub(last), size)
+            RangePart::Range(size.saturating_sub(last), size)
         }
-        (Ok(_), Ok(_)) => Part::Beyond,
-        (Ok(_), Err(_)) if to.is_empty() => Part::Beyond,
-        (Err(_), Ok(_)) if from.is_empty() => Part::Beyond,
-        _ => Part::Whole,
+        (Ok(_), Ok(_)) => RangePart::Beyond,
+        (Ok(_), Err(_)) if to.is_empty() => RangePart::Beyond,
+        (Err(_), Ok(_)) if from.is_empty() => RangePart::Beyond,
+        _ => RangePart::Whole,
     }
 }
 
-impl FromRequestParts<Shared> for (PathId, Wanted) {
-    type Rejection = Failure;
+impl FromRequestParts<HandlerState> for (PathId, RequestedRange) {
+    type Rejection = ApiError;
 
-    async fn from_request_parts(parts: &mut Parts, front: &Shared) -> Result<Self, Failure> {
+    async fn from_request_parts(parts: &mut Parts, front: &HandlerState) -> Result<Self, ApiError> {
         let id = PathId::from_request_parts(parts, front).await?;
         let text = |name| {
             let value = parts.headers.get(name)?;
             Some(value.to_str().unwrap_or_default().to_owned())
         };
-        let wanted = Wanted {
+        let wanted = RequestedRange {
             range: text(RANGE),
             if_range: text(IF_RANGE),
         };
@@ -163,7 +163,7 @@ impl FromRequestParts<Shared> for (PathId, Wanted) {
     }
 }
 
-impl Input for (PathId, Wanted) {
+impl HandlerInput for (PathId, RequestedRange) {
     fn describe(operation: &mut Operation, schemas: &mut SchemaGenerator) {
         PathId::describe(operation, schemas);
         let what = "Which part: one range of bytes.";
@@ -184,7 +184,7 @@ impl IntoResponse for Bytestream {
     }
 }
 
-impl Answer for Bytestream {
+impl HandlerResponse for Bytestream {
     fn describe(operation: &mut Operation, _: &mut SchemaGenerator) {
         let content = json!({"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}});
         operation.answer(200, "All of it.", content.clone());
@@ -201,24 +201,24 @@ mod tests {
     #[test]
     fn ranges_are_read_as_they_are_written() {
         let cases = [
-            ("bytes=0-4", Part::Range(0, 5)),
-            ("bytes=5-", Part::Range(5, 10)),
-            ("bytes=-3", Part::Range(7, 10)),
-            ("bytes=-30", Part::Range(0, 10)),
-            ("bytes=9-900", Part::Range(9, 10)),
-            ("bytes=10-", Part::Beyond),
-            ("bytes=10-12", Part::Beyond),
-            ("bytes=-0", Part::Beyond),
-            ("bytes=4-2", Part::Whole),
-            ("bytes=0-1,3-4", Part::Whole),
-            ("bytes=a-b", Part::Whole),
-            ("bytes=-", Part::Whole),
-            ("lines=1-2", Part::Whole),
+            ("bytes=0-4", RangePart::Range(0, 5)),
+            ("bytes=5-", RangePart::Range(5, 10)),
+            ("bytes=-3", RangePart::Range(7, 10)),
+            ("bytes=-30", RangePart::Range(0, 10)),
+            ("bytes=9-900", RangePart::Range(9, 10)),
+            ("bytes=10-", RangePart::Beyond),
+            ("bytes=10-12", RangePart::Beyond),
+            ("bytes=-0", RangePart::Beyond),
+            ("bytes=4-2", RangePart::Whole),
+            ("bytes=0-1,3-4", RangePart::Whole),
+            ("bytes=a-b", RangePart::Whole),
+            ("bytes=-", RangePart::Whole),
+            ("lines=1-2", RangePart::Whole),
         ];
         for (range, part) in cases {
             assert_eq!(part_of(range, 10), part, "{range}");
         }
-        assert_eq!(part_of("bytes=-1", 0), Part::Beyond);
-        assert_eq!(part_of("bytes=0-", 0), Part::Beyond);
+        assert_eq!(part_of("bytes=-1", 0), RangePart::Beyond);
+        assert_eq!(part_of("bytes=0-", 0), RangePart::Beyond);
     }
 }

@@ -13,10 +13,10 @@ use serde_json::json;
 use tokio::time::error::Elapsed;
 use tokio::time::{Instant, timeout, timeout_at};
 
-use super::describe::{Input, Operation};
-use super::{Failure, Shared};
-use crate::sizes::shortened;
-use crate::turns::{Queue, Turn};
+use super::describe::{HandlerInput, Operation};
+use super::{ApiError, HandlerState};
+use crate::size_limits::shortened;
+use crate::work_turns::{TurnQueue, WorkTurn};
 
 /// Where bodies are read of people who have not said who they are.
 const OPEN: &str = "/v1/auth/";
@@ -35,19 +35,19 @@ const TURN_PAUSE_MS: u64 = 5_000;
 pub(crate) struct Sender(pub(crate) OwnerId);
 
 /// A body that was read, and the turn in which that was done. It lasts until the body is understood.
-struct Read {
+struct BodyRead {
     is_json: bool,
     bytes: Bytes,
-    _turn: Turn,
+    _turn: WorkTurn,
 }
 
 /// A body of JSON.
-pub(crate) struct Json<T>(pub(crate) T);
+pub(crate) struct JsonBody<T>(pub(crate) T);
 
 /// A body of JSON that may be left out.
 pub(crate) struct OptionalJson<T>(pub(crate) T);
 
-async fn body(request: Request, front: &Shared) -> Result<Read, Failure> {
+async fn body(request: Request, front: &HandlerState) -> Result<BodyRead, ApiError> {
     let kind = request.headers().get(CONTENT_TYPE);
     let is_json = kind.is_some_and(|kind| is_json(kind.as_bytes()));
     let limit = if request.uri().path().starts_with(OPEN) {
@@ -65,7 +65,7 @@ async fn body(request: Request, front: &Shared) -> Result<Read, Failure> {
     let queue = sender.map(|Sender(person)| front.state.bodies().queue(person));
     let patience = front.state.options().limits.body;
     let (bytes, _turn) = read(request.into_body(), limit, (queue, patience)).await?;
-    Ok(Read {
+    Ok(BodyRead {
         is_json,
         bytes,
         _turn,
@@ -77,15 +77,15 @@ async fn body(request: Request, front: &Shared) -> Result<Read, Failure> {
 async fn read(
     body: Body,
     limit: usize,
-    (queue, patience): (Option<Queue>, Duration),
-) -> Result<(Bytes, Turn), Failure> {
+    (queue, patience): (Option<TurnQueue>, Duration),
+) -> Result<(Bytes, WorkTurn), ApiError> {
     let mut pieces = body.into_data_stream();
     let mut bytes = Vec::new();
     let mut waits = queue;
-    let mut turn = Turn::default();
+    let mut turn = WorkTurn::default();
     let mut until = Instant::now() + patience;
     while let Some(piece) = timeout_at(until, pieces.next()).await.map_err(late)? {
-        let piece = piece.map_err(|error| Failure::new("bad_request", error.to_string()))?;
+        let piece = piece.map_err(|error| ApiError::new("bad_request", error.to_string()))?;
         if bytes.len() + piece.len() > limit {
             return Err(too_large(limit));
         }
@@ -102,18 +102,18 @@ async fn read(
 }
 
 /// The client is slow.
-fn late(_: Elapsed) -> Failure {
-    Failure::new("slow_body", "the body did not come in time")
+fn late(_: Elapsed) -> ApiError {
+    ApiError::new("slow_body", "the body did not come in time")
 }
 
 /// The server is busy.
-fn no_turn(_: Elapsed) -> Failure {
+fn no_turn(_: Elapsed) -> ApiError {
     let what = "the server is busy with other large bodies; send this one again in a moment";
-    Failure::new("timed_out", what).retry_after(TURN_PAUSE_MS)
+    ApiError::new("timed_out", what).retry_after(TURN_PAUSE_MS)
 }
 
-fn too_large(limit: usize) -> Failure {
-    Failure::new("too_large", format!("a body has at most {limit} bytes here")).with(json!({"limit": limit}))
+fn too_large(limit: usize) -> ApiError {
+    ApiError::new("too_large", format!("a body has at most {limit} bytes here")).with(json!({"limit": limit}))
 }
 
 fn is_json(kind: &[u8]) -> bool {
@@ -122,16 +122,16 @@ fn is_json(kind: &[u8]) -> bool {
 }
 
 /// Reads JSON, and says where it is wrong.
-fn parse<T: DeserializeOwned>(is_json: bool, bytes: &[u8]) -> Result<T, Failure> {
+fn parse<T: DeserializeOwned>(is_json: bool, bytes: &[u8]) -> Result<T, ApiError> {
     if !is_json {
-        return Err(Failure::new(
+        return Err(ApiError::new(
             "unsupported_media_type",
             "the body has to be JSON, and said to be: Content-Type: application/json",
         ));
     }
     // A list of values in the order of the fields would be taken for them.
     if bytes.trim_ascii_start().first().is_some_and(|byte| *byte == b'[') {
-        return Err(Failure::new(
+        return Err(ApiError::new(
             "bad_json",
             "the body has to be an object, and is a list",
         ));
@@ -145,32 +145,32 @@ fn parse<T: DeserializeOwned>(is_json: bool, bytes: &[u8]) -> Result<T, Failure>
         } else {
             format!("{path}: ")
         };
-        Failure::new("bad_json", format!("{place}{}", error.inner())).with(at)
+        ApiError::new("bad_json", format!("{place}{}", error.inner())).with(at)
     })?;
     let end = reader.end();
-    end.map_err(|error| Failure::new("bad_json", error.to_string()))?;
+    end.map_err(|error| ApiError::new("bad_json", error.to_string()))?;
     Ok(value)
 }
 
-impl<T: DeserializeOwned> FromRequest<Shared> for Json<T> {
-    type Rejection = Failure;
+impl<T: DeserializeOwned> FromRequest<HandlerState> for JsonBody<T> {
+    type Rejection = ApiError;
 
-    async fn from_request(request: Request, front: &Shared) -> Result<Self, Failure> {
+    async fn from_request(request: Request, front: &HandlerState) -> Result<Self, ApiError> {
         let read = body(request, front).await?;
         parse(read.is_json, &read.bytes).map(Self)
     }
 }
 
-impl<T: JsonSchema> Input for Json<T> {
+impl<T: JsonSchema> HandlerInput for JsonBody<T> {
     fn describe(operation: &mut Operation, schemas: &mut SchemaGenerator) {
         operation.json_body::<T>(schemas, true);
     }
 }
 
-impl<T: DeserializeOwned + Default> FromRequest<Shared> for OptionalJson<T> {
-    type Rejection = Failure;
+impl<T: DeserializeOwned + Default> FromRequest<HandlerState> for OptionalJson<T> {
+    type Rejection = ApiError;
 
-    async fn from_request(request: Request, front: &Shared) -> Result<Self, Failure> {
+    async fn from_request(request: Request, front: &HandlerState) -> Result<Self, ApiError> {
         let read = body(request, front).await?;
         if read.bytes.is_empty() {
             return Ok(Self(T::default()));
@@ -179,7 +179,7 @@ impl<T: DeserializeOwned + Default> FromRequest<Shared> for OptionalJson<T> {
     }
 }
 
-impl<T: JsonSchema> Input for OptionalJson<T> {
+impl<T: JsonSchema> HandlerInput for OptionalJson<T> {
     fn describe(operation: &mut Operation, schemas: &mut SchemaGenerator) {
         operation.json_body::<T>(schemas, false);
     }
@@ -196,7 +196,7 @@ mod tests {
     use futures_util::{FutureExt as _, stream};
 
     use super::*;
-    use crate::turns::Turns;
+    use crate::work_turns::WorkTurns;
 
     const PIECE: usize = 16 << 10;
     const PATIENCE: Duration = Duration::from_secs(30);
@@ -214,7 +214,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_person_has_one_large_body_read_at_a_time() {
-        let turns = Turns::new(8);
+        let turns = WorkTurns::new(8);
         let ann = OwnerId::new("own_ann");
         let first = turns.take(&ann).await;
         let (large, taken) = counted(64);
@@ -239,7 +239,7 @@ mod tests {
     /// The clock stands still while there is something to do, and is moved on where there is nothing: nobody waits in this test.
     #[tokio::test(start_paused = true)]
     async fn a_body_that_gets_no_turn_is_answered_as_busy_and_one_that_does_not_come_as_slow() {
-        let turns = Turns::new(8);
+        let turns = WorkTurns::new(8);
         let ann = OwnerId::new("own_ann");
         let first = turns.take(&ann).await;
         let queue = || Some(turns.queue(&ann));

@@ -4,7 +4,7 @@ use agentx_types::{SessionId, Timestamp};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
-use super::Failure;
+use super::ApiError;
 
 /// The last session of a page.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,9 +27,9 @@ impl Cursor {
     ///
     /// # Errors
     /// Where it was never handed out.
-    pub(crate) fn decode(text: &str) -> Result<Self, Failure> {
+    pub(crate) fn decode(text: &str) -> Result<Self, ApiError> {
         Self::read(text)
-            .ok_or_else(|| Failure::new("bad_request", "the cursor is none that this server handed out"))
+            .ok_or_else(|| ApiError::new("bad_request", "the cursor is none that this server handed out"))
     }
 
     fn read(text: &str) -> Option<Self> {

@@ -125,18 +125,18 @@ fn without_null(schema: &mut Value) {
 }
 
 /// Something that a handler takes.
-pub(crate) trait Input {
+pub(crate) trait HandlerInput {
     /// Says what it takes, and how it can fail.
     fn describe(operation: &mut Operation, schemas: &mut SchemaGenerator);
 }
 
 /// Something that a handler answers.
-pub(crate) trait Answer: IntoResponse {
+pub(crate) trait HandlerResponse: IntoResponse {
     /// Says what comes.
     fn describe(operation: &mut Operation, schemas: &mut SchemaGenerator);
 }
 
-impl<A: Answer, F: Answer> Answer for Result<A, F> {
+impl<A: HandlerResponse, F: HandlerResponse> HandlerResponse for Result<A, F> {
     fn describe(operation: &mut Operation, schemas: &mut SchemaGenerator) {
         A::describe(operation, schemas);
         F::describe(operation, schemas);
@@ -144,15 +144,15 @@ impl<A: Answer, F: Answer> Answer for Result<A, F> {
 }
 
 /// A handler whose types say all about it. `T` is what axum's `Handler` has there too.
-pub(crate) trait Described<T> {
+pub(crate) trait DescribedHandler<T> {
     /// Says all about it.
     fn describe(operation: &mut Operation, schemas: &mut SchemaGenerator);
 }
 
-impl<H, Fut> Described<((),)> for H
+impl<H, Fut> DescribedHandler<((),)> for H
 where
     H: FnOnce() -> Fut,
-    Fut: Future<Output: Answer>,
+    Fut: Future<Output: HandlerResponse>,
 {
     fn describe(operation: &mut Operation, schemas: &mut SchemaGenerator) {
         Fut::Output::describe(operation, schemas);
@@ -161,11 +161,11 @@ where
 
 macro_rules! described {
     ($($input:ident),*) => {
-        impl<H, Fut, M, $($input),*> Described<(M, $($input,)*)> for H
+        impl<H, Fut, M, $($input),*> DescribedHandler<(M, $($input,)*)> for H
         where
             H: FnOnce($($input),*) -> Fut,
-            Fut: Future<Output: Answer>,
-            $($input: Input,)*
+            Fut: Future<Output: HandlerResponse>,
+            $($input: HandlerInput,)*
         {
             fn describe(operation: &mut Operation, schemas: &mut SchemaGenerator) {
                 $($input::describe(operation, schemas);)*

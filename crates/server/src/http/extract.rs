@@ -4,7 +4,7 @@
 use std::convert::Infallible;
 use std::marker::PhantomData;
 
-use agentx_runtime::Position;
+use agentx_runtime::EventCursor;
 use agentx_types::{SessionId, SessionRole};
 use axum::extract::{FromRequestParts, Path};
 use axum::http::HeaderMap;
@@ -15,20 +15,20 @@ use serde::de::DeserializeOwned;
 use serde_json::json;
 
 use super::body::Sender;
-use super::describe::{Input, Needs, Operation};
-use super::{Failure, Shared, stream};
-use crate::channel::Channel;
+use super::describe::{HandlerInput, Needs, Operation};
+use super::{ApiError, HandlerState, stream};
+use crate::channel::ConnectionChannel;
+use crate::connection_limits::{Permit, address_of};
 use crate::credentials::{NONCE_HEADER, nonce_of};
 use crate::options::KEY_CHARS;
-use crate::seats::{Permit, address_of};
-use crate::sizes::bounded_id;
-use crate::state::{Access, Caller};
+use crate::size_limits::bounded_id;
+use crate::state::{Admission, Caller};
 
 /// The statuses of whoever has to say who they are.
 const ASKED: [u16; 4] = [400, 401, 403, 429];
 
 /// Anybody, with a page of an origin that may ask: under which name they are counted, and how they came in.
-pub(crate) struct Anybody(pub(crate) String, pub(crate) Channel);
+pub(crate) struct AnonymousCaller(pub(crate) String, pub(crate) ConnectionChannel);
 
 /// Somebody: with a token, or a visitor where they are let in.
 pub(crate) struct Somebody(pub(crate) Caller);
@@ -40,24 +40,24 @@ pub(crate) struct Member(pub(crate) Caller);
 pub(crate) struct Operator(pub(crate) Caller);
 
 /// A session that the caller may use, at least in the role `R`.
-pub(crate) struct In<R> {
+pub(crate) struct SessionAs<R> {
     pub(crate) session: SessionId,
     pub(crate) caller: Caller,
-    pub(crate) access: Access,
+    pub(crate) access: Admission,
     role: PhantomData<R>,
 }
 
 /// A role that a handler asks for.
-pub(crate) trait AtLeast: Send + Sync {
+pub(crate) trait MinimumRole: Send + Sync {
     const ROLE: SessionRole;
     /// Whether whoever runs the server may do it in any session.
     const OR_OPERATOR: bool = false;
 }
 
 /// Whose it is, or whoever runs the server.
-pub(crate) struct Deleting;
+pub(crate) struct DeletingCaller;
 
-impl AtLeast for Deleting {
+impl MinimumRole for DeletingCaller {
     const ROLE: SessionRole = SessionRole::Own;
     const OR_OPERATOR: bool = true;
 }
@@ -67,7 +67,7 @@ macro_rules! roles {
         $(#[$doc])*
         pub(crate) struct $name;
 
-        impl AtLeast for $name {
+        impl MinimumRole for $name {
             const ROLE: SessionRole = SessionRole::$role;
         }
     )*};
@@ -88,10 +88,10 @@ roles! {
 pub(crate) struct PathId(pub(crate) String);
 
 /// What follows the question mark.
-pub(crate) struct Query<T>(pub(crate) T);
+pub(crate) struct QueryParams<T>(pub(crate) T);
 
 /// By which a creation that is asked for again is known.
-pub(crate) struct Key(pub(crate) Option<String>);
+pub(crate) struct IdempotencyKey(pub(crate) Option<String>);
 
 /// Nothing; says that the operation can also fail with this status.
 pub(crate) struct CanFail<const STATUS: u16>;
@@ -100,21 +100,21 @@ pub(crate) struct CanFail<const STATUS: u16>;
 pub(crate) struct ClientNonce(pub(crate) Option<String>);
 
 /// What a browser's stream had when it broke off.
-pub(crate) struct Stream {
+pub(crate) struct ResumedStream {
     /// Whether a stream is wanted, and no page.
     pub(crate) is_wanted: bool,
     /// The last event that the reader has.
-    pub(crate) after: Option<Position>,
+    pub(crate) after: Option<EventCursor>,
     /// By which it is asked again, while the stream goes on, whether the caller is still who they were.
     pub(crate) headers: HeaderMap,
     /// Where the reader is, as it is counted.
     pub(crate) address: String,
     /// How it came in.
-    pub(crate) channel: Channel,
+    pub(crate) channel: ConnectionChannel,
 }
 
-impl<R> In<R> {
-    fn new(session: SessionId, caller: Caller, access: Access) -> Self {
+impl<R> SessionAs<R> {
+    fn new(session: SessionId, caller: Caller, access: Admission) -> Self {
         Self {
             session,
             caller,
@@ -125,11 +125,11 @@ impl<R> In<R> {
 }
 
 /// How the request came in.
-fn channel(parts: &Parts) -> Channel {
+fn channel(parts: &Parts) -> ConnectionChannel {
     parts.extensions.get().copied().unwrap_or_default()
 }
 
-fn caller(parts: &mut Parts, front: &Shared) -> Result<Caller, Failure> {
+fn caller(parts: &mut Parts, front: &HandlerState) -> Result<Caller, ApiError> {
     let address = address_of(&parts.extensions);
     let caller = front.state.caller_of(&parts.headers, &channel(parts), &address);
     match &caller {
@@ -146,16 +146,16 @@ fn caller(parts: &mut Parts, front: &Shared) -> Result<Caller, Failure> {
     Ok(caller)
 }
 
-async fn path_id(parts: &mut Parts, front: &Shared) -> Result<String, Failure> {
+async fn path_id(parts: &mut Parts, front: &HandlerState) -> Result<String, ApiError> {
     let found = Path::<String>::from_request_parts(parts, front).await;
-    let Path(id) = found.map_err(|_| Failure::new("not_found", "the path is not UTF-8"))?;
+    let Path(id) = found.map_err(|_| ApiError::new("not_found", "the path is not UTF-8"))?;
     Ok(id)
 }
 
-impl FromRequestParts<Shared> for Anybody {
-    type Rejection = Failure;
+impl FromRequestParts<HandlerState> for AnonymousCaller {
+    type Rejection = ApiError;
 
-    async fn from_request_parts(parts: &mut Parts, front: &Shared) -> Result<Self, Failure> {
+    async fn from_request_parts(parts: &mut Parts, front: &HandlerState) -> Result<Self, ApiError> {
         let name = address_of(&parts.extensions);
         front.count(&name)?;
         front.state.auth().check_origin(&parts.headers)?;
@@ -163,34 +163,34 @@ impl FromRequestParts<Shared> for Anybody {
     }
 }
 
-impl Input for Anybody {
+impl HandlerInput for AnonymousCaller {
     fn describe(operation: &mut Operation, _: &mut SchemaGenerator) {
         operation.can_fail(&[403, 429]);
     }
 }
 
-impl FromRequestParts<Shared> for Somebody {
-    type Rejection = Failure;
+impl FromRequestParts<HandlerState> for Somebody {
+    type Rejection = ApiError;
 
-    async fn from_request_parts(parts: &mut Parts, front: &Shared) -> Result<Self, Failure> {
+    async fn from_request_parts(parts: &mut Parts, front: &HandlerState) -> Result<Self, ApiError> {
         caller(parts, front).map(Self)
     }
 }
 
-impl Input for Somebody {
+impl HandlerInput for Somebody {
     fn describe(operation: &mut Operation, _: &mut SchemaGenerator) {
         operation.needs = Needs::Somebody;
         operation.can_fail(&ASKED);
     }
 }
 
-impl FromRequestParts<Shared> for Member {
-    type Rejection = Failure;
+impl FromRequestParts<HandlerState> for Member {
+    type Rejection = ApiError;
 
-    async fn from_request_parts(parts: &mut Parts, front: &Shared) -> Result<Self, Failure> {
+    async fn from_request_parts(parts: &mut Parts, front: &HandlerState) -> Result<Self, ApiError> {
         let caller = caller(parts, front)?;
         if caller.visitor {
-            return Err(Failure::new(
+            return Err(ApiError::new(
                 "denied",
                 "visitors only look at what is shared with them",
             ));
@@ -199,43 +199,43 @@ impl FromRequestParts<Shared> for Member {
     }
 }
 
-impl Input for Member {
+impl HandlerInput for Member {
     fn describe(operation: &mut Operation, _: &mut SchemaGenerator) {
         operation.needs = Needs::Member;
         operation.can_fail(&ASKED);
     }
 }
 
-impl FromRequestParts<Shared> for Operator {
-    type Rejection = Failure;
+impl FromRequestParts<HandlerState> for Operator {
+    type Rejection = ApiError;
 
-    async fn from_request_parts(parts: &mut Parts, front: &Shared) -> Result<Self, Failure> {
+    async fn from_request_parts(parts: &mut Parts, front: &HandlerState) -> Result<Self, ApiError> {
         let caller = caller(parts, front)?;
         if caller.operator {
             return Ok(Self(caller));
         }
-        Err(Failure::new("denied", "this is for whoever runs the server"))
+        Err(ApiError::new("denied", "this is for whoever runs the server"))
     }
 }
 
-impl Input for Operator {
+impl HandlerInput for Operator {
     fn describe(operation: &mut Operation, _: &mut SchemaGenerator) {
         operation.needs = Needs::Operator;
         operation.can_fail(&ASKED);
     }
 }
 
-impl<R: AtLeast> FromRequestParts<Shared> for In<R> {
-    type Rejection = Failure;
+impl<R: MinimumRole> FromRequestParts<HandlerState> for SessionAs<R> {
+    type Rejection = ApiError;
 
-    async fn from_request_parts(parts: &mut Parts, front: &Shared) -> Result<Self, Failure> {
+    async fn from_request_parts(parts: &mut Parts, front: &HandlerState) -> Result<Self, ApiError> {
         let caller = caller(parts, front)?;
         let session = SessionId::new(path_id(parts, front).await?);
         let access = front.state.access(&caller, &session).await?;
         if access.role < R::ROLE && !(R::OR_OPERATOR && caller.operator) {
             let word = |role| serde_json::to_value(role).unwrap_or_default();
             return Err(
-                Failure::new("denied", "your role in this session does not allow it")
+                ApiError::new("denied", "your role in this session does not allow it")
                     .with(json!({"role": word(access.role), "needed": word(R::ROLE)})),
             );
         }
@@ -243,7 +243,7 @@ impl<R: AtLeast> FromRequestParts<Shared> for In<R> {
     }
 }
 
-impl<R: AtLeast> Input for In<R> {
+impl<R: MinimumRole> HandlerInput for SessionAs<R> {
     fn describe(operation: &mut Operation, _: &mut SchemaGenerator) {
         operation.needs = match R::OR_OPERATOR {
             true => Needs::RoleOrOperator(R::ROLE),
@@ -255,34 +255,34 @@ impl<R: AtLeast> Input for In<R> {
     }
 }
 
-impl FromRequestParts<Shared> for PathId {
-    type Rejection = Failure;
+impl FromRequestParts<HandlerState> for PathId {
+    type Rejection = ApiError;
 
-    async fn from_request_parts(parts: &mut Parts, front: &Shared) -> Result<Self, Failure> {
+    async fn from_request_parts(parts: &mut Parts, front: &HandlerState) -> Result<Self, ApiError> {
         let id = path_id(parts, front).await?;
         bounded_id("what is asked for", &id)?;
         Ok(Self(id))
     }
 }
 
-impl Input for PathId {
+impl HandlerInput for PathId {
     fn describe(operation: &mut Operation, _: &mut SchemaGenerator) {
         operation.path("id", "Which one.");
         operation.can_fail(&[404]);
     }
 }
 
-impl<T: DeserializeOwned> FromRequestParts<Shared> for Query<T> {
-    type Rejection = Failure;
+impl<T: DeserializeOwned> FromRequestParts<HandlerState> for QueryParams<T> {
+    type Rejection = ApiError;
 
-    async fn from_request_parts(parts: &mut Parts, _: &Shared) -> Result<Self, Failure> {
+    async fn from_request_parts(parts: &mut Parts, _: &HandlerState) -> Result<Self, ApiError> {
         let found = axum::extract::Query::<T>::try_from_uri(&parts.uri);
-        let query = found.map_err(|error| Failure::new("bad_request", error.body_text()))?;
+        let query = found.map_err(|error| ApiError::new("bad_request", error.body_text()))?;
         Ok(Self(query.0))
     }
 }
 
-impl<T: JsonSchema> Input for Query<T> {
+impl<T: JsonSchema> HandlerInput for QueryParams<T> {
     fn describe(operation: &mut Operation, schemas: &mut SchemaGenerator) {
         operation.query::<T>(schemas);
         operation.can_fail(&[400]);
@@ -292,16 +292,16 @@ impl<T: JsonSchema> Input for Query<T> {
 /// The header in which such a key comes.
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 
-impl FromRequestParts<Shared> for Key {
-    type Rejection = Failure;
+impl FromRequestParts<HandlerState> for IdempotencyKey {
+    type Rejection = ApiError;
 
-    async fn from_request_parts(parts: &mut Parts, _: &Shared) -> Result<Self, Failure> {
+    async fn from_request_parts(parts: &mut Parts, _: &HandlerState) -> Result<Self, ApiError> {
         let Some(value) = parts.headers.get(IDEMPOTENCY_KEY) else {
             return Ok(Self(None));
         };
         match value.to_str() {
             Ok(key) if !key.is_empty() && key.len() <= KEY_CHARS => Ok(Self(Some(key.to_owned()))),
-            _ => Err(Failure::new(
+            _ => Err(ApiError::new(
                 "bad_request",
                 format!("an idempotency key has 1 to {KEY_CHARS} printable characters"),
             )),
@@ -309,7 +309,7 @@ impl FromRequestParts<Shared> for Key {
     }
 }
 
-impl Input for Key {
+impl HandlerInput for IdempotencyKey {
     fn describe(operation: &mut Operation, _: &mut SchemaGenerator) {
         let what = "A request with the same key is the same request: it is done once, and answered alike.";
         let schema = json!({"type": "string", "pattern": "^[ -~]+$", "minLength": 1, "maxLength": KEY_CHARS});
@@ -318,29 +318,29 @@ impl Input for Key {
     }
 }
 
-impl<const STATUS: u16> FromRequestParts<Shared> for CanFail<STATUS> {
+impl<const STATUS: u16> FromRequestParts<HandlerState> for CanFail<STATUS> {
     type Rejection = Infallible;
 
-    async fn from_request_parts(_: &mut Parts, _: &Shared) -> Result<Self, Infallible> {
+    async fn from_request_parts(_: &mut Parts, _: &HandlerState) -> Result<Self, Infallible> {
         Ok(Self)
     }
 }
 
-impl<const STATUS: u16> Input for CanFail<STATUS> {
+impl<const STATUS: u16> HandlerInput for CanFail<STATUS> {
     fn describe(operation: &mut Operation, _: &mut SchemaGenerator) {
         operation.can_fail(&[STATUS]);
     }
 }
 
-impl FromRequestParts<Shared> for ClientNonce {
-    type Rejection = Failure;
+impl FromRequestParts<HandlerState> for ClientNonce {
+    type Rejection = ApiError;
 
-    async fn from_request_parts(parts: &mut Parts, _: &Shared) -> Result<Self, Failure> {
+    async fn from_request_parts(parts: &mut Parts, _: &HandlerState) -> Result<Self, ApiError> {
         Ok(Self(nonce_of(&parts.headers)?))
     }
 }
 
-impl Input for ClientNonce {
+impl HandlerInput for ClientNonce {
     fn describe(operation: &mut Operation, _: &mut SchemaGenerator) {
         let what = "A nonce of the client; the server proves its key by a signature over it.";
         let schema = json!({"type": "string", "pattern": "^[A-Za-z0-9_-]{16,128}$"});
@@ -349,10 +349,10 @@ impl Input for ClientNonce {
     }
 }
 
-impl FromRequestParts<Shared> for Stream {
-    type Rejection = Failure;
+impl FromRequestParts<HandlerState> for ResumedStream {
+    type Rejection = ApiError;
 
-    async fn from_request_parts(parts: &mut Parts, _: &Shared) -> Result<Self, Failure> {
+    async fn from_request_parts(parts: &mut Parts, _: &HandlerState) -> Result<Self, ApiError> {
         let accepts = parts.headers.get_all(ACCEPT).iter();
         let kinds = accepts
             .filter_map(|value| value.to_str().ok())
@@ -374,7 +374,7 @@ impl FromRequestParts<Shared> for Stream {
     }
 }
 
-impl Input for Stream {
+impl HandlerInput for ResumedStream {
     fn describe(operation: &mut Operation, _: &mut SchemaGenerator) {
         let what = "The id of the last event that the reader has; in place of `after_seq`.";
         let schema = json!({"type": "string", "pattern": "^[0-9]{1,15}(\\.[0-9]{1,9})?$"});

@@ -9,12 +9,12 @@ use schemars::{JsonSchema, SchemaGenerator};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::describe::{Answer, Operation};
-use crate::sizes::shortened;
+use super::describe::{HandlerResponse, Operation};
+use crate::size_limits::shortened;
 
 /// What went wrong.
 #[derive(Debug)]
-pub(crate) struct Failure {
+pub(crate) struct ApiError {
     problem: Box<Problem>,
 }
 
@@ -41,7 +41,7 @@ pub(crate) struct ProblemBody {
     data: Value,
 }
 
-impl Failure {
+impl ApiError {
     /// A failure with nothing but its code and words.
     pub(crate) fn new(code: &str, detail: impl Into<String>) -> Self {
         Self::from(Problem {
@@ -70,7 +70,7 @@ impl Failure {
     }
 }
 
-impl From<Problem> for Failure {
+impl From<Problem> for ApiError {
     fn from(problem: Problem) -> Self {
         Self {
             problem: Box::new(problem),
@@ -78,19 +78,19 @@ impl From<Problem> for Failure {
     }
 }
 
-impl From<Box<Problem>> for Failure {
+impl From<Box<Problem>> for ApiError {
     fn from(problem: Box<Problem>) -> Self {
         Self { problem }
     }
 }
 
-impl From<RuntimeError> for Failure {
+impl From<RuntimeError> for ApiError {
     fn from(error: RuntimeError) -> Self {
         crate::control::told(&error).into()
     }
 }
 
-impl From<LogError> for Failure {
+impl From<LogError> for ApiError {
     fn from(error: LogError) -> Self {
         RuntimeError::from(error).into()
     }
@@ -121,7 +121,7 @@ fn status_of(code: &str) -> StatusCode {
     }
 }
 
-impl IntoResponse for Failure {
+impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
         let status = self.status();
         let Problem {
@@ -153,7 +153,7 @@ impl IntoResponse for Failure {
     }
 }
 
-impl Answer for Failure {
+impl HandlerResponse for ApiError {
     fn describe(operation: &mut Operation, _: &mut SchemaGenerator) {
         operation.can_fail(&[409, 503]);
     }
@@ -180,7 +180,7 @@ mod tests {
 
     #[test]
     fn where_things_are_on_the_disk_is_not_told() {
-        let failure = Failure::from(LogError::Store {
+        let failure = ApiError::from(LogError::Store {
             path: "/secret/place".into(),
             what: "broken".into(),
         });

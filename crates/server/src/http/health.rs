@@ -7,10 +7,10 @@ use schemars::{JsonSchema, SchemaGenerator};
 use serde::Serialize;
 use serde_json::json;
 
-use super::answer::Body;
-use super::describe::{Answer, Operation};
+use super::describe::{HandlerResponse, Operation};
 use super::extract::Operator;
-use super::{Failure, Front, Shared};
+use super::responses::JsonResponse;
+use super::{ApiError, Front, HandlerState};
 use crate::options::PROGRAM;
 
 /// The server is well.
@@ -27,16 +27,16 @@ pub(crate) struct Health {
 /// The format of Prometheus.
 pub(crate) struct Metrics(String);
 
-pub(crate) async fn health(front: Shared) -> Result<Body<Health>, Failure> {
+pub(crate) async fn health(front: HandlerState) -> Result<JsonResponse<Health>, ApiError> {
     front.state.runtime().check_log()?;
-    Ok(Body(Health {
+    Ok(JsonResponse(Health {
         status: "ok",
         server: PROGRAM,
         protocol: agentx_types::wire::PROTOCOL,
     }))
 }
 
-pub(crate) async fn metrics(front: Shared, _: Operator) -> Result<Metrics, Failure> {
+pub(crate) async fn metrics(front: HandlerState, _: Operator) -> Result<Metrics, ApiError> {
     let mut text = String::new();
     let runs = front.state.counts().runs.figures();
     for (name, what, value) in figures(&front).into_iter().chain(runs) {
@@ -114,7 +114,7 @@ impl IntoResponse for Metrics {
     }
 }
 
-impl Answer for Metrics {
+impl HandlerResponse for Metrics {
     fn describe(operation: &mut Operation, _: &mut SchemaGenerator) {
         let content = json!({"text/plain": {"schema": {"type": "string"}}});
         operation.answer(

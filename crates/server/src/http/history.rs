@@ -15,13 +15,13 @@ use schemars::{JsonSchema, SchemaGenerator};
 use serde::Deserialize;
 use serde_json::json;
 
-use super::describe::{Answer, Operation};
-use super::extract::{In, Query, Stream, Watching};
-use super::in_turn::in_turn;
-use super::query::{Limit, List};
-use super::{Failure, Shared, stream as live};
-use crate::feed::{Encoder, Lens, Only, Shelf};
-use crate::turns::Queue;
+use super::describe::{HandlerResponse, Operation};
+use super::extract::{QueryParams, ResumedStream, SessionAs, Watching};
+use super::query::{CommaList, PageLimit};
+use super::turn_body::hold_turn;
+use super::{ApiError, HandlerState, stream as live};
+use crate::feed::{FrameEncoder, Lens, Shelf, SubscriptionFilter};
+use crate::work_turns::TurnQueue;
 
 /// How many facts are read at once, where they are small.
 const PAGE: usize = 512;
@@ -44,21 +44,24 @@ pub(crate) struct EventsQuery {
     pub(crate) view: WireView,
     /// For pages: at most about so many; the events of one fact stay together.
     #[serde(default)]
-    limit: Limit<1000, 10_000>,
+    limit: PageLimit<1000, 10_000>,
     /// Only events of these agents, and those of no agent: ids, with commas between them.
     #[serde(default)]
     #[schemars(with = "Option<String>")]
-    agents: List<AgentStateId>,
+    agents: CommaList<AgentStateId>,
     /// Of what agents stream, only these media: names, with commas between them.
     #[serde(default)]
     #[schemars(with = "Option<String>")]
-    media: List<Medium>,
+    media: CommaList<Medium>,
 }
 
 impl EventsQuery {
     /// What of the session is wanted.
-    pub(crate) fn only(&self) -> Result<Option<Only>, Failure> {
-        Ok(Only::of(self.agents.0.clone(), self.media.0.clone())?)
+    pub(crate) fn only(&self) -> Result<Option<SubscriptionFilter>, ApiError> {
+        Ok(SubscriptionFilter::of(
+            self.agents.0.clone(),
+            self.media.0.clone(),
+        )?)
     }
 }
 
@@ -86,29 +89,33 @@ enum AnyFrame {
 }
 
 /// Events, as a page or a stream.
-pub(crate) struct Events(pub(crate) Response);
+pub(crate) struct EventsResponse(pub(crate) Response);
 
 /// All facts, a line each.
 pub(crate) struct Lines(Response);
 
 pub(crate) async fn events(
-    front: Shared,
-    at: In<Watching>,
-    Query(query): Query<EventsQuery>,
-    stream: Stream,
-) -> Result<Events, Failure> {
+    front: HandlerState,
+    at: SessionAs<Watching>,
+    QueryParams(query): QueryParams<EventsQuery>,
+    stream: ResumedStream,
+) -> Result<EventsResponse, ApiError> {
     if stream.is_wanted {
         return live::events(&front, at, &query, stream).await;
     }
     let answer = front.state.answers().take(&at.caller.line).await;
-    let mut response = in_turn(page(&front, &at, &query).await?.into_response(), answer);
+    let mut response = hold_turn(page(&front, &at, &query).await?.into_response(), answer);
     let kind = HeaderValue::from_static("application/json");
     response.headers_mut().insert(CONTENT_TYPE, kind);
-    Ok(Events(response))
+    Ok(EventsResponse(response))
 }
 
 /// A page of events, written as they are encoded, a turn at a time.
-async fn page(front: &Shared, at: &In<Watching>, query: &EventsQuery) -> Result<Vec<u8>, Failure> {
+async fn page(
+    front: &HandlerState,
+    at: &SessionAs<Watching>,
+    query: &EventsQuery,
+) -> Result<Vec<u8>, ApiError> {
     let (runtime, session) = (&at.access.runtime, &at.session);
     let queue = front.state.history().queue(&at.caller.line);
     let head = runtime.info(session).await?.last_seq;
@@ -116,14 +123,14 @@ async fn page(front: &Shared, at: &In<Watching>, query: &EventsQuery) -> Result<
     let known = front.lenses.before(session, query.view, after);
     let mut lens = known.unwrap_or_else(|| Lens::new(session, &at.access.owner, query.view));
     lens.skip_to(after);
-    let mut page = Page {
+    let mut page = EventPageWriter {
         lens,
         only: query.only()?,
         shelf: front.state.shelf().clone(),
         after: query.after_seq,
         head,
         most: query.limit.get(),
-        encoder: Encoder::default(),
+        encoder: FrameEncoder::default(),
         out: b"{\"items\":[".to_vec(),
         count: 0,
     };
@@ -138,7 +145,7 @@ async fn page(front: &Shared, at: &In<Watching>, query: &EventsQuery) -> Result<
         page = turn.run(move || page.take(&facts)).await?;
         at_once = next_page(at_once, page.out.len() - before);
     }
-    let Page { lens, mut out, .. } = page;
+    let EventPageWriter { lens, mut out, .. } = page;
     out.push(b']');
     if lens.at() < head {
         out.extend_from_slice(format!(",\"next_after_seq\":{}", lens.at()).as_bytes());
@@ -149,19 +156,19 @@ async fn page(front: &Shared, at: &In<Watching>, query: &EventsQuery) -> Result<
 }
 
 /// A page of events that is being written.
-struct Page {
+struct EventPageWriter {
     lens: Lens,
-    only: Option<Only>,
+    only: Option<SubscriptionFilter>,
     shelf: Arc<Shelf>,
     after: u64,
     head: u64,
     most: usize,
-    encoder: Encoder,
+    encoder: FrameEncoder,
     out: Vec<u8>,
     count: usize,
 }
 
-impl Page {
+impl EventPageWriter {
     fn is_full(&self) -> bool {
         self.count >= self.most || self.out.len() >= MOST_BYTES
     }
@@ -193,7 +200,7 @@ impl Page {
     }
 }
 
-pub(crate) async fn export(front: Shared, at: In<Watching>) -> Result<Lines, Failure> {
+pub(crate) async fn export(front: HandlerState, at: SessionAs<Watching>) -> Result<Lines, ApiError> {
     let head = at.access.runtime.info(&at.session).await?.last_seq;
     let begin = Export {
         queue: front.state.history().queue(&at.caller.line),
@@ -215,7 +222,7 @@ pub(crate) async fn export(front: Shared, at: In<Watching>) -> Result<Lines, Fai
 
 /// Facts on their way out, as fast as they are taken.
 struct Export {
-    queue: Queue,
+    queue: TurnQueue,
     runtime: Arc<NodeRuntime>,
     session: SessionId,
     at: u64,
@@ -254,7 +261,7 @@ impl Export {
 
 /// Facts up to `head`, a line each, and the last of them.
 fn lines_of(facts: &[Fact], head: u64) -> (Vec<u8>, Option<u64>) {
-    let (mut encoder, mut lines, mut last) = (Encoder::default(), Vec::new(), None);
+    let (mut encoder, mut lines, mut last) = (FrameEncoder::default(), Vec::new(), None);
     for fact in facts.iter().take_while(|fact| fact.seq <= head) {
         if let Some(frame) = encoder.frame(&**fact) {
             lines.extend_from_slice(frame.text.as_bytes());
@@ -265,13 +272,13 @@ fn lines_of(facts: &[Fact], head: u64) -> (Vec<u8>, Option<u64>) {
     (lines, last)
 }
 
-impl IntoResponse for Events {
+impl IntoResponse for EventsResponse {
     fn into_response(self) -> Response {
         self.0
     }
 }
 
-impl Answer for Events {
+impl HandlerResponse for EventsResponse {
     fn describe(operation: &mut Operation, schemas: &mut SchemaGenerator) {
         let page = schemas.subschema_for::<EventPage>();
         let what = "A page, or, where `text/event-stream` is accepted, what is there and then what happens: `id:` is the place \
@@ -291,7 +298,7 @@ impl IntoResponse for Lines {
     }
 }
 
-impl Answer for Lines {
+impl HandlerResponse for Lines {
     fn describe(operation: &mut Operation, schemas: &mut SchemaGenerator) {
         let line = schemas.subschema_for::<Envelope<EnvironmentEvent>>();
         let what = "Every fact, a line each. The schema is that of a line.";

@@ -8,11 +8,11 @@ use agentx_types::ToolCallId;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::answer::{Body, Tagged};
-use super::extract::{Approving, Driving, In, Query, Watching};
-use super::in_turn::InTurn;
-use super::query::Limit;
-use super::{Failure, Shared};
+use super::extract::{Approving, Driving, QueryParams, SessionAs, Watching};
+use super::query::PageLimit;
+use super::responses::{JsonResponse, Tagged};
+use super::turn_body::InTurn;
+use super::{ApiError, HandlerState};
 
 /// Which request.
 #[derive(Deserialize, JsonSchema)]
@@ -43,35 +43,41 @@ pub(crate) struct RowsQuery {
     after_seq: u64,
     /// So many bytes of rows are enough: a page ends where a segment does.
     #[serde(default)]
-    bytes: Limit<1_048_576, 4_194_304>,
+    bytes: PageLimit<1_048_576, 4_194_304>,
 }
 
 pub(crate) async fn rows(
-    front: Shared,
-    at: In<Watching>,
-    Query(query): Query<RowsQuery>,
-) -> Result<InTurn<Body<LogRows>>, Failure> {
+    front: HandlerState,
+    at: SessionAs<Watching>,
+    QueryParams(query): QueryParams<RowsQuery>,
+) -> Result<InTurn<JsonResponse<LogRows>>, ApiError> {
     let answer = front.state.answers().take(&at.caller.line).await;
     let (session, bytes) = (&at.session, query.bytes.get());
     let rows = at.access.runtime.rows(session, query.after_seq, bytes).await?;
-    Ok(InTurn(Body(rows), answer))
+    Ok(InTurn(JsonResponse(rows), answer))
 }
 
-pub(crate) async fn verify(front: Shared, at: In<Watching>) -> Result<Body<VerifyReport>, Failure> {
+pub(crate) async fn verify(
+    front: HandlerState,
+    at: SessionAs<Watching>,
+) -> Result<JsonResponse<VerifyReport>, ApiError> {
     let _turn = front.state.checks().take(&at.caller.line).await;
-    Ok(Body(at.access.runtime.verify(&at.session).await?))
+    Ok(JsonResponse(at.access.runtime.verify(&at.session).await?))
 }
 
-pub(crate) async fn replay(front: Shared, at: In<Watching>) -> Result<Body<ReplayReport>, Failure> {
+pub(crate) async fn replay(
+    front: HandlerState,
+    at: SessionAs<Watching>,
+) -> Result<JsonResponse<ReplayReport>, ApiError> {
     let _turn = front.state.checks().take(&at.caller.line).await;
-    Ok(Body(at.access.runtime.replay(&at.session).await?))
+    Ok(JsonResponse(at.access.runtime.replay(&at.session).await?))
 }
 
 pub(crate) async fn context(
-    front: Shared,
-    at: In<Watching>,
-    Query(query): Query<ContextQuery>,
-) -> Result<InTurn<Tagged<ContextView>>, Failure> {
+    front: HandlerState,
+    at: SessionAs<Watching>,
+    QueryParams(query): QueryParams<ContextQuery>,
+) -> Result<InTurn<Tagged<ContextView>>, ApiError> {
     let answer = front.state.answers().take(&at.caller.line).await;
     let _turn = front.state.checks().take(&at.caller.line).await;
     let view = at.access.runtime.context(&at.session, query.at_seq).await?;
@@ -79,23 +85,23 @@ pub(crate) async fn context(
 }
 
 pub(crate) async fn file(
-    front: Shared,
-    at: In<Approving>,
-    Query(query): Query<FileQuery>,
-) -> Result<Body<FileInQuestion>, Failure> {
+    front: HandlerState,
+    at: SessionAs<Approving>,
+    QueryParams(query): QueryParams<FileQuery>,
+) -> Result<JsonResponse<FileInQuestion>, ApiError> {
     let who = (&at.caller, &at.access);
     let file = front
         .state
         .file_in_question(who, &at.session, &query.tool_call_id);
-    Ok(Body(file.await?))
+    Ok(JsonResponse(file.await?))
 }
 
 pub(crate) async fn restore_plan(
-    front: Shared,
-    at: In<Driving>,
-    Query(query): Query<RestoreQuery>,
-) -> Result<Body<RestorePlan>, Failure> {
+    front: HandlerState,
+    at: SessionAs<Driving>,
+    QueryParams(query): QueryParams<RestoreQuery>,
+) -> Result<JsonResponse<RestorePlan>, ApiError> {
     let who = (&at.caller, &at.access);
     let plan = front.state.plan_restore(who, &at.session, query.to_seq);
-    Ok(Body(plan.await?))
+    Ok(JsonResponse(plan.await?))
 }

@@ -18,7 +18,7 @@ use tower_http::compression::{CompressionLayer, Predicate};
 use tower_http::cors::{AllowOrigin, CorsLayer};
 
 use super::openapi::AsItIs;
-use super::{Failure, Shared};
+use super::{ApiError, HandlerState};
 
 /// How long an answer may take to begin. What was begun in a session continues.
 const ANSWER: Duration = Duration::from_secs(60);
@@ -26,7 +26,7 @@ const ANSWER: Duration = Duration::from_secs(60);
 const WORTH_BYTES: u64 = 1024;
 
 /// Puts all of it around the routes.
-pub(crate) fn around(router: Router<Shared>, front: &Shared) -> Router<Shared> {
+pub(crate) fn around(router: Router<HandlerState>, front: &HandlerState) -> Router<HandlerState> {
     let limit = front.state.options().limits.body_bytes;
     router
         .layer(DefaultBodyLimit::max(limit))
@@ -38,15 +38,15 @@ pub(crate) fn around(router: Router<Shared>, front: &Shared) -> Router<Shared> {
 }
 
 /// Counts the request, and ends it where it takes too long.
-async fn bounded(State(front): State<Shared>, request: Request, next: Next) -> Response {
+async fn bounded(State(front): State<HandlerState>, request: Request, next: Next) -> Response {
     front.requests.fetch_add(1, Ordering::Relaxed);
     if front.state.shutdown().is_cancelled() {
         let ends = "the server ends; come back in a moment";
-        return Failure::new("closing", ends).retry_after(1000).into_response();
+        return ApiError::new("closing", ends).retry_after(1000).into_response();
     }
     match tokio::time::timeout(ANSWER, next.run(request)).await {
         Ok(response) => response,
-        Err(_) => Failure::new("timed_out", "the answer took too long").into_response(),
+        Err(_) => ApiError::new("timed_out", "the answer took too long").into_response(),
     }
 }
 
@@ -90,7 +90,7 @@ async fn headers(request: Request, next: Next) -> Response {
 }
 
 /// Pages of the origins that were allowed may ask, and of the server's own.
-fn cors(front: &Shared) -> CorsLayer {
+fn cors(front: &HandlerState) -> CorsLayer {
     let options = front.state.options();
     let own = front.state.auth().origin().to_owned();
     let origins = options.allow_origins.iter().chain([&own]);

@@ -15,12 +15,12 @@ const NEAR: u64 = 64;
 
 /// Views of sessions at the ends of pages.
 #[derive(Default)]
-pub(super) struct Lenses {
+pub(super) struct PageLenses {
     /// The one that was used last is last.
     known: Mutex<VecDeque<(SessionId, Arc<Lens>)>>,
 }
 
-impl Lenses {
+impl PageLenses {
     /// The view as it was at the last remembered place that is not behind `after`.
     pub(super) fn before(&self, session: &SessionId, view: WireView, after: u64) -> Option<Lens> {
         let found = {
@@ -59,7 +59,7 @@ impl Lenses {
 mod tests {
     #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
-    use agentx_types::{Draft, EnvironmentEvent, OwnerId, Source, TextChunk, Timestamp};
+    use agentx_types::{EnvironmentEvent, EventDraft, OwnerId, Source, TextChunk, Timestamp};
 
     use super::*;
 
@@ -67,7 +67,7 @@ mod tests {
         let mut lens = Lens::new(session, &OwnerId::new("own_1"), view);
         for seq in 1..=at {
             let chunk = TextChunk { text: "x".into() };
-            let draft: Draft<EnvironmentEvent> = Draft::new(Source::Environment, None, chunk);
+            let draft: EventDraft<EnvironmentEvent> = EventDraft::new(Source::Environment, None, chunk);
             lens.pass(&Arc::new(draft.into_envelope(session.clone(), seq, Timestamp(1))));
         }
         lens
@@ -76,7 +76,7 @@ mod tests {
     #[test]
     fn the_nearest_place_of_the_same_view_is_found() {
         let (one, other) = (SessionId::new("ses_1"), SessionId::new("ses_2"));
-        let lenses = Lenses::default();
+        let lenses = PageLenses::default();
         for at in [NEAR, 100, 200, 300] {
             lenses.keep(&one, lens(&one, WireView::Ui, at));
         }
@@ -97,7 +97,7 @@ mod tests {
     #[test]
     fn what_is_used_is_not_forgotten() {
         let session = SessionId::new("ses_1");
-        let lenses = Lenses::default();
+        let lenses = PageLenses::default();
         let first = NEAR + 1;
         lenses.keep(&session, lens(&session, WireView::Runtime, first));
         for n in 1..3 * REMEMBERED as u64 {

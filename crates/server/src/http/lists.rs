@@ -8,14 +8,14 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::cursor::Cursor;
-use super::query::Limit;
+use super::query::PageLimit;
 use crate::state::{Caller, ServerState};
 
 /// Which sessions.
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct ListQuery {
     #[serde(default)]
-    pub(super) limit: Limit<50, 1000>,
+    pub(super) limit: PageLimit<50, 1000>,
     /// Where the last page ended.
     pub(super) cursor: Option<String>,
     /// Only those of this directory.

@@ -7,11 +7,11 @@ use agentx_types::{AgentStateId, Envelope, Message, RuntimeEvent, Timestamp};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::answer::Body;
-use super::extract::{In, Query, Watching};
-use super::in_turn::InTurn;
-use super::query::Limit;
-use super::{Failure, Shared};
+use super::extract::{QueryParams, SessionAs, Watching};
+use super::query::PageLimit;
+use super::responses::JsonResponse;
+use super::turn_body::InTurn;
+use super::{ApiError, HandlerState};
 
 /// A page that has so many bytes of messages has no more of them.
 const MOST_BYTES: u64 = 4 << 20;
@@ -20,7 +20,7 @@ const MOST_BYTES: u64 = 4 << 20;
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct MessagesQuery {
     #[serde(default)]
-    limit: Limit<50, 500>,
+    limit: PageLimit<50, 500>,
     /// Where the last page ended.
     cursor: Option<String>,
 }
@@ -51,10 +51,10 @@ pub(crate) struct MessageItem {
 }
 
 pub(crate) async fn messages(
-    front: Shared,
-    at: In<Watching>,
-    Query(query): Query<MessagesQuery>,
-) -> Result<InTurn<Body<MessagePage>>, Failure> {
+    front: HandlerState,
+    at: SessionAs<Watching>,
+    QueryParams(query): QueryParams<MessagesQuery>,
+) -> Result<InTurn<JsonResponse<MessagePage>>, ApiError> {
     let answer = front.state.answers().take(&at.caller.line).await;
     let after = query.cursor.as_deref().map_or(Ok((0, 0)), place)?;
     let (mut items, mut bytes, mut last) = (Vec::new(), 0, None);
@@ -75,26 +75,26 @@ pub(crate) async fn messages(
                 };
                 if items.len() == query.limit.get() || bytes >= MOST_BYTES {
                     let next = last.map(|(seq, index)| format!("{seq}.{index}"));
-                    return Ok(InTurn(Body(MessagePage { items, next }), answer));
+                    return Ok(InTurn(JsonResponse(MessagePage { items, next }), answer));
                 }
                 last = Some(here);
                 bytes += written(&item);
                 items.push(item);
             }
-            Delivery::CutOff(why) => return Err(Failure::new("internal", why)),
+            Delivery::CutOff(why) => return Err(ApiError::new("internal", why)),
             Delivery::Environment(_) => {}
             Delivery::CaughtUp(_) => break,
         }
     }
-    Ok(InTurn(Body(MessagePage { items, next: None }), answer))
+    Ok(InTurn(JsonResponse(MessagePage { items, next: None }), answer))
 }
 
 /// Where a page of messages ended: the event, and how many of those that follow from it were looked at.
-fn place(cursor: &str) -> Result<(u64, u32), Failure> {
+fn place(cursor: &str) -> Result<(u64, u32), ApiError> {
     let parts = cursor.split_once('.');
     parts
         .and_then(|(seq, index)| Some((seq.parse().ok()?, index.parse().ok()?)))
-        .ok_or_else(|| Failure::new("bad_request", "the cursor is none that this server handed out"))
+        .ok_or_else(|| ApiError::new("bad_request", "the cursor is none that this server handed out"))
 }
 
 fn item(event: &Envelope<RuntimeEvent>) -> Option<MessageItem> {
@@ -115,16 +115,16 @@ fn item(event: &Envelope<RuntimeEvent>) -> Option<MessageItem> {
 
 /// How many bytes it has as JSON.
 fn written(item: &MessageItem) -> u64 {
-    let mut count = Count(0);
+    let mut count = ByteCounter(0);
     // Counting has no way to fail.
     let _ = serde_json::to_writer(&mut count, item);
     count.0
 }
 
 /// Counts bytes and keeps none.
-struct Count(u64);
+struct ByteCounter(u64);
 
-impl Write for Count {
+impl Write for ByteCounter {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.0 += bytes.len() as u64;
         Ok(bytes.len())

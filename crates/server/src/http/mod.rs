@@ -4,33 +4,33 @@
 //! of caller are made from it. Handlers take who asks and what they may use as arguments (`extract.rs`), so that none can forget
 //! to ask.
 
-mod act;
 mod agents;
-mod answer;
 mod blobs;
 mod body;
 mod cursor;
 mod describe;
 mod extract;
 mod failure;
-mod find;
 mod health;
 mod history;
-mod in_turn;
+mod idempotency;
 mod inspect;
 mod layers;
 mod lenses;
 mod lists;
 mod messages;
-mod once;
 mod openapi;
 mod query;
 mod rate;
+mod responses;
 mod route;
+mod session_actions;
+mod session_lookup;
 mod sessions;
+mod sign_in;
 mod stream;
+mod turn_body;
 mod upkeep;
-mod who;
 
 use std::convert::Infallible;
 use std::ops::Deref;
@@ -46,34 +46,34 @@ use axum::response::{IntoResponse as _, Response};
 use schemars::SchemaGenerator;
 
 pub use describe::Needs;
-use describe::{Input, Operation};
-use failure::Failure;
-use lenses::Lenses;
-use once::Once;
-use openapi::Described;
+use describe::{HandlerInput, Operation};
+use failure::ApiError;
+use idempotency::IdempotentRequests;
+use lenses::PageLenses;
+use openapi::OpenApiBytes;
 use rate::Rates;
-use route::Route;
+use route::HttpRoute;
 
 use crate::ServerState;
 
 /// Every route but the WebSocket's.
 pub fn router(state: Arc<ServerState>) -> Router {
-    let front = Shared::new(state);
+    let front = HandlerState::new(state);
     let mut router = Router::new();
     for route in table() {
         router = router.route(route.path, route.handler);
     }
     let router = router
-        .fallback(|| async { Failure::new("not_found", "there is nothing at this path") })
+        .fallback(|| async { ApiError::new("not_found", "there is nothing at this path") })
         .method_not_allowed_fallback(|| async {
-            Failure::new("method_not_allowed", "this path does not take this method")
+            ApiError::new("method_not_allowed", "this path does not take this method")
         });
     layers::around(router, &front).with_state(front)
 }
 
 /// A problem as a response.
 pub fn problem_response(problem: Problem) -> Response {
-    Failure::from(problem).into_response()
+    ApiError::from(problem).into_response()
 }
 
 /// The description of all routes.
@@ -83,7 +83,7 @@ pub fn openapi() -> serde_json::Value {
 
 /// A route as tests see it.
 #[derive(Clone, Debug)]
-pub struct Listed {
+pub struct ListedRoute {
     /// Its method.
     pub method: Method,
     /// Its path.
@@ -93,9 +93,9 @@ pub struct Listed {
 }
 
 /// All routes, for tests that walk them.
-pub fn routes() -> Vec<Listed> {
+pub fn routes() -> Vec<ListedRoute> {
     let mut schemas = SchemaGenerator::default();
-    let listed = |route: Route| Listed {
+    let listed = |route: HttpRoute| ListedRoute {
         needs: route.operation(&mut schemas).needs,
         method: route.method,
         path: route.path,
@@ -104,50 +104,50 @@ pub fn routes() -> Vec<Listed> {
 }
 
 /// The one list of routes.
-fn table() -> Vec<Route> {
+fn table() -> Vec<HttpRoute> {
     let mut routes = vec![
-        Route::get("/v1/health", "Whether the server is well.", health::health),
-        Route::get("/metrics", "What the server counts.", health::metrics),
-        Route::get("/v1/openapi.json", "This description.", openapi::openapi),
-        Route::post(
+        HttpRoute::get("/v1/health", "Whether the server is well.", health::health),
+        HttpRoute::get("/metrics", "What the server counts.", health::metrics),
+        HttpRoute::get("/v1/openapi.json", "This description.", openapi::openapi),
+        HttpRoute::post(
             "/v1/auth/challenge",
             "Asks for something to sign.",
-            who::challenge,
+            sign_in::challenge,
         ),
-        Route::post(
+        HttpRoute::post(
             "/v1/auth/token",
             "Answers a challenge with a signature, for a token.",
-            who::token,
+            sign_in::token,
         ),
-        Route::get("/v1/me", "Who the server takes the caller for.", who::me),
-        Route::get("/v1/models", "The models that the server knows.", agents::models),
-        Route::get("/v1/tools", "The tools that the server offers.", agents::tools),
-        Route::get(
+        HttpRoute::get("/v1/me", "Who the server takes the caller for.", sign_in::me),
+        HttpRoute::get("/v1/models", "The models that the server knows.", agents::models),
+        HttpRoute::get("/v1/tools", "The tools that the server offers.", agents::tools),
+        HttpRoute::get(
             "/v1/agent",
             "The agent that a new session has where nobody says otherwise.",
             agents::agent,
         ),
-        Route::get(
+        HttpRoute::get(
             "/v1/agents",
             "The agents that the server's files describe.",
             agents::list,
         ),
-        Route::get(
+        HttpRoute::get(
             "/v1/agents/{id}",
             "One of them, by its name, as a new session has it.",
             agents::get,
         ),
-        Route::get(
+        HttpRoute::get(
             "/v1/search",
             "Finds words in the caller's sessions.",
-            find::search,
+            session_lookup::search,
         ),
-        Route::get(
+        HttpRoute::get(
             "/v1/resolve",
             "The one session whose id begins so.",
-            find::resolve,
+            session_lookup::resolve,
         ),
-        Route::get(
+        HttpRoute::get(
             "/v1/blobs/{id}",
             "The bytes of a blob, or a part of them.",
             blobs::get,
@@ -161,24 +161,24 @@ fn table() -> Vec<Route> {
 }
 
 /// Those about all sessions of somebody, or of the server.
-fn upkeep_routes() -> Vec<Route> {
+fn upkeep_routes() -> Vec<HttpRoute> {
     vec![
-        Route::get(
+        HttpRoute::get(
             "/v1/usage",
             "What the caller's sessions have cost, added up.",
             upkeep::usage,
         ),
-        Route::get(
+        HttpRoute::get(
             "/v1/reactors",
             "Who serves what sessions want done, and how much of it.",
             upkeep::reactors,
         ),
-        Route::post(
+        HttpRoute::post(
             "/v1/import",
             "Takes in a session that was exported elsewhere: the same facts under the same id, checked.",
             upkeep::import,
         ),
-        Route::post(
+        HttpRoute::post(
             "/v1/gc",
             "Gives back the space of what was deleted.",
             upkeep::collect_garbage,
@@ -187,22 +187,22 @@ fn upkeep_routes() -> Vec<Route> {
 }
 
 /// Those about sessions.
-fn session_routes() -> Vec<Route> {
+fn session_routes() -> Vec<HttpRoute> {
     vec![
-        Route::get(
+        HttpRoute::get(
             "/v1/sessions",
             "Lists sessions, those with the latest event first.",
             sessions::list,
         ),
-        Route::post("/v1/sessions", "Makes a session.", sessions::create),
-        Route::get(
+        HttpRoute::post("/v1/sessions", "Makes a session.", sessions::create),
+        HttpRoute::get(
             "/v1/sessions/{id}",
             "What lists show of a session.",
             sessions::get,
         ),
-        Route::patch("/v1/sessions/{id}", "Gives a session a title.", sessions::patch),
-        Route::delete("/v1/sessions/{id}", "Deletes a session.", sessions::delete),
-        Route::post(
+        HttpRoute::patch("/v1/sessions/{id}", "Gives a session a title.", sessions::patch),
+        HttpRoute::delete("/v1/sessions/{id}", "Deletes a session.", sessions::delete),
+        HttpRoute::post(
             "/v1/sessions/{id}/fork",
             "A new session that has everything of another up to an event.",
             sessions::fork,
@@ -211,54 +211,54 @@ fn session_routes() -> Vec<Route> {
 }
 
 /// Those about what happens in a session.
-fn history_routes() -> Vec<Route> {
+fn history_routes() -> Vec<HttpRoute> {
     vec![
-        Route::get(
+        HttpRoute::get(
             "/v1/sessions/{id}/state",
             "How a session stands.",
             sessions::state,
         ),
-        Route::post(
+        HttpRoute::post(
             "/v1/sessions/{id}/verify",
             "Checks every stored byte of a session.",
             inspect::verify,
         ),
-        Route::post(
+        HttpRoute::post(
             "/v1/sessions/{id}/replay",
             "Derives all of a session again and compares it with what was live.",
             inspect::replay,
         ),
-        Route::get(
+        HttpRoute::get(
             "/v1/sessions/{id}/context",
             "The exact request of a model call.",
             inspect::context,
         ),
-        Route::get(
+        HttpRoute::get(
             "/v1/sessions/{id}/messages",
             "The messages of a session, the oldest first.",
             messages::messages,
         ),
-        Route::get(
+        HttpRoute::get(
             "/v1/sessions/{id}/export",
             "Every fact of a session, a line each.",
             history::export,
         ),
-        Route::get(
+        HttpRoute::get(
             "/v1/sessions/{id}/rows",
             "The rows of a session as they are stored, for a copy of the very bytes.",
             inspect::rows,
         ),
-        Route::get(
+        HttpRoute::get(
             "/v1/sessions/{id}/events",
             "The events of a session, as a page or a stream.",
             history::events,
         ),
-        Route::get(
+        HttpRoute::get(
             "/v1/sessions/{id}/file",
             "The file that a call which waits for a decision would change, as it is now.",
             inspect::file,
         ),
-        Route::get(
+        HttpRoute::get(
             "/v1/sessions/{id}/restore",
             "What putting files back to how they were before an event would do.",
             inspect::restore_plan,
@@ -267,43 +267,47 @@ fn history_routes() -> Vec<Route> {
 }
 
 /// Those by which people do something to a session.
-fn act_routes() -> Vec<Route> {
+fn act_routes() -> Vec<HttpRoute> {
     vec![
-        Route::post(
+        HttpRoute::post(
             "/v1/sessions/{id}/messages",
             "Says something to the agent.",
-            act::message,
+            session_actions::message,
         ),
-        Route::post("/v1/sessions/{id}/interrupt", "Stops what runs.", act::interrupt),
-        Route::post(
+        HttpRoute::post(
+            "/v1/sessions/{id}/interrupt",
+            "Stops what runs.",
+            session_actions::interrupt,
+        ),
+        HttpRoute::post(
             "/v1/sessions/{id}/approvals",
             "Decides about a tool call.",
-            act::approval,
+            session_actions::approval,
         ),
-        Route::post(
+        HttpRoute::post(
             "/v1/sessions/{id}/changes",
             "Changes the agent's configuration from here on.",
-            act::change,
+            session_actions::change,
         ),
-        Route::post(
+        HttpRoute::post(
             "/v1/sessions/{id}/revisions",
             "Takes back an input that waits, or has it looked at at another time.",
-            act::revision,
+            session_actions::revision,
         ),
-        Route::post(
+        HttpRoute::post(
             "/v1/sessions/{id}/context",
             "Condenses the conversation, takes a summary out again, or has an input stay.",
-            act::context,
+            session_actions::context,
         ),
-        Route::post(
+        HttpRoute::post(
             "/v1/sessions/{id}/restore",
             "Puts files back to how they were before an event.",
-            act::restore,
+            session_actions::restore,
         ),
-        Route::post(
+        HttpRoute::post(
             "/v1/sessions/{id}/roles",
             "Says what a person may do in a session.",
-            act::role,
+            session_actions::role,
         ),
     ]
 }
@@ -311,10 +315,10 @@ fn act_routes() -> Vec<Route> {
 /// What all handlers share.
 pub(crate) struct Front {
     pub(crate) state: Arc<ServerState>,
-    pub(crate) once: Once,
-    lenses: Lenses,
+    pub(crate) once: IdempotentRequests,
+    lenses: PageLenses,
     rates: Mutex<Rates>,
-    openapi: OnceLock<Described>,
+    openapi: OnceLock<OpenApiBytes>,
     requests: AtomicU64,
 }
 
@@ -323,14 +327,14 @@ impl Front {
     ///
     /// # Errors
     /// Where there were too many of late.
-    fn count(&self, who: &str) -> Result<(), Failure> {
+    fn count(&self, who: &str) -> Result<(), ApiError> {
         let now = self.state.now_ms();
         let taken = self
             .rates
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .take(who, now);
-        taken.map_err(|ms| Failure::new("rate_limited", "too many requests; wait a moment").retry_after(ms))
+        taken.map_err(|ms| ApiError::new("rate_limited", "too many requests; wait a moment").retry_after(ms))
     }
 
     /// How many requests there were.
@@ -339,23 +343,23 @@ impl Front {
     }
 
     /// The description, made when it is first asked for.
-    fn openapi(&self) -> &Described {
-        self.openapi.get_or_init(Described::new)
+    fn openapi(&self) -> &OpenApiBytes {
+        self.openapi.get_or_init(OpenApiBytes::new)
     }
 }
 
 /// What all handlers share, as they take it.
 #[derive(Clone)]
-pub(crate) struct Shared(Arc<Front>);
+pub(crate) struct HandlerState(Arc<Front>);
 
-impl Shared {
+impl HandlerState {
     fn new(state: Arc<ServerState>) -> Self {
         let limits = &state.options().limits;
         let rates = Rates::new(limits.rate, limits.burst);
         Self(Arc::new(Front {
             state,
-            once: Once::default(),
-            lenses: Lenses::default(),
+            once: IdempotentRequests::default(),
+            lenses: PageLenses::default(),
             rates: Mutex::new(rates),
             openapi: OnceLock::new(),
             requests: AtomicU64::new(0),
@@ -363,7 +367,7 @@ impl Shared {
     }
 }
 
-impl Deref for Shared {
+impl Deref for HandlerState {
     type Target = Front;
 
     fn deref(&self) -> &Front {
@@ -371,14 +375,14 @@ impl Deref for Shared {
     }
 }
 
-impl FromRequestParts<Shared> for Shared {
+impl FromRequestParts<HandlerState> for HandlerState {
     type Rejection = Infallible;
 
-    async fn from_request_parts(_: &mut Parts, front: &Shared) -> Result<Self, Infallible> {
+    async fn from_request_parts(_: &mut Parts, front: &HandlerState) -> Result<Self, Infallible> {
         Ok(front.clone())
     }
 }
 
-impl Input for Shared {
+impl HandlerInput for HandlerState {
     fn describe(_: &mut Operation, _: &mut SchemaGenerator) {}
 }

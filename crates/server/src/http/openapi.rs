@@ -18,27 +18,27 @@ use schemars::transform::{Transform, transform_subschemas};
 use schemars::{Schema, SchemaGenerator};
 use serde_json::{Map, Value, json};
 
-use super::answer::{describe_tag, json_with_tag, tag_of};
-use super::describe::{Answer, Input, Needs, Operation};
+use super::describe::{HandlerInput, HandlerResponse, Needs, Operation};
 use super::failure::ProblemBody;
-use super::route::Route;
-use super::{Shared, table};
+use super::responses::{describe_tag, json_with_tag, tag_of};
+use super::route::HttpRoute;
+use super::{HandlerState, table};
 
 const ABOUT: &str = "What is not a stream, and event streams for places where sockets die. Live clients use the WebSocket at \
     `/v1/socket`, which docs/PROTOCOL.md describes.\n\nWho has no role in a session is answered as if it did not exist.";
 
 /// The description, as it is answered.
-pub(crate) struct Document(Response);
+pub(crate) struct OpenApiDocument(Response);
 
 /// The description as bytes: made, and compressed, once.
-pub(crate) struct Described {
+pub(crate) struct OpenApiBytes {
     plain: Bytes,
     /// Empty where that failed.
     gzip: Bytes,
     tag: Option<HeaderValue>,
 }
 
-impl Described {
+impl OpenApiBytes {
     pub(crate) fn new() -> Self {
         let plain = Bytes::from(document().to_string());
         let mut gzip = GzEncoder::new(Vec::new(), Compression::default());
@@ -59,7 +59,7 @@ pub(crate) struct TakesGzip(bool);
 #[derive(Clone, Copy)]
 pub(super) struct AsItIs;
 
-pub(crate) async fn openapi(front: Shared, TakesGzip(takes): TakesGzip) -> Document {
+pub(crate) async fn openapi(front: HandlerState, TakesGzip(takes): TakesGzip) -> OpenApiDocument {
     let described = front.openapi();
     let is_gzip = takes && !described.gzip.is_empty();
     let bytes = if is_gzip {
@@ -74,13 +74,13 @@ pub(crate) async fn openapi(front: Shared, TakesGzip(takes): TakesGzip) -> Docum
         headers.insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
     }
     response.extensions_mut().insert(AsItIs);
-    Document(response)
+    OpenApiDocument(response)
 }
 
-impl FromRequestParts<Shared> for TakesGzip {
+impl FromRequestParts<HandlerState> for TakesGzip {
     type Rejection = Infallible;
 
-    async fn from_request_parts(parts: &mut Parts, _: &Shared) -> Result<Self, Infallible> {
+    async fn from_request_parts(parts: &mut Parts, _: &HandlerState) -> Result<Self, Infallible> {
         let values = parts.headers.get_all(ACCEPT_ENCODING).iter();
         let mut codings = values
             .filter_map(|value| value.to_str().ok())
@@ -94,17 +94,17 @@ impl FromRequestParts<Shared> for TakesGzip {
     }
 }
 
-impl Input for TakesGzip {
+impl HandlerInput for TakesGzip {
     fn describe(_: &mut Operation, _: &mut SchemaGenerator) {}
 }
 
-impl axum::response::IntoResponse for Document {
+impl axum::response::IntoResponse for OpenApiDocument {
     fn into_response(self) -> Response {
         self.0
     }
 }
 
-impl Answer for Document {
+impl HandlerResponse for OpenApiDocument {
     fn describe(operation: &mut Operation, _: &mut SchemaGenerator) {
         let content = json!({"application/json": {"schema": {"type": "object"}}});
         operation.answer(200, "This description.", content);
@@ -117,7 +117,7 @@ pub(crate) fn document() -> Value {
     let mut settings = SchemaSettings::draft2020_12();
     settings.definitions_path = "/components/schemas".into();
     settings.meta_schema = None;
-    let mut schemas = settings.with_transform(Bounds).into_generator();
+    let mut schemas = settings.with_transform(NumberBounds).into_generator();
     let mut paths = Map::new();
     for route in table() {
         let operation = operation(&route, &mut schemas);
@@ -149,7 +149,7 @@ pub(crate) fn document() -> Value {
     document
 }
 
-fn operation(route: &Route, schemas: &mut SchemaGenerator) -> Value {
+fn operation(route: &HttpRoute, schemas: &mut SchemaGenerator) -> Value {
     let mut operation = route.operation(schemas);
     for parameter in &mut operation.parameters {
         bound(&mut parameter["schema"]);
@@ -165,7 +165,7 @@ fn operation(route: &Route, schemas: &mut SchemaGenerator) -> Value {
     let mut described = json!({
         "operationId": route.name,
         "summary": route.summary,
-        "description": for_whom(operation.needs),
+        "description": audience(operation.needs),
         "tags": [route.name.split('_').next()],
         "parameters": operation.parameters,
         "responses": answers,
@@ -182,7 +182,7 @@ fn operation(route: &Route, schemas: &mut SchemaGenerator) -> Value {
     described
 }
 
-fn for_whom(needs: Needs) -> &'static str {
+fn audience(needs: Needs) -> &'static str {
     match needs {
         Needs::Nothing => "For anybody.",
         Needs::Somebody => "For members, and visitors where they are let in.",
@@ -198,9 +198,9 @@ fn for_whom(needs: Needs) -> &'static str {
 
 /// Says of each number how large it may be: what is beyond cannot be read.
 #[derive(Clone)]
-struct Bounds;
+struct NumberBounds;
 
-impl Transform for Bounds {
+impl Transform for NumberBounds {
     fn transform(&mut self, schema: &mut Schema) {
         bound_of(schema.ensure_object());
         transform_subschemas(self, schema);

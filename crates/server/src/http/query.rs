@@ -10,22 +10,22 @@ use serde::{Deserialize, Deserializer};
 /// How many items are wanted: 1 to `MOST`, and `USUAL` where nobody says.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(try_from = "u64")]
-pub(crate) struct Limit<const USUAL: u64, const MOST: u64>(u64);
+pub(crate) struct PageLimit<const USUAL: u64, const MOST: u64>(u64);
 
-impl<const USUAL: u64, const MOST: u64> Limit<USUAL, MOST> {
+impl<const USUAL: u64, const MOST: u64> PageLimit<USUAL, MOST> {
     /// The number.
     pub(crate) fn get(self) -> usize {
         usize::try_from(self.0).unwrap_or(usize::MAX)
     }
 }
 
-impl<const USUAL: u64, const MOST: u64> Default for Limit<USUAL, MOST> {
+impl<const USUAL: u64, const MOST: u64> Default for PageLimit<USUAL, MOST> {
     fn default() -> Self {
         Self(USUAL)
     }
 }
 
-impl<const USUAL: u64, const MOST: u64> TryFrom<u64> for Limit<USUAL, MOST> {
+impl<const USUAL: u64, const MOST: u64> TryFrom<u64> for PageLimit<USUAL, MOST> {
     type Error = String;
 
     fn try_from(limit: u64) -> Result<Self, String> {
@@ -37,7 +37,7 @@ impl<const USUAL: u64, const MOST: u64> TryFrom<u64> for Limit<USUAL, MOST> {
     }
 }
 
-impl<const USUAL: u64, const MOST: u64> JsonSchema for Limit<USUAL, MOST> {
+impl<const USUAL: u64, const MOST: u64> JsonSchema for PageLimit<USUAL, MOST> {
     fn inline_schema() -> bool {
         true
     }
@@ -53,15 +53,15 @@ impl<const USUAL: u64, const MOST: u64> JsonSchema for Limit<USUAL, MOST> {
 
 /// Values with commas between them; nothing between two of them is no value.
 #[derive(Clone, Debug)]
-pub(crate) struct List<T>(pub(crate) Vec<T>);
+pub(crate) struct CommaList<T>(pub(crate) Vec<T>);
 
-impl<T> Default for List<T> {
+impl<T> Default for CommaList<T> {
     fn default() -> Self {
         Self(Vec::new())
     }
 }
 
-impl<'de, T: DeserializeOwned> Deserialize<'de> for List<T> {
+impl<'de, T: DeserializeOwned> Deserialize<'de> for CommaList<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
         let values = text.split(',').filter(|value| !value.is_empty());
@@ -78,7 +78,11 @@ mod tests {
 
     #[test]
     fn a_list_has_commas_between_its_values() {
-        let list = |text: &str| serde_json::from_value::<List<String>>(text.into()).unwrap().0;
+        let list = |text: &str| {
+            serde_json::from_value::<CommaList<String>>(text.into())
+                .unwrap()
+                .0
+        };
         assert_eq!(list("a,b"), ["a", "b"]);
         assert_eq!(list("a,,"), ["a"]);
         assert_eq!(list(""), [""; 0]);

@@ -5,25 +5,25 @@ use axum::http::Method;
 use axum::routing::{MethodFilter, MethodRouter, on};
 use schemars::SchemaGenerator;
 
-use super::Shared;
-use super::describe::{Described, Operation};
+use super::HandlerState;
+use super::describe::{DescribedHandler, Operation};
 
 /// One row of the table of routes.
-pub(crate) struct Route {
+pub(crate) struct HttpRoute {
     pub(crate) method: Method,
     pub(crate) path: &'static str,
     /// What it does, in one line.
     pub(crate) summary: &'static str,
     /// The module and the name of the handler.
     pub(crate) name: String,
-    pub(crate) handler: MethodRouter<Shared>,
+    pub(crate) handler: MethodRouter<HandlerState>,
     describe: fn(&mut Operation, &mut SchemaGenerator),
 }
 
-impl Route {
+impl HttpRoute {
     pub(crate) fn get<H, T>(path: &'static str, summary: &'static str, handler: H) -> Self
     where
-        H: Handler<T, Shared> + Described<T>,
+        H: Handler<T, HandlerState> + DescribedHandler<T>,
         T: 'static,
     {
         Self::new((Method::GET, MethodFilter::GET), path, summary, handler)
@@ -31,7 +31,7 @@ impl Route {
 
     pub(crate) fn post<H, T>(path: &'static str, summary: &'static str, handler: H) -> Self
     where
-        H: Handler<T, Shared> + Described<T>,
+        H: Handler<T, HandlerState> + DescribedHandler<T>,
         T: 'static,
     {
         Self::new((Method::POST, MethodFilter::POST), path, summary, handler)
@@ -39,7 +39,7 @@ impl Route {
 
     pub(crate) fn patch<H, T>(path: &'static str, summary: &'static str, handler: H) -> Self
     where
-        H: Handler<T, Shared> + Described<T>,
+        H: Handler<T, HandlerState> + DescribedHandler<T>,
         T: 'static,
     {
         Self::new((Method::PATCH, MethodFilter::PATCH), path, summary, handler)
@@ -47,7 +47,7 @@ impl Route {
 
     pub(crate) fn delete<H, T>(path: &'static str, summary: &'static str, handler: H) -> Self
     where
-        H: Handler<T, Shared> + Described<T>,
+        H: Handler<T, HandlerState> + DescribedHandler<T>,
         T: 'static,
     {
         Self::new((Method::DELETE, MethodFilter::DELETE), path, summary, handler)
@@ -60,7 +60,7 @@ impl Route {
         handler: H,
     ) -> Self
     where
-        H: Handler<T, Shared> + Described<T>,
+        H: Handler<T, HandlerState> + DescribedHandler<T>,
         T: 'static,
     {
         Self {
@@ -69,7 +69,7 @@ impl Route {
             summary,
             name: name_of::<H>(),
             handler: on(filter, handler),
-            describe: <H as Described<T>>::describe,
+            describe: <H as DescribedHandler<T>>::describe,
         }
     }
 

@@ -5,16 +5,19 @@ use agentx_types::{AgentConfig, ApprovalMode, SessionId, SessionRole};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::answer::{Body, Done, Made};
-use super::body::{Json, OptionalJson};
+use super::body::{JsonBody, OptionalJson};
 use super::cursor::Cursor;
-use super::extract::{CanFail, Deleting, Driving, In, Key, Member, Owning, Query, Somebody, Watching};
-use super::in_turn::InTurn;
+use super::extract::{
+    CanFail, DeletingCaller, Driving, IdempotencyKey, Member, Owning, QueryParams, SessionAs, Somebody,
+    Watching,
+};
 use super::lists::{ListQuery, latest};
-use super::{Failure, Shared, act};
-use crate::deciding::Decider;
+use super::responses::{CreatedResponse, DoneResponse, JsonResponse};
+use super::turn_body::InTurn;
+use super::{ApiError, HandlerState, session_actions};
+use crate::call_decisions::CallDecider;
 use crate::options::TITLE_CHARS;
-use crate::sizes::{check_prompt, check_size};
+use crate::size_limits::{check_prompt, check_size};
 use crate::state::{Caller, ServerState};
 use crate::trust::{named_of_server, of_server};
 
@@ -59,7 +62,7 @@ pub(crate) struct CreateRequest {
 
 impl CreateRequest {
     /// The agent as this server lets it be.
-    fn agent(self, state: &ServerState, caller: &Caller) -> Result<AgentConfig, Failure> {
+    fn agent(self, state: &ServerState, caller: &Caller) -> Result<AgentConfig, ApiError> {
         match (self.config, self.agent) {
             (Some(config), None) => Ok(of_server(state, caller, config)?),
             (None, Some(agent)) => {
@@ -73,7 +76,7 @@ impl CreateRequest {
                 };
                 Ok(named_of_server(state, caller, wanted)?)
             }
-            _ => Err(Failure::new(
+            _ => Err(ApiError::new(
                 "bad_json",
                 "a session is made with `agent`, a name, or with `config`, a whole agent: with one of them",
             )),
@@ -114,15 +117,15 @@ pub(crate) struct ForkRequest {
 }
 
 pub(crate) async fn list(
-    front: Shared,
+    front: HandlerState,
     Somebody(caller): Somebody,
-    Query(query): Query<ListQuery>,
-) -> Result<Body<SessionPage>, Failure> {
+    QueryParams(query): QueryParams<ListQuery>,
+) -> Result<JsonResponse<SessionPage>, ApiError> {
     let cursor = query.cursor.as_deref().map(Cursor::decode).transpose()?;
     let found = latest(&front.state, &caller, &query, cursor.as_ref()).await?;
     let (items, next) = page(found, query.limit.get(), cursor.as_ref());
     let next = next.map(|next| next.encode());
-    Ok(Body(SessionPage { items, next }))
+    Ok(JsonResponse(SessionPage { items, next }))
 }
 
 /// The first `limit` of those after the cursor, and where the next page begins.
@@ -153,13 +156,13 @@ fn page(
 }
 
 pub(crate) async fn create(
-    front: Shared,
+    front: HandlerState,
     Member(caller): Member,
-    Key(key): Key,
+    IdempotencyKey(key): IdempotencyKey,
     _: CanFail<404>,
     _: CanFail<507>,
-    Json(request): Json<CreateRequest>,
-) -> Result<Made<Created>, Failure> {
+    JsonBody(request): JsonBody<CreateRequest>,
+) -> Result<CreatedResponse<Created>, ApiError> {
     if let Some(config) = &request.config {
         check_size(&front.state.settings().quotas, config)?;
     }
@@ -168,45 +171,48 @@ pub(crate) async fn create(
     let (person, state, asked) = (caller.person.clone(), front.state.clone(), config.clone());
     let make = async move {
         let _counted = state.may_make(&caller.person).await?;
-        act::create(&state, &caller, config).await
+        session_actions::create(&state, &caller, config).await
     };
     let made = front.once.make(&person, ("create", &asked), key, make).await?;
     Ok(made_at(made))
 }
 
-fn made_at(session_id: SessionId) -> Made<Created> {
-    Made {
+fn made_at(session_id: SessionId) -> CreatedResponse<Created> {
+    CreatedResponse {
         location: format!("/v1/sessions/{session_id}"),
         body: Created { session_id },
     }
 }
 
-pub(crate) async fn get(at: In<Watching>) -> Result<Body<SessionView>, Failure> {
+pub(crate) async fn get(at: SessionAs<Watching>) -> Result<JsonResponse<SessionView>, ApiError> {
     let info = at.access.runtime.info(&at.session).await?;
     let role = at.access.role;
-    Ok(Body(SessionView { info, role }))
+    Ok(JsonResponse(SessionView { info, role }))
 }
 
 pub(crate) async fn patch(
-    front: Shared,
-    at: In<Driving>,
-    Json(request): Json<PatchRequest>,
-) -> Result<Body<act::Recorded>, Failure> {
-    act::rename(&front, &at, request.title).await
+    front: HandlerState,
+    at: SessionAs<Driving>,
+    JsonBody(request): JsonBody<PatchRequest>,
+) -> Result<JsonResponse<session_actions::Recorded>, ApiError> {
+    session_actions::rename(&front, &at, request.title).await
 }
 
-pub(crate) async fn delete(front: Shared, at: In<Deleting>) -> Result<Done, Failure> {
-    act::delete(&front, &at).await?;
-    Ok(Done)
+pub(crate) async fn delete(
+    front: HandlerState,
+    at: SessionAs<DeletingCaller>,
+) -> Result<DoneResponse, ApiError> {
+    session_actions::delete(&front, &at).await?;
+    Ok(DoneResponse)
 }
 
 pub(crate) async fn fork(
-    front: Shared,
-    at: In<Owning>,
-    Key(key): Key,
+    front: HandlerState,
+    at: SessionAs<Owning>,
+    IdempotencyKey(key): IdempotencyKey,
     _: CanFail<507>,
     OptionalJson(request): OptionalJson<ForkRequest>,
-) -> Result<Made<Created>, Failure> {
+) -> Result<CreatedResponse<Created>, ApiError> {
     let (person, what) = (at.caller.person.clone(), at.session.to_string());
     if at.access.owner != person {
         return Err(RuntimeError::Denied(FORKS_ITS_OWNER.into()).into());
@@ -221,7 +227,10 @@ pub(crate) async fn fork(
     Ok(made_at(made))
 }
 
-pub(crate) async fn state(front: Shared, at: In<Watching>) -> Result<InTurn<Body<SessionState>>, Failure> {
+pub(crate) async fn state(
+    front: HandlerState,
+    at: SessionAs<Watching>,
+) -> Result<InTurn<JsonResponse<SessionState>>, ApiError> {
     let turn = front.state.answers().take(&at.caller.line).await;
     let room = front.state.rooms().there(&at.session).await;
     // One that is open knows how it stands; of another, nobody has to become the writer to tell.
@@ -229,8 +238,8 @@ pub(crate) async fn state(front: Shared, at: In<Watching>) -> Result<InTurn<Body
         Some(session) => session.state().await?,
         None => at.access.runtime.state(&at.session).await?,
     };
-    let decider = Decider::new(&front.state, &at.caller, &at.access, &now.sharing);
-    Ok(InTurn(Body(decider.offer(now)), turn))
+    let decider = CallDecider::new(&front.state, &at.caller, &at.access, &now.sharing);
+    Ok(InTurn(JsonResponse(decider.offer(now)), turn))
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
-use agentx_runtime::Position;
+use agentx_runtime::EventCursor;
 use agentx_types::wire::{Bye, CaughtUp, Heartbeat, Problem, Seen, ServerNotice, Unsubscribed, WireView};
 use agentx_types::{SessionId, UiConnectionState, UiEvent, Vocabulary as _};
 use axum::body::{Body, Bytes};
@@ -16,12 +16,12 @@ use futures_util::stream;
 use serde_json::json;
 use tokio::time::{Interval, MissedTickBehavior, interval_at};
 
-use super::extract::{In, Stream, Watching};
-use super::history::{Events, EventsQuery};
-use super::{Failure, Shared};
-use crate::channel::Channel;
-use crate::feed::{Frame, Step};
-use crate::quotas::{Connected, Counted};
+use super::extract::{ResumedStream, SessionAs, Watching};
+use super::history::{EventsQuery, EventsResponse};
+use super::{ApiError, HandlerState};
+use crate::channel::ConnectionChannel;
+use crate::feed::{FeedItem, Frame};
+use crate::quotas::{ConnectionSlot, QuotaGuard};
 use crate::state::{Caller, Following, ServerState};
 
 /// How many frames, and about how many bytes, are handed on at once.
@@ -33,14 +33,14 @@ const RETRY: &str = "retry: 1000\n\n";
 
 /// Events from after a place, for ever.
 pub(crate) async fn events(
-    front: &Shared,
-    at: In<Watching>,
+    front: &HandlerState,
+    at: SessionAs<Watching>,
     query: &EventsQuery,
-    wanted: Stream,
-) -> Result<Events, Failure> {
-    let after = wanted.after.unwrap_or(Position::after(query.after_seq));
+    wanted: ResumedStream,
+) -> Result<EventsResponse, ApiError> {
+    let after = wanted.after.unwrap_or(EventCursor::after(query.after_seq));
     let state = &front.state;
-    let who = Connected {
+    let who = ConnectionSlot {
         person: &at.caller.person,
         operator: at.caller.operator,
         visitor: at.caller.visitor,
@@ -48,7 +48,7 @@ pub(crate) async fn events(
     };
     let counted = state.count_in(&who).ok_or_else(|| {
         let many = "you have too many connections and streams; close some";
-        Failure::new("too_many", many).retry_after(1000)
+        ApiError::new("too_many", many).retry_after(1000)
     })?;
     let following = state
         .follow(&at.caller, &at.session, (after, query.view, query.only()?), None)
@@ -57,7 +57,7 @@ pub(crate) async fn events(
     if query.view == WireView::Ui {
         begin.push_str(&connection_state(&at.session, at.caller.visitor));
     }
-    let live = Live::new(
+    let live = LiveStream::new(
         front,
         at.session,
         query.view,
@@ -78,19 +78,19 @@ pub(crate) async fn events(
         HeaderName::from_static("x-accel-buffering"),
         HeaderValue::from_static("no"),
     );
-    Ok(Events(response))
+    Ok(EventsResponse(response))
 }
 
 /// The place that an id stands for.
 ///
 /// # Errors
 /// Where it stands for none.
-pub(crate) fn place(id: &str) -> Result<Position, Failure> {
+pub(crate) fn place(id: &str) -> Result<EventCursor, ApiError> {
     let found = match id.split_once('.') {
-        Some((seq, index)) => seq.parse().ok().zip(index.parse().ok()).map(Position::from),
-        None => id.parse().ok().map(Position::after),
+        Some((seq, index)) => seq.parse().ok().zip(index.parse().ok()).map(EventCursor::from),
+        None => id.parse().ok().map(EventCursor::after),
     };
-    found.ok_or_else(|| Failure::new("bad_request", "Last-Event-ID is none that this server handed out"))
+    found.ok_or_else(|| ApiError::new("bad_request", "Last-Event-ID is none that this server handed out"))
 }
 
 /// What a simple client is told first of all.
@@ -102,7 +102,7 @@ fn connection_state(session: &SessionId, visitor: bool) -> String {
 }
 
 /// The id that a place is known by.
-fn write_id(view: WireView, Position { seq, index }: Position, out: &mut String) {
+fn write_id(view: WireView, EventCursor { seq, index }: EventCursor, out: &mut String) {
     use std::fmt::Write as _;
     // Writing to memory has no way to fail.
     let _ = match view {
@@ -112,13 +112,13 @@ fn write_id(view: WireView, Position { seq, index }: Position, out: &mut String)
 }
 
 /// A stream that somebody reads.
-struct Live {
+struct LiveStream {
     state: Arc<ServerState>,
     session: SessionId,
     view: WireView,
     following: Following,
-    _counted: Counted,
-    caller: (HeaderMap, Channel, String),
+    _counted: QuotaGuard,
+    caller: (HeaderMap, ConnectionChannel, String),
     heartbeat: Interval,
     frames: Vec<Frame>,
     /// What is to be sent before anything else is looked for.
@@ -128,13 +128,13 @@ struct Live {
     has_ended: bool,
 }
 
-impl Live {
+impl LiveStream {
     fn new(
-        front: &Shared,
+        front: &HandlerState,
         session: SessionId,
         view: WireView,
-        (following, counted): (Following, Counted),
-        caller: (HeaderMap, Channel, String),
+        (following, counted): (Following, QuotaGuard),
+        caller: (HeaderMap, ConnectionChannel, String),
     ) -> Self {
         let period = front
             .state
@@ -181,7 +181,7 @@ impl Live {
         self.ready.pop_front()
     }
 
-    fn step(&mut self, step: Step) -> String {
+    fn step(&mut self, step: FeedItem) -> String {
         let trust = self.state.auth().trust_generation();
         if std::mem::replace(&mut self.trust, trust) != trust
             && let Err(problem) = self.caller()
@@ -189,19 +189,19 @@ impl Live {
             return self.end(*problem);
         }
         match step {
-            Step::Frames => self.take_frames(),
-            Step::CaughtUp(seq) => notice(
+            FeedItem::Frames => self.take_frames(),
+            FeedItem::CaughtUp(seq) => notice(
                 &CaughtUp {
                     session_id: self.session.clone(),
                     seq,
                 }
                 .into(),
             ),
-            Step::Overrun => self.bye(
+            FeedItem::Overrun => self.bye(
                 1013,
                 "too slow: more waited than the server keeps; come back from the last event that you have",
             ),
-            Step::Ended(problem) => self.end(problem),
+            FeedItem::Ended(problem) => self.end(problem),
         }
     }
 
@@ -273,7 +273,7 @@ impl Live {
     }
 }
 
-impl Drop for Live {
+impl Drop for LiveStream {
     fn drop(&mut self) {
         self.state.counts().subscriptions.sub(1);
     }
@@ -294,7 +294,7 @@ mod tests {
     #[test]
     fn an_id_says_where_to_go_on() {
         for (view, here) in [
-            (WireView::Environment, Position::after(17)),
+            (WireView::Environment, EventCursor::after(17)),
             (WireView::Runtime, (17, 2).into()),
         ] {
             let mut id = String::new();

@@ -8,10 +8,10 @@ use agentx_types::{SessionId, Timestamp};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::answer::{Body, Made};
-use super::body::Json;
-use super::extract::{CanFail, Member, Operator, Query};
-use super::{Failure, Shared};
+use super::body::JsonBody;
+use super::extract::{CanFail, Member, Operator, QueryParams};
+use super::responses::{CreatedResponse, JsonResponse};
+use super::{ApiError, HandlerState};
 
 /// What is asked about spending.
 #[derive(Deserialize, JsonSchema)]
@@ -36,13 +36,13 @@ pub(crate) struct Freed {
 }
 
 pub(crate) async fn usage(
-    front: Shared,
+    front: HandlerState,
     Member(caller): Member,
-    Query(query): Query<Spending>,
-) -> Result<Body<Vec<UsageRow>>, Failure> {
+    QueryParams(query): QueryParams<Spending>,
+) -> Result<JsonResponse<Vec<UsageRow>>, ApiError> {
     let since = match (query.since, query.since_day) {
         (Some(_), Some(_)) => {
-            return Err(Failure::new(
+            return Err(ApiError::new(
                 "bad_request",
                 "name `since` or `since_day`, not both",
             ));
@@ -50,7 +50,7 @@ pub(crate) async fn usage(
         (Some(at), None) => Some(Since::At(at)),
         (None, Some(day)) if is_day(&day) => Some(Since::Day(day)),
         (None, Some(_)) => {
-            return Err(Failure::new(
+            return Err(ApiError::new(
                 "bad_request",
                 "since_day is a day such as 2026-11-21",
             ));
@@ -65,19 +65,19 @@ pub(crate) async fn usage(
     };
     let runtime = front.state.runtime_of(&caller.person);
     let _turn = front.state.checks().take(&caller.line).await;
-    Ok(Body(runtime.usage(query).await?))
+    Ok(JsonResponse(runtime.usage(query).await?))
 }
 
 /// An imported session brings its agent and its rules along, and its directory: only who runs the server may say that.
 pub(crate) async fn import(
-    front: Shared,
+    front: HandlerState,
     Operator(caller): Operator,
     _: CanFail<409>,
-    Json(export): Json<SessionExport>,
-) -> Result<Made<VerifyReport>, Failure> {
+    JsonBody(export): JsonBody<SessionExport>,
+) -> Result<CreatedResponse<VerifyReport>, ApiError> {
     let runtime = front.state.runtime_of(&caller.person);
     let report = runtime.import(export).await?;
-    Ok(Made {
+    Ok(CreatedResponse {
         location: format!("/v1/sessions/{}", report.session_id),
         body: report,
     })
@@ -85,21 +85,21 @@ pub(crate) async fn import(
 
 /// Where sessions of everybody wait is nobody's business but the operator's.
 pub(crate) async fn reactors(
-    front: Shared,
+    front: HandlerState,
     Operator(caller): Operator,
-) -> Result<Body<Vec<ReactorInfo>>, Failure> {
+) -> Result<JsonResponse<Vec<ReactorInfo>>, ApiError> {
     let runtime = front.state.runtime_of(&caller.person);
-    Ok(Body(runtime.reactors()))
+    Ok(JsonResponse(runtime.reactors()))
 }
 
 /// The space is that of everybody's sessions, and looking for it takes the server's time.
 pub(crate) async fn collect_garbage(
-    front: Shared,
+    front: HandlerState,
     Operator(caller): Operator,
-) -> Result<Body<Freed>, Failure> {
+) -> Result<JsonResponse<Freed>, ApiError> {
     let runtime = front.state.runtime_of(&caller.person);
     let freed_bytes = runtime.collect_garbage().await?;
-    Ok(Body(Freed { freed_bytes }))
+    Ok(JsonResponse(Freed { freed_bytes }))
 }
 
 fn is_day(text: &str) -> bool {

@@ -9,7 +9,7 @@ use super::Room;
 
 /// Which program wants it.
 #[derive(Debug)]
-pub(super) struct Lent {
+pub(super) struct ProgramWish {
     seat: Seat,
     /// What is put back.
     usual: ApprovalMode,
@@ -23,7 +23,7 @@ impl Room {
         let is_lent = mode == ApprovalMode::Auto && usual != ApprovalMode::Auto;
         let gone_since = self.now_ms();
         let seat = seat.clone();
-        *self.lent.lock().unwrap_or_else(PoisonError::into_inner) = is_lent.then_some(Lent {
+        *self.lent.lock().unwrap_or_else(PoisonError::into_inner) = is_lent.then_some(ProgramWish {
             seat,
             usual,
             gone_since,

@@ -5,6 +5,6 @@ mod people;
 mod places;
 mod room;
 
-pub use people::{Membership, People};
+pub use people::{Membership, RoomPeople};
 pub use places::Rooms;
 pub use room::Room;

@@ -8,8 +8,8 @@ use agentx_types::wire::{Presence, Present, Problem, ServerNotice};
 use agentx_types::{OwnerId, Seat, SessionRole};
 
 use super::Room;
-use crate::feed::Slot;
-use crate::outbox::{Ear, encode};
+use crate::feed::FeedSlot;
+use crate::outbox::{RoomListener, encode};
 
 /// How many people are named in one notice of who is there.
 const NAMED: usize = 32;
@@ -19,26 +19,26 @@ const GATHER_MORE: Duration = Duration::from_millis(500);
 
 /// Who is in a room.
 #[derive(Default)]
-pub struct People {
-    inner: Mutex<Inner>,
+pub struct RoomPeople {
+    inner: Mutex<PeopleInner>,
 }
 
 #[derive(Default)]
-struct Inner {
-    members: BTreeMap<u64, Member>,
+struct PeopleInner {
+    members: BTreeMap<u64, RoomMember>,
     numbers: u64,
     /// Whether somebody is about to tell who is there.
     is_told: bool,
 }
 
-struct Member {
+struct RoomMember {
     seat: Seat,
     role: SessionRole,
-    slot: Arc<Slot>,
-    ear: Option<Arc<dyn Ear>>,
+    slot: Arc<FeedSlot>,
+    ear: Option<Arc<dyn RoomListener>>,
 }
 
-impl People {
+impl RoomPeople {
     /// What a seat may do here, if it is here.
     pub fn role_of(&self, seat: &Seat) -> Option<SessionRole> {
         let inner = self.lock();
@@ -76,7 +76,7 @@ impl People {
         }
     }
 
-    fn join(&self, member: Member) -> u64 {
+    fn join(&self, member: RoomMember) -> u64 {
         let mut inner = self.lock();
         inner.numbers += 1;
         let number = inner.numbers;
@@ -84,7 +84,7 @@ impl People {
         number
     }
 
-    fn listen(&self, number: u64, ear: Arc<dyn Ear>) {
+    fn listen(&self, number: u64, ear: Arc<dyn RoomListener>) {
         if let Some(member) = self.lock().members.get_mut(&number) {
             member.ear = Some(ear);
         }
@@ -94,7 +94,7 @@ impl People {
         self.lock().members.remove(&number);
     }
 
-    fn ears(&self, whose: impl Fn(&Seat) -> bool) -> Vec<Arc<dyn Ear>> {
+    fn ears(&self, whose: impl Fn(&Seat) -> bool) -> Vec<Arc<dyn RoomListener>> {
         let inner = self.lock();
         let members = inner.members.values().filter(|member| whose(&member.seat));
         members.filter_map(|member| member.ear.clone()).collect()
@@ -135,7 +135,7 @@ impl People {
         self.lock().is_told = false;
     }
 
-    fn lock(&self) -> MutexGuard<'_, Inner> {
+    fn lock(&self) -> MutexGuard<'_, PeopleInner> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -149,7 +149,7 @@ pub struct Membership {
 
 impl Membership {
     /// From here on, `ear` hears what is said to all here; first, who is here.
-    pub fn listen(&self, ear: Arc<dyn Ear>) {
+    pub fn listen(&self, ear: Arc<dyn RoomListener>) {
         self.room.people.listen(self.number, ear);
         self.room.announce();
     }
@@ -166,11 +166,11 @@ impl Room {
         self: &Arc<Self>,
         seat: &Seat,
         role: SessionRole,
-        slot: Arc<Slot>,
-        ear: Option<Arc<dyn Ear>>,
+        slot: Arc<FeedSlot>,
+        ear: Option<Arc<dyn RoomListener>>,
     ) -> Membership {
         self.wheel().arrive(seat);
-        let number = self.people.join(Member {
+        let number = self.people.join(RoomMember {
             seat: seat.clone(),
             role,
             slot,

@@ -6,14 +6,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use agentx_node_runtime::NodeRuntime;
-use agentx_runtime::{LogError, Note, OpenRequest, Runtime as _, RuntimeError, Session};
+use agentx_runtime::{LogError, OpenRequest, Runtime as _, RuntimeError, Session, SharingFact};
 use agentx_types::wire::Problem;
 use agentx_types::{AgentConfig, OwnerId, SessionId};
 
 use super::Room;
 use super::room::RoomParts;
-use crate::counts::Counts;
-use crate::feed::Bounds;
+use crate::counts::ServerCounters;
+use crate::feed::FeedBounds;
 use crate::wheel::Patience;
 
 /// How long a session may take to say whether something runs in it.
@@ -21,22 +21,22 @@ const LOOK: Duration = Duration::from_secs(1);
 
 /// All rooms of a server.
 pub struct Rooms {
-    places: Mutex<HashMap<SessionId, Arc<Place>>>,
+    places: Mutex<HashMap<SessionId, Arc<RoomState>>>,
     is_over: AtomicBool,
-    bounds: Bounds,
+    bounds: FeedBounds,
     patience: Patience,
-    counts: Arc<Counts>,
+    counts: Arc<ServerCounters>,
 }
 
 /// Where a room is, or is being opened or closed. Whoever holds the lock does one of these.
 #[derive(Default)]
-struct Place {
+struct RoomState {
     room: tokio::sync::Mutex<Option<Arc<Room>>>,
 }
 
 impl Rooms {
     /// No rooms yet.
-    pub fn new(bounds: Bounds, patience: Patience, counts: Arc<Counts>) -> Self {
+    pub fn new(bounds: FeedBounds, patience: Patience, counts: Arc<ServerCounters>) -> Self {
         Self {
             places: Mutex::default(),
             is_over: AtomicBool::new(false),
@@ -168,7 +168,7 @@ impl Rooms {
 
     /// All rooms that are open now.
     pub(crate) async fn open(&self) -> Vec<Arc<Room>> {
-        let places: Vec<Arc<Place>> = self.lock().values().cloned().collect();
+        let places: Vec<Arc<RoomState>> = self.lock().values().cloned().collect();
         let mut rooms = Vec::new();
         for place in places {
             let here = place.room.lock().await;
@@ -179,7 +179,7 @@ impl Rooms {
 
     /// Puts away what has been idle, and lets time pass in the rest.
     pub async fn sweep(&self, idle: Duration) {
-        let places: Vec<(SessionId, Arc<Place>)> = {
+        let places: Vec<(SessionId, Arc<RoomState>)> = {
             let places = self.lock();
             places
                 .iter()
@@ -226,7 +226,7 @@ impl Rooms {
     /// Closes everything, at once. Nothing is opened after that. Returns how many sessions could not be closed on record, and why.
     pub async fn close_all(&self) -> Option<(usize, LogError)> {
         self.is_over.store(true, Ordering::Release);
-        let places: Vec<Arc<Place>> = self.lock().drain().map(|(_, place)| place).collect();
+        let places: Vec<Arc<RoomState>> = self.lock().drain().map(|(_, place)| place).collect();
         let mut closing = tokio::task::JoinSet::new();
         for place in places {
             closing.spawn(async move {
@@ -274,7 +274,7 @@ impl Rooms {
         }))
     }
 
-    fn place(&self, id: &SessionId) -> Arc<Place> {
+    fn place(&self, id: &SessionId) -> Arc<RoomState> {
         self.lock().entry(id.clone()).or_default().clone()
     }
 
@@ -282,7 +282,7 @@ impl Rooms {
     fn settle(
         &self,
         id: &SessionId,
-        place: &Arc<Place>,
+        place: &Arc<RoomState>,
         mut here: tokio::sync::MutexGuard<'_, Option<Arc<Room>>>,
         made: Result<Arc<Room>, RuntimeError>,
     ) -> Result<Arc<Room>, RuntimeError> {
@@ -296,7 +296,7 @@ impl Rooms {
     }
 
     /// Takes an empty place out of the map, unless somebody is on the way to it.
-    fn forget(&self, id: &SessionId, place: &Arc<Place>) {
+    fn forget(&self, id: &SessionId, place: &Arc<RoomState>) {
         let mut places = self.lock();
         let is_empty = place.room.try_lock().is_ok_and(|room| room.is_none());
         // The map's, and that of whoever calls this.
@@ -308,7 +308,7 @@ impl Rooms {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<SessionId, Arc<Place>>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<SessionId, Arc<RoomState>>> {
         self.places.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -347,7 +347,7 @@ async fn tick(room: &Arc<Room>) {
     let Ok(_gate) = room.gate.try_lock() else { return };
     let changed = room.wheel().tick(room.now_ms());
     let Some(changed) = changed else { return };
-    match session.note(Note::Wheel(changed.clone())).await {
+    match session.note(SharingFact::Wheel(changed.clone())).await {
         Ok(_) => {
             room.turned(&changed);
             room.put_back_after(&changed).await;

@@ -11,10 +11,10 @@ use agentx_types::{AgentKind, Condensing, ConfigChange, OwnerId, SessionId, Whee
 use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
 
-use super::People;
-use super::lent::Lent;
-use crate::counts::Counts;
-use crate::feed::{Bounds, Feed, Lens, Pump, Source};
+use super::RoomPeople;
+use super::lent::ProgramWish;
+use crate::counts::ServerCounters;
+use crate::feed::{FactSource, Feed, FeedBounds, FeedPump, Lens};
 use crate::wheel::{Patience, Wheel};
 
 /// How many lenses are kept for those who come back.
@@ -31,13 +31,13 @@ pub struct Room {
     pub(crate) gate: tokio::sync::Mutex<()>,
     wheel: Mutex<Wheel>,
     last_reason: Mutex<Option<WheelReason>>,
-    pub(crate) people: People,
-    pub(super) lent: Mutex<Option<Lent>>,
+    pub(crate) people: RoomPeople,
+    pub(super) lent: Mutex<Option<ProgramWish>>,
     pub(super) patience: Patience,
-    feeds: tokio::sync::Mutex<[Option<Running>; 3]>,
-    lenses: Arc<Lenses>,
-    bounds: Bounds,
-    counts: Arc<Counts>,
+    feeds: tokio::sync::Mutex<[Option<RunningSession>; 3]>,
+    lenses: Arc<RoomLenses>,
+    bounds: FeedBounds,
+    counts: Arc<ServerCounters>,
     is_dead: Arc<AtomicBool>,
     /// The session's agent was made before conversations were condensed.
     predates_condensing: AtomicBool,
@@ -45,7 +45,7 @@ pub struct Room {
     began: Instant,
 }
 
-struct Running {
+struct RunningSession {
     feed: Arc<Feed>,
     task: AbortHandle,
     /// By which the feed of a session that was only looked at hears its facts as soon as they are there, once the session is open.
@@ -57,14 +57,14 @@ pub(crate) struct RoomParts {
     pub(crate) id: SessionId,
     pub(crate) owner: OwnerId,
     pub(crate) runtime: Arc<NodeRuntime>,
-    pub(crate) bounds: Bounds,
+    pub(crate) bounds: FeedBounds,
     pub(crate) patience: Patience,
-    pub(crate) counts: Arc<Counts>,
+    pub(crate) counts: Arc<ServerCounters>,
 }
 
 impl Room {
     pub(crate) fn new(parts: RoomParts) -> Self {
-        let lenses = Lenses {
+        let lenses = RoomLenses {
             id: parts.id.clone(),
             owner: parts.owner.clone(),
             runtime: parts.runtime.clone(),
@@ -78,7 +78,7 @@ impl Room {
             gate: tokio::sync::Mutex::new(()),
             wheel: Mutex::new(Wheel::new(parts.patience)),
             last_reason: Mutex::new(None),
-            people: People::default(),
+            people: RoomPeople::default(),
             lent: Mutex::new(None),
             patience: parts.patience,
             feeds: tokio::sync::Mutex::default(),
@@ -212,7 +212,7 @@ impl Room {
     }
 
     /// Where what happened is read from.
-    pub(crate) fn source(&self) -> Arc<dyn Source> {
+    pub(crate) fn source(&self) -> Arc<dyn FactSource> {
         self.lenses.clone()
     }
 
@@ -229,7 +229,7 @@ impl Room {
         let head = self.head().await?;
         let feed = Arc::new(Feed::new(head, self.bounds));
         let (opened, later) = mpsc::channel(1);
-        let pump = Pump {
+        let pump = FeedPump {
             feed: feed.clone(),
             source: self.lenses.clone(),
             lens: self.lenses.lens(view, head),
@@ -242,7 +242,7 @@ impl Room {
             // Nothing comes any more: whoever wants to go on has to open the session anew.
             is_dead.store(true, Ordering::Release);
         });
-        *place = Some(Running {
+        *place = Some(RunningSession {
             feed: feed.clone(),
             task: task.abort_handle(),
             opened,
@@ -323,14 +323,14 @@ fn index(view: WireView) -> usize {
 }
 
 /// What happened in a session, and how it stood at some points of it.
-struct Lenses {
+struct RoomLenses {
     id: SessionId,
     owner: OwnerId,
     runtime: Arc<NodeRuntime>,
     kept: Mutex<Vec<Lens>>,
 }
 
-impl Source for Lenses {
+impl FactSource for RoomLenses {
     fn facts(&self, after_seq: u64, limit: usize) -> BoxFuture<'static, Result<Vec<Fact>, RuntimeError>> {
         let (runtime, id) = (self.runtime.clone(), self.id.clone());
         Box::pin(async move { runtime.facts(&id, after_seq, limit).await })

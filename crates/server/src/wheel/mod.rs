@@ -46,7 +46,7 @@ pub struct Wheel {
 
 /// What comes of a wish.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Verdict {
+pub enum WheelVerdict {
     /// To be put on record.
     Change(WheelChanged),
     /// Whoever drives is to be asked.
@@ -151,7 +151,7 @@ impl Wheel {
         wish: &WheelWish,
         heir: Option<SessionRole>,
         now: u64,
-    ) -> Result<Verdict, RuntimeError> {
+    ) -> Result<WheelVerdict, RuntimeError> {
         needs(SessionRole::Drive, role)?;
         let drives = self.seat.as_ref() == Some(seat);
         match wish {
@@ -159,9 +159,9 @@ impl Wheel {
             WheelWish::Ask | WheelWish::Take if drives => {
                 self.asked = None;
                 self.seen(now);
-                Ok(Verdict::Nothing)
+                Ok(WheelVerdict::Nothing)
             }
-            WheelWish::Ask if self.is_free(now) => Ok(Verdict::Change(self.taken_by(seat, now))),
+            WheelWish::Ask if self.is_free(now) => Ok(WheelVerdict::Change(self.taken_by(seat, now))),
             WheelWish::Ask => self.ask(seat, now),
             WheelWish::Take => match &self.seat {
                 Some(holder)
@@ -171,13 +171,13 @@ impl Wheel {
                 {
                     Err(self.held_by(holder))
                 }
-                _ => Ok(Verdict::Change(self.taken_by(seat, now))),
+                _ => Ok(WheelVerdict::Change(self.taken_by(seat, now))),
             },
             WheelWish::Hand(_) | WheelWish::Release if !drives => Err(RuntimeError::Denied(
                 "only who drives can hand the wheel over or let it go".into(),
             )),
             WheelWish::Hand(to) => self.hand(to, heir),
-            WheelWish::Release => Ok(Verdict::Change(self.change(None, WheelReason::Released))),
+            WheelWish::Release => Ok(WheelVerdict::Change(self.change(None, WheelReason::Released))),
         }
     }
 
@@ -214,23 +214,23 @@ impl Wheel {
         (!self.here.contains_key(seat)).then_some(now)
     }
 
-    fn ask(&mut self, seat: &Seat, now: u64) -> Result<Verdict, RuntimeError> {
+    fn ask(&mut self, seat: &Seat, now: u64) -> Result<WheelVerdict, RuntimeError> {
         match &self.asked {
-            Some((asker, _)) if asker == seat => Ok(Verdict::Asked),
+            Some((asker, _)) if asker == seat => Ok(WheelVerdict::Asked),
             Some((asker, _)) => Err(RuntimeError::Refused(format!(
                 "{} has asked for the wheel already",
                 asker.client
             ))),
             None => {
                 self.asked = Some((seat.clone(), now));
-                Ok(Verdict::Asked)
+                Ok(WheelVerdict::Asked)
             }
         }
     }
 
-    fn hand(&self, to: &Seat, heir: Option<SessionRole>) -> Result<Verdict, RuntimeError> {
+    fn hand(&self, to: &Seat, heir: Option<SessionRole>) -> Result<WheelVerdict, RuntimeError> {
         if self.seat.as_ref() == Some(to) {
-            return Ok(Verdict::Nothing);
+            return Ok(WheelVerdict::Nothing);
         }
         if !self.here.contains_key(to) {
             return Err(RuntimeError::Refused(format!(
@@ -241,7 +241,7 @@ impl Wheel {
         if heir.is_none_or(|role| role < SessionRole::Drive) {
             return Err(RuntimeError::Refused(format!("{} may not drive", to.person)));
         }
-        Ok(Verdict::Change(
+        Ok(WheelVerdict::Change(
             self.change(Some(to.clone()), WheelReason::HandedOver),
         ))
     }

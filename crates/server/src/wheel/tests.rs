@@ -43,8 +43,8 @@ fn wishes(
 ) -> Result<Option<WheelReason>, RuntimeError> {
     let verdict = wheel.wish(seat, SessionRole::Drive, &wish, Some(SessionRole::Drive), now)?;
     match verdict {
-        Verdict::Change(changed) => Ok(settle(wheel, Some(changed), now)),
-        Verdict::Asked | Verdict::Nothing => Ok(None),
+        WheelVerdict::Change(changed) => Ok(settle(wheel, Some(changed), now)),
+        WheelVerdict::Asked | WheelVerdict::Nothing => Ok(None),
     }
 }
 
@@ -179,7 +179,7 @@ fn it_is_handed_to_who_is_there_and_may() {
     assert!(hand(&mut wheel, seat("own_eve", "tab"), Some(SessionRole::Drive)).is_err());
     assert!(hand(&mut wheel, bob(), Some(SessionRole::Approve)).is_err());
     assert!(hand(&mut wheel, bob(), None).is_err());
-    let Verdict::Change(changed) = hand(&mut wheel, bob(), Some(SessionRole::Drive)).unwrap() else {
+    let WheelVerdict::Change(changed) = hand(&mut wheel, bob(), Some(SessionRole::Drive)).unwrap() else {
         panic!("it is handed over");
     };
     assert_eq!(changed.reason, WheelReason::HandedOver);
@@ -278,7 +278,7 @@ fn happen(wheel: &mut Wheel, what: &Happening, now: u64) -> Option<WheelChanged>
                 Some(SessionRole::Drive),
                 now,
             ) {
-                Ok(Verdict::Change(changed)) => Some(changed),
+                Ok(WheelVerdict::Change(changed)) => Some(changed),
                 _ => None,
             }
         }

@@ -9,24 +9,24 @@ use agentx_types::wire::WireView;
 use futures_util::StreamExt as _;
 use hyper::upgrade::Upgraded;
 
-use super::Entry;
+use super::SocketOpening;
 use super::allowance::Allowance;
-use super::frames::End;
-use super::reading::Reading;
-use super::wire::{Batch, Sink, Stream, halves};
-use super::writing::{Task, Writing};
+use super::frames::ConnectionEnd;
+use super::read_half::SocketReading;
+use super::wire::{ClientStream, FrameBatch, Sink, halves};
+use super::write_half::{WriterTask, Writing};
 use crate::auth::Identity;
-use crate::outbox::{Item, Outbox, encode};
-use crate::seats::Permit;
+use crate::connection_limits::Permit;
+use crate::outbox::{Outbox, OutboxItem, encode};
 use crate::state::ServerState;
 
 /// How long the last words of a connection may take.
 const LAST_WORDS: Duration = Duration::from_secs(1);
 
 /// What the two halves of a connection share.
-pub(super) struct Shared {
+pub(super) struct SocketShared {
     pub(super) state: Arc<ServerState>,
-    pub(super) outbox: Arc<Outbox<Task>>,
+    pub(super) outbox: Arc<Outbox<WriterTask>>,
     /// How many bytes it may still send.
     pub(super) allowance: Arc<Allowance>,
     /// Its place among the connections of the server.
@@ -39,7 +39,7 @@ pub(super) struct Shared {
     identity: Mutex<Option<Identity>>,
 }
 
-impl Shared {
+impl SocketShared {
     pub(super) fn subscriptions(&self) -> MutexGuard<'_, HashMap<SessionId, WireView>> {
         self.subscriptions.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -50,10 +50,10 @@ impl Shared {
 }
 
 /// Serves a socket until it ends.
-pub(super) async fn run(state: Arc<ServerState>, socket: Upgraded, entry: Entry) {
+pub(super) async fn run(state: Arc<ServerState>, socket: Upgraded, entry: SocketOpening) {
     state.counts().sockets.add(1);
     let limits = &state.options().limits;
-    let shared = Arc::new(Shared {
+    let shared = Arc::new(SocketShared {
         outbox: Arc::new(Outbox::new(limits.waiting())),
         allowance: Arc::new(Allowance::new()),
         permit: entry.permit.clone(),
@@ -69,14 +69,14 @@ pub(super) async fn run(state: Arc<ServerState>, socket: Upgraded, entry: Entry)
     )
     .await;
     let end = {
-        let reading = Box::pin(Reading::new(shared.clone(), entry).run(&mut stream));
+        let reading = Box::pin(SocketReading::new(shared.clone(), entry).run(&mut stream));
         let writing = Box::pin(Writing::new(shared.clone()).run(&mut sink));
         tokio::select! {
             // What is on its way out goes first: a client that floods the server still gets its answers.
             biased;
             end = writing => end,
             end = reading => end,
-            () = state.shutdown().cancelled() => End::shutdown(),
+            () = state.shutdown().cancelled() => ConnectionEnd::shutdown(),
         }
     };
     let unsaid = shared.outbox.drain();
@@ -90,13 +90,13 @@ pub(super) async fn run(state: Arc<ServerState>, socket: Upgraded, entry: Entry)
 /// What is still to be said, why it ends, and then the other side's last words, so that ours are not lost.
 async fn last_words(
     sink: &mut Sink,
-    stream: &mut Stream,
-    unsaid: Vec<Item<Task>>,
-    end: End,
+    stream: &mut ClientStream,
+    unsaid: Vec<OutboxItem<WriterTask>>,
+    end: ConnectionEnd,
 ) -> std::io::Result<()> {
-    let mut batch = Batch::default();
+    let mut batch = FrameBatch::default();
     unsaid.iter().for_each(|said| batch.item(said));
-    let End::Bye(bye) = end else {
+    let ConnectionEnd::Bye(bye) = end else {
         sink.send(batch).await?;
         return sink.end().await;
     };

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::auth::problem;
-use crate::sizes::shortened as cut;
+use crate::size_limits::shortened as cut;
 
 /// How long the id of a frame may be.
 const ID_CHARS: usize = 64;
@@ -16,14 +16,14 @@ const ID_WITHIN: usize = 64 * 1024;
 
 /// Why a connection ends.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum End {
+pub(super) enum ConnectionEnd {
     /// The client is gone.
     Gone,
     /// The server ends it.
     Bye(Bye),
 }
 
-impl End {
+impl ConnectionEnd {
     /// The server ends it, and there is no use in coming back like this.
     pub(super) fn not_allowed(reason: &str) -> Self {
         Self::bye(1008, reason, None)
@@ -59,7 +59,7 @@ impl End {
 ///
 /// # Errors
 /// The answer, where it cannot be understood.
-pub(super) fn parse(text: &str) -> Result<(String, ClientRequest), Unreadable> {
+pub(super) fn parse(text: &str) -> Result<(String, ClientRequest), UnreadableFrame> {
     let frame: ClientFrame = serde_json::from_str(text).map_err(|error| {
         let id = id_of(text);
         let what = format!("this is no frame of the protocol: {error}");
@@ -100,7 +100,7 @@ pub(super) fn id_of(text: &str) -> Option<String> {
 }
 
 /// Why a frame is of no use, and its id, if it has one.
-pub(super) type Unreadable = (Option<String>, Box<Problem>);
+pub(super) type UnreadableFrame = (Option<String>, Box<Problem>);
 
 pub(super) fn refused(id: Option<String>, problem: &Problem) -> ServerNotice {
     let mut problem = problem.clone();

@@ -15,7 +15,7 @@ pub(super) struct Meter {
 
 /// Whether a frame may be looked at.
 #[derive(Debug, PartialEq)]
-pub(super) enum Ruling {
+pub(super) enum FrameAdmission {
     /// It may.
     Fine,
     /// Not now, but after this time.
@@ -38,20 +38,20 @@ impl Meter {
     }
 
     /// A frame comes.
-    pub(super) fn take(&mut self, now: Instant) -> Ruling {
+    pub(super) fn take(&mut self, now: Instant) -> FrameAdmission {
         let passed = now.saturating_duration_since(self.since).as_secs_f64();
         self.since = now;
         self.left = (self.left + passed * self.rate).min(self.burst);
         if self.left >= 1.0 {
             self.left -= 1.0;
             self.refused = 0;
-            return Ruling::Fine;
+            return FrameAdmission::Fine;
         }
         self.refused += 1;
         if f64::from(self.refused) > 8.0 * self.burst {
-            return Ruling::Hopeless;
+            return FrameAdmission::Hopeless;
         }
-        Ruling::Later(Duration::from_secs_f64((1.0 - self.left) / self.rate))
+        FrameAdmission::Later(Duration::from_secs_f64((1.0 - self.left) / self.rate))
     }
 }
 
@@ -64,16 +64,25 @@ mod tests {
         let start = Instant::now();
         let mut meter = Meter::new(10, 3, start);
         for _ in 0..3 {
-            assert_eq!(meter.take(start), Ruling::Fine);
+            assert_eq!(meter.take(start), FrameAdmission::Fine);
         }
-        assert_eq!(meter.take(start), Ruling::Later(Duration::from_millis(100)));
-        assert_eq!(meter.take(start + Duration::from_millis(100)), Ruling::Fine);
+        assert_eq!(
+            meter.take(start),
+            FrameAdmission::Later(Duration::from_millis(100))
+        );
+        assert_eq!(
+            meter.take(start + Duration::from_millis(100)),
+            FrameAdmission::Fine
+        );
         for _ in 0..24 {
             assert!(matches!(
                 meter.take(start + Duration::from_millis(100)),
-                Ruling::Later(_)
+                FrameAdmission::Later(_)
             ));
         }
-        assert_eq!(meter.take(start + Duration::from_millis(100)), Ruling::Hopeless);
+        assert_eq!(
+            meter.take(start + Duration::from_millis(100)),
+            FrameAdmission::Hopeless
+        );
     }
 }

@@ -4,10 +4,10 @@ mod allowance;
 mod connection;
 mod frames;
 mod meter;
-mod reading;
+mod read_half;
 mod requests;
 mod wire;
-mod writing;
+mod write_half;
 
 use std::sync::Arc;
 
@@ -23,10 +23,10 @@ use axum::routing::get;
 use hyper::upgrade::OnUpgrade;
 
 use crate::auth::{Identity, bearer, bearer_subprotocol, problem};
-use crate::channel::Channel;
+use crate::channel::ConnectionChannel;
+use crate::connection_limits::{Permit, address_of};
 use crate::credentials::nonce_of;
 use crate::http::problem_response;
-use crate::seats::{Permit, address_of};
 use crate::state::ServerState;
 
 /// The routes of the WebSocket.
@@ -39,9 +39,9 @@ pub fn router(state: Arc<ServerState>) -> Router {
 
 async fn upgrade(State(state): State<Arc<ServerState>>, request: Request) -> Response {
     let (mut parts, _) = request.into_parts();
-    let channel: Channel = parts.extensions.get().copied().unwrap_or_default();
+    let channel: ConnectionChannel = parts.extensions.get().copied().unwrap_or_default();
     let entry = match identify(&state, &parts.headers, &channel) {
-        Ok((known, nonce)) => Entry {
+        Ok((known, nonce)) => SocketOpening {
             known,
             nonce,
             channel,
@@ -69,13 +69,13 @@ async fn upgrade(State(state): State<Arc<ServerState>>, request: Request) -> Res
 }
 
 /// How somebody opened a socket.
-pub(super) struct Entry {
+pub(super) struct SocketOpening {
     /// Who it is, where a token said so.
     known: Option<Identity>,
     /// What they want signed, so that the server proves its key.
     nonce: Option<String>,
     /// How the connection came in.
-    channel: Channel,
+    channel: ConnectionChannel,
     /// Its place among the connections of the server.
     permit: Option<Permit>,
     /// Where it comes from, as it is counted.
@@ -86,7 +86,7 @@ pub(super) struct Entry {
 fn identify(
     state: &ServerState,
     headers: &HeaderMap,
-    channel: &Channel,
+    channel: &ConnectionChannel,
 ) -> Result<(Option<Identity>, Option<String>), Box<Problem>> {
     state.auth().check_origin(headers)?;
     check_protocol(headers)?;

@@ -1,22 +1,22 @@
 //! What somebody who is known wants of a connection.
 
-use agentx_runtime::{Position, RuntimeError};
+use agentx_runtime::{EventCursor, RuntimeError};
 use agentx_types::wire::{ClientRequest, Problem, Subscribe, Subscribed, Unsubscribe, WireView};
 use agentx_types::{SessionId, UiCommandResult, UiConnectionState, UiResult, UiToolStatus};
 use serde_json::Value;
 
 use super::frames::{accepted, ui_frame};
-use super::reading::Reading;
-use super::writing::{Subscription, Task};
+use super::read_half::SocketReading;
+use super::write_half::{ClientSubscription, WriterTask};
 use crate::auth::problem;
 use crate::control::told;
-use crate::feed::Only;
+use crate::feed::SubscriptionFilter;
 use crate::state::Caller;
 
 /// The event that something became, and what came of it.
-type Done = (Option<u64>, Value);
+type RequestDone = (Option<u64>, Value);
 
-impl Reading {
+impl SocketReading {
     /// Does what is wanted. `None`: it was answered already.
     ///
     /// # Errors
@@ -26,7 +26,7 @@ impl Reading {
         caller: &Caller,
         id: &str,
         request: ClientRequest,
-    ) -> Result<Option<Done>, Box<Problem>> {
+    ) -> Result<Option<RequestDone>, Box<Problem>> {
         let state = self.shared.state.clone();
         let seq = |answer: Result<u64, RuntimeError>| match answer {
             Ok(seq) => Ok(Some((Some(seq), Value::Null))),
@@ -66,14 +66,14 @@ impl Reading {
             agents,
             media,
         } = wanted;
-        let only = Only::of(agents, media)?;
+        let only = SubscriptionFilter::of(agents, media)?;
         self.may_subscribe(&session_id)?;
         let state = &self.shared.state;
         let following = state
             .follow(
                 caller,
                 &session_id,
-                (Position::after(after_seq), view, only),
+                (EventCursor::after(after_seq), view, only),
                 None,
             )
             .await
@@ -97,7 +97,7 @@ impl Reading {
         }
         outbox.notice(&following.membership.room().wheel_notice());
         following.membership.listen(outbox.clone());
-        outbox.task(Task::Attach(Box::new(Subscription {
+        outbox.task(WriterTask::Attach(Box::new(ClientSubscription {
             session: session_id,
             reader: following.reader,
             membership: following.membership,
@@ -119,13 +119,13 @@ impl Reading {
         Ok(())
     }
 
-    fn unsubscribe(&self, unwanted: &Unsubscribe) -> Result<Done, Box<Problem>> {
+    fn unsubscribe(&self, unwanted: &Unsubscribe) -> Result<RequestDone, Box<Problem>> {
         let session = &unwanted.session_id;
         if self.shared.subscriptions().remove(session).is_none() {
             let what = "this connection has no subscription to this session";
             return Err(problem("refused", what));
         }
-        self.shared.outbox.task(Task::Detach(session.clone()));
+        self.shared.outbox.task(WriterTask::Detach(session.clone()));
         Ok((None, Value::Null))
     }
 
@@ -134,7 +134,7 @@ impl Reading {
         &self,
         session: &SessionId,
         command: String,
-        done: &Result<Option<Done>, Box<Problem>>,
+        done: &Result<Option<RequestDone>, Box<Problem>>,
     ) {
         if self.shared.subscriptions().get(session) != Some(&WireView::Ui) {
             return;

@@ -25,8 +25,8 @@ use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 use tokio_tungstenite::tungstenite::protocol::{Role, WebSocketConfig};
 
 use super::allowance::Allowance;
-use super::writing::Task;
-use crate::outbox::{Item, Outbox};
+use super::write_half::WriterTask;
+use crate::outbox::{Outbox, OutboxItem};
 
 /// How much is read from a socket at once. An idle connection keeps this much memory.
 const READ_BUFFER: usize = 2 * 1024;
@@ -41,7 +41,7 @@ const CLOSE: u8 = FIN | 0x8;
 const PING: u8 = FIN | 0x9;
 
 /// What a client says.
-pub(super) type Stream = WebSocketStream<Heard>;
+pub(super) type ClientStream = WebSocketStream<SocketReader>;
 
 /// Where it hears.
 pub(super) struct Sink<W = WriteHalf<TokioIo<Upgraded>>> {
@@ -53,7 +53,7 @@ pub(super) struct Sink<W = WriteHalf<TokioIo<Upgraded>>> {
 
 impl<W: AsyncWrite + Unpin> Sink<W> {
     /// Sends everything. Where it is not let finish, what is missing goes before what is sent next.
-    pub(super) async fn send(&mut self, batch: Batch) -> io::Result<()> {
+    pub(super) async fn send(&mut self, batch: FrameBatch) -> io::Result<()> {
         self.go_on().await?;
         self.pieces = batch.into_pieces();
         self.go_on().await?;
@@ -84,16 +84,16 @@ impl<W: AsyncWrite + Unpin> Sink<W> {
 /// Both halves of a connection. What the protocol answers by itself goes through `outbox`, in its turn.
 pub(super) async fn halves(
     upgraded: Upgraded,
-    (outbox, allowance): (Arc<Outbox<Task>>, Arc<Allowance>),
+    (outbox, allowance): (Arc<Outbox<WriterTask>>, Arc<Allowance>),
     frame_bytes: usize,
-) -> (Stream, Sink) {
+) -> (ClientStream, Sink) {
     let (from, to) = tokio::io::split(TokioIo::new(upgraded));
     let config = WebSocketConfig::default()
         .read_buffer_size(READ_BUFFER)
         .write_buffer_size(0)
         .max_message_size(Some(frame_bytes))
         .max_frame_size(Some(frame_bytes));
-    let heard = Heard {
+    let heard = SocketReader {
         from,
         outbox,
         allowance,
@@ -122,13 +122,13 @@ pub(super) fn answer(asked: &HeaderMap, protocol: &'static str) -> Option<Header
 }
 
 /// The half of a socket that is read. What is written to it, answers to pings and closes, stands in the outbox.
-pub(super) struct Heard {
+pub(super) struct SocketReader {
     from: ReadHalf<TokioIo<Upgraded>>,
-    outbox: Arc<Outbox<Task>>,
+    outbox: Arc<Outbox<WriterTask>>,
     allowance: Arc<Allowance>,
 }
 
-impl Heard {
+impl SocketReader {
     /// Reads to the end, and keeps nothing of it.
     pub(super) async fn discard(&mut self) -> io::Result<()> {
         let mut piece = [0; READ_BUFFER];
@@ -137,7 +137,7 @@ impl Heard {
     }
 }
 
-impl AsyncRead for Heard {
+impl AsyncRead for SocketReader {
     fn poll_read(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -152,7 +152,7 @@ impl AsyncRead for Heard {
     }
 }
 
-impl AsyncWrite for Heard {
+impl AsyncWrite for SocketReader {
     fn poll_write(self: Pin<&mut Self>, _: &mut Context<'_>, frames: &[u8]) -> Poll<io::Result<usize>> {
         self.outbox.framed(Bytes::copy_from_slice(frames));
         Poll::Ready(Ok(frames.len()))
@@ -169,7 +169,7 @@ impl AsyncWrite for Heard {
 
 /// Frames that are sent together.
 #[derive(Debug, Default)]
-pub(super) struct Batch {
+pub(super) struct FrameBatch {
     /// What comes before `bytes`.
     pieces: VecDeque<Bytes>,
     bytes: Vec<u8>,
@@ -177,7 +177,7 @@ pub(super) struct Batch {
     frames: u64,
 }
 
-impl Batch {
+impl FrameBatch {
     /// A text; a large one is shared with whoever else sends it.
     pub(super) fn text(&mut self, text: &Utf8Bytes) {
         if text.len() < SHARED {
@@ -200,15 +200,15 @@ impl Batch {
     }
 
     /// What stood in an outbox.
-    pub(super) fn item<T>(&mut self, item: &Item<T>) {
+    pub(super) fn item<T>(&mut self, item: &OutboxItem<T>) {
         match item {
-            Item::Text(text) => self.text(text),
-            Item::Framed(bytes) => {
+            OutboxItem::Text(text) => self.text(text),
+            OutboxItem::Framed(bytes) => {
                 self.frames += 1;
                 self.length += bytes.len();
                 self.bytes.extend_from_slice(bytes);
             }
-            Item::Task(_) => {}
+            OutboxItem::Task(_) => {}
         }
     }
 
@@ -265,7 +265,7 @@ mod tests {
     use super::*;
 
     /// All of its bytes.
-    fn whole(batch: Batch) -> Vec<u8> {
+    fn whole(batch: FrameBatch) -> Vec<u8> {
         let length = batch.len();
         let bytes = batch.into_pieces().iter().flatten().copied().collect::<Vec<u8>>();
         assert_eq!(bytes.len(), length);
@@ -273,7 +273,7 @@ mod tests {
     }
 
     /// What a client that did not make them reads from the frames.
-    async fn read(batch: Batch) -> Vec<Message> {
+    async fn read(batch: FrameBatch) -> Vec<Message> {
         let from = io::Cursor::new(whole(batch));
         let stream = WebSocketStream::from_raw_socket(from, Role::Client, None).await;
         stream
@@ -284,7 +284,7 @@ mod tests {
 
     #[tokio::test]
     async fn frames_of_every_length_are_read_as_they_were_written() {
-        let mut batch = Batch::default();
+        let mut batch = FrameBatch::default();
         let lengths = [0, 1, 125, 126, 127, 65_535, 65_536, 200_000];
         let texts: Vec<String> = lengths
             .iter()
@@ -307,9 +307,9 @@ mod tests {
             pieces: VecDeque::new(),
             left: 0,
         };
-        let (mut first, mut second) = (Batch::default(), Batch::default());
+        let (mut first, mut second) = (FrameBatch::default(), FrameBatch::default());
         let long = Utf8Bytes::from("a".repeat(SHARED));
-        let framed = |batch: &mut Batch| {
+        let framed = |batch: &mut FrameBatch| {
             batch.text(&"before".into());
             batch.text(&long);
             batch.text(&"b".into());
@@ -317,7 +317,7 @@ mod tests {
         framed(&mut first);
         framed(&mut second);
         let all = whole(first).repeat(2);
-        let mut first = Batch::default();
+        let mut first = FrameBatch::default();
         framed(&mut first);
         let is_shared = |piece: &Bytes| piece.as_ptr() == long.as_ptr();
         assert!(first.pieces.iter().any(is_shared), "a large text is not copied");
@@ -342,7 +342,7 @@ mod tests {
             reason: "因".repeat(100),
             retry_after_ms: None,
         };
-        let mut batch = Batch::default();
+        let mut batch = FrameBatch::default();
         batch.close(&bye);
         let read = read(batch).await;
         let [Message::Close(Some(close))] = &read[..] else {

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use agentx_config::{FolderTrust, Places, Request as Load, Settings, load};
-use agentx_identity::{Challenge, Keyring, SecretKey, Trusted, TrustedAs, owner_of, sign_challenge};
+use agentx_config::{ConfigPaths, FolderTrust, LoadRequest as Load, Settings, load};
+use agentx_identity::{AuthChallenge, Keyring, SecretKey, Trusted, TrustedAs, owner_of, sign_challenge};
 use agentx_node_runtime::NodeRuntime;
-use agentx_server::channel::Channel;
-use agentx_server::{Caller, Limits, Server, ServerOptions, ServerState, bind, http};
+use agentx_server::channel::ConnectionChannel;
+use agentx_server::{Caller, Server, ServerLimits, ServerOptions, ServerState, bind, http};
 use agentx_types::wire::{WheelFrame, WheelWish};
 use agentx_types::{Rule, SessionId};
 use axum::Router;
@@ -121,7 +121,7 @@ fn settings(directory: &std::path::Path) -> Settings {
     let place = directory.to_string_lossy().into_owned();
     let lookup = move |name: &str| matches!(name, "HOME" | "AGENTX_DATA").then(|| place.clone());
     let request = Load {
-        places: Places::find(directory, &lookup).unwrap(),
+        places: ConfigPaths::find(directory, &lookup).unwrap(),
         lookup: &lookup,
         flags: Vec::new(),
     };
@@ -148,10 +148,10 @@ fn rule_of(words: &str) -> Rule {
 pub(crate) fn wide() -> ServerOptions {
     ServerOptions {
         listen: ([127, 0, 0, 1], 0).into(),
-        limits: Limits {
+        limits: ServerLimits {
             rate: 1_000_000,
             burst: 1_000_000,
-            ..Limits::default()
+            ..ServerLimits::default()
         },
         ..ServerOptions::default()
     }
@@ -272,7 +272,7 @@ impl Desk {
             .await
             .ok()
             .json();
-        let challenge = Challenge {
+        let challenge = AuthChallenge {
             nonce: asked["nonce"].as_str().unwrap().to_owned(),
             origin: asked["origin"].as_str().unwrap().to_owned(),
             expires_at_ms: asked["expires_at_ms"].as_u64().unwrap(),
@@ -316,7 +316,10 @@ impl Desk {
     pub(crate) async fn release(&self, token: &str, session: &str) {
         let mut headers = HeaderMap::new();
         headers.insert("authorization", format!("Bearer {token}").parse().unwrap());
-        let caller = self.state.caller_of(&headers, &Channel::Plain, "desk").unwrap();
+        let caller = self
+            .state
+            .caller_of(&headers, &ConnectionChannel::Plain, "desk")
+            .unwrap();
         let session_id = SessionId::new(session);
         let wish = WheelWish::Release;
         self.state
@@ -329,7 +332,10 @@ impl Desk {
     pub(crate) fn caller(&self, token: &str, client: &str) -> Caller {
         let mut headers = HeaderMap::new();
         headers.insert("authorization", format!("Bearer {token}").parse().unwrap());
-        let mut caller = self.state.caller_of(&headers, &Channel::Plain, "desk").unwrap();
+        let mut caller = self
+            .state
+            .caller_of(&headers, &ConnectionChannel::Plain, "desk")
+            .unwrap();
         client.clone_into(&mut caller.seat.client);
         caller
     }

@@ -1,7 +1,7 @@
 //! What a member may have, and what is answered beyond it. The operator may have more.
 
-use agentx_config::{Origin, Quotas, Settings, Sourced};
-use agentx_server::channel::Channel;
+use agentx_config::{Quotas, SettingOrigin, Settings, Sourced};
+use agentx_server::channel::ConnectionChannel;
 use agentx_types::{ApprovalMode, NanoUsd, OwnerId};
 use axum::http::StatusCode;
 use serde_json::{Value, json};
@@ -155,7 +155,7 @@ async fn what_a_members_sessions_cost_is_bounded() {
 #[tokio::test]
 async fn a_member_uses_models_that_the_server_lists() {
     let own = |settings: &mut Settings| {
-        settings.model = Some(Sourced::new("openai/made-up".into(), Origin::Default));
+        settings.model = Some(Sourced::new("openai/made-up".into(), SettingOrigin::Default));
         let openai = settings.providers.iter_mut().find(|known| known.name == "openai");
         openai.unwrap().needs_key = false;
     };
@@ -281,14 +281,14 @@ async fn challenges_of_one_address_do_not_push_out_those_of_another() {
     for _ in 0..100 {
         auth.open_challenge("192.0.2.66", now).unwrap();
     }
-    let code = |challenge: &agentx_identity::Challenge| {
+    let code = |challenge: &agentx_identity::AuthChallenge| {
         let signature = agentx_identity::sign_challenge(&key, challenge).to_string();
         let challenge = (challenge.nonce.clone(), challenge.expires_at_ms);
         let token = auth.token(
             &key.public_key().to_string(),
             challenge,
             &signature,
-            (&Channel::Plain, "192.0.2.1", now),
+            (&ConnectionChannel::Plain, "192.0.2.1", now),
         );
         token.err().map(|problem| problem.code)
     };

@@ -1,6 +1,6 @@
 //! Every route of the table with every kind of caller. A route that is added and not in here fails.
 
-use agentx_server::http::{Listed, Needs, routes};
+use agentx_server::http::{ListedRoute, Needs, routes};
 use agentx_types::{SessionRole, VISITORS};
 use axum::http::{Method, StatusCode};
 use serde_json::{Value, json};
@@ -58,7 +58,7 @@ fn refused(needs: Needs, who: Who) -> Option<(StatusCode, &'static str)> {
 }
 
 /// A body that makes sense, and the queries without which it does not.
-fn sample(route: &Listed, agent: &Value, session: &str) -> (Value, String) {
+fn sample(route: &ListedRoute, agent: &Value, session: &str) -> (Value, String) {
     let none = Value::Null;
     let body = match (route.method.as_str(), route.path) {
         ("POST", "/v1/auth/challenge") => json!({}),
@@ -94,7 +94,7 @@ fn sample(route: &Listed, agent: &Value, session: &str) -> (Value, String) {
     (body, query)
 }
 
-async fn ask(desk: &Desk, route: &Listed, who: Who, session: &str, agent: &Value) -> Reply {
+async fn ask(desk: &Desk, route: &ListedRoute, who: Who, session: &str, agent: &Value) -> Reply {
     let (body, query) = sample(route, agent, session);
     let path = route.path.replace("{id}", session) + &query;
     let mut ask = desk.ask(route.method.clone(), &path);
@@ -162,7 +162,7 @@ fn no_route_goes_on_with_a_run_for_somebody_who_only_looks() {
         let opened = desk.state.counts().opened.get();
         let agent = desk.agent().await;
         // These make sessions of their own.
-        let makes = |route: &Listed| {
+        let makes = |route: &ListedRoute| {
             matches!(route.path, "/v1/sessions" | "/v1/import") && route.method == Method::POST
         };
         for route in routes().into_iter().filter(|route| !makes(route)) {
@@ -197,7 +197,7 @@ async fn a_session_of_another_is_answered_as_if_there_were_none() {
     let there = desk.session(&desk.ann).await;
     let nowhere = format!("ses_{}", "0".repeat(there.len() - 4));
     let about_session =
-        |route: &Listed| route.path.contains("/sessions/{id}") || route.path.contains("blobs");
+        |route: &ListedRoute| route.path.contains("/sessions/{id}") || route.path.contains("blobs");
     for route in routes().into_iter().filter(about_session) {
         let who = Who::Other(None);
         let one = ask(&desk, &route, who, &there, &agent).await;

@@ -12,11 +12,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use agentx_config::{Flag, Places, Request, Settings, load};
-use agentx_identity::{Challenge, Keyring, SecretKey, Trusted, TrustedAs, sign_challenge};
+use agentx_config::{CommandLineSetting, ConfigPaths, LoadRequest, Settings, load};
+use agentx_identity::{AuthChallenge, Keyring, SecretKey, Trusted, TrustedAs, sign_challenge};
 use agentx_node_runtime::NodeRuntime;
-use agentx_runtime::{Delivery, Note, OpenRequest, Runtime as _, UsageBy, UsageQuery, UserInput, View};
-use agentx_server::{Limits, ServerOptions, ServerState, bind};
+use agentx_runtime::{
+    Delivery, OpenRequest, Runtime as _, SharingFact, UsageBy, UsageQuery, UserInput, View,
+};
+use agentx_server::{ServerLimits, ServerOptions, ServerState, bind};
 use agentx_types::{
     AccessChanged, AgentConfig, ApprovalMode, EnvironmentEvent, NanoUsd, OwnerId, Rule, SessionId,
     SessionRole,
@@ -46,10 +48,10 @@ pub struct World {
 pub fn options() -> ServerOptions {
     ServerOptions {
         listen: ([127, 0, 0, 1], 0).into(),
-        limits: Limits {
+        limits: ServerLimits {
             rate: 10_000,
             burst: 10_000,
-            ..Limits::default()
+            ..ServerLimits::default()
         },
         ..ServerOptions::default()
     }
@@ -58,10 +60,10 @@ pub fn options() -> ServerOptions {
 pub fn settings(data: &std::path::Path) -> Settings {
     let place = data.to_string_lossy().into_owned();
     let lookup = move |name: &str| matches!(name, "HOME" | "AGENTX_DATA").then(|| place.clone());
-    let request = Request {
-        places: Places::find(data, &lookup).unwrap(),
+    let request = LoadRequest {
+        places: ConfigPaths::find(data, &lookup).unwrap(),
         lookup: &lookup,
-        flags: Vec::<Flag>::new(),
+        flags: Vec::<CommandLineSetting>::new(),
     };
     Settings {
         members_dir: data.join("members"),
@@ -242,7 +244,7 @@ fn cut_off_in(
                 role: Some(SessionRole::Watch),
                 by: None,
             };
-            session.note(Note::Access(watches)).await.unwrap();
+            session.note(SharingFact::Access(watches)).await.unwrap();
         }
         let mut facts = session.subscribe(0, View::Environment).await.unwrap();
         session.send(UserInput::text("count to 100")).await.unwrap();
@@ -339,7 +341,7 @@ impl Client {
 
     fn proof(hello: &Value, key: &SecretKey, name: &str) -> Value {
         let hello = &hello["payload"];
-        let challenge = Challenge {
+        let challenge = AuthChallenge {
             nonce: hello["nonce"].as_str().unwrap().to_owned(),
             origin: hello["origin"].as_str().unwrap().to_owned(),
             expires_at_ms: hello["expires_at_ms"].as_u64().unwrap(),

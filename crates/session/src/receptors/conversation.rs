@@ -24,7 +24,7 @@ use super::Receptor;
 /// | `steer` | joins with the next model call, without an event of its own |
 /// | `interrupt` | what is under way is stopped, and it begins when that has ended |
 ///
-/// What it derives here the agent derives for itself (`crates/agent/src/course/inputs.rs`). The two are told apart on purpose: this one
+/// What it derives here the agent derives for itself (`crates/agent/src/run_lifecycle/inputs.rs`). The two are told apart on purpose: this one
 /// works where no agent is, as in a reader of facts; where they could drift apart, the log decides.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ConversationReceptor {
@@ -35,9 +35,9 @@ pub struct ConversationReceptor {
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Talk {
     /// What is being answered.
-    active: Option<Active>,
+    active: Option<ActiveInput>,
     /// Inputs that no model call was made for yet, in the order in which they came.
-    waiting: Vec<Input>,
+    waiting: Vec<ConversationInput>,
     /// Tools that end what is under way when they succeed.
     quit_tools: BTreeSet<String>,
     /// Whether the agent is gone: what is said to it waits for ever.
@@ -48,7 +48,7 @@ struct Talk {
 
 /// Something that a person said, and the run that it opens if it opens one.
 #[derive(Clone, Debug, PartialEq)]
-struct Input {
+struct ConversationInput {
     /// The id by which front ends know it.
     message_id: MessageId,
     run_id: RunId,
@@ -58,7 +58,7 @@ struct Input {
 
 /// What is being answered.
 #[derive(Clone, Debug, PartialEq)]
-struct Active {
+struct ActiveInput {
     /// The run that answers it: [`RunId::of_input`] of the input that opened it.
     run_id: RunId,
     /// Whether words came in the stream that is open.
@@ -136,7 +136,8 @@ impl Talk {
                     EnvironmentEvent::SessionForked(forked) => forked.hold,
                     _ => false,
                 };
-                let is_of = |active: &Active| run_id.as_ref().is_none_or(|run_id| *run_id == active.run_id);
+                let is_of =
+                    |active: &ActiveInput| run_id.as_ref().is_none_or(|run_id| *run_id == active.run_id);
                 if self.active.as_ref().is_some_and(is_of) {
                     self.advance(fact, out);
                 }
@@ -157,7 +158,7 @@ impl Talk {
     /// by its mode.
     fn hear(&mut self, said: &UserMessage, run_id: RunId, out: &mut Vec<RuntimeEvent>) {
         let (message_id, mode) = (said.message_id.clone(), said.mode);
-        let input = Input {
+        let input = ConversationInput {
             message_id: message_id.clone(),
             run_id,
             mode,
@@ -219,11 +220,11 @@ impl Talk {
     }
 
     /// Begins to answer an input.
-    fn start(&mut self, input: Input, out: &mut Vec<RuntimeEvent>) {
-        let Input {
+    fn start(&mut self, input: ConversationInput, out: &mut Vec<RuntimeEvent>) {
+        let ConversationInput {
             message_id, run_id, ..
         } = input;
-        self.active = Some(Active {
+        self.active = Some(ActiveInput {
             run_id,
             responding: false,
             stopping: false,
@@ -330,7 +331,7 @@ impl Talk {
     }
 }
 
-impl Active {
+impl ActiveInput {
     /// Takes a wish that it be stopped; of several persons the first one counts.
     fn stopped_by(&mut self, person: Option<&OwnerId>) {
         if !self.stopping {

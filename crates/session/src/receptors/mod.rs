@@ -51,9 +51,9 @@ pub trait Receptor {
 ///
 /// ```
 /// use agentx_session::receptors::{Receptor, Receptors};
-/// use agentx_types::{Draft, EnvironmentEvent, RuntimeEvent, SessionId, SessionTitled, Source, Timestamp};
+/// use agentx_types::{EventDraft, EnvironmentEvent, RuntimeEvent, SessionId, SessionTitled, Source, Timestamp};
 ///
-/// let fact = Draft::<EnvironmentEvent>::new(Source::System, None, SessionTitled { title: "Lunch".into(), by: None });
+/// let fact = EventDraft::<EnvironmentEvent>::new(Source::System, None, SessionTitled { title: "Lunch".into(), by: None });
 /// let mut meaning = Vec::new();
 /// Receptors::default().receive(&fact.into_envelope(SessionId::new("ses_1"), 1, Timestamp(0)), &mut meaning);
 /// assert!(matches!(meaning[..], [RuntimeEvent::SessionUpdated(_)]));

@@ -30,14 +30,14 @@ use super::Receptor;
 /// Between two `message_start` of an agent there is exactly one `message_stop`. Facts without an agent mean nothing here.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct StreamReceptor {
-    agents: BTreeMap<AgentStateId, Memory>,
+    agents: BTreeMap<AgentStateId, StreamMemory>,
     /// Agents that only sort inputs: what their models say is not a word to the person.
     sorting: BTreeSet<AgentStateId>,
 }
 
 /// What is open in the stream of one agent.
 #[derive(Clone, Debug, Default, PartialEq)]
-struct Memory {
+struct StreamMemory {
     /// The answer that comes in: begun and not stopped.
     message: Option<OpenMessage>,
     /// Calls without an answer: only the first answer is one that the model reads.
@@ -122,12 +122,12 @@ impl StreamReceptor {
     }
 
     /// What is open with this agent; nothing where it has said nothing yet.
-    fn of(&mut self, agent: &AgentStateId) -> &mut Memory {
+    fn of(&mut self, agent: &AgentStateId) -> &mut StreamMemory {
         self.agents.entry(agent.clone()).or_default()
     }
 }
 
-impl Memory {
+impl StreamMemory {
     /// An answer begins: the first attempt, or another one after the last broke off.
     fn start(&mut self, start: &StreamStart, out: &mut Vec<RuntimeEvent>) {
         // The program died in mid-stream and the model is asked again.

@@ -27,7 +27,7 @@ pub(super) fn check(mut receptor: impl Receptor, table: Vec<(EnvironmentEvent, V
 /// Row `index` of a table as a fact.
 pub(super) fn envelope(index: usize, event: EnvironmentEvent) -> Envelope<EnvironmentEvent> {
     let seq = index as u64 + 1;
-    Draft {
+    EventDraft {
         source: Source::Environment,
         agent_state_id: Some(AgentStateId::new(AGENT)),
         run_id: None,

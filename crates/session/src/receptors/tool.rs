@@ -38,12 +38,12 @@ const HEAD_CHARS: usize = 160;
 /// times of the facts; of `delegate`, from the call; 0 where nothing ran.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ToolReceptor {
-    agents: BTreeMap<AgentStateId, Calls>,
+    agents: BTreeMap<AgentStateId, OpenCalls>,
 }
 
 /// The calls of one agent that have no result yet.
 #[derive(Clone, Debug, Default, PartialEq)]
-struct Calls {
+struct OpenCalls {
     /// The calls by the id that the model gave; ids are an agent's own, so that two agents may use one.
     open: BTreeMap<ToolCallId, OpenCall>,
     /// The calls that came in the stream that is open.
@@ -54,12 +54,12 @@ struct Calls {
 struct OpenCall {
     /// The tool's, as the call says it.
     name: String,
-    step: Step,
+    step: CallProgress,
 }
 
 /// How far a call has come.
 #[derive(Clone, Debug, PartialEq)]
-enum Step {
+enum CallProgress {
     /// Its arguments stream in.
     Announced,
     /// The model has asked for it, with these arguments, then.
@@ -112,7 +112,7 @@ fn finished(ran: &CommandRan) -> CommandFinished {
     }
 }
 
-impl Calls {
+impl OpenCalls {
     /// What concerns only calls that are open. An agent without any is not even entered in the map.
     fn go_on(&mut self, fact: &Envelope<EnvironmentEvent>, out: &mut Vec<RuntimeEvent>) {
         use EnvironmentEvent as E;
@@ -134,9 +134,9 @@ impl Calls {
     /// The arguments are whole. The name that counts is the one that stands with them.
     fn ask(&mut self, call: &ToolCall, at: Timestamp, out: &mut Vec<RuntimeEvent>) {
         let planned = self.plan(&call.tool_call_id, &call.name, out);
-        if planned.step == Step::Announced {
+        if planned.step == CallProgress::Announced {
             planned.name.clone_from(&call.name);
-            planned.step = Step::Asked(call.input.clone(), at);
+            planned.step = CallProgress::Asked(call.input.clone(), at);
         }
     }
 
@@ -146,9 +146,9 @@ impl Calls {
         let broken = matches!(stop_reason, StopReason::Broken | StopReason::Interrupted);
         for id in self.in_stream.drain(..) {
             let unmeant = |call: &OpenCall| match call.step {
-                Step::Announced => true,
-                Step::Asked(..) => broken,
-                Step::Runs(_) => false,
+                CallProgress::Announced => true,
+                CallProgress::Asked(..) => broken,
+                CallProgress::Runs(_) => false,
             };
             if self.open.get(&id).is_some_and(unmeant) {
                 self.open.remove(&id);
@@ -167,7 +167,7 @@ impl Calls {
             self.in_stream.push(id.clone());
             OpenCall {
                 name: name.to_owned(),
-                step: Step::Announced,
+                step: CallProgress::Announced,
             }
         })
     }
@@ -179,7 +179,7 @@ impl Calls {
         };
         let Some(call) = self.open.get_mut(id) else { return };
         // A call that is made again after a crash runs anew, but it is the same call: it is announced once.
-        if let Step::Asked(input, _) = std::mem::replace(&mut call.step, Step::Runs(at)) {
+        if let CallProgress::Asked(input, _) = std::mem::replace(&mut call.step, CallProgress::Runs(at)) {
             out.push(
                 ToolExecuting {
                     tool_call_id: id.clone(),
@@ -210,10 +210,10 @@ impl Calls {
             return;
         };
         let duration_ms = match step {
-            Step::Runs(since) => at.millis_since(since),
+            CallProgress::Runs(since) => at.millis_since(since),
             // No tool runs: another agent is at work until then.
-            Step::Asked(_, since) if name == DELEGATE => at.millis_since(since),
-            Step::Asked(..) | Step::Announced => 0,
+            CallProgress::Asked(_, since) if name == DELEGATE => at.millis_since(since),
+            CallProgress::Asked(..) | CallProgress::Announced => 0,
         };
         let (tool_call_id, details) = (result.tool_call_id.clone(), result.details.clone());
         let event = match failure_of(result) {
@@ -225,7 +225,7 @@ impl Calls {
             }
             .into(),
             Some(status) => {
-                let error = in_short(&result.result);
+                let error = shorten_failure(&result.result);
                 ToolFailed {
                     tool_call_id,
                     name,
@@ -252,7 +252,7 @@ fn failure_of(result: &ToolResult) -> Option<ToolStatus> {
 }
 
 /// The words of a failure as they are shown: whole up to [`SHOWN_CHARS`] characters, else both ends with `…` between them.
-fn in_short(content: &[ContentPart]) -> String {
+fn shorten_failure(content: &[ContentPart]) -> String {
     let text: String = content.iter().filter_map(ContentPart::as_text).collect();
     let Some(too_many) = text.chars().count().checked_sub(SHOWN_CHARS + 1) else {
         return text;

@@ -103,7 +103,7 @@ pub fn events_of(seeds: Vec<Seed>, first_seq: u64, at: &mut i64) -> Vec<Fact> {
     let fact = |(seq, (kind, words, ctx, step, float)): (u64, Seed)| {
         *at = at.wrapping_add(step);
         let (source, agent_state_id, run_id, cause) = context(ctx);
-        let draft = Draft {
+        let draft = EventDraft {
             source,
             agent_state_id,
             run_id,

@@ -14,7 +14,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
 use agentx_runtime::{Batch, Digest, Fact, LogError, NewLog, Projection, SessionLog, Writer};
-use agentx_sqlite_log::{Options, SqliteLog};
+use agentx_sqlite_log::{LogOptions, SqliteLog};
 use agentx_types::*;
 use serde_json::json;
 
@@ -48,7 +48,7 @@ impl Home {
     }
 
     pub fn open(&self) -> Arc<SqliteLog> {
-        SqliteLog::open(self.path(), Options::default()).unwrap()
+        SqliteLog::open(self.path(), LogOptions::default()).unwrap()
     }
 
     /// Another program's way in.
@@ -122,7 +122,7 @@ pub fn tool_result(details: serde_json::Value) -> EnvironmentEvent {
 pub fn fact_of(session: &SessionId, seq: u64, event: EnvironmentEvent) -> Fact {
     let at = Timestamp(1_700_000_000_000_000 + seq as i64 * 1_000);
     let agent = Some(AgentStateId::new("agt_1"));
-    Arc::new(Draft::new(Source::Environment, agent, event).into_envelope(session.clone(), seq, at))
+    Arc::new(EventDraft::new(Source::Environment, agent, event).into_envelope(session.clone(), seq, at))
 }
 
 pub fn facts(first_seq: u64, events: impl IntoIterator<Item = EnvironmentEvent>) -> Vec<Fact> {

@@ -81,7 +81,7 @@ fn along(text: &str, from: usize, to: usize, start: usize, at: usize) -> usize {
 
 /// What graphemes make a word of their own with others of their kind, as vi sees words. With `big`, all that is not blank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum CharClass {
     /// Blanks and line ends.
     Blank,
     /// Letters, digits, `_`.
@@ -93,28 +93,28 @@ pub(super) enum Kind {
 }
 
 /// Of which kind a grapheme is.
-pub(super) fn kind(grapheme: &str, big: bool) -> Kind {
+pub(super) fn kind(grapheme: &str, big: bool) -> CharClass {
     let first = grapheme.chars().next().unwrap_or(' ');
     if first.is_whitespace() {
-        Kind::Blank
+        CharClass::Blank
     } else if big {
-        Kind::Sign
+        CharClass::Sign
     } else if first.is_alphanumeric() && grapheme.width() > 1 {
-        Kind::Wide
+        CharClass::Wide
     } else if first.is_alphanumeric() || first == '_' {
-        Kind::Letter
+        CharClass::Letter
     } else {
-        Kind::Sign
+        CharClass::Sign
     }
 }
 
-fn kind_at(text: &str, at: usize, big: bool) -> Option<Kind> {
+fn kind_at(text: &str, at: usize, big: bool) -> Option<CharClass> {
     let grapheme = text[at..].graphemes(true).next()?;
     Some(kind(grapheme, big))
 }
 
 /// Goes on from `at` while what stands there is of this kind.
-fn past(text: &str, mut at: usize, of: Kind, big: bool) -> usize {
+fn past(text: &str, mut at: usize, of: CharClass, big: bool) -> usize {
     while kind_at(text, at, big) == Some(of) {
         at = after(text, at);
     }
@@ -122,7 +122,7 @@ fn past(text: &str, mut at: usize, of: Kind, big: bool) -> usize {
 }
 
 /// Goes back from `at` while what stands before is of this kind.
-fn back_over(text: &str, mut at: usize, of: Kind, big: bool) -> usize {
+fn back_over(text: &str, mut at: usize, of: CharClass, big: bool) -> usize {
     while at > 0 && kind_at(text, before(text, at), big) == Some(of) {
         at = before(text, at);
     }
@@ -134,12 +134,12 @@ pub(super) fn next_word(text: &str, at: usize, big: bool) -> usize {
     let Some(here) = kind_at(text, at, big) else {
         return at;
     };
-    past(text, past(text, at, here, big), Kind::Blank, big)
+    past(text, past(text, at, here, big), CharClass::Blank, big)
 }
 
 /// vi's `b`: the beginning of this word, or of the one before.
 pub(super) fn word_back(text: &str, at: usize, big: bool) -> usize {
-    let at = back_over(text, at, Kind::Blank, big);
+    let at = back_over(text, at, CharClass::Blank, big);
     match at.checked_sub(1) {
         Some(_) => match kind_at(text, before(text, at), big) {
             Some(of) => back_over(text, at, of, big),
@@ -151,7 +151,7 @@ pub(super) fn word_back(text: &str, at: usize, big: bool) -> usize {
 
 /// vi's `e`: the last grapheme of this word, or of the next one.
 pub(super) fn word_end(text: &str, at: usize, big: bool) -> usize {
-    let from = past(text, after(text, at), Kind::Blank, big);
+    let from = past(text, after(text, at), CharClass::Blank, big);
     match kind_at(text, from, big) {
         Some(of) => before(text, past(text, from, of, big)),
         None => before(text, text.len()).max(at),
@@ -169,15 +169,15 @@ pub(super) fn word_at(text: &str, at: usize, big: bool, around: bool) -> (usize,
     if !around {
         return (start, end);
     }
-    let next = kind_at(text, end, big).unwrap_or(Kind::Blank);
+    let next = kind_at(text, end, big).unwrap_or(CharClass::Blank);
     let with_after = match here {
-        Kind::Blank => past(text, end, next, big).min(last),
-        _ => past(text, end, Kind::Blank, big).min(last),
+        CharClass::Blank => past(text, end, next, big).min(last),
+        _ => past(text, end, CharClass::Blank, big).min(last),
     };
     if with_after > end {
         (start, with_after)
     } else {
-        (back_over(text, start, Kind::Blank, big).max(first), end)
+        (back_over(text, start, CharClass::Blank, big).max(first), end)
     }
 }
 

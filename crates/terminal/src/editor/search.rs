@@ -2,11 +2,11 @@
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-use super::{Edited, Editor};
+use super::{EditOutcome, Editor};
 
 /// What is looked for.
 #[derive(Debug, Default)]
-pub(super) struct Search {
+pub(super) struct HistorySearch {
     text: String,
     /// Nothing has it, or nothing before what is shown.
     missed: bool,
@@ -14,7 +14,7 @@ pub(super) struct Search {
     before: (String, usize),
 }
 
-impl Search {
+impl HistorySearch {
     /// As the person reads it.
     pub(super) fn told(&self) -> String {
         match self.missed {
@@ -26,16 +26,16 @@ impl Search {
 
 impl Editor {
     /// Begins to look for something.
-    pub(super) fn begin_search(&mut self) -> Edited {
-        self.wanted = Some(Search {
+    pub(super) fn begin_search(&mut self) -> EditOutcome {
+        self.wanted = Some(HistorySearch {
             before: (self.text.clone(), self.cursor),
-            ..Search::default()
+            ..HistorySearch::default()
         });
-        Edited::Changed
+        EditOutcome::Changed
     }
 
     /// A key while the history is searched; `None` ends the search, and the key means what it does otherwise.
-    pub(super) fn search(&mut self, key: KeyEvent) -> Option<Edited> {
+    pub(super) fn search(&mut self, key: KeyEvent) -> Option<EditOutcome> {
         let wanted = self.wanted.as_mut()?;
         let control = key.modifiers.contains(KeyModifiers::CONTROL);
         match key.code {
@@ -61,7 +61,7 @@ impl Editor {
                 return None;
             }
         }
-        Some(Edited::Changed)
+        Some(EditOutcome::Changed)
     }
 
     fn find(&mut self, older: bool) {

@@ -18,7 +18,7 @@ pub(super) fn typed_in(mut editor: Editor, keys: &str) -> (Vec<String>, String) 
             }
             None => (KeyCode::Char(c), KeyModifiers::NONE, c.len_utf8()),
         };
-        if let Edited::Submit(line) = editor.key(KeyEvent::new(code, modifiers)) {
+        if let EditOutcome::Submit(line) = editor.key(KeyEvent::new(code, modifiers)) {
             editor.remember(&line);
             done.push(line);
         }
@@ -156,7 +156,7 @@ fn a_long_paste_is_shown_by_its_size_and_sent_whole() {
     assert_eq!(editor.text(), ">[pasted 1: 5000 lines, 25.0 kB]");
     assert_eq!(
         editor.key(KeyEvent::from(KeyCode::Enter)),
-        Edited::Submit(format!(">{text}"))
+        EditOutcome::Submit(format!(">{text}"))
     );
     editor.paste("and ");
     editor.paste(&text);
@@ -183,7 +183,7 @@ fn what_stands_for_a_paste_is_one_letter_to_the_cursor() {
         editor.paste(" b");
         assert_eq!(typed_in(editor, keys).1, left, "{keys}");
     }
-    let mut editor = Editor::with_keys(History::default(), true);
+    let mut editor = Editor::with_keys(LineHistory::default(), true);
     editor.paste(&"line\n".repeat(20));
     assert_eq!(typed_in(editor, "<esc>x").1, "|");
 }
@@ -214,7 +214,7 @@ fn a_question_does_not_take_the_draft() {
     editor.paste("y");
     assert_eq!(
         editor.key(KeyEvent::from(KeyCode::Enter)),
-        Edited::Submit("y".into())
+        EditOutcome::Submit("y".into())
     );
     editor.unstash();
     assert_eq!(editor.text(), "yes and\nmore");
@@ -232,11 +232,11 @@ fn texts_that_come_back_come_one_by_one_and_then_what_was_written() {
     editor.paste("y");
     editor.bring_back(&["zero".into()]);
     assert_eq!(editor.text(), "y");
-    assert_eq!(editor.key(enter()), Edited::Submit("y".into()));
+    assert_eq!(editor.key(enter()), EditOutcome::Submit("y".into()));
     assert_eq!(editor.text(), "", "the question may be followed by another one");
     editor.unstash();
     for expected in ["zero", "one", "two\nrows"] {
-        assert_eq!(editor.key(enter()), Edited::Submit(expected.into()));
+        assert_eq!(editor.key(enter()), EditOutcome::Submit(expected.into()));
     }
     assert_eq!(editor.text(), "draft");
     editor.bring_back(&["again".into()]);

@@ -6,13 +6,13 @@ const MOST: usize = 200;
 const BYTES: usize = 4 << 20;
 
 /// A text and where the cursor was in it.
-type Snapshot = (String, usize);
+type UndoState = (String, usize);
 
 /// What the line was.
 #[derive(Debug, Default)]
 pub(super) struct Undo {
-    past: Vec<Snapshot>,
-    future: Vec<Snapshot>,
+    past: Vec<UndoState>,
+    future: Vec<UndoState>,
     /// Letters that are typed one after the other are one change.
     typing: bool,
     /// All that happens is one change, which is kept already or not.
@@ -54,7 +54,7 @@ impl Undo {
     }
 
     /// What was before the last change.
-    pub(super) fn back(&mut self, text: &str, cursor: usize) -> Option<Snapshot> {
+    pub(super) fn back(&mut self, text: &str, cursor: usize) -> Option<UndoState> {
         self.typing = false;
         loop {
             let before = self.past.pop()?;
@@ -66,7 +66,7 @@ impl Undo {
     }
 
     /// What was after it, where nothing was changed since.
-    pub(super) fn forth(&mut self, text: &str, cursor: usize) -> Option<Snapshot> {
+    pub(super) fn forth(&mut self, text: &str, cursor: usize) -> Option<UndoState> {
         self.typing = false;
         let after = self.future.pop()?;
         self.past.push((text.to_owned(), cursor));

@@ -6,7 +6,7 @@ mod operators;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-use super::{Edited, Editor, motion};
+use super::{EditOutcome, Editor, motion};
 
 /// No count is larger: a slip of the fingers is no work for minutes.
 const MOST: usize = 1_000;
@@ -20,7 +20,7 @@ pub(super) struct Vi {
     /// The number that is being typed.
     count: Option<usize>,
     /// What is done to where the motion goes, and how often.
-    operator: Option<(Operator, usize)>,
+    operator: Option<(ViOperator, usize)>,
     /// What the next key completes.
     wait: Wait,
     /// What `;` and `,` look for.
@@ -46,7 +46,7 @@ enum Mode {
 
 /// What is done to a piece of the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Operator {
+enum ViOperator {
     Delete,
     Change,
     Yank,
@@ -139,7 +139,7 @@ impl Vi {
 
 impl Editor {
     /// Takes a key, where vi's keys are wanted.
-    pub(super) fn vi_key(&mut self, key: KeyEvent) -> Edited {
+    pub(super) fn vi_key(&mut self, key: KeyEvent) -> EditOutcome {
         let Some(vi) = &mut self.vi else {
             return self.plain_key(key);
         };
@@ -156,7 +156,7 @@ impl Editor {
             self.undo.release();
             vi.mode = Mode::Normal;
             vi.done();
-            return Edited::Changed;
+            return EditOutcome::Changed;
         }
         if !vi.changes && !vi.again {
             // What is typed into a new line is no command that could be done again.
@@ -166,7 +166,7 @@ impl Editor {
     }
 
     /// A key in normal mode.
-    fn command_key(&mut self, key: KeyEvent) -> Edited {
+    fn command_key(&mut self, key: KeyEvent) -> EditOutcome {
         let control = key.modifiers.contains(KeyModifiers::CONTROL);
         let edited = match key.code {
             KeyCode::Char('r') if control => self.counted(|editor| editor.take_back(true)),
@@ -177,11 +177,11 @@ impl Editor {
             KeyCode::Char(c) if !control => self.command(c),
             KeyCode::Esc if self.vi.as_ref().is_some_and(Vi::is_idle) => {
                 self.settled();
-                Edited::Escape
+                EditOutcome::Escape
             }
             KeyCode::Esc => {
                 self.settled();
-                Edited::Changed
+                EditOutcome::Changed
             }
             KeyCode::Backspace => self.command('h'),
             KeyCode::Enter if self.waits() == Wait::Replace => self.command('\n'),
@@ -198,7 +198,7 @@ impl Editor {
             }
             _ => {
                 self.settled();
-                Edited::Nothing
+                EditOutcome::Nothing
             }
         };
         self.keep_inside();
@@ -210,12 +210,12 @@ impl Editor {
     }
 
     /// Takes the count of the command and does something as often.
-    fn counted(&mut self, mut each: impl FnMut(&mut Self) -> Edited) -> Edited {
+    fn counted(&mut self, mut each: impl FnMut(&mut Self) -> EditOutcome) -> EditOutcome {
         let times = self.vi.as_ref().map_or(1, Vi::times);
-        let mut edited = Edited::Nothing;
+        let mut edited = EditOutcome::Nothing;
         for _ in 0..times {
             let now = each(self);
-            if now == Edited::Nothing {
+            if now == EditOutcome::Nothing {
                 break;
             }
             edited = now;
@@ -235,13 +235,13 @@ impl Editor {
     }
 
     /// From here on letters are typed, as a part of the command.
-    fn insert_mode(&mut self) -> Edited {
+    fn insert_mode(&mut self) -> EditOutcome {
         self.undo.hold();
         if let Some(vi) = &mut self.vi {
             (vi.mode, vi.changes) = (Mode::Insert, true);
             vi.forget();
         }
-        Edited::Changed
+        EditOutcome::Changed
     }
 
     /// The command changes something; with all that belongs to it, it is undone at once.
@@ -264,15 +264,15 @@ impl Editor {
     }
 
     /// Does the last change again.
-    fn again(&mut self) -> Edited {
+    fn again(&mut self) -> EditOutcome {
         let Some(vi) = &mut self.vi else {
-            return Edited::Nothing;
+            return EditOutcome::Nothing;
         };
         let (keys, times) = (vi.last.clone(), vi.times().min(MOST_AGAIN));
         vi.forget();
         vi.typed.clear();
         if keys.is_empty() || vi.again {
-            return Edited::Nothing;
+            return EditOutcome::Nothing;
         }
         vi.again = true;
         for _ in 0..times {
@@ -285,6 +285,6 @@ impl Editor {
             vi.changes = false;
         }
         self.settled();
-        Edited::Changed
+        EditOutcome::Changed
     }
 }

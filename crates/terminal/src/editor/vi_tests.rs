@@ -142,7 +142,7 @@ const TABLE: &[(&str, &str)] = &[
 ];
 
 fn in_vi() -> Editor {
-    Editor::with_keys(History::default(), true)
+    Editor::with_keys(LineHistory::default(), true)
 }
 
 #[test]
@@ -158,18 +158,22 @@ fn escape_ends_typing_first_and_stops_what_runs_then() {
     let mut editor = in_vi();
     let mut press = |code| editor.key(KeyEvent::from(code));
     press(KeyCode::Char('a'));
-    assert_eq!(press(KeyCode::Esc), Edited::Changed);
-    assert_eq!(press(KeyCode::Char('d')), Edited::Nothing);
-    assert_eq!(press(KeyCode::Esc), Edited::Changed, "the operator is given up");
-    assert_eq!(press(KeyCode::Esc), Edited::Escape);
-    assert_eq!(press(KeyCode::Char('v')), Edited::Elsewhere);
+    assert_eq!(press(KeyCode::Esc), EditOutcome::Changed);
+    assert_eq!(press(KeyCode::Char('d')), EditOutcome::Nothing);
+    assert_eq!(
+        press(KeyCode::Esc),
+        EditOutcome::Changed,
+        "the operator is given up"
+    );
+    assert_eq!(press(KeyCode::Esc), EditOutcome::Escape);
+    assert_eq!(press(KeyCode::Char('v')), EditOutcome::Elsewhere);
     let control = |c| KeyEvent::new(KeyCode::Char(c), KeyModifiers::CONTROL);
-    assert_eq!(editor.key(control('x')), Edited::Nothing);
-    assert_eq!(editor.key(control('e')), Edited::Elsewhere);
-    assert_eq!(editor.key(control('c')), Edited::Interrupt);
+    assert_eq!(editor.key(control('x')), EditOutcome::Nothing);
+    assert_eq!(editor.key(control('e')), EditOutcome::Elsewhere);
+    assert_eq!(editor.key(control('c')), EditOutcome::Interrupt);
     assert_eq!(
         editor.key(KeyEvent::from(KeyCode::Enter)),
-        Edited::Submit("a".into())
+        EditOutcome::Submit("a".into())
     );
     assert!(!editor.is_commanded(), "the next line begins by typing");
     editor.key(KeyEvent::from(KeyCode::Esc));
@@ -309,7 +313,7 @@ fn no_keys_break_it_and_the_cursor_is_always_between_two_graphemes() {
                 }
             };
             keys.push_str(&format!("{:?}+{:?} ", key.code, key.modifiers));
-            if let Edited::Submit(line) = editor.key(key) {
+            if let EditOutcome::Submit(line) = editor.key(key) {
                 editor.remember(&line);
             }
             let at = editor.cursor();

@@ -7,7 +7,7 @@ use crate::text::width;
 
 /// What a block is, as far as its end depends on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum BlockKind {
     /// A paragraph, a heading, a table, a quote.
     Text,
     /// An item of a list with all that is in it.
@@ -22,14 +22,14 @@ pub(super) enum Kind {
 
 /// A piece of the text.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Block {
-    pub(super) kind: Kind,
+pub(super) struct MarkdownBlock {
+    pub(super) kind: BlockKind,
     pub(super) text: String,
     /// Whether an empty line stood before it.
     pub(super) after_blank: bool,
 }
 
-impl Block {
+impl MarkdownBlock {
     /// Whether its upper rows stay as they are while it grows.
     pub(super) fn may_freeze(&self) -> bool {
         let plain = |line: &str| {
@@ -37,7 +37,7 @@ impl Block {
             let is_fence = line.starts_with("```") || line.starts_with('~');
             !is_fence && !line.starts_with(['|', '>', '#']) && !line.contains(" | ")
         };
-        matches!(self.kind, Kind::Text | Kind::Item) && self.text.lines().all(plain)
+        matches!(self.kind, BlockKind::Text | BlockKind::Item) && self.text.lines().all(plain)
     }
 }
 
@@ -52,10 +52,10 @@ struct Fence {
 /// Cuts a text as it comes.
 #[derive(Debug, Default)]
 pub(super) struct Blocks {
-    done: VecDeque<Block>,
+    done: VecDeque<MarkdownBlock>,
     /// The lines of the block that is open.
     open: String,
-    kind: Option<Kind>,
+    kind: Option<BlockKind>,
     /// Where the text of an item begins.
     item_indent: usize,
     /// The open fence: of code by itself, or within an item.
@@ -99,7 +99,7 @@ impl Blocks {
     /// What is open is done as soon as it is certain that the line that is written begins something else: nothing vanishes
     /// meanwhile.
     fn settle(&mut self) {
-        let is_open = self.kind.is_some() && !self.in_code() && self.fence.is_none();
+        let is_open = self.kind.is_some() && !self.is_in_code() && self.fence.is_none();
         if is_open && !may_become_anything(&self.tail) && self.begins(&self.tail) {
             self.close();
         }
@@ -118,7 +118,7 @@ impl Blocks {
         };
     }
 
-    pub(super) fn next_done(&mut self) -> Option<Block> {
+    pub(super) fn next_done(&mut self) -> Option<MarkdownBlock> {
         self.done.pop_front()
     }
 
@@ -140,22 +140,22 @@ impl Blocks {
         }
         self.open.clear();
         self.tail.drain(..rest);
-        (self.kind, self.continued) = (Some(Kind::Text), true);
+        (self.kind, self.continued) = (Some(BlockKind::Text), true);
         true
     }
 
     /// The line of code that has begun, unless it may be the end of the code.
     pub(super) fn code_line(&self) -> Option<&str> {
         let shows =
-            self.in_code() && !self.tail.is_empty() && !self.tail.trim_start().starts_with(['`', '~']);
+            self.is_in_code() && !self.tail.is_empty() && !self.tail.trim_start().starts_with(['`', '~']);
         shows.then_some(self.tail.as_str())
     }
 
     /// The block that is open, as it would be if the text ended here.
-    pub(super) fn live(&self) -> Option<Block> {
-        if self.in_code() {
-            return self.code_line().map(|line| Block {
-                kind: Kind::CodeLine,
+    pub(super) fn live(&self) -> Option<MarkdownBlock> {
+        if self.is_in_code() {
+            return self.code_line().map(|line| MarkdownBlock {
+                kind: BlockKind::CodeLine,
                 text: line.to_owned(),
                 after_blank: false,
             });
@@ -171,7 +171,7 @@ impl Blocks {
             None if tail.is_empty() => return None,
             None => (kind_of(tail), tail.to_owned(), self.blank),
         };
-        Some(Block {
+        Some(MarkdownBlock {
             kind,
             text,
             after_blank,
@@ -183,8 +183,8 @@ impl Blocks {
         let Some(kind) = self.kind else { return true };
         let indent = indent_of(line);
         match kind {
-            Kind::Item if indent >= self.item_indent => false,
-            Kind::Item => {
+            BlockKind::Item if indent >= self.item_indent => false,
+            BlockKind::Item => {
                 self.blank || item_indent(line).is_some() || is_heading(line) || fence_of(line).is_some()
             }
             _ => {
@@ -202,12 +202,12 @@ impl Blocks {
         !self.continued && !text.contains('\n') && width(text) <= self.title_width
     }
 
-    fn in_code(&self) -> bool {
-        self.kind == Some(Kind::CodeLine)
+    fn is_in_code(&self) -> bool {
+        self.kind == Some(BlockKind::CodeLine)
     }
 
     fn line(&mut self, line: &str) {
-        if self.in_code() {
+        if self.is_in_code() {
             return self.code(line);
         }
         if let Some(fence) = self.fence {
@@ -220,7 +220,7 @@ impl Blocks {
         if line.trim().is_empty() {
             self.blank = true;
             match self.kind {
-                Some(Kind::Item) | None => {}
+                Some(BlockKind::Item) | None => {}
                 Some(_) => self.close(),
             }
             return;
@@ -229,11 +229,11 @@ impl Blocks {
             self.close();
             self.begin(line);
         } else {
-            if self.blank && self.kind == Some(Kind::Item) {
+            if self.blank && self.kind == Some(BlockKind::Item) {
                 self.open.push('\n');
             }
             self.blank = false;
-            self.fence = fence_of(line.trim_start()).filter(|_| self.kind == Some(Kind::Item));
+            self.fence = fence_of(line.trim_start()).filter(|_| self.kind == Some(BlockKind::Item));
             self.add(line);
         }
     }
@@ -242,8 +242,8 @@ impl Blocks {
         (self.after_blank, self.blank) = (self.blank, false);
         if let Some(fence) = fence_of(line) {
             let language = line.trim().trim_start_matches(fence.sign).trim();
-            self.put(Kind::CodeBegin, language);
-            (self.fence, self.kind) = (Some(fence), Some(Kind::CodeLine));
+            self.put(BlockKind::CodeBegin, language);
+            (self.fence, self.kind) = (Some(fence), Some(BlockKind::CodeLine));
             return;
         }
         self.kind = Some(kind_of(line));
@@ -258,11 +258,11 @@ impl Blocks {
         match self.fence {
             Some(fence) if closes(line, fence) => {
                 (self.fence, self.kind) = (None, None);
-                self.put(Kind::CodeEnd, "");
+                self.put(BlockKind::CodeEnd, "");
             }
             fence => {
                 let indent = fence.map_or(0, |fence| fence.indent).min(indent_of(line));
-                self.put(Kind::CodeLine, &line[indent..]);
+                self.put(BlockKind::CodeLine, &line[indent..]);
             }
         }
     }
@@ -272,8 +272,8 @@ impl Blocks {
         self.open.push('\n');
     }
 
-    fn put(&mut self, kind: Kind, text: &str) {
-        self.done.push_back(Block {
+    fn put(&mut self, kind: BlockKind, text: &str) {
+        self.done.push_back(MarkdownBlock {
             kind,
             text: text.to_owned(),
             after_blank: self.after_blank,
@@ -284,8 +284,8 @@ impl Blocks {
         let text = std::mem::take(&mut self.open);
         (self.fence, self.continued) = (None, false);
         match self.kind.take() {
-            Some(kind @ (Kind::Text | Kind::Item)) => self.put(kind, &text),
-            Some(_) => self.put(Kind::CodeEnd, ""),
+            Some(kind @ (BlockKind::Text | BlockKind::Item)) => self.put(kind, &text),
+            Some(_) => self.put(BlockKind::CodeEnd, ""),
             None => {}
         }
     }
@@ -303,11 +303,11 @@ fn indent_of(line: &str) -> usize {
     line.len() - line.trim_start_matches(' ').len()
 }
 
-fn kind_of(line: &str) -> Kind {
+fn kind_of(line: &str) -> BlockKind {
     if item_indent(line).is_some() {
-        Kind::Item
+        BlockKind::Item
     } else {
-        Kind::Text
+        BlockKind::Text
     }
 }
 

@@ -1,7 +1,7 @@
 //! Where a long paragraph may be cut, so that what stands on the screen for good need not be read again with each word: right
 //! after the last row that is done, where nothing is open, and where the rest is a paragraph still.
 
-use super::blocks::Kind;
+use super::blocks::BlockKind;
 use super::inline::closed;
 
 /// So many rows are looked at for one after which the text may be cut.
@@ -11,11 +11,11 @@ pub(super) const TRIES: usize = 6;
 /// `ends` is so many letters at the end of a row; `said` tells how many a beginning of the text shows.
 pub(super) fn place(
     text: &str,
-    kind: Kind,
+    kind: BlockKind,
     ends: &[usize],
     said: impl Fn(&str) -> usize,
 ) -> Option<(usize, usize)> {
-    if kind != Kind::Text {
+    if kind != BlockKind::Text {
         return None;
     }
     let blanks: Vec<usize> = text

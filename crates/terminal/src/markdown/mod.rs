@@ -10,7 +10,7 @@ mod table;
 use crate::highlight::Highlighter;
 use crate::style::Theme;
 use crate::text::{Line, Row};
-use blocks::{Block, Blocks, Kind};
+use blocks::{BlockKind, Blocks, MarkdownBlock};
 
 /// So many rows at the end of a paragraph live: a sign that closes may change the look of what it closes.
 const LIVE_ROWS: usize = 3;
@@ -31,7 +31,7 @@ pub struct Markdown {
     /// How long the block was when its upper rows were let go of last.
     looked_at: usize,
     /// What the last block was, for the space before the next one.
-    before: Option<Kind>,
+    before: Option<BlockKind>,
     code: Option<Highlighter>,
 }
 
@@ -90,7 +90,7 @@ impl Markdown {
             return Vec::new();
         };
         let lines = match (block.kind, &self.code) {
-            (Kind::CodeLine, Some(code)) => {
+            (BlockKind::CodeLine, Some(code)) => {
                 vec![render::code(&code.begun_line(&block.text), &self.theme)]
             }
             _ => self.lines(&block),
@@ -103,34 +103,37 @@ impl Markdown {
     }
 
     /// Whether there is an empty row before a block.
-    fn is_apart(&self, block: &Block) -> bool {
+    fn is_apart(&self, block: &MarkdownBlock) -> bool {
         match (self.before, block.kind) {
-            (None, _) | (Some(Kind::CodeBegin | Kind::CodeLine), Kind::CodeLine | Kind::CodeEnd) => false,
-            (Some(Kind::Item), Kind::Item) => block.after_blank,
-            (Some(Kind::CodeBegin), _) => false,
+            (None, _)
+            | (Some(BlockKind::CodeBegin | BlockKind::CodeLine), BlockKind::CodeLine | BlockKind::CodeEnd) => {
+                false
+            }
+            (Some(BlockKind::Item), BlockKind::Item) => block.after_blank,
+            (Some(BlockKind::CodeBegin), _) => false,
             _ => true,
         }
     }
 
     /// Whether nothing of a block is done yet, and it needs an empty row before it.
-    fn begins(&self, block: &Block) -> bool {
+    fn begins(&self, block: &MarkdownBlock) -> bool {
         self.frozen == 0 && !self.continued && self.is_apart(block)
     }
 
-    fn finish(&mut self, block: &Block) {
+    fn finish(&mut self, block: &MarkdownBlock) {
         if self.begins(block) {
             self.done.push(Row::default());
         }
         let lines = match block.kind {
-            Kind::CodeBegin => {
+            BlockKind::CodeBegin => {
                 self.code = Some(Highlighter::new(&block.text));
                 Vec::new()
             }
-            Kind::CodeEnd => {
+            BlockKind::CodeEnd => {
                 self.code = None;
                 Vec::new()
             }
-            Kind::CodeLine => vec![self.code_line(&block.text)],
+            BlockKind::CodeLine => vec![self.code_line(&block.text)],
             _ => self.lines(block),
         };
         let rows = self.rows(&lines);
@@ -148,11 +151,11 @@ impl Markdown {
         }
     }
 
-    fn lines(&self, block: &Block) -> Vec<Line> {
+    fn lines(&self, block: &MarkdownBlock) -> Vec<Line> {
         match block.kind {
-            Kind::CodeBegin | Kind::CodeEnd => Vec::new(),
+            BlockKind::CodeBegin | BlockKind::CodeEnd => Vec::new(),
             // A line of code that is not complete yet gets its colours when it is.
-            Kind::CodeLine => vec![render::plain_code(&block.text, &self.theme)],
+            BlockKind::CodeLine => vec![render::plain_code(&block.text, &self.theme)],
             _ => render::block(&block.text, &self.theme, self.columns),
         }
     }
@@ -167,7 +170,7 @@ impl Markdown {
         if self.blocks.live_len() < self.looked_at + self.columns {
             return;
         }
-        let Some(block) = self.blocks.live().filter(Block::may_freeze) else {
+        let Some(block) = self.blocks.live().filter(MarkdownBlock::may_freeze) else {
             return;
         };
         self.looked_at = self.blocks.live_len();
@@ -196,7 +199,7 @@ impl Markdown {
 
     /// Lets go of the words that are done, where what follows them means the same without them: so that a long paragraph costs
     /// no more than a short one.
-    fn let_go(&mut self, block: &Block) {
+    fn let_go(&mut self, block: &MarkdownBlock) {
         let said = |text: &str| {
             let lines = render::block(text, &self.theme, self.columns);
             let rows = lines.iter().flat_map(|line| line.rows(self.columns));

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use pulldown_cmark::{CowStr, Event, Options, Parser, Tag, TagEnd};
 
 use super::inline::closed;
-use super::table::Table;
+use super::table::MarkdownTable;
 use crate::highlight::Highlighter;
 use crate::style::{Style, Theme};
 use crate::text::{Line, Row};
@@ -81,7 +81,7 @@ struct Fold<'a> {
     link: Option<Arc<str>>,
     linked: String,
     code: Option<Highlighter>,
-    table: Option<Table>,
+    table: Option<MarkdownTable>,
     /// A paragraph before needs an empty row after it.
     apart: bool,
 }
@@ -174,7 +174,7 @@ impl<'a> Fold<'a> {
             }
             Tag::Table(alignments) => {
                 self.begin_block();
-                self.table = Some(Table::new(alignments));
+                self.table = Some(MarkdownTable::new(alignments));
             }
             Tag::TableHead | Tag::TableRow => {
                 if let Some(table) = &mut self.table {

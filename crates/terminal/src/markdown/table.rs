@@ -11,13 +11,13 @@ const NARROWEST: usize = 6;
 const BETWEEN: &str = "  ";
 
 /// A table while it is read.
-pub(super) struct Table {
+pub(super) struct MarkdownTable {
     alignments: Vec<Alignment>,
     /// The head first.
     rows: Vec<Vec<Line>>,
 }
 
-impl Table {
+impl MarkdownTable {
     pub(super) fn new(alignments: Vec<Alignment>) -> Self {
         Self {
             alignments,

@@ -3,7 +3,7 @@
 use agentx_runtime::LogError;
 use agentx_types::BlobId;
 
-use super::{Check, Checked, Store, fails, same, works};
+use super::{CheckResult, ContractCheck, TestedLog, fails, same, works};
 
 /// Bytes and the id that they have: `b3_` and their BLAKE3 hash.
 const KNOWN: [(&[u8], &str); 2] = [
@@ -17,7 +17,7 @@ const KNOWN: [(&[u8], &str); 2] = [
     ),
 ];
 
-pub(super) const PROMISES: &[(&str, Check)] = &[
+pub(super) const PROMISES: &[(&str, ContractCheck)] = &[
     (
         "`put_blob` returns `b3_` and the BLAKE3 hash of the bytes in hexadecimal",
         |store| Box::pin(ids(store)),
@@ -38,11 +38,11 @@ pub(super) const PROMISES: &[(&str, Check)] = &[
     }),
 ];
 
-async fn put(store: &Store, bytes: &[u8]) -> Result<BlobId, String> {
+async fn put(store: &TestedLog, bytes: &[u8]) -> Result<BlobId, String> {
     works("put_blob", store.0.put_blob(bytes.to_vec()).await)
 }
 
-async fn ids(store: Store) -> Checked {
+async fn ids(store: TestedLog) -> CheckResult {
     for (bytes, id) in KNOWN {
         same(
             &format!("the id of {bytes:?}"),
@@ -53,14 +53,14 @@ async fn ids(store: Store) -> Checked {
     Ok(())
 }
 
-async fn once(store: Store) -> Checked {
+async fn once(store: TestedLog) -> CheckResult {
     let first = put(&store, b"abc").await?;
     same("the second id", put(&store, b"abc").await?, first.clone())?;
     let bytes = works("get_blob", store.0.get_blob(&first, 0..u64::MAX).await)?;
     same("the blob", bytes, b"abc".to_vec())
 }
 
-async fn ranges(store: Store) -> Checked {
+async fn ranges(store: TestedLog) -> CheckResult {
     let id = put(&store, b"0123456789").await?;
     for (range, expected) in [
         (0..10, &b"0123456789"[..]),
@@ -77,7 +77,7 @@ async fn ranges(store: Store) -> Checked {
     Ok(())
 }
 
-async fn sizes(store: Store) -> Checked {
+async fn sizes(store: TestedLog) -> CheckResult {
     for size in [0, 1, 100_000] {
         let id = put(&store, &vec![1; size]).await?;
         let found = works("blob_size", store.0.blob_size(&id).await)?;
@@ -86,7 +86,7 @@ async fn sizes(store: Store) -> Checked {
     Ok(())
 }
 
-async fn missing(store: Store) -> Checked {
+async fn missing(store: TestedLog) -> CheckResult {
     let id = BlobId::new(KNOWN[1].1);
     let is_it = |error: &LogError| matches!(error, LogError::NoBlob(named) if *named == id);
     fails(

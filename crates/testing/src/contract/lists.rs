@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 use agentx_runtime::{NewLog, Projection, SessionQuery};
 use agentx_types::{RunStatus, SessionId, Timestamp};
 
-use super::{Check, Checked, MADE, OWNER, Store, batch, facts, owner, same, works};
+use super::{CheckResult, ContractCheck, MADE, OWNER, TestedLog, batch, facts, owner, same, works};
 
-pub(super) const PROMISES: &[(&str, Check)] = &[
+pub(super) const PROMISES: &[(&str, ContractCheck)] = &[
     (
         "`list` has the sessions of one owner, those with the latest event first; of those that changed together, the greatest id first",
         |store| Box::pin(order(store)),
@@ -40,13 +40,13 @@ fn query() -> SessionQuery {
     }
 }
 
-async fn listed(store: &Store, query: SessionQuery) -> Result<Vec<String>, String> {
+async fn listed(store: &TestedLog, query: SessionQuery) -> Result<Vec<String>, String> {
     let found = works("list", store.0.list(query).await)?;
     Ok(found.iter().map(|info| info.session_id.to_string()).collect())
 }
 
 /// Four sessions of the owner, whose last events are at 1,002, 1,003, 1,003 and 1,001, and one of somebody else.
-async fn some(store: &Store) -> Checked {
+async fn some(store: &TestedLog) -> CheckResult {
     for (id, count) in [("ses_1", 2), ("ses_2", 3), ("ses_3", 3), ("ses_4", 1)] {
         store.with_facts(id, count).await?;
     }
@@ -54,7 +54,7 @@ async fn some(store: &Store) -> Checked {
     works("create", store.0.create(others).await)
 }
 
-async fn order(store: Store) -> Checked {
+async fn order(store: TestedLog) -> CheckResult {
     some(&store).await?;
     let expected = ["ses_3", "ses_2", "ses_1", "ses_4"].map(str::to_owned);
     same("list", listed(&store, query()).await?, expected.to_vec())?;
@@ -66,7 +66,7 @@ async fn order(store: Store) -> Checked {
     same("list of another owner", listed(&store, theirs).await?, expected)
 }
 
-async fn narrowed(store: Store) -> Checked {
+async fn narrowed(store: TestedLog) -> CheckResult {
     some(&store).await?;
     let elsewhere = NewLog::new("ses_6", OWNER, MADE, "/elsewhere");
     works("create", store.0.create(elsewhere).await)?;
@@ -88,7 +88,7 @@ async fn narrowed(store: Store) -> Checked {
     same("list before 1,003", listed(&store, older).await?, expected)
 }
 
-async fn under_way(store: Store) -> Checked {
+async fn under_way(store: TestedLog) -> CheckResult {
     for (id, whose, status) in [
         ("ses_1", OWNER, Some(RunStatus::AwaitingTool)),
         ("ses_2", OWNER, Some(RunStatus::Completed)),
@@ -111,7 +111,7 @@ async fn under_way(store: Store) -> Checked {
     same("under_way", found, expected)
 }
 
-async fn resolved(store: Store) -> Checked {
+async fn resolved(store: TestedLog) -> CheckResult {
     for number in 10..30 {
         store.create(&format!("ses_a{number}")).await?;
     }
@@ -126,13 +126,13 @@ async fn resolved(store: Store) -> Checked {
     same("resolve(ses_c)", none, Vec::new())
 }
 
-async fn access(store: Store) -> Checked {
+async fn access(store: TestedLog) -> CheckResult {
     store.create("ses_1").await?;
     let whose = works("access", store.0.access(&"ses_1".into(), &owner("own_2")).await)?;
     same("access of somebody who has no role", whose, (owner(OWNER), None))
 }
 
-async fn gone(store: Store) -> Checked {
+async fn gone(store: TestedLog) -> CheckResult {
     some(&store).await?;
     works("delete", store.0.delete(&"ses_2".into()).await)?;
     let expected = ["ses_3", "ses_1", "ses_4"].map(str::to_owned).to_vec();

@@ -12,12 +12,12 @@ use std::fmt;
 use std::sync::Arc;
 
 use agentx_runtime::{Batch, BoxFuture, Digest, Fact, LogError, NewLog, SessionLog, Writer};
-use agentx_types::{AgentStateId, Draft, ErrorOccurred, OwnerId, SessionId, Source, Timestamp};
+use agentx_types::{AgentStateId, ErrorOccurred, EventDraft, OwnerId, SessionId, Source, Timestamp};
 
 /// What a check comes to: what was expected and what was found, where that differs.
-type Checked = Result<(), String>;
+type CheckResult = Result<(), String>;
 /// Tries one promise on an empty log.
-type Check = fn(Store) -> BoxFuture<'static, Checked>;
+type ContractCheck = fn(TestedLog) -> BoxFuture<'static, CheckResult>;
 
 /// Tries every promise that the documentation of [`SessionLog`] and [`BlobStore`](agentx_runtime::BlobStore) makes. `make` returns an empty log
 /// each time that it is called.
@@ -44,7 +44,7 @@ pub async fn check_log(make: impl AsyncFn() -> Arc<dyn SessionLog>) -> Result<()
         lists::PROMISES,
     ];
     for (promise, check) in promises.into_iter().flatten() {
-        if let Err(what) = check(Store(make().await)).await {
+        if let Err(what) = check(TestedLog(make().await)).await {
             broken.push(BrokenPromise { promise, what });
         }
     }
@@ -110,16 +110,16 @@ const MADE: Timestamp = Timestamp(1_000);
 
 /// The log that is tried, with short ways to what the checks do again and again.
 #[derive(Clone)]
-struct Store(Arc<dyn SessionLog>);
+struct TestedLog(Arc<dyn SessionLog>);
 
-impl Store {
+impl TestedLog {
     /// An empty session of the usual owner.
-    async fn create(&self, id: &str) -> Checked {
+    async fn create(&self, id: &str) -> CheckResult {
         let new = NewLog::new(id, OWNER, MADE, "/work");
         works(&format!("create({id})"), self.0.create(new).await)
     }
 
-    async fn fork(&self, id: &str, parent: &str, at_seq: u64) -> Checked {
+    async fn fork(&self, id: &str, parent: &str, at_seq: u64) -> CheckResult {
         let new = NewLog::new(id, OWNER, MADE, "/work").with_parent(parent.into(), at_seq);
         works(
             &format!("create({id}) as a fork of {parent}"),
@@ -131,13 +131,13 @@ impl Store {
         works(&format!("attach({id})"), self.0.attach(&id.into()).await)
     }
 
-    async fn append(&self, writer: &Writer, batch: Batch) -> Checked {
+    async fn append(&self, writer: &Writer, batch: Batch) -> CheckResult {
         let what = format!("append({})", writer.session_id);
         works(&what, self.0.append(writer, batch).await)
     }
 
     /// A session with the facts 1 to `count` in one batch; its writer is gone.
-    async fn with_facts(&self, id: &str, count: u64) -> Checked {
+    async fn with_facts(&self, id: &str, count: u64) -> CheckResult {
         self.create(id).await?;
         let writer = self.attach(id).await?;
         self.append(&writer, batch(facts(id, 1..=count))).await
@@ -159,7 +159,7 @@ fn fact(session: &str, seq: u64, message: &str) -> Fact {
         message: message.to_owned(),
         recoverable: true,
     };
-    let draft = Draft::new(Source::User, Some(AgentStateId::new("agt_1")), error);
+    let draft = EventDraft::new(Source::User, Some(AgentStateId::new("agt_1")), error);
     let at = Timestamp(MADE.0 + i64::try_from(seq).unwrap_or(i64::MAX / 2));
     Arc::new(draft.into_envelope(SessionId::new(session), seq, at))
 }
@@ -189,7 +189,7 @@ fn works<T>(what: &str, result: Result<T, LogError>) -> Result<T, String> {
     result.map_err(|error| format!("{what} fails: {error}"))
 }
 
-fn same<T: PartialEq + fmt::Debug>(what: &str, found: T, expected: T) -> Checked {
+fn same<T: PartialEq + fmt::Debug>(what: &str, found: T, expected: T) -> CheckResult {
     match found == expected {
         true => Ok(()),
         false => Err(format!("{what} is {found:?}, and should be {expected:?}")),
@@ -202,7 +202,7 @@ fn fails<T>(
     result: Result<T, LogError>,
     named: &str,
     is_it: impl FnOnce(&LogError) -> bool,
-) -> Checked {
+) -> CheckResult {
     match result {
         Err(error) if is_it(&error) => Ok(()),
         Err(error) => Err(format!(

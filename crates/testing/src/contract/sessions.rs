@@ -3,9 +3,9 @@
 use agentx_runtime::{LogError, NewLog, Writer};
 use agentx_types::SessionId;
 
-use super::{Check, Checked, MADE, OWNER, Store, batch, digest, facts, fails, same, works};
+use super::{CheckResult, ContractCheck, MADE, OWNER, TestedLog, batch, digest, facts, fails, same, works};
 
-pub(super) const PROMISES: &[(&str, Check)] = &[
+pub(super) const PROMISES: &[(&str, ContractCheck)] = &[
     ("`create` makes an empty log", |store| Box::pin(empty(store))),
     (
         "`create` refuses an id that exists with `LogError::Exists`",
@@ -41,7 +41,7 @@ fn is_missing(error: &LogError) -> bool {
     matches!(error, LogError::NotFound(_))
 }
 
-async fn empty(store: Store) -> Checked {
+async fn empty(store: TestedLog) -> CheckResult {
     store.create("ses_1").await?;
     same("read of a new session", store.facts("ses_1").await?, Vec::new())?;
     let id = SessionId::new("ses_1");
@@ -60,7 +60,7 @@ async fn empty(store: Store) -> Checked {
     same("info.writer", info.writer, None)
 }
 
-async fn taken(store: Store) -> Checked {
+async fn taken(store: TestedLog) -> CheckResult {
     store.with_facts("ses_1", 2).await?;
     let again = store.0.create(NewLog::new("ses_1", OWNER, MADE, "/work")).await;
     let is_it = |error: &LogError| matches!(error, LogError::Exists(id) if id.as_str() == "ses_1");
@@ -72,7 +72,7 @@ async fn taken(store: Store) -> Checked {
     )
 }
 
-async fn missing(store: Store) -> Checked {
+async fn missing(store: TestedLog) -> CheckResult {
     let (log, id) = (&store.0, SessionId::new("ses_none"));
     let named = "NotFound";
     fails("read", log.read(&id, 0, 1).await, named, is_missing)?;
@@ -91,7 +91,7 @@ async fn missing(store: Store) -> Checked {
     )
 }
 
-async fn fork(store: Store) -> Checked {
+async fn fork(store: TestedLog) -> CheckResult {
     store.with_facts("ses_1", 4).await?;
     store.fork("ses_2", "ses_1", 3).await?;
     same("the fork", store.facts("ses_2").await?, facts("ses_2", 1..=3))?;
@@ -108,7 +108,7 @@ async fn fork(store: Store) -> Checked {
     same("writer.last_seq of the fork", writer.last_seq, 3)
 }
 
-async fn apart(store: Store) -> Checked {
+async fn apart(store: TestedLog) -> CheckResult {
     store.with_facts("ses_1", 2).await?;
     store.fork("ses_2", "ses_1", 2).await?;
     let (one, two) = (store.attach("ses_1").await?, store.attach("ses_2").await?);
@@ -124,7 +124,7 @@ async fn apart(store: Store) -> Checked {
     )
 }
 
-async fn one_writer(store: Store) -> Checked {
+async fn one_writer(store: TestedLog) -> CheckResult {
     store.with_facts("ses_1", 2).await?;
     let id = SessionId::new("ses_1");
     let writer = store.attach("ses_1").await?;
@@ -146,7 +146,7 @@ async fn one_writer(store: Store) -> Checked {
     store.attach("ses_1").await.map(drop)
 }
 
-async fn fenced(store: Store) -> Checked {
+async fn fenced(store: TestedLog) -> CheckResult {
     store.create("ses_1").await?;
     let first = store.attach("ses_1").await?;
     same("the epoch of the first writer", first.epoch, 1)?;
@@ -168,7 +168,7 @@ async fn fenced(store: Store) -> Checked {
     store.append(&second, batch(facts("ses_1", 2..=2))).await
 }
 
-async fn deleted(store: Store) -> Checked {
+async fn deleted(store: TestedLog) -> CheckResult {
     store.with_facts("ses_1", 3).await?;
     store.fork("ses_2", "ses_1", 2).await?;
     let id = SessionId::new("ses_1");

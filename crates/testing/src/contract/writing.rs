@@ -6,9 +6,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use agentx_runtime::{Fact, Projection};
 use agentx_types::{AgentStateId, MessageId, NanoUsd, Role, RunStatus, SessionId, Usage};
 
-use super::{Check, Checked, Store, batch, digest, fact, facts, same, works};
+use super::{CheckResult, ContractCheck, TestedLog, batch, digest, fact, facts, same, works};
 
-pub(super) const PROMISES: &[(&str, Check)] = &[
+pub(super) const PROMISES: &[(&str, ContractCheck)] = &[
     ("`read` brings facts as they were appended, in order", |store| {
         Box::pin(read(store))
     }),
@@ -43,7 +43,7 @@ pub(super) const PROMISES: &[(&str, Check)] = &[
     }),
 ];
 
-async fn read(store: Store) -> Checked {
+async fn read(store: TestedLog) -> CheckResult {
     store.create("ses_1").await?;
     let writer = store.attach("ses_1").await?;
     store.append(&writer, batch(facts("ses_1", 1..=1))).await?;
@@ -61,7 +61,7 @@ async fn read(store: Store) -> Checked {
     )
 }
 
-async fn pages(store: Store) -> Checked {
+async fn pages(store: TestedLog) -> CheckResult {
     store.with_facts("ses_1", 10).await?;
     let id = SessionId::new("ses_1");
     let mut after = 0;
@@ -84,7 +84,7 @@ async fn pages(store: Store) -> Checked {
     same("read beyond the end", beyond, Vec::new())
 }
 
-async fn digests(store: Store) -> Checked {
+async fn digests(store: TestedLog) -> CheckResult {
     store.create("ses_1").await?;
     let writer = store.attach("ses_1").await?;
     let mut expected = Vec::new();
@@ -108,7 +108,7 @@ fn message(seq: u64, id: &str, role: Role, text: &str) -> Projection {
 
 /// Appends one fact with these changes, and returns what is known of the session then.
 async fn project(
-    store: &Store,
+    store: &TestedLog,
     writer: &agentx_runtime::Writer,
     seq: u64,
     projections: Vec<Projection>,
@@ -118,7 +118,7 @@ async fn project(
     works("info", store.0.info(&writer.session_id).await)
 }
 
-async fn title(store: Store) -> Checked {
+async fn title(store: TestedLog) -> CheckResult {
     store.create("ses_1").await?;
     let writer = store.attach("ses_1").await?;
     let answer = message(1, "msg_1", Role::Assistant, "Hello!");
@@ -138,7 +138,7 @@ async fn title(store: Store) -> Checked {
     same("the title that it was given", &*info.title, "Tests")
 }
 
-async fn messages(store: Store) -> Checked {
+async fn messages(store: TestedLog) -> CheckResult {
     store.create("ses_1").await?;
     let writer = store.attach("ses_1").await?;
     let both = vec![
@@ -152,7 +152,7 @@ async fn messages(store: Store) -> Checked {
     same("info.messages after one of them came again", info.messages, 2)
 }
 
-async fn spent(store: Store) -> Checked {
+async fn spent(store: TestedLog) -> CheckResult {
     store.create("ses_1").await?;
     let writer = store.attach("ses_1").await?;
     let spent = |seq, tokens| Projection::Spent {
@@ -174,7 +174,7 @@ async fn spent(store: Store) -> Checked {
     same("cost of two calls", info.cost, NanoUsd(120))
 }
 
-async fn standing(store: Store) -> Checked {
+async fn standing(store: TestedLog) -> CheckResult {
     store.create("ses_1").await?;
     let writer = store.attach("ses_1").await?;
     let changes = vec![
@@ -188,7 +188,7 @@ async fn standing(store: Store) -> Checked {
     same("info.updated_at", info.updated_at, fact("ses_1", 1, "").at)
 }
 
-async fn scanned(store: &Store, after: u64, upto: u64, most: usize) -> Result<Vec<Fact>, String> {
+async fn scanned(store: &TestedLog, after: u64, upto: u64, most: usize) -> Result<Vec<Fact>, String> {
     let lent: Arc<Mutex<Vec<Fact>>> = Arc::default();
     let kept = lent.clone();
     let take = Box::new(move |fact: &mut agentx_types::Envelope<_>| {
@@ -204,7 +204,7 @@ async fn scanned(store: &Store, after: u64, upto: u64, most: usize) -> Result<Ve
     Ok(lent.clone())
 }
 
-async fn scan(store: Store) -> Checked {
+async fn scan(store: TestedLog) -> CheckResult {
     store.with_facts("ses_1", 10).await?;
     for (after, upto, most, expected) in [
         (0, u64::MAX, usize::MAX, 1..=10),
@@ -218,7 +218,7 @@ async fn scan(store: Store) -> Checked {
     same("scan at the end", scanned(&store, 10, 20, 1).await?, Vec::new())
 }
 
-async fn named(store: Store) -> Checked {
+async fn named(store: TestedLog) -> CheckResult {
     store.create("ses_1").await?;
     let blob = works("put_blob", store.0.put_blob(b"abc".to_vec()).await)?;
     let other = works("put_blob", store.0.put_blob(b"abcd".to_vec()).await)?;

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::{Counted, fingerprint};
+use super::{CountedTokens, fingerprint};
 
 /// How many blocks before a breakpoint are looked at for an entry of the cache.
 /// <https://platform.claude.com/docs/en/build-with-claude/prompt-caching>
@@ -17,13 +17,13 @@ pub(super) fn tokens(bytes: usize) -> u64 {
 
 /// What was sent before, up to where it was marked.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Cache {
+pub(super) struct PromptCache {
     known: BTreeSet<u64>,
 }
 
-impl Cache {
+impl PromptCache {
     /// Counts blocks in order, each with whether it is a breakpoint, and remembers what is marked.
-    pub(super) fn count(&mut self, model: &str, blocks: &[(Value, bool)]) -> Counted {
+    pub(super) fn count(&mut self, model: &str, blocks: &[(Value, bool)]) -> CountedTokens {
         let mut hash = fingerprint(0, model);
         let mut places = Vec::with_capacity(blocks.len());
         let mut sum = 0;
@@ -41,7 +41,7 @@ impl Cache {
         let read = read.unwrap_or(0);
         let written = marks.clone().next_back().map_or(0, |at| places[at].1);
         self.known.extend(marks.map(|at| places[at].0));
-        Counted {
+        CountedTokens {
             input: sum - written.max(read),
             cache_write: written.saturating_sub(read),
             cache_read: read,
@@ -61,7 +61,7 @@ mod tests {
     #[test]
     fn a_prefix_that_was_marked_is_read_the_next_time() {
         let block = |text: &str, marked| (Value::from(text), marked);
-        let mut cache = Cache::default();
+        let mut cache = PromptCache::default();
         let first = cache.count("m", &[block("aaaaaaaaaaaaaa", true), block("bb", false)]);
         assert_eq!((first.input, first.cache_write, first.cache_read), (1, 4, 0));
         let grown = [

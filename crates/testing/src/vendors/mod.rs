@@ -1,6 +1,6 @@
 //! Model servers as strict as the vendors are: what a vendor refuses, they refuse, in the vendor's words.
 //!
-//! [`Anthropic`] and [`Chat`] look at a request and either accept it or say which [`Rule`] it breaks. They do no I/O, so that a test
+//! [`Anthropic`] and [`ChatServer`] look at a request and either accept it or say which [`VendorRule`] it breaks. They do no I/O, so that a test
 //! can check requests without a server; [`crate::StrictServer`] puts them behind a socket.
 //!
 #![doc = include_str!("../../docs/strict-vendors.md")]
@@ -11,16 +11,16 @@ mod chat;
 mod count;
 mod picture;
 
-pub use anthropic::{Accepted as AnthropicAccepted, Anthropic, RULES as ANTHROPIC_RULES};
+pub use anthropic::{AcceptedMessages as AnthropicAccepted, Anthropic, RULES as ANTHROPIC_RULES};
 pub use bytes::{base64, fingerprint};
-pub use chat::{Accepted as ChatAccepted, Chat, Dialect, RULES as CHAT_RULES};
-pub use picture::{PICTURE_RULES, Picture, png};
+pub use chat::{AcceptedCompletion as ChatAccepted, ChatServer, Dialect, RULES as CHAT_RULES};
+pub use picture::{PICTURE_RULES, VendorPicture, png};
 
 use serde_json::{Value, json};
 
 /// Something that a vendor refuses, and where that was read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Rule {
+pub struct VendorRule {
     /// A short name, unique among the rules.
     pub name: &'static str,
     /// What is refused, as one sentence.
@@ -33,9 +33,9 @@ pub struct Rule {
 
 /// A request that is refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Refusal {
+pub struct VendorRefusal {
     /// The rule that it breaks.
-    pub rule: &'static Rule,
+    pub rule: &'static VendorRule,
     /// The status of the answer.
     pub status: u16,
     /// What the vendor says.
@@ -44,13 +44,13 @@ pub struct Refusal {
     pub body: Value,
 }
 
-impl Refusal {
+impl VendorRefusal {
     /// Whether the request is too long for the model: a state of every long session, and no mistake in its form.
     pub fn is_full_window(&self) -> bool {
         ["anthropic-window", "chat-window", "chat-window-with-answer"].contains(&self.rule.name)
     }
 
-    fn anthropic(rule: &'static Rule, status: u16, message: impl Into<String>) -> Self {
+    fn anthropic(rule: &'static VendorRule, status: u16, message: impl Into<String>) -> Self {
         let message = message.into();
         let kind = match status {
             404 => "not_found_error",
@@ -70,7 +70,7 @@ impl Refusal {
 
 /// What a request counts as.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counted {
+pub struct CountedTokens {
     /// Tokens that were neither read from the cache nor written to it.
     pub input: u64,
     /// Tokens that were written to the cache.
@@ -79,7 +79,7 @@ pub struct Counted {
     pub cache_read: u64,
 }
 
-impl Counted {
+impl CountedTokens {
     /// All of them.
     pub fn total(&self) -> u64 {
         self.input + self.cache_write + self.cache_read
@@ -90,14 +90,14 @@ impl Counted {
 #[derive(Clone, Debug, Default)]
 pub struct ModelAnswer {
     /// The parts.
-    pub parts: Vec<Part>,
+    pub parts: Vec<AnswerPart>,
     /// Why it ends, in the vendor's word; `None` for the natural one.
     pub stop: Option<&'static str>,
 }
 
 /// A part of an answer.
 #[derive(Clone, Debug)]
-pub enum Part {
+pub enum AnswerPart {
     /// Words that are thought.
     Thinking(String),
     /// Words that are said.
@@ -116,18 +116,20 @@ pub enum Part {
 impl ModelAnswer {
     /// Words.
     pub fn text(text: &str) -> Self {
-        Self::default().then(Part::Text(text.to_owned()))
+        Self::default().then(AnswerPart::Text(text.to_owned()))
     }
 
     /// And then this.
     #[must_use]
-    pub fn then(mut self, part: Part) -> Self {
+    pub fn then(mut self, part: AnswerPart) -> Self {
         self.parts.push(part);
         self
     }
 
     fn has_calls(&self) -> bool {
-        self.parts.iter().any(|part| matches!(part, Part::Call { .. }))
+        self.parts
+            .iter()
+            .any(|part| matches!(part, AnswerPart::Call { .. }))
     }
 }
 
@@ -136,7 +138,7 @@ pub fn table() -> String {
     let rules = ANTHROPIC_RULES.iter().chain(PICTURE_RULES).chain(CHAT_RULES);
     let mut table = String::from("| rule | what is refused | source | date |\n| --- | --- | --- | --- |\n");
     for rule in rules {
-        let Rule {
+        let VendorRule {
             name,
             says,
             source,

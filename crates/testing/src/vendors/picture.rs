@@ -1,47 +1,47 @@
 //! What a picture is, from its header and its end: its kind, its size in pixels, and whether it is whole.
 
-use super::Rule;
+use super::VendorRule;
 
 /// The rules about pictures, of all vendors.
-pub const PICTURE_RULES: &[Rule] = &[DATA, KIND, BROKEN, BYTES, PIXELS, MANY_PIXELS, COUNT];
+pub const PICTURE_RULES: &[VendorRule] = &[DATA, KIND, BROKEN, BYTES, PIXELS, MANY_PIXELS, COUNT];
 
-pub(super) const DATA: Rule = Rule {
+pub(super) const DATA: VendorRule = VendorRule {
     name: "picture-base64",
     says: "The data of a picture is standard base64 and not empty.",
     source: "https://docs.claude.com/en/docs/build-with-claude/vision",
     date: "2026-11-22",
 };
-pub(super) const KIND: Rule = Rule {
+pub(super) const KIND: VendorRule = VendorRule {
     name: "picture-media-type",
     says: "A picture is a PNG, JPEG, GIF or WebP, and its media type says which.",
     source: "https://platform.claude.com/docs/en/build-with-claude/vision.md",
     date: "2026-11-22",
 };
-pub(super) const BROKEN: Rule = Rule {
+pub(super) const BROKEN: VendorRule = VendorRule {
     name: "picture-broken",
     says: "A picture that cannot be decoded (a broken header, a missing end) is refused (`Could not process image`).",
     source: "https://github.com/anthropics/claude-code/issues/4778",
     date: "2025-08-04",
 };
-pub(super) const BYTES: Rule = Rule {
+pub(super) const BYTES: VendorRule = VendorRule {
     name: "picture-bytes",
     says: "The base64 text of one picture has at most 10 MB (Anthropic; it was 5 MB of bytes before 2026).",
     source: "https://github.com/can1357/oh-my-pi/pull/10633",
     date: "2026-09-03",
 };
-pub(super) const PIXELS: Rule = Rule {
+pub(super) const PIXELS: VendorRule = VendorRule {
     name: "picture-pixels",
     says: "No side of a picture has more than 8,000 pixels (Anthropic).",
     source: "https://platform.claude.com/docs/en/build-with-claude/vision.md",
     date: "2026-11-22",
 };
-pub(super) const MANY_PIXELS: Rule = Rule {
+pub(super) const MANY_PIXELS: VendorRule = VendorRule {
     name: "picture-pixels-of-many",
     says: "In a request with more than 20 pictures, no side of one has more than 2,000 pixels (Anthropic).",
     source: "https://platform.claude.com/docs/en/build-with-claude/vision.md",
     date: "2026-11-22",
 };
-pub(super) const COUNT: Rule = Rule {
+pub(super) const COUNT: VendorRule = VendorRule {
     name: "picture-count",
     says: "A request has at most 100 pictures for models with a window of 200,000 tokens, else 600 (Anthropic).",
     source: "https://platform.claude.com/docs/en/build-with-claude/vision.md",
@@ -50,7 +50,7 @@ pub(super) const COUNT: Rule = Rule {
 
 /// A picture that is whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Picture {
+pub struct VendorPicture {
     /// Its media type.
     pub media_type: &'static str,
     /// Pixels from left to right.
@@ -59,7 +59,7 @@ pub struct Picture {
     pub height: u32,
 }
 
-impl Picture {
+impl VendorPicture {
     /// What `bytes` are; `None` for what is no picture, or not a whole one.
     pub fn of(bytes: &[u8]) -> Option<Self> {
         let found = png_size(bytes)
@@ -154,19 +154,22 @@ mod tests {
     #[test]
     fn whole_pictures_have_a_size_and_broken_ones_have_none() {
         let picture = png(640, 9_000);
-        let known = Picture {
+        let known = VendorPicture {
             media_type: "image/png",
             width: 640,
             height: 9_000,
         };
-        assert_eq!(Picture::of(&picture), Some(known));
-        assert_eq!(Picture::of(&picture[..picture.len() - 3]), None);
+        assert_eq!(VendorPicture::of(&picture), Some(known));
+        assert_eq!(VendorPicture::of(&picture[..picture.len() - 3]), None);
         assert_eq!(
-            Picture::of(b"GIF89a\x02\0\x03\0\0;").map(|one| (one.width, one.height)),
+            VendorPicture::of(b"GIF89a\x02\0\x03\0\0;").map(|one| (one.width, one.height)),
             Some((2, 3))
         );
         let jpeg = b"\xff\xd8\xff\xe0\0\x04ab\xff\xc0\0\x0b\x08\0\x05\0\x07\x01\0\0\0\xff\xd9";
-        assert_eq!(Picture::of(jpeg).map(|one| (one.width, one.height)), Some((7, 5)));
+        assert_eq!(
+            VendorPicture::of(jpeg).map(|one| (one.width, one.height)),
+            Some((7, 5))
+        );
         for garbage in [
             &b""[..],
             b"\x89PNG",
@@ -174,7 +177,7 @@ mod tests {
             b"\xff\xd8\xff\xd9",
             b"RIFF\0\0\0\0WEBP",
         ] {
-            assert_eq!(Picture::of(garbage), None);
+            assert_eq!(VendorPicture::of(garbage), None);
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::Odd;
 use crate::chance::Random;
-use agentx_testing::vendors::{ModelAnswer, Part};
+use agentx_testing::vendors::{AnswerPart, ModelAnswer};
 use agentx_types::Api;
 use serde_json::{Value, json};
 
@@ -40,8 +40,8 @@ pub(crate) fn answer(random: &mut Random, api: Api, number: u64) -> ModelAnswer 
     };
     for (at, kind) in parts.chars().enumerate() {
         answer = answer.then(match kind {
-            't' => Part::Thinking(words(random, "I wonder about it. ")),
-            'w' => Part::Text(words(random, "So it is said. ")),
+            't' => AnswerPart::Thinking(words(random, "I wonder about it. ")),
+            'w' => AnswerPart::Text(words(random, "So it is said. ")),
             _ => call(random, number * 10 + at as u64),
         });
     }
@@ -63,7 +63,7 @@ fn words(random: &mut Random, words: &str) -> String {
     }
 }
 
-fn call(random: &mut Random, number: u64) -> Part {
+fn call(random: &mut Random, number: u64) -> AnswerPart {
     let name = match random.below(30) {
         0 if Odd::MadeUpNames.happens() => "x".repeat(300),
         _ if !Odd::MadeUpNames.happens() => random.one_of(&NAMES[..7]).unwrap().to_owned(),
@@ -83,5 +83,5 @@ fn call(random: &mut Random, number: u64) -> Part {
         3 => Value::Null,
         _ => json!({ "path": "a/b.txt" }),
     };
-    Part::Call { id, name, input }
+    AnswerPart::Call { id, name, input }
 }

@@ -245,7 +245,7 @@ fn stream_end(stop_reason: StopReason) -> StreamEnd {
 }
 
 /// What a driver puts on record for an action at once.
-pub(super) fn consequence(action: &Action) -> Option<Draft<EnvironmentEvent>> {
+pub(super) fn consequence(action: &Action) -> Option<EventDraft<EnvironmentEvent>> {
     let started = |tool_call_id| ActionStarted {
         kind: action.body.kind(),
         tool_call_id,
@@ -276,7 +276,7 @@ pub(super) fn consequence(action: &Action) -> Option<Draft<EnvironmentEvent>> {
         ActionBody::Cancel(_) => return None,
         of_agents => panic!("these sessions have one agent: {of_agents:?}"),
     };
-    let mut draft = Draft::new(Source::System, Some(action.agent_state_id.clone()), event);
+    let mut draft = EventDraft::new(Source::System, Some(action.agent_state_id.clone()), event);
     draft.run_id = action.run_id.clone();
     draft.cause = Some(action.action_id.clone());
     Some(draft)

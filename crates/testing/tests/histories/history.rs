@@ -132,18 +132,18 @@ impl History {
     }
 
     fn say(&mut self, event: impl Into<Event>) {
-        self.commit(Draft::new(Source::User, Some("agt_1".into()), event));
+        self.commit(EventDraft::new(Source::User, Some("agt_1".into()), event));
     }
 
     fn answer(&mut self, action: &Action, event: impl Into<Event>) {
-        let mut draft = Draft::new(Source::Environment, Some("agt_1".into()), event);
+        let mut draft = EventDraft::new(Source::Environment, Some("agt_1".into()), event);
         draft.run_id = action.run_id.clone();
         draft.cause = Some(action.action_id.clone());
         self.commit(draft);
     }
 
     /// The fact, and what stands behind it at once. Actions are performed when all of it is folded.
-    fn commit(&mut self, draft: Draft<Event>) {
+    fn commit(&mut self, draft: EventDraft<Event>) {
         let mut queue = VecDeque::from([draft]);
         let mut perform = Vec::new();
         while let Some(draft) = queue.pop_front() {
@@ -294,7 +294,7 @@ impl History {
             ended: Vec::new(),
             serves: false,
         };
-        self.commit(Draft::new(Source::System, None, attached));
+        self.commit(EventDraft::new(Source::System, None, attached));
         if self.random.below(4) == 0 {
             let change = ConfigChange::Tools(people::tools(&mut self.random));
             self.say(ConfigChanged { change, by: None });
@@ -318,7 +318,7 @@ impl History {
         };
         self.model = None;
         self.tools.clear();
-        self.commit(Draft::new(Source::System, None, forked));
+        self.commit(EventDraft::new(Source::System, None, forked));
         self.die();
     }
 

@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 use crate::Odd;
 use crate::chance::Random;
 use agentx_llm::{Catalog, NoBlobs, build, header};
-use agentx_testing::vendors::{Anthropic, Chat, Dialect, ModelAnswer, Refusal};
+use agentx_testing::vendors::{Anthropic, ChatServer, Dialect, ModelAnswer, VendorRefusal};
 use agentx_types::{ModelRequest, ModelSpec};
 
 /// Models of every protocol and age, by provider and id.
@@ -37,7 +37,7 @@ static CATALOG: OnceLock<Catalog> = OnceLock::new();
 pub(crate) struct Shop {
     catalog: &'static Catalog,
     anthropic: Anthropic,
-    chats: BTreeMap<String, Chat>,
+    chats: BTreeMap<String, ChatServer>,
     window: Option<u64>,
 }
 
@@ -84,9 +84,9 @@ impl Shop {
         ];
         let chat = |dialect| match window {
             // It says nothing of its window, which is often much smaller than assumed.
-            Some(window) if dialect == Dialect::Ollama => Chat::new(dialect).with_window(window / 2),
-            Some(window) => Chat::new(dialect).with_window(window),
-            None => Chat::new(dialect).with_window(1_000_000),
+            Some(window) if dialect == Dialect::Ollama => ChatServer::new(dialect).with_window(window / 2),
+            Some(window) => ChatServer::new(dialect).with_window(window),
+            None => ChatServer::new(dialect).with_window(1_000_000),
         };
         Self {
             catalog: CATALOG.get_or_init(Catalog::builtin),
@@ -120,7 +120,11 @@ impl Shop {
     }
 
     /// Sends a request to its vendor. What comes back is the stream of `answer`, or a refusal.
-    pub(crate) fn ask(&mut self, request: &ModelRequest, answer: &ModelAnswer) -> Result<Asked, Refusal> {
+    pub(crate) fn ask(
+        &mut self,
+        request: &ModelRequest,
+        answer: &ModelAnswer,
+    ) -> Result<Asked, VendorRefusal> {
         let wire = self.catalog.wire_options(&request.model);
         let body = build(request, &wire, &NoBlobs);
         match self.chats.get_mut(&request.model.provider) {

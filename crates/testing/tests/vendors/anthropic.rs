@@ -1,6 +1,6 @@
 //! Anthropic Messages: each rule but those about thinking that was handed out.
 
-use agentx_testing::vendors::{ANTHROPIC_RULES, Anthropic, PICTURE_RULES, Refusal, png};
+use agentx_testing::vendors::{ANTHROPIC_RULES, Anthropic, PICTURE_RULES, VendorRefusal, png};
 use serde_json::{Value, json};
 
 use crate::{Case, each_rule_is_broken_once};
@@ -51,7 +51,7 @@ fn good(rule: &str) -> Value {
     request
 }
 
-fn check(_: &str, request: &Value) -> Option<Refusal> {
+fn check(_: &str, request: &Value) -> Option<VendorRefusal> {
     Anthropic::new()
         .with_window(1_000_000)
         .check(request.to_string().as_bytes(), "")

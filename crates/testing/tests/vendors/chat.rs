@@ -1,6 +1,6 @@
 //! Chat Completions: each rule, in the dialect that has it.
 
-use agentx_testing::vendors::{CHAT_RULES, Chat, Dialect, ModelAnswer, Refusal};
+use agentx_testing::vendors::{CHAT_RULES, ChatServer, Dialect, ModelAnswer, VendorRefusal};
 use serde_json::{Value, json};
 
 use crate::{Case, each_rule_is_broken_once};
@@ -48,8 +48,8 @@ fn good(rule: &str) -> Value {
     request
 }
 
-fn check(rule: &str, request: &Value) -> Option<Refusal> {
-    Chat::new(dialect(rule))
+fn check(rule: &str, request: &Value) -> Option<VendorRefusal> {
+    ChatServer::new(dialect(rule))
         .check(request.to_string().as_bytes())
         .err()
 }
@@ -224,7 +224,7 @@ fn ollama_cuts_off_what_is_too_long_and_others_say_so() {
     let mut request = good("");
     request["messages"][0]["content"] = json!("a".repeat(160_000));
     let body = request.to_string();
-    let accepted = Chat::new(Dialect::Ollama).check(body.as_bytes()).unwrap();
+    let accepted = ChatServer::new(Dialect::Ollama).check(body.as_bytes()).unwrap();
     assert_eq!(accepted.counted.total(), 4_096);
     assert!(accepted.cut_off > 30_000);
     assert!(
@@ -232,7 +232,9 @@ fn ollama_cuts_off_what_is_too_long_and_others_say_so() {
             .stream(&ModelAnswer::text("hm"))
             .contains("\"prompt_tokens\":4096")
     );
-    let refusal = Chat::new(Dialect::LlamaCpp).check(body.as_bytes()).unwrap_err();
+    let refusal = ChatServer::new(Dialect::LlamaCpp)
+        .check(body.as_bytes())
+        .unwrap_err();
     assert!(refusal.is_full_window());
     assert_eq!(refusal.body["error"]["n_ctx"], 32_768);
 }

@@ -1,6 +1,6 @@
 //! Thinking that was handed out: what it is bound to, and what becomes of it when that has changed.
 
-use agentx_testing::vendors::{Anthropic, AnthropicAccepted, ModelAnswer, Part, Refusal};
+use agentx_testing::vendors::{AnswerPart, Anthropic, AnthropicAccepted, ModelAnswer, VendorRefusal};
 use serde_json::{Value, json};
 
 const BETA: &str = "thinking-binding-controls-2026-08-01";
@@ -30,19 +30,19 @@ impl Talk {
         talk
     }
 
-    fn check(&mut self) -> Result<AnthropicAccepted, Refusal> {
+    fn check(&mut self) -> Result<AnthropicAccepted, VendorRefusal> {
         self.vendor.check(self.request.to_string().as_bytes(), BETA)
     }
 
     /// Gets an answer that thinks and calls a tool, and puts it and its result into the conversation.
     fn answer(&mut self, id: &str) {
-        let call = Part::Call {
+        let call = AnswerPart::Call {
             id: id.into(),
             name: "look".into(),
             input: json!({ "b": 1, "a": 2 }),
         };
         let answer = ModelAnswer::text("I look.").then(call);
-        let mut thinking = ModelAnswer::default().then(Part::Thinking(format!("about {id}")));
+        let mut thinking = ModelAnswer::default().then(AnswerPart::Thinking(format!("about {id}")));
         thinking.parts.extend(answer.parts);
         let stream = self.check().unwrap().stream(&thinking);
         let result = json!({ "type": "tool_result", "tool_use_id": id, "content": "seen" });
@@ -194,7 +194,7 @@ fn thinking_of_a_model_that_cannot_be_read_is_dropped() {
 fn thinking_is_shown_only_where_it_is_asked_for() {
     let mut talk = Talk::new("claude-opus-5-5");
     talk.request["thinking"] = json!({ "type": "adaptive" });
-    let thinking = ModelAnswer::default().then(Part::Thinking("hm".into()));
+    let thinking = ModelAnswer::default().then(AnswerPart::Thinking("hm".into()));
     let stream = talk.check().unwrap().stream(&thinking);
     assert!(
         stream.contains("signature_delta") && !stream.contains("hm"),

@@ -4,13 +4,13 @@ use crate::text;
 
 /// Keeps output until it is taken.
 #[derive(Debug)]
-pub(super) struct Backlog {
+pub(super) struct OutputBacklog {
     most: usize,
     text: String,
     lost: u64,
 }
 
-impl Backlog {
+impl OutputBacklog {
     pub(super) fn new(most: usize) -> Self {
         Self {
             most: most.max(4),
@@ -58,7 +58,7 @@ mod tests {
     proptest! {
         #[test]
         fn keeps_the_newest(pieces in prop::collection::vec("[a你]{0,12}", 0..20), most in 4usize..30) {
-            let mut backlog = Backlog::new(most);
+            let mut backlog = OutputBacklog::new(most);
             for piece in &pieces {
                 backlog.push(piece);
                 prop_assert!(backlog.text.len() <= 3 * most);

@@ -12,7 +12,7 @@ pub struct OutputBudget {
 
 /// What one call has of a budget; it is given back when this is dropped.
 #[derive(Debug)]
-pub(super) struct Share {
+pub(super) struct OutputShare {
     budget: OutputBudget,
     bytes: usize,
 }
@@ -31,15 +31,15 @@ impl OutputBudget {
     }
 
     /// A share that has nothing yet.
-    pub(super) fn share(&self) -> Share {
-        Share {
+    pub(super) fn share(&self) -> OutputShare {
+        OutputShare {
             budget: self.clone(),
             bytes: 0,
         }
     }
 }
 
-impl Share {
+impl OutputShare {
     /// Takes as much of `wanted` as there is; returns how much that was.
     pub(super) fn take(&mut self, wanted: usize) -> usize {
         let take = |left: usize| Some(left - left.min(wanted));
@@ -54,7 +54,7 @@ impl Share {
     }
 }
 
-impl Drop for Share {
+impl Drop for OutputShare {
     fn drop(&mut self) {
         self.budget.left.fetch_add(self.bytes, Ordering::Relaxed);
     }

@@ -1,26 +1,26 @@
 //! The output of a call: the raw output is kept up to a limit, then counted; what a person would see of it has its beginning and
 //! its end always at hand. The memory that it takes does not depend on how much comes.
 
-use super::budget::Share;
-use super::screen::Screen;
+use super::budget::OutputShare;
+use super::terminal_line::TerminalLine;
 use crate::{BashOptions, text};
 
 /// Keeps output.
 pub(super) struct Capture {
     head_bytes: usize,
     tail_bytes: usize,
-    raw: Kept,
-    screen: Screen,
-    seen: Kept,
+    raw: HeadAndTail,
+    screen: TerminalLine,
+    seen: HeadAndTail,
     /// What the raw output may take of what all calls have together.
-    share: Share,
+    share: OutputShare,
     /// Lines that the last output completed; kept for its memory.
     lines: String,
 }
 
 /// The beginning of a text and, once that is not all, its end.
 #[derive(Clone)]
-struct Kept {
+struct HeadAndTail {
     most: usize,
     tail_bytes: usize,
     text: String,
@@ -31,7 +31,7 @@ struct Kept {
 
 /// What a model sees of the output.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum View {
+pub(super) enum OutputView {
     Whole(String),
     Cut {
         head: String,
@@ -43,7 +43,7 @@ pub(super) enum View {
     },
 }
 
-impl Kept {
+impl HeadAndTail {
     fn new(most: usize, tail_bytes: usize) -> Self {
         Self {
             most,
@@ -90,7 +90,7 @@ impl Kept {
     }
 
     /// Makes room for more, as far as `share` gets it: where it does not, nothing more is kept than fits now.
-    fn grow(&mut self, more: usize, share: &mut Share) {
+    fn grow(&mut self, more: usize, share: &mut OutputShare) {
         let (has, most) = (self.text.capacity(), self.most);
         let needed = self.text.len() + more;
         if self.end.is_some() || needed <= has || has >= most {
@@ -111,9 +111,9 @@ impl Capture {
         Self {
             head_bytes,
             tail_bytes,
-            raw: Kept::new(options.kept_bytes.max(seen_bytes), 0),
-            screen: Screen::default(),
-            seen: Kept::new(seen_bytes, tail_bytes),
+            raw: HeadAndTail::new(options.kept_bytes.max(seen_bytes), 0),
+            screen: TerminalLine::default(),
+            seen: HeadAndTail::new(seen_bytes, tail_bytes),
             share: options.budget.share(),
             lines: String::new(),
         }
@@ -138,19 +138,19 @@ impl Capture {
     }
 
     /// The raw output from its beginning, as far as it is kept, and what holds its place among all that is kept.
-    pub(super) fn into_kept(self) -> (String, Share) {
+    pub(super) fn into_kept(self) -> (String, OutputShare) {
         (self.raw.text, self.share)
     }
 
-    pub(super) fn view(&self) -> View {
+    pub(super) fn view(&self) -> OutputView {
         let mut seen = self.seen.clone();
         seen.push(&self.screen.open_line());
         let Some(end) = seen.end.as_deref() else {
-            return View::Whole(seen.text);
+            return OutputView::Whole(seen.text);
         };
         let head = text::head(&seen.text, self.head_bytes);
         let tail = text::tail(end, self.tail_bytes);
-        View::Cut {
+        OutputView::Cut {
             left_out: seen.total - (head.len() + tail.len()) as u64,
             next_line: 1 + memchr::memchr_iter(b'\n', head.as_bytes()).count() as u64,
             head: head.to_owned(),
@@ -196,8 +196,8 @@ mod tests {
             prop_assert!(all.starts_with(&capture.raw.text));
             prop_assert_eq!(capture.is_whole(), capture.raw.text == all);
             match capture.view() {
-                View::Whole(text) => prop_assert_eq!(text, all),
-                View::Cut { head: seen, tail: end, left_out, next_line } => {
+                OutputView::Whole(text) => prop_assert_eq!(text, all),
+                OutputView::Cut { head: seen, tail: end, left_out, next_line } => {
                     prop_assert!(all.len() > head + tail);
                     prop_assert!(seen.len() <= head && end.len() <= tail);
                     prop_assert!(all.starts_with(&seen) && all.ends_with(&end));
@@ -230,7 +230,7 @@ mod tests {
             assert!(held <= 1_000 && held + budget.left() == 1_000, "{held}");
         }
         for flood in &floods {
-            let View::Cut { head, tail, .. } = flood.view() else {
+            let OutputView::Cut { head, tail, .. } = flood.view() else {
                 panic!("it is cut");
             };
             assert_eq!((head.as_str(), tail.as_str()), ("01234567", "4567890\n"));
@@ -250,9 +250,12 @@ mod tests {
         for step in 0..1_000 {
             capture.push(&format!("\r\u{1b}[32m{step} of 1000\u{1b}[0m"));
         }
-        assert_eq!(capture.view(), View::Whole("begins\n999 of 1000".into()));
+        assert_eq!(capture.view(), OutputView::Whole("begins\n999 of 1000".into()));
         capture.push("\ndone\n");
-        assert_eq!(capture.view(), View::Whole("begins\n999 of 1000\ndone\n".into()));
+        assert_eq!(
+            capture.view(),
+            OutputView::Whole("begins\n999 of 1000\ndone\n".into())
+        );
         assert!(!capture.is_whole() && capture.into_kept().0.contains("\u{1b}[32m0 of 1000"));
     }
 }

@@ -7,12 +7,12 @@ use std::process::Stdio;
 use nix::unistd::Pid;
 use tokio::process::{Child, Command};
 
-use super::direct::{Direct, direct};
-use super::events::Events;
-use super::group::Group;
-use super::mark::{MARK, Mark};
-use super::pump::{Pump, Record};
-use super::running::Running;
+use super::direct_command::{DirectCommand, direct};
+use super::events::OutputEvents;
+use super::group::ProcessGroup;
+use super::process_mark::{MARK, ProcessMark};
+use super::pump::{OutputPump, OutputRecord};
+use super::running_command::RunningCommand;
 use crate::workspace::explain;
 use crate::{BashOptions, ProgramEnvironment, ToolFailure};
 
@@ -62,9 +62,9 @@ impl Shell {
         command: &str,
         workspace: &Path,
         options: &BashOptions,
-        mark: Mark,
-        (record, events): (Record, Events),
-    ) -> Result<Running, ToolFailure> {
+        mark: ProcessMark,
+        (record, events): (OutputRecord, OutputEvents),
+    ) -> Result<RunningCommand, ToolFailure> {
         if let Some(records) = &options.records {
             records.prepare();
         }
@@ -83,11 +83,11 @@ impl Shell {
             .records
             .as_ref()
             .and_then(|records| records.begin(leader, &mark));
-        let group = Group::new(leader, mark, recorded);
-        Ok(Running::new(
+        let group = ProcessGroup::new(leader, mark, recorded);
+        Ok(RunningCommand::new(
             child,
             group,
-            Pump::new(stdout, stderr, record, events),
+            OutputPump::new(stdout, stderr, record, events),
             options,
         ))
     }
@@ -117,7 +117,7 @@ impl Shell {
     }
 
     /// bash reads a file first where it is told to, and knows functions that it inherits: then it has to be bash.
-    fn direct<'a>(&self, line: &'a str, workspace: &Path) -> Option<Direct<'a>> {
+    fn direct<'a>(&self, line: &'a str, workspace: &Path) -> Option<DirectCommand<'a>> {
         let own_words = |(name, _): (OsString, OsString)| {
             let name = name.to_string_lossy();
             name == "BASH_ENV" || name.starts_with("BASH_FUNC_")

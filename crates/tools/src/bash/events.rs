@@ -11,7 +11,7 @@ use crate::BashOptions;
 use crate::text;
 
 /// Turns output into events.
-pub(super) struct Events {
+pub(super) struct OutputEvents {
     sink: Option<ToolOutputSink>,
     waiting: VecDeque<(OutputChannel, String)>,
     due: Option<Instant>,
@@ -21,7 +21,7 @@ pub(super) struct Events {
     chunk_delay: Duration,
 }
 
-impl Events {
+impl OutputEvents {
     pub(super) fn new(sink: ToolOutputSink, options: &BashOptions) -> Self {
         Self {
             sink: Some(sink),

@@ -8,17 +8,17 @@ use nix::errno::Errno;
 use nix::sys::signal::{Signal, kill, killpg};
 use nix::unistd::Pid;
 
-use super::mark::Mark;
+use super::command_records::RunningRecord;
+use super::process_mark::ProcessMark;
 use super::processes::{self, Process};
-use super::records::Recorded;
 
 /// The processes of one command. Dropping it kills those that are left.
 #[derive(Debug)]
-pub(super) struct Group {
+pub(super) struct ProcessGroup {
     leader: Pid,
-    mark: Mark,
+    mark: ProcessMark,
     phase: AtomicU8,
-    recorded: Mutex<Option<Recorded>>,
+    recorded: Mutex<Option<RunningRecord>>,
 }
 
 /// The leader was not waited for yet: its id is certainly still its own.
@@ -29,14 +29,14 @@ const LEFT: u8 = 1;
 const OVER: u8 = 2;
 
 /// The groups of this process, so that it can end them when it has no time to wait for anything else.
-static BEGUN: Mutex<Vec<Weak<Group>>> = Mutex::new(Vec::new());
+static BEGUN: Mutex<Vec<Weak<ProcessGroup>>> = Mutex::new(Vec::new());
 
 /// Kills, at once, every command that tools of this process have started and that still runs, and every process that descends from
 /// this one. For a program that is told to end a second time: it does not wait, and calls that are under way are not answered.
 ///
 /// Blocks for some milliseconds. Where there is no `/proc`, only the process groups of the commands are found.
 pub fn kill_all_commands() {
-    let begun: Vec<Weak<Group>> = BEGUN.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    let begun: Vec<Weak<ProcessGroup>> = BEGUN.lock().unwrap_or_else(PoisonError::into_inner).clone();
     for group in begun.iter().filter_map(Weak::upgrade) {
         if group.phase.load(Ordering::Acquire) != OVER {
             group.kill_once(&[]);
@@ -54,8 +54,8 @@ pub fn kill_all_commands() {
 /// How often the killing is repeated: a process that forks faster than it is killed has to be met again.
 const ROUNDS: usize = 20;
 
-impl Group {
-    pub(super) fn new(leader: Pid, mark: Mark, recorded: Option<Recorded>) -> Arc<Self> {
+impl ProcessGroup {
+    pub(super) fn new(leader: Pid, mark: ProcessMark, recorded: Option<RunningRecord>) -> Arc<Self> {
         let group = Arc::new(Self {
             leader,
             mark,
@@ -160,7 +160,7 @@ impl Group {
     }
 }
 
-impl Drop for Group {
+impl Drop for ProcessGroup {
     fn drop(&mut self) {
         const TRIES: usize = 3;
         if self.phase.load(Ordering::Acquire) != OVER {

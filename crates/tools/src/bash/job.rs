@@ -9,8 +9,8 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::capture::Capture;
-use super::jobs::{Job, Jobs};
-use super::report::{Report, Rest, exit_details, seconds, shown};
+use super::command_report::{CommandReport, LeftProcesses, exit_details, seconds, shown};
+use super::jobs::{BackgroundJob, JobTable};
 use crate::{ToolAbout, ToolFailure, TypedTool, text};
 
 /// What `job` takes.
@@ -26,11 +26,11 @@ pub(crate) struct JobInput {
 }
 
 pub(crate) struct JobTool {
-    jobs: Jobs,
+    jobs: JobTable,
 }
 
 impl JobTool {
-    pub(crate) fn new(jobs: Jobs) -> Self {
+    pub(crate) fn new(jobs: JobTable) -> Self {
         Self { jobs }
     }
 
@@ -93,7 +93,7 @@ impl TypedTool for JobTool {
 }
 
 impl JobTool {
-    async fn describe(&self, job: &Job, context: &ToolContext) -> ToolOutcome {
+    async fn describe(&self, job: &BackgroundJob, context: &ToolContext) -> ToolOutcome {
         // First the state: output that came before the end is then never shown after it.
         let (state, end) = (state(job), job.end());
         let (output, lost) = job.take();
@@ -118,14 +118,14 @@ impl JobTool {
     }
 }
 
-fn state(job: &Job) -> String {
+fn state(job: &BackgroundJob) -> String {
     match job.end() {
         None => format!("runs, {}", seconds(job.age())),
-        Some((end, duration)) => Report {
+        Some((end, duration)) => CommandReport {
             end,
             duration,
             limit: None,
-            rest: Rest::None,
+            rest: LeftProcesses::None,
         }
         .sentence(0),
     }

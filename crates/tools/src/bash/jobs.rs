@@ -10,11 +10,11 @@ use agentx_types::SessionId;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
-use super::backlog::Backlog;
-use super::group::Group;
-use super::pump::Record;
-use super::report::{Report, Rest, seconds};
-use super::running::{End, Running};
+use super::backlog::OutputBacklog;
+use super::command_report::{CommandReport, LeftProcesses, seconds};
+use super::group::ProcessGroup;
+use super::pump::OutputRecord;
+use super::running_command::{CommandEnd, RunningCommand};
 use crate::{BashOptions, ToolFailure, text};
 
 /// So many bytes of a command line are told when it ends.
@@ -22,11 +22,11 @@ const SHOWN_COMMAND: usize = 200;
 
 /// The jobs of all sessions.
 #[derive(Clone)]
-pub(crate) struct Jobs {
-    table: Arc<Table>,
+pub(crate) struct JobTable {
+    table: Arc<JobTableState>,
 }
 
-struct Table {
+struct JobTableState {
     options: BashOptions,
     sessions: Mutex<HashMap<SessionId, SessionJobs>>,
 }
@@ -34,7 +34,7 @@ struct Table {
 #[derive(Default)]
 struct SessionJobs {
     last: u64,
-    jobs: Vec<Arc<Job>>,
+    jobs: Vec<Arc<BackgroundJob>>,
 }
 
 impl SessionJobs {
@@ -54,27 +54,27 @@ impl SessionJobs {
 }
 
 /// A command that goes on after its call has ended.
-pub(super) struct Job {
+pub(super) struct BackgroundJob {
     id: String,
     command: String,
     started: Instant,
     cancel: CancellationToken,
     /// The person has ended it, of which neither the agent nor the log knows yet.
     stopped: AtomicBool,
-    group: Arc<Group>,
+    group: Arc<ProcessGroup>,
     state: Mutex<JobState>,
     news: Notify,
 }
 
 struct JobState {
-    backlog: Backlog,
-    end: Option<(End, Duration)>,
+    backlog: OutputBacklog,
+    end: Option<(CommandEnd, Duration)>,
 }
 
-impl Jobs {
+impl JobTable {
     pub(crate) fn new(options: BashOptions) -> Self {
         Self {
-            table: Arc::new(Table {
+            table: Arc::new(JobTableState {
                 options,
                 sessions: Mutex::default(),
             }),
@@ -102,16 +102,16 @@ impl Jobs {
         &self,
         session: &SessionId,
         command: &str,
-        mut running: Running,
+        mut running: RunningCommand,
         (timeout, sink): (Option<Duration>, ToolOutputSink),
-    ) -> Result<Arc<Job>, ToolFailure> {
+    ) -> Result<Arc<BackgroundJob>, ToolFailure> {
         // A command that is refused here is killed when it is dropped.
         self.check_room(session)?;
         let mut sessions = self.table.lock();
         let own = sessions.entry(session.clone()).or_default();
         own.forget(self.table.options.max_jobs);
         own.last += 1;
-        let job = Arc::new(Job::new(
+        let job = Arc::new(BackgroundJob::new(
             format!("job_{}", own.last),
             command,
             running.group(),
@@ -119,12 +119,12 @@ impl Jobs {
         ));
         own.jobs.push(Arc::clone(&job));
         drop(sessions);
-        running.record(Record::Job(Arc::clone(&job)));
+        running.record(OutputRecord::Job(Arc::clone(&job)));
         tokio::spawn(attend(running, Arc::clone(&job), timeout, sink));
         Ok(job)
     }
 
-    pub(super) fn find(&self, session: &SessionId, id: &str) -> Option<Arc<Job>> {
+    pub(super) fn find(&self, session: &SessionId, id: &str) -> Option<Arc<BackgroundJob>> {
         self.table
             .lock()
             .get(session)?
@@ -134,7 +134,7 @@ impl Jobs {
             .cloned()
     }
 
-    pub(super) fn list(&self, session: &SessionId) -> Vec<Arc<Job>> {
+    pub(super) fn list(&self, session: &SessionId) -> Vec<Arc<BackgroundJob>> {
         self.table
             .lock()
             .get(session)
@@ -164,13 +164,13 @@ impl Jobs {
     }
 }
 
-impl Table {
+impl JobTableState {
     fn lock(&self) -> MutexGuard<'_, HashMap<SessionId, SessionJobs>> {
         self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Drop for Table {
+impl Drop for JobTableState {
     fn drop(&mut self) {
         for job in self.lock().values().flat_map(|own| &own.jobs) {
             if job.end().is_none() {
@@ -181,10 +181,10 @@ impl Drop for Table {
     }
 }
 
-impl Job {
-    fn new(id: String, command: &str, group: Arc<Group>, options: &BashOptions) -> Self {
+impl BackgroundJob {
+    fn new(id: String, command: &str, group: Arc<ProcessGroup>, options: &BashOptions) -> Self {
         let state = JobState {
-            backlog: Backlog::new(options.backlog_bytes),
+            backlog: OutputBacklog::new(options.backlog_bytes),
             end: None,
         };
         Self {
@@ -208,7 +208,7 @@ impl Job {
     }
 
     /// How it ended and after how long; `None` while it runs.
-    pub(super) fn end(&self) -> Option<(End, Duration)> {
+    pub(super) fn end(&self) -> Option<(CommandEnd, Duration)> {
         self.lock().end
     }
 
@@ -256,7 +256,7 @@ impl Job {
         }
     }
 
-    fn finish(&self, end: End) {
+    fn finish(&self, end: CommandEnd) {
         self.lock().end = Some((end, self.age()));
         self.news.notify_waiters();
     }
@@ -267,24 +267,29 @@ impl Job {
 }
 
 /// Sees a job through to its end.
-async fn attend(mut running: Running, job: Arc<Job>, timeout: Option<Duration>, sink: ToolOutputSink) {
+async fn attend(
+    mut running: RunningCommand,
+    job: Arc<BackgroundJob>,
+    timeout: Option<Duration>,
+    sink: ToolOutputSink,
+) {
     let end = running.run(&job.cancel, timeout).await;
     let end = running.attend(&job.cancel, end).await;
     job.finish(end);
     let is_stopped = job.stopped.load(Ordering::Relaxed);
-    if end == End::Interrupted && !is_stopped {
+    if end == CommandEnd::Interrupted && !is_stopped {
         // Whoever ended it knows.
         return;
     }
-    let report = Report {
+    let report = CommandReport {
         end,
         duration: job.age(),
         limit: timeout,
-        rest: Rest::None,
+        rest: LeftProcesses::None,
     };
     let command = text::cut_line(job.command(), SHOWN_COMMAND).to_string();
     let how = match end {
-        End::Interrupted => format!("ended by the person, {}", seconds(job.age())),
+        CommandEnd::Interrupted => format!("ended by the person, {}", seconds(job.age())),
         _ => report.sentence(0),
     };
     sink.job_ended(job.id(), command, how).await;

@@ -6,9 +6,9 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
-use agentx_runtime::{LineNames, ToolContext, Walk};
+use agentx_runtime::{FolderWalk, LineNames, ToolContext};
 
-use crate::workspace::where_it_leads;
+use crate::workspace::resolve_path;
 
 /// So many entries are looked at for links that one glob may name, or that a program may come upon.
 const MOST_ENTRIES: usize = 100_000;
@@ -27,7 +27,7 @@ fn look(line: &str, context: &ToolContext) -> Option<String> {
     let root = fs::canonicalize(base).unwrap_or_else(|_| base.clone());
     let refused_if = |word: &str, may_leave: &dyn Fn(&fs::Metadata) -> bool| {
         // What leads in a circle, or cannot be reached, is nothing that a command opens.
-        let real = where_it_leads(base, word).ok()?;
+        let real = resolve_path(base, word).ok()?;
         let may_leave = fs::metadata(&real).is_ok_and(|found| may_leave(&found));
         // The workspace itself may be reached through a link; rules name it as it is written.
         let place = match real.strip_prefix(&root) {
@@ -55,13 +55,13 @@ fn look(line: &str, context: &ToolContext) -> Option<String> {
             let walk = names.walk?;
             // A link to an ordinary file outside is harmless; a folder outside may hold secrets.
             let may_leave = |found: &fs::Metadata| !(walk.follows && found.is_dir());
-            in_folders(walk, &names.paths, base, &|link| refused_if(link, &may_leave))
+            walk_refusal(walk, &names.paths, base, &|link| refused_if(link, &may_leave))
         })
 }
 
 /// Why a program that walks through the folders among `named` may not run: a link that it comes upon is refused.
-fn in_folders(
-    walk: Walk,
+fn walk_refusal(
+    walk: FolderWalk,
     named: &[String],
     base: &Path,
     refused: &dyn Fn(&str) -> Option<String>,

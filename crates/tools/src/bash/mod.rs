@@ -8,21 +8,21 @@ mod backlog;
 mod budget;
 mod capture;
 mod command;
-mod direct;
+mod command_records;
+mod command_report;
+mod direct_command;
 mod events;
 mod group;
 mod job;
 mod jobs;
-mod left;
+mod left_running;
 mod links;
-mod mark;
 mod orphans;
+mod process_mark;
 mod processes;
 mod pump;
-mod records;
-mod report;
-mod running;
-mod screen;
+mod running_command;
+mod terminal_line;
 
 use std::time::{Duration, Instant};
 
@@ -35,18 +35,18 @@ use serde_json::json;
 pub use budget::OutputBudget;
 use capture::Capture;
 use command::Shell;
-use events::Events;
+pub use command_records::CommandRecords;
+use command_report::{CommandReport, LeftProcesses};
+use events::OutputEvents;
 pub use group::kill_all_commands;
 pub(crate) use job::JobTool;
-pub(crate) use jobs::Jobs;
-pub use left::LeftInGroup;
-use mark::Mark;
-pub use mark::{is_in_a_call, own_command_mark};
+pub(crate) use jobs::JobTable;
+pub use left_running::LeftInGroup;
 pub(crate) use orphans::{any as any_left_running, end as end_left_running, named as left_running};
-use pump::Record;
-pub use records::CommandRecords;
-use report::{Report, Rest};
-use running::Running;
+use process_mark::ProcessMark;
+pub use process_mark::{is_in_a_call, own_command_mark};
+use pump::OutputRecord;
+use running_command::RunningCommand;
 
 use crate::{BashOptions, ToolAbout, ToolFailure, TypedTool};
 
@@ -65,14 +65,14 @@ pub(crate) struct BashInput {
     run_in_background: Option<bool>,
 }
 
-pub(crate) struct Bash {
+pub(crate) struct BashTool {
     options: BashOptions,
     shell: Shell,
-    jobs: Jobs,
+    jobs: JobTable,
 }
 
-impl Bash {
-    pub(crate) fn new(options: BashOptions, jobs: Jobs) -> Self {
+impl BashTool {
+    pub(crate) fn new(options: BashOptions, jobs: JobTable) -> Self {
         Self {
             options,
             shell: Shell::find(),
@@ -96,10 +96,10 @@ impl Bash {
         &self,
         input: &BashInput,
         context: &ToolContext,
-        record: Record,
-        events: Events,
-    ) -> Result<Running, ToolFailure> {
-        let mark = Mark::new(&context.session_id, &context.tool_call_id);
+        record: OutputRecord,
+        events: OutputEvents,
+    ) -> Result<RunningCommand, ToolFailure> {
+        let mark = ProcessMark::new(&context.session_id, &context.tool_call_id);
         self.shell.spawn(
             &input.command,
             &context.workspace,
@@ -110,7 +110,7 @@ impl Bash {
     }
 }
 
-impl TypedTool for Bash {
+impl TypedTool for BashTool {
     type Input = BashInput;
 
     fn about(&self) -> ToolAbout {
@@ -143,7 +143,7 @@ impl TypedTool for Bash {
     }
 }
 
-impl Bash {
+impl BashTool {
     fn background(
         &self,
         input: &BashInput,
@@ -151,7 +151,7 @@ impl Bash {
         timeout: Option<Duration>,
     ) -> Result<ToolOutcome, ToolFailure> {
         self.jobs.check_room(&context.session_id)?;
-        let running = self.spawn(input, context, Record::Nothing, Events::none())?;
+        let running = self.spawn(input, context, OutputRecord::Nothing, OutputEvents::none())?;
         let job = self.jobs.adopt(
             &context.session_id,
             &input.command,
@@ -170,16 +170,16 @@ impl Bash {
         timeout: Duration,
     ) -> Result<ToolOutcome, ToolFailure> {
         let started = Instant::now();
-        let record = Record::Call(Capture::new(&self.options));
-        let events = Events::new(context.output.clone(), &self.options);
+        let record = OutputRecord::Call(Capture::new(&self.options));
+        let events = OutputEvents::new(context.output.clone(), &self.options);
         let mut running = self.spawn(input, context, record, events)?;
         let end = running.run(&context.cancel, Some(timeout)).await;
         let (capture, duration) = (running.take_capture(), started.elapsed());
         let rest = match end.is_exit() && running.is_left() {
             true => self.adopt_rest(input, context, running).await,
-            false => Rest::None,
+            false => LeftProcesses::None,
         };
-        let report = Report {
+        let report = CommandReport {
             end,
             duration,
             limit: Some(timeout),
@@ -189,10 +189,15 @@ impl Bash {
     }
 
     /// What the shell left behind goes on as a job; where there is no room for one more, it is killed.
-    async fn adopt_rest(&self, input: &BashInput, context: &ToolContext, mut running: Running) -> Rest {
+    async fn adopt_rest(
+        &self,
+        input: &BashInput,
+        context: &ToolContext,
+        mut running: RunningCommand,
+    ) -> LeftProcesses {
         if self.jobs.check_room(&context.session_id).is_err() {
             running.stop().await;
-            return Rest::Killed;
+            return LeftProcesses::Killed;
         }
         match self.jobs.adopt(
             &context.session_id,
@@ -200,8 +205,8 @@ impl Bash {
             running,
             (None, context.output.clone()),
         ) {
-            Ok(job) => Rest::Job(job.id().to_owned()),
-            Err(_) => Rest::Killed,
+            Ok(job) => LeftProcesses::Job(job.id().to_owned()),
+            Err(_) => LeftProcesses::Killed,
         }
     }
 }

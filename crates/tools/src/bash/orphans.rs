@@ -1,7 +1,7 @@
 //! What commands left running whose program was killed: nobody reads their output, and nobody would end them. Whoever goes on
-//! with the session finds them by their [mark](super::mark) and ends them.
+//! with the session finds them by their [mark](super::process_mark) and ends them.
 //!
-//! A process is taken for one of these only if it carries the mark of this very session, is on [record](super::records) as a command of
+//! A process is taken for one of these only if it carries the mark of this very session, is on [record](super::command_records) as a command of
 //! it or in the process group of one, or descends from such a process, and the program that began it is gone. Of a call that had ended, what left the terminal's session on purpose (`setsid`) stays: it
 //! was meant to.
 
@@ -12,9 +12,9 @@ use agentx_types::{LeftRunning, SessionId, ToolCallId};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
-use super::mark::Mark;
+use super::command_records::{CommandRecords, StartedCommand};
+use super::process_mark::ProcessMark;
 use super::processes::{self, Process};
-use super::records::{Begun, CommandRecords};
 
 /// How often it is looked whether they are gone.
 const LOOK: Duration = Duration::from_millis(10);
@@ -60,13 +60,13 @@ async fn found(session: &SessionId, open: &[ToolCallId], records: Option<&Comman
     looked.await.unwrap_or_default()
 }
 
-fn begun(all: &[Process], records: Option<&CommandRecords>) -> Vec<Begun> {
+fn begun(all: &[Process], records: Option<&CommandRecords>) -> Vec<StartedCommand> {
     records.map_or_else(Vec::new, |records| records.of_the_gone(all))
 }
 
 /// The mark that a process carries, or that of the command which it belongs to by what is on record.
-fn mark_of(process: &Process, all: &[Process], begun: &[Begun]) -> Option<Mark> {
-    Mark::of_process(process.pid).or_else(|| {
+fn mark_of(process: &Process, all: &[Process], begun: &[StartedCommand]) -> Option<ProcessMark> {
+    ProcessMark::of_process(process.pid).or_else(|| {
         let command = begun.iter().find(|begun| begun.has(process, all))?;
         Some(command.mark.clone())
     })
@@ -192,7 +192,7 @@ fn summary(found: &[Orphan], open: &[ToolCallId]) -> Vec<LeftRunning> {
             .or_insert_with(|| LeftRunning {
                 tool_call_id: open
                     .iter()
-                    .find(|call| super::mark::written(call.as_str()) == orphan.call)
+                    .find(|call| super::process_mark::written(call.as_str()) == orphan.call)
                     .cloned(),
                 program: orphan.name.clone(),
                 processes: 0,

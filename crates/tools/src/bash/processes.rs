@@ -5,7 +5,7 @@ use std::fs;
 
 use nix::unistd::Pid;
 
-use super::mark::Mark;
+use super::process_mark::ProcessMark;
 
 /// So many characters of a command line are told.
 const LONGEST_LINE: usize = 60;
@@ -45,8 +45,8 @@ pub(super) fn living() -> Option<Vec<Process>> {
 }
 
 /// Those of a command: members of its group, descendants of its leader, and whatever carries its mark.
-pub(super) fn of_command(all: &[Process], leader: Pid, mark: &Mark) -> Vec<Process> {
-    let is_marked = |pid| Mark::of_process(pid).is_some_and(|found| found == *mark);
+pub(super) fn of_command(all: &[Process], leader: Pid, mark: &ProcessMark) -> Vec<Process> {
+    let is_marked = |pid| ProcessMark::of_process(pid).is_some_and(|found| found == *mark);
     let mut found: Vec<Process> = all
         .iter()
         .filter(|process| process.pid == leader || process.group == leader || is_marked(process.pid))
@@ -164,7 +164,7 @@ mod tests {
             process(base + 4, 1, base + 4),
             process(base + 5, 1, base),
         ];
-        let mark = Mark::new(&"ses_1".into(), &"no such call".into());
+        let mark = ProcessMark::new(&"ses_1".into(), &"no such call".into());
         let found: Vec<i32> = of_command(&all, Pid::from_raw(base), &mark)
             .iter()
             .map(|found| found.pid.as_raw() - base)

@@ -11,18 +11,18 @@ use tokio::process::{ChildStderr, ChildStdout};
 use tokio::time::Instant;
 
 use super::capture::Capture;
-use super::events::Events;
-use super::jobs::Job;
+use super::events::OutputEvents;
+use super::jobs::BackgroundJob;
 use crate::text::Decoder;
 
 /// Where output goes beside the events.
-pub(super) enum Record {
+pub(super) enum OutputRecord {
     Nothing,
     Call(Capture),
-    Job(Arc<Job>),
+    Job(Arc<BackgroundJob>),
 }
 
-impl Record {
+impl OutputRecord {
     fn push(&mut self, output: &str) {
         match self {
             Self::Nothing => {}
@@ -76,17 +76,22 @@ impl<R: AsyncRead + Unpin> Pipe<R> {
 }
 
 /// Reads both channels of a command.
-pub(super) struct Pump {
+pub(super) struct OutputPump {
     stdout: Pipe<ChildStdout>,
     stderr: Pipe<ChildStderr>,
     text: String,
     total: u64,
-    record: Record,
-    events: Events,
+    record: OutputRecord,
+    events: OutputEvents,
 }
 
-impl Pump {
-    pub(super) fn new(stdout: ChildStdout, stderr: ChildStderr, record: Record, events: Events) -> Self {
+impl OutputPump {
+    pub(super) fn new(
+        stdout: ChildStdout,
+        stderr: ChildStderr,
+        record: OutputRecord,
+        events: OutputEvents,
+    ) -> Self {
         Self {
             stdout: Pipe::new(OutputChannel::Stdout, stdout),
             stderr: Pipe::new(OutputChannel::Stderr, stderr),
@@ -98,8 +103,8 @@ impl Pump {
     }
 
     /// Sends the output elsewhere from now on, and no more of it to the events. Returns where it went before.
-    pub(super) fn redirect(&mut self, record: Record) -> Record {
-        self.events = Events::none();
+    pub(super) fn redirect(&mut self, record: OutputRecord) -> OutputRecord {
+        self.events = OutputEvents::none();
         std::mem::replace(&mut self.record, record)
     }
 

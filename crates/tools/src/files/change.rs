@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use similar::{ChangeTag, TextDiff};
 use tokio::sync::{Mutex, OwnedMutexGuard};
 
-use super::kind;
+use super::content_kind;
 use crate::workspace::{Scope, explain};
 use crate::{FileOptions, ToolFailure, temporary, text};
 
@@ -26,18 +26,18 @@ pub(crate) struct Changes {
 }
 
 /// The turn, with the directories that were looked at for what killed processes left.
-pub(crate) type Turn = OwnedMutexGuard<HashSet<PathBuf>>;
+pub(crate) type ChangeTurn = OwnedMutexGuard<HashSet<PathBuf>>;
 
 /// A file as it was.
-pub(crate) struct Before {
+pub(crate) struct OriginalFile {
     pub(crate) real: PathBuf,
     pub(crate) bytes: Option<Vec<u8>>,
     metadata: Option<Metadata>,
 }
 
 /// A change that was decided and not yet made.
-pub(crate) struct Change {
-    pub(crate) before: Before,
+pub(crate) struct PlannedChange {
+    pub(crate) before: OriginalFile,
     pub(crate) after: Vec<u8>,
     pre_image: Option<BlobId>,
     post_image: BlobId,
@@ -45,7 +45,7 @@ pub(crate) struct Change {
 
 impl Changes {
     /// Waits for the turn.
-    pub(crate) async fn turn(&self, context: &ToolContext) -> Result<Turn, ToolFailure> {
+    pub(crate) async fn turn(&self, context: &ToolContext) -> Result<ChangeTurn, ToolFailure> {
         tokio::select! {
             biased;
             () = context.cancel.cancelled() => Err(ToolFailure::interrupted()),
@@ -54,7 +54,7 @@ impl Changes {
     }
 }
 
-impl Before {
+impl OriginalFile {
     /// Reads the file at `path`; there may be none.
     pub(crate) fn read(scope: &Scope, path: &str, options: &FileOptions) -> Result<Self, ToolFailure> {
         let real = scope.resolve(path)?;
@@ -70,7 +70,7 @@ impl Before {
             }
             Err(error) => return Err(fail(error)),
         };
-        if let Some(what) = kind::special(&metadata) {
+        if let Some(what) = content_kind::special(&metadata) {
             return Err(ToolFailure::failed(format!("{path} is {what}, not a file.")));
         }
         if metadata.permissions().readonly() {
@@ -92,11 +92,11 @@ impl Before {
     }
 }
 
-impl Change {
+impl PlannedChange {
     /// Decides a change. The file as it is and as it will be are kept, so that a rewind can bring the one back, knows the other
     /// again, and can be rewound itself.
     pub(crate) async fn of(
-        before: Before,
+        before: OriginalFile,
         after: Vec<u8>,
         context: &ToolContext,
     ) -> Result<Self, ToolFailure> {
@@ -114,7 +114,7 @@ impl Change {
     }
 
     /// Puts the new state in place and says what changed. Owns the turn, so that it is not given on before the work is done.
-    pub(crate) async fn make(self, turn: Turn, diff_bytes: usize) -> Result<Value, ToolFailure> {
+    pub(crate) async fn make(self, turn: ChangeTurn, diff_bytes: usize) -> Result<Value, ToolFailure> {
         // Not left when the call is cancelled: the model has to know whether the file changed.
         let done = tokio::task::spawn_blocking(move || {
             let mut turn = turn;

@@ -7,9 +7,9 @@ use memchr::memmem;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::change::{Before, Change, Changes};
-use super::near;
-use crate::work::blocking;
+use super::change::{Changes, OriginalFile, PlannedChange};
+use super::near_misses;
+use crate::blocking_work::blocking;
 use crate::workspace::Scope;
 use crate::{FileOptions, ToolAbout, ToolFailure, TypedTool, text};
 
@@ -27,18 +27,18 @@ pub(crate) struct EditInput {
     replace_all: Option<bool>,
 }
 
-pub(crate) struct Edit {
+pub(crate) struct EditTool {
     options: FileOptions,
     changes: Changes,
 }
 
-impl Edit {
+impl EditTool {
     pub(crate) fn new(options: FileOptions, changes: Changes) -> Self {
         Self { options, changes }
     }
 }
 
-impl TypedTool for Edit {
+impl TypedTool for EditTool {
     type Input = EditInput;
 
     fn about(&self) -> ToolAbout {
@@ -62,7 +62,7 @@ impl TypedTool for Edit {
         let (scope, options) = (Scope::of("edit", &context), self.options.clone());
         let path = input.path.clone();
         let (before, edited) = blocking(&context.cancel, move || {
-            let before = Before::read(&scope, &input.path, &options)?;
+            let before = OriginalFile::read(&scope, &input.path, &options)?;
             let Some(bytes) = &before.bytes else {
                 // Says what is near; the file was missing a moment ago.
                 scope.resolve_existing(&input.path)?;
@@ -74,7 +74,7 @@ impl TypedTool for Edit {
         })
         .await?;
         let said = edited.describe(&path);
-        let change = Change::of(before, edited.bytes, &context).await?;
+        let change = PlannedChange::of(before, edited.bytes, &context).await?;
         let details = change.make(turn, self.options.diff_bytes).await?;
         Ok(ToolOutcome::success(said).with_details(details))
     }
@@ -82,34 +82,37 @@ impl TypedTool for Edit {
 
 /// The file as it will be.
 #[derive(Debug)]
-struct Edited {
+struct EditedFile {
     bytes: Vec<u8>,
     /// The lines where something was replaced, from 1, as numbered before.
     lines: Vec<usize>,
 }
 
-impl Edited {
+impl EditedFile {
     fn describe(&self, path: &str) -> String {
         let occurrences = text::count(self.lines.len(), "occurrence");
         format!(
             "Edited {path}: replaced {occurrences}, {}.",
-            at_lines(&self.lines)
+            line_list(&self.lines)
         )
     }
 }
 
-fn apply(bytes: &[u8], input: &EditInput) -> Result<Edited, String> {
+fn apply(bytes: &[u8], input: &EditInput) -> Result<EditedFile, String> {
     let (old, new) = with_endings_of(bytes, &input.old_string, &input.new_string);
     let places: Vec<usize> = memmem::find_iter(bytes, old.as_bytes()).collect();
     if places.is_empty() {
-        return Err(near::explain(&String::from_utf8_lossy(bytes), &input.old_string));
+        return Err(near_misses::explain(
+            &String::from_utf8_lossy(bytes),
+            &input.old_string,
+        ));
     }
     let lines = line_numbers(bytes, &places);
     if places.len() > 1 && input.replace_all != Some(true) {
         return Err(format!(
             "old_string occurs {} times, {}. Add lines around it until it is unique, or set replace_all. Nothing was changed.",
             places.len(),
-            at_lines(&lines)
+            line_list(&lines)
         ));
     }
     let mut after = Vec::with_capacity(bytes.len() + new.len());
@@ -123,7 +126,7 @@ fn apply(bytes: &[u8], input: &EditInput) -> Result<Edited, String> {
     if after == bytes {
         return Err("the file would not change.".into());
     }
-    Ok(Edited { bytes: after, lines })
+    Ok(EditedFile { bytes: after, lines })
 }
 
 /// Models write `\n`; in a file whose lines end in `\r\n` that is what they mean, and the other way round.
@@ -155,7 +158,7 @@ fn line_numbers(bytes: &[u8], places: &[usize]) -> Vec<usize> {
         .collect()
 }
 
-fn at_lines(lines: &[usize]) -> String {
+fn line_list(lines: &[usize]) -> String {
     const MOST: usize = 10;
     let shown: Vec<String> = lines.iter().take(MOST).map(usize::to_string).collect();
     let more = if lines.len() > MOST { ", …" } else { "" };

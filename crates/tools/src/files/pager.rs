@@ -33,7 +33,7 @@ pub(crate) struct Pager {
 
 /// What a [`Pager`] kept.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Page {
+pub(crate) struct PagedText {
     pub(crate) text: String,
     pub(crate) shown: usize,
     /// Lines of the whole; `None` where nobody read that far.
@@ -83,13 +83,13 @@ impl Pager {
     }
 
     /// Nothing more comes; `whole` says whether everything was fed.
-    pub(crate) fn finish(mut self, whole: bool) -> Page {
+    pub(crate) fn finish(mut self, whole: bool) -> PagedText {
         if self.in_line && !self.full {
             self.end_line();
             self.in_line = false;
         }
         let total = self.line - 1 + u64::from(self.in_line);
-        Page {
+        PagedText {
             text: self.text,
             shown: self.shown,
             total: whole.then_some(total),
@@ -140,7 +140,7 @@ impl Pager {
     }
 }
 
-impl Page {
+impl PagedText {
     /// The page with what a reader has to know about it: what is missing and how to go on.
     pub(crate) fn describe(self, window: Window) -> Result<String, String> {
         let first = window.offset;
@@ -178,7 +178,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn page(bytes: &[u8], pieces: usize, offset: u64, lines: usize) -> Page {
+    fn page(bytes: &[u8], pieces: usize, offset: u64, lines: usize) -> PagedText {
         let mut pager = Pager::new(Window {
             offset,
             lines,

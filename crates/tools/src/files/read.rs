@@ -10,9 +10,9 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::kind::{self, Kind, SNIFFED};
+use super::content_kind::{self, ContentKind, SNIFFED};
 use super::pager::{Pager, Window};
-use crate::work::{Stop, blocking};
+use crate::blocking_work::{StopFlag, blocking};
 use crate::workspace::{Scope, explain};
 use crate::{FileOptions, ToolAbout, ToolFailure, TypedTool, text};
 
@@ -30,12 +30,12 @@ pub(crate) struct ReadInput {
     limit: Option<u64>,
 }
 
-pub(crate) struct Read {
+pub(crate) struct ReadTool {
     options: FileOptions,
 }
 
 /// What a file turned out to be.
-enum Found {
+enum FileContents {
     Text(String),
     Image {
         media_type: &'static str,
@@ -43,7 +43,7 @@ enum Found {
     },
 }
 
-impl Read {
+impl ReadTool {
     pub(crate) fn new(options: FileOptions) -> Self {
         Self { options }
     }
@@ -65,7 +65,7 @@ impl Read {
     }
 }
 
-impl TypedTool for Read {
+impl TypedTool for ReadTool {
     type Input = ReadInput;
 
     fn about(&self) -> ToolAbout {
@@ -90,7 +90,7 @@ impl TypedTool for Read {
     }
 }
 
-impl Read {
+impl ReadTool {
     async fn read_file(
         &self,
         path: String,
@@ -98,7 +98,7 @@ impl Read {
         context: ToolContext,
     ) -> Result<ToolOutcome, ToolFailure> {
         let scope = Scope::of("read", &context);
-        let stop = Stop::new(&context.cancel, None);
+        let stop = StopFlag::new(&context.cancel, None);
         let image_bytes = self.options.image_bytes;
         let name = path.clone();
         let found = blocking(&context.cancel, move || {
@@ -106,8 +106,8 @@ impl Read {
         })
         .await?;
         match found {
-            Found::Text(text) => Ok(ToolOutcome::success(text)),
-            Found::Image { media_type, bytes } => match (blind(&context), Picture::of(&bytes)) {
+            FileContents::Text(text) => Ok(ToolOutcome::success(text)),
+            FileContents::Image { media_type, bytes } => match (blind(&context), Picture::of(&bytes)) {
                 (Some(model), _) => Err(unseen(&name, media_type, bytes.len(), model)),
                 (None, Ok(picture)) => show_image(name, picture, bytes, &context.blobs).await,
                 (None, Err(why)) => Err(ToolFailure::failed(format!(
@@ -123,10 +123,10 @@ fn look(
     path: &str,
     window: Window,
     image_bytes: u64,
-    stop: &Stop,
-) -> Result<Found, ToolFailure> {
+    stop: &StopFlag,
+) -> Result<FileContents, ToolFailure> {
     let (real, metadata) = scope.resolve_existing(path)?;
-    if let Some(what) = kind::special(&metadata) {
+    if let Some(what) = content_kind::special(&metadata) {
         return Err(not_a_file(path, what, metadata.is_dir()));
     }
     let fail = |error: io::Error| ToolFailure::failed(format!("{path}: {}", explain(&error)));
@@ -137,18 +137,18 @@ fn look(
         .read_to_end(&mut start)
         .map_err(fail)?;
     let size = text::size(metadata.len());
-    match kind::sniff(&start) {
-        Kind::Image(media_type) => {
+    match content_kind::sniff(&start) {
+        ContentKind::Image(media_type) => {
             // Together with the start this is more than allowed where the image is too big.
             file.take(image_bytes).read_to_end(&mut start).map_err(fail)?;
             let bytes = (start.len() as u64 <= image_bytes).then_some(start);
             let bytes = bytes.ok_or_else(|| too_big(path, &size, image_bytes))?;
-            Ok(Found::Image { media_type, bytes })
+            Ok(FileContents::Image { media_type, bytes })
         }
-        Kind::Binary(what) => Err(binary(path, what, &size)),
-        Kind::Text => {
+        ContentKind::Binary(what) => Err(binary(path, what, &size)),
+        ContentKind::Text => {
             let page = page(start, file, window, stop).map_err(fail)?.describe(window);
-            page.map(Found::Text)
+            page.map(FileContents::Text)
                 .map_err(|what| ToolFailure::failed(format!("{path}: {what}")))
         }
     }
@@ -197,7 +197,12 @@ fn too_big(path: &str, size: &str, most: u64) -> ToolFailure {
     ))
 }
 
-fn page(start: Vec<u8>, mut file: File, window: Window, stop: &Stop) -> io::Result<super::pager::Page> {
+fn page(
+    start: Vec<u8>,
+    mut file: File,
+    window: Window,
+    stop: &StopFlag,
+) -> io::Result<super::pager::PagedText> {
     let mut pager = Pager::new(window);
     let mut wanted = pager.feed(&start);
     let mut buffer = vec![0; 64 << 10];

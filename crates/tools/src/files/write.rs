@@ -5,8 +5,8 @@ use agentx_types::Access;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::change::{Before, Change, Changes};
-use crate::work::blocking;
+use super::change::{Changes, OriginalFile, PlannedChange};
+use crate::blocking_work::blocking;
 use crate::workspace::Scope;
 use crate::{FileOptions, ToolAbout, ToolFailure, TypedTool, text};
 
@@ -47,7 +47,10 @@ impl TypedTool for Write {
             self.options.clone(),
             input.path.clone(),
         );
-        let before = blocking(&context.cancel, move || Before::read(&scope, &path, &options)).await?;
+        let before = blocking(&context.cancel, move || {
+            OriginalFile::read(&scope, &path, &options)
+        })
+        .await?;
         if before.bytes.as_deref() == Some(input.content.as_bytes()) {
             return Ok(ToolOutcome::success(format!(
                 "{} has exactly this content already.",
@@ -65,7 +68,7 @@ impl TypedTool for Write {
             input.path,
             text::size(input.content.len() as u64)
         );
-        let change = Change::of(before, input.content.into_bytes(), &context).await?;
+        let change = PlannedChange::of(before, input.content.into_bytes(), &context).await?;
         let details = change.make(turn, self.options.diff_bytes).await?;
         Ok(ToolOutcome::success(said).with_details(details))
     }

@@ -4,16 +4,16 @@
 //! Nothing that anybody else made is lost without a word: a file that is not what the session left is a question to the
 //! person; what is replaced is kept as a blob first, and both are on record before any file is touched.
 
-mod cut_off;
-mod spot;
+mod directory_entry;
+mod interrupted;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::Path;
 
-use agentx_history::{Beyond, FileTrail, Image, SessionHistory};
+use agentx_history::{FileTrail, FileVersion, IrreversibleEffect, SessionHistory};
 use agentx_runtime::{
-    BlobStore, Doubt, PlannedFile, Record, RestoreFile, RestorePlan, RestoreReport, RestoreWish,
+    BlobStore, Doubt, FactRecorder, PlannedFile, RestoreFile, RestorePlan, RestoreReport, RestoreWish,
     RuntimeError, WhatHappens,
 };
 use agentx_types::{
@@ -21,20 +21,20 @@ use agentx_types::{
 };
 
 use crate::files::unified_diff;
-use spot::{Present, Spot};
+use directory_entry::{DirectoryEntry, PresentFile};
 
 /// The longest diff of a file that is told.
 const DIFF_BYTES: usize = 256 * 1024;
 
 /// A file as it stands, and as it is to be.
-struct Standing {
-    present: Option<Present>,
+struct RestoredFile {
+    present: Option<PresentFile>,
     /// The hash of what is there.
     seen: Option<BlobId>,
     blocked: Option<String>,
 }
 
-impl Standing {
+impl RestoredFile {
     fn of(path: &str) -> Self {
         match look(path) {
             Ok(present) => Self {
@@ -85,7 +85,7 @@ async fn planned(
     blobs: &dyn BlobStore,
 ) -> Option<PlannedFile> {
     let target = trail.before(to_seq);
-    let Standing {
+    let RestoredFile {
         present,
         seen,
         mut blocked,
@@ -116,7 +116,7 @@ async fn planned(
         path: path.to_owned(),
         shown: history.show(path).to_owned(),
         happens: match (target, &present) {
-            (Image::Absent, _) => WhatHappens::Removed,
+            (FileVersion::Absent, _) => WhatHappens::Removed,
             (_, None) => WhatHappens::BroughtBack,
             (_, Some(_)) => WhatHappens::Changed,
         },
@@ -135,11 +135,11 @@ fn doubt(
     trail: &FileTrail,
     to_seq: u64,
     path: &str,
-    present: Option<&Present>,
+    present: Option<&PresentFile>,
     seen: Option<&BlobId>,
 ) -> Option<Doubt> {
     if !trail.left(seen) {
-        if *trail.end() == Image::Unknown {
+        if *trail.end() == FileVersion::Unknown {
             return Some(Doubt::NotKnown);
         }
         let at = present.map(|present| changed_at(&present.metadata));
@@ -167,7 +167,7 @@ fn changed_at(metadata: &std::fs::Metadata) -> Timestamp {
 fn during(history: &SessionHistory, trail: &FileTrail, at: Timestamp) -> Option<String> {
     const STEP_US: i64 = 10_000;
     let last = trail.changes().last().map_or(0, |last| last.seq);
-    let ran = |done: &&Beyond| done.from.0 - STEP_US <= at.0 && at.0 <= done.until.0;
+    let ran = |done: &&IrreversibleEffect| done.from.0 - STEP_US <= at.0 && at.0 <= done.until.0;
     let done = history.beyond(last).find(ran)?;
     let said = done.input.get("command").and_then(serde_json::Value::as_str);
     Some(match said {
@@ -185,9 +185,9 @@ pub async fn restore(
     history: &SessionHistory,
     wish: &RestoreWish,
     blobs: &dyn BlobStore,
-    record: &dyn Record,
+    record: &dyn FactRecorder,
 ) -> Result<RestoreReport, RuntimeError> {
-    cut_off::remove_left(history).await;
+    interrupted::remove_left(history).await;
     let mut report = RestoreReport::default();
     let mut work = BTreeMap::new();
     for file in &wish.files {
@@ -219,7 +219,7 @@ pub async fn restore(
         }
     }
     if work.is_empty() {
-        report.seq = cut_off::end(history, wish.to_seq, record).await?;
+        report.seq = interrupted::end(history, wish.to_seq, record).await?;
         return Ok(report);
     }
     let begun = FilesRestoring {
@@ -260,8 +260,8 @@ const CHANGED_MEANWHILE: &str = "it has changed since it was looked at";
 /// Keeps a file as it is.
 async fn kept(
     path: &str,
-    present: Option<Present>,
-    target: &Image,
+    present: Option<PresentFile>,
+    target: &FileVersion,
     blobs: &dyn BlobStore,
 ) -> Result<FileReplaced, RuntimeError> {
     let was = match present {
@@ -275,8 +275,8 @@ async fn kept(
         path: path.to_owned(),
         was,
         becomes: match target {
-            Image::File(image) => Some(image.clone()),
-            Image::Absent | Image::Unknown => None,
+            FileVersion::File(image) => Some(image.clone()),
+            FileVersion::Absent | FileVersion::Unknown => None,
         },
     })
 }
@@ -289,7 +289,7 @@ async fn emptied(made: BTreeSet<&str>, gone: &[String]) -> Vec<String> {
     let candidates: Vec<String> = made.into_iter().rev().filter(holds).map(str::to_owned).collect();
     let removed = blocking(move || {
         let is_removed = |path: &String| {
-            let spot = Spot::reach(Path::new(path), false).ok().flatten();
+            let spot = DirectoryEntry::reach(Path::new(path), false).ok().flatten();
             spot.is_some_and(|spot| spot.remove_directory())
         };
         Ok(candidates.into_iter().filter(is_removed).collect())
@@ -301,7 +301,7 @@ async fn emptied(made: BTreeSet<&str>, gone: &[String]) -> Vec<String> {
 async fn put(replaced: FileReplaced, bytes: Option<Vec<u8>>) -> Result<(), String> {
     blocking(move || {
         let path = Path::new(&replaced.path);
-        let Some(spot) = Spot::reach(path, bytes.is_some())? else {
+        let Some(spot) = DirectoryEntry::reach(path, bytes.is_some())? else {
             return Ok(());
         };
         let there = spot.look()?;
@@ -321,22 +321,22 @@ async fn put(replaced: FileReplaced, bytes: Option<Vec<u8>>) -> Result<(), Strin
 }
 
 /// The bytes that are to be in a file; `None` where there is to be none.
-async fn bytes_of(image: &Image, blobs: &dyn BlobStore) -> Result<Option<Vec<u8>>, String> {
+async fn bytes_of(image: &FileVersion, blobs: &dyn BlobStore) -> Result<Option<Vec<u8>>, String> {
     match image {
-        Image::Absent => Ok(None),
-        Image::Unknown => Err("the session does not tell how it was".into()),
-        Image::File(image) => match blobs.get_blob(&image.blob, 0..u64::MAX).await {
+        FileVersion::Absent => Ok(None),
+        FileVersion::Unknown => Err("the session does not tell how it was".into()),
+        FileVersion::File(image) => match blobs.get_blob(&image.blob, 0..u64::MAX).await {
             Ok(bytes) => Ok(Some(bytes)),
             Err(error) => Err(format!("how it was cannot be read: {error}")),
         },
     }
 }
 
-async fn on_disk(path: &str) -> Standing {
+async fn on_disk(path: &str) -> RestoredFile {
     let path = path.to_owned();
-    match blocking(move || Ok(Standing::of(&path))).await {
+    match blocking(move || Ok(RestoredFile::of(&path))).await {
         Ok(standing) => standing,
-        Err(why) => Standing {
+        Err(why) => RestoredFile {
             present: None,
             seen: None,
             blocked: Some(why),
@@ -344,11 +344,11 @@ async fn on_disk(path: &str) -> Standing {
     }
 }
 
-fn look(path: &str) -> Result<Option<Present>, String> {
-    if !spot::is_a_path(path) {
+fn look(path: &str) -> Result<Option<PresentFile>, String> {
+    if !directory_entry::is_a_path(path) {
         return Err("its path is not a plain one".into());
     }
-    match Spot::reach(Path::new(path), false)? {
+    match DirectoryEntry::reach(Path::new(path), false)? {
         Some(spot) => spot.look(),
         None => Ok(None),
     }

@@ -13,10 +13,10 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::turns::Turns;
-use super::walk::{Ended, PathGlob, Shown, Walk, literal_prefix};
-use super::withheld::Withheld;
-use crate::work::{Stop, blocking};
+use super::search_turns::SearchTurns;
+use super::walk::{PathDisplay, PathGlob, SearchWalk, WalkEnd, literal_prefix};
+use super::withheld::WithheldMatches;
+use crate::blocking_work::{StopFlag, blocking};
 use crate::workspace::Scope;
 use crate::{SearchOptions, ToolAbout, ToolFailure, TypedTool};
 
@@ -44,18 +44,18 @@ enum Sort {
     Modified,
 }
 
-pub(crate) struct Glob {
+pub(crate) struct GlobTool {
     options: SearchOptions,
-    turns: Turns,
+    turns: SearchTurns,
 }
 
-impl Glob {
-    pub(crate) fn new(options: SearchOptions, turns: Turns) -> Self {
+impl GlobTool {
+    pub(crate) fn new(options: SearchOptions, turns: SearchTurns) -> Self {
         Self { options, turns }
     }
 }
 
-impl TypedTool for Glob {
+impl TypedTool for GlobTool {
     type Input = GlobInput;
 
     fn about(&self) -> ToolAbout {
@@ -68,7 +68,7 @@ impl TypedTool for Glob {
 
     async fn run(&self, input: GlobInput, context: ToolContext) -> Result<ToolOutcome, ToolFailure> {
         let (scope, options) = (Scope::of("glob", &context), self.options.clone());
-        let stop = Stop::new(&context.cancel, Some(options.timeout));
+        let stop = StopFlag::new(&context.cancel, Some(options.timeout));
         let turn = self.turns.take(&self.options, &context).await?;
         // A search whose call was cancelled goes on for a moment; it keeps its turn until it has ended.
         blocking(&context.cancel, move || {
@@ -80,15 +80,15 @@ impl TypedTool for Glob {
 }
 
 /// What paths are sorted by: time first where time matters, then the path itself.
-type Key = (Reverse<Option<SystemTime>>, PathBuf);
+type SortKey = (Reverse<Option<SystemTime>>, PathBuf);
 
 /// The first so many of any number of paths.
-struct First {
+struct FirstPaths {
     limit: usize,
-    keys: Vec<Key>,
+    keys: Vec<SortKey>,
 }
 
-impl First {
+impl FirstPaths {
     fn new(limit: usize) -> Self {
         Self {
             limit,
@@ -96,7 +96,7 @@ impl First {
         }
     }
 
-    fn push(&mut self, key: Key) {
+    fn push(&mut self, key: SortKey) {
         self.keys.push(key);
         if self.keys.len() >= 4 * self.limit.max(256) {
             self.cut();
@@ -110,12 +110,12 @@ impl First {
 }
 
 /// What one thread found; joins the others' when the thread is done.
-struct Local<'a> {
-    first: First,
-    all: &'a Mutex<First>,
+struct GlobMatches<'a> {
+    first: FirstPaths,
+    all: &'a Mutex<FirstPaths>,
 }
 
-impl Drop for Local<'_> {
+impl Drop for GlobMatches<'_> {
     fn drop(&mut self) {
         let mut all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
         all.keys.append(&mut self.first.keys);
@@ -127,7 +127,7 @@ fn list(
     scope: &Scope,
     input: &GlobInput,
     options: &SearchOptions,
-    stop: &Stop,
+    stop: &StopFlag,
 ) -> Result<ToolOutcome, ToolFailure> {
     let (place, pattern) = place(input);
     // Without its directories a pattern still speaks of paths: `src/*.rs` is not `*.rs` anywhere below `src`.
@@ -145,7 +145,7 @@ fn list(
         Err(failure) => return Err(failure),
     };
     let ignored = input.ignored == Some(true);
-    let walk = Walk {
+    let walk = SearchWalk {
         root,
         ignored,
         file_type: None,
@@ -153,8 +153,8 @@ fn list(
         left_out: Arc::default(),
     };
     let by_time = input.sort == Some(Sort::Modified);
-    let withheld = Withheld::of(scope, &walk.root);
-    let wanted = Wanted {
+    let withheld = WithheldMatches::of(scope, &walk.root);
+    let wanted = GlobQuery {
         glob: &glob,
         by_time,
         limit: options.limit(input.limit),
@@ -168,20 +168,24 @@ fn list(
 }
 
 /// What is looked for.
-struct Wanted<'a> {
+struct GlobQuery<'a> {
     glob: &'a PathGlob,
     by_time: bool,
     limit: usize,
-    withheld: &'a Withheld,
+    withheld: &'a WithheldMatches,
 }
 
 /// Walks. Returns the first paths, how many there are, and whether that is all.
-fn find(walk: &Walk, wanted: &Wanted<'_>, stop: &Stop) -> Result<(First, usize, Ended), ToolFailure> {
-    let (matched, ended) = (AtomicUsize::new(0), Ended::default());
-    let all = Mutex::new(First::new(wanted.limit));
+fn find(
+    walk: &SearchWalk,
+    wanted: &GlobQuery<'_>,
+    stop: &StopFlag,
+) -> Result<(FirstPaths, usize, WalkEnd), ToolFailure> {
+    let (matched, ended) = (AtomicUsize::new(0), WalkEnd::default());
+    let all = Mutex::new(FirstPaths::new(wanted.limit));
     walk.parallel()?.run(|| {
-        let mut local = Local {
-            first: First::new(wanted.limit),
+        let mut local = GlobMatches {
+            first: FirstPaths::new(wanted.limit),
             all: &all,
         };
         let (matched, ended) = (&matched, &ended);
@@ -207,7 +211,7 @@ fn place(input: &GlobInput) -> (String, &str) {
     }
 }
 
-fn key(entry: &DirEntry, walk: &Walk, wanted: &Wanted<'_>) -> Option<Key> {
+fn key(entry: &DirEntry, walk: &SearchWalk, wanted: &GlobQuery<'_>) -> Option<SortKey> {
     if !entry.file_type().is_some_and(|kind| kind.is_file()) {
         return None;
     }
@@ -227,8 +231,8 @@ fn key(entry: &DirEntry, walk: &Walk, wanted: &Wanted<'_>) -> Option<Key> {
 }
 
 /// The paths as text, and how many are in it.
-fn render(scope: &Scope, keys: &[Key], matched: usize, options: &SearchOptions) -> (String, usize) {
-    let shown = Shown::new(scope);
+fn render(scope: &Scope, keys: &[SortKey], matched: usize, options: &SearchOptions) -> (String, usize) {
+    let shown = PathDisplay::new(scope);
     let mut text = String::new();
     let mut listed = 0;
     for (_, path) in keys {

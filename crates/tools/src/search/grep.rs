@@ -13,11 +13,11 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::hits::{Collector, Hits, Local, Wanted, render};
-use super::turns::Turns;
-use super::walk::{Ended, PathGlob, Shown, Walk};
-use super::withheld::Withheld;
-use crate::work::{Stop, StoppableReader, blocking};
+use super::hits::{Collector, HitMode, Hits, ThreadHits, render};
+use super::search_turns::SearchTurns;
+use super::walk::{PathDisplay, PathGlob, SearchWalk, WalkEnd};
+use super::withheld::WithheldMatches;
+use crate::blocking_work::{StopFlag, StoppableReader, blocking};
 use crate::workspace::Scope;
 use crate::{SearchOptions, ToolAbout, ToolFailure, TypedTool, text};
 
@@ -57,9 +57,9 @@ enum Mode {
 }
 
 impl GrepInput {
-    fn walk(&self, root: PathBuf, threads: usize) -> Walk {
+    fn walk(&self, root: PathBuf, threads: usize) -> SearchWalk {
         let ignored = self.ignored == Some(true);
-        Walk {
+        SearchWalk {
             root,
             ignored,
             file_type: self.file_type.clone(),
@@ -68,11 +68,11 @@ impl GrepInput {
         }
     }
 
-    fn wanted(&self) -> Wanted {
+    fn wanted(&self) -> HitMode {
         match self.mode.unwrap_or(Mode::Content) {
-            Mode::Content => Wanted::Lines,
-            Mode::Files => Wanted::Any,
-            Mode::Count => Wanted::Count,
+            Mode::Content => HitMode::Lines,
+            Mode::Files => HitMode::Any,
+            Mode::Count => HitMode::Count,
         }
     }
 
@@ -94,7 +94,7 @@ impl GrepInput {
     fn searcher(&self, heap_bytes: usize) -> Searcher {
         const MOST_CONTEXT: u64 = 50;
         let context = usize::try_from(self.context.unwrap_or(0).min(MOST_CONTEXT)).unwrap_or(0);
-        let lines = self.wanted() == Wanted::Lines;
+        let lines = self.wanted() == HitMode::Lines;
         SearcherBuilder::new()
             .binary_detection(BinaryDetection::quit(0))
             .line_number(lines)
@@ -105,18 +105,18 @@ impl GrepInput {
     }
 }
 
-pub(crate) struct Grep {
+pub(crate) struct GrepTool {
     options: SearchOptions,
-    turns: Turns,
+    turns: SearchTurns,
 }
 
-impl Grep {
-    pub(crate) fn new(options: SearchOptions, turns: Turns) -> Self {
+impl GrepTool {
+    pub(crate) fn new(options: SearchOptions, turns: SearchTurns) -> Self {
         Self { options, turns }
     }
 }
 
-impl TypedTool for Grep {
+impl TypedTool for GrepTool {
     type Input = GrepInput;
 
     fn about(&self) -> ToolAbout {
@@ -129,7 +129,7 @@ impl TypedTool for Grep {
 
     async fn run(&self, input: GrepInput, context: ToolContext) -> Result<ToolOutcome, ToolFailure> {
         let (scope, options) = (Scope::of("grep", &context), self.options.clone());
-        let stop = Stop::new(&context.cancel, Some(options.timeout));
+        let stop = StopFlag::new(&context.cancel, Some(options.timeout));
         let turn = self.turns.take(&self.options, &context).await?;
         // A search whose call was cancelled goes on for a moment; it keeps its turn until it has ended.
         blocking(&context.cancel, move || {
@@ -141,22 +141,22 @@ impl TypedTool for Grep {
 }
 
 /// What every thread of a search shares.
-struct Search<'a> {
-    walk: &'a Walk,
+struct GrepSearch<'a> {
+    walk: &'a SearchWalk,
     glob: Option<PathGlob>,
     matcher: RegexMatcher,
-    wanted: Wanted,
+    wanted: HitMode,
     limit: usize,
     line_bytes: usize,
-    stop: &'a Stop,
-    withheld: Withheld,
+    stop: &'a StopFlag,
+    withheld: WithheldMatches,
 }
 
 fn search(
     scope: &Scope,
     input: &GrepInput,
     options: &SearchOptions,
-    stop: &Stop,
+    stop: &StopFlag,
 ) -> Result<ToolOutcome, ToolFailure> {
     let matcher = input.matcher()?;
     let place = input.path.as_deref().unwrap_or(".");
@@ -168,7 +168,7 @@ fn search(
     }
     let threads = if metadata.is_file() { 1 } else { options.threads };
     let walk = input.walk(root, threads);
-    let search = Search {
+    let search = GrepSearch {
         walk: &walk,
         glob: input.glob.as_deref().map(PathGlob::filter).transpose()?,
         matcher,
@@ -176,7 +176,7 @@ fn search(
         limit: options.limit(input.limit),
         line_bytes: options.line_bytes,
         stop,
-        withheld: Withheld::of(scope, &walk.root),
+        withheld: WithheldMatches::of(scope, &walk.root),
     };
     let (hits, ended) = search.run(|| input.searcher(options.heap_bytes))?;
     let (mut text, listed) = describe(scope, search.wanted, options, &hits);
@@ -191,12 +191,12 @@ fn search(
     Ok(ended.outcome(text, details))
 }
 
-impl Search<'_> {
+impl GrepSearch<'_> {
     /// Walks and looks into each file. Returns what was found, and whether that is all.
-    fn run(&self, searcher: impl Fn() -> Searcher) -> Result<(Hits, Ended), ToolFailure> {
-        let (all, ended) = (Mutex::new(Hits::new(self.limit)), Ended::default());
+    fn run(&self, searcher: impl Fn() -> Searcher) -> Result<(Hits, WalkEnd), ToolFailure> {
+        let (all, ended) = (Mutex::new(Hits::new(self.limit)), WalkEnd::default());
         self.walk.parallel()?.run(|| {
-            let mut local = Local {
+            let mut local = ThreadHits {
                 hits: Hits::new(self.limit),
                 all: &all,
             };
@@ -251,13 +251,13 @@ impl Search<'_> {
 }
 
 /// The hits as text, and how many are in it.
-fn describe(scope: &Scope, wanted: Wanted, options: &SearchOptions, hits: &Hits) -> (String, u64) {
-    let shown = Shown::new(scope);
+fn describe(scope: &Scope, wanted: HitMode, options: &SearchOptions, hits: &Hits) -> (String, u64) {
+    let shown = PathDisplay::new(scope);
     let show = |path: &Path| shown.path(path).to_string_lossy().into_owned();
     let (mut text, listed) = render(hits, wanted, options.shown_bytes, show);
     let (found, what) = match wanted {
-        Wanted::Lines => (hits.matches, "matching lines"),
-        Wanted::Any | Wanted::Count => (hits.matched_files, "files"),
+        HitMode::Lines => (hits.matches, "matching lines"),
+        HitMode::Any | HitMode::Count => (hits.matched_files, "files"),
     };
     if hits.searched == 0 {
         text.push_str("No files to search: nothing matches the path, glob and type.\n");

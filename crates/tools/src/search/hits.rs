@@ -10,7 +10,7 @@ use crate::text;
 
 /// One shown line.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Line {
+pub(crate) struct HitLine {
     number: u64,
     /// Whether it has a match itself, or stands beside one.
     matched: bool,
@@ -24,7 +24,7 @@ pub(crate) struct Line {
 pub(crate) struct FileHits {
     pub(crate) path: PathBuf,
     pub(crate) matches: u64,
-    pub(crate) lines: Vec<Line>,
+    pub(crate) lines: Vec<HitLine>,
 }
 
 impl FileHits {
@@ -88,12 +88,12 @@ impl Hits {
 }
 
 /// What one thread found; joins the others' when the thread is done.
-pub(crate) struct Local<'a> {
+pub(crate) struct ThreadHits<'a> {
     pub(crate) hits: Hits,
     pub(crate) all: &'a Mutex<Hits>,
 }
 
-impl Drop for Local<'_> {
+impl Drop for ThreadHits<'_> {
     fn drop(&mut self) {
         let mut all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
         all.join(std::mem::take(&mut self.hits));
@@ -102,7 +102,7 @@ impl Drop for Local<'_> {
 
 /// How much of a file is wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Wanted {
+pub(crate) enum HitMode {
     Lines,
     /// Only whether it matches.
     Any,
@@ -112,17 +112,17 @@ pub(crate) enum Wanted {
 
 /// Takes the matches of one file.
 pub(crate) struct Collector {
-    wanted: Wanted,
+    wanted: HitMode,
     limit: usize,
     line_bytes: usize,
     gap: bool,
     kept: usize,
     pub(crate) matches: u64,
-    pub(crate) lines: Vec<Line>,
+    pub(crate) lines: Vec<HitLine>,
 }
 
 impl Collector {
-    pub(crate) fn new(wanted: Wanted, limit: usize, line_bytes: usize) -> Self {
+    pub(crate) fn new(wanted: HitMode, limit: usize, line_bytes: usize) -> Self {
         Self {
             wanted,
             limit,
@@ -146,7 +146,7 @@ impl Collector {
     fn keep(&mut self, number: Option<u64>, matched: bool, bytes: &[u8]) {
         let line = String::from_utf8_lossy(bytes);
         let text = text::cut_line(line.trim_end_matches(['\n', '\r']), self.line_bytes);
-        self.lines.push(Line {
+        self.lines.push(HitLine {
             number: number.unwrap_or(0),
             matched,
             gap: self.gap,
@@ -161,15 +161,15 @@ impl Sink for Collector {
 
     fn matched(&mut self, _searcher: &Searcher, found: &SinkMatch<'_>) -> Result<bool, io::Error> {
         self.matches += 1;
-        if self.wanted == Wanted::Lines && self.kept < self.limit {
+        if self.wanted == HitMode::Lines && self.kept < self.limit {
             self.kept += 1;
             self.keep(found.line_number(), true, found.bytes());
         }
-        Ok(self.wanted != Wanted::Any)
+        Ok(self.wanted != HitMode::Any)
     }
 
     fn context(&mut self, _searcher: &Searcher, context: &SinkContext<'_>) -> Result<bool, io::Error> {
-        if self.wanted == Wanted::Lines && self.kept < self.limit {
+        if self.wanted == HitMode::Lines && self.kept < self.limit {
             self.keep(context.line_number(), false, context.bytes());
         }
         Ok(true)
@@ -184,7 +184,7 @@ impl Sink for Collector {
 /// The hits as text of at most about `bytes`, and how many matches are in it.
 pub(crate) fn render(
     hits: &Hits,
-    wanted: Wanted,
+    wanted: HitMode,
     bytes: usize,
     show: impl Fn(&Path) -> String,
 ) -> (String, u64) {
@@ -196,9 +196,9 @@ pub(crate) fn render(
         }
         let path = show(&file.path);
         match wanted {
-            Wanted::Any => text.push_str(&format!("{path}\n")),
-            Wanted::Count => text.push_str(&format!("{path}:{}\n", file.matches)),
-            Wanted::Lines => {
+            HitMode::Any => text.push_str(&format!("{path}\n")),
+            HitMode::Count => text.push_str(&format!("{path}:{}\n", file.matches)),
+            HitMode::Lines => {
                 let heading = if text.is_empty() { "" } else { "\n" };
                 text.push_str(&format!("{heading}{path}\n"));
                 shown += render_lines(file, bytes, hits.limit as u64 - shown, &mut text);

@@ -17,9 +17,9 @@ const LONGEST: u64 = 1 << 16;
 
 /// Directories that a walk left out.
 #[derive(Debug, Default)]
-pub(super) struct LeftOut(Mutex<BTreeSet<PathBuf>>);
+pub(super) struct SkippedDirectories(Mutex<BTreeSet<PathBuf>>);
 
-impl LeftOut {
+impl SkippedDirectories {
     /// Whether a directory may be entered; notes it where it may not.
     pub(super) fn may_enter(&self, directory: &Path) -> bool {
         let Some(file) = unreadable_in(directory) else {

@@ -4,10 +4,10 @@ mod glob;
 mod grep;
 mod hits;
 mod ignore_files;
-mod turns;
+mod search_turns;
 mod walk;
 mod withheld;
 
-pub(crate) use glob::Glob;
-pub(crate) use grep::Grep;
-pub(crate) use turns::Turns;
+pub(crate) use glob::GlobTool;
+pub(crate) use grep::GrepTool;
+pub(crate) use search_turns::SearchTurns;

@@ -12,22 +12,22 @@ use ignore::types::TypesBuilder;
 use ignore::{DirEntry, WalkBuilder, WalkParallel, WalkState};
 use serde_json::Value;
 
-use super::ignore_files::{self, LeftOut};
-use crate::work::Stop;
+use super::ignore_files::{self, SkippedDirectories};
+use crate::blocking_work::StopFlag;
 use crate::workspace::Scope;
 use crate::{ToolFailure, nearest};
 
 /// Where a search begins and what it passes over.
-pub(crate) struct Walk {
+pub(crate) struct SearchWalk {
     pub(crate) root: PathBuf,
     pub(crate) ignored: bool,
     pub(crate) file_type: Option<String>,
     pub(crate) threads: usize,
     /// What the walk left out.
-    pub(crate) left_out: Arc<LeftOut>,
+    pub(crate) left_out: Arc<SkippedDirectories>,
 }
 
-impl Walk {
+impl SearchWalk {
     pub(crate) fn parallel(&self) -> Result<WalkParallel, ToolFailure> {
         if !self.ignored {
             ignore_files::check(&self.root)?;
@@ -62,13 +62,13 @@ impl Walk {
 
 /// Whether a walk was ended before its end.
 #[derive(Default)]
-pub(crate) struct Ended {
+pub(crate) struct WalkEnd {
     early: AtomicBool,
 }
 
-impl Ended {
+impl WalkEnd {
     /// What a thread does after each entry.
-    pub(crate) fn go_on(&self, stop: &Stop) -> WalkState {
+    pub(crate) fn go_on(&self, stop: &StopFlag) -> WalkState {
         if stop.due() {
             self.early.store(true, Ordering::Relaxed);
             return WalkState::Quit;
@@ -162,11 +162,11 @@ pub(crate) fn literal_prefix(pattern: &str) -> (&str, &str) {
 }
 
 /// Shows paths of a walk as people write them, without asking the file system for each.
-pub(crate) struct Shown {
+pub(crate) struct PathDisplay {
     root: PathBuf,
 }
 
-impl Shown {
+impl PathDisplay {
     pub(crate) fn new(scope: &Scope) -> Self {
         Self {
             root: scope.real_root(),

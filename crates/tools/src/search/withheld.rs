@@ -8,7 +8,7 @@ use agentx_runtime::PlaceRules;
 use crate::workspace::Scope;
 
 /// What is left out of one search. Threads share it.
-pub(crate) struct Withheld {
+pub(crate) struct WithheldMatches {
     rules: Option<PlaceRules>,
     /// Where the workspace really is, and how rules name it.
     root: PathBuf,
@@ -16,7 +16,7 @@ pub(crate) struct Withheld {
     count: AtomicUsize,
 }
 
-impl Withheld {
+impl WithheldMatches {
     /// Of a search that begins at the real path `begins`.
     pub(crate) fn of(scope: &Scope, begins: &Path) -> Self {
         let (root, named) = (scope.real_root(), scope.named_root().to_owned());

@@ -15,11 +15,11 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use agentx_runtime::{
-    BlobStore, BoxFuture, EventSink, Journal, LogError, Said, ToolContext, ToolOutcome, ToolOutputSink,
+    BlobStore, BoxFuture, EventSink, FactBatch, Journal, LogError, ToolContext, ToolOutcome, ToolOutputSink,
 };
 use agentx_tools::{ToolOptions, Toolbox};
 use agentx_types::{
-    Action, ActionBody, ActionId, AgentConfig, AgentStateId, AnswerCall, BlobId, Caller, ContentPart,
+    Action, ActionBody, ActionId, AgentConfig, AgentStateId, AnswerCall, BlobId, CallingAgent, ContentPart,
     EnvironmentEvent, InputMedium, SessionId, ToolCallId, ToolOutputChunk, ToolStatus,
 };
 use serde_json::{Value, json};
@@ -80,8 +80,8 @@ pub struct Place {
     pub cancel: CancellationToken,
     pub outside: bool,
     journal: Journal,
-    events: mpsc::Sender<Said>,
-    said: mpsc::Receiver<Said>,
+    events: mpsc::Sender<FactBatch>,
+    said: mpsc::Receiver<FactBatch>,
 }
 
 impl Place {
@@ -116,9 +116,9 @@ impl Place {
         let config = json!({ "kind": "react", "name": "main", "model": model, "params": {}, "system_prompt": "", "instructions": [],
             "workspace": self.workspace, "tools": [], "approval": "ask", "rules": [], "limits": {} });
         let config: AgentConfig = serde_json::from_value(config).unwrap();
-        self.journal = Journal::discard_for(Arc::new(Caller {
+        self.journal = Journal::discard_for(Arc::new(CallingAgent {
             config: Some(Arc::new(config)),
-            ..Caller::default()
+            ..CallingAgent::default()
         }));
     }
 
@@ -245,7 +245,7 @@ pub fn has(said: &str, words: &[&str]) {
 
 impl Place {
     /// Sends events to a queue that nobody reads.
-    pub fn fill_queue(&mut self, events: mpsc::Sender<Said>) {
+    pub fn fill_queue(&mut self, events: mpsc::Sender<FactBatch>) {
         self.events = events;
     }
 }

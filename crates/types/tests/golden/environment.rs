@@ -642,6 +642,6 @@ pub(crate) fn envelopes() -> Vec<Envelope<EnvironmentEvent>> {
         event: event.clone(),
         newer: None,
     };
-    let small = Draft::new(Source::User, None, event).into_envelope("ses_1".into(), 1, Timestamp(0));
+    let small = EventDraft::new(Source::User, None, event).into_envelope("ses_1".into(), 1, Timestamp(0));
     vec![full, small]
 }

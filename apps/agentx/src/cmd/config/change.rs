@@ -4,7 +4,7 @@ use std::io::{BufRead as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use agentx::config::{self, ConfigError, Loaded, Origin, Request};
+use agentx::config::{self, ConfigError, LoadRequest, Loaded, SettingOrigin};
 use agentx::tools::ProgramEnvironment;
 use serde_json::json;
 
@@ -31,7 +31,9 @@ pub(crate) fn set(
     let path = done.key.0.join(".");
     let row = done.loaded.merged.rows().into_iter().find(|row| row.key == path);
     let place = match row.as_ref().map(|row| &row.origin) {
-        Some(Origin::User(place) | Origin::Workspace(place)) if *place.file == *file => place.to_string(),
+        Some(SettingOrigin::User(place) | SettingOrigin::Workspace(place)) if *place.file == *file => {
+            place.to_string()
+        }
         _ => file.display().to_string(),
     };
     if global.json {
@@ -79,9 +81,9 @@ fn overruled(loaded: &Loaded, path: &str, file: &Path) -> String {
         return String::new();
     };
     match &row.origin {
-        Origin::User(place) | Origin::Workspace(place) if *place.file == *file => String::new(),
+        SettingOrigin::User(place) | SettingOrigin::Workspace(place) if *place.file == *file => String::new(),
         // What a workspace sets in vain is told by the notes.
-        Origin::Default => String::new(),
+        SettingOrigin::Default => String::new(),
         origin => format!(
             "note: it is still {}, because that is set elsewhere: {origin}\n",
             visible(row.value.as_deref().unwrap_or_default())
@@ -205,7 +207,7 @@ fn run(editor: &str, file: &Path) -> Result<(), CliError> {
     }
 }
 
-fn request(global: &Global, workspace: bool) -> Result<(Request<'static>, PathBuf), CliError> {
+fn request(global: &Global, workspace: bool) -> Result<(LoadRequest<'static>, PathBuf), CliError> {
     let mut places = start::places(global)?;
     let file = match workspace {
         true => places.workspace_file.clone(),
@@ -216,7 +218,7 @@ fn request(global: &Global, workspace: bool) -> Result<(Request<'static>, PathBu
     }
     // A file that is about to be made need not be there, whoever named it.
     places.user_file_named = places.user_file_named && file != places.user_file;
-    let request = Request {
+    let request = LoadRequest {
         places,
         lookup: &lookup,
         flags: Vec::new(),

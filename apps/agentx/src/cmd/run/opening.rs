@@ -7,14 +7,19 @@ use agentx::runtime::Session;
 use agentx::types::{ApprovalMode, ConfigChange, SessionId};
 
 use crate::args::{AgentArgs, Global, RunArgs};
-use crate::compose::Place;
+use crate::compose::CommandTarget;
 use crate::console::Console;
 use crate::error::CliError;
-use crate::{other_server, seat, start, usual_model};
+use crate::{default_model, other_server, session_opening, start};
 
 /// `--yes` ends with the run: who continues with the session, and on a server anybody who drives it, is asked as without it. Where that
 /// cannot be said, opening the session on this machine says it.
-pub(super) async fn asks_again(global: &Global, place: &Place, settings: &Settings, session: &dyn Session) {
+pub(super) async fn asks_again(
+    global: &Global,
+    place: &CommandTarget,
+    settings: &Settings,
+    session: &dyn Session,
+) {
     let usual = match place.default_agent().await {
         Ok(Some(agent)) => agent.approval,
         _ => {
@@ -37,7 +42,7 @@ pub(super) async fn asks_again(global: &Global, place: &Place, settings: &Settin
 
 /// What a person should know of the session before it is gone on with: who answers in it, and that calls are asked about again.
 pub(super) async fn say_notes(
-    place: &Place,
+    place: &CommandTarget,
     settings: &Settings,
     session: &dyn Session,
     there: u64,
@@ -45,20 +50,20 @@ pub(super) async fn say_notes(
 ) {
     if place.remote().is_none()
         && let Ok(state) = session.state().await
-        && let Some(note) = usual_model::note_of_demo(settings, &state.config.model)
+        && let Some(note) = default_model::note_of_demo(settings, &state.config.model)
     {
         console.say(&console.err_style().dim(note));
     }
     let of_server = other_server::record(place, settings, session).await;
     let changed = place.changed_by_opening(session.id(), there).await;
-    let of_decisions = seat::note_of_decisions(settings, &changed);
+    let of_decisions = session_opening::note_of_decisions(settings, &changed);
     let notes = [of_server, of_decisions];
     notes.into_iter().flatten().for_each(|note| console.say(&note));
 }
 
 /// Opens the session; without a person, one that would ask is told to refuse. Whether it would, and the last event before.
 pub(super) async fn open(
-    place: &Place,
+    place: &CommandTarget,
     settings: &mut Settings,
     args: &RunArgs,
     found: Option<SessionId>,
@@ -71,9 +76,10 @@ pub(super) async fn open(
     }
     if let Some(id) = found {
         let there = place.runtime().info(&id).await?.last_seq;
-        let session = seat::resume(place, settings, &args.agent.wanted(), id, args.session.fork).await?;
+        let session =
+            session_opening::resume(place, settings, &args.agent.wanted(), id, args.session.fork).await?;
         if let Err(error) = other_server::check(place, settings, session.as_ref()).await {
-            seat::leave(place, session.as_ref()).await;
+            session_opening::leave(place, session.as_ref()).await;
             return Err(error);
         }
         let asks = match was_said {
@@ -82,7 +88,7 @@ pub(super) async fn open(
         };
         return Ok((session, asks, there));
     }
-    let mut agent = seat::new_agent(place, settings, &args.agent.wanted()).await?;
+    let mut agent = session_opening::new_agent(place, settings, &args.agent.wanted()).await?;
     // A file may want to be asked where the command line does not.
     let asks = (was_said && is_said) || agent.config.approval == ApprovalMode::Ask;
     if asks && !has_person {

@@ -8,7 +8,7 @@ use agentx::config::Settings;
 use agentx::types::ContentPart;
 
 use crate::args::RunArgs;
-use crate::attach::{Attached, attached};
+use crate::attach::{MessageWithFiles, attached};
 use crate::console::Console;
 use crate::error::CliError;
 use crate::render::units;
@@ -58,7 +58,7 @@ fn with_files(
 ) -> Result<Vec<ContentPart>, CliError> {
     let refused = |what| CliError::Input { what };
     let is_guarded = |path: &Path| settings.is_guarded(path);
-    let Attached {
+    let MessageWithFiles {
         content,
         files,
         notes,

@@ -5,17 +5,17 @@ use agentx::types::{ApprovalMode, ConfigChange};
 use super::opening::{asks_again, open, say_notes};
 use super::prompt;
 use crate::args::{Global, RunArgs};
+use crate::connection_watch::{LinkWatch, Outage};
 use crate::console::Console;
-use crate::elsewhere::place_of;
+use crate::default_model;
 use crate::error::CliError;
-use crate::headless::{self, Approver, Elsewhere, deny_where_it_would_ask};
-use crate::link::{Away, Link};
+use crate::headless::{self, Approver, RemoteApprovals, deny_where_it_would_ask};
 use crate::logging;
+use crate::other_directory::place_of;
 use crate::render::result::RunResult;
-use crate::seat::{self, Target};
+use crate::session_opening::{self, Target};
 use crate::signals::Signals;
 use crate::start;
-use crate::usual_model;
 
 /// Runs the prompt to its end.
 pub(crate) async fn run(
@@ -30,19 +30,21 @@ pub(crate) async fn run(
     let prompt = prompt::read(args, target != Target::New, &loaded.settings, console).await?;
     let place = place_of(global, &args.agent, &mut loaded, &target, console).await?;
     if target == Target::New && args.agent.agent.is_none() {
-        usual_model::check_connected(&loaded.settings)?;
+        default_model::check_connected(&loaded.settings)?;
     }
     let signals = Signals::listen()?;
     let decides_elsewhere = place.is_of_another();
     let has_person = decides_elsewhere || console.terminal.input && console.terminal.error;
     place.say_ended_trials(console).await;
-    let found = seat::find(&place, &loaded.settings, &target).await?;
+    let found = session_opening::find(&place, &loaded.settings, &target).await?;
     let opened = open(&place, &mut loaded.settings, args, found.clone(), has_person).await;
     let (session, would_ask, there) = match (opened, found.filter(|_| !args.session.fork)) {
         (Err(error), Some(id)) => return RunResult::failed_in(&id, error),
         (opened, _) => opened.map_err(CliError::unsaved)?,
     };
-    console.say(seat::note_of_mode(&place, &loaded.settings, &args.agent.wanted()).unwrap_or_default());
+    console.say(
+        session_opening::note_of_mode(&place, &loaded.settings, &args.agent.wanted()).unwrap_or_default(),
+    );
     say_notes(&place, &loaded.settings, session.as_ref(), there, console).await;
     // A session that was told to refuse stays so; one that was told so above, for want of a person, does not.
     let told_now = target == Target::New || args.agent.approve.is_some();
@@ -51,11 +53,11 @@ pub(crate) async fn run(
     let is_auto = session.state().await?.config.approval == ApprovalMode::Auto;
     let is_alone = asked_before || (!has_person && is_auto);
     let approver = match decides_elsewhere {
-        true => Approver::Elsewhere(Elsewhere::new(&place, session.id(), args.wait)),
+        true => Approver::Elsewhere(RemoteApprovals::new(&place, session.id(), args.wait)),
         false => Approver::new((args.agent.yes, is_alone), place.shared(), console),
     };
-    let mut away = Away::of(&place);
-    let ends = (Link::of(&place), &mut away, signals);
+    let mut away = Outage::of(&place);
+    let ends = (LinkWatch::of(&place), &mut away, signals);
     let result =
         headless::with_session(&session, prompt, args.manner(), approver, ends, (there, console)).await;
     let result = result.or_else(|error| RunResult::failed_in(session.id(), error));
@@ -66,11 +68,11 @@ pub(crate) async fn run(
     if args.agent.yes || args.agent.approve.is_some() {
         asks_again(global, &place, &loaded.settings, session.as_ref()).await;
     }
-    seat::limits_again(&place, &args.agent.wanted(), session.as_ref()).await;
+    session_opening::limits_again(&place, &args.agent.wanted(), session.as_ref()).await;
     if asked_before {
         // Whoever goes on with the session at a terminal is asked again. Where that cannot be said, calls stay refused.
         let _ = session.change(ConfigChange::Approval(ApprovalMode::Ask)).await;
     }
-    seat::leave(&place, session.as_ref()).await;
+    session_opening::leave(&place, session.as_ref()).await;
     result
 }

@@ -9,7 +9,7 @@ use agentx::runtime::{Runtime, RuntimeError};
 use serde_json::json;
 
 use crate::args::{ExportArgs, ExportFormat, ImportArgs};
-use crate::compose::Place;
+use crate::compose::CommandTarget;
 use crate::console::Console;
 use crate::error::CliError;
 use crate::render::{conversation, units};
@@ -81,7 +81,7 @@ fn replace(file: &Path, text: &str, force: bool) -> std::io::Result<()> {
 
 /// Takes a session in.
 pub(crate) async fn import(
-    place: &Place,
+    place: &CommandTarget,
     args: &ImportArgs,
     json: bool,
     console: &mut Console,
@@ -92,7 +92,7 @@ pub(crate) async fn import(
     let lost = document.missing_blobs.len();
     let report = match place.runtime().import(document).await {
         Err(RuntimeError::Refused(what)) => return Err(CliError::usage(what, AGAIN)),
-        taken => taken.map_err(super::for_operators)?,
+        taken => taken.map_err(super::operator_only_error)?,
     };
     let id = &report.session_id;
     if json {

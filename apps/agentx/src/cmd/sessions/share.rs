@@ -2,16 +2,16 @@
 
 use agentx::config::Loaded;
 use agentx::identity::{PublicKey, owner_of};
-use agentx::runtime::{Note, OpenRequest, Sharing};
+use agentx::runtime::{OpenRequest, Sharing, SharingFact};
 use agentx::types::{AccessChanged, OwnerId, SessionRole, VISITORS};
 use serde_json::json;
 
 use crate::args::ShareArgs;
-use crate::compose::{Place, keyring};
+use crate::compose::{CommandTarget, keyring};
 use crate::console::Console;
 use crate::error::CliError;
 use crate::render::clean::visible;
-use crate::render::company::may;
+use crate::render::participants::may;
 use crate::render::table::table;
 
 /// What everybody is called who has not said who they are.
@@ -19,7 +19,7 @@ const ANYONE: &str = "anyone";
 
 /// Puts on record what somebody may do, or lists what is on record.
 pub(super) async fn run(
-    place: &Place,
+    place: &CommandTarget,
     loaded: &Loaded,
     args: &ShareArgs,
     json: bool,
@@ -37,7 +37,7 @@ pub(super) async fn run(
     let session = runtime.open(OpenRequest::Resume(id.clone(), Vec::new())).await?;
     let done = match wish.clone() {
         Some((person, role)) => {
-            let note = Note::Access(AccessChanged {
+            let note = SharingFact::Access(AccessChanged {
                 person,
                 role,
                 by: None,
@@ -74,7 +74,7 @@ fn check(person: &OwnerId, role: Option<SessionRole>) -> Result<(), CliError> {
 }
 
 /// Who is meant.
-fn somebody(place: &Place, loaded: &Loaded, words: &str) -> Result<OwnerId, CliError> {
+fn somebody(place: &CommandTarget, loaded: &Loaded, words: &str) -> Result<OwnerId, CliError> {
     if words == ANYONE {
         return Ok(OwnerId::new(VISITORS));
     }

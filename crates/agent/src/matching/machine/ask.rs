@@ -12,8 +12,8 @@ use agentx_types::{
 use serde::{Deserialize, Serialize};
 
 use super::MatchAgent;
-use crate::course::{Step, StopCause};
 use crate::matching::{AnswerParser, FastPath, Finding, Intent, prompt};
+use crate::run_lifecycle::{RunStep, StopCause};
 
 /// The input that a model is asked about, and what has been read of its answer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -29,7 +29,7 @@ pub(super) struct Matching {
 /// Values that follow from the rules: made once, and kept while the configuration stays. It is not written
 /// down with the agent.
 #[derive(Clone, Debug)]
-pub(super) struct Prepared {
+pub(super) struct PreparedRules {
     /// The patterns that need no model.
     fast: FastPath,
     /// The description of the rules for a model.
@@ -38,11 +38,11 @@ pub(super) struct Prepared {
 
 impl MatchAgent {
     /// The prepared rules, made where they are not there yet.
-    fn prepared(&mut self) -> &Prepared {
+    fn prepared(&mut self) -> &PreparedRules {
         let routing = self.config.routing.as_deref();
         let rules = routing.map_or(&[][..], |routing| &routing.rules);
         let version = self.config.rules_version;
-        self.prepared.get_or(|| Prepared {
+        self.prepared.get_or(|| PreparedRules {
             fast: FastPath::of_version(rules, version),
             prompt: Arc::from(prompt(rules)),
         })
@@ -60,7 +60,7 @@ impl MatchAgent {
     }
 
     /// Has a model say what an input means, unless a limit forbids it.
-    pub(super) fn ask_model(&mut self, message: Arc<Message>, step: &mut Step<'_>) {
+    pub(super) fn ask_model(&mut self, message: Arc<Message>, step: &mut RunStep<'_>) {
         if let Some(cause) = self.course.used_up(&self.config.limits, step) {
             return self.begin_stop(cause, step);
         }
@@ -74,7 +74,7 @@ impl MatchAgent {
 
     /// Asks a model about the input that is being matched; again after a crash, too. The request holds that
     /// input alone.
-    pub(super) fn call_model(&mut self, step: &mut Step<'_>) {
+    pub(super) fn call_model(&mut self, step: &mut RunStep<'_>) {
         let Some(message) = self.matching.as_ref().map(|matching| matching.message.clone()) else {
             return;
         };
@@ -96,7 +96,7 @@ impl MatchAgent {
     }
 
     /// Takes a piece of what the model says. The person does not need it, so it is reported as thinking.
-    pub(super) fn on_stream(&mut self, fact: &Envelope<EnvironmentEvent>, step: &mut Step<'_>) {
+    pub(super) fn on_stream(&mut self, fact: &Envelope<EnvironmentEvent>, step: &mut RunStep<'_>) {
         if !self.course.answers_model_call(fact.cause.as_ref()) {
             return;
         }
@@ -140,7 +140,7 @@ impl MatchAgent {
         &mut self,
         fact: &Envelope<EnvironmentEvent>,
         end: &StreamEnd,
-        step: &mut Step<'_>,
+        step: &mut RunStep<'_>,
     ) {
         if !self.course.stream_ended(fact, end.stop_reason, step) {
             return;
@@ -158,7 +158,7 @@ impl MatchAgent {
     }
 
     /// Takes a whole answer: pays for it, shows it, and does what it means, unless the run is being stopped.
-    fn on_answer(&mut self, reason: StopReason, step: &mut Step<'_>) {
+    fn on_answer(&mut self, reason: StopReason, step: &mut RunStep<'_>) {
         let answer = self.course.assembler.finish();
         self.course.pay(answer.usage, &self.config.model, step);
         if let Some(run) = self.course.active() {
@@ -186,7 +186,7 @@ impl MatchAgent {
 
     /// Does what an answer means. What was found counts, also in one that was cut off; one that was cut off
     /// before it named anything ends the run, and so does one that was declined, whatever it named before.
-    fn take_answer(&mut self, matching: Matching, reason: StopReason, step: &mut Step<'_>) {
+    fn take_answer(&mut self, matching: Matching, reason: StopReason, step: &mut RunStep<'_>) {
         let intents = intents(matching.found);
         let why = match reason {
             StopReason::Refusal if self.config.rules_version >= since::DECLINED_SORTING_FAILS => {
@@ -209,7 +209,7 @@ impl MatchAgent {
         &mut self,
         fact: &Envelope<EnvironmentEvent>,
         failed: &AttemptFailed,
-        step: &mut Step<'_>,
+        step: &mut RunStep<'_>,
     ) {
         if self.course.answers_model_call(fact.cause.as_ref())
             && failed.retry_in_ms.is_some()
@@ -222,7 +222,7 @@ impl MatchAgent {
 
     /// Forgets what the open stream has come to, and pays for it; another attempt begins, or an error
     /// follows.
-    pub(super) fn set_aside(&mut self, step: &mut Step<'_>) {
+    pub(super) fn set_aside(&mut self, step: &mut RunStep<'_>) {
         let answer = self.course.assembler.finish_partial();
         self.course.pay(answer.usage, &self.config.model, step);
         if let Some(matching) = &mut self.matching {
@@ -232,7 +232,7 @@ impl MatchAgent {
     }
 
     /// Ends the model call that is under way without an answer.
-    pub(super) fn cut_off(&mut self, step: &mut Step<'_>) {
+    pub(super) fn cut_off(&mut self, step: &mut RunStep<'_>) {
         self.set_aside(step);
         self.matching = None;
         if let Some(run) = self.course.active() {

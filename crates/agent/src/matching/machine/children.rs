@@ -10,7 +10,7 @@
 //! ```
 //!
 //! The machine knows three things of a child: what it was sent and has not taken up (`unheard`), whether it
-//! has a run (`runs`), and whether it is the one at work (`AtWork`). A child is done when its run has ended
+//! has a run (`runs`), and whether it is the one at work (`WorkingChild`). A child is done when its run has ended
 //! and it has heard everything.
 
 use agentx_types::{
@@ -22,38 +22,38 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::MatchAgent;
-use super::plan::{Active, Place, Task, add_text};
-use crate::course::{Step, made_by};
+use super::plan::{ActiveChild, ChildTask, RouteTarget, add_text};
 use crate::matching::Intent;
+use crate::run_lifecycle::{RunStep, made_by};
 
 /// An agent that this one made. It stays for the inputs to come.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct Child {
+pub(super) struct MatchChild {
     /// Its id in the session.
     pub(super) id: AgentStateId,
     /// The route that it is for.
-    pub(super) place: Place,
+    pub(super) place: RouteTarget,
     /// Whether it matches by rules of its own; then it is sent the words alone.
     pub(super) matches: bool,
     /// Inputs that it was sent and has not taken up: a run is to come for them, or they join the one that it
     /// has.
-    pub(super) unheard: Vec<Sent>,
+    pub(super) unheard: Vec<SentInput>,
     /// Whether it has a run under way.
     pub(super) runs: bool,
 }
 
 /// An input that a child was sent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct Sent {
+pub(super) struct SentInput {
     /// The message, by which the child says that it has it.
     message_id: MessageId,
     /// The task, so that another child can be given it.
-    task: Task,
+    task: ChildTask,
 }
 
 /// The child that does something now. There is at most one.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct AtWork {
+pub(super) struct WorkingChild {
     /// The id of the child.
     pub(super) child: AgentStateId,
     /// The rule by which it was given its task; `None` for what no rule fits.
@@ -65,16 +65,16 @@ pub(super) struct AtWork {
 impl MatchAgent {
     /// Gives a task to its child, which is made where it is not there yet. From here on the person speaks
     /// with that child.
-    pub(super) fn hand_over(&mut self, task: &Task, step: &mut Step<'_>) {
+    pub(super) fn hand_over(&mut self, task: &ChildTask, step: &mut RunStep<'_>) {
         let Some(child) = self.child_for(task.place, step) else {
             return;
         };
-        self.at_work = Some(AtWork {
+        self.at_work = Some(WorkingChild {
             child: child.clone(),
             rule: task.rule.clone(),
             leaving: false,
         });
-        self.active = Some(Active {
+        self.active = Some(ActiveChild {
             place: task.place,
             rule: task.rule.clone(),
         });
@@ -83,7 +83,7 @@ impl MatchAgent {
     }
 
     /// Gives the child that is at work something more, which joins its run.
-    pub(super) fn forward(&mut self, task: &Task, step: &mut Step<'_>) {
+    pub(super) fn forward(&mut self, task: &ChildTask, step: &mut RunStep<'_>) {
         if let Some(work) = &self.at_work {
             let child = work.child.clone();
             self.send(&child, task, InputMode::Steer, step);
@@ -91,19 +91,19 @@ impl MatchAgent {
     }
 
     /// Whether there is a child for this place.
-    pub(super) fn has_child(&self, place: Place) -> bool {
+    pub(super) fn has_child(&self, place: RouteTarget) -> bool {
         self.children.iter().any(|child| child.place == place)
     }
 
     /// The child of this place; it is made where there is none. `None` where the configuration has no agent
     /// for the place any more.
-    fn child_for(&mut self, place: Place, step: &mut Step<'_>) -> Option<AgentStateId> {
+    fn child_for(&mut self, place: RouteTarget, step: &mut RunStep<'_>) -> Option<AgentStateId> {
         if let Some(child) = self.children.iter().find(|child| child.place == place) {
             return Some(child.id.clone());
         }
         let config: AgentConfig = made_by(&self.config, place.config(self.config.routing.as_deref()?)?);
         let id = AgentStateId::with_suffix(format_args!("{}_{}", step.seq, step.next_action()));
-        self.children.push(Child {
+        self.children.push(MatchChild {
             id: id.clone(),
             place,
             matches: config.kind == AgentKind::Match,
@@ -119,12 +119,12 @@ impl MatchAgent {
     }
 
     /// Sends a child the person's own words, and beside them what they were matched to.
-    fn send(&mut self, to: &AgentStateId, task: &Task, mode: InputMode, step: &mut Step<'_>) {
+    fn send(&mut self, to: &AgentStateId, task: &ChildTask, mode: InputMode, step: &mut RunStep<'_>) {
         let Some(child) = self.child(to) else {
             return;
         };
         let message_id = MessageId::with_suffix(format_args!("routed_{}_{}", step.seq, step.next_action()));
-        child.unheard.push(Sent {
+        child.unheard.push(SentInput {
             message_id: message_id.clone(),
             task: task.clone(),
         });
@@ -144,13 +144,13 @@ impl MatchAgent {
     }
 
     /// Has a child told to stop; it says itself when it has.
-    pub(super) fn interrupt_child(&self, to: AgentStateId, reason: &str, step: &mut Step<'_>) {
+    pub(super) fn interrupt_child(&self, to: AgentStateId, reason: &str, step: &mut RunStep<'_>) {
         let reason = Some(reason.to_owned());
         self.act(ActionBody::InterruptAgent(InterruptAgent { to, reason }), step);
     }
 
     /// Has a child ended for good.
-    pub(super) fn close_child(&self, agent_state_id: AgentStateId, reason: &str, step: &mut Step<'_>) {
+    pub(super) fn close_child(&self, agent_state_id: AgentStateId, reason: &str, step: &mut RunStep<'_>) {
         let close = CloseAgent {
             agent_state_id,
             reason: reason.to_owned(),
@@ -159,13 +159,13 @@ impl MatchAgent {
     }
 
     /// Wants something done in the run under way.
-    fn act(&self, body: ActionBody, step: &mut Step<'_>) {
+    fn act(&self, body: ActionBody, step: &mut RunStep<'_>) {
         step.act_in(self.course.run_id(), body);
     }
 
     /// Hears what a child says: what it spends is this agent's, its words are the run's, and the end of its
     /// run ends its task.
-    pub(crate) fn hear_child(&mut self, id: &AgentStateId, output: &AgentOutput, step: &mut Step<'_>) {
+    pub(crate) fn hear_child(&mut self, id: &AgentStateId, output: &AgentOutput, step: &mut RunStep<'_>) {
         match output {
             AgentOutput::State(StateOutput::Spent { usage, cost, .. }) => {
                 self.course.share(*usage, *cost, step)
@@ -202,7 +202,7 @@ impl MatchAgent {
     }
 
     /// The child with this id, if it is one.
-    fn child(&mut self, id: &AgentStateId) -> Option<&mut Child> {
+    fn child(&mut self, id: &AgentStateId) -> Option<&mut MatchChild> {
         self.children.iter_mut().find(|child| child.id == *id)
     }
 
@@ -218,10 +218,10 @@ impl MatchAgent {
         id: &AgentStateId,
         status: RunStatus,
         reason: Option<&str>,
-        step: &mut Step<'_>,
+        step: &mut RunStep<'_>,
     ) {
         let is_stopping = self.course.is_stopping();
-        let has_more = |child: &Child| child.id == *id && !child.unheard.is_empty();
+        let has_more = |child: &MatchChild| child.id == *id && !child.unheard.is_empty();
         let Some(work) = self.at_work.clone() else { return };
         if self.children.iter().any(has_more) {
             // It goes on with what it was sent meanwhile.
@@ -259,7 +259,7 @@ impl MatchAgent {
 
     /// Lets go of a child that is gone. Inputs that it was sent and never took up become tasks again, and
     /// another child is made for them.
-    fn child_gone(&mut self, id: &AgentStateId, step: &mut Step<'_>) {
+    fn child_gone(&mut self, id: &AgentStateId, step: &mut RunStep<'_>) {
         let Some(index) = self.children.iter().position(|child| child.id == *id) else {
             return;
         };

@@ -31,11 +31,13 @@ use agentx_types::{
 };
 use serde::{Deserialize, Serialize};
 
-use crate::cache::Cache;
-use crate::course::{Course, Input, InputQueue, Run, Step, StopCause, Taken, Totals};
-use ask::{Matching, Prepared};
-use children::{AtWork, Child};
-use plan::{Active, Task};
+use crate::cache::CachedValue;
+use crate::run_lifecycle::{
+    InputDecision, InputQueue, Run, RunInput, RunLifecycle, RunStep, StopCause, Totals,
+};
+use ask::{Matching, PreparedRules};
+use children::{MatchChild, WorkingChild};
+use plan::{ActiveChild, ChildTask};
 
 /// The Match machine: it sorts inputs by the rules in `config.routing`, and gives each to the agent of a
 /// route.
@@ -46,24 +48,24 @@ pub struct MatchAgent {
     id: AgentStateId,
     pub(crate) config: Arc<AgentConfig>,
     /// Its runs, and the inputs that wait.
-    course: Course,
+    course: RunLifecycle,
     /// The input that a model is asked about, while one is.
     matching: Option<Matching>,
     /// Tasks that are to be done, in order, behind the one at work.
-    plan: VecDeque<Task>,
+    plan: VecDeque<ChildTask>,
     /// The child that does something now, and for which rule.
-    at_work: Option<AtWork>,
+    at_work: Option<WorkingChild>,
     /// The child that the person speaks with, also between runs: what no rule fits goes there.
-    active: Option<Active>,
+    active: Option<ActiveChild>,
     /// The children, one for each place at most.
-    children: Vec<Child>,
+    children: Vec<MatchChild>,
     /// The end of the run, if something in it went wrong or has to be said.
     outcome: Option<(RunStatus, Option<String>)>,
     /// Children whose work stayed behind in the session that this one was forked from.
     left_behind: Vec<AgentStateId>,
     /// Values that follow from the rules; worked out again after a restart.
     #[serde(skip)]
-    prepared: Cache<Prepared>,
+    prepared: CachedValue<PreparedRules>,
 }
 
 impl MatchAgent {
@@ -72,7 +74,7 @@ impl MatchAgent {
         Self {
             id,
             config: Arc::new(config),
-            course: Course::default(),
+            course: RunLifecycle::default(),
             matching: None,
             plan: VecDeque::new(),
             at_work: None,
@@ -80,7 +82,7 @@ impl MatchAgent {
             children: Vec::new(),
             outcome: None,
             left_behind: Vec::new(),
-            prepared: Cache::default(),
+            prepared: CachedValue::default(),
         }
     }
 
@@ -115,7 +117,7 @@ impl MatchAgent {
 
     /// Takes the next fact, in the step that it makes this agent take. It has no tools and keeps no
     /// conversation, so most facts do not concern it.
-    pub(crate) fn take(&mut self, fact: &Envelope<EnvironmentEvent>, step: &mut Step<'_>) {
+    pub(crate) fn take(&mut self, fact: &Envelope<EnvironmentEvent>, step: &mut RunStep<'_>) {
         use EnvironmentEvent as E;
         match &fact.event {
             E::UserMessage(message) => self.on_user_message(message, step),
@@ -147,12 +149,12 @@ impl MatchAgent {
     }
 
     /// Takes a change of the configuration that comes from an agent above.
-    pub(crate) fn on_change_above(&mut self, change: &ConfigChange, step: &mut Step<'_>) {
+    pub(crate) fn on_change_above(&mut self, change: &ConfigChange, step: &mut RunStep<'_>) {
         self.on_change(change, step);
     }
 
     /// Takes a change of the configuration. What was prepared by it is prepared again.
-    fn on_change(&mut self, change: &ConfigChange, step: &mut Step<'_>) {
+    fn on_change(&mut self, change: &ConfigChange, step: &mut RunStep<'_>) {
         self.course.change(Arc::make_mut(&mut self.config), change, step);
         self.prepared.clear();
     }
@@ -165,33 +167,33 @@ impl MatchAgent {
             .map_or(&[], |routing| &routing.rules)
     }
 
-    fn on_user_message(&mut self, said: &UserMessage, step: &mut Step<'_>) {
+    fn on_user_message(&mut self, said: &UserMessage, step: &mut RunStep<'_>) {
         let taken = self.course.take(said, step);
         self.follow_input(Some(taken), step);
     }
 
     /// Does what the course decided about an input. `None`: it was taken back, or did not wait any more.
-    fn follow_input(&mut self, taken: Option<Taken>, step: &mut Step<'_>) {
+    fn follow_input(&mut self, taken: Option<InputDecision>, step: &mut RunStep<'_>) {
         match taken {
-            Some(Taken::Opens(input)) => {
+            Some(InputDecision::Opens(input)) => {
                 self.start_run(input, step);
                 self.settle(step);
             }
-            Some(Taken::Joins) => self.settle(step),
-            Some(Taken::Interrupts) => self.stop(StopCause::interrupt("a new message"), step),
-            Some(Taken::Waits) | None => {}
+            Some(InputDecision::Joins) => self.settle(step),
+            Some(InputDecision::Interrupts) => self.stop(StopCause::interrupt("a new message"), step),
+            Some(InputDecision::Waits) | None => {}
         }
     }
 
     /// Opens a run with this input. The caller has to settle it.
-    fn start_run(&mut self, input: Input, step: &mut Step<'_>) {
+    fn start_run(&mut self, input: RunInput, step: &mut RunStep<'_>) {
         let message = self.course.open(input, self.config.limits.max_wall_ms, step);
         self.outcome = None;
         self.take_up(message, step);
     }
 
     /// Takes an input into the run: it is matched by the fast path, or a model is asked about it.
-    fn take_up(&mut self, message: Arc<Message>, step: &mut Step<'_>) {
+    fn take_up(&mut self, message: Arc<Message>, step: &mut RunStep<'_>) {
         step.message(MessageOutput::User {
             message: message.clone(),
         });
@@ -202,7 +204,7 @@ impl MatchAgent {
     }
 
     /// Ends the run that is under way, if one is, and the agent where it is gone.
-    fn finish_run(&mut self, status: RunStatus, reason: Option<String>, step: &mut Step<'_>) {
+    fn finish_run(&mut self, status: RunStatus, reason: Option<String>, step: &mut RunStep<'_>) {
         self.matching = None;
         if !self.course.finish(status, reason, step) {
             return;
@@ -214,7 +216,7 @@ impl MatchAgent {
     }
 
     /// Ends the agent, and its children with it.
-    fn leave(&mut self, reason: String, step: &mut Step<'_>) {
+    fn leave(&mut self, reason: String, step: &mut RunStep<'_>) {
         for child in std::mem::take(&mut self.children) {
             self.close_child(child.id, &reason, step);
         }

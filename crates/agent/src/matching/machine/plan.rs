@@ -17,20 +17,20 @@ use agentx_types::{AgentConfig, ContentPart, Message, MessageId, MessageOutput, 
 use serde::{Deserialize, Serialize};
 
 use super::MatchAgent;
-use crate::course::{Record, Step, StopCause};
 use crate::matching::Intent;
+use crate::run_lifecycle::{RunStep, StopCause, StopRecord};
 
 /// The route that a task is for. There is one child for each at most.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Place {
+pub(super) enum RouteTarget {
     /// The agent of the route at this index.
     Route(usize),
     /// The agent for what no rule fits.
     Default,
 }
 
-impl Place {
+impl RouteTarget {
     /// The configuration of the agent for this place; `None` where there is none (any more).
     pub(super) fn config(self, routing: &Routing) -> Option<&AgentConfig> {
         match self {
@@ -42,9 +42,9 @@ impl Place {
 
 /// Something to be done by a child.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct Task {
+pub(super) struct ChildTask {
     /// The route that it is for.
-    pub(super) place: Place,
+    pub(super) place: RouteTarget,
     /// The name of the rule; `None` for what no rule fits.
     pub(super) rule: Option<String>,
     /// The intent, if a rule fits.
@@ -58,9 +58,9 @@ pub(super) struct Task {
 /// The child that the person speaks with. What no rule fits goes there: "a bit louder" after a song was
 /// played.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct Active {
+pub(super) struct ActiveChild {
     /// The route of that child.
-    pub(super) place: Place,
+    pub(super) place: RouteTarget,
     /// The rule by which it was last given something.
     pub(super) rule: Option<String>,
 }
@@ -72,7 +72,7 @@ impl MatchAgent {
     /// Makes tasks of what an input means, as the table above says. The caller has to settle the run.
     ///
     /// A child that leaves is told so once; what comes while it leaves only replaces the plan.
-    pub(super) fn mean(&mut self, message: &Arc<Message>, intents: Vec<Intent>, step: &mut Step<'_>) {
+    pub(super) fn mean(&mut self, message: &Arc<Message>, intents: Vec<Intent>, step: &mut RunStep<'_>) {
         let tasks = self.tasks(message, intents);
         let Some(first) = tasks.front() else {
             return self.nothing_fits(message, step);
@@ -92,7 +92,7 @@ impl MatchAgent {
     }
 
     /// Has the child that is at work hear the first task; the others come behind.
-    fn go_on_with(&mut self, mut tasks: VecDeque<Task>, step: &mut Step<'_>) {
+    fn go_on_with(&mut self, mut tasks: VecDeque<ChildTask>, step: &mut RunStep<'_>) {
         if let Some(first) = tasks.pop_front() {
             self.forward(&first, step);
         }
@@ -103,7 +103,7 @@ impl MatchAgent {
     ///
     /// Those whose rule has no route are for the default, if there is one. Where no intent has a route there
     /// are not tasks at all: the input is treated as one that no rule fits.
-    fn tasks(&self, message: &Arc<Message>, intents: Vec<Intent>) -> VecDeque<Task> {
+    fn tasks(&self, message: &Arc<Message>, intents: Vec<Intent>) -> VecDeque<ChildTask> {
         let Some(routing) = self.config.routing.as_deref() else {
             return VecDeque::new();
         };
@@ -114,10 +114,10 @@ impl MatchAgent {
         let one_of_several = intents.len() > 1;
         let task = |intent: Intent| {
             let place = match route_of(&intent.rule) {
-                Some(index) => Place::Route(index),
-                None => routing.default.as_ref().map(|_| Place::Default)?,
+                Some(index) => RouteTarget::Route(index),
+                None => routing.default.as_ref().map(|_| RouteTarget::Default)?,
             };
-            Some(Task {
+            Some(ChildTask {
                 place,
                 rule: Some(intent.rule.clone()),
                 intent: Some(intent),
@@ -130,7 +130,7 @@ impl MatchAgent {
 
     /// Gives an input that no rule fits to the child that the person speaks with, else to the default, else
     /// says that nobody is there. A task that is still planned counts as the one spoken with.
-    fn nothing_fits(&mut self, message: &Arc<Message>, step: &mut Step<'_>) {
+    fn nothing_fits(&mut self, message: &Arc<Message>, step: &mut RunStep<'_>) {
         let has_default = self
             .config
             .routing
@@ -142,11 +142,11 @@ impl MatchAgent {
             .as_ref()
             .map(|active| (active.place, active.rule.clone()));
         let works_on = self.at_work.as_ref().is_some_and(|work| !work.leaving);
-        let default = has_default.then_some((Place::Default, None));
+        let default = has_default.then_some((RouteTarget::Default, None));
         let Some((place, rule)) = last.filter(|_| !works_on).or(active).or(default) else {
             return self.tell_nobody(step);
         };
-        let task = Task {
+        let task = ChildTask {
             place,
             rule,
             intent: None,
@@ -161,7 +161,7 @@ impl MatchAgent {
     }
 
     /// Says in the machine's own name that nobody is there: the one answer of its own that a person reads.
-    fn tell_nobody(&mut self, step: &mut Step<'_>) {
+    fn tell_nobody(&mut self, step: &mut RunStep<'_>) {
         let message = Message {
             message_id: MessageId::with_suffix(format_args!("nobody_{}", step.seq)),
             role: Role::Assistant,
@@ -184,7 +184,7 @@ impl MatchAgent {
     /// May be called after any change. It returns when something is under way (a model call, a child, a
     /// report) or nothing is left to do; each round of the loop uses up an input, a task or the run, so it
     /// ends.
-    pub(super) fn settle(&mut self, step: &mut Step<'_>) {
+    pub(super) fn settle(&mut self, step: &mut RunStep<'_>) {
         loop {
             let Some(run) = self.course.active() else {
                 if self.course.inputs.closed().is_some() {
@@ -200,7 +200,7 @@ impl MatchAgent {
                 return;
             }
             if let Some(cause) = run.pending.stop.clone() {
-                if self.at_work.is_some() || cause.record == Record::Asked {
+                if self.at_work.is_some() || cause.record == StopRecord::Asked {
                     return;
                 }
                 if let Some((status, reason)) = self.course.end_stopped(cause, step) {
@@ -220,7 +220,7 @@ impl MatchAgent {
     }
 
     /// Hands a task to its child, unless a limit forbids it or the session has no room for one more agent.
-    fn begin(&mut self, task: Task, step: &mut Step<'_>) {
+    fn begin(&mut self, task: ChildTask, step: &mut RunStep<'_>) {
         let full = step.census().full().filter(|_| !self.has_child(task.place));
         let full = full.map(|why| StopCause::error(RunStatus::Failed, "too_many_agents", &why));
         match self.course.used_up(&self.config.limits, step).or(full) {

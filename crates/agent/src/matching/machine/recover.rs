@@ -8,7 +8,7 @@
 use agentx_types::RunStatus;
 
 use super::MatchAgent;
-use crate::course::Step;
+use crate::run_lifecycle::RunStep;
 
 impl MatchAgent {
     /// A fork continues from here without what its parent had under way: the plan is dropped, and the run ends
@@ -16,7 +16,7 @@ impl MatchAgent {
     ///
     /// A child whose work stayed behind is left with it. Its run ends first, where it has one; a fork may cut
     /// before it began.
-    pub(super) fn on_forked(&mut self, hold: bool, step: &mut Step<'_>) {
+    pub(super) fn on_forked(&mut self, hold: bool, step: &mut RunStep<'_>) {
         if let Some(mut work) = self.at_work.take() {
             work.leaving = true;
             self.left_behind.push(work.child.clone());
@@ -37,7 +37,7 @@ impl MatchAgent {
     }
 
     /// Makes the model call that was under way again, unless a limit forbids it by now.
-    fn ask_again(&mut self, step: &mut Step<'_>) {
+    fn ask_again(&mut self, step: &mut RunStep<'_>) {
         self.set_aside(step);
         match self.course.used_up(&self.config.limits, step) {
             Some(cause) => {
@@ -50,13 +50,13 @@ impl MatchAgent {
 
     /// Another process takes over: children that stayed behind are closed, the model call that was under way
     /// is made again, and the timer starts anew. A child that is at work continues by itself.
-    pub(super) fn on_writer_attached(&mut self, step: &mut Step<'_>) {
+    pub(super) fn on_writer_attached(&mut self, step: &mut RunStep<'_>) {
         for child in std::mem::take(&mut self.left_behind) {
             self.close_child(child, "its work stayed behind in another session", step);
         }
         let max = self.config.limits.max_wall_ms;
         let Some(run) = self.course.active() else { return };
-        run.taken_over(step.at);
+        run.on_takeover(step.at);
         let stopping = run.pending.stop.is_some();
         let asked_model = run.pending.model_call.is_some();
         run.take_up_timer(max, step);

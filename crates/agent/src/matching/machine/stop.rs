@@ -6,7 +6,7 @@
 use agentx_types::{ActionBody, Cancel, Envelope, EnvironmentEvent, ErrorOccurred, RunStatus};
 
 use super::MatchAgent;
-use crate::course::{Follows, Record, Step, StopCause};
+use crate::run_lifecycle::{RunStep, StopCause, StopConsequence, StopRecord};
 
 impl MatchAgent {
     /// Takes an error. One of the model call that was under way ends its answer too; nothing is repaired
@@ -15,7 +15,7 @@ impl MatchAgent {
         &mut self,
         fact: &Envelope<EnvironmentEvent>,
         error: &ErrorOccurred,
-        step: &mut Step<'_>,
+        step: &mut RunStep<'_>,
     ) {
         let from_model = self.course.answers_model_call(fact.cause.as_ref());
         if from_model {
@@ -26,30 +26,30 @@ impl MatchAgent {
     }
 
     /// Does what follows from something that stops runs.
-    pub(super) fn follow(&mut self, follows: Follows, step: &mut Step<'_>) {
+    pub(super) fn follow(&mut self, follows: StopConsequence, step: &mut RunStep<'_>) {
         match follows {
-            Follows::Nothing => {}
-            Follows::GoOn => self.settle(step),
-            Follows::Stop(cause) => self.stop(cause, step),
-            Follows::Leave(reason) => self.leave(reason, step),
+            StopConsequence::Nothing => {}
+            StopConsequence::GoOn => self.settle(step),
+            StopConsequence::Stop(cause) => self.stop(cause, step),
+            StopConsequence::Leave(reason) => self.leave(reason, step),
         }
     }
 
     /// Stops what runs, and settles the run: it ends at once where nothing does.
-    pub(super) fn stop(&mut self, cause: StopCause, step: &mut Step<'_>) {
+    pub(super) fn stop(&mut self, cause: StopCause, step: &mut RunStep<'_>) {
         self.begin_stop(cause, step);
         self.settle(step);
     }
 
     /// Stops what runs. The first cause counts, and the plan is dropped in any case. The caller has to settle
     /// the run.
-    pub(super) fn begin_stop(&mut self, cause: StopCause, step: &mut Step<'_>) {
+    pub(super) fn begin_stop(&mut self, cause: StopCause, step: &mut RunStep<'_>) {
         self.plan.clear();
         let at_work = self.at_work().cloned();
         let Some(run) = self.course.active().filter(|run| run.pending.stop.is_none()) else {
             return;
         };
-        let on_record = cause.record == Record::Made;
+        let on_record = cause.record == StopRecord::Made;
         let why = format!("the agent that made it was stopped: {}", cause.message);
         run.pending.stop = Some(cause);
         let (run_id, model_call) = (run.id.clone(), run.pending.model_call.clone());

@@ -15,7 +15,7 @@ fn it_says_what_is_waited_for_and_since_when() {
     let mut progress = Progress::new(&config, begin);
     let name = progress.stand.model.clone();
     let row = |progress: &Progress, seconds, columns| {
-        progress.row(at(seconds), None, ("opus · 12 %", columns), Style::default())
+        progress.row(at(seconds), None, ("opus · 12 %", columns), Paint::default())
     };
     assert_eq!(
         row(&progress, 0, 80),
@@ -40,7 +40,7 @@ fn it_says_what_is_waited_for_and_since_when() {
         format!("⠸ waiting for {name} · 3s · Esc stops")
     );
     assert!(row(&progress, 3, 80).ends_with(" · Esc stops   opus · 12 %"));
-    let narrow = progress.row(at(3), Some("8 words"), ("", 40), Style::default());
+    let narrow = progress.row(at(3), Some("8 words"), ("", 40), Paint::default());
     assert!(narrow.ends_with(" · 3s · Esc stops"), "{narrow}");
     let call = |id: &str, name: &str| ToolExecuting {
         tool_call_id: ToolCallId::new(id),

@@ -4,10 +4,10 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use super::*;
 use crate::testing::terminal::FakeTerminal;
-use agentx_terminal::{Edited, Editor, History};
+use agentx_terminal::{EditOutcome, Editor, LineHistory};
 
-fn line(text: &str) -> Option<Line> {
-    Some(Line {
+fn line(text: &str) -> Option<InputLine> {
+    Some(InputLine {
         prompt: "› ".into(),
         text: text.into(),
         cursor: text.len(),
@@ -115,17 +115,17 @@ fn what_is_said_in_passing_breaks_neither_a_list_nor_code() {
 #[test]
 fn what_was_said_last_is_what_it_is_also_when_the_chat_is_left() {
     let (mut screen, mut terminal) = screen(24, 12);
-    let piece = |lane, text: &str| Piece {
+    let piece = |lane, text: &str| TextPiece {
         lane,
         text: text.into(),
     };
-    screen.say(&[piece(Lane::Answer, "It is **qu")]);
+    screen.say(&[piece(TextRegion::Answer, "It is **qu")]);
     terminal.write(&screen.take());
     screen.say(&[
-        piece(Lane::Answer, "ite** so"),
-        piece(Lane::Passing, "aside\n"),
-        piece(Lane::Answer, "."),
-        piece(Lane::Aside, "12 in, 3 out\n"),
+        piece(TextRegion::Answer, "ite** so"),
+        piece(TextRegion::Passing, "aside\n"),
+        piece(TextRegion::Answer, "."),
+        piece(TextRegion::Aside, "12 in, 3 out\n"),
     ]);
     terminal.write(&screen.leave());
     assert_eq!(terminal.lines(), ["aside", "It is quite so.", "12 in, 3 out"]);
@@ -180,7 +180,7 @@ fn on_a_light_background_colours_are_dark() {
 #[test]
 fn a_long_line_wraps_and_keeps_its_cursor() {
     let (mut screen, mut terminal) = screen(10, 6);
-    screen.set_line(Some(Line {
+    screen.set_line(Some(InputLine {
         prompt: "› ".into(),
         text: "12345678好0\nx".into(),
         cursor: 8,
@@ -237,7 +237,7 @@ fn what_was_cut_is_not_shown_whatever_streams_meanwhile() {
         let mut dice = Dice(seed * 7919);
         let columns = dice.one(&[12, 20, 41]);
         let (mut screen, mut terminal) = screen(columns, 12);
-        let mut editor = Editor::with_keys(History::default(), false);
+        let mut editor = Editor::with_keys(LineHistory::default(), false);
         for _ in 0..80 {
             match dice.below(8) {
                 0 => screen.print_answer(dice.one(&["a word", " and\n\n", "- one\n", "`code`\n", "好的"])),
@@ -248,12 +248,12 @@ fn what_was_cut_is_not_shown_whatever_streams_meanwhile() {
                     usize::try_from(dice.below(3)).unwrap()
                 ]),
                 _ => keys(&mut dice).into_iter().for_each(|key| {
-                    if let Edited::Submit(said) = editor.key(key) {
+                    if let EditOutcome::Submit(said) = editor.key(key) {
                         screen.print_in_passing(&format!("› {}\n", said.replace('\n', " ")));
                     }
                 }),
             }
-            let written = Line {
+            let written = InputLine {
                 prompt: "› ".into(),
                 text: editor.text().to_owned(),
                 cursor: editor.cursor(),
@@ -281,14 +281,17 @@ fn what_was_cut_is_not_shown_whatever_streams_meanwhile() {
 #[test]
 fn an_open_question_stays_in_sight_whatever_is_printed_after_it() {
     let question = "? bash wants to run\n    command: rm a\n  because it may\n";
-    let piece = |lane, text: &str| Piece {
+    let piece = |lane, text: &str| TextPiece {
         lane,
         text: text.into(),
     };
     let (mut screen, mut terminal) = screen(24, 10);
     screen.set_status("bash runs".into());
     screen.set_line(line(""));
-    screen.say(&[piece(Lane::Aside, "before\n"), piece(Lane::Question, question)]);
+    screen.say(&[
+        piece(TextRegion::Aside, "before\n"),
+        piece(TextRegion::Question, question),
+    ]);
     screen.set_asked(Some(true));
     terminal.write(&screen.take());
     let asked = ["? bash wants to run", "    command: rm a", "  because it may"];
@@ -345,8 +348,8 @@ fn of_a_question_longer_than_the_screen_both_ends_are_in_sight() {
     let rows: Vec<String> = (1..=40).map(|n| format!("    +line {n}\n")).collect();
     let question = format!("? write wants to write a\n{}  because\n  always\n", rows.concat());
     screen.set_line(line(""));
-    screen.say(&[Piece {
-        lane: Lane::Question,
+    screen.say(&[TextPiece {
+        lane: TextRegion::Question,
         text: question,
     }]);
     screen.set_asked(Some(true));

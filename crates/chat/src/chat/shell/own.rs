@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use tokio::time::{Duration, Instant};
 
 use crate::render::clean::{clean, clean_with_tabs, visible};
-use crate::render::style::Style;
+use crate::render::style::Paint;
 use crate::render::table::cut;
 use crate::render::tool::ToolOutputView;
 use crate::render::units;
@@ -20,7 +20,7 @@ const LIVE: usize = 4;
 
 /// A command that runs.
 #[derive(Debug)]
-pub(crate) struct Own {
+pub(crate) struct ShellCommand {
     command: String,
     since: Instant,
     first: Vec<String>,
@@ -35,7 +35,7 @@ pub(crate) struct Own {
     is_open: bool,
 }
 
-impl Own {
+impl ShellCommand {
     /// It begins now.
     pub(super) fn new(command: &str, now: Instant) -> Self {
         Self {
@@ -70,7 +70,7 @@ impl Own {
     }
 
     /// The rows that show it while it runs.
-    pub(crate) fn rows(&self, width: usize, style: Style) -> Vec<String> {
+    pub(crate) fn rows(&self, width: usize, style: Paint) -> Vec<String> {
         let lines: Vec<&str> = self
             .first
             .iter()
@@ -83,7 +83,7 @@ impl Own {
     }
 
     /// The row that says that it is waited for.
-    pub(crate) fn status(&self, now: Instant, width: usize, style: Style) -> String {
+    pub(crate) fn status(&self, now: Instant, width: usize, style: Paint) -> String {
         let time = Duration::from_secs(now.duration_since(self.since).as_secs().max(1));
         let time = units::duration(time.as_millis().try_into().unwrap_or(u64::MAX)).replace(".0s", "s");
         let rest = format!(" · {time} · Esc stops");
@@ -152,8 +152,8 @@ fn end_of_letters(bytes: &[u8]) -> usize {
 mod tests {
     use super::*;
 
-    fn own(pieces: &[&str]) -> Own {
-        let mut own = Own::new("cargo test", Instant::now());
+    fn own(pieces: &[&str]) -> ShellCommand {
+        let mut own = ShellCommand::new("cargo test", Instant::now());
         pieces.iter().for_each(|piece| own.push(piece.as_bytes()));
         own
     }
@@ -173,7 +173,7 @@ mod tests {
         for byte in "见 好\n".bytes().chain([0xff, b'!', 0xe5]) {
             own.push(&[byte]);
         }
-        assert_eq!(own.rows(80, Style::default()), ["  │ 见 好", "  │ \u{fffd}!"]);
+        assert_eq!(own.rows(80, Paint::default()), ["  │ 见 好", "  │ \u{fffd}!"]);
     }
 
     #[test]
@@ -189,7 +189,7 @@ mod tests {
         let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
         let own = own(&[&lines[..], &["half a"]].concat());
         assert_eq!(
-            own.rows(80, Style::default()),
+            own.rows(80, Paint::default()),
             ["  │ line 98", "  │ line 99", "  │ line 100", "  │ half a"]
         );
         let shown = own.shown();
@@ -205,9 +205,9 @@ mod tests {
         let own = own(&[]);
         let now = own.since + Duration::from_secs(12);
         assert_eq!(
-            own.status(now, 80, Style::default()),
+            own.status(now, 80, Paint::default()),
             "! cargo test runs · 12s · Esc stops"
         );
-        assert!(own.status(now, 24, Style::default()).chars().count() <= 26);
+        assert!(own.status(now, 24, Paint::default()).chars().count() <= 26);
     }
 }

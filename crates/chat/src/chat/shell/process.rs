@@ -9,9 +9,9 @@ use tokio::process::{Child, Command};
 use crate::chat::status::end_group;
 
 /// Ends the processes that a command started, even if the chat ends first.
-pub(super) struct Group(pub(super) Option<u32>);
+pub(super) struct ShellProcessGroup(pub(super) Option<u32>);
 
-impl Drop for Group {
+impl Drop for ShellProcessGroup {
     fn drop(&mut self) {
         end_group(self.0.take());
     }

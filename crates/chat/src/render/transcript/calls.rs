@@ -8,8 +8,8 @@ use super::super::clean::visible;
 use super::super::table::cut;
 use super::super::tool::{EmittedView, ToolOutputView, describe, outcome};
 use super::super::{diff, todo, units};
-use super::ended::{status_word, why};
-use super::{Lane, Transcript};
+use super::call_endings::{status_word, why};
+use super::{TextRegion, TranscriptRenderer};
 
 /// Lines of a change that are shown.
 const CHANGE_LINES: usize = 40;
@@ -19,7 +19,7 @@ const SHOWN_CALLS: usize = 8;
 const SHOWN_LINES: usize = 4;
 
 #[derive(Debug, Default)]
-pub(super) struct Call {
+pub(super) struct CallView {
     pub(super) name: String,
     /// Which one of those of this name that run side by side, where their lines stand among each other.
     number: usize,
@@ -42,7 +42,7 @@ pub(super) struct Call {
     pub(super) agent: Option<String>,
 }
 
-impl Call {
+impl CallView {
     /// One that began before anybody looked: what it is was told then.
     fn going_on() -> Self {
         Self {
@@ -61,7 +61,7 @@ impl Call {
     }
 }
 
-impl Transcript {
+impl TranscriptRenderer {
     /// The person is shown what a call would do.
     pub(super) fn asked(&mut self, id: &ToolCallId) {
         self.calls.entry(id.clone()).or_default().asked = true;
@@ -76,7 +76,7 @@ impl Transcript {
     pub(crate) fn question(&mut self, text: &str) {
         self.error_in_passing();
         self.end_line();
-        self.put(Lane::Question, text.to_owned());
+        self.put(TextRegion::Question, text.to_owned());
     }
 
     pub(super) fn executing(&mut self, call: &ToolExecuting) {
@@ -120,14 +120,14 @@ impl Transcript {
         let line = head_of(call, self.width, self.style);
         self.aside(&line);
         let open = self.calls.values_mut().filter(|call| call.headed);
-        let open: Vec<&mut Call> = open.collect();
+        let open: Vec<&mut CallView> = open.collect();
         if open.len() > 1 {
             open.into_iter().for_each(|call| call.beside = true);
         }
     }
 
     /// What stands before a line of a call beside others.
-    fn label(&self, call: &Call) -> String {
+    fn label(&self, call: &CallView) -> String {
         match call.begun && (call.beside || self.calls.len() > 1 || call.number > 1) {
             true => format!("{} ", call.called()),
             false => String::new(),
@@ -135,7 +135,7 @@ impl Transcript {
     }
 
     pub(super) fn tool_output(&mut self, id: &ToolCallId, text: &str) {
-        let call = self.calls.entry(id.clone()).or_insert_with(Call::going_on);
+        let call = self.calls.entry(id.clone()).or_insert_with(CallView::going_on);
         let lines = call.output.push(text);
         if self.holds_calls && !call.begun {
             return call.held.extend(lines);
@@ -152,7 +152,7 @@ impl Transcript {
     /// A script says something to whoever listens: each line, whole, as soon as it has ended.
     pub(super) fn emitted(&mut self, id: &ToolCallId, text: &str) {
         self.head_now(id);
-        let call = self.calls.entry(id.clone()).or_insert_with(Call::going_on);
+        let call = self.calls.entry(id.clone()).or_insert_with(CallView::going_on);
         let lines = call.emitted.push(text);
         let label = self
             .calls
@@ -213,7 +213,7 @@ impl Transcript {
         for line in lines {
             self.aside(&format!("  {line}"));
         }
-        let called = self.calls.get(id).map_or_else(|| visible(name), Call::called);
+        let called = self.calls.get(id).map_or_else(|| visible(name), CallView::called);
         let label = self.tell_rest(id);
         let details = match details {
             "" => String::new(),
@@ -324,7 +324,7 @@ impl Transcript {
         rows
     }
 
-    fn alone(&self, call: &Call) -> Vec<String> {
+    fn alone(&self, call: &CallView) -> Vec<String> {
         let mut rows = Vec::new();
         if !call.headed {
             rows.push(head_of(call, self.width, self.style));
@@ -342,7 +342,7 @@ impl Transcript {
         rows
     }
 
-    fn beside(&self, call: &Call, now: Timestamp) -> String {
+    fn beside(&self, call: &CallView, now: Timestamp) -> String {
         let seconds = call.since.map_or(0, |since| now.millis_since(since) / 1000);
         let time = units::duration(seconds * 1000).replace(".0s", "s");
         let last = call.output.last().last().or(call.held.last().map(String::as_str));
@@ -379,7 +379,7 @@ impl Transcript {
     }
 }
 
-fn head_of(call: &Call, width: usize, style: super::Style) -> String {
+fn head_of(call: &CallView, width: usize, style: super::Paint) -> String {
     let (name, what) = (call.called(), &call.what);
     if style.words {
         return format!("tool {name}: {what}")

@@ -2,12 +2,12 @@
 
 use agentx::types::{ContextChange, ContextRange, RequestPart};
 
-use super::Transcript;
+use super::TranscriptRenderer;
 use crate::render::clean::visible;
 use crate::render::table::cut;
 use crate::render::units;
 
-impl Transcript {
+impl TranscriptRenderer {
     pub(super) fn context_changed(&mut self, change: &ContextChange) {
         let line = match change {
             // Whoever watches sees that it is waited for.

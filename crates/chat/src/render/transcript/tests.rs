@@ -16,13 +16,13 @@ fn error(retry_in_ms: Option<u64>) -> RuntimeEvent {
     .into()
 }
 
-fn text(transcript: &mut Transcript) -> String {
+fn text(transcript: &mut TranscriptRenderer) -> String {
     transcript.take().into_iter().map(|piece| piece.text).collect()
 }
 
 #[test]
 fn a_failure_is_told_once_with_a_hint() {
-    let mut transcript = Transcript::new(Style::default(), 80);
+    let mut transcript = TranscriptRenderer::new(Paint::default(), 80);
     for event in [error(Some(400)), error(Some(700)), error(None), error(None)] {
         transcript.event(&event);
     }
@@ -39,7 +39,7 @@ fn a_failure_is_told_once_with_a_hint() {
 
 #[test]
 fn of_a_call_that_is_not_valid_it_is_told_what_is_wrong() {
-    let mut transcript = Transcript::new(Style::default(), 80);
+    let mut transcript = TranscriptRenderer::new(Paint::default(), 80);
     let error = "Invalid arguments for bash; nothing was done.\n- unknown argument \"cmd\"\n- missing argument \"command\": string\nArguments: command (string, required).";
     let failed = ToolFailed {
         tool_call_id: "c1".into(),
@@ -59,11 +59,11 @@ fn of_a_call_that_is_not_valid_it_is_told_what_is_wrong() {
 
 #[test]
 fn a_note_waits_for_the_end_of_the_line() {
-    let mut transcript = Transcript::new(Style::default(), 80);
+    let mut transcript = TranscriptRenderer::new(Paint::default(), 80);
     transcript.note("at once");
-    transcript.stream(Open::Answer, "half a sen");
+    transcript.stream(OpenLine::Answer, "half a sen");
     transcript.note("queued: thanks");
-    transcript.stream(Open::Answer, "tence\nmore\nand");
+    transcript.stream(OpenLine::Answer, "tence\nmore\nand");
     assert_eq!(
         text(&mut transcript),
         "at once\nhalf a sentence\nqueued: thanks\nmore\nand"
@@ -75,10 +75,10 @@ fn a_note_waits_for_the_end_of_the_line() {
 
 #[test]
 fn an_error_that_ends_nothing_stands_before_what_follows() {
-    let mut transcript = Transcript::new(Style::default(), 80).with_silent_end();
-    transcript.stream(Open::Answer, "half a sen");
+    let mut transcript = TranscriptRenderer::new(Paint::default(), 80).with_silent_end();
+    transcript.stream(OpenLine::Answer, "half a sen");
     transcript.event(&error(None));
-    transcript.stream(Open::Answer, "again");
+    transcript.stream(OpenLine::Answer, "again");
     transcript.event(&error(None));
     transcript.run_end(RunStatus::Failed, None);
     assert_eq!(
@@ -89,7 +89,7 @@ fn an_error_that_ends_nothing_stands_before_what_follows() {
 
 #[test]
 fn a_call_that_goes_on_from_before_is_heard() {
-    let mut transcript = Transcript::new(Style::default(), 80);
+    let mut transcript = TranscriptRenderer::new(Paint::default(), 80);
     let chunk = Chunk {
         medium: Medium::Named("story".into()),
         text: "# 2. The rock\nBen: ".into(),
@@ -111,7 +111,7 @@ fn a_call_that_goes_on_from_before_is_heard() {
 #[test]
 fn what_runs_side_by_side_has_a_row_each_with_its_time() {
     use agentx::types::{OutputChannel, ToolExecuting, ToolOutput};
-    let mut transcript = Transcript::new(Style::default(), 40).holding_calls();
+    let mut transcript = TranscriptRenderer::new(Paint::default(), 40).holding_calls();
     transcript.set_time(Timestamp(0));
     for (id, command) in [("a", "cargo test --workspace --all-features"), ("b", "ls")] {
         let call = ToolExecuting {
@@ -145,7 +145,7 @@ fn what_runs_side_by_side_has_a_row_each_with_its_time() {
 #[test]
 fn a_call_that_a_full_disk_cuts_off_has_an_end() {
     use agentx::types::ToolExecuting;
-    let mut transcript = Transcript::new(Style::default(), 80).holding_calls();
+    let mut transcript = TranscriptRenderer::new(Paint::default(), 80).holding_calls();
     let call = ToolExecuting {
         tool_call_id: "call_1".into(),
         name: "bash".into(),
@@ -164,12 +164,12 @@ fn a_call_that_a_full_disk_cuts_off_has_an_end() {
 #[test]
 fn reasoning_folds_into_its_length() {
     use agentx::types::{TextDelta, ThinkingDelta};
-    let think = |transcript: &mut Transcript, at: i64, text: &str| {
+    let think = |transcript: &mut TranscriptRenderer, at: i64, text: &str| {
         transcript.set_time(Timestamp(at * 1_000_000));
         transcript.event(&ThinkingDelta { text: text.into() }.into());
     };
-    let mut transcript = Transcript::new(Style::default(), 80);
-    transcript.set_thinking(Thinking::Folded);
+    let mut transcript = TranscriptRenderer::new(Paint::default(), 80);
+    transcript.set_thinking(ThinkingDisplay::Folded);
     think(&mut transcript, 1, "one two th");
     think(&mut transcript, 13, "ree 你好");
     assert_eq!(transcript.thought_words().as_deref(), Some("5 words"));
@@ -178,9 +178,9 @@ fn reasoning_folds_into_its_length() {
         text(&mut transcript),
         "✻ thought for 12s, 5 words (/thinking shows it)\nSo."
     );
-    transcript.set_thinking(Thinking::Hidden);
+    transcript.set_thinking(ThinkingDisplay::Hidden);
     think(&mut transcript, 14, "more");
-    transcript.set_thinking(Thinking::Full);
+    transcript.set_thinking(ThinkingDisplay::Full);
     think(&mut transcript, 15, " of it");
     transcript.event(&TextDelta { text: "Yes.".into() }.into());
     assert_eq!(
@@ -200,10 +200,10 @@ fn an_answer_that_is_not_whole_says_so() {
         })
     };
     let told = |words: &str, stop_reason| {
-        let mut transcript = Transcript::new(Style::default(), 80);
+        let mut transcript = TranscriptRenderer::new(Paint::default(), 80);
         transcript.begin();
         if !words.is_empty() {
-            transcript.stream(Open::Answer, words);
+            transcript.stream(OpenLine::Answer, words);
         }
         transcript.event(&stop(stop_reason));
         text(&mut transcript)
@@ -230,7 +230,7 @@ fn an_answer_that_is_not_whole_says_so() {
         iterations,
     };
     let told = |why: StopReason, between: Option<RunStatusChanged>| {
-        let mut transcript = Transcript::new(Style::default(), 80);
+        let mut transcript = TranscriptRenderer::new(Paint::default(), 80);
         transcript.begin();
         transcript.event(&stop(why));
         between
@@ -259,7 +259,7 @@ fn an_answer_that_is_not_whole_says_so() {
 #[test]
 fn the_word_for_an_end_that_is_not_known_is_told() {
     use agentx::types::{RunFinished, RunId};
-    let mut transcript = Transcript::new(Style::default(), 80);
+    let mut transcript = TranscriptRenderer::new(Paint::default(), 80);
     transcript.message_end(StopReason::Other);
     let end = RunFinished {
         run_id: RunId::new("run_1"),
@@ -281,7 +281,7 @@ fn that_nothing_is_condensed_is_told_once_in_a_run() {
         code: code.into(),
         message: "made up".into(),
     };
-    let mut transcript = Transcript::new(Style::default(), 80);
+    let mut transcript = TranscriptRenderer::new(Paint::default(), 80);
     for _ in 0..3 {
         transcript.context_changed(&failed("overloaded"));
     }
@@ -292,7 +292,7 @@ fn that_nothing_is_condensed_is_told_once_in_a_run() {
 #[test]
 fn calls_of_one_name_are_told_apart_where_their_lines_stand_among_each_other() {
     use agentx::types::ToolExecuting;
-    let run = |mut transcript: Transcript| {
+    let run = |mut transcript: TranscriptRenderer| {
         let call = |id: &str| ToolExecuting {
             tool_call_id: ToolCallId::new(id),
             name: "bash".into(),
@@ -315,19 +315,19 @@ fn calls_of_one_name_are_told_apart_where_their_lines_stand_among_each_other() {
         }
         text(&mut transcript)
     };
-    let told = run(Transcript::new(Style::default(), 80));
+    let told = run(TranscriptRenderer::new(Paint::default(), 80));
     assert_eq!(
         told,
         "● bash  make a\n● bash 2  make b\n  │ bash 2 two\n  │ bash one\n  └ bash ✓ 1.0s\n  └ bash 2 ✓ 1.0s\n"
     );
-    let told = run(Transcript::new(Style::default(), 80).holding_calls());
+    let told = run(TranscriptRenderer::new(Paint::default(), 80).holding_calls());
     assert!(!told.contains("bash 2"), "each is told whole: {told}");
 }
 
 #[test]
 fn the_last_of_parallel_calls_keeps_its_name() {
     use agentx::types::ToolExecuting;
-    let mut transcript = Transcript::new(Style::default(), 80);
+    let mut transcript = TranscriptRenderer::new(Paint::default(), 80);
     let calls = [("a", "bash"), ("b", "write"), ("c", "read")];
     for (id, name) in calls {
         let call = ToolExecuting {
@@ -357,7 +357,7 @@ fn the_last_of_parallel_calls_keeps_its_name() {
 
 #[test]
 fn a_refusal_is_told_without_the_words_for_the_model() {
-    let transcript = Transcript::new(Style::default(), 80);
+    let transcript = TranscriptRenderer::new(Paint::default(), 80);
     for (status, error, told) in [
         (ToolStatus::Denied, "The person refused this call.", "refused"),
         (

@@ -1,18 +1,18 @@
 //! A model's reasoning: as it comes, or folded into a line with its length.
 
-use agentx::config::Thinking;
+use agentx::config::ThinkingDisplay;
 use agentx::types::{RuntimeEvent, Timestamp};
 use unicode_width::UnicodeWidthChar as _;
 
 use super::super::units;
-use super::{Open, Transcript};
+use super::{OpenLine, TranscriptRenderer};
 
 /// The longest reasoning that can be shown in the middle of it; more is only counted.
 const LONGEST: usize = 64 * 1024;
 
 /// Reasoning that is under way.
 #[derive(Debug)]
-pub(super) struct Thought {
+pub(super) struct OpenThought {
     since: Timestamp,
     until: Timestamp,
     count: WordCount,
@@ -71,7 +71,7 @@ pub(super) fn is_after(event: &RuntimeEvent) -> bool {
     )
 }
 
-impl Transcript {
+impl TranscriptRenderer {
     /// For somebody who only looks on, and has no commands.
     pub(crate) fn looking_on(mut self) -> Self {
         self.looks_on = true;
@@ -79,10 +79,10 @@ impl Transcript {
     }
 
     /// Shows reasoning so from here on.
-    pub(crate) fn set_thinking(&mut self, thinking: Thinking) {
+    pub(crate) fn set_thinking(&mut self, thinking: ThinkingDisplay) {
         let before = self.thinking.replace(thinking);
-        if thinking == Thinking::Full
-            && before != Some(Thinking::Full)
+        if thinking == ThinkingDisplay::Full
+            && before != Some(ThinkingDisplay::Full)
             && let Some(thought) = &mut self.thought
         {
             thought.shown = true;
@@ -92,7 +92,7 @@ impl Transcript {
     }
 
     /// How reasoning is shown.
-    pub(crate) fn thinking(&self) -> Thinking {
+    pub(crate) fn thinking(&self) -> ThinkingDisplay {
         self.thinking.unwrap_or_default()
     }
 
@@ -106,14 +106,14 @@ impl Transcript {
         let Some(thinking) = self.thinking else {
             // Without colours nothing tells it from the answer.
             if self.style.color {
-                self.stream(Open::Thinking, text);
+                self.stream(OpenLine::Thinking, text);
             }
             return;
         };
         let at = self.at;
         let begins = self.thought.is_none();
-        let shown = thinking == Thinking::Full;
-        let thought = self.thought.get_or_insert_with(|| Thought {
+        let shown = thinking == ThinkingDisplay::Full;
+        let thought = self.thought.get_or_insert_with(|| OpenThought {
             since: at,
             until: at,
             count: WordCount::default(),
@@ -134,7 +134,7 @@ impl Transcript {
         if begins && !self.style.color && !text.is_empty() {
             self.aside("thinking:");
         }
-        self.stream(Open::Thinking, text);
+        self.stream(OpenLine::Thinking, text);
     }
 
     /// The reasoning is over: where it was folded, its length is told.
@@ -145,7 +145,7 @@ impl Transcript {
         if thought.shown {
             return self.end_line();
         }
-        if self.thinking() == Thinking::Folded {
+        if self.thinking() == ThinkingDisplay::Folded {
             let sign = self.style.sign("✻ ", "");
             let length = told(thought.until.millis_since(thought.since), thought.count);
             let how = match self.looks_on {

@@ -16,7 +16,7 @@ pub(crate) struct AnswerBudget {
 
 /// What one answer has of a budget; it is given back when this is dropped.
 #[derive(Debug)]
-pub(super) struct Share {
+pub(super) struct BudgetShare {
     budget: AnswerBudget,
     has: Option<OwnedSemaphorePermit>,
     unused: usize,
@@ -37,8 +37,8 @@ impl AnswerBudget {
     }
 
     /// A share that has nothing yet.
-    pub(super) fn share(&self) -> Share {
-        Share {
+    pub(super) fn share(&self) -> BudgetShare {
+        BudgetShare {
             budget: self.clone(),
             has: None,
             unused: 0,
@@ -46,7 +46,7 @@ impl AnswerBudget {
     }
 }
 
-impl Share {
+impl BudgetShare {
     /// Takes so many bytes more. An answer for which nothing is left is refused at once: answers that waited for each other
     /// would wait for ever.
     pub(super) fn take(&mut self, bytes: usize) -> Result<(), EffectError> {

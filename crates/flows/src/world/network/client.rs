@@ -9,7 +9,7 @@ use agentx_luau_tools::{BoxFuture, EffectError};
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use reqwest::{Client, Url, redirect};
 
-use super::guard::Hosts;
+use super::guard::AllowedHosts;
 
 const CONNECT: Duration = Duration::from_secs(10);
 /// Connections that nobody uses are kept so long.
@@ -17,7 +17,7 @@ const IDLE: Duration = Duration::from_secs(30);
 const IDLE_PER_HOST: usize = 8;
 
 /// Finds the addresses of a name.
-pub trait Lookup: Send + Sync + 'static {
+pub trait NameLookup: Send + Sync + 'static {
     /// The addresses of `host`.
     ///
     /// # Errors
@@ -29,7 +29,7 @@ pub trait Lookup: Send + Sync + 'static {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SystemLookup;
 
-impl Lookup for SystemLookup {
+impl NameLookup for SystemLookup {
     fn lookup(&self, host: String) -> BoxFuture<'static, io::Result<Vec<IpAddr>>> {
         Box::pin(async move {
             let found = tokio::net::lookup_host((host, 0)).await?;
@@ -39,12 +39,12 @@ impl Lookup for SystemLookup {
 }
 
 /// Looks names up, and gives only addresses that may be connected to.
-struct Guarded {
-    hosts: Arc<Hosts>,
-    lookup: Arc<dyn Lookup>,
+struct GuardedResolver {
+    hosts: Arc<AllowedHosts>,
+    lookup: Arc<dyn NameLookup>,
 }
 
-impl Resolve for Guarded {
+impl Resolve for GuardedResolver {
     fn resolve(&self, name: Name) -> Resolving {
         let (hosts, host) = (self.hosts.clone(), name.as_str().to_owned());
         let found = self.lookup.lookup(host.clone());
@@ -64,16 +64,16 @@ impl Resolve for Guarded {
 }
 
 /// One client for plain connections, and one for TLS, which costs its certificates.
-pub(super) struct Clients {
-    hosts: Arc<Hosts>,
-    guarded: Arc<Guarded>,
+pub(super) struct HttpClients {
+    hosts: Arc<AllowedHosts>,
+    guarded: Arc<GuardedResolver>,
     plain: OnceLock<Client>,
     tls: OnceLock<Client>,
 }
 
-impl Clients {
-    pub(super) fn new(hosts: Arc<Hosts>, lookup: Arc<dyn Lookup>) -> Self {
-        let guarded = Guarded {
+impl HttpClients {
+    pub(super) fn new(hosts: Arc<AllowedHosts>, lookup: Arc<dyn NameLookup>) -> Self {
+        let guarded = GuardedResolver {
             hosts: hosts.clone(),
             lookup,
         };
@@ -108,7 +108,7 @@ impl Clients {
     }
 }
 
-fn make(guarded: Arc<Guarded>, tls: bool) -> reqwest::Result<Client> {
+fn make(guarded: Arc<GuardedResolver>, tls: bool) -> reqwest::Result<Client> {
     // Another part of the process may have installed it already; it is the same one.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let builder = Client::builder()

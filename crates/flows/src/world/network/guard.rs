@@ -11,7 +11,7 @@ use crate::grants::denied;
 
 /// Hosts as a file names them: `api.weather.com`, `*.weather.com`, `localhost:8080`, `127.0.0.1`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Hosts {
+pub(crate) struct AllowedHosts {
     granted: Vec<Granted>,
 }
 
@@ -38,7 +38,7 @@ pub(super) struct Denied {
     address: IpAddr,
 }
 
-impl Hosts {
+impl AllowedHosts {
     /// The hosts with these names. What is no host is never reached.
     pub(crate) fn new<T: AsRef<str>>(names: impl IntoIterator<Item = T>) -> Self {
         let granted = names.into_iter().filter_map(|name| Granted::parse(name.as_ref()));

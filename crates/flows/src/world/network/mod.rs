@@ -20,9 +20,9 @@ use serde_json::{Map, Value, json};
 use super::text;
 use crate::grants::Grants;
 pub(crate) use budget::AnswerBudget;
-use client::Clients;
-pub use client::{Lookup, SystemLookup};
-pub(crate) use guard::Hosts;
+use client::HttpClients;
+pub use client::{NameLookup, SystemLookup};
+pub(crate) use guard::AllowedHosts;
 
 /// How many redirects are followed.
 const MAX_REDIRECTS: usize = 5;
@@ -47,14 +47,14 @@ const OWN_HEADERS: [&str; 9] = [
 
 /// The network of one tool.
 pub(crate) struct Network {
-    clients: Clients,
-    hosts: Arc<Hosts>,
+    clients: HttpClients,
+    hosts: Arc<AllowedHosts>,
     max_answer: usize,
     budget: AnswerBudget,
 }
 
 /// A request, checked.
-struct Request {
+struct NetworkRequest {
     method: Method,
     url: Url,
     headers: HeaderMap,
@@ -63,14 +63,14 @@ struct Request {
 
 impl Network {
     pub(crate) fn new(
-        hosts: Hosts,
-        lookup: Arc<dyn Lookup>,
+        hosts: AllowedHosts,
+        lookup: Arc<dyn NameLookup>,
         max_answer: usize,
         budget: AnswerBudget,
     ) -> Self {
         let hosts = Arc::new(hosts);
         Self {
-            clients: Clients::new(hosts.clone(), lookup),
+            clients: HttpClients::new(hosts.clone(), lookup),
             hosts,
             max_answer,
             budget,
@@ -94,7 +94,7 @@ impl Network {
         }
     }
 
-    async fn follow(&self, mut request: Request) -> Outcome {
+    async fn follow(&self, mut request: NetworkRequest) -> Outcome {
         for _ in 0..=MAX_REDIRECTS {
             self.hosts.check(&request.url)?;
             let client = self.clients.get(&request.url)?;
@@ -146,7 +146,10 @@ impl Network {
 }
 
 /// Where an answer leads; `None` where it is one.
-fn redirected(answer: &reqwest::Response, request: &Request) -> Result<Option<Request>, EffectError> {
+fn redirected(
+    answer: &reqwest::Response,
+    request: &NetworkRequest,
+) -> Result<Option<NetworkRequest>, EffectError> {
     let status = answer.status().as_u16();
     if !matches!(status, 301 | 302 | 303 | 307 | 308) {
         return Ok(None);
@@ -168,7 +171,7 @@ fn redirected(answer: &reqwest::Response, request: &Request) -> Result<Option<Re
     if !keeps {
         headers.remove("content-type");
     }
-    Ok(Some(Request {
+    Ok(Some(NetworkRequest {
         method: if keeps {
             request.method.clone()
         } else {
@@ -180,7 +183,7 @@ fn redirected(answer: &reqwest::Response, request: &Request) -> Result<Option<Re
     }))
 }
 
-fn read(asked: &Value) -> Result<Request, EffectError> {
+fn read(asked: &Value) -> Result<NetworkRequest, EffectError> {
     let method = match text(asked, "method").to_ascii_uppercase() {
         method if method.is_empty() => Method::GET,
         method => {
@@ -204,7 +207,7 @@ fn read(asked: &Value) -> Result<Request, EffectError> {
             Some(other) => Some(other.to_string().into_bytes()),
         },
     };
-    Ok(Request {
+    Ok(NetworkRequest {
         method,
         url,
         headers,

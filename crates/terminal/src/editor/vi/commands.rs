@@ -1,13 +1,13 @@
 //! Keys in normal mode: counts, motions, and what stands alone.
 
-use super::super::{Edited, Editor, motion};
-use super::{MOST, Motion, Operator, Reach, Sought, Vi, Wait};
+use super::super::{EditOutcome, Editor, motion};
+use super::{MOST, Motion, Reach, Sought, Vi, ViOperator, Wait};
 
 impl Editor {
     /// A letter in normal mode.
-    pub(super) fn command(&mut self, c: char) -> Edited {
+    pub(super) fn command(&mut self, c: char) -> EditOutcome {
         let Some(vi) = &mut self.vi else {
-            return Edited::Nothing;
+            return EditOutcome::Nothing;
         };
         match std::mem::take(&mut vi.wait) {
             Wait::Nothing => {}
@@ -57,31 +57,31 @@ impl Editor {
                 };
             }
         }
-        Edited::Nothing
+        EditOutcome::Nothing
     }
 
-    fn digit(&mut self, c: char) -> Edited {
+    fn digit(&mut self, c: char) -> EditOutcome {
         if let (Some(vi), Some(digit)) = (&mut self.vi, c.to_digit(10)) {
             let count = vi.count.unwrap_or(0) * 10 + digit as usize;
             vi.count = Some(count.min(MOST));
         }
-        Edited::Nothing
+        EditOutcome::Nothing
     }
 
     /// `d`, `c`, `y`; twice it is about rows.
-    fn operator(&mut self, c: char) -> Edited {
+    fn operator(&mut self, c: char) -> EditOutcome {
         let operator = match c {
-            'd' => Operator::Delete,
-            'c' => Operator::Change,
-            _ => Operator::Yank,
+            'd' => ViOperator::Delete,
+            'c' => ViOperator::Change,
+            _ => ViOperator::Yank,
         };
         let Some(vi) = &mut self.vi else {
-            return Edited::Nothing;
+            return EditOutcome::Nothing;
         };
         match vi.operator {
             None => {
                 vi.operator = Some((operator, vi.count.take().unwrap_or(1)));
-                Edited::Nothing
+                EditOutcome::Nothing
             }
             Some((before, _)) if before == operator => {
                 let times = vi.times();
@@ -98,9 +98,9 @@ impl Editor {
         }
     }
 
-    pub(super) fn no_command(&mut self) -> Edited {
+    pub(super) fn no_command(&mut self) -> EditOutcome {
         self.settled();
-        Edited::Nothing
+        EditOutcome::Nothing
     }
 
     fn is_motion(&self, c: char) -> bool {
@@ -181,7 +181,7 @@ impl Editor {
     }
 
     /// A motion that cannot go on: above the first row and below the last is what was typed before and after.
-    fn edge(&mut self, c: char) -> Edited {
+    fn edge(&mut self, c: char) -> EditOutcome {
         let operates = vi_operates(self.vi.as_ref());
         match c {
             'k' | '-' if !operates => self.counted(|editor| editor.recall(true)),
@@ -190,13 +190,13 @@ impl Editor {
         }
     }
 
-    fn seek(&mut self, sought: Sought) -> Edited {
+    fn seek(&mut self, sought: Sought) -> EditOutcome {
         let times = self.vi.as_ref().map_or(1, Vi::times);
         self.seek_nth(sought, times)
     }
 
     /// Where the cursor stands before the sign already, the one after it is meant.
-    fn seek_on(&mut self, sought: Sought) -> Edited {
+    fn seek_on(&mut self, sought: Sought) -> EditOutcome {
         let times = self.vi.as_ref().map_or(1, Vi::times);
         let ways = (sought.back, sought.till);
         let stays = sought.till
@@ -204,7 +204,7 @@ impl Editor {
         self.seek_nth(sought, times + usize::from(stays))
     }
 
-    fn seek_nth(&mut self, sought: Sought, nth: usize) -> Edited {
+    fn seek_nth(&mut self, sought: Sought, nth: usize) -> EditOutcome {
         let ways = (sought.back, sought.till);
         let found = motion::find(&self.text, self.cursor, sought.sign, ways, nth);
         let reach = if sought.back { Reach::Before } else { Reach::With };
@@ -213,11 +213,11 @@ impl Editor {
 
     fn is_changing(&self) -> bool {
         let operator = self.vi.as_ref().and_then(|vi| vi.operator);
-        matches!(operator, Some((Operator::Change, _)))
+        matches!(operator, Some((ViOperator::Change, _)))
     }
 
     /// Goes there, or does what the operator says to what lies between.
-    fn travel(&mut self, motion: Option<Motion>) -> Edited {
+    fn travel(&mut self, motion: Option<Motion>) -> EditOutcome {
         let Some(motion) = motion else {
             return self.no_command();
         };
@@ -236,7 +236,7 @@ impl Editor {
     }
 
     /// What an operator is told to take: a word, what is quoted, what is in brackets.
-    fn object(&mut self, c: char, around: bool) -> Edited {
+    fn object(&mut self, c: char, around: bool) -> EditOutcome {
         let (text, at) = (self.text.as_str(), self.cursor);
         let found = match c {
             'w' => Some(motion::word_at(text, at, false, around)),

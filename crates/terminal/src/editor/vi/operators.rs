@@ -2,33 +2,33 @@
 
 use unicode_segmentation::UnicodeSegmentation as _;
 
-use super::super::{Cut, Edited, Editor, LONGEST, motion};
-use super::{Operator, Vi};
+use super::super::{EditOutcome, Editor, KillBuffer, LONGEST, motion};
+use super::{Vi, ViOperator};
 
 impl Editor {
     /// Does something to the text from `from` to `to`.
-    pub(super) fn operate(&mut self, operator: Operator, from: usize, to: usize) -> Edited {
-        if from == to && operator != Operator::Change {
+    pub(super) fn operate(&mut self, operator: ViOperator, from: usize, to: usize) -> EditOutcome {
+        if from == to && operator != ViOperator::Change {
             return self.no_command();
         }
-        self.cut = Cut {
+        self.cut = KillBuffer {
             text: self.text[from..to].to_owned(),
             rows: false,
             left: None,
         };
         match operator {
-            Operator::Yank => {
+            ViOperator::Yank => {
                 let edited = self.go(from);
                 self.settled();
                 edited
             }
-            Operator::Delete => {
+            ViOperator::Delete => {
                 self.changes();
                 self.delete(from, to);
                 self.settled();
-                Edited::Changed
+                EditOutcome::Changed
             }
-            Operator::Change => {
+            ViOperator::Change => {
                 self.changes();
                 self.delete(from, to);
                 self.insert_mode()
@@ -37,28 +37,28 @@ impl Editor {
     }
 
     /// Does something to the rows from that of `from` to that of `to`.
-    pub(super) fn operate_on_rows(&mut self, operator: Operator, from: usize, to: usize) -> Edited {
+    pub(super) fn operate_on_rows(&mut self, operator: ViOperator, from: usize, to: usize) -> EditOutcome {
         let (start, end) = (
             motion::row_start(&self.text, from),
             motion::row_end(&self.text, to),
         );
-        self.cut = Cut {
+        self.cut = KillBuffer {
             text: self.text[start..end].to_owned(),
             rows: true,
             left: None,
         };
         match operator {
-            Operator::Yank => {
+            ViOperator::Yank => {
                 let edited = self.go(from);
                 self.settled();
                 return edited;
             }
-            Operator::Change => {
+            ViOperator::Change => {
                 self.changes();
                 self.delete(start, end);
                 return self.insert_mode();
             }
-            Operator::Delete => {}
+            ViOperator::Delete => {}
         }
         self.changes();
         if end < self.text.len() {
@@ -68,11 +68,11 @@ impl Editor {
         }
         self.cursor = motion::row_text(&self.text, self.cursor);
         self.settled();
-        Edited::Changed
+        EditOutcome::Changed
     }
 
     /// A command that stands alone.
-    pub(super) fn alone(&mut self, c: char) -> Edited {
+    pub(super) fn alone(&mut self, c: char) -> EditOutcome {
         let (at, times) = (self.cursor, self.vi.as_ref().map_or(1, Vi::times));
         let (start, end) = (motion::row_start(&self.text, at), motion::row_end(&self.text, at));
         match c {
@@ -82,13 +82,13 @@ impl Editor {
             'A' => self.insert_at(end),
             'o' => self.open_row(end, end + 1),
             'O' => self.open_row(start, start),
-            'x' => self.operate(Operator::Delete, at, self.graphemes_on(times).min(end)),
-            'X' => self.operate(Operator::Delete, self.graphemes_back(times).max(start), at),
-            's' => self.operate(Operator::Change, at, self.graphemes_on(times).min(end)),
-            'S' => self.operate_on_rows(Operator::Change, at, at),
-            'D' => self.operate(Operator::Delete, at, end),
-            'C' => self.operate(Operator::Change, at, end),
-            'Y' => self.operate_on_rows(Operator::Yank, at, at),
+            'x' => self.operate(ViOperator::Delete, at, self.graphemes_on(times).min(end)),
+            'X' => self.operate(ViOperator::Delete, self.graphemes_back(times).max(start), at),
+            's' => self.operate(ViOperator::Change, at, self.graphemes_on(times).min(end)),
+            'S' => self.operate_on_rows(ViOperator::Change, at, at),
+            'D' => self.operate(ViOperator::Delete, at, end),
+            'C' => self.operate(ViOperator::Change, at, end),
+            'Y' => self.operate_on_rows(ViOperator::Yank, at, at),
             'p' => self.put(true, times),
             'P' => self.put(false, times),
             '~' => self.other_case(times),
@@ -101,11 +101,11 @@ impl Editor {
             }
             'v' => {
                 self.settled();
-                Edited::Elsewhere
+                EditOutcome::Elsewhere
             }
             _ => {
                 self.settled();
-                Edited::Nothing
+                EditOutcome::Nothing
             }
         }
     }
@@ -118,13 +118,13 @@ impl Editor {
         (0..times).fold(self.cursor, |at, _| motion::before(&self.text, at))
     }
 
-    fn insert_at(&mut self, at: usize) -> Edited {
+    fn insert_at(&mut self, at: usize) -> EditOutcome {
         self.go(at);
         self.insert_mode()
     }
 
     /// Begins a row at `at`, and types at `cursor`.
-    fn open_row(&mut self, at: usize, cursor: usize) -> Edited {
+    fn open_row(&mut self, at: usize, cursor: usize) -> EditOutcome {
         self.changes();
         self.change(false);
         self.cursor = at;
@@ -134,11 +134,11 @@ impl Editor {
     }
 
     /// Puts what was cut behind the cursor, or before it; rows below its row, or above.
-    fn put(&mut self, behind: bool, times: usize) -> Edited {
-        let Cut { text, rows, .. } = self.cut.clone();
+    fn put(&mut self, behind: bool, times: usize) -> EditOutcome {
+        let KillBuffer { text, rows, .. } = self.cut.clone();
         if (text.is_empty() && !rows) || (text.len() + 1) * times > LONGEST {
             self.settled();
-            return Edited::Nothing;
+            return EditOutcome::Nothing;
         }
         self.changes();
         self.change(false);
@@ -164,18 +164,18 @@ impl Editor {
             self.cursor = self.before();
         }
         self.settled();
-        Edited::Changed
+        EditOutcome::Changed
     }
 
     /// `r`: other signs in the place of these.
-    pub(super) fn put_over(&mut self, c: char) -> Edited {
+    pub(super) fn put_over(&mut self, c: char) -> EditOutcome {
         let times = self.vi.as_ref().map_or(1, Vi::times);
         let end = motion::row_end(&self.text, self.cursor);
         let to = self.graphemes_on(times);
         let there = self.text[self.cursor..to.min(end)].graphemes(true).count();
         if to > end || there < times {
             self.settled();
-            return Edited::Nothing;
+            return EditOutcome::Nothing;
         }
         self.changes();
         self.change(false);
@@ -184,11 +184,11 @@ impl Editor {
         self.text.replace_range(from..to, &over);
         self.cursor = motion::snapped(&self.text, from + over.len() - c.len_utf8());
         self.settled();
-        Edited::Changed
+        EditOutcome::Changed
     }
 
     /// `~`: small letters become large ones, and the other way round.
-    fn other_case(&mut self, times: usize) -> Edited {
+    fn other_case(&mut self, times: usize) -> EditOutcome {
         let end = motion::row_end(&self.text, self.cursor);
         let to = self.graphemes_on(times).min(end);
         let turned: String = self.text[self.cursor..to].chars().flat_map(turned).collect();
@@ -198,11 +198,11 @@ impl Editor {
         self.text.replace_range(from..to, &turned);
         self.cursor = motion::snapped(&self.text, from + turned.len());
         self.settled();
-        Edited::Changed
+        EditOutcome::Changed
     }
 
     /// `J`: the next row goes on in this one.
-    fn join(&mut self, times: usize) -> Edited {
+    fn join(&mut self, times: usize) -> EditOutcome {
         self.changes();
         for _ in 0..times.max(2) - 1 {
             let end = motion::row_end(&self.text, self.cursor);
@@ -215,7 +215,7 @@ impl Editor {
             self.cursor = motion::snapped(&self.text, end);
         }
         self.settled();
-        Edited::Changed
+        EditOutcome::Changed
     }
 }
 

@@ -2,12 +2,12 @@
 
 use serde_json::{Value, json};
 
-use super::Accepted;
+use super::AcceptedMessages;
 use crate::vendors::count::tokens;
-use crate::vendors::{ModelAnswer, Part};
+use crate::vendors::{AnswerPart, ModelAnswer};
 use crate::wire::anthropic_event;
 
-impl Accepted {
+impl AcceptedMessages {
     /// The signature of thinking in these words that begins the answer.
     pub fn sign(&self, words: &str) -> String {
         let mut place = self.place;
@@ -23,19 +23,19 @@ impl Accepted {
         let mut written = 0;
         for part in &answer.parts {
             let (start, deltas, whole) = match part {
-                Part::Text(text) if text.is_empty() => continue,
-                Part::Thinking(_) if !self.thinks => continue,
-                Part::Thinking(words) => {
+                AnswerPart::Text(text) if text.is_empty() => continue,
+                AnswerPart::Thinking(_) if !self.thinks => continue,
+                AnswerPart::Thinking(words) => {
                     let words = if self.shows_thinking { words.as_str() } else { "" };
                     let signature = place.sign(&self.model.name, words, self.answer);
                     (thinking_start(), thinking_deltas(words, &signature), None)
                 }
-                Part::Text(text) => {
+                AnswerPart::Text(text) => {
                     let block = json!({ "type": "text", "text": text });
                     let start = json!({ "type": "text", "text": "" });
                     (start, text_deltas(text), Some(block))
                 }
-                Part::Call { id, name, input } => {
+                AnswerPart::Call { id, name, input } => {
                     let block = json!({ "type": "tool_use", "id": id, "name": name, "input": input });
                     let start = json!({ "type": "tool_use", "id": id, "name": name, "input": {} });
                     (start, input_deltas(input), Some(block))

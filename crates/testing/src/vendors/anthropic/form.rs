@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::model::Model;
+use super::model::VendorModel;
 use super::{blocks, refuse, rules};
-use crate::vendors::{Refusal, Rule};
+use crate::vendors::{VendorRefusal, VendorRule};
 
 const FIELDS: &[&str] = &[
     "model",
@@ -36,7 +36,7 @@ const EFFORTS: &[&str] = &["low", "medium", "high", "xhigh", "max"];
 
 /// How the model thinks, as the request asks for it.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Thinking {
+pub(super) struct ThinkingForm {
     /// Whether it thinks.
     pub(super) thinks: bool,
     /// Whether it was given a budget.
@@ -47,7 +47,7 @@ pub(super) struct Thinking {
     pub(super) drops: Option<bool>,
 }
 
-pub(super) fn check(body: &Value, beta: &str, model: &Model) -> Result<Thinking, Refusal> {
+pub(super) fn check(body: &Value, beta: &str, model: &VendorModel) -> Result<ThinkingForm, VendorRefusal> {
     let fields = body.as_object().into_iter().flat_map(|fields| fields.keys());
     known_fields(fields, FIELDS, "", rules::FIELD)?;
     let most = body["max_tokens"]
@@ -80,8 +80,8 @@ pub(super) fn known_fields<'a>(
     fields: impl Iterator<Item = &'a String>,
     known: &[&str],
     place: &str,
-    rule: &'static Rule,
-) -> Result<(), Refusal> {
+    rule: &'static VendorRule,
+) -> Result<(), VendorRefusal> {
     for field in fields {
         if !known.contains(&field.as_str()) {
             return Err(refuse(
@@ -93,12 +93,12 @@ pub(super) fn known_fields<'a>(
     Ok(())
 }
 
-fn thinking(body: &Value, beta: &str, model: &Model, most: u64) -> Result<Thinking, Refusal> {
+fn thinking(body: &Value, beta: &str, model: &VendorModel, most: u64) -> Result<ThinkingForm, VendorRefusal> {
     let asked = &body["thinking"];
-    let mut thinking = Thinking {
+    let mut thinking = ThinkingForm {
         thinks: model.thinks_by_default(),
         shown: !model.omits_thinking(),
-        ..Thinking::default()
+        ..ThinkingForm::default()
     };
     if asked.is_null() {
         return Ok(thinking);
@@ -135,7 +135,7 @@ fn thinking(body: &Value, beta: &str, model: &Model, most: u64) -> Result<Thinki
     Ok(thinking)
 }
 
-fn sampling(body: &Value, model: &Model, thinking: Thinking) -> Result<(), Refusal> {
+fn sampling(body: &Value, model: &VendorModel, thinking: ThinkingForm) -> Result<(), VendorRefusal> {
     if !thinking.thinks && model.takes_temperature() {
         return Ok(());
     }
@@ -166,7 +166,7 @@ fn is_property_key(key: &str) -> bool {
     is_name(&key.replace('.', "_"), 64)
 }
 
-fn tools(body: &Value) -> Result<(), Refusal> {
+fn tools(body: &Value) -> Result<(), VendorRefusal> {
     let mut names = BTreeSet::new();
     for (at, tool) in body["tools"].as_array().into_iter().flatten().enumerate() {
         let name = tool["name"].as_str().unwrap_or_default();
@@ -211,7 +211,7 @@ fn tools(body: &Value) -> Result<(), Refusal> {
     Ok(())
 }
 
-fn breakpoints(body: &Value) -> Result<(), Refusal> {
+fn breakpoints(body: &Value) -> Result<(), VendorRefusal> {
     let marked = blocks::in_order(body)
         .iter()
         .filter(|(_, marked)| *marked)

@@ -4,23 +4,23 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::form::{Thinking, is_name, known_fields};
-use super::model::Model;
+use super::form::{ThinkingForm, is_name, known_fields};
+use super::model::VendorModel;
 use super::{blocks, refuse, rules};
 use crate::vendors::bytes::base64;
-use crate::vendors::picture::{self, Picture};
-use crate::vendors::{Refusal, Rule};
+use crate::vendors::picture::{self, VendorPicture};
+use crate::vendors::{VendorRefusal, VendorRule};
 
 /// The longest base64 text of a picture.
 const MAX_PICTURE: usize = 10 * 1024 * 1024;
 
 /// The blocks of a message with its role.
-struct Turn {
+struct VendorTurn {
     is_user: bool,
     blocks: Vec<Value>,
 }
 
-pub(super) fn check(body: &Value, model: &Model, thinking: &Thinking) -> Result<(), Refusal> {
+pub(super) fn check(body: &Value, model: &VendorModel, thinking: &ThinkingForm) -> Result<(), VendorRefusal> {
     for (at, block) in blocks::of(&body["system"]).iter().enumerate() {
         text(block, &format!("system.{at}"))?;
     }
@@ -44,7 +44,7 @@ pub(super) fn check(body: &Value, model: &Model, thinking: &Thinking) -> Result<
     pictures(body, model)
 }
 
-fn turns(body: &Value) -> Result<Vec<Turn>, Refusal> {
+fn turns(body: &Value) -> Result<Vec<VendorTurn>, VendorRefusal> {
     let messages = body["messages"]
         .as_array()
         .filter(|messages| !messages.is_empty());
@@ -72,9 +72,9 @@ fn turns(body: &Value) -> Result<Vec<Turn>, Refusal> {
                 format!("messages.{at}: The final block in an assistant message cannot be `thinking`.");
             return Err(refuse(rules::FINAL_THINKING, message));
         }
-        Ok(Turn { is_user, blocks })
+        Ok(VendorTurn { is_user, blocks })
     };
-    let turns: Vec<Turn> = messages.iter().enumerate().map(turn).collect::<Result<_, _>>()?;
+    let turns: Vec<VendorTurn> = messages.iter().enumerate().map(turn).collect::<Result<_, _>>()?;
     if !turns[0].is_user {
         return Err(refuse(
             rules::MESSAGES,
@@ -85,8 +85,8 @@ fn turns(body: &Value) -> Result<Vec<Turn>, Refusal> {
 }
 
 /// Neighbours of one role are one turn.
-fn merged(turns: Vec<Turn>) -> Vec<Turn> {
-    let mut all: Vec<Turn> = Vec::with_capacity(turns.len());
+fn merged(turns: Vec<VendorTurn>) -> Vec<VendorTurn> {
+    let mut all: Vec<VendorTurn> = Vec::with_capacity(turns.len());
     for turn in turns {
         match all.last_mut() {
             Some(last) if last.is_user == turn.is_user => last.blocks.extend(turn.blocks),
@@ -118,7 +118,7 @@ fn fields_of(kind: &str) -> Option<&'static [&'static str]> {
     })
 }
 
-fn checked_block(block: &Value, place: &str) -> Result<(), Refusal> {
+fn checked_block(block: &Value, place: &str) -> Result<(), VendorRefusal> {
     let kind = block["type"].as_str().unwrap_or_default();
     let fields = block.as_object().into_iter().flat_map(|fields| fields.keys());
     if let Some(known) = fields_of(kind) {
@@ -134,7 +134,7 @@ fn checked_block(block: &Value, place: &str) -> Result<(), Refusal> {
     }
 }
 
-fn text(block: &Value, place: &str) -> Result<(), Refusal> {
+fn text(block: &Value, place: &str) -> Result<(), VendorRefusal> {
     let text = block["text"].as_str().unwrap_or_default();
     let message = match text {
         "" if !block["cache_control"].is_null() => {
@@ -148,7 +148,7 @@ fn text(block: &Value, place: &str) -> Result<(), Refusal> {
     Err(refuse(rules::EMPTY, format!("{place}: {message}")))
 }
 
-fn call(block: &Value, place: &str) -> Result<(), Refusal> {
+fn call(block: &Value, place: &str) -> Result<(), VendorRefusal> {
     let (id, name) = (
         block["id"].as_str().unwrap_or_default(),
         block["name"].as_str().unwrap_or_default(),
@@ -165,7 +165,7 @@ fn call(block: &Value, place: &str) -> Result<(), Refusal> {
     Err(refuse(rules::CALL, message))
 }
 
-fn result(block: &Value, place: &str) -> Result<(), Refusal> {
+fn result(block: &Value, place: &str) -> Result<(), VendorRefusal> {
     let content = blocks::of(&block["content"]);
     for (at, part) in content.iter().enumerate() {
         checked_block(part, &format!("{place}.tool_result.content.{at}"))?;
@@ -183,13 +183,13 @@ fn result(block: &Value, place: &str) -> Result<(), Refusal> {
     Err(refuse(rules::RESULT, message))
 }
 
-fn ids<'a>(turn: &'a Turn, kind: &str, field: &str) -> Vec<&'a str> {
+fn ids<'a>(turn: &'a VendorTurn, kind: &str, field: &str) -> Vec<&'a str> {
     let of_kind = turn.blocks.iter().filter(|block| block["type"] == *kind);
     of_kind.filter_map(|block| block[field].as_str()).collect()
 }
 
-fn pairs(turns: &[Turn], body: &Value) -> Result<(), Refusal> {
-    let nothing = Turn {
+fn pairs(turns: &[VendorTurn], body: &Value) -> Result<(), VendorRefusal> {
+    let nothing = VendorTurn {
         is_user: false,
         blocks: Vec::new(),
     };
@@ -226,7 +226,7 @@ fn pairs(turns: &[Turn], body: &Value) -> Result<(), Refusal> {
     Ok(())
 }
 
-fn results(turn: &Turn, before: &Turn, at: usize) -> Result<(), Refusal> {
+fn results(turn: &VendorTurn, before: &VendorTurn, at: usize) -> Result<(), VendorRefusal> {
     let calls = ids(before, "tool_use", "id");
     let mut seen = BTreeSet::new();
     for id in ids(turn, "tool_result", "tool_use_id") {
@@ -247,7 +247,7 @@ fn results(turn: &Turn, before: &Turn, at: usize) -> Result<(), Refusal> {
 }
 
 /// What the end of the conversation has to look like.
-fn last(turns: &[Turn], model: &Model, thinking: &Thinking) -> Result<(), Refusal> {
+fn last(turns: &[VendorTurn], model: &VendorModel, thinking: &ThinkingForm) -> Result<(), VendorRefusal> {
     let Some(last) = turns.last() else { return Ok(()) };
     if last.is_user {
         return expected_thinking(turns, thinking);
@@ -276,9 +276,9 @@ fn last(turns: &[Turn], model: &Model, thinking: &Thinking) -> Result<(), Refusa
 }
 
 /// A turn lasts from what a person says until the model asks for no tool: it thinks at its beginning, and need not again.
-fn expected_thinking(turns: &[Turn], thinking: &Thinking) -> Result<(), Refusal> {
+fn expected_thinking(turns: &[VendorTurn], thinking: &ThinkingForm) -> Result<(), VendorRefusal> {
     let goes_on =
-        |turn: &Turn| !turn.is_user || turn.blocks.iter().any(|block| block["type"] == "tool_result");
+        |turn: &VendorTurn| !turn.is_user || turn.blocks.iter().any(|block| block["type"] == "tool_result");
     let from = turns
         .iter()
         .rposition(|turn| !goes_on(turn))
@@ -297,13 +297,13 @@ fn expected_thinking(turns: &[Turn], thinking: &Thinking) -> Result<(), Refusal>
     Err(refuse(rules::EXPECTED_THINKING, message))
 }
 
-fn image(block: &Value, place: &str) -> Result<(), Refusal> {
+fn image(block: &Value, place: &str) -> Result<(), VendorRefusal> {
     let source = &block["source"];
     if source["type"] != "base64" {
         return Ok(());
     }
     let place = format!("{place}.image.source.base64");
-    let no = |rule: &'static Rule, message: String| Err(refuse(rule, format!("{place}{message}")));
+    let no = |rule: &'static VendorRule, message: String| Err(refuse(rule, format!("{place}{message}")));
     let data = source["data"].as_str().unwrap_or_default();
     if data.len() > MAX_PICTURE {
         return no(
@@ -324,7 +324,7 @@ fn image(block: &Value, place: &str) -> Result<(), Refusal> {
     let Some(bytes) = base64(data) else {
         return no(&picture::DATA, ".data: Invalid base64 data".into());
     };
-    let Some(found) = Picture::of(&bytes) else {
+    let Some(found) = VendorPicture::of(&bytes) else {
         return no(&picture::BROKEN, ".data: Could not process image".into());
     };
     if found.media_type != claimed {
@@ -344,7 +344,7 @@ fn image(block: &Value, place: &str) -> Result<(), Refusal> {
 }
 
 /// What holds of all pictures of a request together.
-fn pictures(body: &Value, model: &Model) -> Result<(), Refusal> {
+fn pictures(body: &Value, model: &VendorModel) -> Result<(), VendorRefusal> {
     let mut all = Vec::new();
     for message in body["messages"].as_array().into_iter().flatten() {
         for block in blocks::of(&message["content"]) {
@@ -366,7 +366,7 @@ fn pictures(body: &Value, model: &Model) -> Result<(), Refusal> {
     }
     let sizes = all
         .iter()
-        .filter_map(|block| Picture::of(&base64(block["source"]["data"].as_str()?)?));
+        .filter_map(|block| VendorPicture::of(&base64(block["source"]["data"].as_str()?)?));
     let largest = sizes.map(|one| one.width.max(one.height)).max().unwrap_or(0);
     if all.len() > 20 && largest > 2_000 {
         let message = "messages: At least one of the image dimensions exceed max allowed size for many-image requests: 2000 pixels";

@@ -14,10 +14,10 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::count::{Cache, tokens};
-use super::{Counted, Refusal};
-use model::Model;
-use thinking::Place;
+use super::count::{PromptCache, tokens};
+use super::{CountedTokens, VendorRefusal};
+use model::VendorModel;
+use thinking::ThinkingPosition;
 
 /// The most bytes of a request.
 const MAX_BYTES: usize = 32 * 1024 * 1024;
@@ -29,26 +29,26 @@ pub struct Anthropic {
     window: Option<u64>,
     names: BTreeMap<String, String>,
     others: Option<String>,
-    cache: Cache,
+    cache: PromptCache,
     answers: u64,
 }
 
 /// A request that was accepted.
 #[derive(Clone, Debug)]
-pub struct Accepted {
+pub struct AcceptedMessages {
     /// What it counts as.
-    pub counted: Counted,
+    pub counted: CountedTokens,
     /// The thinking blocks that were dropped, as `messages.1.content.0: reason`.
     pub dropped: Vec<String>,
     /// Whether the model thinks.
     pub thinks: bool,
     shows_thinking: bool,
-    model: Model,
-    place: Place,
+    model: VendorModel,
+    place: ThinkingPosition,
     answer: u64,
 }
 
-impl Accepted {
+impl AcceptedMessages {
     /// The thinking that was dropped because what stands before it is not what it was.
     pub fn changed_prefixes(&self) -> impl Iterator<Item = String> {
         let changed = self
@@ -73,7 +73,7 @@ impl Anthropic {
             window: None,
             names: BTreeMap::new(),
             others: None,
-            cache: Cache::default(),
+            cache: PromptCache::default(),
             answers: 0,
         }
     }
@@ -110,13 +110,13 @@ impl Anthropic {
     ///
     /// # Errors
     /// The first rule that it breaks.
-    pub fn check(&mut self, body: &[u8], beta: &str) -> Result<Accepted, Refusal> {
+    pub fn check(&mut self, body: &[u8], beta: &str) -> Result<AcceptedMessages, VendorRefusal> {
         if body.len() > MAX_BYTES {
             let message = "Request exceeds the maximum size";
-            return Err(Refusal::anthropic(rules::SIZE, 413, message));
+            return Err(VendorRefusal::anthropic(rules::SIZE, 413, message));
         }
         let body: Value = serde_json::from_slice(body).map_err(|error| {
-            Refusal::anthropic(
+            VendorRefusal::anthropic(
                 rules::JSON,
                 400,
                 format!("The request body is not valid JSON: {error}"),
@@ -127,9 +127,13 @@ impl Anthropic {
         }
         let name = body["model"].as_str().unwrap_or_default();
         let like = self.names.get(name).map_or(name, String::as_str);
-        let other = || Model::named(name, self.others.as_deref()?);
-        let Some(mut model) = Model::named(name, like).or_else(other) else {
-            return Err(Refusal::anthropic(rules::MODEL, 404, format!("model: {name}")));
+        let other = || VendorModel::named(name, self.others.as_deref()?);
+        let Some(mut model) = VendorModel::named(name, like).or_else(other) else {
+            return Err(VendorRefusal::anthropic(
+                rules::MODEL,
+                404,
+                format!("model: {name}"),
+            ));
         };
         model.window = self.window.unwrap_or(model.window);
         let thinking = form::check(&body, beta, &model)?;
@@ -137,7 +141,7 @@ impl Anthropic {
         let (place, dropped) = thinking::check(&body, &model, &thinking, self.enforces_prefixes)?;
         let counted = self.count(&body, &model)?;
         self.answers += 1;
-        Ok(Accepted {
+        Ok(AcceptedMessages {
             counted,
             dropped,
             thinks: thinking.thinks,
@@ -148,7 +152,7 @@ impl Anthropic {
         })
     }
 
-    fn count(&mut self, body: &Value, model: &Model) -> Result<Counted, Refusal> {
+    fn count(&mut self, body: &Value, model: &VendorModel) -> Result<CountedTokens, VendorRefusal> {
         let blocks = blocks::in_order(body);
         let total: u64 = blocks
             .iter()
@@ -156,12 +160,12 @@ impl Anthropic {
             .sum();
         if total > model.window {
             let message = format!("prompt is too long: {total} tokens > {} maximum", model.window);
-            return Err(Refusal::anthropic(rules::WINDOW, 400, message));
+            return Err(VendorRefusal::anthropic(rules::WINDOW, 400, message));
         }
         Ok(self.cache.count(&model.name, &blocks))
     }
 }
 
-fn refuse(rule: &'static super::Rule, message: impl Into<String>) -> Refusal {
-    Refusal::anthropic(rule, 400, message)
+fn refuse(rule: &'static super::VendorRule, message: impl Into<String>) -> VendorRefusal {
+    VendorRefusal::anthropic(rule, 400, message)
 }

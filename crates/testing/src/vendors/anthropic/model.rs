@@ -2,7 +2,7 @@
 
 /// A model as the vendor knows it.
 #[derive(Clone, Debug)]
-pub(super) struct Model {
+pub(super) struct VendorModel {
     /// The name by which it was asked for.
     pub(super) name: String,
     family: String,
@@ -12,7 +12,7 @@ pub(super) struct Model {
     pub(super) window: u64,
 }
 
-impl Model {
+impl VendorModel {
     /// The model of this name, or of the one that it stands for; `None` for one that is unknown or retired.
     pub(super) fn named(name: &str, like: &str) -> Option<Self> {
         let mut parts = like.strip_prefix("claude-")?.split('-');

@@ -1,12 +1,12 @@
 //! What Anthropic Messages refuses, and where it was read.
 
-use crate::vendors::Rule;
+use crate::vendors::VendorRule;
 
 macro_rules! rules {
     ($($id:ident: $name:literal, $says:literal, $source:literal, $date:literal;)*) => {
-        $(pub(super) const $id: &Rule = &Rule { name: $name, says: $says, source: $source, date: $date };)*
+        $(pub(super) const $id: &VendorRule = &VendorRule { name: $name, says: $says, source: $source, date: $date };)*
         /// The rules of Anthropic Messages.
-        pub const RULES: &[Rule] = &[$(*$id),*];
+        pub const RULES: &[VendorRule] = &[$(*$id),*];
     };
 }
 

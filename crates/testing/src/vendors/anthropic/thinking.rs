@@ -4,21 +4,21 @@
 
 use serde_json::Value;
 
-use super::form::Thinking;
-use super::model::Model;
+use super::form::ThinkingForm;
+use super::model::VendorModel;
 use super::{blocks, refuse, rules};
-use crate::vendors::{Refusal, fingerprint};
+use crate::vendors::{VendorRefusal, fingerprint};
 
 const MARK: &str = "made-up";
 
 /// Where a conversation stands: all that is hashed so far, and the last thinking in it.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Place {
+pub(super) struct ThinkingPosition {
     prefix: u64,
     before: u64,
 }
 
-impl Place {
+impl ThinkingPosition {
     /// Goes on behind a block that is not thinking.
     pub(super) fn pass(&mut self, role: &str, block: &Value) {
         let hash = fingerprint(self.prefix, role);
@@ -63,11 +63,11 @@ impl<'a> Signed<'a> {
 /// Checks every thinking block in order. Says where the conversation stands at its end, and which blocks were dropped.
 pub(super) fn check(
     body: &Value,
-    model: &Model,
-    thinking: &Thinking,
+    model: &VendorModel,
+    thinking: &ThinkingForm,
     enforced: bool,
-) -> Result<(Place, Vec<String>), Refusal> {
-    let mut place = Place::default();
+) -> Result<(ThinkingPosition, Vec<String>), VendorRefusal> {
+    let mut place = ThinkingPosition::default();
     let mut dropped = Vec::new();
     for tool in body["tools"].as_array().into_iter().flatten() {
         place.pass("tools", tool);
@@ -101,11 +101,11 @@ fn checked(
     block: &Value,
     name: &str,
     is_latest: bool,
-    model: &Model,
-    thinking: &Thinking,
+    model: &VendorModel,
+    thinking: &ThinkingForm,
     enforced: bool,
-    place: &mut Place,
-) -> Result<Option<&'static str>, Refusal> {
+    place: &mut ThinkingPosition,
+) -> Result<Option<&'static str>, VendorRefusal> {
     if block["type"] == "redacted_thinking" {
         return Ok(None);
     }

@@ -2,11 +2,11 @@
 
 use serde_json::{Value, json};
 
-use super::Accepted;
+use super::AcceptedCompletion;
 use crate::vendors::count::tokens;
-use crate::vendors::{ModelAnswer, Part};
+use crate::vendors::{AnswerPart, ModelAnswer};
 
-impl Accepted {
+impl AcceptedCompletion {
     /// The whole stream of an answer, its events in order; tests cut it where they like.
     pub fn stream(&self, answer: &ModelAnswer) -> String {
         let mut out = self.chunk(&json!({ "role": "assistant", "content": "" }), &Value::Null);
@@ -14,12 +14,12 @@ impl Accepted {
         let mut written = 0;
         for part in &answer.parts {
             let delta = match part {
-                Part::Thinking(words) => match self.reasoning {
+                AnswerPart::Thinking(words) => match self.reasoning {
                     Some(field) => json!({ field: words }),
                     None => continue,
                 },
-                Part::Text(words) => json!({ "content": words }),
-                Part::Call { id, name, input } => {
+                AnswerPart::Text(words) => json!({ "content": words }),
+                AnswerPart::Call { id, name, input } => {
                     let function = json!({ "name": name, "arguments": input.to_string() });
                     let call = json!({ "index": calls, "id": id, "type": "function", "function": function });
                     calls += 1;

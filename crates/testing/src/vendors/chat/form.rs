@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::{Dialect, rules};
-use crate::vendors::Refusal;
+use crate::vendors::VendorRefusal;
 
 const OPENAI: &[&str] = &[
     "model",
@@ -63,7 +63,7 @@ const MISTRAL: &[&str] = &[
     "reasoning_effort",
 ];
 
-pub(super) fn check(body: &Value, dialect: Dialect) -> Result<(), Refusal> {
+pub(super) fn check(body: &Value, dialect: Dialect) -> Result<(), VendorRefusal> {
     let Some(fields) = body.as_object() else {
         return Err(dialect.refuse(rules::JSON, "The body is not an object"));
     };
@@ -102,7 +102,7 @@ fn reasoning_version(model: &str) -> Option<u32> {
     (letters.next() == Some('o') && letters.next().is_some_and(|digit| digit.is_ascii_digit())).then_some(1)
 }
 
-fn reasoning(body: &Value) -> Result<(), Refusal> {
+fn reasoning(body: &Value) -> Result<(), VendorRefusal> {
     let model = body["model"].as_str().unwrap_or_default();
     let no = |rule, message: &str| Err(Dialect::OpenAi.refuse(rule, message));
     let effort = body["reasoning_effort"].as_str();
@@ -150,7 +150,7 @@ pub(super) fn is_name(name: &str) -> bool {
     (1..=64).contains(&name.len()) && name.bytes().all(fits)
 }
 
-fn tools(body: &Value, dialect: Dialect) -> Result<(), Refusal> {
+fn tools(body: &Value, dialect: Dialect) -> Result<(), VendorRefusal> {
     let Some(tools) = body["tools"].as_array() else {
         return Ok(());
     };
@@ -192,7 +192,7 @@ fn tools(body: &Value, dialect: Dialect) -> Result<(), Refusal> {
     Ok(())
 }
 
-fn part_of_schema(schema: &Value, name: &str, strict: bool, dialect: Dialect) -> Result<(), Refusal> {
+fn part_of_schema(schema: &Value, name: &str, strict: bool, dialect: Dialect) -> Result<(), VendorRefusal> {
     if schema["type"] == "array" && schema["items"].is_null() {
         let message = format!("Invalid schema for function '{name}': array schema missing items.");
         return Err(dialect.refuse(rules::SCHEMA, &message));

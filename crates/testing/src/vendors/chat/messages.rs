@@ -7,8 +7,8 @@ use serde_json::Value;
 use super::form::is_name;
 use super::{Dialect, rules};
 use crate::vendors::bytes::base64;
-use crate::vendors::picture::Picture;
-use crate::vendors::{Refusal, Rule};
+use crate::vendors::picture::VendorPicture;
+use crate::vendors::{VendorRefusal, VendorRule};
 
 const FIELDS: &[&str] = &[
     "role",
@@ -21,7 +21,7 @@ const FIELDS: &[&str] = &[
     "prefix",
 ];
 
-pub(super) fn check(body: &Value, dialect: Dialect) -> Result<(), Refusal> {
+pub(super) fn check(body: &Value, dialect: Dialect) -> Result<(), VendorRefusal> {
     let messages = body["messages"].as_array().map(Vec::as_slice).unwrap_or_default();
     if messages.is_empty() {
         return Err(dialect.refuse(
@@ -46,7 +46,7 @@ fn role(message: &Value) -> &str {
     message["role"].as_str().unwrap_or_default()
 }
 
-fn fields(message: &Value, at: usize, dialect: Dialect) -> Result<(), Refusal> {
+fn fields(message: &Value, at: usize, dialect: Dialect) -> Result<(), VendorRefusal> {
     if !["system", "developer", "user", "assistant", "tool"].contains(&role(message)) {
         let message = format!("Invalid value: '{}' for messages[{at}].role.", role(message));
         return Err(dialect.refuse(rules::ROLE, &message));
@@ -63,7 +63,7 @@ fn fields(message: &Value, at: usize, dialect: Dialect) -> Result<(), Refusal> {
     }
 }
 
-fn echo(message: &Value) -> Result<(), Refusal> {
+fn echo(message: &Value) -> Result<(), VendorRefusal> {
     if role(message) != "assistant" || message["reasoning_content"].is_string() {
         return Ok(());
     }
@@ -71,7 +71,7 @@ fn echo(message: &Value) -> Result<(), Refusal> {
     Err(Dialect::DeepSeek.refuse(rules::ECHO, words))
 }
 
-fn no_reasoning_of_others(message: &Value, at: usize, model: &str) -> Result<(), Refusal> {
+fn no_reasoning_of_others(message: &Value, at: usize, model: &str) -> Result<(), VendorRefusal> {
     let reasons = Dialect::Groq.reasoning_of(model).is_some();
     let words = match (&message["reasoning"], &message["reasoning_content"]) {
         (_, Value::String(_)) => format!(
@@ -85,7 +85,7 @@ fn no_reasoning_of_others(message: &Value, at: usize, model: &str) -> Result<(),
     Err(Dialect::Groq.refuse(rules::REASONING, &words))
 }
 
-fn content(message: &Value, at: usize, dialect: Dialect) -> Result<(), Refusal> {
+fn content(message: &Value, at: usize, dialect: Dialect) -> Result<(), VendorRefusal> {
     let content = &message["content"];
     let calls = message["tool_calls"].as_array();
     if dialect == Dialect::LlamaCppPython && content.is_null() {
@@ -115,8 +115,8 @@ fn content(message: &Value, at: usize, dialect: Dialect) -> Result<(), Refusal> 
     Ok(())
 }
 
-fn checked_part(part: &Value, message: &Value, at: usize, dialect: Dialect) -> Result<(), Refusal> {
-    let no = |rule: &'static Rule, what: &str| {
+fn checked_part(part: &Value, message: &Value, at: usize, dialect: Dialect) -> Result<(), VendorRefusal> {
+    let no = |rule: &'static VendorRule, what: &str| {
         Err(dialect.refuse(rule, &format!("Invalid 'messages[{at}].content': {what}")))
     };
     match part["type"].as_str().unwrap_or_default() {
@@ -144,12 +144,12 @@ fn picture(url: &str) -> bool {
     else {
         return url.starts_with("https://") || url.starts_with("http://");
     };
-    let found = base64(data).and_then(|bytes| Picture::of(&bytes));
+    let found = base64(data).and_then(|bytes| VendorPicture::of(&bytes));
     found.is_some_and(|found| found.media_type == kind)
 }
 
-fn calls(message: &Value, at: usize, dialect: Dialect) -> Result<(), Refusal> {
-    let no = |rule: &'static Rule, what: String| Err(dialect.refuse(rule, &what));
+fn calls(message: &Value, at: usize, dialect: Dialect) -> Result<(), VendorRefusal> {
+    let no = |rule: &'static VendorRule, what: String| Err(dialect.refuse(rule, &what));
     let mut seen = BTreeSet::new();
     for (index, call) in message["tool_calls"].as_array().into_iter().flatten().enumerate() {
         let place = format!("'messages[{at}].tool_calls[{index}]");
@@ -197,7 +197,7 @@ fn calls(message: &Value, at: usize, dialect: Dialect) -> Result<(), Refusal> {
     Ok(())
 }
 
-fn pairs(messages: &[Value], dialect: Dialect) -> Result<(), Refusal> {
+fn pairs(messages: &[Value], dialect: Dialect) -> Result<(), VendorRefusal> {
     let mut open: BTreeSet<&str> = BTreeSet::new();
     for (at, message) in messages.iter().enumerate() {
         if role(message) == "tool" {
@@ -217,7 +217,7 @@ fn pairs(messages: &[Value], dialect: Dialect) -> Result<(), Refusal> {
     answered(&open, dialect)
 }
 
-fn answered(open: &BTreeSet<&str>, dialect: Dialect) -> Result<(), Refusal> {
+fn answered(open: &BTreeSet<&str>, dialect: Dialect) -> Result<(), VendorRefusal> {
     if open.is_empty() {
         return Ok(());
     }
@@ -229,7 +229,7 @@ fn answered(open: &BTreeSet<&str>, dialect: Dialect) -> Result<(), Refusal> {
 }
 
 /// The order of roles, for the servers that mind it.
-fn order(messages: &[Value], dialect: Dialect) -> Result<(), Refusal> {
+fn order(messages: &[Value], dialect: Dialect) -> Result<(), VendorRefusal> {
     let is_system = |message: &&Value| ["system", "developer"].contains(&role(message));
     let begin = messages.iter().take_while(is_system).count();
     let talk = &messages[begin..];
@@ -265,7 +265,7 @@ fn order(messages: &[Value], dialect: Dialect) -> Result<(), Refusal> {
 }
 
 /// Turns as chat templates want them: what they count is a person's at each even place, and at no other.
-fn turns(talk: &[Value], dialect: Dialect) -> Result<(), Refusal> {
+fn turns(talk: &[Value], dialect: Dialect) -> Result<(), VendorRefusal> {
     let counts = |message: &&Value| match dialect {
         Dialect::Devstral => {
             role(message) == "user" || role(message) == "assistant" && message["tool_calls"].is_null()

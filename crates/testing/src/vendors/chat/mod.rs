@@ -9,8 +9,8 @@ pub use rules::RULES;
 
 use serde_json::{Value, json};
 
-use super::count::{Cache, tokens};
-use super::{Counted, Refusal, Rule};
+use super::count::{PromptCache, tokens};
+use super::{CountedTokens, VendorRefusal, VendorRule};
 
 /// Whose server it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,18 +41,18 @@ pub enum Dialect {
 
 /// A server.
 #[derive(Clone, Debug)]
-pub struct Chat {
+pub struct ChatServer {
     dialect: Dialect,
     window: u64,
-    cache: Cache,
+    cache: PromptCache,
     answers: u64,
 }
 
 /// A request that was accepted.
 #[derive(Clone, Debug)]
-pub struct Accepted {
+pub struct AcceptedCompletion {
     /// What it counts as: what the server read of it.
-    pub counted: Counted,
+    pub counted: CountedTokens,
     /// How many tokens were cut off at the beginning.
     pub cut_off: u64,
     model: String,
@@ -61,7 +61,7 @@ pub struct Accepted {
     reasoning: Option<&'static str>,
 }
 
-impl Chat {
+impl ChatServer {
     /// A server of this kind.
     pub fn new(dialect: Dialect) -> Self {
         let window = match dialect {
@@ -74,7 +74,7 @@ impl Chat {
         Self {
             dialect,
             window,
-            cache: Cache::default(),
+            cache: PromptCache::default(),
             answers: 0,
         }
     }
@@ -90,7 +90,7 @@ impl Chat {
     ///
     /// # Errors
     /// The first rule that it breaks.
-    pub fn check(&mut self, body: &[u8]) -> Result<Accepted, Refusal> {
+    pub fn check(&mut self, body: &[u8]) -> Result<AcceptedCompletion, VendorRefusal> {
         let body: Value = serde_json::from_slice(body).map_err(|error| {
             self.dialect
                 .refuse(rules::JSON, &format!("We could not parse the JSON body: {error}"))
@@ -100,7 +100,7 @@ impl Chat {
         let (counted, cut_off) = self.count(&body)?;
         self.answers += 1;
         let model = body["model"].as_str().unwrap_or_default().to_owned();
-        Ok(Accepted {
+        Ok(AcceptedCompletion {
             counted,
             cut_off,
             reasoning: self.dialect.reasoning_of(&model),
@@ -109,7 +109,7 @@ impl Chat {
         })
     }
 
-    fn count(&mut self, body: &Value) -> Result<(Counted, u64), Refusal> {
+    fn count(&mut self, body: &Value) -> Result<(CountedTokens, u64), VendorRefusal> {
         let lists = [&body["tools"], &body["messages"]];
         let items = lists.into_iter().filter_map(Value::as_array).flatten();
         let blocks: Vec<(Value, bool)> = items.map(|item| (item.clone(), true)).collect();
@@ -119,9 +119,9 @@ impl Chat {
             .sum();
         let over = total.saturating_sub(self.window);
         if self.dialect == Dialect::Ollama {
-            let counted = Counted {
+            let counted = CountedTokens {
                 input: total - over,
-                ..Counted::default()
+                ..CountedTokens::default()
             };
             return Ok((counted, over));
         }
@@ -138,9 +138,9 @@ impl Chat {
     }
 }
 
-impl Chat {
+impl ChatServer {
     /// vLLM reads no more of the prompt than to where the answer that is asked for does not fit any more.
-    fn counts_the_answer(&self, body: &Value, total: u64) -> Result<(), Refusal> {
+    fn counts_the_answer(&self, body: &Value, total: u64) -> Result<(), VendorRefusal> {
         let answer = body["max_tokens"].as_u64().unwrap_or_default();
         let window = self.window;
         if total + answer <= window {
@@ -168,7 +168,7 @@ impl Dialect {
     }
 
     /// A refusal in the form of this server.
-    fn refuse(self, rule: &'static Rule, message: &str) -> Refusal {
+    fn refuse(self, rule: &'static VendorRule, message: &str) -> VendorRefusal {
         let (status, body) = match self {
             Self::Mistral if rule == rules::FIELD => (
                 422,
@@ -199,7 +199,7 @@ impl Dialect {
                 json!({ "error": { "message": message, "type": "invalid_request_error", "param": null, "code": null } }),
             ),
         };
-        Refusal {
+        VendorRefusal {
             rule,
             status,
             message: message.to_owned(),
@@ -208,7 +208,7 @@ impl Dialect {
     }
 
     /// The refusal of a request that is too long.
-    fn full(self, total: u64, window: u64) -> Refusal {
+    fn full(self, total: u64, window: u64) -> VendorRefusal {
         let message = format!(
             "This model's maximum context length is {window} tokens. However, your messages resulted in {total} tokens."
         );

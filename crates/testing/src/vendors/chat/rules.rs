@@ -1,12 +1,12 @@
 //! What OpenAI Chat Completions and servers that are compatible with it refuse, and where it was read.
 
-use crate::vendors::Rule;
+use crate::vendors::VendorRule;
 
 macro_rules! rules {
     ($($id:ident: $name:literal, $says:literal, $source:literal, $date:literal;)*) => {
-        $(pub(super) const $id: &Rule = &Rule { name: $name, says: $says, source: $source, date: $date };)*
+        $(pub(super) const $id: &VendorRule = &VendorRule { name: $name, says: $says, source: $source, date: $date };)*
         /// The rules of Chat Completions.
-        pub const RULES: &[Rule] = &[$(*$id),*];
+        pub const RULES: &[VendorRule] = &[$(*$id),*];
     };
 }
 

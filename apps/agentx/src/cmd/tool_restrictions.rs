@@ -1,0 +1,51 @@
+//! What is refused where a tool of an agent runs this program: only a person changes settings, trust and rules, or starts an agent. The
+//! approval of a command line does not suffice, because a script, a link or another program may hide what it runs.
+
+use agentx::tools::is_in_a_call;
+
+use crate::args::{ApprovalsCommand, Command, ConfigCommand, IdentityCommand};
+use crate::error::CliError;
+
+/// Refuses it where a command of a tool started this process.
+pub(super) fn refuse(command: Option<&Command>) -> Result<(), CliError> {
+    let Some(does) = restricted_command(command).filter(|_| is_in_a_call()) else {
+        return Ok(());
+    };
+    Err(CliError::usage(
+        format!("this {does}, and a tool of an agent started it; only a person does that"),
+        "type it in a terminal of your own, or behind `!` in the chat",
+    ))
+}
+
+/// What only a person does; `None` for all other commands.
+fn restricted_command(command: Option<&Command>) -> Option<&'static str> {
+    const SETTINGS: &str = "changes the settings of AgentX";
+    const RULES: &str = "changes approval rules";
+    const IDENTITY: &str = "changes or shows who is trusted";
+    const AGENT: &str = "starts an agent";
+    match command {
+        None | Some(Command::Chat(_) | Command::Run(_) | Command::Resume(_) | Command::Serve(_)) => {
+            Some(AGENT)
+        }
+        Some(Command::Config(command)) => match command {
+            ConfigCommand::Show | ConfigCommand::Path | ConfigCommand::Check => None,
+            ConfigCommand::Trust(_)
+            | ConfigCommand::Set { .. }
+            | ConfigCommand::Unset { .. }
+            | ConfigCommand::Edit { .. } => Some(SETTINGS),
+        },
+        Some(Command::Approvals(command)) => matches!(
+            command,
+            ApprovalsCommand::Add(_) | ApprovalsCommand::Remove { .. }
+        )
+        .then_some(RULES),
+        Some(Command::Identity(command)) => {
+            let shows = matches!(
+                command,
+                IdentityCommand::Show | IdentityCommand::List | IdentityCommand::Export { secret: false }
+            );
+            (!shows).then_some(IDENTITY)
+        }
+        Some(_) => None,
+    }
+}

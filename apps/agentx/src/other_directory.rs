@@ -1,0 +1,144 @@
+//! A session that somebody continues with from another directory than its own: what files and configuration say there holds,
+//! and what is missing is said.
+
+use std::path::{Path, PathBuf};
+
+use agentx::assembly::tools_lacking;
+use agentx::config::{ConfigPaths, Loaded, lying_since};
+use agentx::types::{AgentConfig, SessionId, Timestamp};
+
+use crate::args::{AgentArgs, Global};
+use crate::compose::CommandTarget;
+use crate::console::Console;
+use crate::default_model;
+use crate::error::CliError;
+use crate::folder;
+use crate::render::clean::visible;
+use crate::session_opening::{self, Target};
+use crate::start::{check_tools, lookup, notes, settings};
+use crate::told_notes;
+
+/// So many mistakes in files of agents and tools are told where an agent begins to work.
+const MOST_MISTAKES: usize = 3;
+
+/// The place that the settings name. Where the session that is meant works in another directory of this machine, settings and
+/// place become those of that directory, as if it had been named. Must be called inside an async runtime.
+/// What is wrong with the files of agents and tools there is said.
+pub(crate) async fn place_of(
+    global: &Global,
+    agent: &AgentArgs,
+    loaded: &mut Loaded,
+    target: &Target,
+    console: &mut Console,
+) -> Result<CommandTarget, CliError> {
+    let place = find_place(global, agent, loaded, target, console).await?;
+    console.say(&broken_files(&place));
+    Ok(place)
+}
+
+/// The model does not see a tool whose file has a mistake, so the person has to.
+fn broken_files(place: &CommandTarget) -> String {
+    let mistakes = place.mistakes();
+    let lines = mistakes.iter().take(MOST_MISTAKES);
+    let mut text: String = lines
+        .map(|mistake| format!("warning: {}\n", visible(&mistake.to_string())))
+        .collect();
+    if let Some(more @ 1..) = mistakes.len().checked_sub(MOST_MISTAKES) {
+        text.push_str(&format!("hint: `agentx agents check` shows {more} more\n"));
+    }
+    text
+}
+
+async fn find_place(
+    global: &Global,
+    agent: &AgentArgs,
+    loaded: &mut Loaded,
+    target: &Target,
+    console: &mut Console,
+) -> Result<CommandTarget, CliError> {
+    // An agent that a file describes may name a model of its own.
+    if *target == Target::New && agent.agent.is_none() {
+        default_model::settle(&mut loaded.settings, console).await?;
+        default_model::check_configured(loaded)?;
+    }
+    let place = CommandTarget::of(&loaded.settings, global.cwd.as_deref()).await?;
+    place.introduce(console);
+    if place.remote().is_some() {
+        return Ok(place);
+    }
+    let since = lying_since(&loaded.settings.data_dir, &loaded.settings.workspace);
+    // What is wrong with it is said where it is opened.
+    let Ok(Some(id)) = session_opening::find(&place, &loaded.settings, target).await else {
+        return Ok(place);
+    };
+    let of_before = of_folder_before(&place, &loaded.settings.workspace, &id, since).await;
+    match (of_before, target) {
+        (Some(what), Target::Last | Target::Chosen) => {
+            let hint = format!(
+                "--session {id} (or `agentx resume {id}`) goes on with it in the folder that lies here now; without --last a new one begins"
+            );
+            return Err(CliError::usage(what, hint));
+        }
+        (Some(what), _) => console.say(&format!("note: {what}\n")),
+        (None, _) => {}
+    }
+    let Some(config) = place.agent_of_elsewhere(&loaded.settings, &id).await else {
+        return Ok(place);
+    };
+    let there = PathBuf::from(&config.workspace);
+    let root = ConfigPaths::find(&there, &lookup).map(|places| places.workspace_root);
+    let place = match root {
+        Ok(root) if root != loaded.settings.workspace_root => {
+            drop(place);
+            let there = Global {
+                cwd: Some(there),
+                ..global.clone()
+            };
+            let data_dir = loaded.settings.data_dir.clone();
+            let said = std::mem::take(&mut loaded.warnings);
+            *loaded = settings(&there, agent)?;
+            loaded.warnings.retain(|warning| !said.contains(warning));
+            console.say(&notes(loaded));
+            console.say(&folder::note(loaded));
+            console.say(&check_tools(loaded)?);
+            loaded.settings.data_dir = data_dir;
+            CommandTarget::here(&loaded.settings)?
+        }
+        _ => place,
+    };
+    console.say(&lacks(&place, &loaded.settings.data_dir, &id, &config));
+    Ok(place)
+}
+
+/// What a person should know about a session of the folder that lay here before the one that does `since` then; `None` where it is none, or
+/// was gone on with here. What it says was said about other files.
+async fn of_folder_before(
+    place: &CommandTarget,
+    workspace: &Path,
+    id: &SessionId,
+    since: Option<Timestamp>,
+) -> Option<String> {
+    let info = place.runtime().info(id).await.ok()?;
+    let is_of_before = Path::new(&info.workspace) == workspace && info.updated_at < since?;
+    is_of_before.then(|| {
+        format!(
+            "the session {id} is of another folder, which lay at {} before",
+            visible(&info.workspace)
+        )
+    })
+}
+
+/// What a person should know about tools that the session had and that are not there; said once, until it is other ones.
+fn lacks(place: &CommandTarget, data_dir: &Path, id: &SessionId, agent: &AgentConfig) -> String {
+    let here = place.runtime().tools();
+    let lacking = tools_lacking(agent, &here);
+    if !told_notes::is_news(data_dir, id, &lacking.join(", ")) {
+        return String::new();
+    }
+    let workspace = &agent.workspace;
+    format!(
+        "note: the session works in {workspace}, where these of its tools are not described any more: {}\n\
+         hint: put their files back into {workspace}/.agentx/tools and resume\n",
+        lacking.join(", ")
+    )
+}

@@ -1,0 +1,42 @@
+//! What can be said of an entry only when all files are known: whether the tools that a script may call are there, and whether its
+//! schemas, whose words are right one by one, are right together.
+
+use agentx_config::yaml::TextPosition;
+
+use crate::key_tables::RefKind;
+use crate::loading::Loading;
+use crate::mistake::DefinitionMistake;
+
+/// Looks at one entry.
+pub(crate) fn check(loading: &mut Loading<'_>, index: usize) {
+    let Some(entry) = loading.entries.get(index) else {
+        return;
+    };
+    let mut found: Vec<(TextPosition, String, Option<String>)> = Vec::new();
+    for granted in &entry.read.findings.granted {
+        let name = granted.text.strip_prefix("tool:").unwrap_or(&granted.text);
+        if !name.contains('*') && !loading.knows(RefKind::Tool, name) && !is_inline(loading, name) {
+            let hint = loading.near(RefKind::Tool, name);
+            found.push((granted.at, format!("`tools`: there is no tool `{name}`"), hint));
+        }
+    }
+    if let Some(schemas) = loading.options.schemas {
+        for (at, key, schema) in &entry.read.findings.schemas {
+            if let Err(problem) = schemas.check(schema) {
+                found.push((*at, format!("`{key}`: this is no schema: {problem}"), None));
+            }
+        }
+    }
+    if let Some(entry) = loading.entries.get_mut(index) {
+        for (at, message, hint) in found {
+            let mistake = DefinitionMistake::new(&entry.source.file, at, message).hint(hint);
+            entry.read.findings.mistakes.push(mistake);
+        }
+    }
+}
+
+/// Whether a tool of this name is written into a file of something else.
+fn is_inline(loading: &Loading<'_>, name: &str) -> bool {
+    let mut entries = loading.entries.iter();
+    entries.any(|entry| entry.read.findings.tools.iter().any(|tool| tool == name))
+}

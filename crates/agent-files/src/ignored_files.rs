@@ -1,0 +1,70 @@
+//! What looks like a definition and is none: files of folders below `agents/` or `tools/`, where nothing looks, to which nothing
+//! refers; files whose ending is nearly one that is read; folders that are called like files. That is no mistake, for people keep what
+//! they like; but whoever put one there by mistake wants to know.
+
+use std::path::Path;
+
+use crate::library::PassedOver;
+use crate::loading::{Loading, is_definition};
+use crate::read::FileKind;
+use crate::source::FileFormat;
+
+/// How deep below a folder is looked.
+const DEEPEST: usize = 4;
+/// How many are named.
+const MOST: usize = 100;
+
+impl Loading<'_> {
+    /// Those below a folder of a root, when everything that is referred to was read.
+    pub(crate) fn pass_over(&mut self, root: &Path, folder: &Path, kind: FileKind) {
+        let mut open = vec![(folder.to_owned(), 0)];
+        while let Some((folder, depth)) = open.pop() {
+            // What cannot be read is said where it is referred to.
+            if depth < DEEPEST {
+                let folders = self.files.folders(root, &folder).unwrap_or_default();
+                for name in folders.iter().filter(|name| !name.starts_with('.')) {
+                    if depth == 0 && FileFormat::of(Path::new(name)).is_some() {
+                        self.pass(root, &folder.join(name), "it is a folder");
+                    }
+                    open.push((folder.join(name), depth + 1));
+                }
+            }
+            for name in self.files.list(root, &folder).unwrap_or_default() {
+                match is_definition(&name, kind) {
+                    true if depth > 0 => {
+                        let why = "it stands in a folder below, and nothing refers to it";
+                        self.pass(root, &folder.join(&name), why);
+                    }
+                    true => {}
+                    false => {
+                        if let Some(ending) = meant(&name, kind) {
+                            let why = format!("its name must end with `.{ending}`");
+                            self.pass(root, &folder.join(&name), &why);
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    fn pass(&mut self, root: &Path, file: &Path, why: &str) {
+        let (path, library) = (root.join(file), &mut self.library);
+        if library.passed_over.len() < MOST && !library.read.contains(&path) {
+            let why = why.to_owned();
+            library.passed_over.push(PassedOver { path, why });
+        }
+    }
+}
+
+/// The ending that a file would have to have whose ending is not read.
+fn meant(name: &str, kind: FileKind) -> Option<String> {
+    if name.starts_with('.') {
+        return None;
+    }
+    let ending = Path::new(name).extension()?.to_str()?.to_ascii_lowercase();
+    match ending.as_str() {
+        "lua" | "luau" if kind == FileKind::Tool && !name.ends_with(".d.luau") => Some("luau".into()),
+        "yaml" | "yml" | "json" => Some(ending),
+        _ => None,
+    }
+}

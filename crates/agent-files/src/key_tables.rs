@@ -1,0 +1,181 @@
+//! What a file may hold, as data: from these tables the reader knows its keys, and the JSON Schema is made.
+
+/// One key of a mapping.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct MappingKey {
+    pub(crate) name: &'static str,
+    pub(crate) shape: Shape,
+    pub(crate) required: bool,
+    pub(crate) about: &'static str,
+}
+
+/// A mapping with keys that are known.
+#[derive(Debug)]
+pub(crate) struct MappingShape {
+    /// In messages and in the schema.
+    pub(crate) name: &'static str,
+    pub(crate) keys: &'static [MappingKey],
+    /// Exactly one of these keys must be there.
+    pub(crate) one_of: &'static [&'static str],
+    /// Where a place takes one of several tables: it is this one if this key is there.
+    pub(crate) marker: Option<&'static str>,
+    /// Whether keys that are not known are passed over: others may write such. One that looks like a known key misspelt is
+    /// refused all the same.
+    pub(crate) open: bool,
+}
+
+/// To what a reference leads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RefKind {
+    /// An agent file.
+    Agent,
+    /// A tool file.
+    Tool,
+    /// A rule file.
+    Rule,
+    /// A generator file: a model and its parameters.
+    Generator,
+    /// A text for the context.
+    Context,
+}
+
+impl RefKind {
+    /// As it is written before the colon.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Agent => "agent",
+            Self::Tool => "tool",
+            Self::Rule => "rule",
+            Self::Generator => "generator",
+            Self::Context => "context",
+        }
+    }
+}
+
+/// What a value may be.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Shape {
+    /// Any text.
+    Text,
+    /// Text that says something.
+    Words,
+    /// The name of a tool that a script may call, or `*`.
+    Granted,
+    /// The name of a definition: letters, digits, `_`, `-`, `.`.
+    Name,
+    /// The name of a tool, as models take it: ASCII only, at most 64.
+    ToolName,
+    Bool,
+    /// A whole number within these bounds.
+    Count(u64, u64),
+    /// 0 to 2.
+    Temperature,
+    /// US dollars.
+    Money,
+    /// `90s`, `10m`.
+    Duration,
+    /// Bytes, or text such as `64 MiB`.
+    Bytes,
+    /// One of these words.
+    Choice(&'static [&'static str]),
+    /// A jq filter.
+    Jq,
+    /// A path within the prompt's own file, such as `.prompt`.
+    This,
+    /// The name of an environment variable.
+    Variable,
+    /// A host, with a port or without, `*.` before it or not.
+    Host,
+    /// An http or https address; `${NAME}` may stand in it.
+    Url,
+    /// Text in which `${NAME}` stands for an environment variable.
+    Template,
+    /// The same, for what is secret: nothing of it may be written down.
+    Secret,
+    /// The text of a script.
+    Script,
+    /// The path of a script.
+    ScriptFile,
+    /// A JSON Schema.
+    Schema,
+    /// Parameters of a tool: the short form, or a JSON Schema of an object.
+    Params,
+    /// A pattern of a rule, or a pattern and its output.
+    Pattern,
+    /// Two or three texts: subject, what the user says, what comes out.
+    Example,
+    /// Any value.
+    Any,
+    /// A reference.
+    Ref(RefKind),
+    /// A mapping with known keys.
+    Map(&'static MappingShape),
+    /// A mapping from names that a person chooses.
+    MapOf(&'static Shape),
+    List(&'static Shape),
+    /// A list with at least one item.
+    Some(&'static Shape),
+    /// One of these: chosen by whether a text, a list or a mapping is there, and by markers.
+    Either(&'static [Shape]),
+    /// A whole tool, chosen by its `type`.
+    Tool,
+    /// A whole agent, chosen by its `type`.
+    Agent,
+    /// A state of an agent, chosen by its `state_type`.
+    State,
+    /// A message, whose keys depend on its role.
+    Message,
+}
+
+/// A key that may be left out.
+pub(crate) const fn may(name: &'static str, shape: Shape, about: &'static str) -> MappingKey {
+    MappingKey {
+        name,
+        shape,
+        required: false,
+        about,
+    }
+}
+
+/// A key that must be there.
+pub(crate) const fn must(name: &'static str, shape: Shape, about: &'static str) -> MappingKey {
+    MappingKey {
+        name,
+        shape,
+        required: true,
+        about,
+    }
+}
+
+/// A table without rules beyond its keys.
+pub(crate) const fn table(name: &'static str, keys: &'static [MappingKey]) -> MappingShape {
+    MappingShape {
+        name,
+        keys,
+        one_of: &[],
+        marker: None,
+        open: false,
+    }
+}
+
+impl MappingShape {
+    pub(crate) const fn one_of(mut self, keys: &'static [&'static str]) -> Self {
+        self.one_of = keys;
+        self
+    }
+
+    pub(crate) const fn open(mut self) -> Self {
+        self.open = true;
+        self
+    }
+
+    pub(crate) const fn marker(mut self, key: &'static str) -> Self {
+        self.marker = Some(key);
+        self
+    }
+
+    pub(crate) fn key(&self, name: &str) -> Option<&'static MappingKey> {
+        self.keys.iter().find(|key| key.name == name)
+    }
+}

@@ -1,0 +1,141 @@
+//! What the agents above one leave to it.
+//!
+//! What a child spends is its parents' too, so it asks no model where the budget of one of them is used up;
+//! and a session has room for so many agents. The session's fold, which steps the agents, says this with each
+//! step ([`Context::above`](crate::StepContext), [`Context::census`](crate::StepContext)): it follows from the agents
+//! themselves, so it is the same in every replay, and a limit that is raised counts at once.
+//!
+//! ```text
+//! main          max_tokens 100,000, spent 90,000 ─┐  Above of the grandchild: two budgets, the nearest first;
+//! └ child       max_cost $1, spent $0.20          ├─ used_up names the first limit that is reached,
+//!   └ grandchild  asks a model                    ┘  and the agent whose limit it is
+//! ```
+//!
+//! Invariant: no model is asked where a limit of any agent above is reached (invariant 18).
+
+use std::sync::Arc;
+
+use agentx_types::{AgentConfig, MAX_AGENTS_AT_ONCE, MAX_AGENTS_MADE, RunStatus};
+
+use crate::Agent;
+use crate::limits::{self, RunSpending};
+use crate::run_lifecycle::StopCause;
+
+/// The budgets that an agent shares, the nearest first.
+///
+/// Only limits of tokens and money are shared; rounds and time are each agent's own. An agent above that has
+/// no run, or none of these limits, bounds nothing.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct AncestorBudgets {
+    /// Agents above that have a run and a limit of tokens or money.
+    budgets: Vec<AncestorBudget>,
+    /// The reason for which an agent above is being stopped, where a limit is the reason.
+    stopped: Option<StopCause>,
+}
+
+/// The limits of an agent above, beside its spending so far.
+#[derive(Clone, Debug, PartialEq)]
+struct AncestorBudget {
+    /// Its configuration, of which the limits and the name are read.
+    of: Arc<AgentConfig>,
+    /// The spending of its run before this fact.
+    spent: RunSpending,
+}
+
+impl AncestorBudgets {
+    /// Counts in the next agent above; call it for the parent first, then for its parent.
+    ///
+    /// An agent without a run, or without a limit of tokens or money, adds no budget. Where one is being
+    /// stopped for a limit, that is remembered: the nearest such agent counts.
+    pub fn add(&mut self, agent: &Agent) {
+        let Some(run) = agent.run() else { return };
+        let config = agent.config();
+        if config.limits.max_tokens.is_some() || config.limits.max_cost.is_some() {
+            self.budgets.push(AncestorBudget {
+                of: Arc::clone(config),
+                spent: run.spent(),
+            });
+        }
+        let stop = run.pending.stop.as_ref();
+        if let Some(cause) =
+            stop.filter(|cause| cause.status == RunStatus::TimedOut && self.stopped.is_none())
+        {
+            let message = format!("agent {} was stopped: {}", config.name, cause.message);
+            self.stopped = Some(StopCause::error(cause.status, &cause.code, &message));
+        }
+    }
+
+    /// The limit above that forbids another model call; `None` if none does.
+    ///
+    /// Those above have not heard yet of what the agent has `spent` in the step that it takes, so it is
+    /// added.
+    pub(crate) fn used_up(&self, spent: &RunSpending) -> Option<StopCause> {
+        let reached = |budget: &AncestorBudget| {
+            let mut with_this_step = budget.spent;
+            with_this_step.usage += spent.usage;
+            with_this_step.cost += spent.cost;
+            limits::used_up(&budget.of.limits, &with_this_step, Some(budget.of.name.as_str()))
+        };
+        self.budgets
+            .iter()
+            .find_map(reached)
+            .map(|limit| StopCause::limit(&limit))
+    }
+
+    /// The limit above for which the agent is stopped by another one, if one is the reason.
+    pub(crate) fn stops(&self, spent: &RunSpending) -> Option<StopCause> {
+        self.used_up(spent).or_else(|| self.stopped.clone())
+    }
+}
+
+/// The number of agents in a session, beside the one that people talk to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Census {
+    /// Agents that are there now.
+    pub alive: u32,
+    /// Agents that were made since a person last said something.
+    pub made: u32,
+}
+
+impl Census {
+    /// This census with `wanted` agents more, which the fact has made agents want.
+    #[must_use]
+    pub(crate) fn with(self, wanted: u32) -> Self {
+        Self {
+            alive: self.alive.saturating_add(wanted),
+            made: self.made.saturating_add(wanted),
+        }
+    }
+
+    /// The reason for which no other agent may be made, with advice; `None` where there is room. Two bounds
+    /// count: how many there are at once, and how many were made without a word of a person.
+    pub fn full(&self) -> Option<String> {
+        if self.alive >= MAX_AGENTS_AT_ONCE {
+            return Some(format!(
+                "this session has {MAX_AGENTS_AT_ONCE} agents, which is the most there may be at once; go on when some of them have \
+                 ended, or do it yourself"
+            ));
+        }
+        (self.made >= MAX_AGENTS_MADE).then(|| {
+            format!(
+                "{MAX_AGENTS_MADE} agents were made since a person last said something, which is the most; do the rest yourself, \
+                 or say how far you have come"
+            )
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn there_is_room_until_it_is_full() {
+        let full = |alive, made| Census { alive, made }.full();
+        assert_eq!(full(0, 0), None);
+        assert_eq!(full(MAX_AGENTS_AT_ONCE - 1, MAX_AGENTS_MADE - 1), None);
+        assert!(full(MAX_AGENTS_AT_ONCE, 0).is_some_and(|why| why.contains("at once")));
+        assert!(full(0, MAX_AGENTS_MADE).is_some_and(|why| why.contains("were made")));
+        assert!(Census::default().with(MAX_AGENTS_AT_ONCE).full().is_some());
+    }
+}

@@ -1,0 +1,86 @@
+//! Applies the approval mode to a call that a person would be asked about.
+//!
+//! | mode | a rule asks | nothing allows it | it opens a file that may hold secrets |
+//! | --- | --- | --- | --- |
+//! | `ask` | asked | asked | asked |
+//! | `auto` (version 7 of the rules and later) | asked | done | asked |
+//! | `auto` (before) | done | done | done |
+//! | `deny` | refused | refused | refused |
+//!
+//! What is *always* asked (`always_asked`, such as a change of this program's settings) is refused in `auto`
+//! as in `deny`.
+
+use agentx_types::{AgentConfig, ApprovalMode, Rule, RuleEffect, since};
+
+use super::{Judgement, allowed, asked, denied, describe};
+use crate::call_subject::CallSubject;
+
+/// Asks a person, where the mode lets one be asked; refuses the call with the same reason where it does not.
+pub(super) fn asked_by_mode(
+    config: &AgentConfig,
+    subject: &CallSubject<'_>,
+    mode: ApprovalMode,
+    why: &str,
+    rules: Vec<usize>,
+) -> Judgement {
+    match mode {
+        ApprovalMode::Ask => asked(subject, why.to_owned(), rules),
+        ApprovalMode::Auto => denied(
+            format!("{why}, and in the approval mode `auto` nobody is asked"),
+            rules,
+        ),
+        ApprovalMode::Deny => denied(format!("{why}, {}", nobody_asked(config)), rules),
+    }
+}
+
+/// Decides, in the mode `auto`, about a call that no rule allows or denies: lets it run, unless a rule asks
+/// about it or it opens a file that may hold secrets.
+///
+/// `asking` is the reason of the rule that asks. Before version 7 of the rules, neither was asked about.
+pub(super) fn unasked(
+    config: &AgentConfig,
+    subject: &CallSubject<'_>,
+    rules: &[Rule],
+    asking: Option<(String, Vec<usize>)>,
+) -> Judgement {
+    if let Some(denied) = hidden_from_denying(config, subject, rules) {
+        return denied;
+    }
+    let secret = || {
+        subject
+            .secret()
+            .map(|_| (subject.default_reason("your"), Vec::new()))
+    };
+    match asking.or_else(secret) {
+        Some((reason, made_by)) if config.rules_version >= since::AUTO_ASKS => {
+            asked(subject, reason, made_by)
+        }
+        _ => allowed(true, "the approval mode is `auto`".into(), Vec::new()),
+    }
+}
+
+/// The words for a refusal because nobody is asked, as the version of the rules says them.
+pub(super) fn nobody_asked(config: &AgentConfig) -> &'static str {
+    match config.rules_version {
+        ..since::REFUSALS_SAY_WHY => "and nobody is there to be asked",
+        _ => "and in the approval mode `deny` nobody is asked",
+    }
+}
+
+/// Refuses, where nobody is asked, what a rule that denies may be about: a rule holds for what cannot be read, too.
+fn hidden_from_denying(config: &AgentConfig, subject: &CallSubject<'_>, rules: &[Rule]) -> Option<Judgement> {
+    if config.rules_version < since::HIDDEN_IS_REFUSED {
+        return None;
+    }
+    let kept = rules
+        .iter()
+        .enumerate()
+        .filter(|(_, rule)| rule.effect != RuleEffect::Ask);
+    let (places, kept): (Vec<usize>, Vec<Rule>) = kept.map(|(place, rule)| (place, rule.clone())).unzip();
+    let (index, what) = subject.hidden_from(&kept)?;
+    let reason = format!(
+        "{what} cannot be known, the rule {} may be about it, and in the approval mode `auto` nobody is asked",
+        describe(&kept[index])
+    );
+    Some(denied(reason, vec![places[index]]))
+}

@@ -1,0 +1,58 @@
+//! Decides about a command line that has too much in it to be held against the rules.
+//!
+//! `approval::judge` comes here where `CallSubject::is_too_much_for` says so. Such a line is not taken apart, so
+//! each rule about a part of it counts as one that may be about it; the decision is the stricter of what
+//! could be.
+
+use agentx_types::{AgentConfig, ApprovalMode, Rule, RuleEffect};
+
+use super::mode::asked_by_mode;
+use super::{Judgement, allowed, asked, by, denied, describe};
+use crate::call_subject::CallSubject;
+use crate::call_subject::oversized::TOO_MUCH;
+
+/// Decides about such a line, in this order:
+///
+/// 1. a rule that denies all that the tool does denies it;
+/// 2. where any other rule may deny or ask about a part of it, a person is asked, and it is refused where
+///    nobody is;
+/// 3. else a rule that allows the whole line, or the mode, decides.
+pub(super) fn judge(
+    config: &AgentConfig,
+    subject: &CallSubject<'_>,
+    rules: &[Rule],
+    mode: ApprovalMode,
+) -> Judgement {
+    let outside = subject.is_outside();
+    let about = subject.rule_about_unread(rules);
+    if let Some(index) = subject.whole_denied_by(rules) {
+        return denied(
+            format!("the rule {} denies it", describe(&rules[index])),
+            vec![index],
+        );
+    }
+    if let Some(why) = subject.always_asked() {
+        return asked_by_mode(config, subject, mode, why, Vec::new());
+    }
+    if let Some(index) = about {
+        let why = format!(
+            "{TOO_MUCH} (the rule {} may be about it)",
+            describe(&rules[index])
+        );
+        // A rule that asks is put to a person in the mode `auto` as well.
+        return match (rules[index].effect, mode) {
+            (RuleEffect::Ask, ApprovalMode::Auto) => asked(subject, why, vec![index]),
+            _ => asked_by_mode(config, subject, mode, &why, vec![index]),
+        };
+    }
+    if let Some(index) = subject.whole_allowed_by(rules) {
+        return allowed(outside, by(rules, &[index]), vec![index]);
+    }
+    match mode {
+        ApprovalMode::Auto if subject.secret().is_none() => {
+            allowed(true, "the approval mode is `auto`".into(), Vec::new())
+        }
+        ApprovalMode::Auto => asked(subject, subject.default_reason("your"), Vec::new()),
+        _ => asked_by_mode(config, subject, mode, TOO_MUCH, Vec::new()),
+    }
+}

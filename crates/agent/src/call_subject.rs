@@ -1,0 +1,393 @@
+//! The subject of a call: the path, the command line and the hosts that its arguments name, and what rules
+//! say about them.
+//!
+//! Rules that deny or ask are held against every way in which a call may be read: they count if any fits. A rule that allows
+//! has to cover all of it as it is written. So a mistake of the reading asks once too often, and lets nothing pass.
+//!
+//! Nothing here looks at the disk: links, and what a variable holds, are the tool's to check
+//! ([`refused_where_it_leads`](crate::approval::refused_where_it_leads), note 007). `version` is that of the
+//! rules (`RULES_VERSION`): what a later version sees is not looked at for a session that keeps to an earlier
+//! one.
+
+mod hidden;
+pub(crate) mod oversized;
+mod suggested;
+pub(crate) mod uncovered;
+
+use std::cell::OnceCell;
+
+use agentx_types::{Access, AgentConfig, Guard, Rule, RuleEffect, ToolSpec, since};
+use serde_json::Value;
+
+use crate::approval::member_directory;
+use crate::command::{take_apart, trimmed};
+use crate::command_analysis::{CommandAnalysis, PathOverlap, read_as, read_within};
+use crate::guarded_files::{is_guarded_as, is_instructions_as};
+use crate::options::{fits_anywhere, fits_by_options};
+use crate::own_program;
+use crate::path_pattern::{glob_meets, is_named_by};
+use crate::pattern::{fits, fits_path, is_within, literal, normalize};
+use crate::remembered_rule;
+use crate::secrets::{self, Guarded};
+use crate::severity::{names_what_is_grave, runs_git};
+use crate::wildcards::{names_all_places, names_all_variables, stays_below};
+
+/// The subject of a call. It is made for one judgement; the command line is read once, when something first
+/// asks for it.
+pub(crate) struct CallSubject<'a> {
+    pub(crate) tool: &'a ToolSpec,
+    /// The workspace of the agent, absolute and normal.
+    workspace: &'a str,
+    /// The version of the rules.
+    pub(crate) version: u32,
+    /// The normal path that it names.
+    path: Option<String>,
+    /// The command line that it runs, or all its arguments.
+    argument: String,
+    /// The reading of the command line.
+    reading: OnceCell<CommandAnalysis>,
+    /// The first guarded file that it names, with the reason.
+    guarded: Option<(Guarded, String)>,
+    /// The files that are guarded, where a configuration says so.
+    guard: Option<&'a Guard>,
+    /// In the session of a member: the directory that they work in.
+    member_directory: Option<&'a str>,
+}
+
+impl<'a> CallSubject<'a> {
+    /// A call by itself, without what a configuration guards. `version` is that of the rules.
+    pub(crate) fn of(workspace: &'a str, version: u32, tool: &'a ToolSpec, input: &Value) -> Self {
+        let text = |name: &String| input.get(name).and_then(Value::as_str);
+        // A tool that takes a path and is given none works on the workspace itself.
+        let path = tool.path_argument.as_ref().map(|name| {
+            let path = text(name).unwrap_or(".");
+            // A shell would put the home directory here; no tool of ours does, but a person reads it so.
+            if path.starts_with('~') {
+                path.to_owned()
+            } else {
+                normalize(workspace, path)
+            }
+        });
+        let line = tool.command_argument.as_ref().and_then(text);
+        let argument = line.map_or_else(|| input.to_string(), |line| trimmed(line, version).to_owned());
+        Self {
+            tool,
+            workspace,
+            version,
+            path,
+            argument,
+            reading: OnceCell::new(),
+            guarded: None,
+            guard: None,
+            member_directory: None,
+        }
+    }
+
+    /// A call that an agent wants: with the files that its configuration guards, and the directory of a
+    /// member.
+    pub(crate) fn of_agent(config: &'a AgentConfig, tool: &'a ToolSpec, input: &Value) -> Self {
+        let mut subject = Self::of(&config.workspace, config.rules_version, tool, input);
+        subject.guard = config.guard.as_deref();
+        subject.member_directory = member_directory(config);
+        if let Some(guard) = subject.guard {
+            let texts = secrets::texts_of(tool, input);
+            let reading = subject.reading();
+            let named = subject.path.iter().chain(&reading.paths).chain(&texts);
+            let found = secrets::first_guarded(
+                guard,
+                named.map(String::as_str),
+                &reading.globs,
+                &config.workspace,
+                config.rules_version,
+            );
+            subject.guarded = found;
+        }
+        subject
+    }
+
+    /// The first of the program's own files that it names.
+    pub(crate) fn own_file(&self) -> Option<&str> {
+        self.guarded_as(Guarded::Own)
+    }
+
+    /// The first file that may hold secrets that it names.
+    pub(crate) fn secret(&self) -> Option<&str> {
+        self.guarded_as(Guarded::Secret)
+    }
+
+    /// The file that it names, where it is guarded for this reason.
+    fn guarded_as(&self, wanted: Guarded) -> Option<&str> {
+        let (why, path) = self.guarded.as_ref()?;
+        (*why == wanted).then_some(path)
+    }
+
+    /// Whether the path that it names lies outside the workspace. A command line names no path of this kind.
+    pub(crate) fn is_outside(&self) -> bool {
+        self.path
+            .as_ref()
+            .is_some_and(|path| !is_within(self.workspace, path))
+    }
+
+    /// Whether it names a place that is not in the directory of the member whose session this is.
+    fn is_elsewhere(&self) -> bool {
+        let Some(directory) = self.member_directory else {
+            return false;
+        };
+        let place = self.path.as_deref().unwrap_or(self.workspace);
+        !is_within(directory, place)
+    }
+
+    /// The reason for which a person is asked about it each time, whatever rules say.
+    pub(crate) fn always_asked(&self) -> Option<&'static str> {
+        let counts = self.version >= since::OWN_SETTINGS_ARE_ASKED_ABOUT && self.runs_commands();
+        counts
+            .then(|| own_program::ask_reason(&self.argument, self.reading(), self.version))
+            .flatten()
+    }
+
+    /// Whether it is a call of a tool that runs command lines.
+    pub(crate) fn runs_commands(&self) -> bool {
+        self.tool.command_argument.is_some()
+    }
+
+    /// The commands that the command line may run; empty for other tools.
+    fn reading(&self) -> &CommandAnalysis {
+        self.reading.get_or_init(|| match self.runs_commands() {
+            true => read_as(&self.argument, self.version),
+            false => CommandAnalysis::default(),
+        })
+    }
+
+    /// The first rule with this effect (`deny` or `ask`) that touches any part of the call.
+    pub(crate) fn rule_that(&self, effect: RuleEffect, rules: &[Rule]) -> Option<usize> {
+        rules
+            .iter()
+            .position(|rule| rule.effect == effect && self.touched_by(rule))
+    }
+
+    /// Whether a rule that denies or asks is about any part of the call: tool, place, path and argument all fit.
+    fn touched_by(&self, rule: &Rule) -> bool {
+        self.is_where(rule)
+            && self.is_tool_of(rule)
+            && rule
+                .path
+                .as_ref()
+                .is_none_or(|pattern| self.may_name(pattern, self.base(rule)))
+            && rule.argument.as_ref().is_none_or(|pattern| {
+                let as_set = |words: &String| {
+                    self.version >= since::OPTIONS_IN_ANY_ORDER
+                        && fits_by_options(pattern, words, self.version)
+                };
+                let is_it = |words: &String| fits(pattern, words) || as_set(words);
+                let is_anywhere = |words: &String| {
+                    self.version >= since::SHORTENED_OPTIONS && fits_anywhere(pattern, words, self.version)
+                };
+                fits(pattern, &self.argument)
+                    || self.may_reach(pattern)
+                    || self.reading().commands.iter().any(is_it)
+                    || self.reading().in_words.iter().any(is_anywhere)
+            })
+    }
+
+    /// Whether the rule holds in this workspace.
+    fn is_where(&self, rule: &Rule) -> bool {
+        let place = rule.workspace.as_deref();
+        place.is_none_or(|place| is_within(place, self.workspace))
+    }
+
+    /// The folder in which a relative path of the rule begins.
+    fn base<'r>(&'r self, rule: &'r Rule) -> &'r str {
+        rule.workspace.as_deref().unwrap_or(self.workspace)
+    }
+
+    /// Whether a path that the call names, or that stands in its command line, fits.
+    fn may_name(&self, pattern: &str, base: &str) -> bool {
+        let named = self.path.iter().map(String::as_str);
+        let in_line = self.reading().paths.iter().map(String::as_str);
+        let mut globs = self.reading().globs.iter();
+        named
+            .chain(in_line)
+            .any(|path| is_named_by(pattern, path, self.workspace, base))
+            || globs.any(|name| glob_meets(pattern, name, self.workspace, base) == PathOverlap::Named)
+    }
+
+    /// Whether a pattern is this command line, and nothing else.
+    fn is_whole(&self, pattern: &str) -> bool {
+        pattern == self.argument || pattern == literal(&self.argument)
+    }
+
+    /// Whether a rule allows calls of this tool on this path.
+    fn allows_here(&self, rule: &Rule) -> bool {
+        rule.effect == RuleEffect::Allow
+            && self.is_where(rule)
+            && self.is_tool_of(rule)
+            && rule.path.as_ref().is_none_or(|pattern| {
+                self.path
+                    .as_ref()
+                    .is_some_and(|path| fits_path(pattern, path, self.base(rule)))
+            })
+            && (!self.changes_what_runs() || rule.path.as_deref().is_some_and(is_exact))
+            && self.may_open(rule)
+    }
+
+    /// Whether a rule that allows is meant for what the call names: only one that names secrets opens them. Those about command lines
+    /// are held against each command.
+    fn may_open(&self, rule: &Rule) -> bool {
+        let (Some(guard), Some(_)) = (self.guard, self.secret()) else {
+            return true;
+        };
+        let by_path = |pattern: &str| secrets::names_secret(guard, pattern, self.base(rule));
+        match (&rule.path, &rule.argument) {
+            (Some(pattern), _) => by_path(pattern),
+            (None, Some(pattern)) => self.runs_commands() || self.is_whole(pattern),
+            (None, None) => false,
+        }
+    }
+
+    /// Whether this part of a command line names no secret, or the pattern names one too.
+    fn may_open_in(&self, pattern: &str, command: &str) -> bool {
+        let (Some(guard), Some(_)) = (self.guard, self.secret()) else {
+            return true;
+        };
+        let reading = read_within(self.reading(), command, self.version);
+        let paths = reading.paths.iter().map(String::as_str);
+        let named = secrets::first_guarded(guard, paths, &reading.globs, self.workspace, self.version);
+        named.is_none() || secrets::line_names_secret(guard, pattern, self.workspace)
+    }
+
+    /// Whether it changes a file that programs run by themselves.
+    pub(crate) fn changes_what_runs(&self) -> bool {
+        let only_looks = matches!(self.tool.access, Access::Internal | Access::Read);
+        let runs = |path: &str| is_guarded_as(path, self.version) || is_instructions_as(path, self.version);
+        !only_looks && self.path.as_deref().is_some_and(runs)
+    }
+
+    /// The rules that together allow every part of the call.
+    ///
+    /// One that allows the whole call is enough. Else each command of the line needs a rule of its own, and a
+    /// line that cannot be taken apart for certain has none. `None` where a part is left.
+    pub(crate) fn allowed_by(&self, rules: &[Rule]) -> Option<Vec<usize>> {
+        let rules: Vec<(usize, &Rule)> = rules
+            .iter()
+            .enumerate()
+            .filter(|(_, rule)| self.allows_here(rule))
+            .collect();
+        // What a person kept in this project they kept where the question named what Git runs.
+        let whole = |(_, rule): &&(usize, &Rule)| match &rule.argument {
+            None => true,
+            Some(pattern) if self.runs_commands() => {
+                (pattern == "*" && self.secret().is_none())
+                    || (self.is_whole(pattern) && (rule.workspace.is_some() || self.git_runs().is_none()))
+            }
+            Some(pattern) => fits(pattern, &self.argument) || self.reaches_only(pattern),
+        };
+        if let Some((index, _)) = rules.iter().find(whole) {
+            return Some(vec![*index]);
+        }
+        let line = self.runs_commands().then(|| take_apart(&self.argument))?;
+        if !line.certain || line.commands.is_empty() || self.reading().beyond_stars {
+            return None;
+        }
+        let mut used = Vec::new();
+        for (at, command) in line.commands.iter().enumerate() {
+            // What "always" kept word for word was seen without what a pipe gives it, which may be commands for an interpreter.
+            let is_fed = self.version >= since::FED_COMMANDS_NEED_A_STAR && line.fed.contains(&at);
+            let (index, _) = rules.iter().find(|(_, rule)| {
+                rule.argument.as_ref().is_some_and(|pattern| {
+                    !(is_fed && is_exact(pattern))
+                        && self.covers_command(pattern, command)
+                        && !self.leaves_folder_of(rule)
+                })
+            })?;
+            if !used.contains(index) {
+                used.push(*index);
+            }
+        }
+        Some(used)
+    }
+
+    /// Whether a rule's pattern covers one command: it fits, and what its stars stand for names nothing that
+    /// a rule has to name (other places, secrets, variables, options that run or lose something).
+    fn covers_command(&self, pattern: &str, command: &str) -> bool {
+        fits(pattern, command)
+            && stays_below(pattern, command)
+            && (self.version < since::PLACES_ARE_NAMED || names_all_places(pattern, command))
+            && self.may_open_in(pattern, command)
+            && (self.version < since::VARIABLES_ARE_NAMED || names_all_variables(pattern, command))
+            && (self.version < since::GRAVE_WORDS_ARE_NAMED
+                || names_what_is_grave(pattern, command, self.version))
+            && (self.git_runs().is_none() || !runs_git(command, self.version))
+    }
+
+    /// Whether the line may go to a folder in which the rule does not hold: with `cd`, out of the rule's workspace. Which folders below it
+    /// are projects of their own cannot be known without the disk.
+    fn leaves_folder_of(&self, rule: &Rule) -> bool {
+        let place = rule.workspace.as_deref();
+        self.version >= since::LEFT_FOLDERS
+            && place.is_some_and(|place| self.reading().may_leave_directory(place, self.workspace))
+    }
+
+    /// The program that Git would run and nobody accepted, if the command line runs Git in such a repository.
+    fn git_runs(&self) -> Option<&str> {
+        let named = self.guard?.git.first()?;
+        (self.runs_commands() && runs_git(&self.argument, self.version)).then_some(named)
+    }
+
+    /// The reason for which it is allowed without any rule: reading in the workspace, and what touches
+    /// nothing; never a file that may hold secrets.
+    pub(crate) fn allowed_by_default(&self) -> Option<&'static str> {
+        match self.tool.access {
+            _ if self.secret().is_some() => None,
+            Access::Internal => Some("it touches nothing"),
+            Access::Read if !self.is_outside() && !self.is_elsewhere() => {
+                Some("reading inside the workspace is allowed")
+            }
+            Access::Read | Access::Change | Access::Run | Access::Network => None,
+        }
+    }
+
+    /// The reason against a call that no rule is about. `whose` says whose yes it needs: `your` where the
+    /// person who reads it is asked, else `a`.
+    pub(crate) fn default_reason(&self, whose: &str) -> String {
+        if let Some(path) = self.secret() {
+            let path = remembered_rule::inside(self.workspace, path);
+            return format!("{path} may hold secrets, and only a rule that names it allows it");
+        }
+        if let Some(named) = self.git_runs() {
+            return format!(
+                "Git runs what this repository names ({named}), which nobody has accepted; `agentx config trust` shows and accepts it"
+            );
+        }
+        match (&self.path, self.tool.access) {
+            (Some(path), _) if self.is_outside() => format!("{path} is outside the workspace"),
+            (_, Access::Read) if self.is_elsewhere() => {
+                format!("{} is not this member's directory", self.workspace)
+            }
+            (Some(path), _) if self.changes_what_runs() && !is_guarded_as(path, self.version) => {
+                format!("agents take {path} for instructions, so no pattern allows it")
+            }
+            (Some(path), _) if self.changes_what_runs() => {
+                format!("{path} can make other programs run something, so no pattern allows it")
+            }
+            _ if self.told().is_some() => self.told().unwrap_or_default(),
+            (_, access) if self.version >= since::REFUSALS_SAY_WHY => {
+                let what = match access {
+                    Access::Change => "changing a file",
+                    Access::Run => "running a program",
+                    Access::Network => "reaching the network",
+                    Access::Read | Access::Internal => "this call",
+                };
+                format!("{what} needs {whose} yes")
+            }
+            (_, Access::Change) => "changing files is asked for".to_owned(),
+            (_, Access::Run) => "running programs is asked for".to_owned(),
+            (_, Access::Network) => "reaching the network is asked for".to_owned(),
+            (_, Access::Read | Access::Internal) => "it is asked for".to_owned(),
+        }
+    }
+}
+
+/// Whether a pattern is one path, or one command line.
+fn is_exact(pattern: &str) -> bool {
+    !pattern.replace("\\*", "").contains('*')
+}

@@ -1,0 +1,64 @@
+//! Command lines with so much in them that holding them against the rules would take seconds: no rule about a part of one is looked at, so
+//! what is decided about them is the stricter of what could be.
+//!
+//! Patterns are held against each reading of each command, so the work grows with the product; a very long line would hold a server
+//! up. From version 9 of the rules on.
+
+use agentx_types::{Rule, RuleEffect, since};
+
+use super::CallSubject;
+
+/// Bytes of a line that is held against rules.
+const MOST_BYTES: usize = 64 * 1024;
+/// Ways in which commands of a line may be read, together: a plain command has two or three.
+const MOST_FORMS: usize = 768;
+/// Ways to read commands times rules: as many comparisons are made at most.
+const MOST_WORK: usize = 1 << 22;
+
+/// The reason that is given for such a line.
+pub(crate) const TOO_MUCH: &str = "the command line is too long, or has too many commands in it, to be held against the rules; several shorter ones can be";
+
+impl CallSubject<'_> {
+    /// Whether a command line has too much in it to be held against these rules, by any of the three bounds.
+    pub(crate) fn is_too_much_for(&self, rules: &[Rule]) -> bool {
+        if self.version < since::LINES_ARE_BOUNDED || !self.runs_commands() {
+            return false;
+        }
+        let reading = self.reading();
+        let forms = reading.commands.len() + reading.open.len();
+        self.argument.len() > MOST_BYTES
+            || forms > MOST_FORMS
+            || forms.saturating_mul(rules.len()) > MOST_WORK
+    }
+
+    /// The first rule that denies, else the first that asks, and that is or may be about such a line.
+    pub(crate) fn rule_about_unread(&self, rules: &[Rule]) -> Option<usize> {
+        let with = |effect: RuleEffect| {
+            rules
+                .iter()
+                .position(|rule| rule.effect == effect && self.is_where(rule) && self.is_tool_of(rule))
+        };
+        with(RuleEffect::Deny).or_else(|| with(RuleEffect::Ask))
+    }
+
+    /// The rule that denies all that the tool does.
+    pub(crate) fn whole_denied_by(&self, rules: &[Rule]) -> Option<usize> {
+        rules.iter().position(|rule| {
+            let is_whole =
+                rule.argument.as_deref().is_none_or(|pattern| pattern == "*") && rule.path.is_none();
+            rule.effect == RuleEffect::Deny && is_whole && self.is_where(rule) && self.is_tool_of(rule)
+        })
+    }
+
+    /// The rule that allows all that the tool does, or this line as a whole.
+    pub(crate) fn whole_allowed_by(&self, rules: &[Rule]) -> Option<usize> {
+        rules.iter().position(|rule| {
+            self.allows_here(rule)
+                && match rule.argument.as_deref() {
+                    None => true,
+                    Some("*") => self.secret().is_none(),
+                    Some(pattern) => self.is_whole(pattern) && self.git_runs().is_none(),
+                }
+        })
+    }
+}

@@ -1,0 +1,135 @@
+//! Explains why a rule that allows does not cover a call that it seems to be about, for the question: `git *`
+//! does not cover `git push`.
+//!
+//! For words alone: nothing is decided here. It asks what [`CallSubject::allowed_by`] asks, in the same order,
+//! and names the first thing that is missing. Without it a person who wrote a rule would be asked again and
+//! again and not see why.
+
+use agentx_types::{AgentConfig, ApprovalMode, RULES_VERSION, Rule, RuleEffect, ToolSpec, since};
+use serde_json::Value;
+
+use super::{CallSubject, is_exact};
+use crate::approval::describe;
+use crate::command::take_apart;
+use crate::command_severity::{Grade, of_command};
+use crate::pattern::fits;
+use crate::remembered_rule::inside;
+use crate::severity::{runs_git, unnamed};
+use crate::wildcards::{names_all_places, names_all_variables, stays_below};
+
+/// The reason for a line that cannot be taken apart.
+const NOT_APART: &str =
+    "a line with $(…), `…`, a redirection or a bracket needs a rule that quotes the whole line";
+
+/// The reason for a line that goes where the rule does not hold.
+const ELSEWHERE: &str = "the line may go to a folder in which that rule does not hold";
+
+impl CallSubject<'_> {
+    /// The reason for which a person is asked about a call that no rule allows: the gap of the rule that
+    /// comes nearest, else the default. From version 7 of the rules on rules are looked at for this.
+    pub(crate) fn not_allowed_reason(&self, rules: &[Rule], mode: ApprovalMode) -> String {
+        let whose = match mode {
+            ApprovalMode::Ask if self.member_directory.is_none() => "your",
+            _ => "a",
+        };
+        let has_reason = self.secret().is_some() || self.git_runs().is_some();
+        let near = (self.version >= since::GAPS_ARE_NAMED && !has_reason)
+            .then(|| self.uncovered(rules))
+            .flatten();
+        near.unwrap_or_else(|| self.default_reason(whose))
+    }
+
+    /// The first command of the line that no rule covers, as a sentence, where a rule covers another one or
+    /// looks as if it did. `None` where nothing is near.
+    fn uncovered(&self, rules: &[Rule]) -> Option<String> {
+        if !self.runs_commands() {
+            return None;
+        }
+        let allowing: Vec<&Rule> = rules.iter().filter(|rule| self.allows_here(rule)).collect();
+        let line = take_apart(&self.argument);
+        for (at, command) in line.commands.iter().enumerate() {
+            let is_fed = line.fed.contains(&at);
+            let gap = |rule: &&Rule| {
+                let pattern = rule.argument.as_deref()?;
+                let gap = || match self.gap(pattern, command, is_fed) {
+                    None if self.leaves_folder_of(rule) => Some(ELSEWHERE.to_owned()),
+                    gap => gap,
+                };
+                fits(pattern, command).then(gap)
+            };
+            let gaps: Vec<(&&Rule, Option<String>)> = allowing
+                .iter()
+                .filter_map(|rule| Some((rule, gap(rule)?)))
+                .collect();
+            if gaps.iter().any(|(_, gap)| gap.is_none()) {
+                continue;
+            }
+            let near = gaps.into_iter().find_map(|(rule, gap)| Some((rule, gap?)));
+            return match near {
+                Some((rule, gap)) => Some(format!("the rule {} does not cover this: {gap}", describe(rule))),
+                None if at > 0 => Some(format!("no rule allows `{command}`, which is part of this line")),
+                None => None,
+            };
+        }
+        let is_near = !line.certain && !line.commands.is_empty();
+        is_near.then(|| NOT_APART.to_owned())
+    }
+
+    /// The reason why a pattern that fits a command does not cover it; `None` where it does.
+    fn gap(&self, pattern: &str, command: &str, is_fed: bool) -> Option<String> {
+        if is_fed && is_exact(pattern) {
+            return Some(format!("`{command}` reads what the command before it writes"));
+        }
+        if let Some(word) = unnamed(pattern, command, self.version) {
+            return Some(match of_command(&word) {
+                Grade::Network => format!("`{word}` reaches the network"),
+                Grade::Destroys => format!("`{word}` deletes or overwrites"),
+                Grade::Runs => format!("`{word}` has to be named, because it can run programs or lose work"),
+            });
+        }
+        if !names_all_variables(pattern, command) {
+            return Some("nobody has seen the value of the variable in it".to_owned());
+        }
+        if !stays_below(pattern, command) || !names_all_places(pattern, command) {
+            return Some("it names a place outside of that folder".to_owned());
+        }
+        if !self.may_open_in(pattern, command) {
+            return Some("it names a file that may hold secrets".to_owned());
+        }
+        let in_git = self.git_runs().is_some() && runs_git(command, self.version);
+        in_git.then(|| "Git runs what this repository names".to_owned())
+    }
+}
+
+/// The reason for which a rule that allows would not let this call run, for a person who chose its pattern;
+/// `None` where nothing can be said.
+///
+/// It is judged by the latest version of the rules, because the rule is to be kept from now on.
+pub fn not_covered_reason(
+    rule: &Rule,
+    config: &AgentConfig,
+    tool: &ToolSpec,
+    input: &Value,
+) -> Option<String> {
+    let subject = CallSubject::of(&config.workspace, RULES_VERSION, tool, input);
+    if rule.effect != RuleEffect::Allow {
+        return None;
+    }
+    if let Some(pattern) = &rule.path {
+        let path = inside(&config.workspace, subject.path.as_deref()?);
+        return Some(match subject.changes_what_runs() {
+            true => format!("only a rule for exactly {path} does"),
+            false => format!("`{pattern}` does not fit {path}"),
+        });
+    }
+    let pattern = rule.argument.as_deref()?;
+    let line = take_apart(&subject.argument);
+    let other = line.commands.iter().find(|command| !fits(pattern, command));
+    if !subject.runs_commands() {
+        return Some(format!("`{pattern}` does not fit {}", subject.argument));
+    }
+    match other {
+        Some(command) => Some(format!("`{pattern}` does not fit `{command}`")),
+        None => subject.uncovered(std::slice::from_ref(rule)),
+    }
+}

@@ -1,0 +1,68 @@
+//! The forms of a command that rules are held against: as it is written, without the directory of its program, and without the options
+//! before its subcommand.
+
+use super::subcommands::{options_before_subcommand, other_starts};
+use super::word::{ANYTHING, BLANK, Word};
+use super::wrapper_commands::basename;
+use super::{CommandAnalysis, MOST_OPEN};
+
+impl CommandAnalysis {
+    /// The forms of one command. For `/usr/bin/git -C a push` these are `/usr/bin/git -C a push`, `git -C a push` and `git push`;
+    /// rules are held against each of them.
+    pub(super) fn note(&mut self, words: &[Word]) {
+        let Some((program, arguments)) = words.split_first() else {
+            return;
+        };
+        let name = basename(&program.text);
+        self.push(&program.text, arguments);
+        if name != program.text {
+            self.push(name, arguments);
+        }
+        let options = options_before_subcommand(words);
+        if options > 0 {
+            self.push(name, &arguments[options..]);
+        }
+        if self.expands_twice {
+            for start in other_starts(words).into_iter().filter(|start| *start != options) {
+                self.push(name, &arguments[start..]);
+            }
+        }
+        if self.names {
+            self.note_other_names(name, &arguments[options..]);
+        }
+        if self.closer && arguments.iter().any(|word| word.dynamic) {
+            self.note_open(name, arguments);
+            self.note_open(name, &arguments[options..]);
+        }
+    }
+
+    /// A command that is not known to the letter.
+    pub(super) fn note_open(&mut self, program: &str, arguments: &[Word]) {
+        if self.open.len() > MOST_OPEN {
+            return;
+        }
+        let mut command = program.to_owned();
+        for word in arguments {
+            if word.is_anything() {
+                command.push(ANYTHING);
+            } else {
+                command.push(' ');
+                command.push_str(&word.open);
+            }
+        }
+        self.open.push(command);
+    }
+
+    /// A form of a command, its words with one blank between them, as patterns of rules are written.
+    pub(super) fn push(&mut self, program: &str, arguments: &[Word]) {
+        let (mut command, mut in_words) = (program.to_owned(), program.to_owned());
+        for word in arguments {
+            command.push(' ');
+            command.push_str(&word.text);
+            in_words.push(' ');
+            in_words.extend(word.text.chars().map(|c| if c == ' ' { BLANK } else { c }));
+        }
+        self.commands.push(command);
+        self.in_words.push(in_words);
+    }
+}

@@ -1,0 +1,163 @@
+//! Here-documents, and arithmetic, which has its own rules of quoting: in both of them quotes protect nothing.
+//!
+//! A here-document is cut off the line as bash does it, before it is expanded:
+//!
+//! | delimiter | a line ends at | expanded |
+//! | --- | --- | --- |
+//! | `<<E` | a line end that has no backslash in front of it | `$`, backticks; `\\` before `$`, a backtick, itself |
+//! | `<<-E` | the same; tabulators in front count for nothing | the same |
+//! | `<<'E'` | each line end | nothing |
+
+use super::expand::{BRACE, BRACE_END, COMMA, STAR};
+use super::lex::Lexer;
+use super::nesting::end_of_substitution;
+use super::piped_input::{InnerKind, InnerText};
+
+/// A here-document whose lines are still to come.
+#[derive(Debug)]
+pub(super) struct HereDocument {
+    /// The line that ends it.
+    pub(super) end: String,
+    /// Whether nothing is expanded in it.
+    pub(super) quoted: bool,
+    /// Whether tabulators at the beginning of its lines count for nothing.
+    pub(super) tabs: bool,
+}
+
+impl HereDocument {
+    /// Takes the document off a text: its lines, the rest, and whether it is certain where it ends.
+    pub(super) fn take<'t>(&self, text: &'t str) -> (String, &'t str, bool) {
+        let mut body = String::new();
+        let mut rest = text;
+        while !rest.is_empty() {
+            let begin = body.len();
+            loop {
+                let (line, behind) = rest.split_once('\n').unwrap_or((rest, ""));
+                rest = behind;
+                body.push_str(line);
+                let backslashes = line.bytes().rev().take_while(|byte| *byte == b'\\').count();
+                if self.quoted || backslashes % 2 == 0 || rest.is_empty() {
+                    break;
+                }
+                // The line goes on on the next one.
+                body.pop();
+            }
+            let line = match self.tabs {
+                true => body[begin..].trim_start_matches('\t'),
+                false => &body[begin..],
+            };
+            if line.trim_end_matches('\r') == self.end {
+                let certain = line == self.end;
+                body.truncate(begin);
+                return (body, rest, certain);
+            }
+            body.push('\n');
+        }
+        (body, rest, true)
+    }
+}
+
+impl Lexer<'_> {
+    /// The lines of here-documents, each until the line that is its end.
+    pub(super) fn documents(&mut self) {
+        for document in std::mem::take(&mut self.documents) {
+            let (body, rest, certain) = document.take(self.rest);
+            self.rest = rest;
+            self.lexed.unclosed |= !certain;
+            // Substitutions run in it, whoever reads it.
+            let mut inside = Lexer::of(&body, self.nests);
+            inside.document();
+            let within = inside.lexed.inner.into_iter().map(|inner| InnerText {
+                at: usize::MAX,
+                kind: if document.quoted {
+                    InnerKind::Quoted
+                } else {
+                    inner.kind
+                },
+                ..inner
+            });
+            self.lexed.inner.extend(within);
+            self.lexed.input.push(body);
+        }
+    }
+
+    /// Reads the lines of a document: a double quote is a character like any other.
+    fn document(&mut self) {
+        while let Some(c) = self.next() {
+            match c {
+                '\\' => drop(self.next()),
+                '$' => self.dollar(true),
+                '`' => self.backticks(),
+                _ => {}
+            }
+        }
+    }
+
+    /// Notes that arithmetic begins, in front of the rest of the line. What quotes seem to protect runs in it, and where it ends is not
+    /// certain: so the first time the rest is read once more without them.
+    pub(super) fn begin_arithmetic(&mut self) {
+        if !std::mem::replace(&mut self.arithmetic, true) {
+            self.note_unprotected(self.rest);
+        }
+    }
+
+    /// Notes what runs in a text whose single quotes may protect nothing.
+    pub(super) fn note_unprotected(&mut self, text: &str) {
+        if text.contains('\'') && (text.contains("$(") || text.contains('`')) {
+            self.note_inner(text.replace('\'', " "), InnerKind::Command);
+        }
+    }
+
+    /// Whether the parenthesis belongs to a pattern of alternatives, `@(a|b)`, which bash knows by `shopt -s extglob`.
+    pub(super) fn begins_alternatives(&self) -> bool {
+        let word = self.word.as_ref().map_or("", |word| word.text.as_str());
+        word.ends_with(['@', '?', '*', '+', '!']) && word != "!"
+    }
+
+    /// Takes the alternatives, behind their parenthesis. The mark before it belongs to them.
+    pub(super) fn alternatives(&mut self) {
+        let end = end_of_substitution(self.rest);
+        self.lexed.unclosed |= end.is_none();
+        let (inside, rest) = match end {
+            Some(end) => (&self.rest[..end], &self.rest[end + 1..]),
+            None => (self.rest, ""),
+        };
+        self.rest = rest;
+        let plain: String = inside.chars().filter(|c| !"'\"\\".contains(*c)).collect();
+        let mut shape = String::from(BRACE);
+        for alternative in plain.split('|') {
+            let known = |c: char| match c {
+                '*' | '?' | '[' | ']' | '(' | ')' | '$' => STAR,
+                c if c <= COMMA => char::REPLACEMENT_CHARACTER,
+                c => c,
+            };
+            shape.extend(alternative.chars().map(known));
+            shape.push(COMMA);
+        }
+        let word = self.word();
+        let sign = word.text.pop();
+        word.pop_sign();
+        if sign != Some('@') {
+            let any = if plain.contains('.') {
+                format!(".{STAR}{COMMA}")
+            } else {
+                String::new()
+            };
+            shape.push_str(&format!("{any}{STAR}{COMMA}"));
+        }
+        if sign == Some('@') || sign == Some('+') {
+            // No alternative is the empty one.
+            shape.pop();
+            if !plain.contains('|') {
+                let first = shape[1..].to_owned();
+                shape.push(COMMA);
+                shape.push_str(&first);
+            }
+        }
+        shape.push(BRACE_END);
+        let mark = sign.map(String::from).unwrap_or_default();
+        self.word()
+            .push_alternatives(&format!("{mark}({inside})"), &shape);
+        self.note_inner(inside.to_owned(), InnerKind::Command);
+    }
+}

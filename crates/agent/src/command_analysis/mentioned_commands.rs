@@ -1,0 +1,171 @@
+//! Commands that a line mentions without running them as far as can be seen: in the words of a program that
+//! may run them, in settings, and programs that are copied to another name.
+//!
+//! `python -c 'os.system("git push")'` runs no `git push` that a shell could see, and
+//! `cp /usr/bin/git x; ./x push` runs none of that name. So texts in the line are searched for the words of a
+//! rule, in their order, whatever stands between them. A mention makes the call one that a person is asked
+//! about, or that is refused if nobody is asked. From version 5 of the rules on.
+
+use super::CommandAnalysis;
+use super::pattern_overlap::names_meet;
+use super::word::{ANYTHING, Word};
+use super::wrapper_commands::basename;
+
+/// Subcommands that do the work of another one, and that one.
+const SAME: &[(&str, &str)] = &[
+    ("git send-pack", "git push"),
+    ("git http-push", "git push"),
+    ("git subtree push", "git push"),
+    ("git lfs push", "git push"),
+];
+
+/// Programs that give a file another name or another place.
+const COPY: &[&str] = &["ln", "cp", "mv", "install", "link", "rsync", "scp", "dd"];
+/// Programs that only look at the file they are given.
+const LOOK: &[&str] = &[
+    "ls",
+    "stat",
+    "file",
+    "which",
+    "type",
+    "test",
+    "[",
+    "[[",
+    "readlink",
+    "realpath",
+    "basename",
+    "dirname",
+    "du",
+    "echo",
+    "printf",
+    "md5sum",
+    "sha256sum",
+];
+
+impl CommandAnalysis {
+    /// Adds the command that a form of one stands for: `git-push` is `git push`, and so is `git send-pack`.
+    pub(super) fn note_other_names(&mut self, name: &str, arguments: &[Word]) {
+        if let Some(subcommand) = name.strip_prefix("git-").filter(|rest| !rest.is_empty()) {
+            self.push("git", &[&[Word::written(subcommand)], arguments].concat());
+        }
+        let renamed = |last: &String| {
+            SAME.iter().find_map(|(from, to)| {
+                let rest = last.strip_prefix(from)?;
+                (rest.is_empty() || rest.starts_with(' ')).then(|| format!("{to}{rest}"))
+            })
+        };
+        let (command, in_words) = (
+            self.commands.last().and_then(renamed),
+            self.in_words.last().and_then(renamed),
+        );
+        self.commands.extend(command);
+        self.in_words.extend(in_words);
+    }
+
+    /// Notes programs that may get another name here, and those whose place is looked up.
+    pub(super) fn note_copies(&mut self, words: &[Word]) {
+        let Some((program, arguments)) = words.split_first() else {
+            return;
+        };
+        let program = basename(&program.text);
+        let copies = COPY.contains(&program);
+        self.copies |= copies;
+        for word in arguments {
+            let open = word.open.rsplit('=').next().unwrap_or_default();
+            let name = basename(open);
+            let is_known = name.chars().any(|c| c != ANYTHING);
+            let is_program = open.contains("bin/") || open.contains("git-core/");
+            if is_known && (copies || (is_program && !LOOK.contains(&program))) {
+                self.copied.push(name.to_owned());
+            } else if is_known && matches!(program, "which" | "type" | "command" | "whereis" | "readlink") {
+                self.located.push(name.to_owned());
+            }
+        }
+    }
+
+    /// Whether the command that a rule is about stands in the line as text where a program may run it, or its
+    /// program is copied to another name.
+    pub(crate) fn mentions(&self, pattern: &str) -> bool {
+        let Some(program) = fixed_words(pattern).next().map(basename) else {
+            return false;
+        };
+        let located = self.located.iter().filter(|_| self.copies);
+        self.mentions_in_text(pattern)
+            || self
+                .copied
+                .iter()
+                .chain(located)
+                .any(|name| names_meet(program, name))
+    }
+
+    /// Whether it stands in the line as text where a program may run it.
+    pub(crate) fn mentions_in_text(&self, pattern: &str) -> bool {
+        let fixed: Vec<&str> = fixed_words(pattern).flat_map(tokens).collect();
+        !fixed.is_empty() && self.texts.iter().any(|text| in_order(&fixed, text))
+    }
+
+    /// Whether the command stands in the line as text where a program may run it, and that text does not
+    /// itself begin with the first word of the pattern.
+    pub(crate) fn mentions_in_text_of_another(&self, pattern: &str) -> bool {
+        let fixed: Vec<&str> = fixed_words(pattern).flat_map(tokens).collect();
+        let of_another = |text: &&String| {
+            let program = text.split(' ').next().unwrap_or_default();
+            program.rsplit('/').next() != fixed.first().copied()
+        };
+        !fixed.is_empty()
+            && self
+                .texts
+                .iter()
+                .filter(of_another)
+                .any(|text| in_order(&fixed, text))
+    }
+}
+
+/// The words of a pattern before its first star: those that a mention must have.
+fn fixed_words(pattern: &str) -> impl Iterator<Item = &str> {
+    pattern
+        .split(' ')
+        .take_while(|word| !word.is_empty() && !word.contains('*'))
+}
+
+/// The words of a text, whatever signs stand between them.
+fn tokens(text: &str) -> impl Iterator<Item = &str> {
+    let between = |c: char| !(c.is_alphanumeric() || "-_.+".contains(c) || c == ANYTHING);
+    text.split(between)
+        .map(|token| token.trim_matches('.'))
+        .filter(|token| !token.is_empty())
+}
+
+/// Whether these words stand in the text in their order. The first has to be there to the letter.
+fn in_order(words: &[&str], text: &str) -> bool {
+    let mut found = 0;
+    for token in tokens(text) {
+        let Some(wanted) = words.get(found) else { break };
+        let is_it = token == *wanted || (found > 0 && token.contains(ANYTHING) && names_meet(wanted, token));
+        found += usize::from(is_it);
+    }
+    found == words.len()
+}
+
+/// Whether there are settings, among the words of a program that runs none of its words otherwise, that name
+/// a program to run.
+pub(super) fn sets_a_program(words: &[Word]) -> bool {
+    let Some((program, arguments)) = words.split_first() else {
+        return false;
+    };
+    let begins = |options: &[&str]| {
+        arguments
+            .iter()
+            .any(|word| options.iter().any(|option| word.text.starts_with(option)))
+    };
+    let first = arguments.first().map(|word| word.text.as_str());
+    match basename(&program.text) {
+        "cargo" => begins(&["--config"]),
+        "man" => begins(&["-P", "--pager", "-H", "--html", "-p", "--preprocessor"]),
+        "gh" => first == Some("alias") && begins(&["set", "import"]),
+        "git" => begins(&["for-each-repo"]),
+        "sort" => begins(&["--compress-prog"]),
+        "wget" => begins(&["--use-askpass", "-e", "--execute"]),
+        _ => false,
+    }
+}

@@ -1,0 +1,399 @@
+//! The files that a command line may name: words, values of options, names that braces and globs make, what `xargs` is given, and what
+//! programs in other languages mention.
+//!
+//! More is noted than is opened: a name that is none costs a comparison, one that is missed may be a secret. Relative names are noted as
+//! they are written and, after a `cd`, below the folder that it goes to.
+
+use super::CommandAnalysis;
+use super::expand::STAR;
+use super::indirect_programs::is_quiet;
+use super::lex::Lexed;
+use super::pathspecs::{of_address, takes_objects};
+use super::word::{ANYTHING, Word};
+use super::working_directory::{ANYWHERE, MOST_FOLDERS, folders_told};
+use super::wrapper_commands::{Runs, basename, is_assignment, is_shell, is_wrapper, runs};
+use crate::pattern::{is_within, normalize};
+
+/// So many names of one line are looked at; where there are more, some are not known.
+const MOST_NAMES: usize = 2000;
+/// Texts that are longer than this are looked at as far.
+const LONGEST_TEXT: usize = 100_000;
+
+/// Programs that take names of files from standard input.
+const TAKE_NAMES: &[&str] = &["xargs", "parallel", "cpio", "pax", "read", "mapfile", "readarray"];
+
+/// Programs that pass lines on without changing them.
+const PASS_ON: &[&str] = &["sort", "uniq", "head", "tail", "grep", "cat", "tee", "shuf"];
+
+/// Programs that open none of the files that their words name.
+const OPEN_NOTHING: &[&str] = &[
+    "echo", "printf", "export", "test", "[", "[[", "return", "exit", "let", "local", "declare", "kill",
+    "sleep", "for",
+];
+
+/// Beginnings of names in a folder that a variable names: `HOME`, `PWD`, `OLDPWD`, or any.
+const HOMES: &[&str] = &["~/", "~+/", "~-/", "\0/"];
+const _: () = assert!(ANYTHING == '\0', "the last one is a variable");
+
+/// Options of `find` whose value is a pattern of names.
+const FIND_NAMES: &[&str] = &["-name", "-iname", "-path", "-ipath", "-wholename", "-iwholename"];
+
+impl CommandAnalysis {
+    /// Notes the files that a command names: in version 5 of the rules and later also those that its words
+    /// may become.
+    ///
+    /// A word after the program counts as a name if it is not an option; any word with a slash counts. Of `NAME=VALUE` and `--NAME=VALUE`
+    /// the value counts.
+    pub(super) fn note_names(&mut self, words: &[Word]) {
+        self.told = match self.expands_twice {
+            true => folders_told(words),
+            false => Vec::new(),
+        };
+        for (index, word) in words.iter().enumerate() {
+            let text = word.text.as_str();
+            if let Some((_, value)) = text.split_once('=') {
+                self.note_path(value);
+            }
+            if !text.starts_with('-') && (index > 0 || text.contains('/')) {
+                self.note_path(text);
+            }
+        }
+        if !self.names {
+            return;
+        }
+        let inner = innermost(words);
+        let program = inner.first().map(|word| basename(&word.text));
+        let opens_nothing = program.is_some_and(|program| OPEN_NOTHING.contains(&program));
+        let mut is_before = true;
+        for word in words {
+            is_before &= is_assignment(&word.text);
+            self.note_spellings(word, opens_nothing || is_before);
+        }
+        if self.expands_twice && program == Some("git") {
+            self.note_pathspecs(inner);
+        }
+        self.note_searches(words);
+        self.note_folder(words);
+    }
+
+    /// Notes the target of a redirection.
+    pub(super) fn note_target(&mut self, word: &Word) {
+        self.note_path(&word.text);
+        if self.names {
+            self.note_spellings(word, false);
+        }
+    }
+
+    /// Notes a path that is known to the letter, as it is written and below the folder of an earlier `cd`.
+    fn note_path(&mut self, path: &str) {
+        self.paths.push(path.to_owned());
+        // The shell writes where it stands in place of `~+`.
+        let here = path.strip_prefix("~+/").filter(|_| self.feeds);
+        if let Some(here) = here {
+            self.paths.push(here.to_owned());
+        }
+        self.note_below(here.unwrap_or(path));
+    }
+
+    /// Notes a relative name below each folder that the line goes to, or that its command is told; one in a home, too, where the line
+    /// says which folder that is.
+    fn note_below(&mut self, name: &str) {
+        let in_home = HOMES.iter().find_map(|home| name.strip_prefix(home));
+        let Some(name) = in_home
+            .filter(|_| self.homes)
+            .or_else(|| is_relative(name).then_some(name))
+        else {
+            return;
+        };
+        let folders = self.folders.iter().chain(&self.told);
+        let there: Vec<String> = folders.map(|folder| format!("{folder}/{name}")).collect();
+        there.into_iter().for_each(|name| self.note_name(name));
+    }
+
+    /// Notes a name that a word becomes: a path, or a glob where a mark is in it. Beyond [`MOST_NAMES`] the
+    /// line opens files that are not known.
+    pub(super) fn note_name(&mut self, name: String) {
+        if self.globs.len() + self.paths.len() > MOST_NAMES {
+            self.unnamed = true;
+        } else if name.contains([STAR, ANYTHING]) {
+            let name = if self.dots { name.replace(STAR, "\0") } else { name };
+            self.globs.push(name);
+        } else {
+            self.paths.push(name);
+        }
+    }
+
+    /// Notes the names that a word becomes, and those in it behind `=`, `@`, `:` and the letter of an option.
+    fn note_spellings(&mut self, word: &Word, opens_nothing: bool) {
+        let mut names = word.names();
+        if names.is_empty() {
+            // The word as it is written was noted already.
+            let attached = word
+                .text
+                .strip_prefix('-')
+                .filter(|option| !option.starts_with('-'));
+            let value = attached
+                .and_then(|option| option.get(1..))
+                .filter(|value| value.contains(['.', '/']));
+            names.extend(value.map(str::to_owned));
+            names.extend(behind_marks(&word.text).map(str::to_owned));
+        } else {
+            let behind: Vec<String> = names
+                .iter()
+                .flat_map(|name| behind_marks(name))
+                .map(str::to_owned)
+                .collect();
+            names.extend(behind);
+        }
+        if self.expands_twice {
+            let decoded: Vec<String> = names
+                .iter()
+                .chain([&word.text])
+                .filter_map(|name| of_address(name))
+                .collect();
+            names.extend(decoded);
+        }
+        for name in names {
+            if opens_nothing && name.contains(ANYTHING) {
+                continue;
+            }
+            self.note_below(&name);
+            self.note_name(name);
+        }
+    }
+
+    /// Notes patterns of names that a search is given as text, and whether a search hands its findings to
+    /// another program.
+    fn note_searches(&mut self, words: &[Word]) {
+        let mut before = "";
+        for word in words {
+            let set = std::mem::replace(&mut before, word.text.as_str());
+            let given = match word.text.split_once('=') {
+                Some(("--include" | "--glob" | "--iglob", pattern)) => Some(pattern),
+                _ if FIND_NAMES.contains(&set)
+                    || matches!(set, "-g" | "--include" | "--glob" | "--iglob") =>
+                {
+                    Some(word.text.as_str())
+                }
+                _ => None,
+            };
+            if let Some(pattern) = given.filter(|pattern| !pattern.starts_with('!')) {
+                // A search looks at names with a dot, too.
+                let name = format!("{ANYTHING}/{}", pattern.replace(['*', '?'], "\0"));
+                self.note_name(name);
+            }
+        }
+        let has = |options: &[&str]| words.iter().any(|word| options.contains(&word.text.as_str()));
+        let program = words.first().map(|word| basename(&word.text)).unwrap_or_default();
+        let hands_on = match program {
+            "find" => has(&["-exec", "-execdir", "-ok", "-okdir"]) && !is_named_search(words),
+            "fd" | "fdfind" => has(&["-x", "-X", "--exec", "--exec-batch"]),
+            _ => false,
+        };
+        let from_list =
+            |word: &Word| word.text.starts_with("--files-from") || word.text.starts_with("--files0-from");
+        self.unnamed |= hands_on || words.iter().any(from_list) || (program == "tar" && has(&["-T"]));
+    }
+
+    /// Notes the folder that relative paths begin in from here on, after `cd` or `pushd`.
+    fn note_folder(&mut self, words: &[Word]) {
+        let mut first = words.iter().take(3).enumerate();
+        let Some((at, _)) = first.find(|(_, word)| matches!(word.text.as_str(), "cd" | "pushd")) else {
+            return;
+        };
+        let place = words[at + 1..].iter().find(|word| !word.text.starts_with('-'));
+        let to = match place {
+            None => "~".to_owned(),
+            Some(word) if word.dynamic => word.names().pop().unwrap_or_else(|| ANYTHING.to_string()),
+            Some(word) => word.text.clone(),
+        };
+        let below = |folder: &String| format!("{folder}/{to}");
+        let known = &self.folders;
+        if !self.expands_twice {
+            let before = known
+                .first()
+                .filter(|folder| is_relative(&to) && folder.len() < 1000);
+            self.folders = vec![before.map_or_else(|| to.clone(), below)];
+            return;
+        }
+        // It may not come to that: `cd /etc || cd /tmp`, `(cd /tmp)`. So the earlier folders stay.
+        let mut more: Vec<String> = match is_relative(&to) {
+            true => known.iter().chain(&self.told).map(below).collect(),
+            false => Vec::new(),
+        };
+        more.push(to);
+        self.go_to(more);
+    }
+
+    /// Notes that the line sets `HOME` or the like: what was a home may be each folder that the command names, or any if it names none.
+    pub(super) fn note_places(&mut self) {
+        self.homes = true;
+        let is_known = |folder: &&String| !folder.starts_with(ANYTHING);
+        let named: Vec<String> = self.told.iter().filter(is_known).cloned().collect();
+        match named.is_empty() {
+            true => self.go_to(vec![ANYWHERE.to_owned()]),
+            false => self.go_to(named),
+        }
+    }
+
+    /// Notes folders in which paths may begin from here on.
+    fn go_to(&mut self, mut folders: Vec<String>) {
+        folders.retain(|folder| folder.len() < 1000 && !self.folders.contains(folder));
+        self.folders.extend(folders);
+        if self.folders.len() > MOST_FOLDERS {
+            self.folders.truncate(MOST_FOLDERS);
+            // Any folder at all.
+            self.folders[0] = ANYWHERE.to_owned();
+        }
+    }
+
+    /// Whether the line may go to a folder that does not lie in this one. Relative folders begin in `workspace`.
+    pub(crate) fn may_leave_directory(&self, directory: &str, workspace: &str) -> bool {
+        self.folders.iter().any(|folder| {
+            !(is_relative(folder) || folder.starts_with('/'))
+                || folder.contains([STAR, ANYTHING])
+                || !is_within(directory, &normalize(workspace, folder))
+        })
+    }
+
+    /// Notes names and texts that commands of a line are given by others, or by the line itself.
+    pub(super) fn note_given(&mut self, lexed: &Lexed) {
+        let mut input_is_read = (false, false);
+        for (at, words) in lexed.commands.iter().enumerate() {
+            let mut first = words.iter().take(6).map(|word| basename(&word.text));
+            let takes = first.find(|name| TAKE_NAMES.contains(name));
+            let inner = innermost(words);
+            let is_loud =
+                !inner.is_empty() && (!is_quiet(inner) || (self.expands_twice && takes_objects(inner)));
+            input_is_read = (
+                input_is_read.0 || is_loud || takes.is_some(),
+                input_is_read.1 || is_loud,
+            );
+            if at > 0 && is_piped(lexed, at) && (is_loud || takes.is_some()) {
+                let said = joined(&lexed.commands[at - 1]);
+                self.note_mentioned(&said);
+                self.texts.extend(Some(said).filter(|_| is_loud));
+            }
+            if matches!(takes, Some("xargs" | "parallel" | "cpio" | "pax")) {
+                self.unnamed |= !is_given_names(lexed, at);
+            }
+        }
+        for input in lexed.input.iter().filter(|_| input_is_read.0) {
+            self.note_mentioned(input);
+            self.texts.extend(Some(input.clone()).filter(|_| input_is_read.1));
+        }
+    }
+
+    /// Notes what a program may take out of its words: code in another language, commands of its own.
+    pub(super) fn note_words_of(&mut self, words: &[Word]) {
+        let program = words.first().map(|word| basename(&word.text)).unwrap_or_default();
+        if is_wrapper(program) || is_shell(program) {
+            return;
+        }
+        let quiet = is_quiet(words);
+        if !quiet || program == "sed" {
+            let has_more = |text: &str| text.contains([' ', '\'', '"', '(', ',', ';', '\n']);
+            for word in words.iter().filter(|word| has_more(&word.text)) {
+                self.note_mentioned(&word.text);
+            }
+        }
+        if !quiet {
+            self.texts.push(joined(words));
+        }
+    }
+
+    /// Notes what looks like a path in a text.
+    fn note_mentioned(&mut self, text: &str) {
+        let end = text.floor_char_boundary(LONGEST_TEXT);
+        let between = |c: char| c.is_whitespace() || "'\"`()[]{}<>;,=|&!\\\0".contains(c);
+        let tokens = text[..end]
+            .split(between)
+            .filter(|token| token.contains(['.', '/', '~']));
+        for token in tokens.take(MOST_NAMES) {
+            self.note_path(token.trim_end_matches(':'));
+            if let Some((_, path)) = token.split_once(':').filter(|_| self.expands_twice) {
+                self.note_path(path);
+            }
+        }
+    }
+}
+
+/// The words as one text, with a NUL for what is not known.
+fn joined(words: &[Word]) -> String {
+    let texts: Vec<&str> = words.iter().map(|word| word.open.as_str()).collect();
+    texts.join(" ")
+}
+
+/// Whether a name begins in the folder of the line, and not at the root, a home, a variable or an option.
+fn is_relative(path: &str) -> bool {
+    !path.starts_with(['/', '~', '$', ANYTHING, '-'])
+}
+
+/// The parts of a word behind the marks that programs write before a file's name: `file=@.env`, `HEAD:.env`.
+fn behind_marks(word: &str) -> impl Iterator<Item = &str> {
+    let behind = |mark: char| word.rsplit_once(mark).map(|(_, rest)| rest);
+    ['=', '@', ':']
+        .into_iter()
+        .filter_map(behind)
+        .filter(|rest| !rest.is_empty())
+}
+
+/// A command without those before it: `sudo`, `env`, assignments.
+pub(super) fn innermost(mut words: &[Word]) -> &[Word] {
+    const FOLLOWED: usize = 12;
+    for _ in 0..FOLLOWED {
+        match runs(words, true) {
+            Runs::From(start) if start > 0 => words = words.get(start..).unwrap_or_default(),
+            Runs::Nothing => return words,
+            // What runs there is looked at by itself.
+            _ => return &[],
+        }
+    }
+    &[]
+}
+
+/// Whether a command reads what the one before writes.
+fn is_piped(lexed: &Lexed, at: usize) -> bool {
+    lexed.piped.binary_search(&at).is_ok()
+}
+
+/// Whether the names that the command at `at` takes from standard input are known.
+fn is_given_names(lexed: &Lexed, at: usize) -> bool {
+    let words = &lexed.commands[at];
+    let says = |start: &str| words.iter().any(|word| word.text.starts_with(start));
+    if says("-a") || says("--arg-file") {
+        return false;
+    }
+    let mut source = at;
+    while source > 0 && is_piped(lexed, source) {
+        source -= 1;
+        let program = lexed.commands[source].first().map(|word| basename(&word.text));
+        if !program.is_some_and(|program| PASS_ON.contains(&program)) {
+            break;
+        }
+    }
+    if source == at {
+        return says(":::") || !lexed.input.is_empty();
+    }
+    let from = &lexed.commands[source];
+    match from.first().map(|word| basename(&word.text)) {
+        _ if is_piped(lexed, source) => false,
+        Some("echo") => !from.iter().any(|word| {
+            word.open.contains(ANYTHING) && word.names().iter().any(|name| name.contains(ANYTHING))
+        }),
+        Some("printf") => {
+            from.get(1).is_some_and(|format| {
+                let format = format.text.as_str();
+                !format.contains('%') || matches!(format, "%s\\n" | "%s\\0" | "%s " | "%s")
+            }) && !from.iter().any(|word| word.dynamic)
+        }
+        Some("find") => is_named_search(from),
+        _ => false,
+    }
+}
+
+/// Whether a `find` says which names it looks for.
+fn is_named_search(words: &[Word]) -> bool {
+    let has = |options: &[&str]| words.iter().any(|word| options.contains(&word.text.as_str()));
+    has(FIND_NAMES) && !has(&["!", "-not", "-regex", "-iregex", "-o", "-or"])
+}

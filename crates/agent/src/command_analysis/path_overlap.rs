@@ -1,0 +1,242 @@
+//! Whether a name with globs or expansions in it may be a path that a rule is about.
+//!
+//! A pattern of a rule and a name of a command line are compared folder by folder, where either may have
+//! parts that stand for more than one folder. How sure the answer is matters: a rule that denies counts for a
+//! name that is [`Named`](PathOverlap::Named); a name that meets it only `Perhaps` is one that the line hides
+//! from the rule.
+//!
+//! | pattern | name | meeting |
+//! | --- | --- | --- |
+//! | `/ws/.env` | `/ws/.en?` | `Named` |
+//! | `/ws/.env` | `/ws/$X` | `Perhaps` |
+//! | `/ws/.env` | `/ws/*` | `Never`: a glob at the beginning stands for no dot |
+//! | `/ws/.env` | `/ws/src/*` | `Never` |
+
+use super::expand::STAR;
+use super::pattern_overlap::names_meet;
+use super::word::ANYTHING;
+
+/// Folders of the pattern times those of the name, at most; longer pairs are taken to meet.
+const MOST_STEPS: usize = 1 << 16;
+
+/// The certainty with which a name is one of the paths of a pattern.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum PathOverlap {
+    /// No file has both.
+    Never,
+    /// Some file may: `*`, `$X`.
+    Perhaps,
+    /// The letters of the name are part of what the pattern says: `.en?` and `**/.env`.
+    Named,
+}
+
+/// The certainty with which an absolute pattern of paths and an absolute, normal name meet. As in a shell, a
+/// glob at the beginning of a name stands for no dot.
+pub(crate) fn meeting(pattern: &str, name: &str) -> PathOverlap {
+    let (pattern, name) = (parts(pattern), parts(name));
+    // What a variable holds may be a path of any length.
+    let is_anything = |part: &str| !part.is_empty() && part.chars().all(|c| c == ANYTHING);
+    let by_name = |_, pattern: &str, part: &str| named_by(pattern, part);
+    let perhaps = |_, pattern: &str, part: &str| may_be(pattern, part);
+    if is_too_long(&pattern, &name) || paths_meet(&pattern, &name, by_name, |_| false) {
+        PathOverlap::Named
+    } else if paths_meet(&pattern, &name, perhaps, is_anything) {
+        PathOverlap::Perhaps
+    } else {
+        PathOverlap::Never
+    }
+}
+
+/// Whether a glob may become one of the paths of a pattern, be it by its stars alone.
+///
+/// `**` stands for any number of folders. A variable stands for one folder: of what it holds no more is
+/// known. Used for files that are guarded more than others.
+pub(crate) fn reaches(pattern: &str, name: &str) -> bool {
+    let (pattern, name) = (parts(pattern), parts(name));
+    let perhaps = |_, pattern: &str, part: &str| may_be(pattern, part);
+    is_too_long(&pattern, &name) || paths_meet(&pattern, &name, perhaps, spans_folders)
+}
+
+/// Whether a glob names one of the paths of a pattern behind folders that are nothing but stars:
+/// `*/*/credentials`. The last part of the pattern has to be named as well.
+pub(crate) fn names_behind_stars(pattern: &str, name: &str) -> bool {
+    let (pattern, name) = (parts(pattern), parts(name));
+    let last = pattern.iter().rposition(|part| !is_all_stars(part));
+    let named = |at, pattern: &str, part: &str| {
+        let is_star = !part.is_empty() && part.chars().all(|c| c == STAR);
+        named_by(pattern, part) || (Some(at) != last && is_star && may_be(pattern, part))
+    };
+    is_too_long(&pattern, &name) || paths_meet(&pattern, &name, named, spans_folders)
+}
+
+/// The folders of a path or a pattern, and its last part.
+fn parts(path: &str) -> Vec<&str> {
+    path.split('/').collect()
+}
+
+/// Whether comparing both takes more steps than are made.
+fn is_too_long(pattern: &[&str], name: &[&str]) -> bool {
+    pattern.len().saturating_mul(name.len()) > MOST_STEPS
+}
+
+/// Whether a part of a pattern is `*` or `**`, and so names nothing.
+fn is_all_stars(pattern: &str) -> bool {
+    !pattern.is_empty() && pattern.bytes().all(|byte| byte == b'*')
+}
+
+/// Whether a part of a name is the `**` of a shell.
+fn spans_folders(part: &str) -> bool {
+    part.len() >= 2 && part.chars().all(|c| c == STAR)
+}
+
+/// Compares row by row: `reached[j]` says whether the part of the pattern so far and the first `j` folders of
+/// the name may be the same.
+///
+/// `meet` compares one folder of each, with the place of the pattern's; `spans` says which parts of the name
+/// stand for any number of folders.
+fn paths_meet(
+    pattern: &[&str],
+    name: &[&str],
+    meet: impl Fn(usize, &str, &str) -> bool,
+    spans: impl Fn(&str) -> bool,
+) -> bool {
+    let mut reached = vec![false; name.len() + 1];
+    reached[0] = true;
+    spread(&mut reached, name, &spans);
+    for (at, part) in pattern.iter().enumerate() {
+        let mut next = vec![false; name.len() + 1];
+        for j in 0..=name.len() {
+            if *part == "**" {
+                next[j] = reached[j] || (j > 0 && next[j - 1]);
+            } else {
+                let steps = j > 0 && reached[j - 1] && meet(at, part, name[j - 1]);
+                next[j] =
+                    steps || (j > 0 && reached[j] && spans(name[j - 1]) && may_begin(part, name[j - 1]));
+            }
+        }
+        reached = next;
+        spread(&mut reached, name, &spans);
+    }
+    reached[name.len()]
+}
+
+/// Marks the places that are reached because a part that spans any number of folders spans none, too.
+fn spread(reached: &mut [bool], name: &[&str], spans: impl Fn(&str) -> bool) {
+    for (j, part) in name.iter().enumerate() {
+        reached[j + 1] |= reached[j] && spans(part);
+    }
+}
+
+/// Whether the character is a mark that stands for others.
+fn is_wild(c: char) -> bool {
+    c == STAR || c == ANYTHING
+}
+
+/// Whether a part of a name may begin as the pattern does: a glob at the beginning stands for no dot.
+fn may_begin(pattern: &str, part: &str) -> bool {
+    !(part.starts_with(STAR) && pattern.starts_with('.'))
+}
+
+/// Whether one folder of the name may be one that this part of the pattern fits.
+fn may_be(pattern: &str, part: &str) -> bool {
+    may_begin(pattern, part) && names_meet(pattern, part)
+}
+
+/// Whether the letters of `part` are what the pattern says, and not its stars alone.
+fn named_by(pattern: &str, part: &str) -> bool {
+    if !part.contains(is_wild) || pattern.bytes().all(|byte| byte == b'*') {
+        return names_meet(pattern, part);
+    }
+    if part.chars().all(is_wild) || !may_be(pattern, part) {
+        return false;
+    }
+    let plain = |star: &str| pattern.replace("\\*", "x").replace('*', star);
+    let begins = !pattern.starts_with('*') && !part.starts_with(is_wild);
+    let ends = !pattern.ends_with('*') && !part.ends_with(is_wild);
+    begins || ends || names_meet(&plain("x"), part) || names_meet(&plain(""), part)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_glob_meets_the_paths_that_it_may_stand_for() {
+        use PathOverlap::{Named, Never, Perhaps};
+        // In the name `*` is a glob and `$` an expansion.
+        for (pattern, name, expected) in [
+            ("/**/.env", "/ws/.en*", Named),
+            ("/**/.env", "/ws/.*", Named),
+            ("/**/.env", "/ws/a/.e*v", Named),
+            ("/**/.env", "/ws/*/.env", Named),
+            ("/**/.env", "/ws/.$v", Named),
+            ("/**/.env", "/ws/*", Never),
+            ("/**/.env", "/ws/*env", Never),
+            ("/**/.env", "/ws/$", Perhaps),
+            ("/**/.env", "/ws/$env", Named),
+            ("/**/.env", "/ws/*.rs", Never),
+            ("/**/.env", "/ws/.a*", Never),
+            ("/**/*.pem", "/ws/*.p*", Named),
+            ("/**/*.pem", "/ws/*m", Named),
+            ("/**/*.pem", "/ws/*", Perhaps),
+            ("/**/*.pem", "/ws/a*", Perhaps),
+            ("/**/id_rsa*", "/ws/*.rs", Perhaps),
+            ("/**/id_rsa*", "/ws/id_*", Named),
+            ("/ws/secrets/**", "/ws/sec*/x", Named),
+            ("/ws/secrets/**", "/ws/*", Perhaps),
+            ("/ws/secrets/**", "/ws/$/x", Perhaps),
+            ("/ws/secrets/**", "/ws/$/secrets/x", Perhaps),
+            ("/ws/secrets/*", "/ws/secrets/*", Named),
+            ("/ws/secrets/**", "/ws/src/*", Never),
+            ("/etc/**", "/ws/*", Never),
+            ("/etc/**", "/$", Perhaps),
+        ] {
+            let written = name.replace('*', "\u{1}").replace('$', "\0");
+            assert_eq!(meeting(pattern, &written), expected, "{pattern} {name}");
+        }
+    }
+
+    #[test]
+    fn bare_stars_reach_what_lies_where_they_lead() {
+        let own = "/home/me/.local/share/agentx/**";
+        for (name, expected) in [
+            ("/home/me/.local/share/*/identity", true),
+            ("/home/me/.local/*/agentx/*", true),
+            ("/home/me/.l*/*/*/identity", true),
+            ("/home/me/.local/**/identity", true),
+            ("/home/me/.local/share/$/identity", true),
+            ("/*/*/.local/share/agentx/x", true),
+            ("/home/me/**/identity", false),
+            ("/home/me/*/share/agentx/identity", false),
+            ("/home/me/ws/*", false),
+            ("/home/me/*", false),
+            ("/home/me/.local/share/other/*", false),
+        ] {
+            let written = name.replace('*', "\u{1}").replace('$', "\0");
+            assert_eq!(reaches(own, &written), expected, "{name}");
+        }
+        for (pattern, name, expected) in [
+            ("/home/me/keys/identity", "/home/me/*/identity", true),
+            ("/home/me/keys/identity", "/**/identity", true),
+            ("/home/me/.aws/**", "/*/*/.aws/*", true),
+            ("/home/me/keys/identity", "/home/me/keys/*", false),
+            ("/home/me/keys/**", "/home/me/*/x", false),
+            ("/**/id_rsa*", "/ws/*/*.rs", false),
+        ] {
+            let written = name.replace('*', "\u{1}");
+            assert_eq!(
+                names_behind_stars(pattern, &written),
+                expected,
+                "{pattern} {name}"
+            );
+        }
+    }
+
+    #[test]
+    fn long_names_are_held_against_patterns_in_time() {
+        let name = "/a*".repeat(20_000).replace('*', "\u{1}");
+        assert_eq!(meeting("/**/b*/**/c*/**/d*/x", &name), PathOverlap::Named);
+        let name = format!("/{}", "a*".repeat(20_000).replace('*', "\u{1}"));
+        assert_eq!(meeting("/**/b*c*d*e*", &name), PathOverlap::Never);
+    }
+}

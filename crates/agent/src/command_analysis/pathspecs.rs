@@ -1,0 +1,89 @@
+//! Names that programs make of their words themselves: the globs of Git, which it expands in quotes too, and addresses of files.
+
+use super::CommandAnalysis;
+use super::word::{ANYTHING, Word};
+
+impl CommandAnalysis {
+    /// Notes the files that words of Git may stand for: `':(glob).e*'`, `'.e*'`. Its stars stand for dots and slashes, too.
+    pub(super) fn note_pathspecs(&mut self, words: &[Word]) {
+        for word in words.iter().skip(1) {
+            let text = word.text.as_str();
+            let magic = text.strip_prefix(":(").and_then(|rest| rest.split_once(')'));
+            let bare = magic.map_or_else(|| text.trim_start_matches([':', '/']), |(_, bare)| bare);
+            let behind = bare.rsplit_once(':').map_or(bare, |(_, behind)| behind);
+            if text.starts_with('-') || !(bare.contains(['*', '?', '[']) || magic.is_some()) {
+                continue;
+            }
+            let name = opened(behind);
+            if name.chars().any(|c| c != ANYTHING) {
+                self.note_name(name);
+            }
+        }
+    }
+}
+
+/// A pathspec with marks in place of its stars and brackets: `.e*` becomes `.e` and a mark, `[ab]c` a mark and `c`. A mark stands for any
+/// letters, so a name that it may stand for is found by the rules for files as a word with a variable is.
+fn opened(bare: &str) -> String {
+    let mut name = String::new();
+    let mut rest = bare;
+    while let Some(c) = rest.chars().next() {
+        rest = &rest[c.len_utf8()..];
+        match c {
+            '*' | '?' => name.push(ANYTHING),
+            '[' if rest.contains(']') => {
+                rest = rest.split_once(']').map_or("", |(_, behind)| behind);
+                name.push(ANYTHING);
+            }
+            '\\' => {}
+            c => name.push(c),
+        }
+    }
+    name
+}
+
+/// Whether Git reads names of what it shows from its input.
+pub(super) fn takes_objects(words: &[Word]) -> bool {
+    words
+        .first()
+        .is_some_and(|word| super::basename(&word.text) == "git")
+        && words.iter().any(|word| {
+            ["--batch", "--stdin", "--pathspec-from-file"]
+                .iter()
+                .any(|option| word.text.starts_with(option))
+        })
+}
+
+/// The path that an address of a file says, without its host and with the characters that it encodes: `file://localhost/ws/.en%76`.
+pub(super) fn of_address(text: &str) -> Option<String> {
+    let at = text.find("://");
+    let (place, is_file) = match at {
+        Some(at) => (&text[at + 3..], text[..at].to_ascii_lowercase().ends_with("file")),
+        None => (text, false),
+    };
+    let place = match (is_file, place.starts_with(['/', '.', '~', '$', ANYTHING])) {
+        (true, false) => place.find('/').map_or(place, |at| &place[at..]),
+        _ => place,
+    };
+    (is_file || text.contains('%')).then(|| decoded(place))
+}
+
+/// A text with its percent-encoded characters.
+fn decoded(text: &str) -> String {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((byte, behind)) = rest.split_first() {
+        let digits = behind
+            .get(..2)
+            .and_then(|digits| std::str::from_utf8(digits).ok());
+        let code = digits
+            .filter(|_| *byte == b'%')
+            .and_then(|digits| u8::from_str_radix(digits, 16).ok());
+        bytes.push(code.unwrap_or(*byte));
+        rest = match code {
+            Some(_) => &behind[2..],
+            None => behind,
+        };
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}

@@ -1,0 +1,137 @@
+//! Whether a command that is not known to the letter may be one that a rule is about.
+//!
+//! Both sides have parts that stand for anything, so two patterns are compared: `git push *` and `git` with
+//! an unknown word behind it have texts in common. That takes the product of their lengths; beyond a bound
+//! the answer is yes, because what is asked for is whether it can be ruled out.
+//!
+//! The algorithm keeps one row of a table: row `i` says which beginnings of `open` may be the same text as
+//! the first `i` pieces of the pattern.
+
+use super::expand::STAR;
+use super::word::ANYTHING;
+
+/// Cells of the table, at most; a longer pair is taken to fit.
+const MOST_STEPS: usize = 1 << 20;
+
+/// A part of either side.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum PatternPiece {
+    /// Any run of characters, none included.
+    Any,
+    /// This character.
+    Is(char),
+}
+
+/// Whether some text fits `pattern` that `open` may become. In the pattern `*` stands for any run of
+/// characters, in `open` a NUL does. A pattern that ends with a blank and `*` also fits without them.
+pub(crate) fn may_fit(pattern: &str, open: &str) -> bool {
+    let stem = pattern.strip_suffix(" *");
+    meet(&of_pattern(pattern), &of_open(open))
+        || stem.is_some_and(|stem| meet(&of_pattern(stem), &of_open(open)))
+}
+
+/// Whether one name fits both `pattern`, whose stars stand for any run of characters, and `open`, where a NUL or a [`STAR`] does.
+pub(super) fn names_meet(pattern: &str, open: &str) -> bool {
+    meet(&of_pattern(pattern), &of_open(open))
+}
+
+/// The pieces of a rule's pattern, in which `\*` is a star that is meant.
+fn of_pattern(pattern: &str) -> Vec<PatternPiece> {
+    let mut pieces = Vec::new();
+    let mut chars = pattern.chars().peekable();
+    while let Some(c) = chars.next() {
+        pieces.push(match c {
+            '\\' if chars.peek() == Some(&'*') => {
+                chars.next();
+                PatternPiece::Is('*')
+            }
+            '*' => PatternPiece::Any,
+            c => PatternPiece::Is(c),
+        });
+    }
+    pieces
+}
+
+/// The pieces of a command or a name with marks.
+fn of_open(open: &str) -> Vec<PatternPiece> {
+    let piece = |c| match c {
+        ANYTHING | STAR => PatternPiece::Any,
+        c => PatternPiece::Is(c),
+    };
+    open.chars().map(piece).collect()
+}
+
+/// Whether two patterns have a text in common. Row by row: `reached[j]` says whether what was taken of `a` and the first `j` of `b`
+/// may be the same text.
+fn meet(a: &[PatternPiece], b: &[PatternPiece]) -> bool {
+    if a.len().saturating_mul(b.len()) > MOST_STEPS {
+        return true;
+    }
+    let mut reached = vec![false; b.len() + 1];
+    reached[0] = true;
+    skip(&mut reached, b);
+    for piece in a {
+        let before = reached;
+        reached = match piece {
+            // It may stand for nothing, and for anything that follows.
+            PatternPiece::Any => {
+                let mut open = false;
+                let until_here = |was: &bool| {
+                    open |= *was;
+                    open
+                };
+                before.iter().map(until_here).collect()
+            }
+            PatternPiece::Is(_) => {
+                let taken = |j: usize| match b.get(j) {
+                    Some(PatternPiece::Any) => before[j],
+                    _ => false,
+                };
+                let mut next = vec![false; b.len() + 1];
+                for j in 0..b.len() {
+                    next[j] |= taken(j);
+                    next[j + 1] |= before[j] && (b[j] == *piece);
+                }
+                next
+            }
+        };
+        skip(&mut reached, b);
+    }
+    reached[b.len()]
+}
+
+/// Marks the places that are reached because a part that stands for anything may stand for nothing.
+fn skip(reached: &mut [bool], b: &[PatternPiece]) {
+    for (j, piece) in b.iter().enumerate() {
+        if reached[j] && *piece == PatternPiece::Any {
+            reached[j + 1] = true;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_may_become_the_same_text_meets() {
+        for (pattern, open, meets) in [
+            ("git push *", "git\0", true),
+            ("git push *", "git pu\0sh", true),
+            ("git push *", "git pu\0x", true),
+            ("git push *", "git\0 push", true),
+            ("git push *", "git log\0", false),
+            ("git push *", "echo\0", false),
+            ("rm -rf *", "rm\0 x", true),
+            ("rm -rf *", "rm -r x", false),
+            ("*secret*", "cat \0", true),
+            ("a", "a", true),
+            ("a", "\0a\0", true),
+            ("ab", "\0ba\0", false),
+            (r"rm \*", "rm *", true),
+            (r"rm \*", "rm x", false),
+        ] {
+            assert_eq!(may_fit(pattern, open), meets, "{pattern:?} {open:?}");
+        }
+    }
+}

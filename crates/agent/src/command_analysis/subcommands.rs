@@ -1,0 +1,103 @@
+//! Programs whose second word says what they do, and the options that may stand in front of it: `git -C x push` is a `git push`.
+
+use super::word::Word;
+use super::wrapper_commands::basename;
+
+/// Options of Git itself that take the next word.
+pub(crate) const OF_GIT: &[&str] = &[
+    "-C",
+    "-c",
+    "--attr-source",
+    "--config-env",
+    "--git-dir",
+    "--namespace",
+    "--super-prefix",
+    "--work-tree",
+];
+
+/// Programs whose own options may stand before the word that says what they do, and those options that take the next word.
+const GROUPS: &[(&str, &[&str])] = &[
+    ("git", OF_GIT),
+    ("cargo", &["--config", "-Z", "-C", "--color"]),
+    (
+        "docker",
+        &["-H", "--host", "-c", "--context", "--config", "-l", "--log-level"],
+    ),
+    (
+        "kubectl",
+        &[
+            "-n",
+            "--namespace",
+            "--context",
+            "--cluster",
+            "-s",
+            "--server",
+            "--kubeconfig",
+            "--user",
+            "--token",
+            "--as",
+        ],
+    ),
+    ("npm", &["--prefix", "-w", "--workspace"]),
+    ("pnpm", &["-C", "--dir", "--filter"]),
+    ("gh", &["-R", "--repo"]),
+    ("terraform", &[]),
+    ("tofu", &[]),
+    ("podman", &["-c", "--connection", "--url", "--log-level"]),
+    ("helm", &["-n", "--namespace", "--kubeconfig", "--kube-context"]),
+    ("yarn", &["--cwd"]),
+    ("go", &["-C"]),
+    ("systemctl", &["-H", "--host", "-M", "--machine"]),
+];
+
+/// The number of words of options that stand between a program and its subcommand; 0 where the program has
+/// none, or is not listed above.
+///
+/// Of `git -C a push` that is 2, of `git push` 0. An option that is not known to take a value counts as one word.
+pub(crate) fn options_before_subcommand(words: &[Word]) -> usize {
+    let Some((program, arguments)) = words.split_first() else {
+        return 0;
+    };
+    let Some((_, valued)) = GROUPS.iter().find(|(name, _)| *name == basename(&program.text)) else {
+        return 0;
+    };
+    let mut at = 0;
+    while let Some(word) = arguments.get(at) {
+        if !word.text.starts_with(['-', '+']) {
+            return at;
+        }
+        at += 1 + usize::from(valued.contains(&word.text.as_str()));
+    }
+    0
+}
+
+/// The ways to tell the options in front of a subcommand from it: an option that is not listed may take the next word or not.
+pub(super) fn other_starts(words: &[Word]) -> Vec<usize> {
+    const MOST: usize = 6;
+    let group = words
+        .first()
+        .and_then(|first| GROUPS.iter().find(|(name, _)| *name == basename(&first.text)));
+    let Some((_, valued)) = group else {
+        return Vec::new();
+    };
+    let arguments = &words[1..];
+    let mut found = Vec::new();
+    for (at, word) in arguments.iter().enumerate().take(MOST * 4) {
+        let is_option = |word: &Word| word.text.starts_with(['-', '+']);
+        if at > 0 && !is_option(word) {
+            let before = &arguments[at - 1];
+            let is_value = is_option(before) && !before.text.contains('=');
+            // Behind an option, or behind what may be the value of one.
+            let may_be = is_value || at > 1 && is_option(&arguments[at - 2]);
+            if may_be && !valued.contains(&before.text.as_str()) && found.len() < MOST {
+                found.push(at);
+            }
+            if !may_be {
+                break;
+            }
+        } else if at == 0 && !is_option(word) {
+            break;
+        }
+    }
+    found
+}

@@ -1,0 +1,106 @@
+//! The contents of the model's window, told apart by kind.
+//!
+//! For a person who wonders where their window goes (`agentx context`). It is made of what would be sent now,
+//! and changes nothing. Tokens are estimated, so that the shares need not add up to `in_use`, which is what
+//! the provider counted as far as it did.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use agentx_types::{AgentConfig, ContentPart, MessageId, Role, WindowFill, WindowKind, WindowShare};
+
+use super::estimate::{estimate_part, estimate_text, estimate_tool};
+use super::{Conversation, RequestPrefix};
+
+/// Pieces, tokens and bytes of each kind, in the order of the kinds, so that the same window gives the same
+/// bytes.
+#[derive(Default)]
+struct Scales(BTreeMap<WindowKind, (u64, u64, u64)>);
+
+impl Scales {
+    /// Adds one piece of this kind.
+    fn add(&mut self, kind: WindowKind, tokens: u64, bytes: usize) {
+        let (count, sum, size) = self.0.entry(kind).or_default();
+        *count += 1;
+        *sum += tokens;
+        *size += u64::try_from(bytes).unwrap_or(u64::MAX);
+    }
+
+    /// A part of a message: words by who says them, anything else by what it is.
+    fn add_part(&mut self, part: &ContentPart, role: Role, is_summary: bool) {
+        let kind = match part {
+            ContentPart::Text(_) => match role {
+                _ if is_summary => WindowKind::Summaries,
+                Role::Assistant => WindowKind::Answers,
+                Role::Tool => WindowKind::ToolResults,
+                Role::User | Role::System => WindowKind::Inputs,
+            },
+            ContentPart::Thinking(_) => WindowKind::Reasoning,
+            ContentPart::ToolCall(_) => WindowKind::ToolCalls,
+            ContentPart::ToolResult(_) => WindowKind::ToolResults,
+            ContentPart::Image(_) | ContentPart::Audio(_) | ContentPart::File(_) => WindowKind::Media,
+            ContentPart::Opaque(_) => WindowKind::Opaque,
+        };
+        self.add(kind, estimate_part(part), bytes_of(part));
+    }
+}
+
+/// Bytes of a part as UTF-8, of arguments and opaque data as JSON.
+fn bytes_of(part: &ContentPart) -> usize {
+    match part {
+        ContentPart::Text(part) => part.text.len(),
+        ContentPart::Thinking(part) => part.text.len(),
+        ContentPart::ToolCall(part) => part.name.len() + part.input.to_string().len(),
+        ContentPart::ToolResult(part) => part.content.iter().map(bytes_of).sum(),
+        // Media are blobs of their own.
+        ContentPart::Image(_) | ContentPart::Audio(_) | ContentPart::File(_) => 0,
+        ContentPart::Opaque(part) => part.provider.data.to_string().len(),
+    }
+}
+
+impl Conversation {
+    /// The contents of the window after the event `seq`, as it was at the last call or as `settle` left it.
+    ///
+    /// `left_out` counts messages before the window that are not sent; `answer` is what is kept free for the
+    /// answer, in tokens.
+    pub(crate) fn filled(&mut self, config: &AgentConfig, seq: u64) -> WindowFill {
+        let mut scales = Scales::default();
+        let RequestPrefix { system, tools, .. } = self.fixed(config).clone();
+        for (index, text) in system.iter().enumerate() {
+            let kind = match index {
+                0 => WindowKind::SystemPrompt,
+                _ => WindowKind::Instructions,
+            };
+            scales.add(kind, estimate_text(text), text.len());
+        }
+        for tool in tools.iter() {
+            let bytes = tool.name.len() + tool.description.len() + tool.input_schema.to_string().len();
+            scales.add(WindowKind::Tools, estimate_tool(tool), bytes);
+        }
+        let summaries = self.entries.iter().filter(|entry| entry.summary);
+        let summaries: BTreeSet<MessageId> =
+            summaries.map(|entry| entry.message.message_id.clone()).collect();
+        for message in self.window() {
+            let is_summary = summaries.contains(&message.message_id);
+            for part in &message.content {
+                scales.add_part(part, message.role, is_summary);
+            }
+        }
+        let shares = scales
+            .0
+            .into_iter()
+            .map(|(kind, (count, tokens, bytes))| WindowShare {
+                kind,
+                count,
+                tokens,
+                bytes,
+            });
+        WindowFill {
+            seq,
+            window: config.model.context_window,
+            answer: config.model.context_window.saturating_sub(self.room(config)),
+            in_use: self.in_use(config),
+            left_out: u64::try_from(self.window_start.saturating_sub(self.stays.len())).unwrap_or(u64::MAX),
+            shares: shares.collect(),
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! Notices a server that drops the beginning of what is sent to it without an error. Ollama does so with everything beyond `num_ctx`
+//! (4,096 tokens on most machines): some versions read the last `num_ctx` tokens, some `num_ctx / 2 + 2`, and some drop whole messages
+//! (<https://github.com/ollama/ollama/issues/17889>, <https://github.com/ollama/ollama/issues/17427>).
+//!
+//! A request that holds all of the one before, and more, is counted as more by any server that reads it whole. One that is counted as no
+//! more was cut.
+//!
+//! It takes two such requests, or one that is counted as exactly the same, and only servers of the Chat Completions API without prices
+//! are looked at: a vendor that is paid for its tokens refuses what is too long.
+
+use agentx_types::{AgentConfig, Api, ContentPart, Prices, since};
+use serde::{Deserialize, Serialize};
+
+use super::Conversation;
+use super::estimate::estimate_part;
+
+/// Servers that count only what they had not cached count in blocks: up to so many tokens more than what was new.
+const CACHE_BLOCK: u64 = 256;
+/// A request has grown when it is estimated as so many tokens more.
+const GROWN: u64 = 100;
+/// A smaller number is not taken for a window.
+const LEAST: u64 = 1_500;
+/// So many signs are proof. A count that is the same for a larger request is two signs at once.
+const PROOF: u8 = 2;
+
+/// The counts of a server in requests each of which held all of the one before. Forgotten wherever something
+/// but an addition happens to the conversation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct ServerCounts {
+    /// The most tokens that it counted.
+    most: u64,
+    /// The size of the last request, estimated.
+    asked: u64,
+    /// The number of signs that it cuts, up to [`PROOF`]: half or more of what it counted before is one, the
+    /// same number two.
+    signs: u8,
+}
+
+impl Conversation {
+    /// Looks at what the provider counted in the last request, before anything else is learned from it.
+    ///
+    /// Returns how many tokens fit, once it is sure that the server cut the rest: the signs are proof, the
+    /// number is not smaller than 1,500, it is less than nine tenths of the assumed window, and what was
+    /// surely sent is a quarter more.
+    pub(super) fn notice_cut(&mut self, counted: u64, config: &AgentConfig) -> Option<u64> {
+        if config.rules_version < since::CUTS_ARE_NOTICED || config.model.api != Api::OpenaiChat {
+            return None;
+        }
+        // A vendor that wants money for its tokens refuses what is too long.
+        let has_doubts = config.rules_version >= since::COUNTS_OF_NEWS_ARE_NO_CUT;
+        if has_doubts && config.model.prices != Prices::default() {
+            return None;
+        }
+        let asked = self.asked_tokens;
+        let first = ServerCounts {
+            most: counted,
+            asked,
+            signs: 0,
+        };
+        // Where the count of the last request is forgotten, something else than an addition has happened since.
+        let before = self.counts.filter(|_| self.counted.is_some());
+        let counts = match before {
+            Some(before) if counted <= before.most && asked >= before.asked.saturating_add(GROWN) => {
+                // There are servers that count only what they had not cached: that is far less, or about as much as is new
+                // (<https://github.com/ollama/ollama/issues/5370>).
+                let new = self.corrected(asked.saturating_sub(before.asked));
+                let signs = match counted {
+                    new_alone
+                        if has_doubts && new_alone <= new.saturating_mul(2).saturating_add(CACHE_BLOCK) =>
+                    {
+                        0
+                    }
+                    same if same == before.most => PROOF,
+                    less if less.saturating_mul(2) >= before.most => before.signs + 1,
+                    _ => 0,
+                };
+                ServerCounts {
+                    asked,
+                    signs: signs.min(PROOF),
+                    ..before
+                }
+            }
+            Some(before) if counted <= before.most => before,
+            _ => first,
+        };
+        self.counts = Some(counts);
+        let window = counts.most;
+        let is_cut = counts.signs >= PROOF
+            && window >= LEAST
+            && window.saturating_mul(10) < config.model.context_window.saturating_mul(9)
+            && self.surely_sent() >= window.saturating_add(window / 4);
+        if !is_cut {
+            return None;
+        }
+        self.counts = None;
+        self.counted = None;
+        self.assume_window(window, config);
+        Some(window)
+    }
+
+    /// The size of the last request, without what a server may leave out itself (earlier reasoning) or count
+    /// in its own way (pictures).
+    fn surely_sent(&self) -> u64 {
+        let sent = self.entries[..self.asked_entries.min(self.entries.len())].iter();
+        let parts = sent
+            .skip(self.window_start)
+            .flat_map(|entry| &entry.message.content);
+        let left_out: u64 = parts.map(estimate_left_out).sum();
+        self.corrected(self.asked_tokens.saturating_sub(left_out))
+    }
+}
+
+/// Tokens of a part that a server need not count even if it reads everything.
+fn estimate_left_out(part: &ContentPart) -> u64 {
+    match part {
+        ContentPart::Text(_) | ContentPart::ToolCall(_) => 0,
+        ContentPart::ToolResult(result) => result.content.iter().map(estimate_left_out).sum(),
+        ContentPart::Thinking(_)
+        | ContentPart::Image(_)
+        | ContentPart::Audio(_)
+        | ContentPart::File(_)
+        | ContentPart::Opaque(_) => estimate_part(part),
+    }
+}

@@ -1,0 +1,54 @@
+//! Chooses between several ways to read an input, without a model.
+//!
+//! One with words where another has a variable, and the same besides, is narrower: an author who wrote
+//! `play something by [artist]` beside `play [title] by [artist]` has said what `something` means. Nothing
+//! else is taken to be more exact: `play [title] by [artist]` is not so beside `play [title]`, for a title
+//! may hold a `by`.
+
+use agentx_types::VarKind;
+
+use super::intent::Intent;
+
+/// The places of the variables in a text, from and to, in bytes.
+pub(super) type Spans = Vec<(usize, usize)>;
+
+/// One way to read an input.
+pub(super) struct InputReading {
+    /// The meaning of the input in this reading.
+    pub(super) intent: Intent,
+    /// The places of the variables in the compared text, from and to, in bytes.
+    pub(super) spans: Spans,
+    /// The kind of each variable.
+    pub(super) kinds: Vec<VarKind>,
+}
+
+impl InputReading {
+    /// Whether words stand where the other has a variable, and all else is the same.
+    ///
+    /// Each variable of this reading is one of the other's, and those that the other has besides lie between
+    /// them, in words.
+    fn is_narrower(&self, other: &Self) -> bool {
+        let own = |(span, kind): (&(usize, usize), &VarKind)| {
+            let is_it = |(of, has): (&(usize, usize), &VarKind)| of == span && has == kind;
+            other.spans.iter().zip(&other.kinds).any(is_it)
+        };
+        let is_apart = |of: &(usize, usize)| {
+            let apart = |span: &(usize, usize)| span == of || span.1 <= of.0 || of.1 <= span.0;
+            self.spans.iter().all(apart)
+        };
+        self.spans.len() < other.spans.len()
+            && self.spans.iter().zip(&self.kinds).all(own)
+            && other.spans.iter().all(is_apart)
+    }
+}
+
+/// The reading that counts: what all of them say, or one that is narrower than all that say otherwise. `None`
+/// where a model has to decide, or there is no reading.
+pub(super) fn decide(readings: Vec<InputReading>) -> Option<InputReading> {
+    let wins = |one: &InputReading| {
+        let loses = |other: &InputReading| other.intent == one.intent || one.is_narrower(other);
+        readings.iter().all(loses)
+    };
+    let best = readings.iter().position(wins)?;
+    readings.into_iter().nth(best)
+}

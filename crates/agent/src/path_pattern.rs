@@ -1,0 +1,93 @@
+//! Whether a pattern of a rule is about a path as it is written in a call or a command line.
+//!
+//! A home directory cannot be known here; that `~/x`, `$HOME/x` and `/home/me/x` lie in one can. So paths
+//! below a home are compared as `/~/…`, whoever's home it is, and a pattern that begins with `~` fits all of
+//! them. A rule about `~/.ssh` cannot be passed by by writing the path in another way.
+//!
+//! Three questions are answered: for a path that is known to the letter ([`is_named_by`]), for a name with
+//! globs or variables ([`glob_meets`]), and for one that leads to what is guarded ([`glob_holds`]).
+
+use crate::command_analysis::{ANYTHING, PathOverlap, meeting};
+use crate::pattern::{fits_path, literal, normalize};
+
+/// A path below a home directory as `/~/REST`; `None` for any other. Homes are known by how they are written,
+/// and another person's counts too: whose home it is does not matter.
+pub(crate) fn below_home(path: &str) -> Option<String> {
+    let below = |start: &str| path.strip_prefix(start).map(|rest| format!("/~{rest}"));
+    let of_person = |start: &str| {
+        let rest = path.strip_prefix(start)?;
+        let at = rest.find('/').unwrap_or(rest.len());
+        Some(format!("/~{}", &rest[at..]))
+    };
+    ["~", "$HOME", "${HOME}", "/root"]
+        .into_iter()
+        .find_map(below)
+        .or_else(|| ["/home/", "/Users/"].into_iter().find_map(of_person))
+}
+
+/// Whether `pattern` is about `path` as it stands in a call or a command line. A relative path of the call
+/// begins at `workspace`, one of the pattern at `base`.
+pub(crate) fn is_named_by(pattern: &str, path: &str, workspace: &str, base: &str) -> bool {
+    let written = below_home(path);
+    if pattern.starts_with('~') {
+        return written
+            .is_some_and(|path| fits_path(&format!("/{pattern}"), &normalize("/", &path), workspace));
+    }
+    // Where `~` is cannot be known, but that it is a place of its own can.
+    let absolute = match written {
+        Some(written) if !path.starts_with('/') => normalize("/", &written),
+        _ => normalize(workspace, path),
+    };
+    fits_path(pattern, &absolute, base)
+}
+
+/// The degree to which `pattern` is surely about a name with globs or expansions in it, as [`crate::command_analysis`]
+/// notes them: the surest of all ways to read the name.
+pub(crate) fn glob_meets(pattern: &str, name: &str, workspace: &str, base: &str) -> PathOverlap {
+    let ways = ways_to_hold(pattern, name, workspace, base);
+    let met = ways.iter().map(|(pattern, name)| meeting(pattern, name));
+    met.max().unwrap_or(PathOverlap::Never)
+}
+
+/// Whether a name with globs is one of the paths of `pattern`, as `holds` says.
+///
+/// Where it begins with a variable, it may begin at the root as well, which counts only if the rest names it.
+pub(crate) fn glob_holds(
+    pattern: &str,
+    name: &str,
+    workspace: &str,
+    holds: impl Fn(&str, &str) -> bool,
+) -> bool {
+    let ways = ways_to_hold(pattern, name, workspace, workspace);
+    let mut here = ways.iter().take(1);
+    here.any(|(pattern, name)| holds(pattern, name))
+        || ways
+            .iter()
+            .any(|(pattern, name)| meeting(pattern, name) == PathOverlap::Named)
+}
+
+/// The absolute pattern and name that are held against each other, in each way to read the name.
+fn ways_to_hold(pattern: &str, name: &str, workspace: &str, base: &str) -> Vec<(String, String)> {
+    let written = below_home(name);
+    if pattern.starts_with('~') {
+        let below = written.map(|name| normalize("/", &name));
+        return below
+            .map(|name| (format!("/{pattern}"), name))
+            .into_iter()
+            .collect();
+    }
+    let absolute = match written {
+        Some(written) if !name.starts_with('/') => normalize("/", &written),
+        _ => normalize(workspace, name),
+    };
+    let pattern = match pattern.starts_with('/') {
+        true => pattern.to_owned(),
+        false => format!("{}/{pattern}", literal(base.trim_end_matches('/'))),
+    };
+    let mut ways = vec![(pattern.clone(), absolute)];
+    if name.starts_with(ANYTHING) {
+        // What a variable holds may begin at the root.
+        ways.push((pattern, normalize("/", name)));
+    }
+    ways
+}

@@ -1,0 +1,270 @@
+//! Calls that tools make themselves, such as a script with `invoke`, and that a person may have to decide
+//! about.
+//!
+//! The tool waits meanwhile, and an action tells it what was decided. Such a call has no result of its own
+//! here: it is a step of the call of the tool, and its id lies inside the id of that call.
+//!
+//! | order | who | what |
+//! | --- | --- | --- |
+//! | 1 | the tool | commits `inner_call_asked` |
+//! | 2 | the agent | decides by its rules, or asks a person and decides later |
+//! | 3 | the agent | tells the tool by the action `decide_inner_call` |
+//! | 4 | the tool | begins the step (`effect_started`), or gets the refusal |
+//!
+//! Invariant: a question is on record before anybody waits for it, and it is settled exactly once.
+
+use agentx_types::{
+    ActionBody, Approval, ApprovalDecision, DecideInnerCall, Envelope, EnvironmentEvent, InnerCallAsked,
+    InnerDecision, RequestedCall, StateOutput, ToolCallId, ToolSpec,
+};
+use serde::{Deserialize, Serialize};
+
+use super::ReactAgent;
+use crate::approval::{self, Question, Verdict};
+use crate::ledger::CallStage;
+use crate::run_lifecycle::RunStep;
+
+/// A call that a running tool wants to make. It stays until its step has ended, so that a tool that is run
+/// again after a crash is told the same.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct InnerCall {
+    /// The call with its id, the name of the tool and the arguments.
+    pub call: RequestedCall,
+    /// Whether it is decided.
+    pub stage: InnerStage,
+    /// The tool that is to be called, as the asking tool knows it: it need not be one of the agent's own.
+    tool: ToolSpec,
+    /// Whether the file of the asking tool names the tool that is called: then its author vouches for it
+    /// (`approval::judge_inner`).
+    named: bool,
+}
+
+/// Whether a call that a running tool wants to make is decided.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum InnerStage {
+    /// A person has to decide; the tool waits.
+    Asked(Question),
+    /// It is decided, and the tool was told. Kept until the step has ended.
+    Decided(InnerDecision),
+}
+
+impl InnerCall {
+    /// The question to a person about it; `None` once it is decided.
+    pub fn question(&self) -> Option<&Question> {
+        match &self.stage {
+            InnerStage::Asked(question) => Some(question),
+            InnerStage::Decided(_) => None,
+        }
+    }
+}
+
+/// The decision for a tool whose call a person refuses.
+fn refused(call: &RequestedCall, approval: &Approval) -> InnerDecision {
+    let note = approval.note.as_ref();
+    let note = note.map(|note| format!(" They say: {note}")).unwrap_or_default();
+    InnerDecision::Refused {
+        reason: format!("{} is refused: the person said no.{note}", call.name),
+    }
+}
+
+impl ReactAgent {
+    /// Calls that running tools want to make, in the order in which they were asked about.
+    /// Those that are decided and not yet made are among them.
+    pub fn inner_calls(&self) -> &[InnerCall] {
+        &self.inner
+    }
+
+    /// Decides about a call that a running tool wants to make: it is allowed or refused at once, or a person
+    /// is asked.
+    ///
+    /// A tool that was cut off by a crash and is run again asks again, and what was decided about the same
+    /// call holds. A call that has the same id and other arguments replaces the old one. Nothing is decided
+    /// where the tool does not run or the run is being stopped.
+    pub(super) fn on_inner_call_asked(
+        &mut self,
+        fact: &Envelope<EnvironmentEvent>,
+        asked: &InnerCallAsked,
+        step: &mut RunStep<'_>,
+    ) {
+        let runs = fact.cause.as_ref().is_some_and(|cause| self.ledger.runs(cause));
+        if !runs || self.course.is_stopping() {
+            return;
+        }
+        let call = RequestedCall {
+            tool_call_id: asked.tool_call_id.clone(),
+            name: asked.tool.name.clone(),
+            input: asked.input.as_ref().clone(),
+            invalid: None,
+        };
+        if let Some(known) = self.inner.iter().find(|known| known.call == call) {
+            if let InnerStage::Decided(decision) = known.stage.clone() {
+                self.tell(&call.tool_call_id, decision, step);
+            }
+            return;
+        }
+        self.inner
+            .retain(|known| known.call.tool_call_id != call.tool_call_id);
+        let stage = match approval::judge_inner(&self.config, &asked.tool, &asked.input, asked.named) {
+            Verdict::Ask(mut question) => {
+                let place = asked.place.as_ref();
+                let place = place.map(|place| format!(" at {place}")).unwrap_or_default();
+                question.reason = format!("{}; {} calls it{place}", question.reason, asked.by);
+                step.state(StateOutput::ApprovalRequested {
+                    tool_call_id: call.tool_call_id.clone(),
+                    name: call.name.clone(),
+                    input: call.input.clone(),
+                    reason: question.reason.clone(),
+                    suggested: question.suggested.clone(),
+                });
+                InnerStage::Asked(question)
+            }
+            verdict => {
+                let decision = decision_of(verdict);
+                self.tell(&call.tool_call_id, decision.clone(), step);
+                InnerStage::Decided(decision)
+            }
+        };
+        self.inner.push(InnerCall {
+            call,
+            stage,
+            tool: asked.tool.as_ref().clone(),
+            named: asked.named,
+        });
+        self.update_waiting_status(step);
+    }
+
+    /// Takes a person's decision about such a call. `false` where it is about no call of a running tool.
+    ///
+    /// A person who may not speak for the operator of the server cannot allow what the server's rules ask
+    /// about: such a decision changes nothing.
+    pub(super) fn decide_inner(&mut self, approval: &Approval, step: &mut RunStep<'_>) -> bool {
+        let of_it = |inner: &&InnerCall| inner.call.tool_call_id == approval.tool_call_id;
+        let Some(inner) = self.inner.iter().find(of_it).cloned() else {
+            return false;
+        };
+        let InnerStage::Asked(question) = &inner.stage else {
+            return true;
+        };
+        if approval.decision == ApprovalDecision::Deny {
+            self.note_decision(&inner.call, approval, step);
+            self.settle_inner(&inner.call.tool_call_id, refused(&inner.call, approval), step);
+        } else if !(question.by_server && approval.limited) {
+            self.note_decision(&inner.call, approval, step);
+            if approval.decision != ApprovalDecision::Once && !approval.limited {
+                self.keep_rule_of(Some(&inner.tool), &inner.call.input, Some(question), approval);
+            }
+            let decision = self.allowed_by_person(&inner);
+            self.settle_inner(&inner.call.tool_call_id, decision, step);
+            self.reconsider(step);
+        }
+        self.update_waiting_status(step);
+        true
+    }
+
+    /// The decision for a call that a person allowed: it is done, unless a rule denies it by now.
+    fn allowed_by_person(&self, inner: &InnerCall) -> InnerDecision {
+        let input = &inner.call.input;
+        match approval::judge_inner(&self.config, &inner.tool, input, inner.named) {
+            denied @ Verdict::Deny { .. } => decision_of(denied),
+            Verdict::Allow { .. } | Verdict::Ask(_) => InnerDecision::Allowed {
+                outside_workspace: approval::is_outside_workspace(&self.config, &inner.tool, input),
+            },
+        }
+    }
+
+    /// Decides again about the calls that wait, after rules or the mode have changed.
+    pub(super) fn reconsider_inner(&mut self, step: &mut RunStep<'_>) {
+        let waiting: Vec<InnerCall> = self
+            .inner
+            .iter()
+            .filter(|inner| inner.question().is_some())
+            .cloned()
+            .collect();
+        for inner in waiting {
+            match approval::judge_inner(&self.config, &inner.tool, &inner.call.input, inner.named) {
+                Verdict::Ask(_) => {}
+                verdict => self.settle_inner(&inner.call.tool_call_id, decision_of(verdict), step),
+            }
+        }
+    }
+
+    /// Notes anew whether each open question is one of the server's rules, after these have changed.
+    pub(super) fn bind_inner(&mut self) {
+        let config = self.config.clone();
+        for inner in &mut self.inner {
+            if let InnerStage::Asked(question) = &mut inner.stage {
+                question.by_server = approval::asked_by_server(&config, &inner.tool, &inner.call.input);
+            }
+        }
+    }
+
+    /// Whether a person has to decide about any.
+    pub(super) fn asks_inner(&self) -> bool {
+        self.inner.iter().any(|inner| inner.question().is_some())
+    }
+
+    /// Lets go of this call: it has been made.
+    pub(super) fn inner_ended(&mut self, id: &ToolCallId) {
+        self.inner.retain(|inner| inner.call.tool_call_id != *id);
+    }
+
+    /// Lets go of the calls whose tool does not run any more, or of all where the run is being stopped. Open
+    /// questions among them are said to be settled, as not allowed.
+    pub(super) fn drop_inner(&mut self, all: bool, step: &mut RunStep<'_>) {
+        let gone: Vec<InnerCall> = {
+            let ledger = &self.ledger;
+            let goes = |inner: &mut InnerCall| all || runs_of(ledger, &inner.call.tool_call_id).is_none();
+            self.inner.extract_if(.., goes).collect()
+        };
+        for inner in gone.iter().filter(|inner| inner.question().is_some()) {
+            step.state(StateOutput::ApprovalSettled {
+                tool_call_id: inner.call.tool_call_id.clone(),
+                allowed: false,
+            });
+        }
+    }
+
+    /// Ends the question about such a call: says so, and tells the tool.
+    fn settle_inner(&mut self, id: &ToolCallId, decision: InnerDecision, step: &mut RunStep<'_>) {
+        let Some(inner) = self.inner.iter_mut().find(|inner| inner.call.tool_call_id == *id) else {
+            return;
+        };
+        inner.stage = InnerStage::Decided(decision.clone());
+        step.state(StateOutput::ApprovalSettled {
+            tool_call_id: id.clone(),
+            allowed: matches!(decision, InnerDecision::Allowed { .. }),
+        });
+        self.tell(id, decision, step);
+    }
+
+    /// Tells the waiting tool what was decided. A tool that does not run is told nothing: after a crash it
+    /// asks again.
+    fn tell(&mut self, id: &ToolCallId, decision: InnerDecision, step: &mut RunStep<'_>) {
+        let Some(action_id) = runs_of(&self.ledger, id) else {
+            return;
+        };
+        let run_id = self.course.run_id();
+        let decide = DecideInnerCall {
+            action_id: action_id.clone(),
+            tool_call_id: id.clone(),
+            decision,
+        };
+        step.act_in(run_id, ActionBody::DecideInnerCall(decide));
+    }
+}
+
+/// The decision that follows from a verdict of the rules. A question that cannot be asked is a refusal.
+fn decision_of(verdict: Verdict) -> InnerDecision {
+    match verdict {
+        Verdict::Allow { outside_workspace } => InnerDecision::Allowed { outside_workspace },
+        Verdict::Ask(Question { reason, .. }) | Verdict::Deny { reason } => InnerDecision::Refused { reason },
+    }
+}
+
+/// The action by which the tool runs that wants to make this call.
+fn runs_of<'a>(ledger: &'a crate::ledger::ToolLedger, id: &ToolCallId) -> Option<&'a agentx_types::ActionId> {
+    ledger.entries().iter().find_map(|entry| match &entry.stage {
+        CallStage::Running { action_id, .. } if id.is_inside(&entry.call.tool_call_id) => Some(action_id),
+        _ => None,
+    })
+}

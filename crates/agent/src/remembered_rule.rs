@@ -1,0 +1,95 @@
+//! The rule that "always" keeps of a call: it covers no more than was seen. A command line is kept word for
+//! word, unless it is one of those below, whose words may vary without harm. A person can write a wider rule
+//! by hand.
+
+use agentx_types::RULES_VERSION;
+
+use crate::command::take_apart;
+use crate::guarded_files::is_guarded_as;
+use crate::pattern::literal;
+
+/// Commands that write nothing, send nothing, run nothing else and show no file's content, whatever words they are given (but those that
+/// make them graver: `git status -v`).
+const ANY_WORDS: &[&str] = &[
+    "arch",
+    "basename",
+    "df",
+    "dirname",
+    "echo",
+    "git check-ignore",
+    "git describe",
+    "git ls-files",
+    "git ls-tree",
+    "git merge-base",
+    "git rev-parse",
+    "git status",
+    "groups",
+    "id",
+    "ls",
+    "nproc",
+    "pwd",
+    "readlink",
+    "realpath",
+    "seq",
+    "stat",
+    "uname",
+    "uptime",
+    "which",
+    "whoami",
+];
+
+/// The pattern of a rule for this command line.
+///
+/// ```
+/// use agentx_agent::remembered_rule::command;
+/// assert_eq!(command("ls -l src"), "ls *");
+/// assert_eq!(command("git log --oneline"), "git log --oneline");
+/// assert_eq!(command("rm build/*"), r"rm build/\*");
+/// ```
+pub fn command(line: &str) -> String {
+    let apart = take_apart(line);
+    let stem = match &apart.commands[..] {
+        [command] if apart.certain => ANY_WORDS.iter().find(|stem| {
+            command
+                .strip_prefix(**stem)
+                .is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
+        }),
+        _ => None,
+    };
+    match stem {
+        Some(stem) => format!("{stem} *"),
+        None => literal(line),
+    }
+}
+
+/// The pattern of a rule for changes like that of the file at `path`, which is normal, absolute and within `workspace`: the files
+/// right beside it, where it lies in a folder of its own, else the file alone.
+///
+/// ```
+/// use agentx_agent::remembered_rule::folder;
+/// assert_eq!(folder("/ws", "/ws/src/a.rs"), "src/*");
+/// assert_eq!(folder("/ws", "/ws/a.rs"), "a.rs");
+/// assert_eq!(folder("/ws", "/ws/.git/config"), ".git/config");
+/// ```
+pub fn folder(workspace: &str, path: &str) -> String {
+    folder_as(workspace, path, RULES_VERSION)
+}
+
+/// The pattern that [`folder`] gives, by rules of this version: it says which files are guarded, and those
+/// are kept alone.
+pub(crate) fn folder_as(workspace: &str, path: &str, version: u32) -> String {
+    let inside = inside(workspace, path);
+    match inside.rsplit_once('/') {
+        Some((folder, _)) if !is_guarded_as(path, version) && !folder.is_empty() => {
+            format!("{}/*", literal(folder))
+        }
+        _ => literal(inside),
+    }
+}
+
+/// The path as a rule of this workspace names it: relative where it lies inside, else as it is.
+pub(crate) fn inside<'p>(workspace: &str, path: &'p str) -> &'p str {
+    path.strip_prefix(workspace.trim_end_matches('/'))
+        .and_then(|rest| rest.strip_prefix('/'))
+        .unwrap_or(path)
+}

@@ -1,0 +1,314 @@
+//! Changes of an agent's configuration while its session continues.
+//!
+//! Each change is a fact (`config_changed`), so the log tells which configuration held when something was
+//! decided. [`apply`] puts a change into a configuration; `RunLifecycle::change` also adjusts the run that is under
+//! way. The other functions here answer one question: what does a change, or the making of an agent, mean for
+//! the agents below?
+//!
+//! | what changes | agents below, already made | agents that are only configured |
+//! | --- | --- | --- |
+//! | limits | each limit that was equal stays equal | the same rule |
+//! | rules that deny or ask | added | added when they are made (`hold_to`) |
+//! | the guard, the rules of the server | replaced | replaced |
+//! | the approval mode | follows where the new one is stricter | the same rule, when they are made |
+//! | what allows more | is not handed on | is not handed on |
+//! | the server of a provider | follows, for models of that provider | the same rule |
+//!
+//! Invariant: neither the making of an agent nor a change above it lets an agent do more than its own file
+//! allows. Configurations lie in each other only so deep (`check_depth`), so that the recursion here ends.
+
+use std::sync::Arc;
+
+use agentx_types::{
+    AgentConfig, ConfigChange, Guard, Limits, ModelSpec, Rule, RuleEffect, ServerRules, since,
+};
+
+use super::{RunLifecycle, RunStep};
+
+impl RunLifecycle {
+    /// Puts a change into effect, also for the run that is under way.
+    ///
+    /// The timer of the wall time is the only part of a run that has to be told: a lower limit needs an
+    /// earlier timer. Every other value is read from the configuration when it is next needed.
+    pub(crate) fn change(&mut self, config: &mut AgentConfig, change: &ConfigChange, step: &mut RunStep<'_>) {
+        let before = config.limits.max_wall_ms;
+        apply(config, change);
+        if let Some(run) = self.active() {
+            run.wall_time_changed(before, config.limits.max_wall_ms, step);
+        }
+    }
+}
+
+/// The limits of an agent below one whose limits change from `before` to `after`.
+///
+/// Each of the four limits is looked at by itself: where the agent below had the value `before`, it gets the
+/// value `after`; where it had a value of its own, it keeps that. So a file that gives a child a limit of its
+/// own is not overruled when a person raises the limit of the parent.
+pub(crate) fn followed(own: Limits, before: Limits, after: Limits) -> Limits {
+    fn follow<T: PartialEq>(own: T, before: &T, after: T) -> T {
+        if own == *before { after } else { own }
+    }
+    Limits {
+        max_iterations: follow(own.max_iterations, &before.max_iterations, after.max_iterations),
+        max_tokens: follow(own.max_tokens, &before.max_tokens, after.max_tokens),
+        max_cost: follow(own.max_cost, &before.max_cost, after.max_cost),
+        max_wall_ms: follow(own.max_wall_ms, &before.max_wall_ms, after.max_wall_ms),
+    }
+}
+
+/// The configurations of the agents that one with this configuration may make: those in `agents`, the routes
+/// of a Match agent, and its default route. Only the next level; callers recurse.
+fn below(config: &mut AgentConfig) -> impl Iterator<Item = &mut AgentConfig> {
+    let routed = config.routing.as_deref_mut().map(|routing| {
+        let routes = routing.routes.iter_mut().map(|route| &mut route.agent);
+        routes.chain(routing.default.as_deref_mut())
+    });
+    config.agents.iter_mut().chain(routed.into_iter().flatten())
+}
+
+/// Changes the limits of an agent that is not made yet, and of all below it, as [`followed`] does for one
+/// that is at work.
+fn pass_on(config: &mut AgentConfig, before: Limits, after: Limits) {
+    config.limits = followed(config.limits, before, after);
+    for child in below(config) {
+        pass_on(child, before, after);
+    }
+}
+
+/// Gives an agent and the agents that it may make the same version of the rules.
+/// A session never mixes versions: the version is that of the session, and it decides how its log is read
+/// again.
+fn read_rules_as(config: &mut AgentConfig, version: u32) {
+    config.rules_version = version;
+    for child in below(config) {
+        read_rules_as(child, version);
+    }
+}
+
+/// Gives an agent and the agents that it may make the same guard, or takes the guard away where `guard` is
+/// `None`.
+///
+/// The guard comes from the program's settings: files that are refused or asked about, and what Git would
+/// run. It replaces what was there, because settings hold for the whole session.
+pub fn keep_from(config: &mut AgentConfig, guard: Option<&Arc<Guard>>) {
+    config.guard = guard.cloned();
+    for child in below(config) {
+        keep_from(child, guard);
+    }
+}
+
+/// Gives an agent and the agents that it may make the same rules of a server, or none where `server` is
+/// `None`.
+///
+/// A server binds the sessions that it serves: what its rules deny or ask about, nobody in the session can
+/// allow.
+pub fn bind_by(config: &mut AgentConfig, server: Option<&Arc<ServerRules>>) {
+    config.server_rules = server.cloned();
+    for child in below(config) {
+        bind_by(child, server);
+    }
+}
+
+/// Adds the rules of the maker that deny or ask and are not there yet, behind those that are there. Rules
+/// that allow are left out: an agent that is made may do what its own file allows, and no more.
+pub(crate) fn add_strict(rules: &mut Vec<Rule>, of_maker: &[Rule]) {
+    for rule in of_maker.iter().filter(|rule| rule.effect != RuleEffect::Allow) {
+        if !rules.contains(rule) {
+            rules.push(rule.clone());
+        }
+    }
+}
+
+/// Holds an agent, and the agents that it may make, to what holds for the one that makes it.
+///
+/// Rules that deny or ask, the guard, the rules of the server, and the approval mode where that of the maker
+/// is stricter. What allows is not handed on, and a guard or a server that the maker does not have takes
+/// nothing away.
+pub fn hold_to(config: &mut AgentConfig, maker: &AgentConfig) {
+    add_strict(&mut config.rules, &maker.rules);
+    if maker.guard.is_some() {
+        config.guard.clone_from(&maker.guard);
+    }
+    if maker.server_rules.is_some() {
+        config.server_rules.clone_from(&maker.server_rules);
+    }
+    config.approval = config.approval.stricter(maker.approval);
+    for child in below(config) {
+        hold_to(child, maker);
+    }
+}
+
+/// The configuration of an agent that `maker` makes itself: its own, held to what holds for the maker. Before
+/// version 6 of the rules an agent was only held to its own.
+pub(crate) fn made_by(maker: &AgentConfig, config: &AgentConfig) -> AgentConfig {
+    let mut config = config.clone();
+    if maker.rules_version >= since::MADE_AGENTS_ARE_HELD {
+        hold_to(&mut config, maker);
+    }
+    config
+}
+
+/// Moves every model of the named provider to the server that a person named with `named`: the agent's own,
+/// that of its summaries, and those of the agents that it may make. A person who names a model means its
+/// server for all that is asked of the same provider.
+fn ask_at(config: &mut AgentConfig, named: &ModelSpec) {
+    let summaries = config
+        .condensing
+        .as_deref_mut()
+        .and_then(|condensing| condensing.model.as_deref_mut());
+    let models = [Some(&mut config.model), summaries];
+    for model in models
+        .into_iter()
+        .flatten()
+        .filter(|model| model.provider == named.provider)
+    {
+        model.server.clone_from(&named.server);
+    }
+    for child in below(config) {
+        ask_at(child, named);
+    }
+}
+
+/// Puts a change into effect in a configuration; what a run has to do about it is in `RunLifecycle::change`.
+///
+/// `limits` reaches the agents that are not made yet (see `followed`), `model` moves the other models of its
+/// provider to the same server, and the version of the rules, the guard and the rules of the server replace
+/// those of all agents below. Every other change touches this configuration alone.
+pub fn apply(config: &mut AgentConfig, change: &ConfigChange) {
+    match change.clone() {
+        ConfigChange::Model(model) => {
+            ask_at(config, &model);
+            config.model = *model;
+        }
+        ConfigChange::Params(params) => config.params = params,
+        ConfigChange::Limits(limits) => {
+            let before = config.limits;
+            for child in below(config) {
+                pass_on(child, before, limits);
+            }
+            config.limits = limits;
+        }
+        ConfigChange::Approval(mode) => config.approval = mode,
+        ConfigChange::RuleAdded(rule) => config.rules.push(rule),
+        ConfigChange::Rules(rules) => config.rules = rules,
+        ConfigChange::Tools(tools) => config.tools = tools,
+        ConfigChange::Instructions(instructions) => config.instructions = instructions,
+        ConfigChange::Condensing(condensing) => config.condensing = condensing,
+        ConfigChange::RulesVersion(version) => read_rules_as(config, version),
+        ConfigChange::Guard(guard) => keep_from(config, guard.as_ref()),
+        ConfigChange::ServerRules(rules) => bind_by(config, rules.as_ref()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use agentx_types::{
+        ApprovalMode, Condensing, ConfigChanged, EnvironmentEvent, EventDraft, Source, Timestamp,
+    };
+
+    use super::*;
+    use crate::{Agent, StepContext, fixtures};
+
+    fn rule(effect: RuleEffect, tool: &str) -> Rule {
+        Rule {
+            effect,
+            tool: tool.to_owned(),
+            argument: None,
+            path: None,
+            workspace: None,
+        }
+    }
+
+    #[test]
+    fn whatever_is_asked_of_a_provider_is_asked_where_the_person_named_a_model_of_it() {
+        let at = |provider: &str, server: &str| ModelSpec {
+            provider: provider.into(),
+            server: Some(server.into()),
+            ..fixtures::config().model
+        };
+        let mut config = AgentConfig {
+            model: at("mine", "http://old"),
+            condensing: Some(Box::new(Condensing {
+                model: Some(Box::new(at("mine", "http://old"))),
+                ..Condensing::default()
+            })),
+            ..fixtures::config()
+        };
+        let mut child = config.clone();
+        child.model = at("other", "http://old");
+        config.agents = vec![child];
+        apply(
+            &mut config,
+            &ConfigChange::Model(Box::new(at("mine", "http://new"))),
+        );
+        let summaries = |config: &AgentConfig| {
+            let model = config
+                .condensing
+                .as_ref()
+                .and_then(|condensing| condensing.model.clone());
+            model.and_then(|model| model.server)
+        };
+        let (old, new) = (Some("http://old".to_owned()), Some("http://new".to_owned()));
+        let child = &config.agents[0];
+        assert_eq!((&config.model.server, &child.model.server), (&new, &old));
+        assert_eq!((summaries(&config), summaries(child)), (new.clone(), new));
+    }
+
+    #[test]
+    fn an_agent_that_is_at_work_is_asked_there_too() {
+        let at = |provider: &str, server: &str| AgentConfig {
+            model: ModelSpec {
+                provider: provider.into(),
+                server: Some(server.into()),
+                ..fixtures::config().model
+            },
+            ..fixtures::config()
+        };
+        let maker = at("mine", "http://new");
+        let change = ConfigChange::Model(Box::new(maker.model.clone()));
+        let changed = ConfigChanged {
+            change: change.clone(),
+            by: None,
+        };
+        let draft = EventDraft::new(Source::User, None, EnvironmentEvent::from(changed));
+        let fact = draft.into_envelope("ses_1".into(), 9, Timestamp(0));
+        for (provider, expected) in [("mine", "http://new"), ("other", "http://old")] {
+            let mut agent = Agent::new("agt_2".into(), at(provider, "http://old"));
+            agent.on_rules_above(&maker, &change, &fact, &StepContext::default());
+            assert_eq!(
+                agent.config().model.server.as_deref(),
+                Some(expected),
+                "{provider}"
+            );
+        }
+    }
+
+    #[test]
+    fn an_agent_is_held_to_what_is_strict_of_its_maker() {
+        let with = |approval, rules: &[Rule]| AgentConfig {
+            approval,
+            rules: rules.to_vec(),
+            ..fixtures::config()
+        };
+        let (deny, ask, allow) = (
+            rule(RuleEffect::Deny, "bash"),
+            rule(RuleEffect::Ask, "write"),
+            rule(RuleEffect::Allow, "edit"),
+        );
+        let mut maker = with(ApprovalMode::Ask, &[allow.clone(), deny.clone(), ask.clone()]);
+        maker.guard = Some(Arc::default());
+        let mut child = with(ApprovalMode::Auto, std::slice::from_ref(&deny));
+        child.agents = vec![with(ApprovalMode::Deny, std::slice::from_ref(&allow))];
+        hold_to(&mut child, &maker);
+        assert_eq!(
+            (child.approval, &child.rules),
+            (ApprovalMode::Ask, &vec![deny.clone(), ask.clone()])
+        );
+        assert!(child.guard.is_some());
+        let below = &child.agents[0];
+        assert_eq!(
+            (below.approval, &below.rules),
+            (ApprovalMode::Deny, &vec![allow, deny, ask])
+        );
+    }
+}

@@ -1,0 +1,313 @@
+//! Inputs that cannot be taken up at once: those that wait for the next run, and those that join the one under way.
+//!
+//! | mode | no run under way | a run under way |
+//! | --- | --- | --- |
+//! | `queue` | opens a run, or waits behind those that were held back | waits for its own, in order |
+//! | `steer` | opens a run | joins before the next model call |
+//! | `interrupt` | opens a run | the run is stopped; the next run begins with it |
+//!
+//! Nothing that a person said is lost: a steering input that no model call came for opens the next run.
+//!
+//! The machine calls `RunLifecycle::take` for each `user_message` and `RunLifecycle::revise` for each `input_revised`;
+//! both answer with a `InputDecision`, which the machine carries out. A queue can be in two special states: *held*,
+//! while the session is closed and nobody spoke since, and *closed*, once the agent is gone. An input that
+//! comes in a held queue sets the others free; an input that comes in a closed queue waits for ever.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use agentx_types::{
+    ContentPart, InputMode, InputRevised, MediaSource, Message, MessageId, ProviderData, Role, RunId,
+    StateOutput, UserMessage,
+};
+use serde::{Deserialize, Serialize};
+
+use super::{RunLifecycle, RunStep};
+
+/// An input that waits, or opens a run: what a person said, or what an agent in the background came to.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RunInput {
+    /// The run that it opens, if it opens one. It follows from `seq`, so that the id is known before the run
+    /// begins.
+    pub run_id: RunId,
+    /// The `seq` at which it came.
+    pub seq: u64,
+    /// The message, as the conversation will have it.
+    pub message: Arc<Message>,
+    /// Whether an agent in the background ended with this. A run that it opens continues for the one before,
+    /// and so counts what that one spent against its own limits: else agents could prolong a run for ever.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub goes_on: bool,
+}
+
+/// The amount that waits for an agent. The runtime bounds what may be told to a session by it. Media in the
+/// blob store count as the length of their names, because only those are held in memory.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct InputBacklog {
+    /// Inputs, and notes for the next model call.
+    pub messages: usize,
+    /// Bytes of them together: their texts, and 256 for each part, so that many empty parts count too.
+    pub bytes: usize,
+}
+
+/// The next step of an input. The course decides it, and the machine does it.
+pub(crate) enum InputDecision {
+    /// It opens a run at once.
+    Opens(RunInput),
+    /// It waits for a run of its own.
+    Waits,
+    /// It joins the run under way before that run's next model call.
+    Joins,
+    /// It interrupts the run under way, and opens the next one.
+    Interrupts,
+}
+
+impl RunInput {
+    /// An input that comes with the fact of this step.
+    pub(crate) fn new(message: Message, step: &RunStep<'_>) -> Self {
+        Self {
+            run_id: RunId::of_input(step.seq),
+            seq: step.seq,
+            message: Arc::new(message),
+            goes_on: false,
+        }
+    }
+
+    /// An input that an agent in the background has come to: it is marked so that the run it opens goes on
+    /// for the one before.
+    pub(crate) fn from_background(message: Message, step: &RunStep<'_>) -> Self {
+        Self {
+            goes_on: true,
+            ..Self::new(message, step)
+        }
+    }
+}
+
+impl RunLifecycle {
+    /// A person says something: says what becomes of it, by its mode and by whether a run is under way (the
+    /// table above).
+    ///
+    /// Where nothing runs, the input opens a run. One exception keeps the order: a `queue` input goes behind
+    /// those that were held back, and the first of these opens the run instead. Says `input_queued` with the
+    /// place in the queue where it waits.
+    pub(crate) fn take(&mut self, said: &UserMessage, step: &mut RunStep<'_>) -> InputDecision {
+        let message = Message {
+            message_id: said.message_id.clone(),
+            role: Role::User,
+            content: said.content.clone(),
+            by: said.by.clone(),
+        };
+        let input = RunInput::new(message, step);
+        if self.is_free() {
+            // What is said sets free what was held back. It keeps its place behind that, unless it is wanted sooner.
+            self.inputs.held = false;
+            if said.mode != InputMode::Queue || self.inputs.waiting.is_empty() {
+                return InputDecision::Opens(input);
+            }
+        }
+        match said.mode {
+            InputMode::Queue => {
+                let position = self.inputs.queue(input);
+                step.state(StateOutput::InputQueued {
+                    message_id: said.message_id.clone(),
+                    position,
+                });
+                let free = self.is_free();
+                let next = free.then(|| self.inputs.next()).flatten();
+                next.map_or(InputDecision::Waits, InputDecision::Opens)
+            }
+            InputMode::Steer => self.join(input, InputDecision::Joins),
+            InputMode::Interrupt => self.join(input, InputDecision::Interrupts),
+        }
+    }
+
+    /// A person makes something else of an input that waits: another mode, or nothing at all (`mode` is
+    /// empty: it is taken back).
+    ///
+    /// `None` where the input does not wait any more, or is taken back. One that was held back and is wanted
+    /// at once opens a run, and sets the others free. An input that goes back into the queue goes to its end.
+    pub(crate) fn revise(&mut self, revised: &InputRevised) -> Option<InputDecision> {
+        let input = self.inputs.remove(&revised.message_id)?;
+        let mode = revised.mode?;
+        if mode != InputMode::Queue && self.is_free() {
+            self.inputs.held = false;
+            return Some(InputDecision::Opens(input));
+        }
+        Some(match mode {
+            InputMode::Queue => {
+                self.inputs.queue(input);
+                InputDecision::Waits
+            }
+            InputMode::Steer => self.join(input, InputDecision::Joins),
+            InputMode::Interrupt => self.join(input, InputDecision::Interrupts),
+        })
+    }
+
+    /// Lines the input up for the run under way, and hands `taken` on.
+    fn join(&mut self, input: RunInput, taken: InputDecision) -> InputDecision {
+        self.inputs.steer(input);
+        taken
+    }
+
+    /// Whether an input opens a run at once: no run is under way, and the agent is not gone.
+    pub(crate) fn is_free(&mut self) -> bool {
+        self.active().is_none() && self.inputs.closed().is_none()
+    }
+}
+
+/// About how many bytes a part takes in memory beside its texts, so that a message of many empty parts counts.
+const PART_BYTES: usize = 256;
+
+/// The bytes of what a part holds in memory; only people's messages and notes wait, and those have texts and media.
+fn bytes_of(part: &ContentPart) -> usize {
+    let texts = match part {
+        ContentPart::Text(text) => text.text.len() + text.provider.as_ref().map_or(0, written),
+        ContentPart::Image(media) | ContentPart::Audio(media) | ContentPart::File(media) => {
+            let source = match &media.source {
+                MediaSource::Base64(held) | MediaSource::Url(held) => held.len(),
+                MediaSource::Blob(blob) => blob.as_str().len(),
+            };
+            source + media.media_type.len() + media.name.as_ref().map_or(0, String::len)
+        }
+        // No input has one.
+        ContentPart::Thinking(_)
+        | ContentPart::ToolCall(_)
+        | ContentPart::ToolResult(_)
+        | ContentPart::Opaque(_) => 0,
+    };
+    PART_BYTES + texts
+}
+
+/// Bytes of a provider's data as JSON; 0 where they cannot be written.
+fn written(provider: &ProviderData) -> usize {
+    serde_json::to_vec(provider).map_or(0, |json| json.len())
+}
+
+/// The inputs of one agent that wait, and whether they may open runs.
+///
+/// Order of being taken up: `steering` first, then `waiting`. `kept` opens nothing: the next model call takes
+/// it along.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct InputQueue {
+    /// Inputs that open a run each, in the order in which they came.
+    waiting: VecDeque<RunInput>,
+    /// Inputs that join the run under way before its next model call. Where no such call comes, they open the
+    /// next run.
+    steering: Vec<RunInput>,
+    /// Notes that the next model call is to know, and that open no run: commands that ended in the
+    /// background, answers of agents that were stopped.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    kept: Vec<Arc<Message>>,
+    /// The reason for which no run is opened any more: the agent is gone. The first reason stays.
+    closed: Option<String>,
+    /// Whether what waits opens no run until a person says something, because the session was being closed.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    held: bool,
+}
+
+impl InputQueue {
+    /// Lines an input up at the end; returns how many wait now, so that is its place, counted from 1.
+    pub(crate) fn queue(&mut self, input: RunInput) -> u32 {
+        self.waiting.push_back(input);
+        u32::try_from(self.waiting.len()).unwrap_or(u32::MAX)
+    }
+
+    /// Keeps an input for the next model call of any run.
+    pub(crate) fn steer(&mut self, input: RunInput) {
+        self.steering.push(input);
+    }
+
+    /// Keeps a note for the next model call of any run; it opens no run itself.
+    pub(crate) fn keep(&mut self, message: Arc<Message>) {
+        self.kept.push(message);
+    }
+
+    /// The messages that were kept for the model call that is made now.
+    pub(crate) fn take_kept(&mut self) -> Vec<Arc<Message>> {
+        std::mem::take(&mut self.kept)
+    }
+
+    /// Takes an input out wherever it waits. `None` where it was taken up already.
+    fn remove(&mut self, id: &MessageId) -> Option<RunInput> {
+        let is_it = |input: &RunInput| input.message.message_id == *id;
+        if let Some(at) = self.steering.iter().position(is_it) {
+            return Some(self.steering.remove(at));
+        }
+        let at = self.waiting.iter().position(is_it)?;
+        self.waiting.remove(at)
+    }
+
+    /// The number of inputs that join the run under way: the first of those that wait.
+    pub(crate) fn joining(&self) -> usize {
+        self.steering.len()
+    }
+
+    /// Whether any input wants to join the run under way.
+    pub(crate) fn has_steering(&self) -> bool {
+        !self.steering.is_empty()
+    }
+
+    /// The inputs that join the run under way.
+    pub(crate) fn take_steering(&mut self) -> Vec<RunInput> {
+        std::mem::take(&mut self.steering)
+    }
+
+    /// The next input that joins the run under way. The Match machine takes these one at a time, because it
+    /// sorts each by itself.
+    pub(crate) fn next_steering(&mut self) -> Option<RunInput> {
+        (!self.steering.is_empty()).then(|| self.steering.remove(0))
+    }
+
+    /// The next input that opens a run; `None` while inputs are held back, or where none waits.
+    ///
+    /// Steering inputs come first, where the run that they were to join ended before its next model call: a
+    /// person's words are never lost. The run that the first of them opens takes the others along.
+    pub(crate) fn next(&mut self) -> Option<RunInput> {
+        if self.held {
+            return None;
+        }
+        if !self.steering.is_empty() {
+            return Some(self.steering.remove(0));
+        }
+        self.waiting.pop_front()
+    }
+
+    /// Holds back what waits until a person says something: a session that is being closed begins nothing
+    /// new.
+    pub(crate) fn hold(&mut self) {
+        self.held = true;
+    }
+
+    /// Whether those that wait are held back.
+    pub(crate) fn is_held(&self) -> bool {
+        self.held
+    }
+
+    /// Opens no run from here on. `false` where that was so before; the reason of then stays.
+    pub(crate) fn close(&mut self, reason: &str) -> bool {
+        let news = self.closed.is_none();
+        self.closed.get_or_insert_with(|| reason.to_owned());
+        news
+    }
+
+    /// The reason for which no run is opened any more, if there is one.
+    pub(crate) fn closed(&self) -> Option<&str> {
+        self.closed.as_deref()
+    }
+
+    /// The amount that waits: inputs, and notes for the next model call.
+    pub(crate) fn backlog(&self) -> InputBacklog {
+        let inputs = self.iter().map(|input| &input.message);
+        let mut backlog = InputBacklog::default();
+        for message in inputs.chain(&self.kept) {
+            backlog.messages += 1;
+            backlog.bytes += message.content.iter().map(bytes_of).sum::<usize>();
+        }
+        backlog
+    }
+
+    /// All that wait, in the order in which they will be taken up.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &RunInput> {
+        self.steering.iter().chain(&self.waiting)
+    }
+}

@@ -1,0 +1,225 @@
+//! The course of an agent's runs, whichever machine it is: inputs that wait, the run under way, what it says
+//! of itself, and what it costs.
+//!
+//! Both machines ([`ReactAgent`](crate::ReactAgent) and [`MatchAgent`](crate::MatchAgent)) own one `RunLifecycle`.
+//! A machine decides what a run does; the course keeps what is the same for every machine. Each part has its
+//! own file beside this one: [`inputs`] for what waits, [`stops`] for interrupts and errors, [`spending`] for
+//! the bill, [`wall_time`] for the timer, and [`config_change`] for a configuration that changes while a run goes
+//! on.
+//!
+//! ```text
+//! input ──▶ InputQueue ──open──▶ Run ──ask──▶ awaiting_llm ──answer──▶ … ──finish──▶ final status
+//!                                 └───── stop: Due ──report──▶ Asked ──on record──▶ Made ────┘
+//! ```
+//!
+//! Invariants: at most one run is under way; a run ends exactly once (`run_finished`); its status is final
+//! from then on; and a fact that answers another action than the pending one changes nothing.
+
+mod config_change;
+mod inputs;
+mod run;
+mod spending;
+mod stops;
+mod wall_time;
+
+use std::sync::Arc;
+
+use agentx_types::{
+    ActionBody, ActionId, Assembler, Cancel, Envelope, EnvironmentEvent, Message, ModelRequest, ModelSpec,
+    RunId, RunStatus, StateOutput, StopReason, StreamOutput, TurnOutput,
+};
+use serde::{Deserialize, Serialize};
+
+pub(crate) use config_change::{add_strict, followed, made_by};
+pub use config_change::{apply, bind_by, hold_to, keep_from};
+pub use inputs::{InputBacklog, RunInput};
+pub(crate) use inputs::{InputDecision, InputQueue};
+pub(crate) use run::RunStep;
+pub use run::{PendingRun, RefusedRequest, Run, RunCost, StopCause, StopRecord};
+pub use spending::Totals;
+pub(crate) use stops::StopConsequence;
+
+/// The runs of one agent.
+///
+/// At most one is under way. The last one stays until the next begins: `state` shows it, and what children
+/// spend late counts against its limits.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct RunLifecycle {
+    /// Inputs that wait, and whether they may open runs.
+    pub(crate) inputs: InputQueue,
+    /// The run that is under way, or the last one.
+    pub(crate) run: Option<Run>,
+    /// The cost of all runs together, and the size of the last request.
+    pub(crate) totals: Totals,
+    /// Puts the pieces of a streamed answer together; open between `stream_start` and `stream_end`.
+    pub(crate) assembler: Assembler,
+}
+
+impl RunLifecycle {
+    /// The run that is under way; `None` before the first one and between two.
+    pub(crate) fn active(&mut self) -> Option<&mut Run> {
+        self.run.as_mut().filter(|run| !run.status.is_final())
+    }
+
+    /// The id of the run that is under way, or of the last one.
+    pub(crate) fn run_id(&self) -> Option<RunId> {
+        self.run.as_ref().map(|run| run.id.clone())
+    }
+
+    /// Whether a stop was decided for the run. It stays so until the run has ended.
+    pub(crate) fn is_stopping(&self) -> bool {
+        self.run.as_ref().is_some_and(|run| run.pending.stop.is_some())
+    }
+
+    /// Whether a limit ends the run, or has ended the last one: its status is, or is to be, `timed_out`.
+    pub(crate) fn is_at_a_limit(&self) -> bool {
+        let timed_out = |run: &Run| {
+            let stop = run.pending.stop.as_ref();
+            run.status == RunStatus::TimedOut || stop.is_some_and(|cause| cause.status == RunStatus::TimedOut)
+        };
+        self.run.as_ref().is_some_and(timed_out)
+    }
+
+    /// Whether the fact with this `cause` answers the model call that is under way.
+    ///
+    /// A fact without a cause answers nothing, and so does one that names a call that was given up: its
+    /// tokens came too late.
+    pub(crate) fn answers_model_call(&self, cause: Option<&ActionId>) -> bool {
+        cause.is_some() && self.run.as_ref().and_then(|run| run.pending.model_call.as_ref()) == cause
+    }
+
+    /// Notes when somebody was last there to go on with the run; the time after that is not counted
+    /// (`Run::away_ms`).
+    ///
+    /// Changes of the configuration and forks are left out: a program that takes over commits them before
+    /// `writer_attached`, and so they do not show that the program before it was still alive.
+    pub(crate) fn note_time(&mut self, fact: &Envelope<EnvironmentEvent>) {
+        let before_a_writer = matches!(
+            fact.event,
+            EnvironmentEvent::ConfigChanged(_) | EnvironmentEvent::SessionForked(_)
+        );
+        if let Some(run) = self.active().filter(|_| !before_a_writer) {
+            run.seen_at = fact.at;
+        }
+    }
+
+    /// Opens a run with its timer, and returns the message of the input; the machine decides what follows.
+    ///
+    /// No run may be under way. Says `run_started`, and the request of the turn where anybody listens.
+    /// `max_wall_ms` is the limit of the run in milliseconds; without one there is no timer. An input of an
+    /// agent in the background makes the new run go on for the last one.
+    pub(crate) fn open(
+        &mut self,
+        input: RunInput,
+        max_wall_ms: Option<u64>,
+        step: &mut RunStep<'_>,
+    ) -> Arc<Message> {
+        let message_id = input.message.message_id.clone();
+        let mut run = Run::new(input.run_id, message_id.clone(), step.at);
+        step.state(StateOutput::RunStarted {
+            run_id: run.id.clone(),
+            message_id,
+        });
+        if step.speaks() {
+            step.turn(TurnOutput::Request {
+                run_id: run.id.clone(),
+                text: input.message.text(),
+            });
+        }
+        run.start_timer(max_wall_ms, step);
+        if let Some(before) = self.run.as_ref().filter(|_| input.goes_on) {
+            run.inherit_usage(before);
+        }
+        self.run = Some(run);
+        input.message
+    }
+
+    /// Says where the run stands, if that is news. A run that has ended keeps its status.
+    /// Each status is said once: nothing is said where the run has it already.
+    pub(crate) fn set_status(&mut self, status: RunStatus, step: &mut RunStep<'_>) {
+        let Some(run) = self.active().filter(|run| run.status != status) else {
+            return;
+        };
+        run.status = status;
+        step.state(StateOutput::RunStatus {
+            run_id: run.id.clone(),
+            status,
+            iterations: run.iterations,
+        });
+    }
+
+    /// Asks a model for what `request` says; the answer comes as a stream whose facts have the action's id as
+    /// their `cause`.
+    ///
+    /// `request` is only called where somebody hears of the action: a replay need not build requests. `model`
+    /// is paid, at its prices of now, even if another one is chosen meanwhile. Does nothing where no run
+    /// is under way.
+    pub(crate) fn ask(
+        &mut self,
+        model: &ModelSpec,
+        request: impl FnOnce() -> ModelRequest,
+        step: &mut RunStep<'_>,
+    ) {
+        let Some(run) = self.run.as_mut().filter(|run| !run.status.is_final()) else {
+            return;
+        };
+        self.assembler.asks(&model.id);
+        run.pending.model = Some(model.clone());
+        run.pending.model_call = Some(step.ask(&run.id, request));
+        run.bill.model_calls += 1;
+        self.set_status(RunStatus::AwaitingLlm, step);
+    }
+
+    /// Says that a stream has ended. `false` where it is not the answer that is awaited: then the caller
+    /// passes the fact over.
+    pub(crate) fn stream_ended(
+        &self,
+        fact: &Envelope<EnvironmentEvent>,
+        stop_reason: StopReason,
+        step: &mut RunStep<'_>,
+    ) -> bool {
+        if !self.answers_model_call(fact.cause.as_ref()) {
+            return false;
+        }
+        if self.assembler.is_open() {
+            step.stream(StreamOutput::MessageStop { stop_reason });
+        }
+        true
+    }
+
+    /// Ends the run that is under way, and cancels its timer. `false` where no run is.
+    ///
+    /// Says the turn's response with the bill, then `run_finished`. `reason` is for people, where there is
+    /// something to say. The machine begins what comes next.
+    pub(crate) fn finish(
+        &mut self,
+        status: RunStatus,
+        reason: Option<String>,
+        step: &mut RunStep<'_>,
+    ) -> bool {
+        let Some(run) = self.active() else { return false };
+        if let Some(timer) = run.pending.timer.take() {
+            step.act(&run.id, ActionBody::Cancel(Cancel { action_id: timer }));
+        }
+        run.pending = PendingRun::default();
+        run.status = status;
+        let (run_id, iterations, bill) = (run.id.clone(), run.iterations, run.bill);
+        if step.speaks() {
+            step.turn(TurnOutput::Response {
+                run_id: run_id.clone(),
+                text: run.last_text.clone(),
+                duration_ms: run.used_ms(step.at),
+                usage: bill.usage,
+                cost: bill.cost,
+                model_calls: bill.model_calls,
+            });
+        }
+        step.state(StateOutput::RunFinished {
+            run_id,
+            status,
+            reason,
+            iterations,
+        });
+        true
+    }
+}

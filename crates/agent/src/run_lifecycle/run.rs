@@ -1,0 +1,399 @@
+//! The state of a run ([`Run`]), and the step that an agent takes with one fact (`RunStep`).
+//!
+//! A `Run` is state: it lives from an input to its last answer and is written down with its agent. A `RunStep`
+//! lives for one fact: the machines hand it down through all their functions, which put into it what follows,
+//! and read from it what the session says (`StepContext`). Ids of actions are made here alone: `act_` + the `seq`
+//! of the fact + the place among the actions of that fact. So a replay gives each action the id that it had.
+
+use std::sync::Arc;
+
+use agentx_types::{
+    Action, ActionBody, ActionId, AgentOutput, AgentStateId, CallModel, Envelope, EnvironmentEvent, Message,
+    MessageId, MessageOutput, ModelRequest, ModelSpec, NanoUsd, RecordedEffects, RequestPart, RunId,
+    RunStatus, StateOutput, StreamOutput, Timestamp, ToolCallId, TurnOutput, Usage,
+};
+use serde::{Deserialize, Serialize};
+
+use crate::ancestor_budgets::Census;
+use crate::context::{HeardBy, StepContext, Transition};
+use crate::limits::{ReachedLimit, RunSpending};
+
+/// One input of the user until its last answer. It may answer several inputs: those that joined it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Run {
+    /// Its id.
+    pub id: RunId,
+    /// The input that opened it.
+    pub input_id: MessageId,
+    /// Its status; final once it has ended.
+    pub status: RunStatus,
+    /// The number of rounds that were counted: answers with tool results, and pauses of the model. Compared
+    /// with `max_iterations`.
+    pub iterations: u32,
+    /// When the fact came that opened it.
+    pub started_at: Timestamp,
+    /// When the last fact came that a living program committed for it.
+    pub seen_at: Timestamp,
+    /// Milliseconds in which no program was there to go on with it: they count against no limit.
+    pub away_ms: u64,
+    /// Its cost, with that of its tools and of the agents that it made.
+    pub bill: RunCost,
+    /// Spending that counts against its limits and is on no bill of its own: what the runs before it spent
+    /// that it continues for, and what agents in the background spend once it is over.
+    #[serde(default, skip_serializing_if = "RunCost::is_nothing")]
+    pub beside: RunCost,
+    /// The action that it waits for, and the way in which it is to end.
+    pub pending: PendingRun,
+    /// The last words of the model, which the turn's response repeats; empty where it said none.
+    pub last_text: String,
+}
+
+/// The cost of a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunCost {
+    /// Tokens of all its model calls, as the providers counted them or, where they did not, as estimated.
+    pub usage: Usage,
+    /// Money of all its model calls, in nano-dollars.
+    pub cost: NanoUsd,
+    /// The number of model calls.
+    pub model_calls: u32,
+}
+
+impl RunCost {
+    /// Whether nothing was spent: then it is left out of what is written down.
+    fn is_nothing(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// The state of a run that waits or is being stopped, beside its tools. Reset when the run ends.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct PendingRun {
+    /// The model call that is under way. Facts with another `cause` do not concern the run.
+    pub model_call: Option<ActionId>,
+    /// The model that was asked. It is paid at its own prices, even if another one is chosen meanwhile.
+    pub model: Option<ModelSpec>,
+    /// The message that a broken stream came to. It joins the conversation unless another attempt begins.
+    pub partial: Option<Message>,
+    /// The timer of the wall time limit, where there is such a limit.
+    pub timer: Option<ActionId>,
+    /// The cause of its stop, if it is being stopped.
+    pub stop: Option<StopCause>,
+    /// Whether a tool that ends the run has succeeded.
+    pub quit: bool,
+    /// The limit of iterations that the model was warned of, so that it is told once for each limit.
+    pub warned_of: Option<u32>,
+    /// The refusal of the last request for its form, between the failed attempt that tells it and the error that ends the call: then the
+    /// request is repaired by it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refused: Option<RefusedRequest>,
+    /// The event that begins what the model declined to answer. From the end of the run on it is left out of
+    /// what is sent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub declined: Option<u64>,
+    /// The number of answers in a row that were paused, the last one among them. Any other answer sets it
+    /// back to 0.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub pauses: u32,
+}
+
+/// What a provider says of a request that it refuses for its form.
+///
+/// It says which part to leave out or to make smaller, and where it is known how small. The request is repaired by it once and sent
+/// again.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RefusedRequest {
+    /// The part that it refuses.
+    pub part: RequestPart,
+    /// The number of tokens that it allows, if the part is the longest answer and it says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub longest_answer: Option<u64>,
+    /// The names of the refused tools, if the part is the description of tools.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tools: Vec<String>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks with a reference")]
+fn is_zero(number: &u32) -> bool {
+    *number == 0
+}
+
+/// The cause of a stop. The first cause counts: later ones change nothing.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StopCause {
+    /// The final status of the run: `interrupted`, `failed` or `timed_out`.
+    pub status: RunStatus,
+    /// Stable, for programs, such as `time_limit`; empty for an interrupt.
+    pub code: String,
+    /// For people, and for the model in the results of calls that were not run.
+    pub message: String,
+    /// The progress of putting the cause on record.
+    pub record: StopRecord,
+}
+
+/// The progress of putting the cause of a stop on record. A run ends only once its reason is on record, so
+/// that a log that is read again ends it in the same way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StopRecord {
+    /// The reason is known to the agent alone: a report is due once nothing is open any more.
+    Due,
+    /// The report was asked for as an action. Where the process dies now, the next one asks again.
+    Asked,
+    /// The log says it; the run may end.
+    Made,
+}
+
+impl StopCause {
+    /// A stop from outside: a person, an agent above, or the end of the agent.
+    pub(crate) fn interrupt(reason: &str) -> Self {
+        Self {
+            status: RunStatus::Interrupted,
+            code: String::new(),
+            message: reason.to_owned(),
+            record: StopRecord::Due,
+        }
+    }
+
+    /// A stop because the run cannot go on. `code` is for programs, `message` for people.
+    pub(crate) fn error(status: RunStatus, code: &str, message: &str) -> Self {
+        Self {
+            status,
+            code: code.to_owned(),
+            message: message.to_owned(),
+            record: StopRecord::Due,
+        }
+    }
+
+    /// A stop because a limit forbids that the run continues; it ends as `timed_out`, whichever limit it is.
+    pub(crate) fn limit(limit: &ReachedLimit) -> Self {
+        Self::error(RunStatus::TimedOut, limit.code, &limit.message)
+    }
+
+    /// This cause where a fact of the log has said it already: no report is needed.
+    pub(crate) fn on_record(mut self) -> Self {
+        self.record = StopRecord::Made;
+        self
+    }
+}
+
+impl Run {
+    /// A run that begins now.
+    pub(crate) fn new(id: RunId, input_id: MessageId, started_at: Timestamp) -> Self {
+        Self {
+            id,
+            input_id,
+            status: RunStatus::Pending,
+            iterations: 0,
+            started_at,
+            seen_at: started_at,
+            away_ms: 0,
+            bill: RunCost::default(),
+            beside: RunCost::default(),
+            pending: PendingRun::default(),
+            last_text: String::new(),
+        }
+    }
+
+    /// Milliseconds until `at` that count against its limit: those in which a program was there.
+    pub(crate) fn used_ms(&self, at: Timestamp) -> u64 {
+        at.millis_since(self.started_at).saturating_sub(self.away_ms)
+    }
+
+    /// Another program continues with the run: the time between the last fact and now counts as away.
+    pub(super) fn come_back(&mut self, at: Timestamp) {
+        self.away_ms = self.away_ms.saturating_add(at.millis_since(self.seen_at));
+    }
+
+    /// The spending that counts against its limits: its own bill and what stands beside it.
+    pub(crate) fn spent(&self) -> RunSpending {
+        let mut spent = RunSpending {
+            iterations: self.iterations,
+            usage: self.bill.usage,
+            cost: self.bill.cost,
+        };
+        spent.usage += self.beside.usage;
+        spent.cost += self.beside.cost;
+        spent
+    }
+
+    /// Takes over what the run before has used up of tokens and money. Iterations begin again, because the
+    /// new run has an input of its own.
+    pub(super) fn inherit_usage(&mut self, before: &Self) {
+        let RunSpending { usage, cost, .. } = before.spent();
+        self.beside = RunCost {
+            usage,
+            cost,
+            model_calls: 0,
+        };
+    }
+}
+
+/// The step that is being taken: where it stands in the session, and what follows from it so far.
+///
+/// | method | what it adds | is left out where |
+/// | --- | --- | --- |
+/// | `act`, `act_in`, `ask` | an action, with its id | nobody but agents listens; the id is given all the same |
+/// | `stream` | a piece of an answer | nobody but agents listens |
+/// | `state`, `message`, `turn` | something that agents above may need | nobody listens |
+pub(crate) struct RunStep<'a> {
+    /// The agent that takes it.
+    pub(crate) agent: &'a AgentStateId,
+    /// The `seq` of the fact.
+    pub(crate) seq: u64,
+    /// The time of the fact. The machine reads no other clock.
+    pub(crate) at: Timestamp,
+    /// The context that the session gives with the fact.
+    pub(crate) context: &'a StepContext<'a>,
+    /// The agent's spending in this step, before those above have heard of it.
+    spent: RunSpending,
+    /// The transition so far; [`RunStep::end`] hands it out.
+    follows: Transition,
+}
+
+impl<'a> RunStep<'a> {
+    /// The step that `fact` makes `agent` take.
+    pub(crate) fn new(
+        agent: &'a AgentStateId,
+        fact: &Envelope<EnvironmentEvent>,
+        context: &'a StepContext<'a>,
+    ) -> Self {
+        Self {
+            agent,
+            seq: fact.seq,
+            at: fact.at,
+            context,
+            spent: RunSpending::default(),
+            follows: Transition::default(),
+        }
+    }
+
+    /// Hands out what follows from the fact.
+    pub(crate) fn end(self) -> Transition {
+        self.follows
+    }
+
+    /// Whether anybody but agents hears what follows: then actions are built whole and pieces of streams are
+    /// said.
+    pub(crate) fn is_heard(&self) -> bool {
+        self.context.heard_by == HeardBy::Everybody
+    }
+
+    /// Whether anybody at all hears what the agent says. Nobody does where a fold only moves the state on.
+    pub(crate) fn speaks(&self) -> bool {
+        self.context.heard_by != HeardBy::Nobody
+    }
+
+    /// The place of the next action among all that answer the same fact, counted from 0 over all agents.
+    pub(crate) fn next_action(&self) -> usize {
+        self.context.before.actions + self.follows.acted.actions
+    }
+
+    /// The number of agents in the session, with those that this fact has already made the agents want.
+    pub(crate) fn census(&self) -> Census {
+        let wanted = self
+            .context
+            .before
+            .agents
+            .saturating_add(self.follows.acted.agents);
+        self.context.census.with(wanted)
+    }
+
+    /// Notes that the agent spends something: limits above are compared with what the session knew before the
+    /// fact and this.
+    pub(crate) fn spend(&mut self, usage: Usage, cost: NanoUsd) {
+        self.spent.usage += usage;
+        self.spent.cost += cost;
+    }
+
+    /// The limit of an agent above that forbids another model call. Also `None` if nobody is above.
+    pub(crate) fn used_up_above(&self) -> Option<StopCause> {
+        self.context.above?.used_up(&self.spent)
+    }
+
+    /// The limit above for which the agent is stopped by another one, if one is the reason.
+    pub(crate) fn stops_above(&self) -> Option<StopCause> {
+        self.context.above?.stops(&self.spent)
+    }
+
+    /// The steps of a call that the log has, and those of the calls that it made: a script that is run again
+    /// does not repeat them.
+    pub(crate) fn recorded(&self, call: &ToolCallId) -> Arc<RecordedEffects> {
+        let all = self.context.recorded;
+        all.map(|all| RecordedEffects::of(call, all)).unwrap_or_default()
+    }
+
+    /// Wants `body` done for the run `run_id`; returns the id of the action, which the answer will name as
+    /// its cause.
+    pub(crate) fn act(&mut self, run_id: &RunId, body: ActionBody) -> ActionId {
+        self.act_in(Some(run_id.clone()), body)
+    }
+
+    /// Wants `body` done. `run_id` is empty where no run stands behind it, as for a summary between two runs.
+    pub(crate) fn act_in(&mut self, run_id: Option<RunId>, body: ActionBody) -> ActionId {
+        let action_id = ActionId::following(self.seq, self.next_action());
+        self.follows.acted.count(&body);
+        if self.is_heard() {
+            self.want(action_id.clone(), run_id, body);
+        }
+        action_id
+    }
+
+    /// Wants a model asked for what `request` says. The request may be large, so it is only made where
+    /// somebody hears of it.
+    pub(crate) fn ask(&mut self, run_id: &RunId, request: impl FnOnce() -> ModelRequest) -> ActionId {
+        let action_id = ActionId::following(self.seq, self.next_action());
+        self.follows.acted.actions += 1;
+        if self.is_heard() {
+            let call = CallModel {
+                request: Arc::new(request()),
+                taken: self.context.taken.cloned().unwrap_or_default(),
+            };
+            self.want(
+                action_id.clone(),
+                Some(run_id.clone()),
+                ActionBody::CallModel(call),
+            );
+        }
+        action_id
+    }
+
+    /// Adds the action to what follows.
+    fn want(&mut self, action_id: ActionId, run_id: Option<RunId>, body: ActionBody) {
+        self.follows.actions.push(Action {
+            action_id,
+            agent_state_id: self.agent.clone(),
+            run_id,
+            body,
+        });
+    }
+
+    /// Says a piece of an answer that is under way. Agents do not listen to pieces, and a replay says none.
+    pub(crate) fn stream(&mut self, output: StreamOutput) {
+        if self.is_heard() {
+            self.follows.outputs.push(AgentOutput::Stream(output));
+        }
+    }
+
+    /// Says how the agent or its run stands.
+    pub(crate) fn state(&mut self, output: StateOutput) {
+        self.say(AgentOutput::State(output));
+    }
+
+    /// Says that a message is whole and in the conversation.
+    pub(crate) fn message(&mut self, output: MessageOutput) {
+        self.say(AgentOutput::Message(output));
+    }
+
+    /// Says the request or the response of a whole turn, as people and agents above read it.
+    pub(crate) fn turn(&mut self, output: TurnOutput) {
+        self.say(AgentOutput::Turn(output));
+    }
+
+    /// Adds an output to what follows, where anybody hears it.
+    fn say(&mut self, output: AgentOutput) {
+        if self.speaks() {
+            self.follows.outputs.push(output);
+        }
+    }
+}

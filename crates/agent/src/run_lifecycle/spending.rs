@@ -1,0 +1,89 @@
+//! The cost of model calls: the run's bill, and the agent's totals.
+//!
+//! Each call is paid once, where its usage is known: at the end of a stream, or when an attempt is set aside.
+//! Prices are those of the model that was asked, in nano-dollars for each token; a model without prices costs
+//! nothing.
+//!
+//! What an agent below spends is said by that agent (`spent`) and shared by the one above, level by level: so
+//! the totals of an agent contain all that was spent below it, and a limit holds for an agent together with
+//! its children.
+
+use agentx_types::{EffectBill, ModelFellBack, ModelSpec, NanoUsd, StateOutput, Usage};
+use serde::{Deserialize, Serialize};
+
+use super::{RunLifecycle, RunStep};
+
+/// The cost of all runs of this agent, and those of all agents below it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Totals {
+    /// Tokens of all model calls.
+    pub usage: Usage,
+    /// Money of all model calls, in nano-dollars.
+    pub cost: NanoUsd,
+    /// The number of tokens that the agent's last own call filled the window with; summaries change it too.
+    pub context_tokens: u64,
+}
+
+impl RunLifecycle {
+    /// Pays a model call of this agent's own: `usage` at the prices of the model that was asked, or of
+    /// `otherwise` where no run knows it.
+    ///
+    /// `false` where the call cost nothing; then nothing is said.
+    pub(crate) fn pay(&mut self, usage: Usage, otherwise: &ModelSpec, step: &mut RunStep<'_>) -> bool {
+        if usage == Usage::default() {
+            return false;
+        }
+        let asked = self.run.as_ref().and_then(|run| run.pending.model.as_ref());
+        let model = asked.unwrap_or(otherwise);
+        let cost = model.prices.cost(&usage);
+        let model = model.id.clone();
+        self.share(usage, cost, step);
+        self.totals.context_tokens = usage.context_tokens();
+        step.state(StateOutput::Spent { model, usage, cost });
+        true
+    }
+
+    /// The provider lets another model go on with the answer: from here on the call is paid as that one.
+    /// Prices stay where the fact names none.
+    pub(crate) fn fell_back(&mut self, fallback: &ModelFellBack) {
+        let asked = self.run.as_mut().and_then(|run| run.pending.model.as_mut());
+        let Some(model) = asked else { return };
+        model.id.clone_from(&fallback.model);
+        if let Some(prices) = &fallback.prices {
+            model.prices = **prices;
+        }
+    }
+
+    /// Pays a model that was asked on behalf of this agent: by a tool, or by the condenser for a summary. The
+    /// bill states the cost, so no price is looked up.
+    pub(crate) fn pay_for_tool(&mut self, bill: &EffectBill, step: &mut RunStep<'_>) {
+        self.share(bill.usage, bill.cost, step);
+        step.state(StateOutput::Spent {
+            model: bill.model.clone(),
+            usage: bill.usage,
+            cost: bill.cost,
+        });
+        if let Some(run) = self.active() {
+            run.bill.model_calls += 1;
+        }
+    }
+
+    /// Counts what was spent for this agent as its own: its calls, its tools' and its children's.
+    ///
+    /// While a run is under way it goes on that run's bill. What children spend once the run is over is on no
+    /// bill (the bill was said already), and counts against the limits of that run and of one that goes on
+    /// for it.
+    pub(crate) fn share(&mut self, usage: Usage, cost: NanoUsd, step: &mut RunStep<'_>) {
+        self.totals.usage += usage;
+        self.totals.cost += cost;
+        step.spend(usage, cost);
+        let Some(run) = &mut self.run else { return };
+        let bill = if run.status.is_final() {
+            &mut run.beside
+        } else {
+            &mut run.bill
+        };
+        bill.usage += usage;
+        bill.cost += cost;
+    }
+}

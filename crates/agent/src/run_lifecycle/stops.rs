@@ -1,0 +1,206 @@
+//! The end of runs before their answer, as far as it is the same for every machine.
+//!
+//! This file decides what an interrupt, an error or a timer means for the run under way ([`StopConsequence`]), and
+//! how its end comes to be on record. What has to be cancelled is for the machine: `react/stop.rs` and
+//! `matching/machine/stop.rs`.
+//!
+//! | fact | run under way | what follows |
+//! | --- | --- | --- |
+//! | `interrupt_requested` | any | `Stop`; the machine passes over a second one |
+//! | `interrupted` | being interrupted | `GoOn`: the report is there |
+//! | `interrupted` | not being stopped | `Stop`, already on record |
+//! | `timer_fired` of the run, time used up | yes | `Stop` with `time_limit` |
+//! | `agent_closed` of this agent | yes / no | `Stop` / `Leave` |
+//! | an error of its model call, or one that names it | being stopped / not | `GoOn` / `Stop`, already on record |
+//!
+//! | cause | status of the run | code |
+//! | --- | --- | --- |
+//! | `StopCause::interrupt` | `interrupted` | empty |
+//! | `StopCause::limit` | `timed_out` | that of the limit, such as `cost_limit` |
+//! | `StopCause::error` | as its caller says | as its caller says |
+
+use agentx_types::{
+    ActionBody, Envelope, EnvironmentEvent, ErrorOccurred, Limits, Report, RunStatus, Source, Timestamp,
+};
+
+use crate::limits;
+
+use super::{Run, RunLifecycle, RunStep, StopCause, StopRecord};
+
+/// The consequence, for the machine, of something that stops runs. The course decides whether and why; the
+/// machine knows what runs.
+pub(crate) enum StopConsequence {
+    /// No run is under way, or the fact does not concern it.
+    Nothing,
+    /// The run continues to its end: the fact that it waited for is on record.
+    GoOn,
+    /// The run is to be stopped, for this cause.
+    Stop(StopCause),
+    /// The agent is gone, for this reason, and has no run that would have to end first.
+    Leave(String),
+}
+
+impl RunLifecycle {
+    /// The consequence of an interrupt, a timer, or the end of the agent. `max_wall_ms` is the limit of a run
+    /// in milliseconds.
+    ///
+    /// An interrupt with `hold` also holds back what waits, because the session is being closed. Where an
+    /// agent above interrupts this one for a limit that both share, the run ends as `timed_out` with that
+    /// limit, and not as interrupted.
+    pub(crate) fn hear_of_a_stop(
+        &mut self,
+        fact: &Envelope<EnvironmentEvent>,
+        max_wall_ms: Option<u64>,
+        step: &mut RunStep<'_>,
+    ) -> StopConsequence {
+        match &fact.event {
+            EnvironmentEvent::InterruptRequested(request) => {
+                let reason = request.reason.as_deref().unwrap_or("stopped by the user");
+                if request.hold {
+                    self.inputs.hold();
+                }
+                // An agent stops another one: where a limit that both share is why, that is how the run ends.
+                let limit = step.stops_above().filter(|_| fact.source == Source::Agent);
+                StopConsequence::Stop(limit.unwrap_or_else(|| StopCause::interrupt(reason)))
+            }
+            EnvironmentEvent::Interrupted(interrupted) => self.interrupted(fact, &interrupted.reason),
+            EnvironmentEvent::TimerFired(_) => self
+                .active()
+                .and_then(|run| run.timer_fired(fact.cause.as_ref(), max_wall_ms, step))
+                .map_or(StopConsequence::Nothing, StopConsequence::Stop),
+            EnvironmentEvent::AgentClosed(closed) if closed.agent_state_id == *step.agent => {
+                self.close(&closed.reason)
+            }
+            _ => StopConsequence::Nothing,
+        }
+    }
+
+    /// The log says that a run was interrupted. That is the report that this agent asked for, or somebody
+    /// else's word, which then needs no other. A fact that names another run means nothing.
+    fn interrupted(&mut self, fact: &Envelope<EnvironmentEvent>, reason: &str) -> StopConsequence {
+        let is_of = |run: &&mut Run| fact.run_id.as_ref().is_none_or(|id| *id == run.id);
+        let Some(run) = self.active().filter(is_of) else {
+            return StopConsequence::Nothing;
+        };
+        match &mut run.pending.stop {
+            Some(cause) if cause.status == RunStatus::Interrupted => {
+                cause.record = StopRecord::Made;
+                StopConsequence::GoOn
+            }
+            Some(_) => StopConsequence::Nothing,
+            None => StopConsequence::Stop(StopCause::interrupt(reason).on_record()),
+        }
+    }
+
+    /// An error ends the run that it belongs to: the one whose model call failed (`from_model`), or the one
+    /// that the fact names.
+    ///
+    /// Where the run is being stopped already, an error is the report that was asked for, and the first cause
+    /// stays.
+    pub(crate) fn failed(
+        &mut self,
+        fact: &Envelope<EnvironmentEvent>,
+        error: &ErrorOccurred,
+        from_model: bool,
+    ) -> StopConsequence {
+        let is_of = |run: &&mut Run| from_model || fact.run_id.as_ref() == Some(&run.id);
+        let Some(run) = self.active().filter(is_of) else {
+            return StopConsequence::Nothing;
+        };
+        match &mut run.pending.stop {
+            Some(cause) => {
+                if cause.record == StopRecord::Asked {
+                    cause.record = StopRecord::Made;
+                }
+                StopConsequence::GoOn
+            }
+            None => {
+                let cause = StopCause::error(RunStatus::Failed, &error.code, &error.message);
+                StopConsequence::Stop(cause.on_record())
+            }
+        }
+    }
+
+    /// The agent is gone: nothing begins any more, and what runs is stopped. A second `agent_closed` means
+    /// nothing.
+    fn close(&mut self, reason: &str) -> StopConsequence {
+        if !self.inputs.close(reason) {
+            StopConsequence::Nothing
+        } else if self.active().is_some() {
+            StopConsequence::Stop(StopCause::interrupt(reason))
+        } else {
+            StopConsequence::Leave(reason.to_owned())
+        }
+    }
+
+    /// The limit that forbids another model call in this run: its own first, then that of an agent above.
+    /// `None` where it may.
+    pub(crate) fn used_up(&mut self, limits: &Limits, step: &RunStep<'_>) -> Option<StopCause> {
+        let own = limits::used_up(limits, &self.active()?.spent(), None);
+        own.map(|limit| StopCause::limit(&limit))
+            .or_else(|| step.used_up_above())
+    }
+
+    /// Whether a run that continues for the last one could ask no model, because that one has used up the
+    /// limits.
+    pub(crate) fn is_used_up(&self, limits: &Limits, step: &RunStep<'_>) -> bool {
+        let spent = self.run.as_ref().map(Run::spent).unwrap_or_default();
+        limits::used_up(limits, &spent, None).is_some() || step.used_up_above().is_some()
+    }
+
+    /// The session continues as a fork, without what its parent had under way: the run ends as interrupted.
+    ///
+    /// Returns whether a model call was under way; `None` where no run was. `hold` also holds back what
+    /// waits.
+    pub(crate) fn forked(&mut self, hold: bool) -> Option<bool> {
+        if hold {
+            self.inputs.hold();
+        }
+        let run = self.active()?;
+        run.pending.stop.get_or_insert(StopCause::interrupt("forked"));
+        Some(run.pending.model_call.is_some())
+    }
+
+    /// Goes on with a stop once nothing is open any more: asks for the report where it is due, waits where it
+    /// was asked for, and returns how the run ends once it is on record.
+    pub(crate) fn end_stopped(
+        &mut self,
+        cause: StopCause,
+        step: &mut RunStep<'_>,
+    ) -> Option<(RunStatus, String)> {
+        match cause.record {
+            StopRecord::Asked => None,
+            StopRecord::Made => Some((cause.status, cause.message)),
+            StopRecord::Due => {
+                let run = self.active()?;
+                if let Some(stop) = &mut run.pending.stop {
+                    stop.record = StopRecord::Asked;
+                }
+                let report = match cause.status {
+                    RunStatus::Interrupted => Report::Interrupted {
+                        reason: cause.message,
+                    },
+                    _ => Report::Error {
+                        code: cause.code,
+                        message: cause.message,
+                    },
+                };
+                step.act(&run.id, ActionBody::Report(report));
+                None
+            }
+        }
+    }
+}
+
+impl Run {
+    /// Another process takes over: the time until now counts as away, and a report that the old process was
+    /// asked for is due again.
+    pub(crate) fn on_takeover(&mut self, at: Timestamp) {
+        self.come_back(at);
+        if let Some(cause) = &mut self.pending.stop
+            && cause.record == StopRecord::Asked
+        {
+            cause.record = StopRecord::Due;
+        }
+    }
+}

@@ -1,0 +1,191 @@
+//! Options of programs that people allow with a star because they only read: those by which such a program writes, deletes, sends or runs
+//! something. No star stands for them; a rule has to name them.
+//!
+//! From version 9 of the rules on. A program that is missing here is allowed by a star with every option that it has.
+
+use crate::command_analysis::{ANYTHING, BLANK, sed_does};
+
+/// The options of a program that no star stands for.
+struct Graver {
+    /// The programs, parted by blanks.
+    programs: &'static str,
+    /// Letters of short options, alone or in a group.
+    letters: &'static str,
+    /// Long options, and those of one dash that are words; `--` ones also by their beginning.
+    long: &'static [&'static str],
+}
+
+/// One row of the table below.
+const fn row(programs: &'static str, letters: &'static str, long: &'static [&'static str]) -> Graver {
+    Graver {
+        programs,
+        letters,
+        long,
+    }
+}
+
+/// The table.
+#[rustfmt::skip]
+const TABLE: &[Graver] = &[
+    row("sort", "oT", &["--output", "--compress-program", "--files0-from"]),
+    row("shuf", "o", &["--output"]),
+    row("tree", "oR", &["--output"]),
+    row("sed gsed", "if", &["--in-place", "--file"]),
+    row("awk gawk mawk nawk", "fiElo", &["--file", "--include", "--exec", "--load", "--pretty-print", "--dump-variables", "--profile", "--debug", "--inplace"]),
+    row("date", "s", &["--set"]),
+    row("less more", "oOkTt", &["--log-file", "--LOG-FILE", "--lesskey", "--tag"]),
+    row("file", "CmfM", &["--compile", "--magic-file", "--files-from"]),
+    row("rg", "", &["--pre", "--hostname-bin", "--search-zip"]),
+    row("ag", "", &["--pager"]),
+    row("fd fdfind", "xX", &["--exec", "--exec-batch"]),
+    row("yq", "i", &["--inplace", "--in-place", "--split-exp"]),
+    row("xxd", "r", &["-revert"]),
+    row("split", "", &["--filter"]),
+    row("curl", "oOTdFKJcXDQE", &[
+        "--output", "--output-dir", "--remote-name", "--remote-name-all", "--remote-header-name", "--upload-file", "--data", "--data-ascii",
+        "--data-binary", "--data-raw", "--data-urlencode", "--json", "--form", "--form-string", "--config", "--cookie-jar", "--dump-header",
+        "--request", "--quote", "--trace", "--trace-ascii", "--stderr", "--netrc-file", "--libcurl", "--etag-save", "--hsts", "--alt-svc",
+        "--engine", "--write-out",
+    ]),
+    row("wget", "OoaPeiBrm", &[
+        "--output-document", "--output-file", "--append-output", "--directory-prefix", "--execute", "--input-file", "--post-data", "--post-file",
+        "--body-data", "--body-file", "--method", "--use-askpass", "--config", "--save-cookies", "--recursive", "--mirror", "--warc-file",
+    ]),
+    row("tar bsdtar", "xcruAIFTPCf", &[
+        "--extract", "--get", "--create", "--append", "--update", "--concatenate", "--delete", "--remove-files", "--to-command", "--use-compress-program",
+        "--checkpoint-action", "--info-script", "--new-volume-script", "--rsh-command", "--rmt-command", "--files-from", "--directory", "--file",
+    ]),
+    row("docker podman", "v", &["--privileged", "--volume", "--mount", "--pid", "--device", "--cap-add", "--security-opt", "--output"]),
+    row("xargs", "aIi", &["--arg-file", "--replace"]),
+    row("diff", "", &["--output"]),
+    row("make gmake", "fCIE", &["--file", "--makefile", "--directory", "--eval", "--include-dir"]),
+    row("find", "", &[
+        "-delete", "-exec", "-execdir", "-ok", "-okdir", "-fprint", "-fprint0", "-fprintf", "-fls", "-files0-from",
+    ]),
+    row("bat batcat delta", "", &["--pager"]),
+    row("tcpdump", "wzW", &[]),
+    row("unzip", "do", &[]),
+    row("ip", "b", &["-batch", "--batch"]),
+    row("base64 xmllint", "", &["--output"]),
+    row("hexdump", "f", &[]),
+    row("openssl", "", &["-out", "-engine", "-provider-path", "-config"]),
+    row("journalctl", "", &["--vacuum-size", "--vacuum-time", "--vacuum-files", "--rotate", "--flush", "--cursor-file"]),
+    row("dmesg", "cCDEn", &["--clear", "--read-clear", "--console-off", "--console-on", "--console-level"]),
+    row("hostname", "Fb", &["--file", "--boot"]),
+    row("sysctl", "wp", &["--write", "--load", "--system"]),
+    row("gzip gunzip bzip2 xz zstd", "df", &["--decompress", "--force"]),
+];
+
+/// Programs of which a star stands for so many words that are not options: the next one is written to, or set.
+const PLAIN_WORDS: &[(&str, usize)] = &[
+    ("uniq", 1),
+    ("hostname", 0),
+    ("xxd", 1),
+    ("split", 0),
+    ("csplit", 0),
+    ("tee", 0),
+];
+
+/// What no star stands for in one command, as it would be written in a pattern. `in_words` has marks for blanks within a word.
+pub(super) fn of_programs(in_words: &str) -> Vec<String> {
+    let mut words = in_words.split(' ').filter(|word| !word.is_empty());
+    let Some(program) = words.next() else {
+        return Vec::new();
+    };
+    let words: Vec<&str> = words.collect();
+    let mut found = Vec::new();
+    let rows = TABLE
+        .iter()
+        .filter(|row| row.programs.split(' ').any(|name| name == program));
+    for row in rows {
+        let until = words.iter().position(|word| *word == "--");
+        for word in &words[..until.unwrap_or(words.len())] {
+            found.extend(row.option(word).map(|option| format!("{program} {option}")));
+        }
+    }
+    found.extend(positional_effect(program, &words));
+    found.extend(script_effect(program, &words).map(|what| format!("{program} {what}")));
+    found
+}
+
+impl Graver {
+    /// The option of this row that a word is, or has in its group.
+    fn option(&self, word: &str) -> Option<String> {
+        let name = word.split('=').next().unwrap_or_default();
+        let long = self.long.iter().find(|option| {
+            let is_begun = name.len() > 2 && name.starts_with("--") && option.starts_with(name);
+            name == **option || is_begun
+        });
+        let short = word
+            .strip_prefix('-')
+            .filter(|short| !short.starts_with('-'))
+            .filter(|short| short.len() <= 1 || !self.is_a_word(short));
+        let letter = short.and_then(|short| {
+            // What stands behind the letters is a value.
+            let mut letters = short.chars().take_while(char::is_ascii_alphabetic);
+            letters.find(|c| self.letters.contains(*c))
+        });
+        long.map(|option| (*option).to_owned())
+            .or_else(|| letter.map(|letter| format!("-{letter}")))
+    }
+
+    /// Whether an option of one dash is a word of its own, and no group of letters: those of `find` are.
+    fn is_a_word(&self, short: &str) -> bool {
+        self.letters.is_empty() && short.len() > 1
+    }
+}
+
+/// What a word stands for by its place: `uniq IN OUT` writes a file.
+fn positional_effect(program: &str, words: &[&str]) -> Option<String> {
+    let plain = || {
+        let words = words
+            .iter()
+            .filter(|word| !word.starts_with(['-', '+']) || **word == "-");
+        words.copied()
+    };
+    let counted = PLAIN_WORDS.iter().find(|(name, _)| *name == program);
+    if let Some((_, count)) = counted {
+        return plain().nth(*count).map(|_| format!("{program} FILE"));
+    }
+    let sets =
+        |word: &&str| word.len() >= 8 && word.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+    match program {
+        // `date 01011200` sets the clock.
+        "date" => words
+            .first()
+            .filter(|word| sets(word))
+            .map(|_| "date TIME".to_owned()),
+        "tar" | "bsdtar" => words
+            .first()
+            .filter(|word| !word.starts_with('-'))
+            .map(|_| format!("{program} LETTERS")),
+        "less" | "more" => plain_or_command(words).then(|| format!("{program} +")),
+        _ => None,
+    }
+}
+
+/// Whether a pager is told commands: `less +!sh x`.
+fn plain_or_command(words: &[&str]) -> bool {
+    words.iter().any(|word| word.starts_with('+') && word.len() > 1)
+}
+
+/// What a script in the words does, of `sed` and `awk`.
+fn script_effect(program: &str, words: &[&str]) -> Option<&'static str> {
+    let is_any = |signs: &[&str]| {
+        words
+            .iter()
+            .any(|word| signs.iter().any(|sign| word.contains(sign)))
+    };
+    match program {
+        "sed" | "gsed" => words
+            .iter()
+            .any(|word| sed_does(&word.replace(BLANK, " "), &['e', 'w', 'W', 'r', 'R']))
+            .then_some("SCRIPT"),
+        "awk" | "gawk" | "mawk" | "nawk" => {
+            (is_any(&["system", "|", "getline", ">", "@", "/inet", "ARGV", "close"])
+                || words.iter().any(|word| word.contains(ANYTHING)))
+            .then_some("PROGRAM")
+        }
+        _ => None,
+    }
+}

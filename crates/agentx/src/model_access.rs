@@ -1,0 +1,382 @@
+//! How a model is reached: what a program says of it, and what the catalog makes of that.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use agentx_llm::{Catalog, Secret};
+use agentx_node_runtime::{WireOptionsOf, scripted_model};
+use agentx_runtime::{BoxFuture, Effector, EventSink, ModelInfo, Runtime, RuntimeError, SessionLog};
+#[cfg(not(feature = "http"))]
+use agentx_types::ErrorOccurred;
+use agentx_types::{Action, ActionBody, Api, ModelSpec, Prices, SCRIPTED_MODEL, SessionId};
+use tokio_util::sync::CancellationToken;
+
+use crate::AgentError;
+
+/// The provider whose protocol a server speaks that is named by its address alone.
+const COMPATIBLE: &str = "openai";
+/// How long an answer may be of a model that a program brings itself.
+const OWN_OUTPUT_TOKENS: u64 = 8_192;
+/// The message for a missing key.
+const NO_KEY: &str = "give it with `.api_key(..)`, or take the person's settings with `.from_user_config()`";
+
+/// What is said of the model of one agent.
+#[derive(Default)]
+pub(crate) struct ModelAccess {
+    pub(crate) model: Option<String>,
+    pub(crate) api_key: Option<Secret>,
+    pub(crate) base_url: Option<String>,
+    pub(crate) own: Option<OwnProvider>,
+}
+
+impl ModelAccess {
+    /// Whether it leads to a model of its own.
+    pub(crate) fn names_one(&self) -> bool {
+        self.own.is_some() || self.model.is_some()
+    }
+}
+
+/// A provider that the program brings itself.
+#[derive(Clone)]
+pub(crate) struct OwnProvider {
+    pub(crate) name: String,
+    pub(crate) context_window: u64,
+    pub(crate) effector: Arc<dyn Effector>,
+}
+
+/// The models that the agents of one builder may ask.
+pub(crate) struct Models {
+    pub(crate) catalog: Catalog,
+    /// By provider.
+    pub(crate) keys: BTreeMap<String, Secret>,
+    /// By provider.
+    pub(crate) moved: BTreeMap<String, String>,
+    own: BTreeMap<String, OwnProvider>,
+    /// Those of a runtime that is there already: they are what is meant first.
+    there: Vec<ModelInfo>,
+}
+
+impl Models {
+    pub(crate) fn new(catalog: Catalog) -> Self {
+        Self {
+            catalog,
+            keys: BTreeMap::new(),
+            moved: BTreeMap::new(),
+            own: BTreeMap::new(),
+            there: Vec::new(),
+        }
+    }
+
+    /// The same, on a runtime that has models of its own.
+    pub(crate) fn offered_by(self, runtime: &dyn Runtime) -> Self {
+        Self {
+            there: runtime.models(),
+            ..self
+        }
+    }
+
+    /// Takes in what is said of a model; `fallback` is its name where none is said.
+    pub(crate) fn open(&mut self, door: &ModelAccess, fallback: Option<&str>) -> Result<(), AgentError> {
+        if let Some(own) = &door.own {
+            if self.own.insert(own.name.clone(), own.clone()).is_some() {
+                let twice = format!("two agents bring a provider of the name `{}`", own.name);
+                return Err(AgentError::Setup(twice));
+            }
+            return Ok(());
+        }
+        if door.api_key.is_none() && door.base_url.is_none() {
+            return Ok(());
+        }
+        let Some(name) = door.model.as_deref().or(fallback) else {
+            return Err(AgentError::NoModel);
+        };
+        let provider = self.spec(name, door.base_url.is_some())?.provider;
+        if let Some(key) = &door.api_key {
+            put(&mut self.keys, &provider, key, "keys")?;
+        }
+        if let Some(url) = &door.base_url {
+            put(&mut self.moved, &provider, url, "addresses")?;
+            let catalog = std::mem::take(&mut self.catalog);
+            let moved = catalog.with_base_url(&provider, url);
+            self.catalog = moved.map_err(|error| AgentError::Setup(error.to_string()))?;
+        }
+        Ok(())
+    }
+
+    /// The model that is meant.
+    pub(crate) fn resolve(
+        &self,
+        door: &ModelAccess,
+        fallback: Option<&str>,
+    ) -> Result<ModelSpec, AgentError> {
+        if let Some(own) = self.own(door) {
+            return Ok(own);
+        }
+        let name = door.model.as_deref().or(fallback).ok_or(AgentError::NoModel)?;
+        self.spec(name, door.base_url.is_some())
+    }
+
+    /// The model that the program brings itself, if it does.
+    pub(crate) fn own(&self, door: &ModelAccess) -> Option<ModelSpec> {
+        Some(door.own.as_ref()?.spec(door.model.as_deref()))
+    }
+
+    fn spec(&self, name: &str, addressed: bool) -> Result<ModelSpec, AgentError> {
+        let is_called = |info: &&ModelInfo| {
+            let spec = &info.spec;
+            let whole = name.split_once('/') == Some((&*spec.provider, &*spec.id));
+            spec.id == name || whole || info.aliases.iter().any(|alias| alias == name)
+        };
+        if let Some(there) = self.there.iter().find(is_called) {
+            return Ok(there.spec.clone());
+        }
+        let demo = scripted_model();
+        if name == SCRIPTED_MODEL || demo.aliases.iter().any(|alias| alias == name) {
+            return Ok(demo.spec);
+        }
+        let known = self.catalog.resolve(name);
+        let known = match known {
+            Err(_) if addressed => self.catalog.resolve_at(COMPATIBLE, name),
+            known => known,
+        };
+        known.map_err(|error| {
+            let (model, nearest) = (name.to_owned(), error.nearest().to_vec());
+            RuntimeError::UnknownModel { model, nearest }.into()
+        })
+    }
+
+    /// The models that a runtime without configuration offers.
+    pub(crate) fn offered(&self) -> Vec<ModelInfo> {
+        let listed = self.catalog.models().iter().map(|entry| ModelInfo {
+            spec: entry.spec.clone(),
+            aliases: entry.aliases.clone(),
+            missing: self.missing(&entry.spec.provider),
+        });
+        let own = self.own_offers().into_iter();
+        std::iter::once(scripted_model())
+            .chain(own)
+            .chain(listed)
+            .collect()
+    }
+
+    /// Those that the program brings itself.
+    pub(crate) fn own_offers(&self) -> Vec<ModelInfo> {
+        let own = self.own.values().map(|own| ModelInfo {
+            spec: own.spec(None),
+            aliases: Vec::new(),
+            missing: None,
+        });
+        own.collect()
+    }
+
+    fn missing(&self, provider: &str) -> Option<String> {
+        if cfg!(not(feature = "http")) {
+            return Some(WITHOUT_HTTP.to_owned());
+        }
+        let needs_key = self.catalog.provider(provider)?.needs_key;
+        (needs_key && !self.keys.contains_key(provider)).then(|| format!("no key for {provider}: {NO_KEY}"))
+    }
+
+    pub(crate) fn wire_options(&self) -> WireOptionsOf {
+        let catalog = self.catalog.clone();
+        Arc::new(move |model: &ModelSpec| catalog.wire_options(model))
+    }
+
+    /// Who asks models where no configuration says otherwise.
+    #[cfg(feature = "http")]
+    pub(crate) fn network(&self, log: Arc<dyn SessionLog>) -> Arc<dyn Effector> {
+        use agentx_node_runtime::model::{Endpoint, ModelEffector, ModelParts, PricesOf};
+
+        let endpoints = self.catalog.providers().iter().map(|entry| {
+            let endpoint = Endpoint::new(entry, None, self.keys.get(&entry.name).cloned());
+            (entry.name.clone(), endpoint.saying_of_its_key(NO_KEY))
+        });
+        let catalog = self.catalog.clone();
+        let prices: PricesOf = Arc::new(move |provider: &str, model: &str| {
+            let mut specs = catalog.models().iter().map(|entry| &entry.spec);
+            let spec = specs.find(|spec| spec.provider == provider && spec.id == model);
+            spec.map(|spec| spec.prices)
+        });
+        self.beside(Arc::new(ModelEffector::new(ModelParts {
+            prices,
+            ..ModelParts::new(endpoints.collect(), self.wire_options(), log)
+        })))
+    }
+
+    /// Who asks models where no configuration says otherwise.
+    #[cfg(not(feature = "http"))]
+    pub(crate) fn network(&self, _: Arc<dyn SessionLog>) -> Arc<dyn Effector> {
+        self.beside(Arc::new(NoNetwork))
+    }
+
+    /// The providers of the program, and `others` for all models of others.
+    pub(crate) fn beside(&self, others: Arc<dyn Effector>) -> Arc<dyn Effector> {
+        if self.own.is_empty() {
+            return others;
+        }
+        let own = self
+            .own
+            .values()
+            .map(|own| (own.name.clone(), own.effector.clone()));
+        Arc::new(ByProvider {
+            own: own.collect(),
+            others,
+        })
+    }
+}
+
+/// Puts what two agents may only say alike.
+fn put<T: Clone + PartialEq>(
+    all: &mut BTreeMap<String, T>,
+    provider: &str,
+    value: &T,
+    what: &str,
+) -> Result<(), AgentError> {
+    match all.insert(provider.to_owned(), value.clone()) {
+        Some(before) if before != *value => Err(AgentError::Setup(format!(
+            "two agents name different {what} of the provider `{provider}`"
+        ))),
+        _ => Ok(()),
+    }
+}
+
+impl OwnProvider {
+    fn spec(&self, model: Option<&str>) -> ModelSpec {
+        let model = model.unwrap_or(&self.name);
+        let model = model.strip_prefix(&format!("{}/", self.name)).unwrap_or(model);
+        ModelSpec {
+            id: model.to_owned(),
+            provider: self.name.clone(),
+            // In which form its requests are shown to people; the provider makes of them what it likes.
+            api: Api::OpenaiChat,
+            context_window: self.context_window,
+            max_output_tokens: OWN_OUTPUT_TOKENS,
+            prices: Prices::default(),
+            input: None,
+            server: None,
+        }
+    }
+}
+
+/// Hands calls of a program's own models to its providers.
+struct ByProvider {
+    own: BTreeMap<String, Arc<dyn Effector>>,
+    others: Arc<dyn Effector>,
+}
+
+impl Effector for ByProvider {
+    fn perform(
+        &self,
+        action: Arc<Action>,
+        events: EventSink,
+        cancel: CancellationToken,
+    ) -> BoxFuture<'static, ()> {
+        let own = match &action.body {
+            ActionBody::CallModel(call) => self.own.get(&call.request.model.provider),
+            _ => None,
+        };
+        own.unwrap_or(&self.others).perform(action, events, cancel)
+    }
+
+    fn retry_now(&self, session: &SessionId) {
+        self.own.values().for_each(|own| own.retry_now(session));
+        self.others.retry_now(session);
+    }
+}
+
+const WITHOUT_HTTP: &str =
+    "this program is built without the feature `http` of agentx, so it asks no model over a network";
+
+/// Says of every call that there is no network.
+#[cfg(not(feature = "http"))]
+struct NoNetwork;
+
+#[cfg(not(feature = "http"))]
+impl Effector for NoNetwork {
+    fn perform(
+        &self,
+        action: Arc<Action>,
+        events: EventSink,
+        _: CancellationToken,
+    ) -> BoxFuture<'static, ()> {
+        Box::pin(async move {
+            let ActionBody::CallModel(_) = &action.body else {
+                return;
+            };
+            let error = ErrorOccurred {
+                code: "no_network".to_owned(),
+                message: WITHOUT_HTTP.to_owned(),
+                recoverable: true,
+            };
+            events.emit(error).await;
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use agentx_node_runtime::ToolEffector;
+    use agentx_node_runtime::scripted::ScriptedEnvironment;
+    use agentx_runtime::{Condenser, MemoryLog};
+    use agentx_testing::{ScriptedModel, check_others};
+    use agentx_tools::Toolbox;
+    use agentx_types::{ActionKind, ModelRequest};
+
+    use super::*;
+    use crate::provider::ProviderEffector;
+    use crate::{AnswerSink, Provider, ProviderError};
+
+    struct Mute;
+
+    impl Provider for Mute {
+        fn name(&self) -> &str {
+            "mute"
+        }
+
+        async fn answer(&self, _: &ModelRequest, _: &mut AnswerSink) -> Result<(), ProviderError> {
+            Ok(())
+        }
+    }
+
+    fn models(own: bool) -> Models {
+        let mut models = Models::new(Catalog::default());
+        if own {
+            let own = OwnProvider {
+                name: "mute".to_owned(),
+                context_window: 1_000,
+                effector: Arc::new(ProviderEffector(Arc::new(Mute))),
+            };
+            models.own.insert(own.name.clone(), own);
+        }
+        models
+    }
+
+    /// The effectors that `agentx-runtime` has for itself are tried where they are.
+    #[tokio::test]
+    async fn effectors_are_silent_about_actions_of_other_kinds() {
+        let log: Arc<dyn SessionLog> = Arc::new(MemoryLog::new());
+        let network = models(false).network(log.clone());
+        let by_kind: [(ActionKind, Vec<Arc<dyn Effector>>); 3] = [
+            (
+                ActionKind::CallModel,
+                vec![
+                    Arc::new(ProviderEffector(Arc::new(Mute))),
+                    Arc::new(ScriptedEnvironment::instant()),
+                    Arc::new(ScriptedModel::new([])),
+                    models(true).network(log.clone()),
+                    network.clone(),
+                ],
+            ),
+            (ActionKind::Condense, vec![Arc::new(Condenser::new(network))]),
+            (
+                ActionKind::CallTool,
+                vec![Arc::new(ToolEffector::new(Toolbox::default(), log))],
+            ),
+        ];
+        for (kind, effectors) in by_kind {
+            for effector in effectors {
+                check_others(&*effector, kind).await;
+            }
+        }
+    }
+}

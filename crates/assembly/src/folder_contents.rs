@@ -1,0 +1,190 @@
+//! What a folder brings: everything of it that would count if a person trusted it, with the bytes that they are shown.
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use agentx_agent_files::definition::{AgentDefinition, AgentUse, ContextLayer};
+use agentx_agent_files::{FileOrigin, Library, RefKind};
+use agentx_config::{FileAcceptance, Settings, WORKSPACE_FOLDER};
+
+use crate::accepted_files::RecordedFiles;
+use crate::runtime::{load_library, workspace_folder};
+use crate::tools::{FileTool, file_tools, with_models};
+
+/// The largest configuration that is looked at.
+const MAX_CONFIG_BYTES: u64 = 1 << 20;
+
+/// What a folder brings.
+#[derive(Clone, Debug, Default)]
+pub struct FolderContents {
+    /// Every file, by its path below the folder.
+    pub files: Vec<FolderFile>,
+    /// The tools that its files describe.
+    pub tools: Vec<FileTool>,
+    /// Its agents, by name, and the environment variables that their instructions take in.
+    pub agents: BTreeMap<String, BTreeSet<String>>,
+    /// What of it is not used, because the person has their own of its name: `agent guide`, `generator fast`.
+    pub unused: BTreeSet<String>,
+}
+
+/// One file of a folder.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FolderFile {
+    /// Its path below the folder.
+    pub path: PathBuf,
+    /// What was read of it.
+    pub bytes: Vec<u8>,
+    /// What it is for.
+    pub role: FileRole,
+    /// How it stands to what the person accepted.
+    pub standing: FileAcceptance,
+}
+
+/// What a file of a folder is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FileRole {
+    /// Settings: `.agentx/config.yaml`.
+    Settings,
+    /// Instructions to the model: `AGENTS.md` or `CLAUDE.md`.
+    Instructions,
+    /// Agents, tools, rules, texts and scripts.
+    Definition,
+    /// What the settings name: standing instructions, answers, a program of the status row.
+    Named,
+    /// What the repository has Git run: a list, not a file.
+    Git,
+}
+
+impl FolderContents {
+    /// Whether there is nothing that could be trusted.
+    pub fn is_empty(&self) -> bool {
+        self.files.is_empty()
+    }
+
+    /// What was accepted with other bytes, or not at all.
+    pub fn not_accepted(&self) -> impl Iterator<Item = &FolderFile> {
+        self.files
+            .iter()
+            .filter(|file| file.standing != FileAcceptance::Accepted)
+    }
+
+    /// All files, as they are to be accepted.
+    pub fn accepted(&self) -> Vec<(PathBuf, Vec<u8>)> {
+        self.files
+            .iter()
+            .map(|file| (file.path.clone(), file.bytes.clone()))
+            .collect()
+    }
+
+    /// The files of instructions alone, as they are to be accepted.
+    pub fn instructions(&self) -> Vec<(PathBuf, Vec<u8>)> {
+        let files = self
+            .files
+            .iter()
+            .filter(|file| file.role == FileRole::Instructions);
+        files
+            .map(|file| (file.path.clone(), file.bytes.clone()))
+            .collect()
+    }
+
+    /// Every environment variable that a tool or an agent of the folder names.
+    pub fn variables(&self) -> BTreeSet<&str> {
+        let of_tools = self.tools.iter().flat_map(|tool| tool.definition.variables());
+        let of_agents = self.agents.values().flatten().map(String::as_str);
+        of_tools.chain(of_agents).collect()
+    }
+}
+
+/// What the folder of these settings brings.
+pub fn brings(settings: &Settings) -> FolderContents {
+    let below = workspace_folder(settings);
+    let recorded = RecordedFiles {
+        below: &below,
+        read: RefCell::default(),
+    };
+    let library = load_library(settings, &[], &recorded);
+    let mut brings = FolderContents::default();
+    let mut add = |path: PathBuf, bytes: Vec<u8>, role| {
+        let standing = settings.folder.standing(&path, &bytes);
+        brings.files.push(FolderFile {
+            path,
+            bytes,
+            role,
+            standing,
+        });
+    };
+    for (path, text) in settings.instruction_files() {
+        let path = path.strip_prefix(&settings.workspace_root).unwrap_or(&path);
+        add(path.to_owned(), text.into_bytes(), FileRole::Instructions);
+    }
+    if let Some(bytes) = config_of(settings, &below) {
+        add(
+            Path::new(WORKSPACE_FOLDER).join("config.yaml"),
+            bytes,
+            FileRole::Settings,
+        );
+    }
+    for file in &settings.named_files {
+        add(file.path.clone(), file.bytes.clone(), FileRole::Named);
+    }
+    if !settings.git.is_empty() {
+        let text = settings.git.text().into_bytes();
+        add(settings.git.accepted_as().to_owned(), text, FileRole::Git);
+    }
+    for (path, bytes) in recorded.read.into_inner() {
+        add(
+            Path::new(WORKSPACE_FOLDER).join(path),
+            bytes,
+            FileRole::Definition,
+        );
+    }
+    let mut tools = file_tools(&library);
+    with_models(&mut tools, settings, &|name| {
+        settings.choose_model(name, &[]).ok()
+    });
+    brings.tools = tools
+        .into_values()
+        .filter(|tool| tool.origin == FileOrigin::Workspace)
+        .collect();
+    brings.agents = agents(&library);
+    let shadows = library.shadows().iter();
+    brings.unused = shadows
+        .filter(|shadow| shadow.kind != RefKind::Tool && shadow.shadowed.starts_with(&below))
+        .map(|shadow| format!("{} {}", shadow.kind.word(), shadow.name))
+        .collect();
+    brings
+}
+
+/// The bytes of the folder's own configuration, where it is a file of its own.
+fn config_of(settings: &Settings, below: &Path) -> Option<Vec<u8>> {
+    let file = below.join("config.yaml");
+    let found = std::fs::metadata(&file).ok()?;
+    let is_ours = settings.user_file != file && found.is_file() && found.len() <= MAX_CONFIG_BYTES;
+    is_ours.then(|| std::fs::read(&file).ok()).flatten()
+}
+
+fn agents(library: &Library) -> BTreeMap<String, BTreeSet<String>> {
+    let of_folder = library
+        .agents()
+        .iter()
+        .filter(|(_, loaded)| loaded.origin == FileOrigin::Workspace);
+    of_folder
+        .map(|(name, loaded)| (name.clone(), variables_of(&loaded.definition)))
+        .collect()
+}
+
+/// The environment variables that the instructions of an agent take in, and those of agents that are written inside it.
+pub(crate) fn variables_of(agent: &AgentDefinition) -> BTreeSet<String> {
+    let own = agent.context_layers.iter().filter_map(|layer| match layer {
+        ContextLayer::Env(name) => Some(name.clone()),
+        _ => None,
+    });
+    let routed = agent.route.iter().map(|route| &route.agent);
+    let others = agent.agents.iter().chain(routed).chain(agent.default.as_deref());
+    let inside = others.filter_map(|used| match used {
+        AgentUse::Inline(inline) => Some(variables_of(inline)),
+        AgentUse::Ref(_) => None,
+    });
+    own.chain(inside.flatten().collect::<BTreeSet<_>>()).collect()
+}

@@ -1,0 +1,177 @@
+//! Tools that settings name and that do not exist. A rule that denies `Bash` where the tool is called `bash` decides about nothing, and
+//! nobody would notice: such a rule is a mistake of the configuration.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::sync::Arc;
+
+use agentx_agent::pattern::fits;
+use agentx_agent::unmatchable_rules::never_about;
+use agentx_agent::{AGENTS, DELEGATE, RECALL};
+use agentx_config::{
+    ConfigMistake, FolderTrust, Loaded, SettingOrigin, Settings, WrittenRule, nearest, show_rule,
+};
+use agentx_node_runtime::built_in_tools;
+use agentx_types::{Rule, RuleEffect, ToolSpec};
+
+use crate::file_tools;
+use crate::runtime::whole_library;
+
+/// How tools of MCP servers are called by other programs. Rules about them are only warned of.
+const MCP: &str = "mcp__";
+
+/// Tools that settings name and that do not exist.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Misnamed {
+    /// A rule that denies or asks, or `tools.disabled`, would let calls through: nothing should start with it.
+    pub mistakes: Vec<ConfigMistake>,
+    /// It makes nothing freer, or may be about a tool that is not there now, or stands in the file of a folder that is not trusted: the
+    /// person did not write that rule, and need not mend it before anything starts.
+    pub warnings: Vec<ConfigMistake>,
+}
+
+/// Looks for names of tools that no tool has, and for rules that can be about no call of a built-in tool, in the rules and the lists of tools of these settings. Tools of files count whether the
+/// person accepted them or not, and tools that are switched off count too. A rule with a `workspace` elsewhere is not looked at.
+pub fn misnamed_tools(loaded: &Loaded) -> Misnamed {
+    let mut names = KnownNames::of(&loaded.settings);
+    let mut found = Misnamed::default();
+    for rule in loaded.merged.rules() {
+        names.look_at_rule(rule, &mut found);
+    }
+    let rows = loaded.merged.rows();
+    let tools = &loaded.settings.tools;
+    let enabled = tools.enabled.as_deref().unwrap_or_default();
+    for (key, listed) in [
+        ("tools.disabled", &tools.disabled[..]),
+        ("tools.enabled", enabled),
+    ] {
+        let origin = rows.iter().find(|row| row.key == key).map(|row| &row.origin);
+        for name in listed {
+            names.look_at_name(key, name, origin.unwrap_or(&SettingOrigin::Default), &mut found);
+        }
+    }
+    found
+}
+
+/// The names that there are. Files are read only when a name is not built in.
+struct KnownNames<'a> {
+    settings: &'a Settings,
+    known: BTreeSet<String>,
+    /// What is known of the arguments of tools: of those that are built in.
+    specs: Arc<[ToolSpec]>,
+    with_files: bool,
+}
+
+impl<'a> KnownNames<'a> {
+    fn of(settings: &'a Settings) -> Self {
+        let own = [RECALL, DELEGATE, AGENTS].map(str::to_owned);
+        let built_in = built_in_tools();
+        Self {
+            settings,
+            known: built_in.iter().map(|tool| tool.name.clone()).chain(own).collect(),
+            specs: built_in,
+            with_files: false,
+        }
+    }
+
+    fn has(&mut self, is_it: impl Fn(&str) -> bool) -> bool {
+        if self.known.iter().any(|name| is_it(name)) {
+            return true;
+        }
+        self.add_files();
+        self.known.iter().any(|name| is_it(name))
+    }
+
+    /// Tools of files, and files of tools that have mistakes: those are said elsewhere.
+    fn add_files(&mut self) {
+        if std::mem::replace(&mut self.with_files, true) {
+            return;
+        }
+        let library = whole_library(self.settings, &built_in_tools());
+        self.known.extend(file_tools(&library).into_keys());
+        let broken = library.check().iter().map(|mistake| mistake.file.as_path());
+        let broken = broken.filter(|file| file.parent().is_some_and(|folder| folder.ends_with("tools")));
+        let stems = broken.filter_map(|file| file.file_stem()?.to_str().map(str::to_owned));
+        self.known.extend(stems);
+    }
+
+    fn nearest(&self, name: &str) -> Option<String> {
+        // `Bash(rm *)` is how Claude Code writes a rule.
+        let name = name.split('(').next().unwrap_or(name);
+        let known = self.known.iter().map(String::as_str);
+        nearest(name, known, 1).first().map(|near| (*near).to_owned())
+    }
+
+    /// Whether a value comes from the file of a folder that is not trusted.
+    fn is_of_stranger(&self, origin: &SettingOrigin) -> bool {
+        matches!(origin, SettingOrigin::Workspace(_)) && self.settings.folder.trust != FolderTrust::Trusted
+    }
+
+    /// The first tool that a rule names, and why it can be about no call of that one nor of any other; `None` where it may be about one.
+    fn never_matches(&mut self, rule: &Rule) -> Option<(String, &'static str)> {
+        if rule.path.is_none() && rule.argument.is_none() {
+            return None;
+        }
+        let whys = |names: &Self| {
+            let named = names.known.iter().filter(|name| fits(rule.tool_name(), name));
+            let why = |name: &String| {
+                let spec = names.specs.iter().find(|spec| spec.name == *name)?;
+                Some((name.clone(), never_about(rule, spec)?))
+            };
+            named.map(why).collect::<Option<Vec<_>>>()
+        };
+        whys(self)?;
+        // A tool of a file may be called so, too.
+        self.add_files();
+        whys(self)?.into_iter().next()
+    }
+
+    fn look_at_rule(&mut self, rule: &WrittenRule, found: &mut Misnamed) {
+        let (origin, rule) = (&rule.origin, &rule.value);
+        let elsewhere = rule.workspace.as_deref().map(Path::new);
+        let is_elsewhere = elsewhere.is_some_and(|place| !self.settings.workspace.starts_with(place));
+        if is_elsewhere {
+            return;
+        }
+        if self.has(|name| fits(rule.tool_name(), name)) {
+            if let Some((name, why)) = self.never_matches(rule) {
+                let what = format!("`{}` can never match a call of `{name}`: {why}", show_rule(rule));
+                found
+                    .warnings
+                    .push(ConfigMistake::about(origin, "rules", what, None));
+            }
+            return;
+        }
+        let near_case = rule.tool.to_lowercase();
+        let is_pattern = rule.tool.contains('*') && !rule.tool.contains('(');
+        let may_be_later = (is_pattern || rule.tool.starts_with(MCP))
+            && !self.known.iter().any(|name| fits(&near_case, name));
+        let is_mistake = rule.effect != RuleEffect::Allow && !may_be_later && !self.is_of_stranger(origin);
+        let nearest = self.nearest(&rule.tool);
+        let mut what = format!(
+            "no tool is called `{}`, so this rule decides about nothing",
+            rule.tool
+        );
+        if is_mistake && nearest.is_none() {
+            what.push_str("; `agentx tools` lists them, and `workspace: DIR` keeps a rule to the folder that has the tool");
+        }
+        let mistake = ConfigMistake::about(origin, "rules", what, nearest);
+        match is_mistake {
+            true => found.mistakes.push(mistake),
+            false => found.warnings.push(mistake),
+        }
+    }
+
+    fn look_at_name(&mut self, key: &str, name: &str, origin: &SettingOrigin, found: &mut Misnamed) {
+        if self.has(|known| known == name) {
+            return;
+        }
+        let only_case = self.known.iter().any(|known| known.eq_ignore_ascii_case(name));
+        let what = format!("no tool is called `{name}`");
+        let mistake = ConfigMistake::about(origin, key, what, self.nearest(name));
+        match key == "tools.disabled" && only_case && !self.is_of_stranger(origin) {
+            true => found.mistakes.push(mistake),
+            false => found.warnings.push(mistake),
+        }
+    }
+}

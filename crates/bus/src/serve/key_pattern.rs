@@ -1,0 +1,154 @@
+//! Patterns over keys: the names inside a topic, as of a tool or of a model.
+
+use std::fmt;
+
+/// What can be asked over a [`Dispatcher`](super::Dispatcher).
+pub trait Addressed: Send + Sync + 'static {
+    /// The dotted topic, as `tools.requests`.
+    fn topic(&self) -> &str;
+
+    /// The name of what is wanted on that topic, as that of a tool.
+    fn key(&self) -> &str;
+
+    /// The session that asks: sessions take turns where requests wait.
+    fn session(&self) -> &str;
+}
+
+/// A pattern over keys. `*` stands for any number of characters, also none; everything else stands for itself.
+///
+/// ```
+/// use agentx_bus::KeyPattern;
+///
+/// let github = KeyPattern::new("github/*");
+/// assert!(github.matches("github/search") && !github.matches("gitlab/search"));
+/// assert!(KeyPattern::any().matches(""));
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeyPattern {
+    text: Box<str>,
+    reading: PatternReading,
+}
+
+/// How the text of a pattern is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum PatternReading {
+    /// Its stars stand for anything.
+    Pattern,
+    /// It is the whole key.
+    Exact,
+    /// It is the beginning of the key.
+    Prefix,
+}
+
+impl KeyPattern {
+    /// The pattern that `text` spells.
+    pub fn new(text: &str) -> Self {
+        // A text without stars is compared as a whole: each request is held against every pattern.
+        let reading = match text.contains('*') {
+            true => PatternReading::Pattern,
+            false => PatternReading::Exact,
+        };
+        Self {
+            text: text.into(),
+            reading,
+        }
+    }
+
+    /// The pattern that matches this key alone; a star in it stands for itself.
+    pub fn exact(key: &str) -> Self {
+        Self {
+            text: key.into(),
+            reading: PatternReading::Exact,
+        }
+    }
+
+    /// The pattern that matches every key that begins with this; a star in it stands for itself.
+    pub fn prefix(begins: &str) -> Self {
+        Self {
+            text: begins.into(),
+            reading: PatternReading::Prefix,
+        }
+    }
+
+    /// The pattern that matches every key.
+    pub fn any() -> Self {
+        Self::new("*")
+    }
+
+    /// Whether it matches `key`.
+    pub fn matches(&self, key: &str) -> bool {
+        match self.reading {
+            PatternReading::Pattern => self.matches_spelled(key),
+            PatternReading::Exact => *self.text == *key,
+            PatternReading::Prefix => key.starts_with(&*self.text),
+        }
+    }
+
+    fn matches_spelled(&self, key: &str) -> bool {
+        let Some((first, rest)) = self.text.split_once('*') else {
+            return *self.text == *key;
+        };
+        let Some(mut key) = key.strip_prefix(first) else {
+            return false;
+        };
+        // The last piece has to stand at the end; each of the others is found as early as it goes.
+        let (middle, last) = rest.rsplit_once('*').unwrap_or(("", rest));
+        for piece in middle.split('*') {
+            match key.split_once(piece) {
+                Some((_, after)) => key = after,
+                None => return false,
+            }
+        }
+        key.ends_with(last)
+    }
+
+    /// How many characters stand for themselves: of two patterns that match, the one with more is the more specific.
+    pub(crate) fn literal(&self) -> usize {
+        let counts = |c: &char| *c != '*' || self.reading != PatternReading::Pattern;
+        self.text.chars().filter(counts).count()
+    }
+}
+
+impl fmt::Display for KeyPattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)?;
+        f.write_str(if self.reading == PatternReading::Prefix {
+            "*"
+        } else {
+            ""
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stars_stand_for_any_text() {
+        let matches = |pattern: &str, key: &str| KeyPattern::new(pattern).matches(key);
+        assert!(matches("*", "") && matches("*", "a") && matches("", ""));
+        assert!(!matches("", "a") && !matches("a", "ab") && !matches("ab", "a"));
+        assert!(matches("a*", "a") && matches("a*", "abc") && !matches("a*", "ba"));
+        assert!(matches("*c", "abc") && !matches("*c", "cb"));
+        assert!(matches("a*c*e", "abcde") && !matches("a*c*e", "abde"));
+        assert!(matches("**", "x") && matches("a**b", "ab"));
+        // A piece is not used twice.
+        assert!(!matches("ab*ba", "aba"));
+    }
+
+    #[test]
+    fn stars_of_a_name_stand_for_themselves() {
+        let (exact, prefix) = (KeyPattern::exact("a*"), KeyPattern::prefix("a*/"));
+        assert!(exact.matches("a*") && !exact.matches("ab"));
+        assert!(prefix.matches("a*/b") && !prefix.matches("ab/b"));
+        assert_eq!((exact.literal(), prefix.literal()), (2, 3));
+        assert_eq!(prefix.to_string(), "a*/*");
+    }
+
+    #[test]
+    fn more_characters_are_more_specific() {
+        assert!(KeyPattern::new("github/*").literal() > KeyPattern::any().literal());
+        assert!(KeyPattern::new("github/search").literal() > KeyPattern::new("github/*").literal());
+    }
+}

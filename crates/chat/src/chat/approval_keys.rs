@@ -1,0 +1,186 @@
+//! The line while a question is open: whose it is, and the keys that answer without it.
+
+use agentx::runtime::{ApprovalInput, RuntimeError, still_asked};
+use agentx::types::{ApprovalDecision, ApprovalMode, ApprovalRequested, ToolCallId};
+use crossterm::event::KeyEvent;
+use tokio::time::Instant;
+
+use super::{Chat, ChatFlow, ChatInterface, ConversationSite, attention};
+use crate::error::CliError;
+use crate::render::answers::{Answers, REFUSE_OR_STOP};
+use crate::render::approval::{self, ApprovalReply, QuestionForm};
+use crate::render::clean::visible;
+
+/// What is said to a key that came too early to be an answer.
+const TOO_EARLY: &str = "asked only just now; the same key again answers";
+
+impl Chat<'_> {
+    /// Prints the question that is open, if it was not open before. Who may not answer sees it all the same. With `--yes` it is
+    /// answered in the person's place.
+    pub(super) async fn ask_if_new(&mut self, before: Option<&ToolCallId>) {
+        self.say_yes().await;
+        let may_answer = self.question().is_some();
+        match self.desk.question().cloned() {
+            Some(question) if Some(&question.tool_call_id) != before => {
+                let file = self.before(&question).await;
+                let answers = self.answers_to(&question).await;
+                self.desk.answers = answers.clone();
+                let keeps = answers.has(ApprovalDecision::Always);
+                let still_asked = match may_answer && keeps {
+                    true => self.still_asked(&question).await,
+                    false => None,
+                };
+                let how = QuestionForm {
+                    answers: may_answer.then_some(&answers),
+                    still_asked: still_asked.as_deref(),
+                    shows_all: match self.face {
+                        ChatInterface::Editor { .. } => "Ctrl-O",
+                        ChatInterface::Lines { .. } => "/output",
+                    },
+                };
+                let text = approval::put(&question, &file, how, self.console.out_style());
+                self.transcript.question(&text);
+                if !may_answer {
+                    return;
+                }
+                if matches!(self.face, ChatInterface::Lines { .. }) {
+                    let prompt = answers.prompt_of_lines(self.console.out_style());
+                    self.transcript.aside(&prompt);
+                }
+                self.ask_in_line();
+            }
+            Some(_) => {}
+            None => self.take_line_back(),
+        }
+    }
+
+    /// Answers with yes where `--yes` wants it and the session still asks nobody by itself: `/approve-mode` ends that.
+    async fn say_yes(&mut self) {
+        if !self.says_yes || self.progress.approval() != ApprovalMode::Auto {
+            return;
+        }
+        let ConversationSite::Open { session, .. } = &self.seat else {
+            return;
+        };
+        while let Some(question) = self.desk.question() {
+            let yes = ApprovalInput::new(question.tool_call_id.clone(), ApprovalDecision::Once);
+            let id = yes.tool_call_id.clone();
+            // One that was answered elsewhere is settled too; any other failure leaves the question to the person.
+            match session.approve(yes).await {
+                Ok(_) | Err(RuntimeError::Refused(_)) => self.desk.answered(&id),
+                Err(_) => return,
+            }
+        }
+    }
+
+    /// The answers that count: on a server it says so for each person, elsewhere all do.
+    async fn answers_to(&self, question: &ApprovalRequested) -> Answers {
+        let ConversationSite::Open { session, .. } = &self.seat else {
+            return Answers::default();
+        };
+        if self.place.remote().is_none() {
+            return Answers::default();
+        }
+        let state = session.state().await;
+        let waiting = state.map(|state| state.pending_approvals).unwrap_or_default();
+        let asked = waiting
+            .iter()
+            .find(|asked| asked.tool_call_id == question.tool_call_id);
+        asked.map(Answers::of).unwrap_or_default()
+    }
+
+    /// An answer that the server did not take, and what can be done.
+    pub(super) fn answer_denied(&mut self, why: &str) {
+        let text = format!("error: {}\nhint: {}", visible(why), REFUSE_OR_STOP);
+        let text = self.console.out_style().bad(&text);
+        self.transcript.print_notice(&text);
+    }
+
+    /// Why the like would be asked about also with the rule that is offered.
+    async fn still_asked(&mut self, question: &ApprovalRequested) -> Option<String> {
+        let config = self.agent_config().await.ok()?;
+        still_asked(&config, &question.suggested, &question.name, &question.input)
+    }
+
+    /// All of what is asked, where the question has only the beginning.
+    pub(super) async fn all_that_is_asked(&self) -> Option<String> {
+        let question = self.desk.question()?;
+        let file = self.before(question).await;
+        approval::whole_change(question, &file, self.console.out_style())
+    }
+
+    /// Whether what is written now is the answer to a question.
+    pub(super) fn asks_in_line(&self) -> bool {
+        self.question().is_some() && !self.attention.waits()
+    }
+
+    /// A question has come: it takes the line, or waits until who writes there pauses.
+    pub(super) fn ask_in_line(&mut self) {
+        self.drop_answer();
+        let keys = matches!(self.face, ChatInterface::Editor { .. });
+        if self.attention.asked(Instant::now()) || !keys {
+            self.editor.stash();
+        }
+    }
+
+    /// The pause has come that a question waits for.
+    pub(super) fn give_line_to_question(&mut self) {
+        if self.attention.takes_line(Instant::now()) {
+            self.editor.stash();
+            self.pace.hurry();
+        }
+    }
+
+    /// What was written is sent; a question that has waited may have the line.
+    pub(super) fn line_was_sent(&mut self) {
+        if self.attention.sent() {
+            self.editor.stash();
+        }
+    }
+
+    /// No question is open: the line is what it was before, with what was written since, unless that was an answer.
+    pub(super) fn take_line_back(&mut self) {
+        self.attention.settled();
+        if self.editor.is_stashed() {
+            self.drop_answer();
+            self.editor.stash();
+            self.editor.unstash();
+        }
+    }
+
+    /// An answer to a question that is settled is none to the next one, and nothing to say to the agent.
+    fn drop_answer(&mut self) {
+        if self.editor.is_stashed() && approval::parse(self.editor.text()).is_some() {
+            self.editor.clear();
+        }
+    }
+
+    /// Whether a key answers the question that is open, whatever is written. With the keys of vi only where nothing is: Esc and a letter,
+    /// typed fast, look like the letter with Alt.
+    pub(super) fn decides_at_once(&self, key: &KeyEvent) -> bool {
+        attention::decision(key).is_some()
+            && matches!(self.face, ChatInterface::Editor { .. })
+            && self.question().is_some()
+            && self.editor.wanted().is_none()
+            && (self.editor.text().is_empty() || !self.editor.is_vi())
+    }
+
+    /// Answers so; a key that comes before the question can have been read does not.
+    pub(super) async fn decide_at_once(&mut self, key: &KeyEvent) -> Result<ChatFlow, CliError> {
+        let Some(decision) = attention::decision(key) else {
+            return Ok(ChatFlow::On);
+        };
+        if !self.attention.pressed(Instant::now()) {
+            if let ChatInterface::Editor { screen, .. } = &mut self.face {
+                screen.set_hint(TOO_EARLY.to_owned());
+            }
+            return Ok(ChatFlow::On);
+        }
+        self.answer(ApprovalReply {
+            decision,
+            note: None,
+            pattern: None,
+        })
+        .await
+    }
+}

@@ -1,0 +1,37 @@
+//! The files that go along with what is said in a chat.
+
+use std::path::Path;
+
+use agentx::runtime::cannot_see;
+use agentx::types::ContentPart;
+
+use super::Chat;
+use crate::attach::{MessageWithFiles, attached};
+
+impl Chat<'_> {
+    /// What is said, with the files that it names, for the model that is asked now.
+    ///
+    /// # Errors
+    /// Where a file cannot go along, or the model takes no pictures, in words for the person.
+    pub(super) async fn attached(&mut self, text: &str) -> Result<Vec<ContentPart>, String> {
+        let is_guarded = |path: &Path| self.settings.is_guarded(path);
+        let MessageWithFiles { content, notes, .. } = attached(text, &self.settings.workspace, is_guarded)?;
+        for note in notes {
+            let note = self.console.out_style().dim(&format!("note: {note}"));
+            self.transcript.print_notice(&note);
+        }
+        if !content.iter().any(|part| matches!(part, ContentPart::Image(_))) {
+            return Ok(content);
+        }
+        // Where that cannot be asked, the session says what is wrong.
+        let Ok(config) = self.agent_config().await else {
+            return Ok(content);
+        };
+        match cannot_see(&config, &content, &self.place.runtime().models()) {
+            Some(why) => Err(format!(
+                "nothing was sent: {why}; /model chooses another, or name the file without the @"
+            )),
+            None => Ok(content),
+        }
+    }
+}

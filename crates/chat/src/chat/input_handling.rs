@@ -1,0 +1,388 @@
+//! What a person types: keys into the line, lines to the agent, to an open question or to the chat itself.
+
+use agentx::runtime::{ApprovalInput, RuntimeError, UserInput};
+use agentx::types::{AgentKind, ApprovalDecision, ContentPart, InputMode};
+use crossterm::event::KeyEvent;
+use tokio::time::Instant;
+
+use super::leaving::is_exit;
+use super::lost_session::remedy;
+use super::slash::{self, Slash};
+use super::terminal::TerminalInput;
+use super::xterm;
+use super::{Chat, ChatFlow, ChatInterface, ConversationSite, full_text};
+use crate::error::CliError;
+use crate::render::answers::is_nearly_answer;
+use crate::render::approval::{self, ApprovalReply};
+use crate::render::clean::visible;
+use crate::render::conversation;
+use agentx_terminal::EditOutcome;
+
+/// What is said of an answer that came when nobody waited for it any more.
+const TOO_LATE: &str = "  not counted: the question was not open any more";
+
+/// What is said to the word `clear`, which people type as in a shell.
+const CLEAR: &str = "Ctrl-L clears the screen; for a new session, leave with /quit and type `agentx`";
+
+impl Chat<'_> {
+    /// Takes an input, and those that are there already: what was pasted or typed fast is one change of the screen.
+    pub(super) async fn inputs(&mut self, first: TerminalInput) -> Result<ChatFlow, CliError> {
+        self.pace.hurry();
+        let mut next = Some(first);
+        while let Some(input) = next {
+            let flow = self.input(input).await?;
+            if flow != ChatFlow::On {
+                return Ok(flow);
+            }
+            let keys = matches!(self.face, ChatInterface::Editor { .. });
+            next = if keys { self.inputs.ready() } else { None };
+        }
+        Ok(ChatFlow::On)
+    }
+
+    pub(super) async fn input(&mut self, input: TerminalInput) -> Result<ChatFlow, CliError> {
+        if let ChatInterface::Editor { screen, .. } = &mut self.face {
+            screen.set_hint(String::new());
+        }
+        if matches!(input, TerminalInput::Key(_) | TerminalInput::Paste(_)) {
+            self.attention.typed(Instant::now());
+        }
+        let edited = match input {
+            TerminalInput::Key(key) if self.decides_at_once(&key) => return self.decide_at_once(&key).await,
+            TerminalInput::Key(key) => self.key(key).await,
+            TerminalInput::Paste(text) => self.editor.paste(&text),
+            TerminalInput::Line(line) => {
+                self.prompt.answered();
+                EditOutcome::Submit(line)
+            }
+            TerminalInput::Waited(line) => return self.words(&line).await,
+            TerminalInput::End => {
+                self.input_ended = true;
+                EditOutcome::Nothing
+            }
+            TerminalInput::Background { is_light } => {
+                self.background(is_light);
+                EditOutcome::Nothing
+            }
+            TerminalInput::Named(_) => {
+                self.asked_name = None;
+                if let ChatInterface::Editor { screen, .. } = &mut self.face {
+                    screen.tell(xterm::wishes());
+                }
+                EditOutcome::Nothing
+            }
+            TerminalInput::Resize(columns, rows) => {
+                self.resized(columns, rows);
+                EditOutcome::Nothing
+            }
+        };
+        self.edited(edited).await
+    }
+
+    /// A key that is none of the chat's own goes to the line.
+    pub(super) async fn key(&mut self, key: KeyEvent) -> EditOutcome {
+        if self.takes_back(&key) {
+            self.take_back_last().await;
+        } else if let Some(wish) = full_text::wish(&key) {
+            self.wished(wish).await;
+        } else {
+            return self.editor.key(key);
+        }
+        EditOutcome::Nothing
+    }
+
+    pub(super) fn resized(&mut self, columns: usize, rows: usize) {
+        if self.has_size(columns, rows) {
+            return;
+        }
+        self.console.terminal.width = columns;
+        self.transcript.set_width(columns);
+        self.cast.set_width(columns);
+        if let ChatInterface::Editor { screen, .. } = &mut self.face {
+            screen.resize(columns, rows);
+        }
+    }
+
+    /// Does what follows from what happened to the line.
+    async fn edited(&mut self, edited: EditOutcome) -> Result<ChatFlow, CliError> {
+        match edited {
+            EditOutcome::Nothing | EditOutcome::Changed => Ok(ChatFlow::On),
+            EditOutcome::Submit(line) => self.line(&line).await,
+            EditOutcome::Steer => self.steer_at_once().await,
+            EditOutcome::Elsewhere => self.write_elsewhere().await,
+            EditOutcome::Interrupt | EditOutcome::Escape if self.desk.asking.is_some() => {
+                self.do_not_go_back();
+                Ok(ChatFlow::On)
+            }
+            EditOutcome::Interrupt if !self.editor.text().is_empty() && !self.desk.is_busy() => {
+                self.editor.discard();
+                Ok(ChatFlow::On)
+            }
+            EditOutcome::Interrupt => self.stop().await,
+            EditOutcome::Escape if self.works() && !self.desk.stopping => self.stop().await,
+            EditOutcome::Escape => Ok(ChatFlow::On),
+            EditOutcome::Leave => Ok(self.leave()),
+            EditOutcome::Clear => {
+                if let ChatInterface::Editor { screen, .. } = &mut self.face {
+                    screen.clear();
+                }
+                Ok(ChatFlow::On)
+            }
+            EditOutcome::Suspend => self.suspend(),
+            EditOutcome::Complete => {
+                self.complete().await;
+                Ok(ChatFlow::On)
+            }
+        }
+    }
+
+    fn has_size(&self, columns: usize, rows: usize) -> bool {
+        matches!(&self.face, ChatInterface::Editor { screen, .. } if screen.has_size(columns, rows))
+    }
+
+    fn suspend(&mut self) -> Result<ChatFlow, CliError> {
+        if let ChatInterface::Editor {
+            raw: Some(raw),
+            screen,
+        } = &mut self.face
+        {
+            let bytes = screen.stand_aside();
+            self.console.paint(&bytes)?;
+            raw.suspend()?;
+        }
+        Ok(ChatFlow::On)
+    }
+
+    /// Takes a whole line.
+    pub(super) async fn line(&mut self, line: &str) -> Result<ChatFlow, CliError> {
+        let asked = self.asks_in_line();
+        self.line_was_sent();
+        if asked {
+            if let Some(answer) = approval::parse(line) {
+                return self.answer(answer).await;
+            }
+            if line.trim().is_empty() {
+                return Ok(ChatFlow::On);
+            }
+            if is_nearly_answer(line) {
+                let note = self.desk.answers.wrong(line);
+                self.transcript.print_notice(&note);
+                return Ok(ChatFlow::On);
+            }
+        }
+        self.words(line).await
+    }
+
+    /// Takes a line that answers no question about a call.
+    async fn words(&mut self, line: &str) -> Result<ChatFlow, CliError> {
+        if let Some(flow) = self.answer_back(line).await {
+            return Ok(flow);
+        }
+        if line.trim().is_empty() {
+            self.find_again().await?;
+            self.send_held().await;
+            return Ok(ChatFlow::On);
+        }
+        let command = slash::parse(line);
+        if is_exit(line) || command == Some(Ok(Slash::Quit)) {
+            return Ok(self.leave());
+        }
+        self.jobs.warn_again();
+        self.editor.remember(line);
+        match command {
+            Some(command) => {
+                self.echo(line);
+                match command {
+                    Ok(command) => self.command(command).await,
+                    Err(what) => self.transcript.print_notice(&what),
+                }
+                Ok(ChatFlow::On)
+            }
+            None => match line.strip_prefix('!').map(str::trim) {
+                Some(command) => self.own_command(line, command).await,
+                None if line.trim() == "clear" => Ok(self.not_sent_for_this(CLEAR)),
+                None => self.say(slash::unescaped(line)).await,
+            },
+        }
+    }
+
+    /// Says what to type instead of a line that is meant for the chat itself, and sends nothing.
+    pub(super) fn not_sent_for_this(&mut self, instead: &str) -> ChatFlow {
+        self.transcript.print_notice(&format!("not sent: {instead}"));
+        ChatFlow::On
+    }
+
+    /// Says something to the agent.
+    async fn say(&mut self, text: &str) -> Result<ChatFlow, CliError> {
+        if let Err(error) = self.find_again().await {
+            self.not_sent(text, Vec::new(), error)?;
+            return Ok(ChatFlow::On);
+        }
+        if self.is_kept_from_other_server(text).await {
+            return Ok(ChatFlow::On);
+        }
+        let mut content = match self.attached(text).await {
+            Ok(content) => content,
+            Err(what) => {
+                self.transcript.aside(&self.console.out_style().bad(&what));
+                self.editor.bring_back(&[text.to_owned()]);
+                return Ok(ChatFlow::On);
+            }
+        };
+        let shared = std::mem::take(&mut self.shared);
+        content.extend(shared.iter().cloned());
+        if self.routes() && self.desk.is_busy() && self.question().is_none() {
+            return self.say_at_once(text, content, shared).await;
+        }
+        let waits = self.desk.sending(text, shared.clone());
+        // Only what is on record is printed for good. Until then a row shows it, where the terminal has one.
+        let has_rows = matches!(self.face, ChatInterface::Editor { .. });
+        let echoes_later = !waits && (has_rows || self.place.remote().is_none());
+        if echoes_later {
+            self.sending = Some(text.to_owned());
+        } else if !waits {
+            self.echo(text);
+        } else if matches!(self.face, ChatInterface::Lines { .. }) {
+            let style = self.console.out_style();
+            let note = if self.question().is_some() {
+                "queued (the question is still open)"
+            } else {
+                "queued"
+            };
+            self.transcript
+                .note(&style.dim(&format!("{note}: {}", visible(text))));
+        }
+        // It is on the screen before anything is waited for.
+        self.paint()?;
+        let input = UserInput::new(content);
+        let sent = match self.session().await {
+            Ok(session) => self.wait_for(async { session.send(input).await }).await,
+            Err(error) => Err(error),
+        };
+        self.sending = None;
+        match sent {
+            Ok(seq) => {
+                self.desk.sent(seq);
+                if echoes_later {
+                    self.echo(text);
+                }
+            }
+            Err(error) => {
+                self.desk.unsent();
+                self.not_sent(text, shared, error)?;
+            }
+        }
+        Ok(ChatFlow::On)
+    }
+
+    /// Whether the agent is a router, which matches what is said also while one of its agents speaks.
+    fn routes(&self) -> bool {
+        self.kind == AgentKind::Match
+    }
+
+    /// Says something that is heard while an agent speaks.
+    async fn say_at_once(
+        &mut self,
+        text: &str,
+        content: Vec<ContentPart>,
+        shared: Vec<ContentPart>,
+    ) -> Result<ChatFlow, CliError> {
+        let ConversationSite::Open { session, .. } = &self.seat else {
+            return Ok(ChatFlow::On);
+        };
+        let session = session.clone();
+        self.sending = Some(text.to_owned());
+        self.paint()?;
+        let input = UserInput::new(content).mode(InputMode::Steer);
+        let sent = self.wait_for(async { session.send(input).await }).await;
+        self.sending = None;
+        match sent {
+            Ok(_) => self.echo(text),
+            Err(error) => self.not_sent(text, shared, error)?,
+        }
+        Ok(ChatFlow::On)
+    }
+
+    /// Prints what the person said, all of it, where the terminal has not done so.
+    pub(super) fn echo(&mut self, text: &str) {
+        if matches!(self.face, ChatInterface::Lines { eager: true }) {
+            return;
+        }
+        let said = conversation::said(text, self.console.out_style());
+        self.transcript.print_notice(&said);
+    }
+
+    /// Shows an error and goes on.
+    pub(super) fn complain(&mut self, error: &CliError) {
+        let text = match error {
+            // What can be done about it is done here.
+            CliError::Runtime(RuntimeError::Denied(why)) => {
+                format!("error: {}\nhint: {}", visible(why), self.company.advice())
+            }
+            error => match remedy(error, self.lost.is_some()) {
+                Some(hint) => format!("error: {}\nhint: {hint}", visible(&error.to_string())),
+                None => error.render(),
+            },
+        };
+        let text = self.console.out_style().bad(text.trim_end());
+        self.transcript.print_notice(&text);
+    }
+
+    pub(super) async fn answer(&mut self, answer: ApprovalReply) -> Result<ChatFlow, CliError> {
+        let Some(question) = self.question().cloned() else {
+            return Ok(ChatFlow::On);
+        };
+        let ConversationSite::Open { session, .. } = &self.seat else {
+            return Ok(ChatFlow::On);
+        };
+        let session = session.clone();
+        if !self.desk.answers.has(answer.decision) {
+            let note = self.desk.answers.not_counted();
+            self.transcript
+                .print_notice(&self.console.out_style().warn(&note));
+            return Ok(ChatFlow::On);
+        }
+        let answer = self.as_it_counts(&question, answer).await;
+        let Some(rule) = self.rule_of(&question, &answer).await else {
+            return Ok(ChatFlow::On);
+        };
+        let note = format!("  {}", approval::answered(&answer));
+        let decision = ApprovalInput::new(question.tool_call_id.clone(), answer.decision)
+            .note(answer.note)
+            .rule(answer.pattern.is_some().then(|| rule.clone()));
+        let approved = self.wait_for(async { session.approve(decision).await }).await;
+        match approved {
+            Ok(_) => {
+                self.transcript.aside(&self.console.out_style().dim(&note));
+                if answer.decision == ApprovalDecision::Always {
+                    self.keep_rule(&rule);
+                }
+            }
+            Err(CliError::Runtime(RuntimeError::Refused(_))) => {
+                self.transcript.aside(&self.console.out_style().warn(TOO_LATE));
+            }
+            Err(error) => {
+                // It does not count: the question stands.
+                match &error {
+                    CliError::Runtime(RuntimeError::Denied(why)) => self.answer_denied(why),
+                    error => self.complain(error),
+                }
+                self.ask_if_new(None).await;
+                return Ok(ChatFlow::On);
+            }
+        }
+        self.desk.answered(&question.tool_call_id);
+        self.ask_if_new(None).await;
+        Ok(ChatFlow::On)
+    }
+
+    /// Refuses what is asked.
+    pub(super) async fn refuse(&mut self, why: &str) -> Result<ChatFlow, CliError> {
+        self.answer(ApprovalReply {
+            decision: ApprovalDecision::Deny,
+            note: Some(why.to_owned()),
+            pattern: None,
+        })
+        .await
+    }
+}

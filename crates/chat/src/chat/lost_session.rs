@@ -1,0 +1,176 @@
+//! A session that is closed because the disk is full, or because another program locks the database: the chat stays, what was typed
+//! stays in the line, and the next line that is sent opens the session again.
+
+use agentx::runtime::{LogError, OpenRequest, RuntimeError, View};
+use agentx::types::ContentPart;
+use tokio::time::Instant;
+
+use super::chat_state::ChatState;
+use super::progress::Progress;
+use super::{Chat, ChatInterface, ConversationSite};
+use crate::error::CliError;
+use crate::follow::AnyFollower;
+use crate::session_opening;
+
+/// What a session was at when nothing could be written any more.
+#[derive(Clone, Copy, Debug)]
+pub struct Stood {
+    /// Whether a run was under way.
+    pub runs: bool,
+    /// Whether the person had asked to stop it.
+    stopping: bool,
+    /// How many messages waited.
+    pub queued: usize,
+}
+
+impl Stood {
+    /// As the desk says.
+    pub(super) fn of(desk: &ChatState) -> Self {
+        Self {
+            runs: desk.is_busy(),
+            stopping: desk.stopping,
+            queued: desk.queue.iter().count(),
+        }
+    }
+}
+
+impl Chat<'_> {
+    /// Takes an error of what the person wished. Where nothing can be written any more the session is lost with it.
+    ///
+    /// # Errors
+    /// As [`Chat::lose`].
+    pub(super) fn failed(&mut self, error: CliError) -> Result<(), CliError> {
+        if is_passing(&error) {
+            return self.lose(error);
+        }
+        self.complain(&error);
+        Ok(())
+    }
+
+    /// Takes an error of the session. Where the disk is full or the database locked it says so once, and the chat continues without a session.
+    ///
+    /// # Errors
+    /// The same error, where the chat cannot go on: it is another one, or nobody is there to help.
+    pub(super) fn lose(&mut self, error: CliError) -> Result<(), CliError> {
+        if !is_passing(&error) || matches!(self.face, ChatInterface::Lines { eager: false }) {
+            return Err(error);
+        }
+        let is_open = matches!(self.seat, ConversationSite::Open { .. });
+        if is_open && self.lost.is_none() {
+            self.lost = Some(Stood::of(&self.desk));
+            self.transcript.break_off();
+            // They ended with the session.
+            if let Some(ended) = self.jobs.ended_with_their_program() {
+                let note = self.console.out_style().dim(&format!("· {ended}"));
+                self.transcript.print_notice(&note);
+            }
+            self.desk = ChatState::default();
+            self.progress.stopped(Instant::now());
+        }
+        self.complain(&error);
+        Ok(())
+    }
+
+    /// A line could not be sent. Where it can be sent later as it is (the disk is full, the database locked, the server away or without room
+    /// for more) it is in the input again, with what went along; why is said once.
+    ///
+    /// # Errors
+    /// As [`Chat::lose`].
+    pub(super) fn not_sent(
+        &mut self,
+        text: &str,
+        shared: Vec<ContentPart>,
+        error: CliError,
+    ) -> Result<(), CliError> {
+        if is_passing(&error) || is_later(&error) {
+            self.shared.splice(0..0, shared);
+            if matches!(self.face, ChatInterface::Editor { .. }) {
+                self.editor.bring_back(&[text.to_owned()]);
+            }
+        }
+        if is_passing(&error) {
+            return self.lose(error);
+        }
+        self.complain(&error);
+        Ok(())
+    }
+
+    /// Opens the session again where it was closed.
+    ///
+    /// # Errors
+    /// Where it cannot be opened; then it is as closed as before.
+    pub(super) async fn find_again(&mut self) -> Result<(), CliError> {
+        let lost = match &self.seat {
+            ConversationSite::Open { session, .. } => session.clone(),
+            ConversationSite::New(_) => return Ok(()),
+        };
+        let Some(stood) = self.lost else {
+            return Ok(());
+        };
+        session_opening::leave(self.place, lost.as_ref()).await;
+        let (id, runtime) = (lost.id().clone(), self.place.shared());
+        drop(lost);
+        let session = self
+            .wait_for(async { runtime.open(OpenRequest::Resume(id, Vec::new())).await })
+            .await?;
+        let state = session.state().await?;
+        let events = AnyFollower::new(session.clone(), state.last_seq, View::Runtime).await?;
+        self.company.join(session.id()).await?;
+        self.seat = ConversationSite::Open { session, events };
+        self.lost = None;
+        self.desk = ChatState::of(&state);
+        self.progress = Progress::new(&state.config, Instant::now());
+        self.progress.stands(&state);
+        let note = self.console.out_style().dim("· the session is open again");
+        self.transcript.print_notice(&note);
+        if stood.stopping && self.desk.is_busy() {
+            // The person wanted that already, and it could not be put on record.
+            return self.stop().await.map(drop);
+        }
+        Ok(())
+    }
+}
+
+/// Whether the same line may be sent later: the server cannot be reached, or has no room for more at the moment.
+fn is_later(error: &CliError) -> bool {
+    const NO_ROOM: [&str; 5] = [
+        "queue_full",
+        "quota_usage",
+        "quota_storage",
+        "rate_limited",
+        "too_many",
+    ];
+    match error {
+        CliError::Runtime(RuntimeError::Unreachable { .. }) => true,
+        CliError::Runtime(RuntimeError::Remote { code, .. }) => NO_ROOM.contains(&code.as_str()),
+        _ => false,
+    }
+}
+
+/// Whether nothing can be written for a reason that passes: no space is left, or another program keeps the database locked.
+pub(super) fn is_passing(error: &CliError) -> bool {
+    remedy(error, false).is_some()
+}
+
+/// What to do where nothing can be written for a reason that passes; `is_lost` where a session is closed because of it.
+pub(super) fn remedy(error: &CliError, is_lost: bool) -> Option<&'static str> {
+    let is_full = match error {
+        CliError::Runtime(RuntimeError::Log(LogError::Full { .. })) => true,
+        CliError::Runtime(RuntimeError::Log(LogError::Locked { .. })) => false,
+        CliError::Runtime(RuntimeError::Remote { code, .. }) if code == "disk_full" => true,
+        CliError::Runtime(RuntimeError::Remote { code, .. }) if code == "store_locked" => false,
+        _ => return None,
+    };
+    Some(match (is_full, is_lost) {
+        (true, false) => "free some space, then send it again",
+        (true, true) => {
+            "free some space, then press Enter to go on: it opens the session again; \
+             everything up to the last step is safe"
+        }
+        (false, false) => "end what holds it, such as a database tool or a backup, then send it again",
+        (false, true) => {
+            "end what holds it, such as a database tool or a backup, then press Enter to go on: it opens the session \
+             again; everything up to the last step is safe"
+        }
+    })
+}

@@ -1,0 +1,76 @@
+//! Keeps the question about a call right above the line that answers it for as long as it is open. It is printed like everything else;
+//! where something stands below it, such as the end of another call, or where it has left the screen, it is shown once more.
+
+use agentx_terminal::{Row, Style};
+
+use super::screen::hanging;
+
+/// With less room only its first rows are shown.
+const LOW: usize = 4;
+
+/// A question that was printed.
+#[derive(Debug)]
+pub(super) struct PrintedQuestion {
+    /// As it was printed, for a terminal of another width.
+    text: String,
+    rows: Vec<Row>,
+    /// Rows that were printed since it began, itself included.
+    printed: usize,
+    /// Rows before it that are printed with the same frame.
+    before: usize,
+    /// Its first row has left the screen, or something was printed after it.
+    is_gone: bool,
+    /// Whether the line is there to answer it.
+    pub(super) is_open: bool,
+}
+
+impl PrintedQuestion {
+    /// A question whose rows are printed with the next frame, after so many others.
+    pub(super) fn new(text: &str, rows: Vec<Row>, before: usize) -> Self {
+        Self {
+            text: text.to_owned(),
+            rows,
+            printed: 0,
+            before,
+            is_gone: false,
+            is_open: false,
+        }
+    }
+
+    /// So many rows are printed with a frame.
+    pub(super) fn printed(&mut self, rows: usize) {
+        self.printed += rows.saturating_sub(std::mem::take(&mut self.before));
+    }
+
+    /// The screen was cleared, or has another width.
+    pub(super) fn on_screen_cleared(&mut self, columns: Option<usize>) {
+        self.is_gone = true;
+        if let Some(columns) = columns {
+            self.rows = self
+                .text
+                .lines()
+                .flat_map(|line| hanging(line).rows(columns))
+                .collect();
+        }
+    }
+
+    /// Its rows, if it is open and does not stand whole right above the line: on a screen with so many rows, of which `above` live above
+    /// the line, and `below` from there on. At most `room` of them: of more the first and the last.
+    pub(super) fn rows(&mut self, (above, below): (usize, usize), screen: usize, room: usize) -> Vec<Row> {
+        self.is_gone |= self.printed > self.rows.len() || self.printed + above + below > screen;
+        if !(self.is_open && (self.is_gone || above > 0)) {
+            return Vec::new();
+        }
+        if self.rows.len() <= room || room < LOW {
+            return self.rows.iter().take(room).cloned().collect();
+        }
+        // What it is about stands at its beginning; why it is asked, and which rule `always` keeps, at its end.
+        let end = self.rows.len() - (room - 1) / 2;
+        let first = room - 1 - (room - 1) / 2;
+        let left_out = format!("  … {} more rows, printed above", end - first);
+        let mut shown = self.rows[..first].to_vec();
+        shown.push(Row::new(&left_out, Style::default()));
+        shown.extend_from_slice(&self.rows[end..]);
+        shown
+    }
+}

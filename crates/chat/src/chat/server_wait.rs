@@ -1,0 +1,168 @@
+//! Waiting for a server without looking dead: what happens to the connection is shown meanwhile, what is typed is kept, and
+//! Ctrl-C stops the waiting.
+
+use std::collections::VecDeque;
+use std::future::Future;
+use std::pin::pin;
+use std::time::Duration;
+
+use agentx::runtime::RuntimeError;
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use tokio::sync::mpsc;
+
+use super::participants::CompanyNews;
+use super::terminal::TerminalInput;
+use super::{Chat, ChatInterface};
+use crate::error::CliError;
+use crate::exit::Exit;
+
+/// How long an answer of this machine is waited for when a person wants to wait no longer.
+const MOMENT: Duration = Duration::from_secs(1);
+/// How many inputs are kept while something is waited for; the rest waits in the terminal.
+const KEPT: usize = 1024;
+
+/// What a person does, in order.
+pub struct Inputs {
+    source: mpsc::Receiver<TerminalInput>,
+    kept: VecDeque<TerminalInput>,
+}
+
+impl Inputs {
+    /// From this source.
+    pub fn new(source: mpsc::Receiver<TerminalInput>) -> Self {
+        Self {
+            source,
+            kept: VecDeque::new(),
+        }
+    }
+
+    /// The next input. Safe to drop while it waits.
+    pub(super) async fn next(&mut self) -> TerminalInput {
+        match self.kept.pop_front() {
+            Some(input) => input,
+            None => self.source.recv().await.unwrap_or(TerminalInput::End),
+        }
+    }
+
+    /// The next one that is there already.
+    pub(super) fn ready(&mut self) -> Option<TerminalInput> {
+        self.kept.pop_front().or_else(|| self.source.try_recv().ok())
+    }
+
+    /// Whether one more may be kept.
+    pub(super) fn has_room(&self) -> bool {
+        self.kept.len() < KEPT
+    }
+
+    /// Keeps one for later.
+    pub fn keep(&mut self, input: TerminalInput) {
+        self.kept.push_back(input);
+    }
+
+    /// The lines that are kept.
+    pub(super) fn lines(&self) -> impl Iterator<Item = &String> {
+        self.kept.iter().filter_map(|input| match input {
+            TerminalInput::Waited(line) => Some(line),
+            _ => None,
+        })
+    }
+
+    /// Takes the last of them back.
+    pub(super) fn take_last_line(&mut self) -> Option<String> {
+        let at = self
+            .kept
+            .iter()
+            .rposition(|input| matches!(input, TerminalInput::Waited(_)))?;
+        match self.kept.remove(at)? {
+            TerminalInput::Waited(line) => Some(line),
+            _ => None,
+        }
+    }
+
+    /// Takes all of them back.
+    pub(super) fn take_lines(&mut self) -> Vec<String> {
+        let mut lines: Vec<String> = std::iter::from_fn(|| self.take_last_line()).collect();
+        lines.reverse();
+        lines
+    }
+
+    /// The next one that comes while those before it are kept.
+    pub(super) async fn newest(&mut self) -> TerminalInput {
+        self.source.recv().await.unwrap_or(TerminalInput::End)
+    }
+}
+
+impl Chat<'_> {
+    /// Waits for what a session or its runtime answers.
+    ///
+    /// # Errors
+    /// What it answers instead, or that the person does not want to wait any longer.
+    pub(super) async fn wait_for<T>(
+        &mut self,
+        work: impl Future<Output = Result<T, RuntimeError>>,
+    ) -> Result<T, CliError> {
+        let mut work = pin!(work);
+        loop {
+            let keys = self.company.is_possible()
+                && matches!(self.face, ChatInterface::Editor { .. })
+                && self.inputs.has_room();
+            tokio::select! {
+                biased;
+                done = &mut work => return Ok(done?),
+                news = self.company.news() => {
+                    self.tell_company(news);
+                    self.paint()?;
+                }
+                exit = self.signals.next() => {
+                    // What this machine answers is there in a moment, and then there is something to stop: the agent.
+                    if !self.company.is_possible()
+                        && let Ok(done) = tokio::time::timeout(MOMENT, &mut work).await
+                    {
+                        self.signals.keep(exit);
+                        return Ok(done?);
+                    }
+                    self.after_signal(exit);
+                    return Err(gave_up());
+                }
+                input = self.inputs.newest(), if keys => {
+                    if is_enough(&input) {
+                        return Err(gave_up());
+                    }
+                    self.inputs.kept.push_back(input);
+                }
+            }
+        }
+    }
+
+    /// Tells of the others, and of the connection to them.
+    pub(super) fn tell_company(&mut self, news: CompanyNews) {
+        let style = self.console.out_style();
+        match news {
+            CompanyNews::Connection(line) => self.transcript.aside(&style.warn(&format!("· {line}"))),
+            CompanyNews::People(lines) => {
+                for line in lines {
+                    self.transcript.note(&style.dim(&format!("· {line}")));
+                }
+            }
+        }
+    }
+}
+
+/// Whether a person does not want to wait any longer.
+fn is_enough(input: &TerminalInput) -> bool {
+    let is_control = |key: &KeyEvent, letter| {
+        key.code == KeyCode::Char(letter) && key.modifiers.contains(KeyModifiers::CONTROL)
+    };
+    match input {
+        TerminalInput::Key(key) => is_control(key, 'c') || is_control(key, 'd'),
+        input => *input == TerminalInput::End,
+    }
+}
+
+fn gave_up() -> CliError {
+    CliError::Run {
+        exit: Exit::Interrupted,
+        code: "gave_up".into(),
+        message: "not waited for any longer; it may be done all the same".into(),
+    }
+}

@@ -1,0 +1,113 @@
+//! How a session stands, as the row above the line and the command that may write it are told.
+
+use std::time::Duration;
+
+use agentx::types::{ApprovalMode, NanoUsd, Prices, Usage};
+use serde_json::json;
+
+use crate::default_model::is_demo;
+use crate::render::units;
+
+/// How the row says that calls are done without a question.
+const NOBODY: &str = "auto";
+/// How it says that `--yes` answers the questions of rules, too.
+const SAYS_YES: &str = "auto-yes";
+/// How the row says that calls are refused without a question.
+const REFUSES: &str = "deny";
+/// How the row says that the folder is read-only.
+const READ_ONLY: &str = "read-only";
+/// How a session stands.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Stand {
+    /// The model that is asked.
+    pub(crate) model: String,
+    /// Who serves it.
+    pub(crate) provider: String,
+    /// Tokens that fit into one call.
+    pub(crate) window: u64,
+    /// Whether that is only assumed.
+    pub(crate) is_assumed: bool,
+    /// How many of them the last call filled.
+    pub(crate) filled: u64,
+    /// Tokens of all calls.
+    pub(crate) usage: Usage,
+    /// Money of all calls.
+    pub(crate) cost: NanoUsd,
+    /// What a token costs.
+    pub(crate) prices: Prices,
+    /// The most that a run may have spent before its next call.
+    pub(crate) max_cost: Option<NanoUsd>,
+    /// How often the model was answered with tool results, in the run that is under way or the last one.
+    pub(crate) iterations: u32,
+    /// How long the agent has worked since the chat began.
+    pub(crate) worked: Duration,
+    /// The session, once it is open.
+    pub(crate) session: String,
+    /// The directory it works in.
+    pub(crate) workspace: String,
+    /// Who decides about calls.
+    pub(crate) approval: ApprovalMode,
+    /// Whether `--yes` answers what is asked about in the mode `auto`, too.
+    pub(crate) says_yes: bool,
+    /// Whether the folder is read-only, so that nothing is changed or run whoever decides.
+    pub(crate) read_only: bool,
+}
+
+impl Stand {
+    /// Whether nobody knows what the model costs.
+    pub(crate) fn has_no_price(&self) -> bool {
+        self.prices == Prices::default() && !self.model.is_empty() && !is_demo(&self.model)
+    }
+
+    pub(super) fn value(&self, name: &str) -> String {
+        let percent = self.filled.saturating_mul(100) / self.window.max(1);
+        match name {
+            "model" => self.model.clone(),
+            "context" => format!(
+                "{}/{} ({percent} %)",
+                units::count(self.filled),
+                units::window(self.window, self.is_assumed)
+            ),
+            "tokens" => units::usage(&self.usage),
+            "cost" => units::cost_of(self.cost, &self.usage, !is_demo(&self.model)),
+            "iterations" => units::counted(self.iterations, "round"),
+            "time" => units::duration(self.worked.as_secs() * 1000).replace(".0s", "s"),
+            "session" => self.session.clone(),
+            "workspace" => self.workspace.clone(),
+            "approval" => self.unusual().unwrap_or("ask").to_owned(),
+            _ => String::new(),
+        }
+    }
+
+    /// Whether calls are not simply asked about, which a person should see before the first one.
+    pub(crate) fn is_unusual(&self) -> bool {
+        self.unusual().is_some()
+    }
+
+    /// What is said about calls where they are not simply asked about.
+    pub(super) fn unusual(&self) -> Option<&'static str> {
+        match self.approval {
+            _ if self.read_only => Some(READ_ONLY),
+            ApprovalMode::Auto if self.says_yes => Some(SAYS_YES),
+            ApprovalMode::Auto => Some(NOBODY),
+            ApprovalMode::Deny => Some(REFUSES),
+            ApprovalMode::Ask => None,
+        }
+    }
+
+    pub(super) fn to_json(&self) -> String {
+        json!({
+            "model": self.model,
+            "context_tokens": self.filled,
+            "context_window": self.window,
+            "usage": self.usage,
+            "cost_usd": self.cost.as_usd(),
+            "iterations": self.iterations,
+            "worked_ms": u64::try_from(self.worked.as_millis()).unwrap_or(u64::MAX),
+            "session": self.session,
+            "workspace": self.workspace,
+            "approval": self.approval,
+        })
+        .to_string()
+    }
+}

@@ -1,0 +1,239 @@
+//! Steering: what a person does with what waits, and with words that are to be heard in the middle of a run.
+
+use agentx::runtime::{RuntimeError, UserInput};
+use agentx::types::{ContentPart, InputMode, MessageId};
+use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
+
+use super::queue::QueuedInput;
+use super::slash::QueueWish;
+use super::{Chat, ChatFlow, ChatInterface, ConversationSite};
+use crate::error::CliError;
+use crate::render::clean::visible;
+
+/// What is said where there is nothing to steer.
+const IDLE: &str = "nothing is under way; say it as it is";
+
+impl Chat<'_> {
+    /// Whether a key takes back what was queued last: Alt-Up, and Up where nothing is written.
+    pub(super) fn takes_back(&self, key: &KeyEvent) -> bool {
+        let plain =
+            key.modifiers.is_empty() && self.editor.text().is_empty() && self.editor.wanted().is_none();
+        matches!(self.face, ChatInterface::Editor { .. })
+            && key.kind != KeyEventKind::Release
+            && key.code == KeyCode::Up
+            && (key.modifiers == KeyModifiers::ALT || plain)
+            && !self.desk.queue.is_empty()
+            && !self.editor.is_stashed()
+    }
+
+    /// Takes what was queued last back into the line.
+    pub(super) async fn take_back_last(&mut self) {
+        let last = self
+            .desk
+            .queue
+            .iter()
+            .next_back()
+            .and_then(|waiting| waiting.id.clone());
+        if let Some(last) = last
+            && let Err(error) = self.take_back(vec![last]).await
+        {
+            self.complain(&error);
+        }
+    }
+
+    /// Takes inputs back into the line, before what is written there. One that is heard by now stays.
+    async fn take_back(&mut self, ids: Vec<MessageId>) -> Result<(), CliError> {
+        let mut texts = Vec::new();
+        let mut outcome = Ok(());
+        for id in ids {
+            match self.revise(&id, None).await {
+                Ok(Some(mut waiting)) => {
+                    self.shared.append(&mut waiting.shared);
+                    texts.push(waiting.text);
+                }
+                Ok(None) => {}
+                Err(error) => {
+                    outcome = Err(error);
+                    break;
+                }
+            }
+        }
+        if !texts.is_empty() {
+            self.editor.bring_back(&texts);
+        }
+        outcome
+    }
+
+    /// Before a run is stopped: what is queued would begin the next one at once, so it comes back to be looked at. What
+    /// somebody else said stays.
+    ///
+    /// # Errors
+    /// Where one could not be taken back.
+    pub(super) async fn take_all_back(&mut self) -> Result<(), CliError> {
+        if !matches!(self.face, ChatInterface::Editor { .. }) {
+            return Ok(());
+        }
+        let others = self.company.has_others();
+        let mine = self.desk.queue.iter().filter(|waiting| waiting.own || !others);
+        let ids: Vec<MessageId> = mine.filter_map(|waiting| waiting.id.clone()).collect();
+        self.take_back(ids).await
+    }
+
+    /// Sends what was held back since the session was closed: the first begins, the others follow.
+    pub(super) async fn send_held(&mut self) {
+        let wanted = !matches!(self.face, ChatInterface::Lines { eager: false });
+        let first = self
+            .desk
+            .queue
+            .iter()
+            .next()
+            .and_then(|waiting| waiting.id.clone());
+        let first = first.filter(|_| wanted && self.desk.is_held());
+        if let Some(first) = first
+            && let Err(error) = self.revise(&first, Some(InputMode::Steer)).await
+        {
+            self.complain(&error);
+        }
+    }
+
+    /// Makes something else of an input that waits. Returns it as it was; nothing where it waits no more.
+    async fn revise(
+        &mut self,
+        id: &MessageId,
+        mode: Option<InputMode>,
+    ) -> Result<Option<QueuedInput>, CliError> {
+        let ConversationSite::Open { session, .. } = &self.seat else {
+            return Ok(None);
+        };
+        let session = session.clone();
+        let wish = id.clone();
+        match self.wait_for(async { session.revise(wish, mode).await }).await {
+            Ok(_) => Ok(self.desk.revised(id, mode)),
+            Err(CliError::Runtime(RuntimeError::Refused(_))) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// What `/queue` wants.
+    pub(super) async fn queue_wish(&mut self, wish: QueueWish) -> Result<String, CliError> {
+        if self.desk.queue.is_empty() {
+            return Ok("nothing is queued".to_owned());
+        }
+        let ids: Vec<Option<MessageId>> = self.desk.queue.iter().map(|waiting| waiting.id.clone()).collect();
+        let (number, mode) = match wish {
+            QueueWish::List => return Ok(self.desk.queue.list(self.console.terminal.width)),
+            QueueWish::Edit(None) => {
+                self.take_back(ids.into_iter().flatten().collect()).await?;
+                return Ok(self.location_notice());
+            }
+            QueueWish::Edit(Some(number)) | QueueWish::Remove(number) => (number, None),
+            QueueWish::Steer(number) => (number, Some(InputMode::Steer)),
+        };
+        let Some(id) = number
+            .checked_sub(1)
+            .and_then(|at| ids.get(at))
+            .cloned()
+            .flatten()
+        else {
+            return Ok(format!(
+                "there is no {number} in the queue; it has 1 to {}",
+                ids.len()
+            ));
+        };
+        if let QueueWish::Edit(_) = wish {
+            self.take_back(vec![id]).await?;
+            return Ok(self.location_notice());
+        }
+        Ok(match self.revise(&id, mode).await? {
+            Some(waiting) if mode.is_none() => format!("taken out: {}", visible(&waiting.text)),
+            Some(_) => String::new(),
+            None => "it is heard already".to_owned(),
+        })
+    }
+
+    /// Says where what was taken back is, where that cannot be seen.
+    fn location_notice(&self) -> String {
+        let hidden = self.editor.is_stashed();
+        let words = if hidden {
+            "it is in the line once the question is answered"
+        } else {
+            ""
+        };
+        words.to_owned()
+    }
+
+    /// Ctrl-S: what is written is heard in the middle of the run; where nothing is, what was queued last.
+    pub(super) async fn steer_at_once(&mut self) -> Result<ChatFlow, CliError> {
+        let text = self.editor.whole();
+        if text.trim().is_empty() {
+            let last = self.desk.queue.iter().rfind(|waiting| !waiting.joins);
+            if let Some(id) = last.and_then(|waiting| waiting.id.clone())
+                && let Err(error) = self.revise(&id, Some(InputMode::Steer)).await
+            {
+                self.complain(&error);
+            }
+            return Ok(ChatFlow::On);
+        }
+        let is_words = !text.starts_with(['/', '!']) || text.starts_with("//");
+        let text = self.editor.take();
+        if !(is_words && self.desk.is_busy() && self.question().is_none()) {
+            return self.line(&text).await;
+        }
+        self.editor.remember(&text);
+        match self.join(super::slash::unescaped(&text)).await {
+            Ok(None) => {}
+            Ok(Some(note)) => self.transcript.note(&note),
+            Err(error) => {
+                self.complain(&error);
+                self.editor.bring_back(&[text]);
+            }
+        }
+        Ok(ChatFlow::On)
+    }
+
+    /// `/steer`: says something to the agent in the middle of its work.
+    pub(super) async fn steer(&mut self, text: &str) -> Result<String, CliError> {
+        match self.join(text).await? {
+            Some(note) => Ok(note),
+            None if matches!(self.face, ChatInterface::Editor { .. }) => Ok(String::new()),
+            None => Ok("it hears that before it asks the model again".to_owned()),
+        }
+    }
+
+    /// Sends words that join the run. Returns what has to be said about it, where they did not.
+    async fn join(&mut self, text: &str) -> Result<Option<String>, CliError> {
+        let ConversationSite::Open { session, .. } = &self.seat else {
+            return Ok(Some(IDLE.to_owned()));
+        };
+        if !self.desk.is_busy() {
+            return Ok(Some(IDLE.to_owned()));
+        }
+        let session = session.clone();
+        let mut content = match self.attached(text).await {
+            Ok(content) => content,
+            Err(what) => {
+                self.editor.bring_back(&[text.to_owned()]);
+                return Ok(Some(self.console.out_style().bad(&what)));
+            }
+        };
+        let shared: Vec<ContentPart> = self.shared.drain(..).collect();
+        content.extend(shared.iter().cloned());
+        let shows = matches!(self.face, ChatInterface::Editor { .. });
+        if shows {
+            self.desk.queue.put(QueuedInput::own(text, shared.clone(), true));
+            self.paint()?;
+        }
+        let input = UserInput::new(content).mode(InputMode::Steer);
+        match self.wait_for(async { session.send(input).await }).await {
+            Ok(seq) => {
+                self.desk.queue.committed(seq);
+                Ok(None)
+            }
+            Err(error) => {
+                self.desk.queue.failed();
+                self.shared.splice(0..0, shared);
+                Err(error)
+            }
+        }
+    }
+}

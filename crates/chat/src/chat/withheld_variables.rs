@@ -1,0 +1,201 @@
+//! Says once what commands do not get of the environment: variables that look like secrets are left out, and a command that needs one
+//! fails without naming the cause.
+
+use agentx::config::Settings;
+use agentx::node::program_environment;
+use agentx::tools::WithheldVariable;
+use agentx::types::{Envelope, RuntimeEvent, ToolCallId, ToolStatus};
+use serde_json::Value;
+
+use super::Chat;
+use crate::render::clean::visible;
+use crate::render::conversation::ended_commands_notice;
+
+/// So many variables are named at once.
+const NAMED: usize = 5;
+
+/// What commands go without, and whether that was said.
+#[derive(Debug)]
+pub(super) struct WithheldNotice {
+    variables: Vec<WithheldVariable>,
+    /// Commands of the agent that run.
+    called: Vec<(ToolCallId, String)>,
+    told_of_own: bool,
+    told_of_agent: bool,
+}
+
+impl WithheldNotice {
+    /// What is left out here.
+    pub(super) fn of(settings: &Settings) -> Self {
+        Self {
+            variables: program_environment(settings).withheld(),
+            called: Vec::new(),
+            told_of_own: false,
+            told_of_agent: false,
+        }
+    }
+
+    /// What is said with the person's own command: the first time that anything was left out of its environment.
+    pub(super) fn of_own(&mut self, command: &str) -> Option<String> {
+        let note = self.note(command).filter(|_| !self.told_of_own)?;
+        self.told_of_own = true;
+        Some(note)
+    }
+
+    /// Takes an event. Returns what is said after the first command of the agent that failed, or named such a variable.
+    pub(super) fn event(&mut self, event: &RuntimeEvent) -> Option<String> {
+        let (id, failed) = match event {
+            RuntimeEvent::ToolExecuting(call) => {
+                let command = call.input.get("command").and_then(Value::as_str);
+                let command = command.map(|command| (call.tool_call_id.clone(), command.to_owned()));
+                self.called.extend(command);
+                return None;
+            }
+            RuntimeEvent::ToolCompleted(done) => (&done.tool_call_id, false),
+            RuntimeEvent::ToolFailed(failed) => (&failed.tool_call_id, failed.status == ToolStatus::Failed),
+            RuntimeEvent::RunFinished(_) => {
+                self.called.clear();
+                return None;
+            }
+            _ => return None,
+        };
+        let at = self.called.iter().position(|(called, _)| called == id)?;
+        let (_, command) = self.called.swap_remove(at);
+        let names_one = self
+            .variables
+            .iter()
+            .any(|left_out| names(&command, &left_out.name));
+        if self.told_of_agent || !(failed || names_one) {
+            return None;
+        }
+        let note = self.note(&command)?;
+        self.told_of_agent = true;
+        Some(note)
+    }
+
+    /// What a command goes without. Keys of providers are named only where the command names them.
+    fn note(&self, command: &str) -> Option<String> {
+        let may: Vec<String> = (self.variables.iter().filter(|left_out| left_out.may_be_kept))
+            .map(|left_out| visible(&left_out.name))
+            .collect();
+        let never = self
+            .variables
+            .iter()
+            .find(|left_out| !left_out.may_be_kept && names(command, &left_out.name));
+        let mut told = Vec::new();
+        if let Some(first) = may.first() {
+            let more = match may.len().saturating_sub(NAMED) {
+                0 => String::new(),
+                more => format!(" and {more} more"),
+            };
+            let shown = may.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", ");
+            told.push(format!(
+                "commands run without {shown}{more} (by their names or values secrets); `tools.environment: [{first}]` in the \
+                 configuration passes it on"
+            ));
+        }
+        if let Some(never) = never {
+            let name = visible(&never.name);
+            told.push(format!("{name} holds a provider's key, which no command gets"));
+        }
+        (!told.is_empty()).then(|| told.join("; "))
+    }
+}
+
+/// Whether a command line names a variable.
+fn names(command: &str, variable: &str) -> bool {
+    let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    command.split(|c| !is_part(c)).any(|word| word == variable)
+}
+
+impl Chat<'_> {
+    /// Says what the agent's commands go without, where that may be why one failed, which of those in the background have ended, and
+    /// which a server ended that was killed before. A server's commands have the server's environment.
+    pub(super) fn tell_of_commands(&mut self, envelope: &Envelope<RuntimeEvent>) {
+        let is_here = self.place.remote().is_none();
+        let left_out = self.left_out.event(&envelope.event).filter(|_| is_here);
+        let ended = self.jobs.event(&envelope.event, envelope.at);
+        let left_running = match &envelope.event {
+            RuntimeEvent::SessionResumed(resumed) => ended_commands_notice(&resumed.ended),
+            _ => None,
+        };
+        for note in left_out.into_iter().chain(ended).chain(left_running) {
+            self.transcript
+                .aside(&self.console.out_style().dim(&format!("· {note}")));
+        }
+    }
+
+    /// Says which jobs of the person's own have ended.
+    pub(super) fn tell_of_own_jobs(&mut self) {
+        for note in self.jobs.own_that_ended() {
+            let note = self.console.out_style().dim(&format!("· {note}"));
+            self.transcript.print_notice(&note);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use agentx::types::{ToolExecuting, ToolFailed};
+    use serde_json::json;
+
+    use super::*;
+
+    fn left_out() -> WithheldNotice {
+        let variable = |name: &str, may_be_kept| WithheldVariable {
+            name: name.into(),
+            may_be_kept,
+        };
+        WithheldNotice {
+            variables: vec![variable("GITHUB_TOKEN", true), variable("OPAL_KEY", false)],
+            called: Vec::new(),
+            told_of_own: false,
+            told_of_agent: false,
+        }
+    }
+
+    const NOTE: &str = "commands run without GITHUB_TOKEN (by their names or values secrets); `tools.environment: [GITHUB_TOKEN]` in \
+                        the configuration passes it on";
+
+    #[test]
+    fn a_command_of_ones_own_says_once_what_it_goes_without() {
+        let mut left_out = left_out();
+        let told = left_out.of_own("echo $OPAL_KEY").unwrap_or_default();
+        assert_eq!(
+            told,
+            format!("{NOTE}; OPAL_KEY holds a provider's key, which no command gets")
+        );
+        assert_eq!(left_out.of_own("echo $GITHUB_TOKEN"), None);
+        let mut nothing = WithheldNotice {
+            variables: Vec::new(),
+            ..left_out
+        };
+        nothing.told_of_own = false;
+        assert_eq!(nothing.of_own("ls"), None);
+    }
+
+    #[test]
+    fn a_command_of_the_agent_says_it_the_first_time_that_one_failed() {
+        let mut left_out = left_out();
+        let mut fails = |status| {
+            let began = ToolExecuting {
+                tool_call_id: "c1".into(),
+                name: "bash".into(),
+                input: json!({ "command": "gh pr list" }),
+            };
+            assert_eq!(left_out.event(&began.into()), None);
+            let failed = ToolFailed {
+                tool_call_id: "c1".into(),
+                name: "bash".into(),
+                status,
+                error: "exit 4".into(),
+                duration_ms: 5,
+                details: None,
+            };
+            left_out.event(&failed.into())
+        };
+        assert_eq!(fails(ToolStatus::Interrupted), None);
+        assert_eq!(fails(ToolStatus::Failed).as_deref(), Some(NOTE));
+        assert_eq!(fails(ToolStatus::Failed), None, "it is said once");
+    }
+}

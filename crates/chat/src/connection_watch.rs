@@ -1,0 +1,272 @@
+//! The connection to a server in words: said when it is lost, and when it is there again; and how long a run waits for it.
+
+use std::time::Duration;
+
+use agentx::remote::ConnectionState;
+use agentx::runtime::RuntimeError;
+use tokio::sync::watch;
+use tokio::time::{Instant, sleep_until};
+
+use crate::place::Place;
+use crate::render::units;
+
+/// How long a run waits for a server that was lost, for example because it ends, to be there again.
+pub(crate) const BACK_WITHIN: Duration = Duration::from_secs(60);
+
+/// Watches a connection.
+pub struct LinkWatch {
+    states: Option<watch::Receiver<ConnectionState>>,
+    lost: bool,
+}
+
+/// Since when a server is not there. A run waits for it within a bound.
+pub struct Outage {
+    states: Option<watch::Receiver<ConnectionState>>,
+    address: String,
+    /// Since when, and why.
+    since: Option<(Instant, String)>,
+}
+
+impl LinkWatch {
+    /// The connection of a place; here there is none, and nothing is ever said.
+    pub fn of(place: &Place) -> Self {
+        Self {
+            states: place.remote().map(|remote| remote.connection()),
+            lost: false,
+        }
+    }
+
+    /// Whether it is lost and not there again, as was said last.
+    pub(crate) fn is_lost(&self) -> bool {
+        self.lost
+    }
+
+    /// Waits for something worth a line. Safe to drop while it waits.
+    pub async fn news(&mut self) -> String {
+        loop {
+            let Some(states) = &mut self.states else {
+                return std::future::pending().await;
+            };
+            let state = match states.changed().await {
+                Ok(()) => states.borrow_and_update().clone(),
+                Err(_) => {
+                    self.states = None;
+                    continue;
+                }
+            };
+            if let Some(text) = self.told(&state) {
+                return text;
+            }
+        }
+    }
+
+    fn told(&mut self, state: &ConnectionState) -> Option<String> {
+        let was_lost = self.lost;
+        match state {
+            ConnectionState::Idle | ConnectionState::Connecting { .. } => None,
+            ConnectionState::Connected => {
+                self.lost = false;
+                was_lost.then(|| "connected again".to_owned())
+            }
+            ConnectionState::Waiting { why, .. } => {
+                self.lost = true;
+                (!was_lost).then(|| format!("the connection is lost ({}); reconnecting …", plain(why)))
+            }
+            ConnectionState::GaveUp { why } => {
+                self.lost = true;
+                Some(format!("the connection is lost for good: {}", plain(why)))
+            }
+        }
+    }
+}
+
+impl Outage {
+    /// From the server of a place; here none is ever away.
+    pub fn of(place: &Place) -> Self {
+        Self {
+            states: place.remote().map(|remote| remote.connection()),
+            address: place.address().unwrap_or_default().to_owned(),
+            since: None,
+        }
+    }
+
+    /// Whether the connection is down.
+    pub fn is_away(&mut self) -> bool {
+        self.look();
+        self.since.is_some()
+    }
+
+    /// Waits until the server is given up: for good, or for too long. Safe to drop while it waits.
+    pub async fn gone(&mut self) -> RuntimeError {
+        loop {
+            self.look();
+            let until = self.until();
+            let Some(states) = &self.states else {
+                return std::future::pending().await;
+            };
+            if matches!(&*states.borrow(), ConnectionState::GaveUp { .. })
+                || until.is_some_and(|until| until <= Instant::now())
+            {
+                return self.gave_up_error();
+            }
+            let mut changes = states.clone();
+            tokio::select! {
+                changed = changes.changed() => if changed.is_err() {
+                    return std::future::pending().await;
+                },
+                () = sleep_until(until.unwrap_or_else(Instant::now)), if until.is_some() => {}
+            }
+        }
+    }
+
+    /// Waits until the connection is lost. Cancel safe.
+    pub async fn lost(&mut self) {
+        while !self.is_away() {
+            let changed = match &mut self.states {
+                Some(states) => states.changed().await.is_ok(),
+                None => false,
+            };
+            if !changed {
+                std::future::pending::<()>().await;
+            }
+        }
+    }
+
+    fn look(&mut self) {
+        let state = self.states.as_ref().map(|states| states.borrow().clone());
+        if let Some(state) = state {
+            self.note(&state, Instant::now());
+        }
+    }
+
+    /// Notes since when there is no connection. Attempts in between do not make it younger.
+    fn note(&mut self, state: &ConnectionState, now: Instant) {
+        match state {
+            ConnectionState::Connected => self.since = None,
+            ConnectionState::Waiting { why, .. } | ConnectionState::GaveUp { why } => {
+                let since = self.since.as_ref().map_or(now, |(since, _)| *since);
+                self.since = Some((since, plain(why).to_owned()));
+            }
+            ConnectionState::Idle | ConnectionState::Connecting { .. } => {}
+        }
+    }
+
+    /// When it is waited for no longer.
+    fn until(&self) -> Option<Instant> {
+        self.since.as_ref().map(|(since, _)| *since + BACK_WITHIN)
+    }
+
+    fn gave_up_error(&self) -> RuntimeError {
+        let why = self
+            .since
+            .as_ref()
+            .map_or("the connection is lost", |(_, why)| why.as_str());
+        let within = units::duration(u64::try_from(BACK_WITHIN.as_millis()).unwrap_or(u64::MAX));
+        RuntimeError::Unreachable {
+            endpoint: self.address.clone(),
+            what: format!(
+                "it was not there again within {within} ({why}); the session there says what became of the run"
+            ),
+        }
+    }
+}
+
+/// A reason in plain words, without the names of the layers that it went through.
+fn plain(why: &str) -> &str {
+    let layers = ["WebSocket protocol error: ", "IO error: "];
+    let why = layers
+        .iter()
+        .fold(why, |why, layer| why.strip_prefix(layer).unwrap_or(why));
+    // The TLS library names its own documentation, also where no TLS is spoken.
+    if why.contains("close_notify") {
+        return "the server closed it";
+    }
+    why.strip_suffix(" without closing handshake").unwrap_or(why)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_loss_and_its_end_are_said_once() {
+        let mut link = LinkWatch {
+            states: None,
+            lost: false,
+        };
+        let waiting = |why: &str| ConnectionState::Waiting {
+            retry_in_ms: 250,
+            why: why.into(),
+        };
+        let told: Vec<Option<String>> = [
+            ConnectionState::Connecting { attempt: 1 },
+            ConnectionState::Connected,
+            waiting("reset"),
+            ConnectionState::Connecting { attempt: 1 },
+            waiting("refused"),
+            ConnectionState::Connected,
+        ]
+        .iter()
+        .map(|state| link.told(state))
+        .collect();
+        let lost = "the connection is lost (reset); reconnecting …".to_owned();
+        assert_eq!(
+            told,
+            [
+                None,
+                None,
+                Some(lost),
+                None,
+                None,
+                Some("connected again".to_owned())
+            ]
+        );
+    }
+
+    #[test]
+    fn a_server_that_is_gone_is_told_without_the_words_of_a_library() {
+        for (why, said) in [
+            (
+                "IO error: peer closed connection without sending TLS close_notify: https://docs.rs/rustls/latest/rustls/manual/_03_howto/index.html#unexpected-eof",
+                "the server closed it",
+            ),
+            (
+                "WebSocket protocol error: Connection reset without closing handshake",
+                "Connection reset",
+            ),
+            ("the server ends", "the server ends"),
+        ] {
+            assert_eq!(plain(why), said);
+        }
+    }
+
+    #[test]
+    fn a_server_that_stays_away_is_waited_for_a_minute_and_no_attempt_makes_it_longer() {
+        let waiting = |why: &str| ConnectionState::Waiting {
+            retry_in_ms: 250,
+            why: why.into(),
+        };
+        let began = Instant::now();
+        let after = |seconds| began + Duration::from_secs(seconds);
+        let mut away = Outage {
+            states: None,
+            address: "http://server".into(),
+            since: None,
+        };
+        for (seconds, state, until) in [
+            (0, ConnectionState::Connected, None),
+            (5, waiting("the server ends"), Some(65)),
+            (9, ConnectionState::Connecting { attempt: 3 }, Some(65)),
+            (20, waiting("connection refused"), Some(65)),
+            (30, ConnectionState::Connected, None),
+            (70, waiting("the server ends"), Some(130)),
+        ] {
+            away.note(&state, after(seconds));
+            assert_eq!(away.until(), until.map(after), "after {seconds} s");
+        }
+        assert_eq!(
+            away.gave_up_error().to_string(),
+            "http://server cannot be reached: it was not there again within 1m 00s (the server ends); the session there says what became of the run"
+        );
+    }
+}

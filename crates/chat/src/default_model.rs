@@ -1,0 +1,277 @@
+//! The model of a new session where nobody names one, and a person names a server of their own (`OPENAI_BASE_URL`): what the server has.
+
+use agentx::config::{
+    Loaded, ProviderKey, ProviderSettings, SCRIPTED_MODEL, SettingOrigin, Settings, Sourced,
+};
+use agentx::node::model::{NoList, models_of_server};
+use agentx::types::{Api, ModelSpec};
+
+use crate::console::Console;
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::other_server;
+use crate::render::clean::visible;
+
+/// Whether this names the built-in demo, which is in no catalog.
+pub fn is_demo(model: &str) -> bool {
+    model == SCRIPTED_MODEL || model == "demo"
+}
+
+/// So many names are told.
+const NAMES: usize = 8;
+
+/// Makes the model that is asked the one of a server of the person's own: its only one where none is named, and the one that is named
+/// where only that server knows it. Says so where nobody named it.
+///
+/// # Errors
+/// Where the server refuses the key. Where none is named and it has several or none, or does not say which: to ask it for the default model
+/// of a vendor would make no sense.
+pub async fn settle(settings: &mut Settings, console: &mut Console) -> Result<(), CliError> {
+    if settings.connect.is_some() {
+        return Ok(());
+    }
+    if let Some(named) = settings.model.clone() {
+        if let Some(known) = known_to_own_server(settings, &named.value).await? {
+            settings.model = Some(Sourced::new(known, named.origin));
+        }
+        return Ok(());
+    }
+    if let Some(only) = only_model(settings).await? {
+        let (id, at) = (visible(&only.id), visible(&only.at));
+        console.say(&format!(
+            "note: using {id}, the only model of the server at {at}\n"
+        ));
+        settings.model = Some(Sourced::new(only.name(), SettingOrigin::Default));
+    }
+    Ok(())
+}
+
+/// The only model of a server.
+pub struct OnlyModel {
+    provider: String,
+    /// As the server calls it.
+    id: String,
+    /// The address of the server.
+    at: String,
+}
+
+impl OnlyModel {
+    /// `PROVIDER/ID`.
+    pub fn name(&self) -> String {
+        format!("{}/{}", self.provider, self.id)
+    }
+}
+
+/// The only model of a server of the person's own, where no model is named and that server is asked; `None` where the settings say what is
+/// asked.
+///
+/// # Errors
+/// As [`settle`].
+pub async fn only_model(settings: &Settings) -> Result<Option<OnlyModel>, CliError> {
+    let Some(provider) = own_server(settings) else {
+        return Ok(None);
+    };
+    let Some(asked) = models_of_server(settings, &provider.name).await else {
+        return Ok(None);
+    };
+    let (name, at) = (&provider.name, visible(&provider.base_url));
+    let choose = |example: &str| {
+        format!(
+            "name one: --model {name}/{example}, AGENTX_MODEL, or `agentx config set model {name}/{example}`"
+        )
+    };
+    let models = asked.map_err(|why| {
+        if let NoList::KeyRefused(status) = why {
+            return key_refused(&provider, status);
+        }
+        let message = format!(
+            "no model is named, and the server at {at} does not say which it has: {}",
+            visible(&why.to_string())
+        );
+        CliError::usage(
+            message,
+            format!(
+                "start the server; if it runs and has no list of its models, {}",
+                choose("NAME")
+            ),
+        )
+    })?;
+    if provider
+        .default_model
+        .as_ref()
+        .is_some_and(|usual| models.contains(usual))
+    {
+        return Ok(None);
+    }
+    match &models[..] {
+        [] => Err(CliError::usage(
+            format!("no model is named, and the server at {at} has none"),
+            "load one there, then try again",
+        )),
+        [one] => Ok(Some(OnlyModel {
+            provider: provider.name.clone(),
+            id: one.clone(),
+            at: provider.base_url.clone(),
+        })),
+        [first, ..] => {
+            let told: Vec<String> = models.iter().take(NAMES).map(|model| visible(model)).collect();
+            let more = match models.len().saturating_sub(NAMES) {
+                0 => String::new(),
+                more => format!(" and {more} more"),
+            };
+            let message = format!(
+                "no model is named, and the server at {at} has several: {}{more}",
+                told.join(", ")
+            );
+            Err(CliError::usage(message, choose(&visible(first))))
+        }
+    }
+}
+
+/// `PROVIDER/NAME` of a model that only a server of the person's own knows.
+///
+/// # Errors
+/// Where no server has it, and one refuses the key and so does not say what it has.
+pub(crate) async fn known_to_own_server(settings: &Settings, name: &str) -> Result<Option<String>, CliError> {
+    if is_demo(name) || settings.choose_model(name, &[]).is_ok() {
+        return Ok(None);
+    }
+    let mut refused = None;
+    for provider in own_servers(settings) {
+        match models_of_server(settings, &provider.name).await {
+            Some(Ok(models)) if models.iter().any(|model| model == name) => {
+                return Ok(Some(format!("{}/{name}", provider.name)));
+            }
+            Some(Err(NoList::KeyRefused(status))) => refused = Some(key_refused(provider, status)),
+            _ => {}
+        }
+    }
+    refused.map_or(Ok(None), Err)
+}
+
+/// A server of the person's own that does not take the key, or wants one.
+fn key_refused(provider: &ProviderSettings, status: u16) -> CliError {
+    let at = visible(&provider.base_url);
+    let what = match provider.key() {
+        Some(_) => "refuses the key",
+        None => "wants a key",
+    };
+    let of = match &provider.key {
+        ProviderKey::Env { name, .. } => format!(" in {name}"),
+        _ => String::new(),
+    };
+    CliError::Run {
+        exit: Exit::Credentials,
+        code: "unauthorized".to_owned(),
+        message: format!("the server at {at} {what}{of} (HTTP {status})"),
+    }
+}
+
+/// The providers of OpenAI's protocol at an address that a person gave. (Gateways of Anthropic's protocol serve Claude under its own names.)
+pub(crate) fn own_servers(settings: &Settings) -> impl Iterator<Item = &ProviderSettings> {
+    settings.providers.iter().filter(|provider| {
+        let api = settings.catalog.provider(&provider.name).map(|entry| entry.api);
+        provider.base_url_given && provider.is_connected() && api == Some(Api::OpenaiChat)
+    })
+}
+
+/// Refuses to let the demo answer a command that is given to a model: its exit code and text would pass for those of one.
+///
+/// # Errors
+/// Where no model is connected, and neither the demo nor a file of answers is named.
+pub fn check_connected(settings: &Settings) -> Result<(), CliError> {
+    let is_asked = settings.connect.is_none() && settings.model.is_none();
+    match is_asked && is_demo(&settings.model_or_default().value) && settings.scripted_answers.is_empty() {
+        true => Err(CliError::NoModel),
+        false => Ok(()),
+    }
+}
+
+/// Refuses to answer with the demo where a person has configured a provider that cannot be asked: the answer would pass for that of a model.
+///
+/// # Errors
+/// What is missing: a key, or the name of a model.
+pub fn check_configured(loaded: &Loaded) -> Result<(), CliError> {
+    let settings = &loaded.settings;
+    let is_asked = settings.connect.is_none() && settings.model.is_none();
+    if !is_asked || !is_demo(&settings.model_or_default().value) || !settings.scripted_answers.is_empty() {
+        return Ok(());
+    }
+    let configured = configured_providers(loaded);
+    let lacks_key = |provider: &&&ProviderSettings| provider.missing_variable().is_some();
+    let Some(provider) = configured.iter().find(lacks_key).or_else(|| configured.first()) else {
+        return Ok(());
+    };
+    let usual = provider.default_model.clone();
+    match provider.missing_variable() {
+        Some(variable) => Err(CliError::MissingKey {
+            model: usual.unwrap_or_else(|| format!("{}/…", provider.name)),
+            variable: variable.to_owned(),
+            user_file: settings.user_file.clone(),
+        }),
+        None => {
+            let name = visible(&provider.name);
+            Err(CliError::usage(
+                format!("no model is named, and none is known of the provider {name}"),
+                format!(
+                    "name one: --model {name}/NAME, AGENTX_MODEL, or `agentx config set model {name}/NAME`"
+                ),
+            ))
+        }
+    }
+}
+
+/// The providers that a file, a variable or the command line says something about.
+pub fn configured_providers(loaded: &Loaded) -> Vec<&ProviderSettings> {
+    let rows = loaded.merged.rows();
+    let is_configured = |provider: &&ProviderSettings| {
+        let branch = format!("providers.{}.", provider.name);
+        let mut of_it = rows.iter().filter(|row| row.key.starts_with(&branch));
+        of_it.any(|row| row.value.is_some() && row.origin != SettingOrigin::Default)
+    };
+    loaded.settings.providers.iter().filter(is_configured).collect()
+}
+
+/// What a person should know where the offline demo answers and nobody asked for it.
+pub fn note_of_demo(settings: &Settings, model: &ModelSpec) -> Option<&'static str> {
+    let is_wanted = settings.model.as_ref().is_some_and(|model| is_demo(&model.value));
+    let is_demo = model.api == Api::Scripted && settings.scripted_answers.is_empty();
+    (is_demo && !is_wanted).then_some(
+        "note: the offline demo answers, which is a script and no model; set ANTHROPIC_API_KEY or OPENAI_API_KEY, or name a server \
+         (`agentx help settings`)\n",
+    )
+}
+
+/// A note for a session that is resumed: the demo answers in it although a model has been connected since, or its model was asked at
+/// another server, or lacks a key.
+pub fn note_of_session(settings: &Settings, model: &ModelSpec) -> Option<String> {
+    const OTHER: &str = "`/model` lists what can be asked, `/model NAME` asks another from here on";
+    if model.api == Api::Scripted {
+        let is_wanted = is_demo(&settings.model_or_default().value) || !settings.scripted_answers.is_empty();
+        return (!is_wanted).then(|| format!("note: the offline demo answers in this session; {OTHER}\n"));
+    }
+    if let Some(moved) = other_server::moved(settings, model) {
+        return Some(moved.note());
+    }
+    let variable = settings.provider(&model.provider)?.missing_variable()?;
+    let id = visible(&model.id);
+    Some(format!(
+        "note: the model of this session, {id}, needs a key, and {variable} is not set; {OTHER}\n"
+    ))
+}
+
+/// The server of the person's own whose model would be asked, where no model is named.
+pub fn own_server(settings: &Settings) -> Option<ProviderSettings> {
+    if settings.model.is_some() || settings.connect.is_some() {
+        return None;
+    }
+    let connected = || {
+        settings
+            .providers
+            .iter()
+            .filter(|provider| provider.is_connected())
+    };
+    let usual = connected().find(|provider| provider.default_model.is_some());
+    let first = usual.or_else(|| connected().find(|provider| provider.base_url_given))?;
+    own_servers(settings).find(|own| own.name == first.name).cloned()
+}

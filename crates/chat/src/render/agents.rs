@@ -1,0 +1,259 @@
+//! Several agents on one screen. The one that people talk to speaks as if it were alone; what others say stands beside that, line
+//! by line, each under its name in a colour of its own. Where all are to be told apart, so does the first.
+
+use std::collections::HashMap;
+
+use agentx::config::ThinkingDisplay;
+use agentx::types::{AgentStateId, Envelope, RuntimeEvent, StopReason};
+use unicode_width::UnicodeWidthStr as _;
+
+use super::clean::visible;
+use super::names::AgentNames;
+use super::style::{Colours, Paint};
+use super::transcript::{TextRegion, TranscriptRenderer};
+
+/// How many agents that are gone keep their places.
+const MOST: usize = 256;
+
+/// The agents beside the one that people talk to.
+#[derive(Debug, Default)]
+pub struct AgentCast {
+    members: HashMap<AgentStateId, CastMember>,
+    names: AgentNames,
+    colours: Colours,
+    style: Paint,
+    width: usize,
+    /// Whether the first one has its name before each line, too, and all of it is the answer.
+    apart: bool,
+    /// Whether the words of a message are said when it has ended, and those of one that broke off, never.
+    in_whole_messages: bool,
+    /// What the first one is called where nobody saw it come.
+    first: String,
+    /// How reasoning is shown, where somebody chose.
+    thinking: Option<ThinkingDisplay>,
+}
+
+#[derive(Debug)]
+struct CastMember {
+    label: String,
+    transcript: TranscriptRenderer,
+    /// The line that has not ended.
+    line: String,
+    /// Words of a message that has not ended, where those wait.
+    held: Option<String>,
+    gone: bool,
+    is_child: bool,
+    at_work: bool,
+}
+
+impl AgentCast {
+    /// For a screen of this width.
+    pub fn new(style: Paint, width: usize) -> Self {
+        Self {
+            style,
+            width,
+            ..Self::default()
+        }
+    }
+
+    /// Tells all of them apart.
+    pub fn apart(mut self, apart: bool) -> Self {
+        self.apart = apart;
+        self
+    }
+
+    /// Says the words of a message when it has ended, and those of one that broke off, never.
+    pub fn whole_messages(mut self, in_whole_messages: bool) -> Self {
+        self.in_whole_messages = in_whole_messages;
+        self
+    }
+
+    /// The agent that people talk to is called so.
+    pub fn with_first(mut self, name: &str) -> Self {
+        name.clone_into(&mut self.first);
+        self
+    }
+
+    /// The screen has another width now.
+    pub(crate) fn set_width(&mut self, width: usize) {
+        self.width = width;
+    }
+
+    /// Whether this is of another agent than the one that people talk to.
+    pub(crate) fn is_of_another(&self, envelope: &Envelope<RuntimeEvent>) -> bool {
+        let id = envelope.agent_state_id.as_ref();
+        id.and_then(|id| self.members.get(id))
+            .is_some_and(|member| member.is_child)
+    }
+
+    /// Takes note of an agent that came before anything was shown.
+    pub fn meet(&mut self, envelope: &Envelope<RuntimeEvent>) {
+        if let (Some(id), RuntimeEvent::AgentStarted(started)) = (&envelope.agent_state_id, &envelope.event)
+            && (self.apart || started.parent.is_some())
+        {
+            self.admit(id, &started.name, started.parent.is_some());
+        }
+        let id = envelope.agent_state_id.as_ref();
+        if let Some(member) = id.and_then(|id| self.members.get_mut(id)) {
+            member.stands(&envelope.event);
+        }
+        self.lets_go(envelope);
+    }
+
+    /// Whoever is gone needs their name no more.
+    fn lets_go(&mut self, envelope: &Envelope<RuntimeEvent>) {
+        if let (Some(id), RuntimeEvent::AgentDestroyed(_)) = (&envelope.agent_state_id, &envelope.event) {
+            self.names.goes(id);
+        }
+    }
+
+    /// Shows reasoning so from here on.
+    pub(crate) fn set_thinking(&mut self, thinking: ThinkingDisplay) {
+        self.thinking = Some(thinking);
+        for member in self.members.values_mut() {
+            member.transcript.set_thinking(thinking);
+        }
+    }
+
+    /// Takes an event; `main` is the transcript of the agent that people talk to.
+    pub fn event(&mut self, main: &mut TranscriptRenderer, envelope: &Envelope<RuntimeEvent>) {
+        main.set_time(envelope.at);
+        self.lets_go(envelope);
+        let Some(id) = &envelope.agent_state_id else {
+            return main.event(&envelope.event);
+        };
+        if let RuntimeEvent::AgentStarted(started) = &envelope.event
+            && (self.apart || started.parent.is_some())
+        {
+            self.enter(main, id, &started.name, started.parent.as_ref());
+        }
+        if self.apart && !self.members.contains_key(id) {
+            // It was there before anybody looked.
+            let name = self.first.clone();
+            self.admit(id, &name, false);
+        }
+        let Some(member) = self.members.get_mut(id) else {
+            return main.event(&envelope.event);
+        };
+        member.stands(&envelope.event);
+        member.transcript.set_time(envelope.at);
+        let is_broken = matches!(&envelope.event, RuntimeEvent::MessageStop(stop) if stop.stop_reason == StopReason::Broken);
+        match &envelope.event {
+            RuntimeEvent::MessageStart(_) if self.in_whole_messages => member.held = Some(String::new()),
+            RuntimeEvent::MessageStop(_) if !is_broken => {
+                member.line.push_str(&member.held.take().unwrap_or_default());
+            }
+            _ => {}
+        }
+        member.transcript.event(&envelope.event);
+        member.tell(main, self.apart);
+        if is_broken {
+            member.held = None;
+        }
+    }
+
+    /// An agent comes; the call by which another one gave it work is shown before what it says.
+    fn enter(
+        &mut self,
+        main: &mut TranscriptRenderer,
+        id: &AgentStateId,
+        name: &str,
+        parent: Option<&AgentStateId>,
+    ) {
+        if let Some(parent) = parent {
+            match self.members.get_mut(parent) {
+                Some(member) => {
+                    member.transcript.delegated(name, id);
+                    member.tell(main, self.apart);
+                }
+                None => main.delegated(name, id),
+            }
+        }
+        if self.members.len() >= MOST {
+            self.members.retain(|_, member| !member.gone);
+        }
+        self.admit(id, name, parent.is_some());
+    }
+
+    fn admit(&mut self, id: &AgentStateId, name: &str, is_child: bool) {
+        let name = self.names.comes(id, &visible(name));
+        let room = self.width.saturating_sub(name.width() + 3);
+        let colour = self.colours.of(&name);
+        let label = format!("{} ", self.style.agent(colour, &format!("{name} │")));
+        let mut transcript = TranscriptRenderer::new(self.style, room);
+        if let Some(thinking) = self.thinking {
+            transcript.set_thinking(thinking);
+        }
+        let member = self.members.entry(id.clone()).or_insert_with(|| CastMember {
+            label: String::new(),
+            transcript,
+            line: String::new(),
+            held: None,
+            gone: false,
+            is_child,
+            at_work: false,
+        });
+        // Something may be known of it before its name is.
+        (member.label, member.is_child) = (label, is_child);
+    }
+
+    /// Whether an agent that another one made is at work.
+    pub fn is_at_work(&self) -> bool {
+        let mut members = self.members.values();
+        members.any(|member| member.is_child && member.at_work)
+    }
+
+    /// What others are saying, each in the line that has not ended.
+    pub(crate) fn unfinished(&self) -> Vec<String> {
+        let speaking = self.members.values().filter(|member| !member.line.is_empty());
+        let mut lines: Vec<String> = speaking
+            .map(|member| format!("{}{}", member.label, member.line))
+            .collect();
+        lines.sort();
+        lines
+    }
+
+    /// Says what has no end of its line yet.
+    pub fn end_lines(&mut self, main: &mut TranscriptRenderer) {
+        for member in self.members.values_mut() {
+            member.transcript.end_line();
+            member.tell(main, self.apart);
+        }
+    }
+}
+
+impl CastMember {
+    /// Whether it is at work, and whether it is gone.
+    fn stands(&mut self, event: &RuntimeEvent) {
+        match event {
+            RuntimeEvent::AgentDestroyed(_) => (self.gone, self.at_work) = (true, false),
+            RuntimeEvent::RunStarted(_) => self.at_work = true,
+            RuntimeEvent::RunFinished(_) => self.at_work = false,
+            _ => {}
+        }
+    }
+
+    /// Says the lines that have ended.
+    fn tell(&mut self, main: &mut TranscriptRenderer, apart: bool) {
+        for piece in self.transcript.take() {
+            match &mut self.held {
+                Some(held) if piece.lane == TextRegion::Answer => held.push_str(&piece.text),
+                _ => self.line.push_str(&piece.text),
+            }
+        }
+        let Some(end) = self.line.rfind('\n') else { return };
+        let rest = self.line.split_off(end + 1);
+        let lane = if apart {
+            TextRegion::Answer
+        } else {
+            TextRegion::Aside
+        };
+        for line in self.line.lines().filter(|line| !line.is_empty()) {
+            main.line(lane, &format!("{}{line}", self.label));
+        }
+        self.line = rest;
+    }
+}
+
+#[cfg(test)]
+mod tests;

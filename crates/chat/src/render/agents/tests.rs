@@ -1,0 +1,223 @@
+//! Who is shown beside the agent that people talk to, and how.
+#![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+
+use agentx::types::{
+    AgentDestroyed, AgentStarted, EventDraft, MessageStop, RunFinished, RunId, RunStatus, SessionId, Source,
+    StopReason, TextDelta, Timestamp, ToolCallRequested, ToolCompleted, ToolExecuting, Usage,
+};
+use serde_json::json;
+
+use super::super::transcript::TextPiece;
+use super::*;
+
+fn envelope(agent: &str, event: impl Into<RuntimeEvent>) -> Envelope<RuntimeEvent> {
+    let draft = EventDraft::new(Source::Agent, Some(agent.into()), event);
+    draft.into_envelope(SessionId::new("ses_1"), 1, Timestamp(1))
+}
+
+fn started(name: &str, parent: Option<&str>) -> AgentStarted {
+    AgentStarted {
+        name: name.into(),
+        parent: parent.map(Into::into),
+        routes: false,
+    }
+}
+
+fn text(text: &str) -> TextDelta {
+    TextDelta { text: text.into() }
+}
+
+fn stop() -> MessageStop {
+    MessageStop {
+        message_id: "msg_1".into(),
+        stop_reason: StopReason::EndTurn,
+        usage: Usage::default(),
+    }
+}
+
+fn done(id: &str, name: &str) -> ToolCompleted {
+    ToolCompleted {
+        tool_call_id: id.into(),
+        name: name.into(),
+        duration_ms: 5,
+        details: None,
+    }
+}
+
+fn finished() -> RunFinished {
+    RunFinished {
+        run_id: RunId::new("run_1"),
+        status: RunStatus::Completed,
+        reason: None,
+        iterations: 0,
+    }
+}
+
+/// A parent gives work to a scout, who reads a file; both speak at once.
+fn a_delegation() -> Vec<Envelope<RuntimeEvent>> {
+    let order = ToolCallRequested {
+        tool_call_id: "c1".into(),
+        name: "delegate".into(),
+        input: json!({"agent": "scout", "input": "look"}),
+    };
+    let reads = ToolExecuting {
+        tool_call_id: "c2".into(),
+        name: "read".into(),
+        input: json!({"path": "a.txt"}),
+    };
+    vec![
+        envelope("a", started("main", None)),
+        envelope("a", text("I ask.\n")),
+        envelope("a", order),
+        envelope("b", started("scout", Some("a"))),
+        envelope("b", text("Let me ")),
+        envelope("b", text("see.\nAnd")),
+        envelope("b", reads),
+        envelope("b", done("c2", "read")),
+        envelope("b", text("Found it.")),
+        envelope("b", stop()),
+        envelope("b", finished()),
+        envelope("a", done("c1", "delegate")),
+        envelope("a", text("It is there.")),
+        envelope("a", stop()),
+    ]
+}
+
+fn show(cast: &mut AgentCast, style: Paint) -> Vec<TextPiece> {
+    let mut main = TranscriptRenderer::new(style, 80);
+    for event in a_delegation() {
+        cast.event(&mut main, &event);
+    }
+    cast.end_lines(&mut main);
+    main.take()
+}
+
+fn joined(pieces: &[TextPiece]) -> String {
+    pieces.iter().map(|piece| piece.text.as_str()).collect()
+}
+
+#[test]
+fn others_stand_beside_under_their_names() {
+    let mut cast = AgentCast::new(Paint::default(), 80);
+    let shown = show(&mut cast, Paint::default());
+    assert_eq!(
+        joined(&shown),
+        "I ask.\n● delegate  {\"agent\":\"scout\",\"input\":\"look\"}\nscout │ Let me see.\nscout │ And\n\
+         scout │ ● read  a.txt\nscout │   └ ✓ 0.0s\nscout │ Found it.\n  └ ✓ 0.0s\nIt is there.\n"
+    );
+    let answers = shown.iter().filter(|piece| piece.lane == TextRegion::Answer);
+    let answer: String = answers.map(|piece| piece.text.as_str()).collect();
+    assert_eq!(
+        answer, "I ask.\nIt is there.\n",
+        "what others say is no part of the answer"
+    );
+}
+
+#[test]
+fn a_line_that_streams_can_be_seen_before_it_ends() {
+    let mut cast = AgentCast::new(Paint::default(), 80);
+    let mut main = TranscriptRenderer::new(Paint::default(), 80);
+    let mut seen = Vec::new();
+    for event in a_delegation() {
+        cast.event(&mut main, &event);
+        seen.extend(cast.unfinished());
+    }
+    assert!(seen.contains(&"scout │ Let me ".to_owned()), "{seen:?}");
+    assert!(cast.unfinished().is_empty());
+}
+
+#[test]
+fn agents_of_one_name_are_told_apart_while_they_are_there() {
+    let mut cast = AgentCast::new(Paint::default(), 80);
+    let mut main = TranscriptRenderer::new(Paint::default(), 80);
+    for event in [
+        envelope("a", started("story", None)),
+        envelope("b", started("character", Some("a"))),
+        envelope("c", started("character", Some("a"))),
+        envelope("b", text("Who is there?\n")),
+        envelope("c", text("It is me.\n")),
+        envelope(
+            "b",
+            AgentDestroyed {
+                reason: "done".into(),
+            },
+        ),
+        envelope("d", started("character", Some("a"))),
+        envelope("d", text("And me.\n")),
+    ] {
+        cast.event(&mut main, &event);
+    }
+    assert_eq!(
+        joined(&main.take()),
+        "character │ Who is there?\ncharacter 2 │ It is me.\ncharacter │ And me.\n"
+    );
+}
+
+#[test]
+fn all_of_them_apart() {
+    let shown = show(
+        &mut AgentCast::new(Paint::default(), 80).apart(true),
+        Paint::default(),
+    );
+    assert!(shown.iter().all(|piece| piece.lane == TextRegion::Answer));
+    let text = joined(&shown);
+    let lines: Vec<&str> = text.lines().collect();
+    assert_eq!(lines.first(), Some(&"main │ I ask."));
+    assert_eq!(lines.last(), Some(&"main │ It is there."));
+    assert!(
+        lines
+            .iter()
+            .all(|line| line.starts_with("main │ ") || line.starts_with("scout │ "))
+    );
+}
+
+#[test]
+fn who_spoke_before_it_said_its_name_has_it() {
+    let mut cast = AgentCast::new(Paint::default(), 80)
+        .apart(true)
+        .with_first("main");
+    let mut main = TranscriptRenderer::new(Paint::default(), 80);
+    cast.event(&mut main, &envelope("a", text("One.\n")));
+    cast.event(&mut main, &envelope("a", started("story", None)));
+    cast.event(&mut main, &envelope("a", text("Two.\n")));
+    cast.meet(&envelope("b", started("scout", Some("a"))));
+    let said = envelope("b", text("Three.\n"));
+    cast.event(&mut main, &said);
+    assert!(cast.is_of_another(&said) && !cast.is_of_another(&envelope("a", text(""))));
+    assert_eq!(
+        joined(&main.take()),
+        "main │ One.\nstory │ Two.\nscout │ Three.\n"
+    );
+}
+
+#[test]
+fn a_name_keeps_its_colour() {
+    let style = Paint {
+        color: true,
+        ..Paint::default()
+    };
+    let shown = joined(&show(&mut AgentCast::new(style, 80), style));
+    let again = joined(&show(&mut AgentCast::new(style, 80), style));
+    let label = style.agent(0, "scout │");
+    assert!(label.starts_with("\u{1b}["), "{label}");
+    assert!(shown.contains(&label) && shown == again, "{shown}");
+}
+
+#[test]
+fn who_is_alone_has_no_name() {
+    let events = [
+        envelope("a", started("main", None)),
+        envelope("a", text("Hello")),
+        envelope("a", stop()),
+    ];
+    let (mut cast, mut main) = (
+        AgentCast::new(Paint::default(), 80),
+        TranscriptRenderer::new(Paint::default(), 80),
+    );
+    let mut alone = TranscriptRenderer::new(Paint::default(), 80);
+    for event in &events {
+        cast.event(&mut main, event);
+        alone.event(&event.event);
+    }
+    assert_eq!(main.take(), alone.take());
+}

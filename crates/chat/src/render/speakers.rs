@@ -1,0 +1,112 @@
+//! Who says what in a session of several agents that lies in the past: the one that people talk to speaks as if it were alone, each
+//! line of and to another has that one's name before it, in its colour.
+
+use std::collections::HashMap;
+
+use agentx::types::{AgentStateId, Envelope, RuntimeEvent};
+use agentx_terminal::Row;
+
+use super::clean::visible;
+use super::names::AgentNames;
+use super::style::{Colours, Paint};
+use super::wrapped_text::fitted;
+
+/// Words are broken into rows of no fewer columns, however long the name before them.
+const NARROWEST: usize = 12;
+
+/// The agents beside the one that people talk to.
+#[derive(Debug, Default)]
+pub(crate) struct Voices {
+    labels: HashMap<AgentStateId, String>,
+    names: AgentNames,
+    colours: Colours,
+}
+
+impl Voices {
+    /// Takes note of who comes and who goes.
+    pub(crate) fn meet(&mut self, envelope: &Envelope<RuntimeEvent>, style: Paint) {
+        let Some(id) = &envelope.agent_state_id else {
+            return;
+        };
+        match &envelope.event {
+            RuntimeEvent::AgentStarted(started) if started.parent.is_some() => {
+                let name = self.names.comes(id, &no_sign(&visible(&started.name)));
+                let colour = self.colours.of(&name);
+                let label = style.agent(colour, &format!("{name} │"));
+                self.labels.insert(id.clone(), label);
+            }
+            RuntimeEvent::AgentDestroyed(_) => self.names.goes(id),
+            _ => {}
+        }
+    }
+
+    /// What an event says, under the name of who says it or is told. On a terminal of so many columns its long lines are broken, and each
+    /// row stands behind the name and the sign of its line.
+    pub(crate) fn under_name(
+        &self,
+        envelope: &Envelope<RuntimeEvent>,
+        text: String,
+        columns: Option<usize>,
+    ) -> String {
+        let id = envelope.agent_state_id.as_ref();
+        let label = id.and_then(|id| self.labels.get(id));
+        let before = label.map_or(0, |label| Row::from_ansi(label).width() + 1);
+        let text = match columns {
+            Some(columns) => fitted(&text, columns.saturating_sub(before).max(NARROWEST)),
+            None => text,
+        };
+        match label {
+            Some(label) => text.lines().map(|line| format!("{label} {line}\n")).collect(),
+            None => text,
+        }
+    }
+}
+
+/// A name that begins with no sign of the program: a script may call its agents anything, also `› yes` or `you: yes`.
+fn no_sign(name: &str) -> String {
+    let name = name.trim_start_matches(|sign: char| !sign.is_alphanumeric());
+    name.replace(':', "")
+}
+
+#[cfg(test)]
+mod tests {
+    use agentx::types::{AgentStarted, EventDraft, SessionId, Source, TextDelta, Timestamp};
+
+    use super::*;
+
+    #[test]
+    fn others_have_their_names_before_each_line() {
+        let envelope = |agent: &str, event: RuntimeEvent| {
+            let draft = EventDraft::new(Source::Agent, Some(agent.into()), event);
+            draft.into_envelope(SessionId::new("ses_1"), 1, Timestamp(1))
+        };
+        let comes = |name: &str, parent: Option<&str>| {
+            RuntimeEvent::from(AgentStarted {
+                name: name.into(),
+                parent: parent.map(Into::into),
+                routes: false,
+            })
+        };
+        let mut voices = Voices::default();
+        voices.meet(&envelope("a", comes("main", None)), Paint::default());
+        voices.meet(&envelope("b", comes("sco\nut", Some("a"))), Paint::default());
+        let says = |agent: &str| {
+            let said = envelope(agent, TextDelta { text: "x".into() }.into());
+            voices.under_name(&said, "one\ntwo\n".into(), None)
+        };
+        assert_eq!(says("a"), "one\ntwo\n");
+        assert_eq!(says("b"), "sco↵ut │ one\nsco↵ut │ two\n");
+        voices.meet(&envelope("c", comes("sco\nut", Some("a"))), Paint::default());
+        let said = envelope("c", TextDelta { text: "x".into() }.into());
+        let told = voices.under_name(&said, "one\n".into(), None);
+        assert_eq!(told, "sco↵ut 2 │ one\n", "two of one name are told apart");
+        let told = voices.under_name(&said, "› one two three four\n".into(), Some(25));
+        assert_eq!(told, "sco↵ut 2 │ › one two\nsco↵ut 2 │   three four\n");
+        for (id, name) in [("d", " › yes"), ("e", "● yes"), ("f", "you: yes")] {
+            voices.meet(&envelope(id, comes(name, Some("a"))), Paint::default());
+            let said = envelope(id, TextDelta { text: "x".into() }.into());
+            let told = voices.under_name(&said, "  one\n".into(), None);
+            assert!(told.starts_with("yes") || told.starts_with("you yes"), "{told}");
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! How a call came to nothing, in words, and what a run has cost.
+
+use agentx::types::{RunStatus, ToolFailed, ToolStatus, TurnResponse, Usage};
+
+use super::super::clean::visible;
+use super::super::units;
+use super::super::written_call::{WRITTEN_CALL, is_written_call};
+use super::TranscriptRenderer;
+
+/// How the reason begins of a call that was stopped before it began.
+const NOT_RUN: &str = "Not run: ";
+/// How the reason begins of a call that a limit refused.
+const NOT_RUN_FOR: &str = "not run: ";
+/// What the model is told of a call that a person refused, and what stands before their note.
+const BY_PERSON: [&str; 2] = ["The person refused this call.", "They say: "];
+/// How the reason begins of a call that was refused by a rule or the approval mode.
+const NOT_ALLOWED: &str = "Not allowed: ";
+/// What it says where the approval mode refused the call.
+const MODE_DENY: &str = "in the approval mode `deny` nobody is asked";
+
+impl TranscriptRenderer {
+    /// Says of calls that are refused that there is no terminal to ask at: that the session was told to refuse is not what the person said.
+    pub fn without_person(mut self, is_alone: bool) -> Self {
+        self.is_alone = is_alone;
+        self
+    }
+
+    /// How a call came to nothing, and why.
+    pub(super) fn why_not(&self, status: ToolStatus, error: &str) -> String {
+        let word = status_word(status);
+        let (word, error) = match status {
+            ToolStatus::Interrupted => error
+                .strip_prefix(NOT_RUN)
+                .map_or((word, error), |why| ("not run", why)),
+            ToolStatus::Refused => (word, error.strip_prefix(NOT_RUN_FOR).unwrap_or(error)),
+            ToolStatus::Denied => (word, error.strip_prefix(NOT_ALLOWED).unwrap_or(error)),
+            _ => (word, error),
+        };
+        if let Some(note) = error.strip_prefix(BY_PERSON[0]) {
+            let note = note.trim_start();
+            let note = note.strip_prefix(BY_PERSON[1]).unwrap_or(note);
+            return match note.is_empty() {
+                true => word.to_owned(),
+                false => format!("{word}: {}", visible(note)),
+            };
+        }
+        let error = match self.is_alone {
+            true => &*error.replace(MODE_DENY, "there is no terminal to ask at"),
+            false => error,
+        };
+        // In a chat the mode can be changed at once.
+        let remedy = match self.costs && error.contains(MODE_DENY) {
+            true => " `/approve-mode ask` changes that.",
+            false => "",
+        };
+        format!("{word}: {}{remedy}", visible(error.trim_matches(['[', ']'])))
+    }
+
+    /// The whole answer is there. A run says at its end what is wrong with it.
+    pub(super) fn answered(&mut self, turn: &TurnResponse) {
+        if !self.silent_end && is_written_call(&turn.text) {
+            self.warn_of_answer(WRITTEN_CALL);
+        }
+        if self.costs {
+            self.turn = Some(turn.clone());
+        }
+    }
+
+    /// What a run has cost; of one that came to its end with the last call that its limit of money allowed, that it did.
+    pub(super) fn tell_cost(&mut self, status: RunStatus) {
+        let Some(turn) = self.turn.take() else { return };
+        let note = units::over_limit(turn.cost, self.max_cost);
+        if let Some(note) = note.filter(|_| status == RunStatus::Completed) {
+            self.aside(&self.style.warn(&note));
+        }
+        // A run that failed before anything was spent has no figures.
+        if turn.text.is_empty() && turn.usage == Usage::default() {
+            return self.aside("\n");
+        }
+        let words = [
+            units::usage(&turn.usage),
+            units::cost_of(turn.cost, &turn.usage, self.has_no_price),
+            units::duration(turn.duration_ms),
+        ];
+        let line = self.style.dim(&words.join(self.style.sign(" · ", ", ")));
+        self.aside(&format!("{line}\n\n"));
+    }
+}
+
+/// Why a call failed, on one line: of one that was not valid what is wrong with it, else the first of what was said.
+pub(super) fn why(failed: &ToolFailed) -> Option<String> {
+    let lines = || {
+        failed
+            .error
+            .lines()
+            .map(str::trim)
+            .filter(|line| !line.is_empty())
+    };
+    let wrong: Vec<&str> = lines().filter_map(|line| line.strip_prefix("- ")).collect();
+    match failed.status == ToolStatus::Invalid && !wrong.is_empty() {
+        true => Some(wrong.join("; ")),
+        false => lines().next().map(str::to_owned),
+    }
+}
+
+pub(super) fn status_word(status: ToolStatus) -> &'static str {
+    match status {
+        ToolStatus::Success => "done",
+        ToolStatus::Failed => "failed",
+        ToolStatus::Invalid => "not a valid call",
+        ToolStatus::Denied => "refused",
+        ToolStatus::Refused => "refused by a limit",
+        ToolStatus::TimedOut => "took too long",
+        ToolStatus::Interrupted => "stopped",
+        ToolStatus::Unknown => "outcome unknown",
+    }
+}

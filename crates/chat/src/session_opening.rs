@@ -1,0 +1,369 @@
+//! Taking a seat at a session: which one is meant, and opening it.
+
+mod limits;
+
+use std::sync::Arc;
+
+use agentx::config::{FolderTrust, ModelOffer, SettingOrigin, Settings, nearest};
+use agentx::runtime::{ModelInfo, NamedAgent, OpenRequest, RuntimeError, Session, SessionQuery, ToolsChange};
+use agentx::types::{AgentConfig, AgentKind, Api, ApprovalMode, ConfigChange, ModelSpec, Prices, SessionId};
+
+use crate::error::CliError;
+use crate::new_agent::NewAgent;
+pub use crate::place::Place;
+pub use crate::render::clean::visible;
+pub use limits::limits_again;
+use limits::{limit, limits};
+
+/// What a person wants of an agent, over what the settings say. The settings have the values already; this says which of them were named.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Wanted {
+    /// The agent of a file.
+    pub agent: Option<String>,
+    /// Standing instructions.
+    pub system: Option<String>,
+    /// A model was named.
+    pub model: bool,
+    /// It was named who decides about calls that no rule decides.
+    pub approval: bool,
+    /// A limit of iterations was named.
+    pub max_iterations: bool,
+    /// A limit of money was named.
+    pub max_cost: bool,
+    /// A limit of time was named.
+    pub timeout: bool,
+}
+
+/// Which session is meant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// A new one.
+    New,
+    /// The one whose id begins so.
+    Id(String),
+    /// The latest of this directory.
+    Last,
+    /// The one that the person chooses; the latest of this directory where nobody can be asked.
+    Chosen,
+}
+
+/// The id of the session that is meant; `None` for a new one.
+pub async fn find(
+    place: &Place,
+    settings: &Settings,
+    target: &Target,
+) -> Result<Option<SessionId>, CliError> {
+    match target {
+        Target::New => Ok(None),
+        Target::Id(prefix) => Ok(Some(place.runtime().resolve(prefix).await?)),
+        Target::Last | Target::Chosen => latest(place, settings).await.map(Some),
+    }
+}
+
+/// The latest session of this directory. On a server that is the directory that its agents work in; where nothing was done
+/// there yet, the latest of all is meant.
+async fn latest(place: &Place, settings: &Settings) -> Result<SessionId, CliError> {
+    let workspace = workspace(place, settings).await?;
+    let mut asked = vec![Some(workspace.clone())];
+    if place.remote().is_some() {
+        asked.push(None);
+    }
+    for workspace in asked {
+        let query = SessionQuery {
+            owner: place.runtime().owner().clone(),
+            workspace,
+            limit: 1,
+            before: None,
+        };
+        if let Some(latest) = place.runtime().sessions(query).await?.into_iter().next() {
+            return Ok(latest.session_id);
+        }
+    }
+    Err(CliError::NoSession { workspace })
+}
+
+/// The directory that is meant where nobody names one.
+pub async fn workspace(place: &Place, settings: &Settings) -> Result<String, CliError> {
+    Ok(match place.default_agent().await? {
+        Some(agent) => agent.workspace,
+        None => settings.workspace.to_string_lossy().into_owned(),
+    })
+}
+
+/// Opens a session that exists, or a copy of it, with what the command line changes.
+pub async fn resume(
+    place: &Place,
+    settings: &Settings,
+    agent: &Wanted,
+    id: SessionId,
+    fork: bool,
+) -> Result<Arc<dyn Session>, CliError> {
+    let runtime = place.runtime();
+    let id = if fork { runtime.fork(&id, None).await? } else { id };
+    let changes = changes(place, settings, agent)?;
+    let session = runtime.open(OpenRequest::Resume(id, changes)).await?;
+    limit(place, settings, agent, session.as_ref()).await?;
+    if place.remote().is_none() {
+        from_here_on_condensed(session.as_ref(), settings).await?;
+    }
+    Ok(session)
+}
+
+/// A session of before there was condensing is condensed as any other from here on.
+async fn from_here_on_condensed(session: &dyn Session, settings: &Settings) -> Result<(), CliError> {
+    let config = session.state().await?.config;
+    if config.kind == AgentKind::React && config.condensing.is_none() {
+        let condensing = Some(Box::new(settings.condensing.clone()));
+        session.change(ConfigChange::Condensing(condensing)).await?;
+    }
+    Ok(())
+}
+
+/// How long leaving a session of a server may take: it goes on there anyway.
+const LEAVING: std::time::Duration = std::time::Duration::from_secs(2);
+
+/// Gives a session back. One that runs here is committed first, however long that takes.
+pub async fn leave(place: &Place, session: &dyn Session) {
+    if place.remote().is_none() {
+        return session.close().await;
+    }
+    // Who cannot say good-bye is found to be gone.
+    let _ = tokio::time::timeout(LEAVING, session.close()).await;
+}
+
+/// The agent of a new session: that of a file, that of the settings, or that of the server with what the command line changes.
+pub async fn new_agent(place: &Place, settings: &Settings, agent: &Wanted) -> Result<NewAgent, CliError> {
+    if let Some(name) = &agent.agent {
+        return of_file(place, settings, agent, name).await;
+    }
+    let Some(mut config) = place.default_agent().await? else {
+        let model = model(place, settings, None)?;
+        return Ok(NewAgent::whole(settings.agent(model, place.runtime().tools())));
+    };
+    if agent.model {
+        config.model = model(place, settings, None)?;
+    }
+    if let Some(system) = &agent.system {
+        config.system_prompt = Arc::from(system.as_str());
+    }
+    config.limits = limits(settings, agent).over(config.limits);
+    if let Some(mode) = mode_named(place, settings, agent) {
+        config.approval = mode;
+    }
+    Ok(NewAgent::whole(config))
+}
+
+/// The agent that a file of the place describes; what the command line says about it counts more.
+async fn of_file(
+    place: &Place,
+    settings: &Settings,
+    agent: &Wanted,
+    name: &str,
+) -> Result<NewAgent, CliError> {
+    let is_here = place.remote().is_none();
+    let mut named = NamedAgent::new(name);
+    if is_here || agent.model {
+        let model = model(place, settings, None)?;
+        let is_named = agent.model;
+        named.model = is_named.then(|| format!("{}/{}", model.provider, model.id));
+    }
+    named.system_prompt.clone_from(&agent.system);
+    named.limits = limits(settings, agent);
+    named.approval = match is_here {
+        true => Some(settings.approval),
+        false => mode_named(place, settings, agent),
+    };
+    named.workspace = place.workspace().map(str::to_owned);
+    let config = place.runtime().agent(&named).await?;
+    Ok(NewAgent::of_file(config, named))
+}
+
+/// The approval mode that the command line names; that nobody is asked is not for members of a server to say.
+fn mode_named(place: &Place, settings: &Settings, agent: &Wanted) -> Option<ApprovalMode> {
+    let is_theirs = !place.is_of_another() || settings.approval != ApprovalMode::Auto;
+    (agent.approval && is_theirs).then_some(settings.approval)
+}
+
+/// What a person should know whose command line names a mode that is not theirs to name.
+pub fn note_of_mode(place: &Place, settings: &Settings, agent: &Wanted) -> Option<&'static str> {
+    (agent.approval && mode_named(place, settings, agent).is_none()).then_some(
+        "note: `--yes` does not count here: the operator of the server decides about calls that no rule allows\n",
+    )
+}
+
+/// Who decides about calls that no rule decides. In the session of a member of a server the operator is asked, whatever its mode is.
+pub fn who_decides(config: &AgentConfig) -> ApprovalMode {
+    let server = config.server_rules.as_ref();
+    let of_member = server.is_some_and(|server| server.member_directory.is_some());
+    match config.approval {
+        ApprovalMode::Auto if of_member => ApprovalMode::Ask,
+        mode => mode,
+    }
+}
+
+/// Whether nobody knows what the model of this agent costs.
+pub fn has_no_price(agent: &AgentConfig) -> bool {
+    let model = &agent.model;
+    agent.kind == AgentKind::React && model.prices == Prices::default() && model.api != Api::Scripted
+}
+
+/// What a person should know of a limit of money: where nobody knows what the model costs, it holds nothing back.
+pub fn note_of_cost(agent: &AgentConfig) -> Option<String> {
+    let model = &agent.model;
+    let counts_nothing = agent.limits.max_cost.is_some() && has_no_price(agent);
+    counts_nothing.then(|| {
+        format!(
+            "note: no price is known for {}: max_cost is not enforced; set models.{}.prices\n",
+            model.id, model.id
+        )
+    })
+}
+
+/// What a person should know of the tools of a session that they go on with: what is on offer here, the configuration of this run
+/// says.
+pub fn note_of_tools(change: &ToolsChange) -> Option<String> {
+    let part = |names: &[String], what: &str| {
+        let names: Vec<_> = names.iter().map(|name| visible(name)).collect();
+        (!names.is_empty()).then(|| format!("note: {what}: {}\n", names.join(", ")))
+    };
+    let gone = part(
+        &change.gone,
+        "tools that this session had and that are not on offer here",
+    );
+    let back = part(&change.back, "tools that this session has from now on");
+    let both = gone.into_iter().chain(back).collect::<String>();
+    (!both.is_empty()).then_some(both)
+}
+
+/// What a person should know of how calls are decided from now on in a session of this machine: `--yes` holds for the program that it was
+/// given to, and rules of the session hold while its folder is trusted. `changed` is what opening it changed by itself.
+pub fn note_of_decisions(settings: &Settings, changed: &[ConfigChange]) -> Option<String> {
+    let modes = changed.iter().filter_map(|change| match change {
+        ConfigChange::Approval(ApprovalMode::Ask) => Some("from now on you are asked again"),
+        ConfigChange::Approval(ApprovalMode::Deny) => {
+            Some("from now on they are refused where no rule allows them")
+        }
+        _ => None,
+    });
+    let mut text: String = modes
+        .map(|now| format!("note: calls ran without asking in this session; {now} (`--yes` lets them run)\n"))
+        .collect();
+    let is_taken = |change: &ConfigChange| matches!(change, ConfigChange::Rules(_));
+    if changed.iter().any(is_taken) {
+        let why = match settings.folder.trust {
+            FolderTrust::Trusted => "they are older than the trust in this folder",
+            FolderTrust::Unknown => "nobody has said that this folder is trusted",
+            FolderTrust::ReadOnly => "this folder is read only",
+            FolderTrust::Restricted => "this folder is restricted",
+        };
+        text.push_str(&format!(
+            "note: rules that allowed something in this session hold no more: {why}\n"
+        ));
+    }
+    (!text.is_empty()).then_some(text)
+}
+
+/// The model to ask: the one that is named here, else that of the settings.
+pub(crate) fn model(place: &Place, settings: &Settings, name: Option<&str>) -> Result<ModelSpec, CliError> {
+    let wanted = settings.model_or_default();
+    let (name, origin) = match name {
+        Some(name) => (name.to_owned(), SettingOrigin::Default),
+        None => (wanted.value, wanted.origin),
+    };
+    let known = place.runtime().models();
+    if place.remote().is_some() {
+        return model_of_server(&known, &name, origin);
+    }
+    let offers: Vec<ModelOffer<'_>> = known.iter().map(offer).collect();
+    let spec = settings
+        .choose_model(&name, &offers)
+        .map_err(|unknown| CliError::UnknownModel {
+            name: unknown.name,
+            nearest: unknown.nearest,
+            origin,
+        })?;
+    check_available(settings, &known, &spec)?;
+    Ok(spec)
+}
+
+/// A server asks the models that it names itself; what this machine's configuration knows is nothing to it.
+fn model_of_server(known: &[ModelInfo], name: &str, origin: SettingOrigin) -> Result<ModelSpec, CliError> {
+    let is_called =
+        |info: &ModelInfo, name: &str| info.spec.id == name || info.aliases.iter().any(|alias| alias == name);
+    let of_provider = |info: &ModelInfo| {
+        name.split_once('/')
+            .is_some_and(|(provider, id)| info.spec.provider == provider && is_called(info, id))
+    };
+    let found = known
+        .iter()
+        .find(|info| is_called(info, name))
+        .or_else(|| known.iter().find(|info| of_provider(info)));
+    let Some(info) = found else {
+        let names = known
+            .iter()
+            .flat_map(|info| std::iter::once(&info.spec.id).chain(&info.aliases))
+            .map(String::as_str);
+        return Err(CliError::UnknownModel {
+            name: name.to_owned(),
+            nearest: nearest(name, names, 3).into_iter().map(str::to_owned).collect(),
+            origin,
+        });
+    };
+    is_there(info)?;
+    Ok(info.spec.clone())
+}
+
+fn offer(info: &ModelInfo) -> ModelOffer<'_> {
+    ModelOffer {
+        spec: &info.spec,
+        aliases: &info.aliases,
+    }
+}
+
+fn check_available(settings: &Settings, known: &[ModelInfo], spec: &ModelSpec) -> Result<(), CliError> {
+    if spec.api == Api::Scripted {
+        return Ok(());
+    }
+    let variable = settings
+        .provider(&spec.provider)
+        .and_then(|provider| provider.missing_variable());
+    if let Some(variable) = variable {
+        return Err(CliError::MissingKey {
+            model: spec.id.clone(),
+            variable: variable.to_owned(),
+            user_file: settings.user_file.clone(),
+        });
+    }
+    known
+        .iter()
+        .find(|info| info.spec == *spec)
+        .map_or(Ok(()), is_there)
+}
+
+/// Whether a model can be asked now.
+fn is_there(info: &ModelInfo) -> Result<(), CliError> {
+    match info.missing.clone() {
+        Some(what) => Err(RuntimeError::Unavailable {
+            model: info.spec.id.clone(),
+            what,
+        }
+        .into()),
+        None => Ok(()),
+    }
+}
+
+/// What flags change about a session that exists, but for its limits; what they do not name stays as it was.
+fn changes(place: &Place, settings: &Settings, agent: &Wanted) -> Result<Vec<ConfigChange>, CliError> {
+    let mut changes = Vec::new();
+    if agent.model {
+        changes.push(ConfigChange::Model(Box::new(model(place, settings, None)?)));
+    }
+    changes.extend(mode_named(place, settings, agent).map(ConfigChange::Approval));
+    if agent.system.is_some() {
+        return Err(CliError::usage(
+            "--system cannot change a session that exists",
+            "its standing instructions are part of its log; begin a new one for others",
+        ));
+    }
+    Ok(changes)
+}

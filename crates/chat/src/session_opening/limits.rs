@@ -1,0 +1,75 @@
+//! The limits that flags name: they hold for the program that they were given to.
+
+use agentx::config::{DEFAULT_AGENT_NAME, Settings};
+use agentx::runtime::{NamedAgent, NamedLimits, Session};
+use agentx::types::{AgentConfig, ConfigChange, Limits};
+
+use crate::error::CliError;
+use crate::place::Place;
+use crate::session_opening::{LEAVING, Wanted};
+
+/// Limits that flags name hold for the program that they were given to: without them, those of the settings hold again. What holds in
+/// the sessions of a server, its settings say.
+pub(super) async fn limit(
+    place: &Place,
+    settings: &Settings,
+    agent: &Wanted,
+    session: &dyn Session,
+) -> Result<(), CliError> {
+    let config = session.state().await?.config;
+    let usual = match place.remote() {
+        None => usual_limits(place, settings, &config).await,
+        Some(_) => None,
+    };
+    let limits = limits(settings, agent).over(usual.unwrap_or(config.limits));
+    if limits != config.limits {
+        session.change(ConfigChange::Limits(limits)).await?;
+    }
+    Ok(())
+}
+
+/// The limits of an agent of this machine where no flag names any: those of its file, or of the settings. `None` for one that neither
+/// describes.
+async fn usual_limits(place: &Place, settings: &Settings, config: &AgentConfig) -> Option<Limits> {
+    let agents = place.runtime().agents().await.ok()?;
+    if agents.iter().any(|agent| agent.name == config.name) {
+        let named = NamedAgent::new(&config.name);
+        return Some(place.runtime().agent(&named).await.ok()?.limits);
+    }
+    (config.name == DEFAULT_AGENT_NAME).then_some(settings.limits)
+}
+
+/// Limits that flags name end with the program: in a session of a server those of its agent hold again. On this machine the next opening
+/// sees to that.
+pub async fn limits_again(place: &Place, agent: &Wanted, session: &dyn Session) {
+    let is_given = agent.max_iterations || agent.max_cost || agent.timeout;
+    if !is_given || place.remote().is_none() {
+        return;
+    }
+    let again = async {
+        let Ok(state) = session.state().await else {
+            return;
+        };
+        let name = &state.config.name;
+        let usual = match place.default_agent().await {
+            Ok(Some(usual)) if usual.name == *name => Some(usual),
+            _ => place.runtime().agent(&NamedAgent::new(name)).await.ok(),
+        };
+        if let Some(usual) = usual.filter(|usual| usual.limits != state.config.limits) {
+            let _ = session.change(ConfigChange::Limits(usual.limits)).await;
+        }
+    };
+    // In a session of a server that is gone they stay until somebody names others.
+    let _ = tokio::time::timeout(LEAVING, again).await;
+}
+
+/// The limits that flags name.
+pub(super) fn limits(settings: &Settings, agent: &Wanted) -> NamedLimits {
+    let given = &settings.limits;
+    NamedLimits {
+        max_iterations: agent.max_iterations.then_some(given.max_iterations),
+        max_cost: agent.max_cost.then_some(given.max_cost),
+        max_wall_ms: agent.timeout.then_some(given.max_wall_ms),
+        ..NamedLimits::default()
+    }
+}

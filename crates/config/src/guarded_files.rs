@@ -1,0 +1,113 @@
+//! Which files calls are kept from by default: those in which programs keep secrets (`crates/agent/src/secret_files.rs`), and this
+//! program's own.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use agentx_agent::secret_files;
+use agentx_agent::secrets::{guarded, opens_secrets};
+use agentx_types::{Guard, RuleEffect};
+
+use crate::read::SettingsLayer;
+use crate::value::Value;
+use crate::{FolderTrust, IgnoredSetting, Settings};
+
+/// The program's files in a data directory that is the workspace or has it in it: the rest there is not ours.
+const OF_DATA: &[&str] = &["*.db*", "*.json", "*.log", "identity*", "told*", "accepted/**"];
+
+impl Settings {
+    /// The files that calls are kept from by default.
+    pub fn guard(&self) -> Arc<Guard> {
+        let home = etcetera::home_dir().ok();
+        let mut own = Vec::new();
+        for folder in [&self.data_dir, &self.trust_dir] {
+            let inside: &[&str] = match self.workspace.starts_with(folder) {
+                true => OF_DATA,
+                false => &["**"],
+            };
+            for place in ways_to_write(folder, home.as_deref()) {
+                own.extend(inside.iter().map(|part| format!("{place}/{part}")));
+            }
+        }
+        own.extend(ways_to_write(&self.user_file, home.as_deref()));
+        own.sort();
+        own.dedup();
+        let is_accepted = self
+            .folder
+            .admits(self.git.accepted_as(), self.git.text().as_bytes());
+        let git = match is_accepted {
+            true => Vec::new(),
+            false => self.git.names(),
+        };
+        let mut guard = Guard {
+            own,
+            git,
+            read_only: self.folder.trust == FolderTrust::ReadOnly,
+            ..secrets()
+        };
+        let with_passwords = self.git.with_passwords().iter();
+        guard
+            .secrets
+            .extend(with_passwords.flat_map(|file| ways_to_write(file, home.as_deref())));
+        Arc::new(guard)
+    }
+}
+
+impl Settings {
+    /// Whether calls are kept from this file by default: it may hold secrets, or it belongs to the program. The path is absolute,
+    /// without links.
+    pub fn is_guarded(&self, path: &Path) -> bool {
+        let (path, workspace) = (path.to_string_lossy(), self.workspace.to_string_lossy());
+        guarded(&self.guard(), &path, &workspace).is_some()
+    }
+}
+
+/// The files with secrets alone.
+pub(crate) fn secrets() -> Guard {
+    let home = etcetera::home_dir().ok();
+    let ways = home.as_deref().map(|home| ways_to_write(home, Some(home)));
+    secret_files(&ways.unwrap_or_else(|| vec!["~".to_owned()]))
+}
+
+/// The ways in which a call may write a path: as it is, with links resolved, and from the home directory.
+fn ways_to_write(path: &Path, home: Option<&Path>) -> Vec<String> {
+    let mut ways = vec![path.to_owned()];
+    ways.extend(std::fs::canonicalize(path));
+    if let Some(below) = home.and_then(|home| path.strip_prefix(home).ok()) {
+        ways.push(Path::new("~").join(below));
+    }
+    // Escapes `*`, which may be part of a file's name.
+    let text = |way: &PathBuf| Some(way.to_str()?.trim_end_matches('/').replace('*', "\\*"));
+    let mut ways: Vec<String> = ways.iter().filter_map(text).collect();
+    ways.sort();
+    ways.dedup();
+    ways
+}
+
+/// Takes the rules out of a folder's layer that open secrets: that is the person's word, also in a folder that is trusted.
+pub(crate) fn without_opening_rules(
+    mut layer: SettingsLayer,
+    guard: &Guard,
+    root: &Path,
+) -> (SettingsLayer, Vec<IgnoredSetting>) {
+    let root = root.to_string_lossy();
+    let mut ignored = Vec::new();
+    for (path, sourced) in &mut layer.entries {
+        let Value::Rules(rules) = &mut sourced.value else {
+            continue;
+        };
+        rules.retain(|rule| {
+            let opens = rule.value.effect == RuleEffect::Allow && opens_secrets(guard, &rule.value, &root);
+            if opens {
+                ignored.push(IgnoredSetting {
+                    key: path.to_string(),
+                    origin: rule.origin.clone(),
+                    why: "only a rule of your own opens files that may hold secrets",
+                    waits_for_trust: false,
+                });
+            }
+            !opens
+        });
+    }
+    (layer, ignored)
+}

@@ -1,0 +1,118 @@
+//! Since when the folder that lies at a path has been there, as far as AgentX saw: a session of before belongs to the folder that lay there
+//! then. The log of a session does not say which folder it was.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use agentx_types::{FolderId, Timestamp};
+use serde::{Deserialize, Serialize};
+
+use crate::files::{FileTurn, replace_file};
+use crate::folder_id::is_folder_at;
+use crate::{ConfigError, folder_id};
+
+/// The file of the data directory that holds it.
+const STORE: &str = "seen.json";
+/// The most paths that are kept; those whose folder was noticed first are forgotten first.
+const MOST: usize = 1_000;
+
+/// The folder that lay at a path when AgentX last looked.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct SeenFolder {
+    id: FolderId,
+    /// When it was noticed.
+    at: Timestamp,
+    /// Whether another one lay there before.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    came_later: bool,
+}
+
+/// Looks which folder lies at a path, and takes note of it. Since when it has been there, where another one was there before; `None` where
+/// none was, or nothing can be told.
+pub fn lying_since(data_dir: &Path, path: &Path) -> Option<Timestamp> {
+    let (key, id) = (path.to_str()?, folder_id(path)?);
+    let known = read(data_dir).ok()?.remove(key);
+    let seen = match known {
+        Some(known) if known.id == id => return known.came_later.then_some(known.at),
+        Some(known) if is_folder_at(&known.id, path) => SeenFolder { id, ..known },
+        known => SeenFolder {
+            id,
+            at: now(),
+            came_later: known.is_some(),
+        },
+    };
+    // Where it cannot be written, it is noticed another time.
+    let _ = note(data_dir, key, &seen);
+    seen.came_later.then_some(seen.at)
+}
+
+pub(crate) fn now() -> Timestamp {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    Timestamp(i64::try_from(since.as_micros()).unwrap_or(i64::MAX))
+}
+
+fn note(data_dir: &Path, key: &str, seen: &SeenFolder) -> Result<(), ConfigError> {
+    let path = data_dir.join(STORE);
+    let turn = FileTurn::wait(&path)?;
+    let mut all = read(data_dir)?;
+    all.insert(key.to_owned(), seen.clone());
+    while all.len() > MOST {
+        let first = all.iter().min_by_key(|(_, seen)| seen.at);
+        let Some(first) = first.map(|(key, _)| key.clone()) else {
+            break;
+        };
+        all.remove(&first);
+    }
+    let text = serde_json::to_vec(&all).map_err(|error| ConfigError::file(&path, error))?;
+    replace_file(&path, &text, &turn)
+}
+
+fn read(data_dir: &Path) -> Result<BTreeMap<String, SeenFolder>, ConfigError> {
+    let path = data_dir.join(STORE);
+    match std::fs::read(&path) {
+        Ok(bytes) => serde_json::from_slice(&bytes).map_err(|error| ConfigError::file(&path, error)),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(BTreeMap::new()),
+        Err(error) => Err(ConfigError::file(&path, error)),
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_that_takes_the_place_of_another_is_noticed_and_only_the_latest_paths_are_kept() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let (data, root, other) = (
+            dir.path().join("data"),
+            dir.path().join("root"),
+            dir.path().join("other"),
+        );
+        for folder in [&root, &other] {
+            std::fs::create_dir(folder).expect("it is made");
+        }
+        assert_eq!(lying_since(&data, &root), None);
+        std::fs::create_dir(root.join(".git")).expect("it is made");
+        assert_eq!(lying_since(&data, &root), None, "git init");
+        let before = now();
+        std::fs::rename(&root, dir.path().join("moved")).expect("it is moved");
+        std::fs::rename(&other, &root).expect("it is moved");
+        let since = lying_since(&data, &root).expect("another one lies there");
+        assert!(since >= before && since <= now());
+        assert_eq!(lying_since(&data, &root), Some(since));
+        let mut all = read(&data).expect("it is read");
+        for number in 0..MOST {
+            let seen = SeenFolder {
+                id: FolderId::new("a", None),
+                at: Timestamp(i64::MAX),
+                came_later: false,
+            };
+            all.insert(number.to_string(), seen);
+        }
+        let text = serde_json::to_vec(&all).expect("JSON");
+        std::fs::write(data.join(STORE), text).expect("it is written");
+        lying_since(&data, dir.path());
+        assert_eq!(read(&data).expect("it is read").len(), MOST);
+    }
+}

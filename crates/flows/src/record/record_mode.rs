@@ -1,0 +1,69 @@
+//! How each kind of effect is put on record.
+
+use agentx_luau_tools::{EffectKind, HostEffect};
+use serde_json::Value;
+
+/// A sleep that is shorter begins anew after a crash.
+const LONG_SLEEP_MS: u64 = 1_000;
+
+/// How an effect is put on record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum RecordMode {
+    /// Its end alone, in its place in the order of the steps: it is over as soon as it began.
+    AtOnce,
+    /// Its end alone.
+    Noted,
+    /// Its beginning before it begins, and its end. Where only the beginning is on record it is done again.
+    Announced,
+    /// The same. Where only the beginning is on record nobody knows what came of it.
+    Once,
+    /// Its beginning; whoever performs it puts its end on record, which is no outcome for the script.
+    Stream,
+}
+
+impl RecordMode {
+    /// How `effect` is put on record. `repeatable` says whether a tool may be called twice.
+    pub(crate) fn of(effect: &HostEffect, repeatable: impl FnOnce(&str) -> bool) -> Self {
+        let text = |key: &str| {
+            effect
+                .request
+                .get(key)
+                .and_then(Value::as_str)
+                .unwrap_or_default()
+        };
+        match effect.kind {
+            EffectKind::Emit
+            | EffectKind::Log
+            | EffectKind::StateGet
+            | EffectKind::StateSet
+            | EffectKind::HistoryAppend
+            | EffectKind::HistoryRecent
+            | EffectKind::HistoryRevert
+            | EffectKind::MemoryGet
+            | EffectKind::MemorySet
+            | EffectKind::Now
+            | EffectKind::Random
+            | EffectKind::Uuid
+            | EffectKind::Env => Self::AtOnce,
+            EffectKind::Generate | EffectKind::GenerateJson | EffectKind::AgentInput => Self::Announced,
+            EffectKind::GenerateStream => Self::Stream,
+            EffectKind::Http
+                if matches!(text("method").to_ascii_uppercase().as_str(), "" | "GET" | "HEAD") =>
+            {
+                Self::Announced
+            }
+            EffectKind::Http => Self::Once,
+            EffectKind::Invoke if repeatable(text("tool")) => Self::Announced,
+            EffectKind::Invoke => Self::Once,
+            EffectKind::Sleep if milliseconds(effect) >= LONG_SLEEP_MS => Self::Announced,
+            _ => Self::Noted,
+        }
+    }
+}
+
+/// How long a sleep is to last.
+pub(crate) fn milliseconds(effect: &HostEffect) -> u64 {
+    let ms = effect.request.get("ms").and_then(Value::as_f64).unwrap_or(0.0);
+    // The cast saturates; times that are no numbers are 0.
+    ms.max(0.0) as u64
+}

@@ -1,0 +1,66 @@
+//! A tool whose arguments are held against its schema first: a script need not look whether what it was given is there, and a
+//! model is told what to give instead of where the script fell over it.
+
+use std::sync::Arc;
+
+use agentx_agent_files::SchemaCheck;
+use agentx_runtime::{BoxFuture, Tool, ToolContext, ToolOutcome};
+use agentx_types::{ToolSpec, ToolStatus};
+use jsonschema::Validator;
+use serde_json::Value;
+
+use crate::world::mistakes;
+
+struct CheckedTool {
+    tool: Arc<dyn Tool>,
+    arguments: Validator,
+}
+
+/// Looks at the schemas of files as they will be used.
+#[derive(Clone, Copy, Debug)]
+pub struct Schemas;
+
+impl SchemaCheck for Schemas {
+    fn check(&self, schema: &Value) -> Result<(), String> {
+        let Err(error) = jsonschema::validator_for(schema) else {
+            return Ok(());
+        };
+        let words = match error.to_string() {
+            words if words.contains("not present in a registry") => {
+                "a `$ref` may only lead to a place in this schema, such as `#/$defs/city`".to_owned()
+            }
+            words => words,
+        };
+        Err(match error.instance_path().to_string() {
+            path if path.is_empty() => words,
+            path => format!("at {path}: {words}"),
+        })
+    }
+}
+
+/// The same tool, for arguments that fit its schema.
+pub(super) fn checked(tool: Arc<dyn Tool>) -> Result<Arc<dyn Tool>, String> {
+    let arguments = jsonschema::validator_for(&tool.spec().input_schema)
+        .map_err(|error| format!("`params` are no schema: {error}"))?;
+    Ok(Arc::new(CheckedTool { tool, arguments }))
+}
+
+impl Tool for CheckedTool {
+    fn spec(&self) -> ToolSpec {
+        self.tool.spec()
+    }
+
+    fn waits(&self) -> bool {
+        self.tool.waits()
+    }
+
+    fn call(&self, input: Value, context: ToolContext) -> BoxFuture<'static, ToolOutcome> {
+        let mistakes = mistakes(&self.arguments, &input);
+        if mistakes.is_empty() {
+            return self.tool.call(input, context);
+        }
+        let name = self.tool.spec().name;
+        let told = format!("{name}: the arguments do not fit: {}", mistakes.join("; "));
+        Box::pin(async move { ToolOutcome::failed(ToolStatus::Invalid, told) })
+    }
+}

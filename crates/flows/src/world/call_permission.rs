@@ -1,0 +1,117 @@
+//! Whether a tool may call another one, before that is on record as begun: by the rules of its agent, and by a person where they ask.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use agentx_luau_tools::{BoxFuture, EffectError, HostEffect};
+use agentx_runtime::{Tool, Verdict};
+use agentx_types::{InnerCallAsked, InnerDecision, ToolSpec};
+use serde_json::{Map, Value};
+
+use super::{FileToolCall, text};
+
+/// The steps that may call another tool, and whether that may touch what lies outside the workspace.
+#[derive(Default)]
+pub(crate) struct Permits(Mutex<BTreeMap<u64, bool>>);
+
+impl Permits {
+    fn give(&self, step: u64, outside_workspace: bool) {
+        let mut steps = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        steps.insert(step, outside_workspace);
+    }
+
+    /// Takes the permit of a step; a step has one for one call.
+    fn take(&self, step: u64) -> Option<bool> {
+        self.0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .remove(&step)
+    }
+}
+
+/// A call of another tool that is wanted.
+pub(super) struct WantedCall {
+    pub(super) tool: Arc<dyn Tool>,
+    pub(super) spec: ToolSpec,
+    pub(super) args: Value,
+}
+
+impl WantedCall {
+    pub(super) fn of(call: &FileToolCall, asked: &Value) -> Result<Self, EffectError> {
+        let name = text(asked, "tool");
+        call.grants.tool(name)?;
+        let tool = call
+            .shared
+            .tool(name)
+            .ok_or_else(|| EffectError::new("not_found", format!("there is no tool {name:?}")))?;
+        let args = match asked.get("args") {
+            // A table without entries may be either.
+            Some(Value::Array(items)) if items.is_empty() => Value::Object(Map::new()),
+            Some(args) => args.clone(),
+            None => Value::Object(Map::new()),
+        };
+        let spec = tool.spec();
+        Ok(Self { tool, spec, args })
+    }
+
+    fn judge(&self, call: &FileToolCall) -> Verdict {
+        let named = call.grants.names_tool(&self.spec.name);
+        call.context.judge_inner(&self.spec, &self.args, named)
+    }
+
+    /// Whether step `step` may make this call, and if so, whether that may touch what lies outside the workspace.
+    pub(super) fn permitted(&self, call: &FileToolCall, step: u64) -> Result<bool, EffectError> {
+        if let Some(outside_workspace) = call.permits.take(step) {
+            return Ok(outside_workspace);
+        }
+        match self.judge(call) {
+            Verdict::Allow { outside_workspace } => Ok(outside_workspace),
+            Verdict::Ask(question) => Err(denied(question.reason)),
+            Verdict::Deny { reason } => Err(denied(reason)),
+        }
+    }
+}
+
+fn denied(reason: String) -> EffectError {
+    EffectError::new("denied", reason)
+}
+
+/// Asks a person whether a step may call another tool; `None` where nobody has to be asked.
+pub(super) fn permit(
+    call: &Arc<FileToolCall>,
+    effect: &HostEffect,
+) -> Option<BoxFuture<'static, Result<(), EffectError>>> {
+    let wanted = WantedCall::of(call, &effect.request).ok()?;
+    let Verdict::Ask(question) = wanted.judge(call) else {
+        return None;
+    };
+    let name = wanted.spec.name.clone();
+    let journal = call.context.journal.clone();
+    if journal.session().is_none() {
+        let why = format!(
+            "{name} is refused: {}, and nobody can be asked outside of a session",
+            question.reason
+        );
+        return Some(Box::pin(std::future::ready(Err(denied(why)))));
+    }
+    let asked = InnerCallAsked {
+        tool_call_id: journal.tool_call_id().inner(effect.step),
+        input: Box::new(call.recorder.0.secrets.hide_all(&wanted.args)),
+        named: call.grants.names_tool(&name),
+        tool: Box::new(wanted.spec),
+        by: call.tool.clone(),
+        place: call.origin.place(effect),
+    };
+    let (call, step) = (call.clone(), effect.step);
+    Some(Box::pin(async move {
+        match journal.ask(asked).await {
+            Some(InnerDecision::Allowed { outside_workspace }) => {
+                call.permits
+                    .give(step, outside_workspace || call.context.outside_workspace);
+                Ok(())
+            }
+            Some(InnerDecision::Refused { reason }) => Err(denied(reason)),
+            None => Err(EffectError::new("interrupted", "the session is gone")),
+        }
+    }))
+}

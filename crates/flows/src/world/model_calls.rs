@@ -1,0 +1,163 @@
+//! Asking models: each time a call of the runtime's own effector, with a queue of its own.
+
+use std::sync::Arc;
+
+use agentx_luau_tools::{EffectError, Outcome};
+use agentx_runtime::{CapturedEffect, Extras};
+use agentx_types::{
+    Action, ActionBody, ActionId, AgentStateId, AssembledAnswer, Assembler, CallModel, EffectBill,
+    EnvironmentEvent, ModelRequest, Role, StopReason, Usage,
+};
+use serde_json::Value;
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+use super::json::{instructions, read_answer};
+use super::prompt::{request, say};
+use super::{FileToolCall, text};
+use crate::PerformedEffect;
+
+/// What is heard while a model answers.
+pub(crate) enum ModelUpdate {
+    /// An attempt begins.
+    Begins,
+    /// It says this.
+    Says(String),
+    /// Nothing more is said.
+    Ends(Result<(), EffectError>),
+}
+
+/// Asks a model. Dropping the future stops the call. What is to be paid is added to `paid` as it is told, whatever comes of it.
+pub(crate) async fn ask(
+    call: &FileToolCall,
+    request: Arc<ModelRequest>,
+    hears: Option<&mpsc::Sender<ModelUpdate>>,
+    paid: &mut Usage,
+) -> Result<String, EffectError> {
+    let journal = &call.context.journal;
+    let model = request.model.id.clone();
+    let action = Arc::new(Action {
+        action_id: ActionId::with_suffix(journal.tool_call_id()),
+        agent_state_id: journal.agent().cloned().unwrap_or_else(|| AgentStateId::new("")),
+        run_id: None,
+        body: ActionBody::CallModel(CallModel {
+            request,
+            taken: Arc::default(),
+        }),
+    });
+    let cancel = CancellationToken::new();
+    let _stops_with_us = cancel.clone().drop_guard();
+    let mut asked = CapturedEffect::of(&*call.shared.parts.models, action, None, cancel);
+    let mut assembler = Assembler::default();
+    assembler.asks(&model);
+    // Attempts that broke off are paid for, too.
+    let mut before = *paid;
+    while let Some(event) = asked.next().await {
+        match event {
+            EnvironmentEvent::ErrorOccurred(error) => {
+                return Err(EffectError::new(
+                    error.code,
+                    format!("{model}: {}", error.message),
+                ));
+            }
+            EnvironmentEvent::StreamEnd(end) if end.stop_reason == StopReason::Broken => {
+                assembler.finish_partial();
+                before = *paid;
+            }
+            EnvironmentEvent::StreamEnd(end) => {
+                return answered(assembler.finish(), end.stop_reason, &model);
+            }
+            event => {
+                match &event {
+                    EnvironmentEvent::StreamStart(_) => tell(hears, || ModelUpdate::Begins).await,
+                    EnvironmentEvent::TextChunk(chunk) => {
+                        tell(hears, || ModelUpdate::Says(chunk.text.clone())).await
+                    }
+                    _ => {}
+                }
+                assembler.feed(&event);
+                *paid = before;
+                *paid += assembler.usage();
+            }
+        }
+    }
+    Err(EffectError::new(
+        "failed",
+        format!("{model} ended without an answer"),
+    ))
+}
+
+async fn tell(hears: Option<&mpsc::Sender<ModelUpdate>>, heard: impl FnOnce() -> ModelUpdate) {
+    if let Some(hears) = hears {
+        // Whoever went away hears no more; the answer goes on, for its record.
+        let _ = hears.send(heard()).await;
+    }
+}
+
+fn answered(answer: AssembledAnswer, reason: StopReason, model: &str) -> Result<String, EffectError> {
+    match reason {
+        StopReason::Interrupted => Err(EffectError::new("interrupted", format!("{model} was stopped"))),
+        StopReason::Refusal => Err(EffectError::new("refused", format!("{model} refuses to answer"))),
+        _ => Ok(answer.message.map(|message| message.text()).unwrap_or_default()),
+    }
+}
+
+/// What was paid: of an answer that did not come, if anything was.
+pub(crate) fn bill<T>(request: &ModelRequest, answer: &Result<T, EffectError>, usage: Usage) -> Extras {
+    let bill = (answer.is_ok() || usage != Usage::default()).then(|| EffectBill {
+        model: request.model.id.clone(),
+        usage,
+        cost: request.model.prices.cost(&usage),
+    });
+    bill.map(Extras::from).unwrap_or_default()
+}
+
+/// `generate`: the text.
+pub(crate) async fn generate(call: Arc<FileToolCall>, asked: Value) -> PerformedEffect {
+    let request = match request(&call, &asked) {
+        Ok(request) => Arc::new(request),
+        Err(error) => return Err(error).into(),
+    };
+    let mut paid = Usage::default();
+    let said = ask(&call, request.clone(), None, &mut paid).await;
+    PerformedEffect {
+        also: bill(&request, &said, paid),
+        outcome: said.map(Value::String),
+    }
+}
+
+/// `generate_json`: a value that fits the schema. An answer that does not is shown to the model once, with what is wrong.
+pub(crate) async fn generate_json(call: Arc<FileToolCall>, asked: Value) -> PerformedEffect {
+    let schema = asked.get("schema").filter(|schema| !schema.is_null());
+    let mut request = match request(&call, &asked) {
+        Ok(request) => request,
+        Err(error) => return Err(error).into(),
+    };
+    request.system.push(instructions(schema).into());
+    let mut paid = Usage::default();
+    let mut outcome: Outcome = Err(EffectError::new("failed", text(&asked, "model")));
+    for _ in 0..2 {
+        let said = match ask(&call, Arc::new(request.clone()), None, &mut paid).await {
+            Ok(said) => said,
+            Err(error) => {
+                outcome = Err(error);
+                break;
+            }
+        };
+        outcome = read_answer(&said, schema);
+        let Err(problem) = &outcome else { break };
+        if problem.code == "invalid" {
+            break;
+        }
+        say(Role::Assistant, &said, &mut request.messages);
+        let correction = format!(
+            "This cannot be used: {}. Answer with the corrected JSON alone.",
+            problem.message
+        );
+        say(Role::User, &correction, &mut request.messages);
+    }
+    PerformedEffect {
+        also: bill(&request, &outcome, paid),
+        outcome,
+    }
+}

@@ -1,0 +1,66 @@
+//! What scripts keep with the agent that calls: its state, and the history and summary of the older API. Each change is a step on
+//! record, and the session's fold has what came of all of them; nothing is stored anywhere else.
+
+use agentx_luau_tools::{EffectError, EffectKind, HostEffect, Outcome};
+use serde_json::{Value, json};
+
+use super::{FileToolCall, text};
+
+/// The longest message or summary in bytes as JSON.
+const MAX_MESSAGE: usize = 256 << 10;
+/// The most messages that are handed out at once.
+const MAX_RECENT: u64 = 1_000;
+/// Who may have said a message.
+const ROLES: [&str; 5] = ["user", "assistant", "model", "tool", "system"];
+
+/// An effect on what is kept; `None` for one of another kind.
+pub(crate) fn kept(call: &FileToolCall, effect: &HostEffect) -> Option<Outcome> {
+    let journal = &call.context.journal;
+    let request = &effect.request;
+    let outcome = match effect.kind {
+        EffectKind::StateGet => Ok(Value::Object(journal.kept().state.clone())),
+        EffectKind::HistoryRecent => {
+            let count = request.get("n").and_then(Value::as_f64).unwrap_or(10.0);
+            // The cast saturates; counts that are no numbers are 0.
+            let count = (count.max(0.0) as u64).min(MAX_RECENT);
+            let count = usize::try_from(count).unwrap_or(usize::MAX);
+            Ok(journal.kept().recent(count).cloned().collect())
+        }
+        EffectKind::MemoryGet => Ok(json!(journal.kept().summary)),
+        EffectKind::StateSet => Ok(Value::Null),
+        EffectKind::HistoryAppend => message(request.get("message").unwrap_or(&Value::Null)),
+        EffectKind::HistoryRevert => Ok(Value::Null),
+        EffectKind::MemorySet => fits("a summary", request.get("summary").unwrap_or(&Value::Null)),
+        _ => return None,
+    };
+    if outcome.is_ok() {
+        journal.keep(effect.kind.as_str(), request);
+    }
+    Some(outcome)
+}
+
+/// Whether it is a message.
+fn message(message: &Value) -> Outcome {
+    let invalid = |problem: String| Err(EffectError::new("invalid", format!("history_append: {problem}")));
+    let role = text(message, "role");
+    if !ROLES.contains(&role) {
+        return invalid(format!(
+            "a message is {{role, content}} with a role of {}, not {role:?}",
+            ROLES.join(", ")
+        ));
+    }
+    if message.get("content").is_none_or(Value::is_null) {
+        return invalid("the message has no content".to_owned());
+    }
+    fits("a message", message)
+}
+
+fn fits(what: &str, value: &Value) -> Outcome {
+    if value.to_string().len() > MAX_MESSAGE {
+        return Err(EffectError::new(
+            "too_large",
+            format!("{what} has at most {MAX_MESSAGE} bytes as JSON"),
+        ));
+    }
+    Ok(Value::Null)
+}

@@ -1,0 +1,165 @@
+//! What is known of one file: each change that the session made of it, with what was there before and after.
+
+use std::collections::BTreeSet;
+
+use agentx_types::{BlobId, Envelope, EnvironmentEvent, FileImage, Timestamp};
+use serde_json::Value;
+
+/// What was at a path at some time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FileVersion {
+    /// Nothing.
+    Absent,
+    /// This file.
+    File(FileImage),
+    /// Something that no fact tells.
+    Unknown,
+}
+
+impl FileVersion {
+    /// The bytes that were there, by their hash; `None` where there was no file or it is not known.
+    pub fn blob(&self) -> Option<&BlobId> {
+        match self {
+            Self::File(image) => Some(&image.blob),
+            Self::Absent | Self::Unknown => None,
+        }
+    }
+
+    /// Whether this is what is at the path: nothing, or a file with these bytes. What is not known is nothing's equal.
+    pub fn is(&self, present: Option<&BlobId>) -> bool {
+        match self {
+            Self::Absent => present.is_none(),
+            Self::File(image) => present == Some(&image.blob),
+            Self::Unknown => false,
+        }
+    }
+}
+
+/// One change of a file.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FileChange {
+    /// The event that tells of it.
+    pub seq: u64,
+    /// When.
+    pub at: Timestamp,
+    /// The tool that made it, or `rewind`.
+    pub by: String,
+    /// What was there.
+    pub before: FileVersion,
+    /// What it left there.
+    pub after: FileVersion,
+    /// Whether it is known to have happened; else what is there may also be what was before.
+    pub settled: bool,
+    /// Directories that were made for it, outermost first.
+    pub made: Vec<String>,
+}
+
+/// All changes of a file, in order.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct FileTrail {
+    pub(super) changes: Vec<FileChange>,
+}
+
+impl FileTrail {
+    /// Its changes, in order.
+    pub fn changes(&self) -> &[FileChange] {
+        &self.changes
+    }
+
+    /// Whether the session changed it at this event or later.
+    pub fn is_touched_since(&self, seq: u64) -> bool {
+        self.changes.last().is_some_and(|last| last.seq >= seq)
+    }
+
+    /// What was there before this event, as far as the session knows.
+    pub fn before(&self, seq: u64) -> &FileVersion {
+        match self.changes.iter().find(|change| change.seq >= seq) {
+            Some(change) => &change.before,
+            None => self.end(),
+        }
+    }
+
+    /// What the session left there.
+    pub fn end(&self) -> &FileVersion {
+        self.changes
+            .last()
+            .map_or(&FileVersion::Unknown, |last| &last.after)
+    }
+
+    /// What the session left there without these events.
+    pub(super) fn end_without(&self, events: &BTreeSet<u64>) -> &FileVersion {
+        let mut changes = self.changes.iter().rev();
+        match changes.find(|change| !events.contains(&change.seq)) {
+            Some(last) => &last.after,
+            None => self
+                .changes
+                .first()
+                .map_or(&FileVersion::Unknown, |first| &first.before),
+        }
+    }
+
+    /// Whether `present` is what the session left, as far as that is known.
+    pub fn left(&self, present: Option<&BlobId>) -> bool {
+        self.changes
+            .last()
+            .is_some_and(|last| last.after.is(present) || !last.settled && last.before.is(present))
+    }
+
+    /// The first change since this event that found another file than the one before it had left: somebody else changed it
+    /// in between.
+    pub fn foreign_since(&self, seq: u64) -> Option<&FileChange> {
+        let pairs = self.changes.windows(2);
+        pairs
+            .filter(|pair| pair[0].seq >= seq)
+            .find(|pair| {
+                let (one, next) = (&pair[0], &pair[1]);
+                let expected = one.after == FileVersion::Unknown || next.before == FileVersion::Unknown;
+                let same = match &next.before {
+                    FileVersion::Absent => one.after == FileVersion::Absent,
+                    FileVersion::File(image) => one.after.is(Some(&image.blob)),
+                    FileVersion::Unknown => true,
+                };
+                let undone = !one.settled && one.before.blob() == next.before.blob();
+                !(expected || same || undone)
+            })
+            .map(|pair| &pair[1])
+    }
+}
+
+/// What the outcome of `write` or `edit` says that it made of which file.
+pub(super) fn change_of(
+    details: &Value,
+    tool: &str,
+    fact: &Envelope<EnvironmentEvent>,
+) -> Option<(String, FileChange)> {
+    let path = details.get("path")?.as_str()?;
+    let created = details.get("created")?.as_bool()?;
+    let number = |key: &str| details.get(key).and_then(Value::as_u64);
+    let mode = number("mode").and_then(|mode| u32::try_from(mode).ok());
+    let file = |key: &str| match details.get(key).and_then(Value::as_str) {
+        Some(blob) => FileVersion::File(FileImage {
+            blob: BlobId::new(blob),
+            mode,
+        }),
+        None => FileVersion::Unknown,
+    };
+    let change = FileChange {
+        seq: fact.seq,
+        at: fact.at,
+        by: tool.to_owned(),
+        before: if created {
+            FileVersion::Absent
+        } else {
+            file("pre_image")
+        },
+        after: file("post_image"),
+        settled: true,
+        made: texts(details.get("directories")),
+    };
+    Some((path.to_owned(), change))
+}
+
+fn texts(value: Option<&Value>) -> Vec<String> {
+    let items = value.and_then(Value::as_array).into_iter().flatten();
+    items.filter_map(Value::as_str).map(str::to_owned).collect()
+}

@@ -1,0 +1,69 @@
+//! How to ask a model of OpenAI's that the catalog does not know: new ones come every few weeks, and refuse at their first request what
+//! older ones want.
+
+use agentx_types::{Api, ModelRequest};
+
+use crate::openai_chat::{ChatOptions, EffortWithTools, MaxTokensField, ThinkingParam};
+use crate::request::WireOptions;
+
+/// What the name says about how OpenAI wants this model to be asked; `None` where it is none of its reasoning models.
+///
+/// From gpt-5.5 on, tools are only taken beside `reasoning_effort: "none"` at Chat Completions; gpt-6-sol says so on its page
+/// (<https://developers.openai.com/api/docs/models/gpt-6-sol.md>). Some, such as gpt-6-astra and gpt-6.1-sol, refuse `none`
+/// as well: their tools need the Responses API (<https://github.com/jhd3197/Prompture/releases/tag/v1.15.1>).
+pub(super) fn wire(id: &str) -> Option<WireOptions> {
+    let effort_with_tools = match reasoning_version(id)? {
+        ..54 => EffortWithTools::AsWished,
+        54 => EffortWithTools::Omitted,
+        _ => EffortWithTools::None,
+    };
+    let chat = ChatOptions {
+        max_tokens_field: MaxTokensField::MaxCompletionTokens,
+        thinking: ThinkingParam::ReasoningEffort,
+        effort_with_tools,
+        temperature: false,
+        strict_turns: false,
+        ..ChatOptions::default()
+    };
+    Some(WireOptions {
+        chat,
+        ..WireOptions::default()
+    })
+}
+
+/// What a person should know before a request with tools is sent to OpenAI's own server, which refuses it: models that take tools at the
+/// Responses API only. `None` where it may be sent.
+///
+/// Chat Completions refuses their tools with any `reasoning_effort`, `none` too
+/// (<https://github.com/jhd3197/Prompture/releases/tag/v1.15.1>). Gateways may translate.
+pub fn tools_need_responses(request: &ModelRequest) -> Option<String> {
+    const NAMES: &[&str] = &["gpt-6-astra", "gpt-6.1-sol", "gpt-6.2"];
+    let id = request.model.id.as_str();
+    let is_one = NAMES.iter().any(|name| {
+        id.strip_prefix(name)
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
+    });
+    (is_one && !request.tools.is_empty() && request.model.api == Api::OpenaiChat).then(|| {
+        format!(
+            "{id} takes tools only at OpenAI's Responses API, which is not spoken here yet; choose another model, such as gpt-6-sol, \
+             gpt-6.1-terra or gpt-5.6-terra (--model or /model)"
+        )
+    })
+}
+
+/// 54 for `gpt-5.4-…`, 60 for `gpt-6-…`, 0 for `o3`; `None` for models that do not reason.
+fn reasoning_version(id: &str) -> Option<u32> {
+    let digits = |text: &str| {
+        let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+        text[..end].parse::<u32>().ok().filter(|number| *number < 100)
+    };
+    if let Some(rest) = id.strip_prefix("gpt-") {
+        let major = digits(rest).filter(|major| *major >= 5)?;
+        let minor = rest.split_once('.').and_then(|(before, after)| {
+            let is_version = before.bytes().all(|byte| byte.is_ascii_digit());
+            digits(after).filter(|_| is_version)
+        });
+        return Some(major * 10 + minor.unwrap_or(0).min(9));
+    }
+    id.strip_prefix('o').and_then(digits).map(|_| 0)
+}

@@ -1,0 +1,325 @@
+//! The rules of a model's stream, in one place: both decoders speak to the log through [`Emitter`].
+//!
+//! It opens the stream once, tells apart neighbouring parts of one kind by a `part_end`, parses finished tool arguments,
+//! mints what a server left out, and ends the stream once.
+
+use agentx_types::{
+    EnvironmentEvent, InvalidInput, MessageId, PartEnd, ProviderPart, StopReason, StreamEnd, StreamStart,
+    TextChunk, ThinkingChunk, ToolCall, ToolCallChunk, ToolCallId, ToolCallStart, Usage, UsageReport,
+    WAS_THINKING,
+};
+use serde_json::{Map, Value, json};
+
+use crate::{StreamContext, StreamError};
+
+/// How deep values may be nested. What is read back is nested in messages, frames and states, and JSON readers refuse what is
+/// deeper than 128.
+pub(crate) const MAX_DEPTH: usize = 64;
+/// How long the arguments of all calls of one answer may be together.
+pub(crate) const MAX_ARGUMENT_BYTES: usize = 8 << 20;
+
+/// Kinds of parts that chunks belong to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum PartKind {
+    Text,
+    Thinking,
+}
+
+/// Writes the events of one stream.
+#[derive(Clone, Debug)]
+pub(crate) struct Emitter {
+    context: StreamContext,
+    message_id: Option<MessageId>,
+    /// The kind of the part that a chunk would join.
+    open: Option<PartKind>,
+    /// Whether the next chunk begins another part even if its kind is the open one.
+    fresh: bool,
+    minted: usize,
+    argument_bytes: usize,
+    too_deep: bool,
+    ended: bool,
+}
+
+impl Emitter {
+    pub(crate) fn new(context: StreamContext) -> Self {
+        Self {
+            context,
+            message_id: None,
+            open: None,
+            fresh: false,
+            minted: 0,
+            argument_bytes: 0,
+            too_deep: false,
+            ended: false,
+        }
+    }
+
+    pub(crate) fn started(&self) -> bool {
+        self.message_id.is_some()
+    }
+
+    pub(crate) fn ended(&self) -> bool {
+        self.ended
+    }
+
+    /// Says `stream_start`, once. An id that is missing, or that the conversation already has, is replaced by the
+    /// caller's own.
+    pub(crate) fn start(&mut self, id: &str, model: &str, out: &mut Vec<EnvironmentEvent>) {
+        if self.started() {
+            return;
+        }
+        let given = MessageId::new(id);
+        let message_id = if id.is_empty() || self.context.has_message(&given) {
+            self.context.fallback_message_id.clone()
+        } else {
+            given
+        };
+        self.message_id = Some(message_id.clone());
+        let start = StreamStart {
+            message_id,
+            model: model.to_owned(),
+            attempt: self.context.attempt,
+        };
+        out.push(start.into());
+    }
+
+    /// From here on a chunk belongs to another part.
+    pub(crate) fn next_part(&mut self) {
+        self.fresh = true;
+    }
+
+    /// Says a chunk; an empty one is said only to open a part.
+    pub(crate) fn chunk(&mut self, kind: PartKind, text: String, out: &mut Vec<EnvironmentEvent>) {
+        if text.is_empty() && !self.fresh && self.open == Some(kind) {
+            return;
+        }
+        if self.fresh && self.open == Some(kind) {
+            out.push(PartEnd {}.into());
+        }
+        self.fresh = false;
+        self.open = Some(kind);
+        out.push(match kind {
+            PartKind::Text => TextChunk { text }.into(),
+            PartKind::Thinking => ThinkingChunk { text }.into(),
+        });
+    }
+
+    /// Opens a part of this kind if none is open: what is attached next must not land on another part.
+    pub(crate) fn ensure_part(&mut self, kind: PartKind, out: &mut Vec<EnvironmentEvent>) {
+        if self.fresh || self.open != Some(kind) {
+            self.chunk(kind, String::new(), out);
+        }
+    }
+
+    /// Says data that belongs to the part before it.
+    pub(crate) fn attach(&mut self, api: &str, data: Value, out: &mut Vec<EnvironmentEvent>) {
+        if self.is_too_deep(&data) {
+            return;
+        }
+        out.push(
+            ProviderPart {
+                api: api.to_owned(),
+                attach: true,
+                data,
+            }
+            .into(),
+        );
+    }
+
+    /// Says that the words of the answer until here were thinking. A reader sees where they end.
+    pub(crate) fn mark_as_thinking(&mut self, api: &str, out: &mut Vec<EnvironmentEvent>) {
+        self.chunk(PartKind::Text, "\n\n".into(), out);
+        self.attach(api, json!({ WAS_THINKING: true }), out);
+        self.next_part();
+    }
+
+    /// Says a part that only its provider understands.
+    pub(crate) fn opaque(&mut self, api: &str, data: Value, out: &mut Vec<EnvironmentEvent>) {
+        self.open = None;
+        if self.is_too_deep(&data) {
+            return;
+        }
+        out.push(
+            ProviderPart {
+                api: api.to_owned(),
+                attach: false,
+                data,
+            }
+            .into(),
+        );
+    }
+
+    /// Counts arguments that are put together.
+    pub(crate) fn count_arguments(&mut self, bytes: usize) {
+        self.argument_bytes = self.argument_bytes.saturating_add(bytes);
+    }
+
+    /// Whether all that was said so far is within the limits.
+    pub(crate) fn check(&self) -> Result<(), StreamError> {
+        if self.argument_bytes > MAX_ARGUMENT_BYTES {
+            return Err(StreamError::ArgumentsTooLong {
+                limit: MAX_ARGUMENT_BYTES,
+            });
+        }
+        if self.too_deep {
+            let detail = format!("a part is nested deeper than {MAX_DEPTH} levels");
+            return Err(StreamError::Malformed { detail });
+        }
+        Ok(())
+    }
+
+    fn is_too_deep(&mut self, data: &Value) -> bool {
+        let deep = is_deeper(data, MAX_DEPTH);
+        self.too_deep |= deep;
+        deep
+    }
+
+    /// The id to use for a call: the given one, unless it is missing or already taken.
+    pub(crate) fn call_id(&mut self, given: &str) -> ToolCallId {
+        let mut id = ToolCallId::new(given);
+        while id.as_str().is_empty() || self.context.has_call(&id) {
+            let message = self
+                .message_id
+                .as_ref()
+                .unwrap_or(&self.context.fallback_message_id);
+            id = minted_id(message.as_str(), self.minted);
+            self.minted += 1;
+        }
+        self.context.take_call(id.clone());
+        id
+    }
+
+    pub(crate) fn tool_start(&mut self, id: &ToolCallId, name: &str, out: &mut Vec<EnvironmentEvent>) {
+        out.push(
+            ToolCallStart {
+                tool_call_id: id.clone(),
+                name: name.to_owned(),
+            }
+            .into(),
+        );
+    }
+
+    pub(crate) fn tool_chunk(&mut self, id: &ToolCallId, json: &str, out: &mut Vec<EnvironmentEvent>) {
+        if !json.is_empty() {
+            out.push(
+                ToolCallChunk {
+                    tool_call_id: id.clone(),
+                    json: json.to_owned(),
+                }
+                .into(),
+            );
+        }
+    }
+
+    /// Says a whole call.
+    pub(crate) fn tool_call(
+        &mut self,
+        id: ToolCallId,
+        name: String,
+        (input, invalid): (Value, Option<Box<InvalidInput>>),
+        out: &mut Vec<EnvironmentEvent>,
+    ) {
+        self.open = None;
+        out.push(
+            ToolCall {
+                tool_call_id: id,
+                name,
+                input,
+                invalid,
+            }
+            .into(),
+        );
+    }
+
+    pub(crate) fn usage(&mut self, usage: Usage, out: &mut Vec<EnvironmentEvent>) {
+        out.push(UsageReport { usage }.into());
+    }
+
+    /// Says `stream_end`, once, unless a limit was broken.
+    pub(crate) fn end(
+        &mut self,
+        stop_reason: StopReason,
+        raw: Option<String>,
+        out: &mut Vec<EnvironmentEvent>,
+    ) {
+        if !self.ended && self.check().is_ok() {
+            self.ended = true;
+            out.push(StreamEnd { stop_reason, raw }.into());
+        }
+    }
+
+    /// From here on nothing is said.
+    pub(crate) fn stop(&mut self) {
+        self.ended = true;
+    }
+}
+
+/// Tool arguments as they were written, parsed. Nothing at all is no arguments, unless the answer was `cut` off by its
+/// length limit: then nobody knows what they would have been.
+pub(crate) fn parse_input(raw: &str, cut: bool) -> (Value, Option<Box<InvalidInput>>) {
+    let empty = || Value::Object(Map::new());
+    let invalid = |error: String| {
+        (
+            empty(),
+            Some(Box::new(InvalidInput {
+                raw: raw.to_owned(),
+                error,
+            })),
+        )
+    };
+    if raw.trim().is_empty() {
+        return if cut {
+            invalid("the answer was cut off before the arguments".into())
+        } else {
+            (empty(), None)
+        };
+    }
+    match serde_json::from_str(without_placeholder(raw)) {
+        Ok(Value::Null) => (empty(), None),
+        Ok(input) if is_deeper(&input, MAX_DEPTH) => {
+            invalid(format!("the arguments are nested deeper than {MAX_DEPTH} levels"))
+        }
+        Ok(input @ Value::Object(_)) => (input, None),
+        Ok(_) => invalid("the arguments are JSON, but not an object".into()),
+        Err(error) => invalid(error.to_string()),
+    }
+}
+
+/// The arguments without the `{}` that some servers say before the real ones come.
+fn without_placeholder(raw: &str) -> &str {
+    let real = raw.trim_start().strip_prefix("{}").map(str::trim_start);
+    real.filter(|real| real.starts_with('{')).unwrap_or(raw)
+}
+
+/// Tool arguments that came as a value.
+pub(crate) fn parse_given(input: Value) -> (Value, Option<Box<InvalidInput>>) {
+    if is_deeper(&input, MAX_DEPTH) {
+        parse_input(&input.to_string(), false)
+    } else {
+        (input, None)
+    }
+}
+
+/// Whether a value has more than `levels` levels of objects and arrays.
+fn is_deeper(value: &Value, levels: usize) -> bool {
+    let Some(below) = levels.checked_sub(1) else {
+        return value.is_object() || value.is_array();
+    };
+    match value {
+        Value::Object(object) => object.values().any(|value| is_deeper(value, below)),
+        Value::Array(items) => items.iter().any(|value| is_deeper(value, below)),
+        _ => false,
+    }
+}
+
+/// An id made from the message's id: the same whenever the same bytes are decoded, and short enough for every API.
+fn minted_id(message_id: &str, index: usize) -> ToolCallId {
+    ToolCallId::with_suffix(format_args!("{:016x}_{index}", fnv1a(message_id.as_bytes())))
+}
+
+/// FNV-1a, 64 bits: a hash that is the same everywhere.
+pub(crate) fn fnv1a(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
+    })
+}

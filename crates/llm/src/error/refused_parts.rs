@@ -1,0 +1,184 @@
+//! Which part of a conversation a provider refuses for its form. Such a request is refused again however often it is sent, and
+//! with it every later one of the session: so it is not repeated but repaired.
+
+use agentx_types::RequestPart;
+
+use super::{ErrorCode, Extracted, extra_keys, max_tokens, refused_setting, template};
+
+/// Words that name a part, in lower case; the first that fits counts.
+///
+/// - thinking: "The block is bound to a different conversation", "Invalid `signature` in `thinking` block", "`thinking` or
+///   `redacted_thinking` blocks in the latest assistant message cannot be modified", "The final block in an assistant message
+///   cannot be `thinking`", "Expected `thinking` or `redacted_thinking`, but found `text`"
+///   (platform.claude.com/docs/en/build-with-claude/thinking-troubleshooting, github.com/anthropics/claude-code/issues/63357).
+/// - extras: "Function tools with reasoning_effort are not supported for … in /v1/chat/completions"
+///   (github.com/BerriAI/litellm/pull/34569), "block_binding: Extra inputs are not permitted", "Unexpected value(s) … for the `anthropic-beta` header".
+/// - media: "Could not process image", "image exceeds 5 MB maximum", "image dimensions exceed", "The image data you provided does
+///   not represent a valid image" (github.com/anthropics/claude-code/issues/3073, github.com/vybestack/llxprt-code/pull/3075).
+/// - calls: "`tool_use` ids were found without `tool_result` blocks", "An assistant message with 'tool_calls' must be followed by
+///   tool messages", "messages.1.content.0.tool_use.name: String should match pattern",
+///   DeepSeek's "The `reasoning_content` in the thinking mode must be passed back to the API", which it says of answers with calls.
+const NAMES: &[(RequestPart, &[&str])] = &[
+    (RequestPart::Thinking, &["different conversation"]),
+    (RequestPart::Extras, &[EFFORT_BESIDE_TOOLS]),
+    (
+        RequestPart::Extras,
+        &[
+            "block_binding: extra inputs",
+            "anthropic-beta",
+            "anthropic_beta",
+            "cache_control",
+            "beta flag",
+            "thinking.adaptive",
+            "thinking.display",
+            "adaptive thinking is not supported",
+        ],
+    ),
+    (
+        RequestPart::Thinking,
+        &[
+            "different conversation",
+            "`thinking`",
+            "redacted_thinking",
+            "signature",
+        ],
+    ),
+    (
+        RequestPart::Media,
+        &[
+            "image",
+            "picture",
+            "media_type",
+            "base64",
+            "document",
+            "pdf",
+            "audio",
+        ],
+    ),
+    (
+        RequestPart::ToolCalls,
+        &[
+            "tool_use",
+            "tool_result",
+            "tool_call",
+            "tool call",
+            "role 'tool'",
+            "role: tool",
+            "`reasoning_content` in the thinking mode",
+        ],
+    ),
+];
+
+/// Here another value helps, and the field has to be there.
+const EFFORT_BESIDE_TOOLS: &str = "function tools with reasoning_effort";
+
+/// What such a message begins with, or names, is a setting of the request and nothing that was said.
+const SETTINGS: &[&str] = &[
+    "max_tokens",
+    "max_completion_tokens",
+    "max_output_tokens",
+    "temperature",
+    "top_p",
+    "top_k",
+    "reasoning_effort",
+    "response_format",
+    "output_config",
+    "stream_options",
+    "tool_choice",
+    "tools.",
+    "tools[",
+    "'tools",
+    "model:",
+];
+
+/// What names the definition of a tool: "Invalid schema for function 'now': In context=(), object schema missing properties"
+/// (<https://github.com/spring-projects/spring-ai/issues/4776>), "Invalid 'tools[3].function.name': string does not match pattern",
+/// "Invalid 'tools': array too long. Expected an array with maximum length 128", and Anthropic's
+/// "tools.14.custom.input_schema.properties: Property keys should match pattern '^[a-zA-Z0-9_.-]{1,64}$'"
+/// (<https://github.com/beautyfree/appstore-connect-mcp/issues/2>).
+const TOOLS: &[&str] = &[
+    "invalid schema for function",
+    "invalid function parameters",
+    "function_declarations[",
+    "invalid 'tools",
+];
+
+/// Whether it names a tool by its place: `tools.14.`, `tools[3]`.
+fn names_a_tool(message: &str) -> bool {
+    let by_place = |start: &str| {
+        message
+            .match_indices(start)
+            .any(|(at, _)| message[at + start.len()..].starts_with(|c: char| c.is_ascii_digit()))
+    };
+    TOOLS.iter().any(|words| message.contains(words)) || by_place("tools.") || by_place("tools[")
+}
+
+/// A kind of content that another server of Anthropic's API, or an older version of it, does not know: "messages.1.content.0: Input tag
+/// 'server_tool_use' found using 'type' does not match any of the expected tags: 'document', 'image', …". Of `thinking`: "thinking: Input
+/// tag 'adaptive' found using 'type' does not match …" (<https://github.com/earendil-works/pi/issues/3784>).
+fn unknown_tag(message: &str) -> Option<RequestPart> {
+    let (place, rest) = message.split_once("input tag '")?;
+    let (tag, rest) = rest.split_once('\'')?;
+    if !rest.contains("expected tags") {
+        return None;
+    }
+    Some(match tag {
+        _ if !place.contains("messages.") => RequestPart::Extras,
+        "thinking" | "redacted_thinking" => RequestPart::Thinking,
+        "image" | "document" => RequestPart::Media,
+        "tool_use" | "tool_result" => RequestPart::ToolCalls,
+        _ => RequestPart::Blocks,
+    })
+}
+
+/// What Gemini says of calls that it did not make itself (<https://ai.google.dev/gemini-api/docs/thought-signatures>).
+const UNSIGNED: &str = "missing a thought_signature";
+
+pub(super) fn refused(code: ErrorCode, status: Option<u16>, said: &Extracted) -> Option<RequestPart> {
+    let about_its_form = match code {
+        ErrorCode::BadRequest => matches!(status, None | Some(400 | 413 | 422)),
+        ErrorCode::TooLarge => true,
+        _ => false,
+    };
+    let message = said.message.to_ascii_lowercase();
+    if code == ErrorCode::BadRequest && template::is_one(&message) && !template::takes_no_tools(&message) {
+        return Some(RequestPart::Roles);
+    }
+    if code == ErrorCode::BadRequest && template::takes_no_pictures(&message) {
+        return Some(RequestPart::Media);
+    }
+    if !about_its_form || template::takes_no_tools(&message) {
+        return None;
+    }
+    if max_tokens::is_one(&message) {
+        return Some(RequestPart::LongestAnswer);
+    }
+    if names_a_tool(&message) && !message.contains("cache_control") {
+        return Some(RequestPart::Tools);
+    }
+    if message.contains(UNSIGNED) {
+        return Some(RequestPart::ThoughtSignature);
+    }
+    if let Some(part) = unknown_tag(&message) {
+        return Some(part);
+    }
+    if let Some(part) = extra_keys::named(&message) {
+        return Some(part);
+    }
+    if !message.contains(EFFORT_BESIDE_TOOLS)
+        && let Some(setting) = refused_setting::named(&message, said.param.as_deref())
+    {
+        return Some(setting);
+    }
+    let names = |words: &[&str]| words.iter().any(|word| message.contains(word));
+    let part = NAMES
+        .iter()
+        .find(|(_, words)| names(words))
+        .map(|(part, _)| *part);
+    match part {
+        Some(part) => Some(part),
+        None if code == ErrorCode::TooLarge => Some(RequestPart::Media),
+        None if names(SETTINGS) => None,
+        None => Some(RequestPart::Unknown),
+    }
+}

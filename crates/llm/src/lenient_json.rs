@@ -1,0 +1,378 @@
+//! JSON as servers really write it: strings that are borrowed where that is possible, numbers in any dress, text that is a
+//! string here and a list of blocks there. Every field that these types stand for is optional in the structs around
+//! them, and `null` is the same as absent.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::ops::Deref;
+
+use serde::Deserialize;
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde_json::value::RawValue;
+
+/// A string that borrows from the input unless it has escapes. (serde borrows a `Cow` only where it stands alone in a
+/// field, not inside an `Option`.) A number is taken as its digits, anything else as nothing.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Str<'a>(pub(crate) Cow<'a, str>);
+
+impl Str<'_> {
+    pub(crate) fn into_string(self) -> String {
+        self.0.into_owned()
+    }
+}
+
+impl Deref for Str<'_> {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        &self.0
+    }
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for Str<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct StrVisitor;
+        impl<'de> Visitor<'de> for StrVisitor {
+            type Value = Str<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a string")
+            }
+
+            fn visit_borrowed_str<E: Error>(self, text: &'de str) -> Result<Str<'de>, E> {
+                Ok(Str(Cow::Borrowed(text)))
+            }
+
+            fn visit_str<E: Error>(self, text: &str) -> Result<Str<'de>, E> {
+                Ok(Str(Cow::Owned(text.to_owned())))
+            }
+
+            fn visit_string<E: Error>(self, text: String) -> Result<Str<'de>, E> {
+                Ok(Str(Cow::Owned(text)))
+            }
+
+            fn visit_u64<E: Error>(self, n: u64) -> Result<Str<'de>, E> {
+                Ok(Str(Cow::Owned(n.to_string())))
+            }
+
+            fn visit_i64<E: Error>(self, n: i64) -> Result<Str<'de>, E> {
+                Ok(Str(Cow::Owned(n.to_string())))
+            }
+
+            fn visit_f64<E: Error>(self, n: f64) -> Result<Str<'de>, E> {
+                Ok(Str(Cow::Owned(n.to_string())))
+            }
+
+            fn visit_bool<E: Error>(self, _: bool) -> Result<Str<'de>, E> {
+                Ok(Str::default())
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Str<'de>, A::Error> {
+                while seq.next_element::<IgnoredAny>()?.is_some() {}
+                Ok(Str::default())
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Str<'de>, A::Error> {
+                while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
+                Ok(Str::default())
+            }
+        }
+        deserializer.deserialize_any(StrVisitor)
+    }
+}
+
+/// No call reads or writes more tokens: the largest windows take ten million, and a call that a vendor makes in several steps reads a window a few times.
+const MOST_TOKENS: u64 = 100_000_000;
+
+/// A count: whole, negative (then 0), with a fraction (cut), or something that is no count at all (then 0).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct LenientCount {
+    /// The count. It means nothing if `is_wrong` is set.
+    pub(crate) number: u64,
+    /// Whether something else was written than a number from 0 up.
+    is_wrong: bool,
+}
+
+impl LenientCount {
+    fn of(number: u64) -> Self {
+        Self {
+            number,
+            is_wrong: false,
+        }
+    }
+
+    fn of_float(number: f64) -> Self {
+        // A cast from a float saturates and takes NaN to 0.
+        Self {
+            number: number as u64,
+            is_wrong: number.is_nan() || number < 0.0,
+        }
+    }
+
+    /// Whether so many tokens can be: not fewer than none, and no more than the largest call has.
+    pub(crate) fn is_plausible(self) -> bool {
+        !self.is_wrong && self.number <= MOST_TOKENS
+    }
+}
+
+/// Whether all counts that are there can be.
+pub(crate) fn all_plausible(counts: &[Option<LenientCount>]) -> bool {
+    counts.iter().flatten().all(|count| count.is_plausible())
+}
+
+impl<'de> Deserialize<'de> for LenientCount {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct CountVisitor;
+        impl<'de> Visitor<'de> for CountVisitor {
+            type Value = LenientCount;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a count")
+            }
+
+            fn visit_u64<E: Error>(self, n: u64) -> Result<LenientCount, E> {
+                Ok(LenientCount::of(n))
+            }
+
+            fn visit_i64<E: Error>(self, n: i64) -> Result<LenientCount, E> {
+                Ok(LenientCount::of_float(n as f64))
+            }
+
+            fn visit_f64<E: Error>(self, n: f64) -> Result<LenientCount, E> {
+                Ok(LenientCount::of_float(n))
+            }
+
+            fn visit_str<E: Error>(self, text: &str) -> Result<LenientCount, E> {
+                Ok(text
+                    .trim()
+                    .parse()
+                    .map_or_else(|_| LenientCount::default(), LenientCount::of_float))
+            }
+
+            fn visit_bool<E: Error>(self, _: bool) -> Result<LenientCount, E> {
+                Ok(LenientCount::default())
+            }
+
+            fn visit_unit<E: Error>(self) -> Result<LenientCount, E> {
+                Ok(LenientCount::default())
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<LenientCount, A::Error> {
+                while seq.next_element::<IgnoredAny>()?.is_some() {}
+                Ok(LenientCount::default())
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<LenientCount, A::Error> {
+                while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
+                Ok(LenientCount::default())
+            }
+        }
+        deserializer.deserialize_any(CountVisitor)
+    }
+}
+
+/// What a message or a delta says: a string, or (Mistral) a list of blocks, or one block, or a number.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Content<'a> {
+    Text(Str<'a>),
+    Blocks(Vec<ContentBlock<'a>>),
+}
+
+impl Content<'_> {
+    /// Whether nothing is said: an empty string, or a list of no blocks.
+    pub(crate) fn is_empty(&self) -> bool {
+        match self {
+            Self::Text(text) => text.is_empty(),
+            Self::Blocks(blocks) => blocks.is_empty(),
+        }
+    }
+}
+
+/// A block of a content list.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(default)]
+pub(crate) struct ContentBlock<'a> {
+    #[serde(rename = "type", borrow)]
+    pub(crate) kind: Option<Str<'a>>,
+    #[serde(borrow)]
+    pub(crate) text: Option<Str<'a>>,
+    #[serde(borrow)]
+    pub(crate) thinking: Option<Content<'a>>,
+    #[serde(borrow)]
+    pub(crate) refusal: Option<Str<'a>>,
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for Content<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct ContentVisitor;
+        impl<'de> Visitor<'de> for ContentVisitor {
+            type Value = Content<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a string or a list of content blocks")
+            }
+
+            fn visit_borrowed_str<E: Error>(self, text: &'de str) -> Result<Content<'de>, E> {
+                Ok(Content::Text(Str(Cow::Borrowed(text))))
+            }
+
+            fn visit_str<E: Error>(self, text: &str) -> Result<Content<'de>, E> {
+                Ok(Content::Text(Str(Cow::Owned(text.to_owned()))))
+            }
+
+            fn visit_u64<E: Error>(self, n: u64) -> Result<Content<'de>, E> {
+                Ok(Content::Text(Str(Cow::Owned(n.to_string()))))
+            }
+
+            fn visit_i64<E: Error>(self, n: i64) -> Result<Content<'de>, E> {
+                Ok(Content::Text(Str(Cow::Owned(n.to_string()))))
+            }
+
+            fn visit_f64<E: Error>(self, n: f64) -> Result<Content<'de>, E> {
+                Ok(Content::Text(Str(Cow::Owned(n.to_string()))))
+            }
+
+            fn visit_bool<E: Error>(self, _: bool) -> Result<Content<'de>, E> {
+                Ok(Content::Blocks(Vec::new()))
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Content<'de>, A::Error> {
+                ContentBlock::deserialize(MapAccessDeserializer::new(map))
+                    .map(|block| Content::Blocks(vec![block]))
+            }
+
+            fn visit_unit<E: Error>(self) -> Result<Content<'de>, E> {
+                Ok(Content::Blocks(Vec::new()))
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Content<'de>, A::Error> {
+                let mut blocks = Vec::new();
+                while let Some(block) = seq.next_element()? {
+                    blocks.push(block);
+                }
+                Ok(Content::Blocks(blocks))
+            }
+        }
+        deserializer.deserialize_any(ContentVisitor)
+    }
+}
+
+/// The text of a value that should be a string and is sometimes the object itself: tool arguments.
+pub(crate) fn raw_text(raw: &RawValue) -> Option<Cow<'_, str>> {
+    match raw.get() {
+        "null" => None,
+        text if text.starts_with('"') => serde_json::from_str::<Str<'_>>(text).ok().map(|text| text.0),
+        text => Some(Cow::Borrowed(text)),
+    }
+}
+
+/// The same object without keys that come twice, which some servers write and no derived reader takes: the last one
+/// counts. `None` where it is no JSON object at all.
+pub(crate) fn without_duplicates(data: &str) -> Option<String> {
+    serde_json::from_str::<serde_json::Map<String, serde_json::Value>>(data)
+        .ok()
+        .map(|object| serde_json::Value::Object(object).to_string())
+}
+
+/// The same JSON with U+FFFD where an escape is half of a character, as servers write that cut text in the middle of one:
+/// `"\ud83d"`. No reader takes those. `None` where every character is whole.
+pub(crate) fn with_whole_characters(data: &str) -> Option<String> {
+    let mut whole = String::new();
+    let mut kept = 0;
+    let mut at = 0;
+    while let Some(escape) = data[at..].find('\\').map(|found| at + found) {
+        at = escape + 2;
+        let (end, is_half) = match (unit(data, escape), unit(data, escape + UNIT)) {
+            (Some(0xd800..=0xdbff), Some(0xdc00..=0xdfff)) => (escape + 2 * UNIT, false),
+            (Some(0xd800..=0xdfff), _) => (escape + UNIT, true),
+            // What is escaped by a character that is longer than a byte is no JSON; nothing is done about it here.
+            _ if data.is_char_boundary(at) => (at, false),
+            _ => return None,
+        };
+        if is_half {
+            whole.push_str(&data[kept..escape]);
+            whole.push('\u{fffd}');
+            kept = end;
+        }
+        at = end;
+    }
+    (kept > 0).then(|| whole + &data[kept..])
+}
+
+/// The same JSON without the first half of a character with which a string in it ends, and that half: a server that cuts text anywhere
+/// sends the other half with the next event.
+pub(crate) fn without_first_half(data: &str) -> Option<(String, String)> {
+    let at = halves(data, 0xd800..=0xdbff).find(|at| data[at + UNIT..].starts_with('"'))?;
+    let half = data[at..at + UNIT].to_owned();
+    Some((format!("{}{}", &data[..at], &data[at + UNIT..]), half))
+}
+
+/// The same JSON with a half before the other one with which a string in it begins; `None` where none does.
+pub(crate) fn with_first_half(data: &str, half: &str) -> Option<String> {
+    let at = halves(data, 0xdc00..=0xdfff).find(|at| data[..*at].ends_with('"'))?;
+    Some(format!("{}{half}{}", &data[..at], &data[at..]))
+}
+
+/// Where escapes in this range stand.
+fn halves(data: &str, range: std::ops::RangeInclusive<u16>) -> impl Iterator<Item = usize> {
+    let escapes = data.match_indices("\\u").map(|(at, _)| at);
+    escapes.filter(move |at| {
+        let slashes = data[..*at]
+            .bytes()
+            .rev()
+            .take_while(|byte| *byte == b'\\')
+            .count();
+        slashes % 2 == 0 && unit(data, *at).is_some_and(|unit| range.contains(&unit))
+    })
+}
+
+/// How long an escape such as `\u00e9` is.
+const UNIT: usize = 6;
+
+/// The number of such an escape that begins here, if one does.
+fn unit(data: &str, at: usize) -> Option<u16> {
+    let digits = data.get(at..at + UNIT)?.strip_prefix("\\u")?;
+    u16::from_str_radix(digits, 16).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_halves_of_a_character_find_each_other() {
+        let (cut, half) = without_first_half(r#"{"a":"b \ud83d","c":1}"#).unwrap_or_default();
+        assert_eq!((cut.as_str(), half.as_str()), (r#"{"a":"b ","c":1}"#, "\\ud83d"));
+        let joined = with_first_half(r#"{"a":"\ude00!"}"#, &half);
+        assert_eq!(joined.as_deref(), Some(r#"{"a":"\ud83d\ude00!"}"#));
+        for data in [
+            r#""\\ud83d""#,
+            r#""\ud83d b""#,
+            r#""\ud83d\ude00""#,
+            r#""a""#,
+            r#""\ud8""#,
+        ] {
+            assert_eq!(without_first_half(data), None, "{data}");
+        }
+        for data in [r#""\\ude00""#, r#""a \ude00""#, r#""a""#] {
+            assert_eq!(with_first_half(data, &half), None, "{data}");
+        }
+    }
+
+    #[test]
+    fn halves_of_characters_are_replaced_and_nothing_else() {
+        for (data, whole) in [
+            (r#""a \ud83d b""#, Some("\"a \u{fffd} b\"")),
+            (r#""\ude00""#, Some("\"\u{fffd}\"")),
+            (r#""\ud83d\ud83d\ude00""#, Some("\"\u{fffd}\\ud83d\\ude00\"")),
+            (r#""\ud83d\ude00 \u00e9 \n é""#, None),
+            (r#""\\ud83d""#, None),
+            ("\"\\ud83", None),
+            ("\\é", None),
+            ("\\", None),
+        ] {
+            assert_eq!(with_whole_characters(data).as_deref(), whole, "{data}");
+        }
+    }
+}

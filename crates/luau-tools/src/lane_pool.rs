@@ -1,0 +1,220 @@
+//! Lanes: the threads on which scripts run, never those of the runtime. A VM belongs to one lane; a lane holds thousands of
+//! runs, for a run that waits is a few KiB in a VM and nothing else. A script that computes gives its turn away every few
+//! milliseconds.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::thread;
+
+use tokio::sync::Semaphore;
+
+use crate::flat_value::FlatValue;
+use crate::host::EffectError;
+use crate::inbox::{Inbox, inbox};
+use crate::lane_worker;
+use crate::run_channel::Speaker;
+use crate::spin_wait::WaitSpot;
+
+/// How many runs all lanes hold at one time; more wait for their start.
+const MOST_RUNS: usize = 16_384;
+/// A stack that holds the nesting which Luau allows.
+const STACK: usize = 8 << 20;
+
+/// A pool of threads that run scripts.
+pub struct Lanes {
+    lanes: Vec<LaneThread>,
+    pub(crate) room: Semaphore,
+}
+
+struct LaneThread {
+    inbox: Inbox<LaneCommand>,
+    desk: Arc<LaneStatus>,
+}
+
+/// What is known of a lane from outside.
+#[derive(Default)]
+struct LaneStatus {
+    /// Runs that are on it.
+    load: AtomicUsize,
+    /// Where those look who await what it says.
+    pub(crate) spot: Arc<WaitSpot>,
+}
+
+/// What a lane is told. Its inbox is bounded by the runs on it and by `Limits::pending` of each.
+pub(crate) enum LaneCommand {
+    /// A run, and what it begins with.
+    Start(Speaker, FlatValue),
+    Outcome {
+        run: u64,
+        step: u64,
+        outcome: Result<FlatValue, EffectError>,
+    },
+    Stop {
+        run: u64,
+    },
+    /// A script is gone.
+    Forget {
+        owner: u64,
+        script: u64,
+    },
+    /// All scripts of an owner are gone.
+    Leave {
+        owner: u64,
+    },
+}
+
+/// A run's way to its lane. Dropping it stops the run.
+pub(crate) struct RunHandle<'l> {
+    lane: &'l LaneThread,
+    run: u64,
+    ended: bool,
+}
+
+impl Lanes {
+    /// So many threads, at least one. They end when the last script that was compiled on them is dropped.
+    #[must_use]
+    pub fn new(threads: usize) -> Arc<Self> {
+        let lanes = (0..threads.max(1)).filter_map(LaneThread::new).collect();
+        Arc::new(Self {
+            lanes,
+            room: Semaphore::new(MOST_RUNS),
+        })
+    }
+
+    /// The lanes that [`Script::compile`](crate::Script::compile) uses: two, or up to four where there are more processors.
+    #[must_use]
+    pub fn shared() -> Arc<Self> {
+        static SHARED: OnceLock<Arc<Lanes>> = OnceLock::new();
+        let processors = thread::available_parallelism().map_or(2, usize::from);
+        Arc::clone(SHARED.get_or_init(|| Self::new(processors.clamp(2, 4))))
+    }
+
+    /// How many runs the lanes hold now.
+    #[must_use]
+    pub fn runs(&self) -> usize {
+        self.lanes
+            .iter()
+            .map(|lane| lane.desk.load.load(Ordering::Relaxed))
+            .sum()
+    }
+
+    /// Puts a run on the lane that has the fewest.
+    pub(crate) fn start(&self, speaker: Speaker, args: FlatValue) -> Option<RunHandle<'_>> {
+        let lane = self.free_lane()?;
+        let seat = RunHandle {
+            lane,
+            run: speaker.start().id,
+            ended: false,
+        };
+        lane.inbox.tell(LaneCommand::Start(speaker, args)).then_some(seat)
+    }
+
+    /// The lane that has the fewest runs, which has one more now. Of two that come at once the second sees the first.
+    fn free_lane(&self) -> Option<&LaneThread> {
+        loop {
+            let loads = self.lanes.iter().map(|lane| {
+                let load = lane.desk.load.load(Ordering::Relaxed);
+                (load, lane)
+            });
+            let (load, lane) = loads.min_by_key(|(load, _)| *load)?;
+            let taken =
+                lane.desk
+                    .load
+                    .compare_exchange_weak(load, load + 1, Ordering::Relaxed, Ordering::Relaxed);
+            if taken.is_ok() {
+                return Some(lane);
+            }
+        }
+    }
+
+    /// A script is gone: no VM keeps it.
+    pub(crate) fn forget(&self, owner: u64, script: u64) {
+        for lane in &self.lanes {
+            // A lane that ended has no VMs.
+            lane.inbox.tell(LaneCommand::Forget { owner, script });
+        }
+    }
+
+    /// An owner is gone: its VMs are not kept.
+    pub(crate) fn leave(&self, owner: u64) {
+        for lane in &self.lanes {
+            lane.inbox.tell(LaneCommand::Leave { owner });
+        }
+    }
+}
+
+impl LaneThread {
+    fn new(index: usize) -> Option<Self> {
+        let (inbox, told) = inbox();
+        let desk = Arc::<LaneStatus>::default();
+        let spot = Arc::clone(&desk.spot);
+        let thread = thread::Builder::new()
+            .name(format!("luau-{index}"))
+            .stack_size(STACK)
+            .spawn(move || lane_worker::run(&told, spot));
+        thread.ok()?;
+        Some(Self { inbox, desk })
+    }
+}
+
+impl<'l> RunHandle<'l> {
+    /// Where to look for what the lane says.
+    pub(crate) fn spot(&self) -> &'l WaitSpot {
+        &self.lane.desk.spot
+    }
+
+    /// How many runs are on the lane, this one included.
+    pub(crate) fn runs(&self) -> usize {
+        self.lane.desk.load.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn outcome(&self, step: u64, outcome: Result<FlatValue, EffectError>) {
+        // A lane that is gone says so by closing the other way.
+        self.lane.inbox.tell(LaneCommand::Outcome {
+            run: self.run,
+            step,
+            outcome,
+        });
+    }
+
+    /// Leaves a run that has ended: its lane knows.
+    pub(crate) fn ended(mut self) {
+        self.ended = true;
+    }
+}
+
+impl Drop for RunHandle<'_> {
+    fn drop(&mut self) {
+        if !self.ended {
+            self.lane.inbox.tell(LaneCommand::Stop { run: self.run });
+        }
+        self.lane.desk.load.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Barrier;
+
+    use super::*;
+
+    #[test]
+    fn runs_that_come_at_once_are_spread_over_the_lanes() {
+        let (lanes, at_once) = (Lanes::new(3), Barrier::new(4));
+        thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    at_once.wait();
+                    for _ in 0..300 {
+                        lanes.free_lane();
+                    }
+                });
+            }
+        });
+        let loads = lanes
+            .lanes
+            .iter()
+            .map(|lane| lane.desk.load.load(Ordering::Relaxed));
+        assert_eq!(loads.collect::<Vec<_>>(), [400; 3]);
+    }
+}

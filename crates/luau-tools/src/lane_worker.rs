@@ -1,0 +1,367 @@
+//! One lane: takes what it is told, lets one run after the other go on, drops VMs that nobody needs.
+
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::hint;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::mpsc::TryRecvError;
+use std::time::Duration;
+
+use mlua::Table;
+
+use crate::error::{Reason, ScriptError};
+use crate::flat_value::FlatValue;
+use crate::host::EffectError;
+use crate::inbox::Outlet;
+use crate::lane_pool::LaneCommand;
+use crate::limits::LimitExceeded;
+use crate::natives::{is_memory, text_of};
+use crate::run::ScriptRun;
+use crate::run_channel::Speaker;
+use crate::spin_wait::{WaitSpot, several_processors};
+use crate::vm::{TaskEnd, Vm, VmProgress};
+use crate::vm_pool::Vms;
+use crate::wake_queue::Wakes;
+
+/// How long a run may take outcomes that are there already before others have their turn.
+const TURN: Duration = Duration::from_millis(4);
+/// How long a lane looks for more before it sleeps: about what it costs to wake it.
+const LOOKS: Duration = Duration::from_micros(50);
+
+/// The body of a lane's thread. It ends when nobody can tell it anything any more.
+pub(crate) fn run(told: &Outlet<LaneCommand>, spot: Arc<WaitSpot>) {
+    let mut lane = LaneWorker::new(spot);
+    loop {
+        if lane.ready.is_empty() {
+            match next(told, &mut lane) {
+                Some(told) => lane.told(told),
+                None => return,
+            }
+        }
+        while let Ok(told) = told.try_next() {
+            lane.told(told);
+            lane.wakes.if_due();
+        }
+        lane.next_turn();
+    }
+}
+
+/// What the lane is told next. Before it sleeps it makes VMs for the scripts that come.
+fn next(told: &Outlet<LaneCommand>, lane: &mut LaneWorker) -> Option<LaneCommand> {
+    if let Ok(told) = told.try_next() {
+        return Some(told);
+    }
+    lane.wakes.now();
+    lane.vms.make_ready();
+    let from = lane.wakes.read_clock();
+    loop {
+        for _ in 0..32 {
+            match told.try_next() {
+                Ok(told) => return Some(told),
+                Err(TryRecvError::Disconnected) => return None,
+                Err(TryRecvError::Empty) => hint::spin_loop(),
+            }
+        }
+        if several_processors() && lane.wakes.read_clock().duration_since(from) < LOOKS {
+            continue;
+        }
+        let told = if lane.vms.prepare() {
+            None
+        } else {
+            Some(told.next())
+        };
+        lane.wakes.read_clock();
+        if let Some(told) = told {
+            return told;
+        }
+    }
+}
+
+struct LaneWorker {
+    runs: HashMap<u64, Instance>,
+    ready: VecDeque<u64>,
+    vms: Vms,
+    wakes: Rc<Wakes>,
+}
+
+/// A run on this lane.
+struct Instance {
+    run: Rc<ScriptRun>,
+    vm: Rc<Vm>,
+    table: Option<Table>,
+    /// The arguments before it begins, and the result when it has ended.
+    flat: FlatValue,
+    /// Outcomes that the script did not ask for yet.
+    outcomes: BTreeMap<u64, Result<FlatValue, EffectError>>,
+    /// The step whose outcome the script asked for.
+    asked: Option<u64>,
+}
+
+impl LaneWorker {
+    fn new(spot: Arc<WaitSpot>) -> Self {
+        Self {
+            runs: HashMap::new(),
+            ready: VecDeque::new(),
+            vms: Vms::default(),
+            wakes: Rc::new(Wakes::of(spot)),
+        }
+    }
+
+    fn told(&mut self, told: LaneCommand) {
+        match told {
+            LaneCommand::Start(speaker, args) => self.start(speaker, args),
+            LaneCommand::Outcome { run, step, outcome } => {
+                let Some(instance) = self.runs.get_mut(&run) else {
+                    return;
+                };
+                if instance.keep(step, outcome) {
+                    self.ready.push_back(run);
+                }
+            }
+            LaneCommand::Stop { run } => {
+                if let Some(mut instance) = self.runs.remove(&run) {
+                    let mut error = instance.run.stopped();
+                    let table = instance.table.as_ref();
+                    error.put(table.and_then(|table| instance.vm.place(Some(table))));
+                    self.end(&mut instance, Err(error));
+                }
+            }
+            LaneCommand::Forget { owner, script } => {
+                self.vms.forget(owner, script);
+                self.wakes.read_clock();
+            }
+            LaneCommand::Leave { owner } => {
+                self.vms.leave(owner);
+                self.wakes.read_clock();
+            }
+        }
+    }
+
+    fn start(&mut self, speaker: Speaker, flat: FlatValue) {
+        let id = speaker.start().id;
+        flat.fetch();
+        let run = Rc::new(ScriptRun::new(speaker, Rc::clone(&self.wakes)));
+        // That it shall stop can have been told before it came.
+        if run.line.stop() != 0 {
+            run.line.ended(Err(run.stopped()), &self.wakes);
+            return;
+        }
+
+        let vm = self.vms.ready(run.script()).map_or_else(
+            || {
+                let vm = self.vms.take(run.script());
+                self.wakes.read_clock();
+                vm
+            },
+            Ok,
+        );
+        let vm = match vm {
+            Ok(vm) => vm,
+            Err(error) => {
+                let error = ScriptError::new(&run.script().name, Reason::Lost(text_of(&error)));
+                run.line.ended(Err(error), &self.wakes);
+                return;
+            }
+        };
+
+        let mut instance = Instance {
+            run,
+            vm,
+            table: None,
+            flat,
+            outcomes: BTreeMap::new(),
+            asked: None,
+        };
+        // Most runs end in their first turn: such a run is nowhere but here. Others that have turns to come go first.
+        if self.ready.is_empty()
+            && let Some(result) = instance.turn()
+        {
+            self.end(&mut instance, result);
+            return;
+        }
+        if !instance.waits() {
+            self.ready.push_back(id);
+        }
+        instance.vm.hold(&instance.run);
+        self.runs.insert(id, instance);
+    }
+
+    /// Lets the run go on that has waited longest for its turn: its id, if there is one.
+    fn next_turn(&mut self) -> Option<u64> {
+        let id = self.ready.pop_front()?;
+        self.go_on(id);
+        self.wakes.if_due();
+        Some(id)
+    }
+
+    fn go_on(&mut self, id: u64) {
+        let Some(instance) = self.runs.get_mut(&id) else {
+            return;
+        };
+        if let Some(result) = instance.turn() {
+            if let Some(mut instance) = self.runs.remove(&id) {
+                self.end(&mut instance, result);
+            }
+            return;
+        }
+        if !instance.waits() {
+            self.ready.push_back(id);
+        }
+    }
+
+    fn end(&mut self, instance: &mut Instance, result: Result<(), ScriptError>) {
+        let result = result.map(|()| std::mem::take(&mut instance.flat));
+        instance.run.line.ended(result, &self.wakes);
+
+        // What can be done when it is said is not done before.
+        instance.vm.let_go(&instance.run);
+        instance.vm.tidy();
+        self.vms.give_back(&instance.vm);
+        self.vms.ran(instance.run.script());
+        self.wakes.read_clock();
+    }
+}
+
+impl Instance {
+    fn name(&self) -> &str {
+        &self.run.script().name
+    }
+
+    /// Keeps an outcome; true where the run waited for it.
+    fn keep(&mut self, step: u64, outcome: Result<FlatValue, EffectError>) -> bool {
+        if self.run.detached.borrow_mut().remove(&step) {
+            self.run.settled();
+            return false;
+        }
+        let waited = self.asked == Some(step) && self.waits();
+        self.outcomes.insert(step, outcome);
+        waited
+    }
+
+    /// Whether it cannot go on before an outcome comes.
+    fn waits(&self) -> bool {
+        self.asked.is_some_and(|step| !self.outcomes.contains_key(&step))
+    }
+
+    /// Its turn: how it ended, if it did.
+    fn turn(&mut self) -> Option<Result<(), ScriptError>> {
+        let gone = self.go_on();
+        gone.unwrap_or_else(|error| Some(Err(self.failed(&error))))
+    }
+
+    /// Lets the script go on until it waits, has had its turn, or ends.
+    fn go_on(&mut self) -> mlua::Result<Option<Result<(), ScriptError>>> {
+        let mut from = None;
+        while !self.waits() {
+            let progress = if let Some(table) = &self.table {
+                let table = table.clone();
+                let given = self.asked.take().and_then(|step| self.take(step));
+                self.vm.go_on(&self.run, &table, given, &mut self.flat)?
+            } else {
+                let (table, progress) = self.vm.start(&self.run, &mut self.flat)?;
+                self.table = table;
+                progress
+            };
+            match progress {
+                VmProgress::Done(ended) => return Ok(Some(self.ended(ended))),
+                VmProgress::TurnOver => return Ok(None),
+                VmProgress::Needs(step) => self.asked = Some(step),
+            }
+            self.vm.tidy();
+            let from = from.get_or_insert_with(|| self.run.entered());
+            if from.elapsed() >= TURN {
+                break;
+            }
+        }
+        Ok(None)
+    }
+
+    /// An outcome as the script gets it.
+    fn take(&mut self, step: u64) -> Option<(u64, Result<FlatValue, String>)> {
+        let outcome = self.outcomes.remove(&step)?;
+        self.run.settled();
+        Some((step, outcome.map_err(|error| error.to_string())))
+    }
+
+    fn ended(&self, ended: TaskEnd) -> Result<(), ScriptError> {
+        let name = self.name();
+        if let Some(error) = self.tripped() {
+            return Err(error);
+        }
+        match ended {
+            TaskEnd::Value => Ok(()),
+            TaskEnd::NoJson(problem) => Err(ScriptError::new(name, Reason::Result(problem))),
+            TaskEnd::Raised(text) => {
+                let mut error = ScriptError::located(name, &text, Reason::Failed);
+                if error.line.is_none() {
+                    error.put(self.run.place.borrow().clone());
+                }
+                Err(error)
+            }
+        }
+    }
+
+    /// The limit that ended the run, with its line.
+    fn tripped(&self) -> Option<ScriptError> {
+        let reason = self.run.tripped.borrow().clone()?;
+        let mut error = ScriptError::new(self.name(), reason);
+        error.put(self.run.place.borrow().clone());
+        Some(error)
+    }
+
+    /// What an error of the VM means.
+    fn failed(&self, error: &mlua::Error) -> ScriptError {
+        let memory = Reason::Limit(LimitExceeded::Memory(self.run.limits().memory));
+        // Asked whatever it was: the VM lets go of what it kept for this question.
+        let place = self.vm.place(None);
+        if is_memory(error) || *self.run.tripped.borrow() == Some(memory.clone()) {
+            self.vm.retired.set(true);
+            place.into_iter().for_each(|place| self.run.stood(place));
+        }
+        if let Some(error) = self.tripped() {
+            return error;
+        }
+        if is_memory(error) {
+            let mut error = ScriptError::new(self.name(), memory);
+            error.put(self.run.place.borrow().clone());
+            return error;
+        }
+        ScriptError::located(self.name(), &text_of(error), Reason::Failed)
+    }
+}
+
+#[cfg(test)]
+mod turns;
+
+#[cfg(test)]
+mod tests {
+    use futures_util::FutureExt;
+
+    use super::*;
+    use crate::run_channel::{CANCELLED, LaneMessage, RunStart, line};
+    use crate::spin_wait::SpinWaiter;
+    use crate::{Libraries, Script, ScriptLimits};
+
+    #[test]
+    fn a_run_that_shall_stop_before_it_comes_does_not_begin() -> Result<(), ScriptError> {
+        let script = Script::compile("late", "function invoke(ctx) ctx.sleep(9) end", Libraries::new())?;
+        let spot = WaitSpot::default();
+        let mut lane = LaneWorker::new(Arc::default());
+        let (speaker, mut listener) = line(RunStart {
+            id: 7,
+            script: script.compiled,
+            limits: ScriptLimits::default(),
+        });
+        listener.stop(CANCELLED);
+        lane.told(LaneCommand::Stop { run: 7 });
+        lane.told(LaneCommand::Start(speaker, FlatValue::default()));
+        assert!(lane.runs.is_empty(), "nothing waits that nobody awaits");
+        let mut looks = SpinWaiter::at(&spot);
+        let heard = listener.hear(&mut looks).now_or_never().flatten();
+        let Some(LaneMessage::Ended(Err(error))) = heard else {
+            panic!("it does not end at once");
+        };
+        assert_eq!(error.reason, Reason::Cancelled);
+        Ok(())
+    }
+}

@@ -1,0 +1,336 @@
+//! The line between a lane and the future that awaits a run: what it begins with, what it says, and whether it shall stop. One
+//! allocation for all of it, for a run may last a few microseconds.
+
+use std::cell::Cell;
+use std::collections::VecDeque;
+use std::future::poll_fn;
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::task::{Poll, Waker};
+
+use serde_json::Value;
+
+use crate::error::ScriptError;
+use crate::flat_value::{FlatValue, NearValue};
+use crate::host::HostEffect;
+use crate::limits::ScriptLimits;
+use crate::script::Compiled;
+use crate::spin_wait::{SpinOutcome, SpinWaiter};
+use crate::wake_queue::Wakes;
+
+/// What a lane says of a run. It is bounded by `ScriptLimits::pending` and `ScriptLimits::effects`.
+pub(crate) enum LaneMessage {
+    Began(HostEffect),
+    Ended(Result<Value, ScriptError>),
+}
+
+/// Why a run is stopped from outside; zero means that it is not.
+pub(crate) const CANCELLED: u8 = 1;
+/// The time of the run is over.
+pub(crate) const TIMED_OUT: u8 = 2;
+
+/// A run that begins.
+pub(crate) struct RunStart {
+    pub(crate) id: u64,
+    pub(crate) script: Arc<Compiled>,
+    pub(crate) limits: ScriptLimits,
+}
+
+/// In this order: what one thread looks at all the time is far from what the other writes.
+#[repr(C)]
+struct RunChannel {
+    start: RunStart,
+    stop: AtomicU8,
+    _far: CachePadded,
+    /// The last that is said; of a lane that is gone: nothing.
+    last: OnceLock<Option<Result<NearValue, Box<ScriptError>>>>,
+    /// Effects have begun of which nobody heard yet.
+    news: AtomicBool,
+    _off: CachePadded,
+    words: Mutex<MessageWords>,
+}
+
+/// As much as a line of a processor's cache has.
+struct CachePadded(#[expect(dead_code, reason = "it keeps others apart")] [u8; 64]);
+
+#[derive(Default)]
+struct MessageWords {
+    began: VecDeque<HostEffect>,
+    listener: Option<Waker>,
+}
+
+impl RunChannel {
+    fn words(&self) -> MutexGuard<'_, MessageWords> {
+        // What is behind it is whole after every single step.
+        self.words.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Says the last, and gives whom to wake. Who looks has it without the lock.
+    fn over(&self, last: Option<Result<NearValue, Box<ScriptError>>>) -> Option<Waker> {
+        let _ = self.last.set(last);
+        self.words().listener.take()
+    }
+}
+
+/// Both ends of a new line.
+pub(crate) fn line(start: RunStart) -> (Speaker, RunListener) {
+    let line = Arc::new(RunChannel {
+        start,
+        stop: AtomicU8::new(0),
+        _far: CachePadded([0; 64]),
+        last: OnceLock::new(),
+        news: AtomicBool::new(false),
+        _off: CachePadded([0; 64]),
+        words: Mutex::default(),
+    });
+    let speaker = Speaker {
+        line: Arc::clone(&line),
+        over: Cell::new(false),
+    };
+    (
+        speaker,
+        RunListener {
+            line: Some(line),
+            over: false,
+        },
+    )
+}
+
+/// The lane's end.
+pub(crate) struct Speaker {
+    line: Arc<RunChannel>,
+    /// All is said.
+    over: Cell<bool>,
+}
+
+impl Speaker {
+    pub(crate) fn start(&self) -> &RunStart {
+        &self.line.start
+    }
+
+    pub(crate) fn began(&self, effect: HostEffect, wakes: &Wakes) {
+        let listener = {
+            let mut words = self.line.words();
+            words.began.push_back(effect);
+            words.listener.take()
+        };
+        // Afterwards: who looks does not meet the lock.
+        self.line.news.store(true, Ordering::Release);
+        wakes.later(listener);
+    }
+
+    /// The last that is said.
+    pub(crate) fn ended(&self, result: Result<FlatValue, ScriptError>, wakes: &Wakes) {
+        self.over.set(true);
+        wakes.later(self.line.over(Some(result.map(NearValue::of).map_err(Box::new))));
+    }
+
+    /// Why the run shall stop, or zero.
+    pub(crate) fn stop(&self) -> u8 {
+        self.line.stop.load(Ordering::Relaxed)
+    }
+}
+
+impl Drop for Speaker {
+    fn drop(&mut self) {
+        if !self.over.get()
+            && let Some(listener) = self.line.over(None)
+        {
+            listener.wake();
+        }
+    }
+}
+
+/// The end of the future that awaits the run. A script whose invocation is dropped while it computes sees it at its next safepoint.
+pub(crate) struct RunListener {
+    /// `None` while it is dropped.
+    line: Option<Arc<RunChannel>>,
+    /// It has heard the last.
+    over: bool,
+}
+
+thread_local! {
+    /// The line that was left last on this thread. The lane leaves it at about the same time: who leaves second waits for what the first
+    /// wrote, and so it is given up when there is time.
+    static LEFT: Cell<Option<Arc<RunChannel>>> = const { Cell::new(None) };
+}
+
+/// Gives up what was left on this thread. Its memory is there for what comes next.
+pub(crate) fn give_up() {
+    let Ok(Some(mut line)) = LEFT.try_with(Cell::take) else {
+        return;
+    };
+    if let Some(line) = Arc::get_mut(&mut line)
+        && let Some(Some(Ok(flat))) = line.last.take()
+    {
+        flat.spare_it();
+    }
+}
+
+impl RunListener {
+    /// The next that is said; `None` when the lane is gone.
+    pub(crate) async fn hear(&mut self, looks: &mut SpinWaiter<'_>) -> Option<LaneMessage> {
+        poll_fn(|context| {
+            let Some(line) = self.line.as_deref() else {
+                return Poll::Ready(None);
+            };
+            let heard = || line.last.get().is_some() || line.news.load(Ordering::Acquire);
+            if looks.look(heard) == SpinOutcome::Again {
+                context.waker().wake_by_ref();
+                return Poll::Pending;
+            }
+            // What had begun before the last was told before it.
+            if let Some(last) = line.last.get()
+                && !line.news.load(Ordering::Acquire)
+            {
+                self.over = true;
+                return Poll::Ready(ended(last));
+            }
+            let mut words = line.words();
+            if let Some(effect) = words.began.pop_front() {
+                return Poll::Ready(Some(LaneMessage::Began(effect)));
+            }
+            line.news.store(false, Ordering::Relaxed);
+            // It may have come since, and whoever says it afterwards finds a listener.
+            if let Some(last) = line.last.get() {
+                self.over = true;
+                return Poll::Ready(ended(last));
+            }
+            match &mut words.listener {
+                Some(listener) => listener.clone_from(context.waker()),
+                none => *none = Some(context.waker().clone()),
+            }
+            Poll::Pending
+        })
+        .await
+    }
+
+    pub(crate) fn stop(&self, why: u8) {
+        if let Some(line) = &self.line {
+            line.stop.store(why, Ordering::Relaxed);
+        }
+    }
+}
+
+/// The last that was said, for whoever asked for it.
+fn ended(last: &Option<Result<NearValue, Box<ScriptError>>>) -> Option<LaneMessage> {
+    let result = last.as_ref()?.as_ref();
+    Some(LaneMessage::Ended(
+        result.map(NearValue::value).map_err(|error| (**error).clone()),
+    ))
+}
+
+impl Drop for RunListener {
+    fn drop(&mut self) {
+        let Some(line) = self.line.take() else { return };
+        if self.over {
+            give_up();
+            // A thread that ends keeps nothing.
+            let _ = LEFT.try_with(|left| left.set(Some(line)));
+        } else {
+            let _ = line
+                .stop
+                .compare_exchange(0, CANCELLED, Ordering::Relaxed, Ordering::Relaxed);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicUsize;
+    use std::task::{Context, Wake};
+
+    use futures_util::FutureExt;
+    use serde_json::json;
+
+    use super::*;
+    use crate::host::EffectKind;
+    use crate::spin_wait::WaitSpot;
+
+    fn new_line() -> (Speaker, RunListener) {
+        let compiled = crate::Script::compile("line", "return 1", crate::Libraries::new());
+        let start = RunStart {
+            id: 0,
+            script: compiled.map(|script| script.compiled).ok().unwrap(),
+            limits: ScriptLimits::default(),
+        };
+        line(start)
+    }
+
+    fn flat(value: Value) -> FlatValue {
+        FlatValue::of(&value, 9, 99).unwrap_or_default()
+    }
+
+    struct Counts(AtomicUsize);
+
+    impl Wake for Counts {
+        fn wake(self: Arc<Self>) {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    #[test]
+    fn effects_come_before_the_end_and_a_listener_is_woken_by_the_last_who_may() {
+        let (speaker, mut listener) = new_line();
+        let (wakes, counts) = (Wakes::of(Arc::default()), Arc::new(Counts(AtomicUsize::new(0))));
+        let waker = Waker::from(Arc::clone(&counts));
+        let woken = || counts.0.load(Ordering::Relaxed);
+        let mut context = Context::from_waker(&waker);
+        let spot = WaitSpot::default();
+        let (mut looks, mut others) = (SpinWaiter::at(&spot), SpinWaiter::at(&spot));
+
+        let heard = listener.hear(&mut looks).poll_unpin_boxed(&mut context);
+        assert!(heard.is_pending());
+        let effect = HostEffect {
+            step: 1,
+            kind: EffectKind::Now,
+            request: json!({}),
+            place: None,
+        };
+        speaker.began(effect.clone(), &wakes);
+        speaker.ended(Ok(flat(json!(7))), &wakes);
+        assert_eq!(woken(), 0, "several are woken at once, later");
+        wakes.now();
+        assert_eq!(woken(), 1);
+
+        let first = listener.hear(&mut looks).poll_unpin_boxed(&mut context);
+        assert!(matches!(first, Poll::Ready(Some(LaneMessage::Began(heard))) if heard == effect));
+        let second = listener.hear(&mut others).poll_unpin_boxed(&mut context);
+        assert!(matches!(second, Poll::Ready(Some(LaneMessage::Ended(Ok(value)))) if value == json!(7.0)));
+        drop(speaker);
+        assert_eq!(woken(), 1, "who has heard the end is told nothing more");
+
+        let (speaker, mut listener) = new_line();
+        assert!(
+            listener
+                .hear(&mut others)
+                .poll_unpin_boxed(&mut context)
+                .is_pending()
+        );
+        drop(speaker);
+        assert_eq!(woken(), 2, "who listens to a lane that is gone hears so at once");
+        assert!(matches!(
+            listener.hear(&mut others).poll_unpin_boxed(&mut context),
+            Poll::Ready(None)
+        ));
+    }
+
+    #[test]
+    fn a_listener_that_goes_stops_the_run_and_does_not_hide_why() {
+        let (speaker, listener) = new_line();
+        drop(listener);
+        assert_eq!(speaker.stop(), CANCELLED);
+        let (speaker, listener) = new_line();
+        listener.stop(TIMED_OUT);
+        drop(listener);
+        assert_eq!(speaker.stop(), TIMED_OUT);
+    }
+
+    trait PollBoxed: Future + Sized {
+        fn poll_unpin_boxed(self, context: &mut Context<'_>) -> Poll<Self::Output> {
+            Box::pin(self).poll_unpin(context)
+        }
+    }
+
+    impl<F: Future> PollBoxed for F {}
+}

@@ -1,0 +1,81 @@
+//! How long a run has computed, in all and in this turn, and when others on its thread are to have theirs.
+
+use std::cell::Cell;
+use std::time::{Duration, Instant};
+
+use nix::time::{ClockId, clock_gettime};
+
+/// How long a script may compute before others have their turn.
+const SLICE: Duration = Duration::from_millis(4);
+
+/// The times of one run.
+pub(crate) struct RunTimer {
+    /// When this turn began.
+    from: Cell<Instant>,
+    /// When it is over.
+    until: Cell<Instant>,
+    /// What the turns before took.
+    used: Cell<Duration>,
+    /// What the thread had computed when the turn was first found to be over.
+    stuck_from: Cell<Option<Duration>>,
+}
+
+impl RunTimer {
+    pub(crate) fn new(now: Instant) -> Self {
+        Self {
+            from: Cell::new(now),
+            until: Cell::new(now),
+            used: Cell::new(Duration::ZERO),
+            stuck_from: Cell::new(None),
+        }
+    }
+
+    /// A turn begins.
+    pub(crate) fn enter(&self, now: Instant) {
+        self.from.set(now);
+        self.until.set(now + SLICE);
+        self.stuck_from.set(None);
+    }
+
+    /// When the turn began.
+    pub(crate) fn entered(&self) -> Instant {
+        self.from.get()
+    }
+
+    /// The turn ends.
+    pub(crate) fn leave(&self, now: Instant) {
+        self.used.set(self.used(now));
+    }
+
+    /// What all turns took, this one included.
+    pub(crate) fn used(&self, now: Instant) -> Duration {
+        self.used.get() + now.duration_since(self.from.get())
+    }
+
+    /// Whether others are to have their turn.
+    pub(crate) fn is_over(&self, now: Instant) -> bool {
+        now >= self.until.get()
+    }
+
+    /// Whether the script could not give its turn away for longer than `most`, counted in the time of the processor: that a machine is
+    /// busy with other programs ends no run.
+    pub(crate) fn is_stuck(&self, now: Instant, most: Duration) -> bool {
+        if !self.is_over(now) {
+            return false;
+        }
+        let computed = computed_by_thread().unwrap_or_else(|| now.duration_since(self.from.get()));
+        match self.stuck_from.get() {
+            Some(from) => computed.saturating_sub(from) > most,
+            None => {
+                self.stuck_from.set(Some(computed));
+                false
+            }
+        }
+    }
+}
+
+/// Time that the processor has spent on this thread, where the system tells.
+fn computed_by_thread() -> Option<Duration> {
+    let time = clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID).ok()?;
+    Some(Duration::from(time))
+}

@@ -1,0 +1,328 @@
+//! Who awaits a run that has just been told something looks for its answer a moment before it sleeps, for to sleep and to be woken
+//! takes longer than most runs. One at a time looks at a lane: it keeps its thread awake for all the others. It looks as long as the lane
+//! goes on, and gives its turn away as soon as the lane has something for others: it wakes them on the lane's behalf, several at a
+//! time, for what waking touches is near its own thread and far from the lane's. So they and whatever else its thread has to do go on.
+//! Where looking was for nothing, as with scripts that take longer or processors that have other things to do, it is tried less and
+//! less often.
+
+use std::hint;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Mutex, OnceLock, PoisonError};
+use std::task::Waker;
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// Where those look who await runs of a lane.
+#[derive(Default)]
+pub(crate) struct WaitSpot {
+    lane: CacheAligned<LaneSide>,
+    taken: CacheAligned<AtomicBool>,
+    callers: CacheAligned<WaiterSide>,
+    handed: CacheAligned<HandedWaiters>,
+}
+
+/// Whom the lane gives to the one who looks, to wake them.
+#[derive(Default)]
+struct HandedWaiters {
+    /// Whether there is anybody: to be asked without the lock.
+    some: AtomicBool,
+    all: Mutex<Vec<Waker>>,
+}
+
+/// In a line of the processors' caches of its own: what one thread writes often is not beside what another writes often.
+#[derive(Default)]
+#[repr(align(128))]
+struct CacheAligned<T>(T);
+
+/// What the lane writes.
+#[derive(Default)]
+struct LaneSide {
+    /// How often it said something.
+    said: AtomicU32,
+}
+
+/// What those write who look.
+#[derive(Default)]
+struct WaiterSide {
+    /// How often in a row looking was for nothing.
+    misses: AtomicU32,
+    /// How often somebody would have looked since.
+    passed: AtomicU32,
+}
+
+impl WaitSpot {
+    /// The lane has said something.
+    pub(crate) fn said(&self) {
+        bump(&self.lane.0.said);
+    }
+
+    /// Wakes them, or has them woken by the one who looks. None of them is left: who stops looking looks here afterwards, and who
+    /// gives looks afterwards whether somebody looks still.
+    pub(crate) fn wake(&self, wakers: &mut Vec<Waker>) {
+        if !self.is_taken() {
+            wakers.drain(..).for_each(Waker::wake);
+            return;
+        }
+        self.handed.0.with(|all| all.append(wakers));
+        self.handed.0.some.store(true, Ordering::SeqCst);
+        if !self.taken.0.load(Ordering::SeqCst) {
+            self.handed.0.wake();
+        }
+    }
+
+    /// Whether somebody looks, and so is awake.
+    pub(crate) fn is_taken(&self) -> bool {
+        self.taken.0.load(Ordering::Relaxed)
+    }
+
+    /// Whether to look: it is then taken.
+    fn take(&self) -> bool {
+        let looked = &self.callers.0;
+        let misses = looked.misses.load(Ordering::Relaxed);
+        let passed = looked.passed.fetch_add(1, Ordering::Relaxed);
+        several_processors()
+            && passed & ((1 << misses) - 1) == 0
+            && !self.is_taken()
+            && !self.taken.0.swap(true, Ordering::Relaxed)
+    }
+
+    /// Once in several times that somebody would have looked.
+    fn now_and_then(&self) -> bool {
+        let passed = self.callers.0.passed.load(Ordering::Relaxed);
+        passed.is_multiple_of(LETS_BY)
+    }
+
+    fn leave(&self, seen: bool) {
+        let looked = &self.callers.0;
+        let misses = looked.misses.load(Ordering::Relaxed);
+        let misses = if seen { 0 } else { (misses + 1).min(SELDOM) };
+        looked.misses.store(misses, Ordering::Relaxed);
+        self.taken.0.store(false, Ordering::SeqCst);
+        if self.handed.0.some.load(Ordering::SeqCst) {
+            self.handed.0.wake();
+        }
+    }
+}
+
+impl HandedWaiters {
+    fn with<T>(&self, work: impl FnOnce(&mut Vec<Waker>) -> T) -> T {
+        // A list is whole after every single step.
+        work(&mut self.all.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Wakes those who are there. Nobody is woken under the lock.
+    fn wake(&self) {
+        self.some.store(false, Ordering::SeqCst);
+        self.with(std::mem::take).into_iter().for_each(Waker::wake);
+    }
+}
+
+/// Counts on; only the lane does.
+fn bump(count: &AtomicU32) {
+    count.store(count.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
+}
+
+/// One who looks, or may.
+pub(crate) struct SpinWaiter<'l> {
+    spot: &'l WaitSpot,
+    looks: bool,
+    /// Until when, once it has looked for long enough to ask what time it is.
+    until: Option<Instant>,
+    /// However much the lane says to others.
+    end: Option<Instant>,
+    /// What the lane had said when it looked last.
+    said: u32,
+    /// Others have something to do on this thread, and go first.
+    lets_by: bool,
+}
+
+/// How long it looks after the lane has last said something.
+const LOOKS: Duration = Duration::from_micros(20);
+/// How long it looks at most in all: as long as a lane full of small runs takes.
+const LONGEST: Duration = Duration::from_millis(1);
+/// How long it looks at most before others on its thread have their turn.
+const TURN: Duration = Duration::from_micros(50);
+/// Where nothing was ever seen, it is tried once in two to this.
+const SELDOM: u32 = 8;
+
+/// How often one who looks lets others by, where nothing says that there are any.
+const LETS_BY: u32 = 16;
+
+/// What came of looking.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum SpinOutcome {
+    /// There is news.
+    Seen,
+    /// Others have their turn, then it looks again.
+    Again,
+    /// It does not look, or looked for long enough.
+    Over,
+}
+
+impl<'l> SpinWaiter<'l> {
+    pub(crate) const fn at(spot: &'l WaitSpot) -> Self {
+        Self {
+            spot,
+            looks: false,
+            until: None,
+            end: None,
+            said: 0,
+            lets_by: false,
+        }
+    }
+
+    /// The lane was told something, and has so many runs. Where others come at the same time as this one, they are begun before it looks:
+    /// one who looks holds them up, and the lane would have one run at a time. That they come is seen when some have begun.
+    pub(crate) fn begin(&mut self, runs: usize) {
+        if self.looks || self.spot.take() {
+            self.looks = true;
+            self.lets_by |= runs > 1 || self.spot.now_and_then();
+            (self.until, self.end) = (None, None);
+            self.said = self.spot.lane.0.said.load(Ordering::Relaxed);
+        }
+    }
+
+    /// Looks whether there is news.
+    pub(crate) fn look(&mut self, heard: impl Fn() -> bool) -> SpinOutcome {
+        if !self.looks {
+            return SpinOutcome::Over;
+        }
+        // Those that were woken have gone on by now, what they began has not.
+        if std::mem::take(&mut self.lets_by) && !heard() {
+            return SpinOutcome::Again;
+        }
+        let mut turn = None;
+        loop {
+            for _ in 0..16 {
+                if heard() {
+                    self.leave(true);
+                    return SpinOutcome::Seen;
+                }
+                hint::spin_loop();
+            }
+            let (now, lane) = (Instant::now(), &self.spot.lane.0);
+            let said = lane.said.load(Ordering::Relaxed);
+            if said != self.said {
+                self.said = said;
+                self.until = None;
+            }
+            let until = *self.until.get_or_insert(now + LOOKS);
+            if now >= until || now >= *self.end.get_or_insert(now + LONGEST) {
+                self.leave(false);
+                return SpinOutcome::Over;
+            }
+            if self.spot.handed.0.some.load(Ordering::Relaxed) {
+                self.spot.handed.0.wake();
+                self.lets_by = true;
+                return SpinOutcome::Again;
+            }
+            if now >= *turn.get_or_insert(now + TURN) {
+                return SpinOutcome::Again;
+            }
+        }
+    }
+
+    fn leave(&mut self, seen: bool) {
+        if std::mem::take(&mut self.looks) {
+            self.spot.leave(seen);
+        }
+    }
+}
+
+impl Drop for SpinWaiter<'_> {
+    fn drop(&mut self) {
+        self.leave(false);
+    }
+}
+
+/// Whether another thread may do something while this one looks.
+pub(crate) fn several_processors() -> bool {
+    static SEVERAL: OnceLock<bool> = OnceLock::new();
+    *SEVERAL.get_or_init(|| thread::available_parallelism().is_ok_and(|processors| processors.get() > 1))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+
+    #[test]
+    fn one_looks_at_a_lane_at_a_time_and_less_often_where_it_is_for_nothing() {
+        let (spot, news, nothing) = (WaitSpot::default(), || true, || false);
+        let (mut first, mut second) = (SpinWaiter::at(&spot), SpinWaiter::at(&spot));
+        let begins = |looks: &mut SpinWaiter<'_>| {
+            looks.begin(1);
+            looks.looks
+        };
+        if !several_processors() {
+            assert!(!begins(&mut first));
+            return;
+        }
+        assert!(begins(&mut first) && !begins(&mut second));
+        assert_eq!(second.look(news), SpinOutcome::Over, "it does not look at all");
+        assert_eq!(first.look(news), SpinOutcome::Seen);
+        assert!(begins(&mut second));
+        second.until = Some(Instant::now());
+        assert_eq!(second.look(nothing), SpinOutcome::Over, "its time is over");
+        let tries: Vec<bool> = (0..4).map(|_| begins(&mut first)).collect();
+        assert_eq!(
+            tries.iter().filter(|looks| !**looks).count(),
+            1,
+            "every second time: {tries:?}"
+        );
+        assert_eq!(first.look(news), SpinOutcome::Seen);
+        assert!(begins(&mut second), "each time again");
+    }
+
+    /// Counts how often it is woken.
+    struct Counts(AtomicU32);
+
+    impl std::task::Wake for Counts {
+        fn wake(self: Arc<Self>) {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    #[test]
+    fn who_looks_wakes_others_and_lets_them_by_and_nobody_is_forgotten() {
+        let (spot, nothing) = (WaitSpot::default(), || false);
+        let counts = Arc::new(Counts(AtomicU32::new(0)));
+        let woken = || counts.0.load(Ordering::Relaxed);
+        let wake = || spot.wake(&mut vec![Waker::from(Arc::clone(&counts))]);
+        wake();
+        assert_eq!(woken(), 1, "nobody looks: the lane wakes");
+        let mut looks = SpinWaiter::at(&spot);
+        looks.begin(1);
+        if !several_processors() {
+            return;
+        }
+        wake();
+        assert_eq!(woken(), 1, "that is for the one who looks");
+        looks.end = Some(Instant::now() + Duration::from_secs(60));
+        looks.until = looks.end;
+        assert_eq!((looks.look(nothing), woken()), (SpinOutcome::Again, 2));
+        assert!(looks.lets_by, "they were woken, and then begin something");
+        assert_eq!(looks.look(nothing), SpinOutcome::Again);
+        assert!(!looks.lets_by);
+        wake();
+        drop(looks);
+        assert_eq!(woken(), 3, "who stops looking wakes who is left");
+    }
+
+    #[test]
+    fn who_begins_with_others_lets_them_begin() {
+        let spot = WaitSpot::default();
+        let lets_by = |runs: usize| {
+            let mut looks = SpinWaiter::at(&spot);
+            looks.begin(runs);
+            looks.lets_by
+        };
+        if several_processors() {
+            assert!(lets_by(2));
+            assert!(!lets_by(1));
+        } else {
+            assert!(!lets_by(2), "nobody looks");
+        }
+    }
+}

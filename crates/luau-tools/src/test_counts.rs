@@ -1,0 +1,64 @@
+//! What tests count while a script runs: safepoints that it passes, looks at the clock that are asked for, and effects. No clock is read, so
+//! that the same script counts the same on any machine.
+
+use std::cell::Cell;
+
+use mlua::Lua;
+
+/// What was counted since [`begin`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct TestCounts {
+    /// Bytes that the VM took; while it counts, the collector stands still.
+    pub(crate) bytes: usize,
+    /// Safepoints of the VM, and those of native work that takes long.
+    pub(crate) safepoints: usize,
+    /// How often the clock was asked for, because a call may have taken long.
+    pub(crate) looks: usize,
+    /// Effects that were begun.
+    pub(crate) effects: usize,
+}
+
+thread_local! {
+    static COUNTED: Cell<TestCounts> = const { Cell::new(TestCounts { bytes: 0, safepoints: 0, looks: 0, effects: 0 }) };
+}
+
+fn count(add: impl FnOnce(&mut TestCounts)) {
+    COUNTED.with(|counted| {
+        let mut now = counted.get();
+        add(&mut now);
+        counted.set(now);
+    });
+}
+
+/// The script passed a safepoint.
+pub(crate) fn safepoint() {
+    count(|counted| counted.safepoints += 1);
+}
+
+/// The clock is to be read at the next safepoint.
+pub(crate) fn look() {
+    count(|counted| counted.looks += 1);
+}
+
+/// An effect was begun.
+pub(crate) fn effect() {
+    count(|counted| counted.effects += 1);
+}
+
+/// Counts from here on.
+pub(crate) fn begin(lua: &Lua) {
+    let bytes = lua.used_memory();
+    COUNTED.with(|counted| {
+        counted.set(TestCounts {
+            bytes,
+            ..TestCounts::default()
+        });
+    });
+}
+
+/// What was counted since then.
+pub(crate) fn end(lua: &Lua) -> TestCounts {
+    let mut counted = COUNTED.with(Cell::get);
+    counted.bytes = lua.used_memory().saturating_sub(counted.bytes);
+    counted
+}

@@ -1,0 +1,163 @@
+//! What lies between a lane's thread and the VM in which it lets a script run: the value that goes in or comes out, and how many
+//! safepoints may pass before one has something to do. A lane does one thing at a time, so a thread has one.
+
+use std::cell::{Cell, RefCell};
+use std::rc::{Rc, Weak};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use crate::flat_value::FlatValue;
+use crate::run::ScriptRun;
+
+/// The clock is read once in so many safepoints.
+const CLOCK_EVERY: u32 = 8;
+
+/// How long safepoints have nothing to do.
+const WHILE: Duration = Duration::from_micros(20);
+
+struct VmExchange {
+    flat: RefCell<FlatValue>,
+    /// How deep a value may be nested that is given, and how many bytes it may have.
+    largest: Cell<(usize, usize)>,
+    /// How many bytes the value has that was given last, about.
+    size: Cell<usize>,
+    /// The run whose script computes, or was the last to.
+    run: RefCell<Weak<ScriptRun>>,
+    /// Safepoints that pass before the clock is read.
+    passes: Cell<u32>,
+    /// When a safepoint has something to do again; at once where there is no time.
+    due: Cell<Option<Instant>>,
+    /// The turn is over: the next safepoint at which the script can give it away has to.
+    over: Cell<bool>,
+}
+
+thread_local! {
+    static HATCH: VmExchange = const {
+        VmExchange {
+            flat: RefCell::new(FlatValue::new()),
+            largest: Cell::new((0, 0)),
+            size: Cell::new(0),
+            run: RefCell::new(Weak::new()),
+            passes: Cell::new(0),
+            due: Cell::new(None),
+            over: Cell::new(false),
+        }
+    };
+}
+
+/// From here on values are given within the limits of this run, and long work is charged to it.
+pub(crate) fn enter(run: &Rc<ScriptRun>) {
+    let limits = run.limits();
+    HATCH.with(|hatch| {
+        hatch.largest.set((limits.json_depth, limits.json));
+        *hatch.run.borrow_mut() = Rc::downgrade(run);
+        hatch.over.set(false);
+    });
+}
+
+/// Whether the run may go on with native work that takes long. Where it may not it has been stopped.
+pub(crate) fn may_go_on() -> bool {
+    #[cfg(test)]
+    crate::test_counts::safepoint();
+    let run = HATCH.with(|hatch| hatch.run.borrow().upgrade());
+    run.is_none_or(|run| run.check().is_ok())
+}
+
+/// The turn of the run is over.
+pub(crate) fn turn_is_over() {
+    HATCH.with(|hatch| hatch.over.set(true));
+}
+
+/// Whether the script has to give its turn away as soon as it can.
+pub(crate) fn is_over() -> bool {
+    HATCH.with(|hatch| hatch.over.get())
+}
+
+/// The next safepoint reads the clock, because a function was called that may have taken long.
+pub(crate) fn look_soon() {
+    #[cfg(test)]
+    crate::test_counts::look();
+    HATCH.with(|hatch| hatch.passes.set(0));
+}
+
+/// No safepoint reads the clock before a function asks for it, so that what a test counts is the same each time.
+#[cfg(test)]
+pub(crate) fn look_late() {
+    HATCH.with(|hatch| {
+        hatch.passes.set(u32::MAX);
+        hatch.over.set(false);
+    });
+}
+
+/// From here on values are given within these limits, and charged to nobody.
+#[cfg(test)]
+pub(crate) fn allow(depth: usize, bytes: usize) {
+    HATCH.with(|hatch| hatch.largest.set((depth, bytes)));
+}
+
+/// How deep a value may be nested that is given, and how many bytes it may have.
+pub(crate) fn largest() -> (usize, usize) {
+    HATCH.with(|hatch| hatch.largest.get())
+}
+
+/// Puts a value there, which a script takes next.
+pub(crate) fn put(flat: &mut FlatValue) {
+    with(|there| std::mem::swap(there, flat));
+}
+
+/// The value that a script gave last.
+pub(crate) fn take() -> FlatValue {
+    with(std::mem::take)
+}
+
+/// The same, as JSON.
+pub(crate) fn take_value() -> Value {
+    with(|flat| {
+        let value = flat.value();
+        flat.clear();
+        value
+    })
+}
+
+/// Does something with what lies there.
+pub(crate) fn with<T>(work: impl FnOnce(&mut FlatValue) -> T) -> T {
+    HATCH.with(|hatch| work(&mut hatch.flat.borrow_mut()))
+}
+
+/// A value was given that has so many bytes, about.
+pub(crate) fn given(bytes: usize) {
+    HATCH.with(|hatch| hatch.size.set(bytes));
+}
+
+/// How many bytes the value has that was given last, about.
+pub(crate) fn size() -> usize {
+    HATCH.with(|hatch| hatch.size.get())
+}
+
+/// Whether a safepoint has anything to do: most have not.
+pub(crate) fn is_due() -> bool {
+    HATCH.with(|hatch| {
+        if let Some(left) = hatch.passes.get().checked_sub(1) {
+            hatch.passes.set(left);
+            return false;
+        }
+        hatch.due.get().is_none_or(|due| {
+            hatch.passes.set(CLOCK_EVERY - 1);
+            Instant::now() >= due
+        })
+    })
+}
+
+/// It is `now`, and a safepoint has nothing to do for a while.
+pub(crate) fn pass(now: Instant) {
+    HATCH.with(|hatch| hatch.due.set(Some(now + WHILE)));
+}
+
+/// Every safepoint has something to do from now on: a script is to end.
+pub(crate) fn stop() {
+    HATCH.with(|hatch| {
+        hatch.passes.set(0);
+        hatch.due.set(None);
+    });
+}

@@ -1,0 +1,79 @@
+//! Whom a lane has to wake, and when.
+
+use std::cell::{Cell, RefCell};
+use std::sync::Arc;
+use std::task::Waker;
+use std::time::{Duration, Instant};
+
+use crate::spin_wait::WaitSpot;
+
+/// Whom a lane has to wake. To wake a thread that sleeps takes longer than a short run, so it is done once for several: when the
+/// lane has nothing more to do, or the first of them has waited a moment.
+pub(crate) struct Wakes {
+    /// The lane's: those who look see there that it goes on.
+    spot: Arc<WaitSpot>,
+    all: RefCell<Vec<Waker>>,
+    since: Cell<Option<Instant>>,
+    /// When it was last asked what time it is: whoever computes asks often, and to ask takes time.
+    lately: Cell<Instant>,
+}
+
+impl Wakes {
+    pub(crate) fn of(spot: Arc<WaitSpot>) -> Self {
+        Self {
+            spot,
+            all: RefCell::default(),
+            since: Cell::default(),
+            lately: Cell::new(Instant::now()),
+        }
+    }
+}
+
+/// How long somebody may wait to be woken while the lane does other things.
+const MOMENT: Duration = Duration::from_micros(30);
+/// How many may wait to be woken.
+const SEVERAL: usize = 16;
+
+impl Wakes {
+    pub(crate) fn later(&self, listener: Option<Waker>) {
+        self.spot.said();
+        let Some(listener) = listener else { return };
+        let mut all = self.all.borrow_mut();
+        if all.is_empty() {
+            self.since.set(Some(self.lately.get()));
+        }
+        all.push(listener);
+    }
+
+    /// Asks what time it is, for all who want to know it soon.
+    pub(crate) fn read_clock(&self) -> Instant {
+        let now = Instant::now();
+        self.lately.set(now);
+        now
+    }
+
+    /// What time it was when it was asked last: when a script ended to compute or came by a safepoint, when the lane looked for more or
+    /// did something that takes time.
+    pub(crate) fn lately(&self) -> Instant {
+        self.lately.get()
+    }
+
+    /// Wakes them if the first has waited a moment, or they are several.
+    pub(crate) fn if_due(&self) {
+        let Some(since) = self.since.get() else { return };
+        if self.all.borrow().len() >= SEVERAL || self.lately.get().duration_since(since) >= MOMENT {
+            self.now();
+        }
+    }
+
+    /// Wakes them all.
+    pub(crate) fn now(&self) {
+        if self.since.take().is_none() {
+            return;
+        }
+        let mut all = self.all.take();
+        self.spot.wake(&mut all);
+        // Its room is used again.
+        self.all.replace(all);
+    }
+}

@@ -1,0 +1,190 @@
+//! From settings to a runtime: the one place where log, models and tools are chosen as configuration files say.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use agentx_config::{CallSettings, ProviderKey, ProviderSettings, Settings};
+use agentx_llm::Catalog;
+use agentx_runtime::{LogError, ModelInfo, SessionLog, SystemClock};
+use agentx_sqlite_log::{Durability, LogOptions, SqliteLog};
+use agentx_tools::{CommandRecords, ProgramEnvironment, ToolOptions, Toolbox};
+use agentx_types::{ModelSpec, OwnerId, ToolSpec};
+
+use crate::model::{CallLimits, Endpoint, ModelEffector, ModelParts, PricesOf, RetryPolicy};
+use crate::scripted::{ScriptedEnvironment, scripted_model};
+use crate::{COMMANDS, DATABASE, NodeParts, NodeRuntime, WireOptionsOf};
+
+/// Whose sessions are in a data directory that only its user has.
+const LOCAL_OWNER: &str = "own_local";
+
+impl NodeRuntime {
+    /// A runtime as the settings say. Must be called inside a tokio runtime.
+    ///
+    /// # Errors
+    /// Where the database cannot be opened.
+    pub fn from_settings(settings: &Settings, program: &str) -> Result<Self, LogError> {
+        Ok(Self::new(NodeParts::from_settings(settings, program)?))
+    }
+}
+
+impl NodeParts {
+    /// The parts of a runtime as the settings say, for whoever adds to them. Must be called inside a tokio runtime.
+    ///
+    /// # Errors
+    /// Where the database cannot be opened.
+    pub fn from_settings(settings: &Settings, program: &str) -> Result<Self, LogError> {
+        let records = CommandRecords::in_directory(settings.data_dir.join(COMMANDS));
+        let mut options = tool_options(settings);
+        options.bash.records = Some(records);
+        Ok(Self::of(settings, program, (open(settings)?, options)))
+    }
+
+    /// Makes the parts with `log` in place of the log in the data directory, where nothing is written then.
+    pub fn on_log(settings: &Settings, program: &str, log: Arc<dyn SessionLog>) -> Self {
+        Self::of(settings, program, (log, tool_options(settings)))
+    }
+
+    fn of(settings: &Settings, program: &str, (log, tools): (Arc<dyn SessionLog>, ToolOptions)) -> Self {
+        let catalog = settings.catalog.clone();
+        let wire_options: WireOptionsOf = Arc::new(move |model: &ModelSpec| catalog.wire_options(model));
+        let catalog = settings.catalog.clone();
+        let prices: PricesOf = Arc::new(move |provider: &str, model: &str| {
+            let mut specs = catalog.models().iter().map(|entry| &entry.spec);
+            let spec = specs.find(|spec| spec.provider == provider && spec.id == model);
+            spec.map(|spec| spec.prices)
+        });
+        let (limits, retry) = calls(&settings.calls);
+        let network = ModelEffector::new(ModelParts {
+            limits,
+            retry,
+            prices,
+            ..ModelParts::new(endpoints(settings), wire_options.clone(), log.clone())
+        });
+        Self {
+            log,
+            owner: OwnerId::new(LOCAL_OWNER),
+            models: models(&settings.catalog, &settings.providers),
+            wire_options,
+            network: Arc::new(network),
+            scripted: ScriptedEnvironment::live().with_answers(settings.scripted_answers.clone()),
+            tools: Toolbox::builtin(tools).filtered(|name| settings.tools.offers(name)),
+            clock: Arc::new(SystemClock),
+            program: program.to_owned(),
+            data_dir: settings.data_dir.clone(),
+            guard: Some(settings.guard()),
+        }
+    }
+}
+
+/// The log of the data directory, without a runtime: for what writes sessions of others.
+///
+/// # Errors
+/// Where the database cannot be opened.
+pub fn open_log(settings: &Settings) -> Result<Arc<dyn SessionLog>, LogError> {
+    Ok(open(settings)?)
+}
+
+fn open(settings: &Settings) -> Result<Arc<SqliteLog>, LogError> {
+    let options = LogOptions {
+        durability: match settings.durability {
+            agentx_config::DurabilitySetting::Process => Durability::Process,
+            agentx_config::DurabilitySetting::Machine => Durability::Machine,
+        },
+        ..LogOptions::default()
+    };
+    SqliteLog::open(settings.data_dir.join(DATABASE), options)
+}
+
+/// Every provider's endpoint, by its name.
+pub(crate) fn endpoints(settings: &Settings) -> BTreeMap<String, Endpoint> {
+    let endpoint = |provider: &ProviderSettings| {
+        let entry = settings.catalog.provider(&provider.name)?;
+        let endpoint = Endpoint::new(entry, Some(&provider.base_url), provider.key().cloned());
+        let headers = provider
+            .headers
+            .iter()
+            .filter_map(|header| Some((&header.name, header.value.value()?.clone())));
+        let endpoint = headers.fold(endpoint, |endpoint, (name, value)| {
+            endpoint.with_header(name, value)
+        });
+        Some((provider.name.clone(), endpoint))
+    };
+    settings.providers.iter().filter_map(endpoint).collect()
+}
+
+/// What is not set stays as it is built in.
+fn calls(settings: &CallSettings) -> (CallLimits, RetryPolicy) {
+    let (limits, retry) = (CallLimits::default(), RetryPolicy::default());
+    let time = |set: Option<u64>, default: Duration| set.map_or(default, Duration::from_millis);
+    let limits = CallLimits {
+        connect: time(settings.connect_ms, limits.connect),
+        first_byte: time(settings.first_byte_ms, limits.first_byte),
+        idle: time(settings.idle_ms, limits.idle),
+        total: settings.total_ms.map(Duration::from_millis).or(limits.total),
+        ..limits
+    };
+    let retry = RetryPolicy {
+        retries: settings.retries.unwrap_or(retry.retries),
+        retry_for: time(settings.retry_for_ms, retry.retry_for),
+        ..retry
+    };
+    (limits, retry)
+}
+
+/// Which variables of this process programs get that are run for the agent or in its chat: never a key or a header that any layer
+/// names for a provider, whatever its variable is called.
+pub fn program_environment(settings: &Settings) -> ProgramEnvironment {
+    let kept = ProgramEnvironment::default().keep(settings.tools.environment.iter());
+    settings.keys.iter().fold(kept, |environment, key| {
+        let environment = match key {
+            ProviderKey::Env { name, .. } => environment.hide_name(name),
+            ProviderKey::Literal(_) | ProviderKey::None => environment,
+        };
+        match key.value() {
+            Some(value) => environment.hide_value(value.expose()),
+            None => environment,
+        }
+    })
+}
+
+/// The tools that the program has itself, whether settings offer them or not.
+pub fn built_in_tools() -> Arc<[ToolSpec]> {
+    Toolbox::builtin(ToolOptions::default()).specs()
+}
+
+fn tool_options(settings: &Settings) -> ToolOptions {
+    let mut options = ToolOptions::default();
+    options.bash.environment = program_environment(settings);
+    if let Some(timeout) = settings.tools.timeout_ms.map(Duration::from_millis) {
+        options.bash.timeout = options.bash.timeout.min(timeout);
+        options.bash.max_timeout = timeout;
+        options.bash.max_wait = options.bash.max_wait.min(timeout);
+        options.search.timeout = options.search.timeout.min(timeout);
+    }
+    if let Some(bytes) = settings.tools.max_output_bytes {
+        let half = usize::try_from(bytes / 2).unwrap_or(usize::MAX);
+        (options.bash.head_bytes, options.bash.tail_bytes) = (half, half);
+    }
+    options
+}
+
+/// The offline demo first, then the catalog.
+fn models(catalog: &Catalog, providers: &[ProviderSettings]) -> Vec<ModelInfo> {
+    let missing = |provider: &str| {
+        let Some(provider) = providers.iter().find(|known| known.name == provider) else {
+            return Some(format!("no provider {provider} is configured"));
+        };
+        let variable = provider.missing_variable()?;
+        Some(format!(
+            "set {variable}, or providers.{}.api_key in the configuration",
+            provider.name
+        ))
+    };
+    let listed = catalog.models().iter().map(|entry| ModelInfo {
+        spec: entry.spec.clone(),
+        aliases: entry.aliases.clone(),
+        missing: missing(&entry.spec.provider),
+    });
+    std::iter::once(scripted_model()).chain(listed).collect()
+}

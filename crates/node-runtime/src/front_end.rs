@@ -1,0 +1,256 @@
+//! What a front end can ask of the runtime of this process.
+
+use std::sync::Arc;
+
+use agentx_history::import;
+use agentx_runtime::{
+    AgentInfo, BoxFuture, ContextView, FactRecorder as _, FileInQuestion, LogError, ModelInfo, NamedAgent,
+    OfflineWriter, OpenRequest, ReactorInfo, ReplayReport, RestorePlan, RestoreReport, RestoreWish, Runtime,
+    RuntimeError, SearchHit, Session, SessionExport, SessionInfo, SessionQuery, StoredSize, Subscription,
+    UsageQuery, UsageRow, VerifyReport, View, has_blob, watch_log,
+};
+use agentx_types::{
+    AgentConfig, BlobId, LeftRunning, OwnerId, SessionId, SessionTitled, ToolCallId, ToolSpec,
+};
+
+use crate::node::NodeRuntime;
+use crate::pending_change::DiskPreview;
+use crate::replay;
+
+impl Runtime for NodeRuntime {
+    fn owner(&self) -> &OwnerId {
+        &self.owner
+    }
+
+    fn open(&self, request: OpenRequest) -> BoxFuture<'_, Result<Arc<dyn Session>, RuntimeError>> {
+        Box::pin(self.open_any(request))
+    }
+
+    fn open_named(&self, agent: NamedAgent) -> BoxFuture<'_, Result<Arc<dyn Session>, RuntimeError>> {
+        Box::pin(async move {
+            let config = self.resolve_agent(&agent)?;
+            self.open_any(OpenRequest::New(Box::new(config))).await
+        })
+    }
+
+    fn watch(
+        &self,
+        session: &SessionId,
+        after_seq: u64,
+        view: View,
+        follow: bool,
+    ) -> BoxFuture<'_, Result<Subscription, RuntimeError>> {
+        let session = session.clone();
+        Box::pin(async move {
+            self.owned(&session).await?;
+            Ok(watch_log(
+                self.driver.log.clone(),
+                session,
+                after_seq,
+                view,
+                follow,
+            ))
+        })
+    }
+
+    fn sessions(&self, query: SessionQuery) -> BoxFuture<'_, Result<Vec<SessionInfo>, RuntimeError>> {
+        Box::pin(self.list(query))
+    }
+
+    fn info(&self, session: &SessionId) -> BoxFuture<'_, Result<SessionInfo, RuntimeError>> {
+        let session = session.clone();
+        Box::pin(async move { self.owned(&session).await })
+    }
+
+    fn resolve(&self, prefix: &str) -> BoxFuture<'_, Result<SessionId, RuntimeError>> {
+        let prefix = prefix.to_owned();
+        Box::pin(async move { self.resolve_prefix(&prefix).await })
+    }
+
+    fn fork(
+        &self,
+        session: &SessionId,
+        at_seq: Option<u64>,
+    ) -> BoxFuture<'_, Result<SessionId, RuntimeError>> {
+        let session = session.clone();
+        Box::pin(async move { self.make_fork(&session, at_seq).await })
+    }
+
+    fn left_running(&self, session: &SessionId) -> BoxFuture<'_, Result<Vec<LeftRunning>, RuntimeError>> {
+        let session = session.clone();
+        Box::pin(async move {
+            self.owned(&session).await?;
+            let open = self.calls_under_way(&session);
+            self.tools.left_running(&session, open).await
+        })
+    }
+
+    fn stop_job(&self, session: &SessionId, job: &str) -> BoxFuture<'_, Result<bool, RuntimeError>> {
+        let (session, job) = (session.clone(), job.to_owned());
+        Box::pin(async move {
+            self.owned(&session).await?;
+            Ok(self.tools.stop_job(&session, &job).await)
+        })
+    }
+
+    fn delete(&self, session: &SessionId) -> BoxFuture<'_, Result<(), RuntimeError>> {
+        let session = session.clone();
+        Box::pin(async move {
+            self.owned(&session).await?;
+            let open = self.calls_to_end(&session);
+            let left = self
+                .tools
+                .left_running(&session, async { Ok::<_, RuntimeError>(open.await) });
+            let open = match left.await?.is_empty() {
+                true => None,
+                false => Some(self.calls_to_end(&session).await),
+            };
+            self.say_closed(&session).await?;
+            self.log().delete(&session).await?;
+            if let Some(open) = open {
+                // Nobody will open it any more, and so end them.
+                self.tools.end_left_running(&session, &open).await;
+            }
+            // What is deleted is to be gone, not only hidden.
+            self.log().collect_garbage().await?;
+            Ok(())
+        })
+    }
+
+    fn rename(&self, session: &SessionId, title: String) -> BoxFuture<'_, Result<(), RuntimeError>> {
+        let session = session.clone();
+        Box::pin(async move {
+            self.owned(&session).await?;
+            let jotter =
+                OfflineWriter::attach(self.shared_log(), &session, self.driver.clock.clone()).await?;
+            jotter
+                .record(SessionTitled { title, by: None }.into())
+                .await
+                .map(drop)
+        })
+    }
+
+    fn blob(&self, session: &SessionId, blob: &BlobId) -> BoxFuture<'_, Result<Vec<u8>, RuntimeError>> {
+        let (session, blob) = (session.clone(), blob.clone());
+        Box::pin(async move {
+            self.owned(&session).await?;
+            if !has_blob(self.log(), &session, &blob).await? {
+                return Err(LogError::NoBlob(blob).into());
+            }
+            Ok(self.log().get_blob(&blob, 0..u64::MAX).await?)
+        })
+    }
+
+    fn file_in_question(
+        &self,
+        session: &SessionId,
+        open: Option<Arc<dyn Session>>,
+        call: &ToolCallId,
+    ) -> BoxFuture<'_, Result<FileInQuestion, RuntimeError>> {
+        let (session, call) = (session.clone(), call.clone());
+        Box::pin(async move { self.file_now(&session, open, &call, DiskPreview::All).await })
+    }
+
+    fn plan_restore(
+        &self,
+        session: &SessionId,
+        to_seq: u64,
+    ) -> BoxFuture<'_, Result<RestorePlan, RuntimeError>> {
+        let session = session.clone();
+        Box::pin(async move { self.plan_files(&session, to_seq).await })
+    }
+
+    fn restore(
+        &self,
+        session: &SessionId,
+        open: Option<Arc<dyn Session>>,
+        wish: RestoreWish,
+    ) -> BoxFuture<'_, Result<RestoreReport, RuntimeError>> {
+        let session = session.clone();
+        Box::pin(async move { self.restore_files(&session, open, &wish).await })
+    }
+
+    fn import(&self, export: SessionExport) -> BoxFuture<'_, Result<VerifyReport, RuntimeError>> {
+        Box::pin(import(self.log(), &self.owner, export))
+    }
+
+    fn usage(&self, query: UsageQuery) -> BoxFuture<'_, Result<Vec<UsageRow>, RuntimeError>> {
+        let owner = self.owner.clone();
+        Box::pin(async move { Ok(self.log().usage(UsageQuery { owner, ..query }).await?) })
+    }
+
+    fn stored(&self, session: Option<&SessionId>) -> BoxFuture<'_, Result<Option<StoredSize>, RuntimeError>> {
+        let session = session.cloned();
+        Box::pin(async move {
+            if let Some(session) = &session {
+                self.owned(session).await?;
+            }
+            Ok(Some(self.log().stored(&self.owner, session.as_ref()).await?))
+        })
+    }
+
+    fn collect_garbage(&self) -> BoxFuture<'_, Result<u64, RuntimeError>> {
+        Box::pin(async move { Ok(self.log().collect_garbage().await?) })
+    }
+
+    fn verify(&self, session: &SessionId) -> BoxFuture<'_, Result<VerifyReport, RuntimeError>> {
+        let session = session.clone();
+        Box::pin(async move {
+            match self.owned(&session).await?.last_seq {
+                0 => Err(LogError::NotFound(session.to_string()).into()),
+                _ => Ok(self.log().verify(&session).await?),
+            }
+        })
+    }
+
+    fn replay(&self, session: &SessionId) -> BoxFuture<'_, Result<ReplayReport, RuntimeError>> {
+        let session = session.clone();
+        Box::pin(async move {
+            self.owned(&session).await?;
+            replay::replay(self.log(), &session).await
+        })
+    }
+
+    fn context(
+        &self,
+        session: &SessionId,
+        at_seq: Option<u64>,
+    ) -> BoxFuture<'_, Result<ContextView, RuntimeError>> {
+        let session = session.clone();
+        Box::pin(async move { self.context_at(&session, at_seq).await })
+    }
+
+    fn search(&self, words: &str, limit: usize) -> BoxFuture<'_, Result<Vec<SearchHit>, RuntimeError>> {
+        let words = words.to_owned();
+        Box::pin(async move { Ok(self.log().search(&self.owner, &words, limit).await?) })
+    }
+
+    /// A key that is missing in the configuration is not missing where an environment is attached that has its own.
+    fn models(&self) -> Vec<ModelInfo> {
+        let attached = self.attached_providers();
+        let mut models = self.models.clone();
+        for info in models
+            .iter_mut()
+            .filter(|info| attached.contains(&info.spec.provider))
+        {
+            info.missing = None;
+        }
+        models
+    }
+
+    fn tools(&self) -> Vec<ToolSpec> {
+        self.driver.tools.now().to_vec()
+    }
+
+    fn reactors(&self) -> BoxFuture<'_, Result<Vec<ReactorInfo>, RuntimeError>> {
+        Box::pin(std::future::ready(Ok(Self::reactors(self))))
+    }
+
+    fn agents(&self) -> BoxFuture<'_, Result<Vec<AgentInfo>, RuntimeError>> {
+        Box::pin(std::future::ready(Ok(self.agents.list())))
+    }
+
+    fn agent(&self, wanted: &NamedAgent) -> BoxFuture<'_, Result<AgentConfig, RuntimeError>> {
+        Box::pin(std::future::ready(self.resolve_agent(wanted)))
+    }
+}

@@ -1,0 +1,54 @@
+//! The events that a call says on its own account, beside those that its decoder makes.
+
+use std::time::Duration;
+
+use agentx_types::{AttemptFailed, EnvironmentEvent, ErrorOccurred, StopReason, StreamEnd};
+
+use super::failure::AttemptFailure;
+
+/// The stream broke off, or was interrupted.
+pub(super) fn stream_end(stop_reason: StopReason) -> EnvironmentEvent {
+    StreamEnd {
+        stop_reason,
+        raw: None,
+    }
+    .into()
+}
+
+/// Attempt number `attempt` failed; the next one follows in `retry_in`, or none does. The server is waited for within `gives_up_in`.
+pub(super) fn attempt_failed(
+    attempt: u32,
+    failure: &AttemptFailure,
+    retry_in: Option<Duration>,
+    gives_up_in: Option<Duration>,
+) -> EnvironmentEvent {
+    let millis = |time: Duration| u64::try_from(time.as_millis()).ok();
+    AttemptFailed {
+        attempt,
+        code: failure.code.to_owned(),
+        message: failure.message.clone(),
+        status: failure.status,
+        retry_in_ms: retry_in.and_then(millis),
+        gives_up_in_ms: gives_up_in.and_then(|time| u32::try_from(time.as_millis()).ok()),
+        overflow: failure.overflow,
+        refused: failure.refused,
+        longest_answer: failure
+            .longest_answer
+            .and_then(|tokens| u32::try_from(tokens).ok()),
+    }
+    .into()
+}
+
+/// The call came to nothing.
+pub(super) fn error(failure: &AttemptFailure, remark: Option<String>) -> EnvironmentEvent {
+    let message = match remark {
+        Some(remark) => format!("{} ({remark})", failure.message),
+        None => failure.message.clone(),
+    };
+    ErrorOccurred {
+        code: failure.code.to_owned(),
+        message,
+        recoverable: true,
+    }
+    .into()
+}

@@ -1,0 +1,120 @@
+//! The body of an answer, unpacked where it is packed. It is asked for as it is, and proxies and gateways pack it all the same.
+
+use reqwest::Response;
+
+use super::failure::AttemptFailure;
+
+/// An answer whose body is read piece by piece.
+pub(super) struct IncomingBody {
+    response: Response,
+    packing: ContentCoding,
+    #[cfg(feature = "gzip")]
+    most: usize,
+}
+
+enum ContentCoding {
+    None,
+    #[cfg(feature = "gzip")]
+    Gzip(gzip::Unpacker),
+    /// In a way that nobody here can read.
+    Unknown(String),
+}
+
+/// Why a body cannot be read on.
+pub(super) enum UnreadableBody {
+    /// The transport failed.
+    Lost(reqwest::Error),
+    /// It is not packed as the answer says, or in a way that is not known.
+    Packed(String),
+}
+
+impl IncomingBody {
+    /// The body of this answer. A piece that unpacks to more than `most` bytes is cut off soon after them.
+    pub(super) fn new(
+        response: Response,
+        #[cfg_attr(not(feature = "gzip"), expect(unused))] most: usize,
+    ) -> Self {
+        let named = response
+            .headers()
+            .get("content-encoding")
+            .and_then(|value| value.to_str().ok());
+        let packing = match named.unwrap_or_default().trim().to_ascii_lowercase().as_str() {
+            "" | "identity" => ContentCoding::None,
+            #[cfg(feature = "gzip")]
+            "gzip" | "x-gzip" => ContentCoding::Gzip(gzip::Unpacker::new(Vec::new())),
+            other => ContentCoding::Unknown(other.to_owned()),
+        };
+        Self {
+            response,
+            packing,
+            #[cfg(feature = "gzip")]
+            most,
+        }
+    }
+
+    /// The answer without its body.
+    pub(super) fn response(&self) -> &Response {
+        &self.response
+    }
+
+    /// What it says it is, in lower case and without parameters; empty where it says nothing.
+    pub(super) fn content_type(&self) -> String {
+        let headers = self.response.headers();
+        let value = headers.get("content-type").and_then(|value| value.to_str().ok());
+        let essence = value.and_then(|value| value.split(';').next());
+        essence.unwrap_or_default().trim().to_ascii_lowercase()
+    }
+
+    /// The next piece; `None` at the end. Safe to drop while it waits.
+    pub(super) async fn chunk(&mut self) -> Result<Option<Vec<u8>>, UnreadableBody> {
+        if let ContentCoding::Unknown(name) = &self.packing {
+            return Err(UnreadableBody::Packed(format!(
+                "the answer is packed as `{name}`, which was not asked for"
+            )));
+        }
+        let Some(piece) = self.response.chunk().await.map_err(UnreadableBody::Lost)? else {
+            return Ok(None);
+        };
+        #[cfg(feature = "gzip")]
+        if let ContentCoding::Gzip(unpacker) = &mut self.packing {
+            let unpacked = gzip::unpack(unpacker, &piece, self.most).map_err(|error| {
+                UnreadableBody::Packed(format!("the answer is not the gzip that it says it is: {error}"))
+            })?;
+            return Ok(Some(unpacked));
+        }
+        Ok(Some(piece.to_vec()))
+    }
+}
+
+#[cfg(feature = "gzip")]
+mod gzip {
+    use std::io::{self, Write as _};
+
+    use flate2::write::MultiGzDecoder;
+
+    pub(super) type Unpacker = MultiGzDecoder<Vec<u8>>;
+
+    /// What is unpacked at once: a kilobyte may stand for a thousand of them, so that the limit is looked at before more comes.
+    const STEP: usize = 1_024;
+
+    pub(super) fn unpack(decoder: &mut Unpacker, piece: &[u8], most: usize) -> io::Result<Vec<u8>> {
+        for step in piece.chunks(STEP) {
+            decoder.write_all(step)?;
+            if decoder.get_ref().len() > most {
+                break;
+            }
+        }
+        decoder.flush()?;
+        Ok(std::mem::take(decoder.get_mut()))
+    }
+}
+
+impl UnreadableBody {
+    /// The failure of the attempt. An answer that is packed wrongly is not asked for again: it would be packed the same way.
+    pub(super) fn into_failure(self, place: &str) -> AttemptFailure {
+        match self {
+            Self::Lost(error) => AttemptFailure::transport(&error, place, true),
+            Self::Packed(what) => AttemptFailure::unreadable(format!("{place}: {what}")),
+        }
+    }
+}

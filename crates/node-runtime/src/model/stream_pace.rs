@@ -1,0 +1,88 @@
+//! How fast a stream flows, and so how it is said. Pieces that come far apart are said as they come. Where they come close behind
+//! each other some are held back for the next ones and said with them: a commit and a frame for each would cost more than the
+//! pieces do.
+
+use std::time::Duration;
+
+use agentx_types::EnvironmentEvent;
+use tokio::time::Instant;
+
+/// A piece that is waited for no longer than this comes close behind the one before.
+const CLOSE: Duration = Duration::from_millis(5);
+/// After so many of them the stream flows. Short answers end before, and nothing of them is held back.
+const FLOWS: u32 = 16;
+/// While it flows, pieces are said when one comes so long after those that were said last: it needs no clock to wake up.
+const TOGETHER: Duration = Duration::from_millis(3);
+/// Where none comes they are held back no longer than this.
+const LONGEST: Duration = Duration::from_millis(5);
+/// So many events are said at once at most.
+const AT_ONCE: usize = 256;
+
+/// What is known of a stream.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct StreamPace {
+    /// How many pieces came close behind each other.
+    close: u32,
+    /// When something was said last.
+    said: Option<Instant>,
+}
+
+impl StreamPace {
+    /// A piece has come, and was waited for so long.
+    pub(super) fn waited(&mut self, time: Duration) {
+        self.close = match time <= CLOSE {
+            true => self.close.saturating_add(1),
+            false => 0,
+        };
+    }
+
+    /// Something was said.
+    pub(super) fn said(&mut self, now: Instant) {
+        self.said = Some(now);
+    }
+
+    /// Whether pieces are said together.
+    pub(super) fn gathers(self) -> bool {
+        self.close >= FLOWS
+    }
+
+    /// Whether what is there besides is said with these events.
+    pub(super) fn has_room(self, events: &[EnvironmentEvent]) -> bool {
+        self.gathers() && events.len() < AT_ONCE
+    }
+
+    /// Until when these events are held back for others; `None` where they are to be said. Where a part of the answer has ended
+    /// the end may be near: that is said at once.
+    pub(super) fn holds(self, events: &[EnvironmentEvent], now: Instant) -> Option<Instant> {
+        let said = self.said?;
+        let holds = self.has_room(events)
+            && now < said + TOGETHER
+            && events.last().is_none_or(EnvironmentEvent::is_delta);
+        holds.then_some(said + LONGEST)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use agentx_types::{PartEnd, TextChunk};
+
+    #[test]
+    fn only_of_a_stream_that_flows_pieces_are_held_back() {
+        let piece = EnvironmentEvent::from(TextChunk { text: "It".into() });
+        let (mut flow, begin) = (StreamPace::default(), Instant::now());
+        flow.said(begin);
+        for _ in 1..FLOWS {
+            flow.waited(CLOSE);
+        }
+        let one = std::slice::from_ref(&piece);
+        assert_eq!(flow.holds(one, begin), None, "a short answer is not held up");
+        flow.waited(Duration::ZERO);
+        assert_eq!(flow.holds(one, begin), Some(begin + LONGEST));
+        assert_eq!(flow.holds(one, begin + TOGETHER), None);
+        assert_eq!(flow.holds(&[piece.clone(), PartEnd {}.into()], begin), None);
+        assert_eq!(flow.holds(&vec![piece; AT_ONCE], begin), None);
+        flow.waited(CLOSE * 2);
+        assert!(!flow.gathers(), "words that come one by one are said one by one");
+    }
+}

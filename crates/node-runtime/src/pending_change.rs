@@ -1,0 +1,220 @@
+//! The file that a call which waits for a decision would change, as it is now. A chat shows the change before anybody decides, also
+//! one that is elsewhere: its server reads the file for it.
+
+use std::fs::File;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use agentx_runtime::{
+    Decided, FileInQuestion, PendingApproval, Ruling, RuntimeError, Session, refused_by_the_tool,
+};
+use agentx_types::{Access, AgentConfig, SessionId, ToolCallId, ToolSpec};
+use serde_json::json;
+
+use crate::NodeRuntime;
+
+/// Files beyond this are not shown.
+const MOST_BYTES: u64 = 1 << 20;
+
+/// What of the disk is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DiskPreview {
+    /// Whatever the program can read: to whoever runs it.
+    All,
+    /// What the agent could read without anybody being asked, inside of its workspace: who decides about calls of an agent
+    /// learns nothing of the machine by what it asks for.
+    ToTheAgent,
+}
+
+impl NodeRuntime {
+    /// The file that a call which waits for a decision would change, as it is now.
+    ///
+    /// # Errors
+    /// Where no decision is awaited for this call.
+    pub async fn file_now(
+        &self,
+        session: &SessionId,
+        open: Option<Arc<dyn Session>>,
+        call: &ToolCallId,
+        shown: DiskPreview,
+    ) -> Result<FileInQuestion, RuntimeError> {
+        let state = match open {
+            Some(open) if open.id() == session => open.state().await?,
+            _ => self.state(session).await?,
+        };
+        let mut asked = state.pending_approvals.into_iter();
+        let Some(asked) = asked.find(|asked| asked.tool_call_id == *call) else {
+            return Err(RuntimeError::Refused(format!(
+                "no decision is awaited for {call}"
+            )));
+        };
+        let spec = self.spec_of(&state.config, &asked.name);
+        let Some(path) = spec.and_then(|spec| changed_path(&spec, &asked)) else {
+            return Ok(FileInQuestion::default());
+        };
+        let reading = match shown {
+            DiskPreview::All => None,
+            DiskPreview::ToTheAgent => Some(self.spec_of(&state.config, "read")),
+        };
+        let config = state.config;
+        let read = move || {
+            let place = match reading {
+                None => Ok(Some(Path::new(&config.workspace).join(&path))),
+                Some(reading) => may_read(&config, reading.as_ref(), &path),
+            };
+            let found = place.and_then(|place| place.map_or(Ok(None), |place| text_at(&place)));
+            let (text, withheld) = match found {
+                Ok(text) => (text, None),
+                Err(why) => (None, Some(why)),
+            };
+            FileInQuestion {
+                leads_to: leads_to(&config.workspace, &path, shown),
+                path: Some(path),
+                text,
+                withheld,
+            }
+        };
+        let done = tokio::task::spawn_blocking(read).await;
+        done.map_err(|error| RuntimeError::Refused(format!("the file could not be looked at: {error}")))
+    }
+
+    fn spec_of(&self, config: &AgentConfig, name: &str) -> Option<ToolSpec> {
+        let offered = self.toolbox().specs();
+        let mut known = config.tools.iter().chain(offered.iter());
+        known.find(|spec| spec.name == name).cloned()
+    }
+}
+
+/// The file that a call changes, where it changes one.
+fn changed_path(spec: &ToolSpec, asked: &PendingApproval) -> Option<String> {
+    let argument = spec
+        .path_argument
+        .as_ref()
+        .filter(|_| spec.access == Access::Change)?;
+    Some(asked.input.get(argument)?.as_str()?.to_owned())
+}
+
+/// Where a file really is, or will be, if a link on the way leads elsewhere than its name says. Somebody elsewhere is not told what lies
+/// outside of the workspace.
+fn leads_to(workspace: &str, path: &str, shown: DiskPreview) -> Option<String> {
+    let root = std::fs::canonicalize(workspace).ok()?;
+    let written = PathBuf::from(agentx_agent::pattern::normalize(&root.to_string_lossy(), path));
+    // What is not there yet comes to be below what is.
+    let there = written
+        .ancestors()
+        .find(|place| place.symlink_metadata().is_ok())?;
+    let Ok(real) = std::fs::canonicalize(there) else {
+        let target = std::fs::read_link(there).ok()?;
+        return (shown == DiskPreview::All).then(|| target.to_string_lossy().into_owned());
+    };
+    // Nothing stands behind what is there itself: joining that would add a slash.
+    let real = match written.strip_prefix(there).ok()? {
+        rest if rest.as_os_str().is_empty() => real,
+        rest => real.join(rest),
+    };
+    let below = |place: &Path| place.strip_prefix(workspace).map(Path::to_owned);
+    if real == written || real.strip_prefix(&root).ok() == below(&written).ok().as_deref() {
+        return None;
+    }
+    match real.strip_prefix(&root) {
+        Ok(below) => Some(below.to_string_lossy().into_owned()),
+        Err(_) if shown == DiskPreview::All => Some(real.to_string_lossy().into_owned()),
+        Err(_) => Some("outside of the workspace".to_owned()),
+    }
+}
+
+/// Where this really is, if the agent could read it without anybody being asked and it lies inside of its workspace wherever
+/// links lead; `None` where nothing is. What is read then is that place, whatever becomes of the links meanwhile.
+fn may_read(config: &AgentConfig, reading: Option<&ToolSpec>, path: &str) -> Result<Option<PathBuf>, String> {
+    let reading = reading.ok_or("this agent reads no files")?;
+    let argument = reading.path_argument.as_deref().unwrap_or("path");
+    let input = json!({ argument: path });
+    let ruling = Ruling::of(config, reading, &input);
+    if ruling.decision != Decided::Allow {
+        return Err(format!("the agent may not simply read it: {}", ruling.because));
+    }
+    let Ok(root) = std::fs::canonicalize(&config.workspace) else {
+        return Err("the workspace cannot be read".into());
+    };
+    let Ok(real) = std::fs::canonicalize(root.join(path)) else {
+        return Ok(None);
+    };
+    if !real.starts_with(&root) {
+        return Err("it lies outside of the workspace".into());
+    }
+    match refused_by_the_tool(config, reading, &input, &root, &real) {
+        Some(why) => Err(format!("the agent may not simply read it: {why}")),
+        None => Ok(Some(real)),
+    }
+}
+
+/// The text of a file; `None` where there is none.
+fn text_at(path: &Path) -> Result<Option<String>, String> {
+    let Ok(metadata) = std::fs::metadata(path) else {
+        return Ok(None);
+    };
+    if !metadata.is_file() {
+        return Err("it is no plain file".into());
+    }
+    let mut text = String::new();
+    let read = File::open(path).and_then(|file| file.take(MOST_BYTES + 1).read_to_string(&mut text));
+    match read {
+        _ if metadata.len() > MOST_BYTES || text.len() as u64 > MOST_BYTES => {
+            Err(format!("it has more than {} KiB", MOST_BYTES >> 10))
+        }
+        Ok(_) => Ok(Some(text)),
+        Err(error) if error.kind() == std::io::ErrorKind::InvalidData => Err("it is no text".into()),
+        Err(error) => Err(format!("it cannot be read: {error}")),
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    #[test]
+    fn a_link_on_the_way_is_said() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let root = std::fs::canonicalize(folder.path())
+            .expect("it is there")
+            .join("ws");
+        std::fs::create_dir_all(root.join("src")).expect("it is made");
+        std::fs::write(root.join("src/a"), "x").expect("it is written");
+        symlink("..", root.join("src/up")).expect("a link");
+        symlink("../..", root.join("src/out")).expect("a link");
+        symlink("nowhere", root.join("gone")).expect("a link");
+        let outside = root.with_file_name("x").to_string_lossy().into_owned();
+        let workspace = root.to_string_lossy();
+        for (path, all, to_the_agent) in [
+            ("src/a", None, None),
+            ("src/new/b", None, None),
+            ("src/up/evil.sh", Some("evil.sh"), Some("evil.sh")),
+            ("src/up/src/a", Some("src/a"), Some("src/a")),
+            (
+                "src/out/x",
+                Some(outside.as_str()),
+                Some("outside of the workspace"),
+            ),
+            ("gone", Some("nowhere"), None),
+        ] {
+            assert_eq!(
+                leads_to(&workspace, path, DiskPreview::All).as_deref(),
+                all,
+                "{path}"
+            );
+            assert_eq!(
+                leads_to(&workspace, path, DiskPreview::ToTheAgent).as_deref(),
+                to_the_agent,
+                "{path}"
+            );
+        }
+        let absolute = root.join("src/a");
+        assert_eq!(
+            leads_to(&workspace, &absolute.to_string_lossy(), DiskPreview::All),
+            None
+        );
+    }
+}

@@ -1,0 +1,224 @@
+//! Tools that are not the program's own: where an input names one, it is asked for, with arguments as far as plain words
+//! give them. So an agent of one's own can be tried without a model.
+
+use agentx_types::ToolSpec;
+use serde_json::{Map, Value};
+
+use super::phrase::{unquoted, without_end, without_prefixes};
+
+/// The program's own tools have phrases of their own, and are called by no others.
+const OWN: &[&str] = &[
+    "bash", "job", "read", "write", "edit", "glob", "grep", "todo", "finish", "agents",
+];
+
+/// Words between a tool's name and what it is given.
+const BETWEEN: &[&str] = &[
+    "in", "for", "of", "to", "about", "on", "at", "with", "from", "is", "the", "like",
+];
+
+/// The calls that `text` asks for: several where every piece between "and" names a tool.
+pub(super) fn calls(text: &str, tools: &[ToolSpec]) -> Vec<(String, Value)> {
+    let pieces: Option<Vec<_>> = text.split(" and ").map(|piece| call(piece, tools)).collect();
+    pieces
+        .or_else(|| Some(vec![call(text, tools)?]))
+        .unwrap_or_default()
+}
+
+fn call(text: &str, tools: &[ToolSpec]) -> Option<(String, Value)> {
+    let known = tools.iter().filter(|tool| !OWN.contains(&tool.name.as_str()));
+    let found = known.filter_map(|tool| Some((tool, after_name(text, &tool.name)?)));
+    // Of two names in one place the longer one is meant.
+    let (tool, rest) =
+        found.min_by_key(|(tool, rest)| (usize::MAX - rest.len(), usize::MAX - tool.name.len()))?;
+    Some((tool.name.clone(), Value::Object(arguments(rest, tool))))
+}
+
+/// What follows a tool's name, where it stands as words of its own. For `_` and `-` a space will do.
+fn after_name<'a>(text: &'a str, name: &str) -> Option<&'a str> {
+    let lower = text.to_ascii_lowercase();
+    let name = name.to_ascii_lowercase();
+    let spoken = name.replace(['_', '-'], " ");
+    [name, spoken].iter().find_map(|name| {
+        lower.match_indices(name.as_str()).find_map(|(at, _)| {
+            let (before, after) = (text.get(..at)?, text.get(at + name.len()..)?);
+            let is_word = |c: Option<char>| c.is_some_and(|c| c.is_ascii_alphanumeric() || c == '_');
+            (!is_word(before.chars().next_back()) && !is_word(after.chars().next())).then_some(after)
+        })
+    })
+}
+
+/// Arguments as JSON, where there are such; else what the words give to those that have to be there.
+fn arguments(rest: &str, tool: &ToolSpec) -> Map<String, Value> {
+    let json = rest
+        .find('{')
+        .and_then(|at| serde_json::from_str(rest.get(at..)?).ok());
+    if let Some(Value::Object(arguments)) = json {
+        return arguments;
+    }
+    let schema = &tool.input_schema;
+    let required = schema
+        .get("required")
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten();
+    let mut words = RemainingWords { rest, taken: false };
+    let required = required.filter_map(Value::as_str);
+    required
+        .filter_map(|name| {
+            let property = schema.get("properties").and_then(|all| all.get(name))?;
+            Some((name.to_owned(), words.value(name, property)?))
+        })
+        .collect()
+}
+
+/// What is left of an input to take arguments from.
+struct RemainingWords<'a> {
+    rest: &'a str,
+    /// Whether the whole of it was given to an argument.
+    taken: bool,
+}
+
+impl RemainingWords<'_> {
+    fn value(&mut self, name: &str, property: &Value) -> Option<Value> {
+        if let Some(choices) = property.get("enum").and_then(Value::as_array) {
+            return self.choice(choices);
+        }
+        match property.get("type").and_then(Value::as_str) {
+            Some("integer" | "number") => number(self.rest),
+            Some("boolean") => Some(Value::Bool(true)),
+            Some("string") => self.words(name).map(Value::from),
+            _ => None,
+        }
+    }
+
+    /// The first of the choices that is said; what follows it is left.
+    fn choice(&mut self, choices: &[Value]) -> Option<Value> {
+        let said = choices.iter().filter_map(Value::as_str);
+        let (choice, rest) = said
+            .filter_map(|choice| Some((choice, after_name(self.rest, choice)?)))
+            .next()?;
+        self.rest = rest;
+        Some(Value::from(choice))
+    }
+
+    /// What follows the argument's name, else all that is left.
+    fn words(&mut self, name: &str) -> Option<String> {
+        let named = after_name(self.rest, name).map(|after| after.trim_start_matches([' ', ':', '=']));
+        let words = match named.filter(|words| !words.is_empty()) {
+            Some(words) => words,
+            None if self.taken => return None,
+            None => {
+                self.taken = true;
+                without_prefixes(self.rest.trim_start_matches([' ', ':', ',', '=']), BETWEEN)
+            }
+        };
+        let words = unquoted(without_end(words).trim_end_matches('.'));
+        (!words.is_empty()).then(|| words.to_owned())
+    }
+}
+
+/// The first number that is said.
+fn number(text: &str) -> Option<Value> {
+    let digits = text.split(|c: char| !c.is_ascii_digit() && c != '.');
+    digits
+        .map(|digits| digits.trim_matches('.'))
+        .filter(|digits| !digits.is_empty())
+        .find_map(|digits| serde_json::from_str::<serde_json::Number>(digits).ok())
+        .map(Value::Number)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use agentx_types::Access;
+    use serde_json::json;
+
+    fn tool(name: &str, arguments: &[(&str, Value)]) -> ToolSpec {
+        let properties: Map<String, Value> = arguments
+            .iter()
+            .map(|(name, schema)| ((*name).to_owned(), schema.clone()))
+            .collect();
+        let required: Vec<&str> = arguments.iter().map(|(name, _)| *name).collect();
+        ToolSpec::new(
+            name,
+            "",
+            json!({"type": "object", "properties": properties, "required": required}),
+            Access::Internal,
+        )
+    }
+
+    fn tools() -> Vec<ToolSpec> {
+        let text = json!({"type": "string"});
+        vec![
+            tool("bash", &[("command", text.clone())]),
+            tool("weather", &[("city", text.clone())]),
+            tool("get_time", &[("zone", text.clone())]),
+            tool(
+                "transfer",
+                &[("amount", json!({"type": "integer"})), ("to", text.clone())],
+            ),
+            tool(
+                "delegate",
+                &[
+                    ("agent", json!({"type": "string", "enum": ["scout", "clerk"]})),
+                    ("input", text),
+                ],
+            ),
+        ]
+    }
+
+    #[track_caller]
+    fn check(text: &str, expected: &[(&str, Value)]) {
+        let expected: Vec<(String, Value)> = expected
+            .iter()
+            .map(|(name, input)| ((*name).to_owned(), input.clone()))
+            .collect();
+        assert_eq!(calls(text, &tools()), expected, "{text}");
+    }
+
+    #[test]
+    fn a_tool_that_is_named_is_asked_for() {
+        check(
+            "What is the weather in Paris?",
+            &[("weather", json!({"city": "Paris"}))],
+        );
+        check(
+            "weather {\"city\": \"北京\", \"days\": 2}",
+            &[("weather", json!({"city": "北京", "days": 2}))],
+        );
+        check(
+            "Weather: \"New York\".",
+            &[("weather", json!({"city": "New York"}))],
+        );
+        check("get time for UTC", &[("get_time", json!({"zone": "UTC"}))]);
+        check(
+            "transfer 100 to ada",
+            &[("transfer", json!({"amount": 100, "to": "ada"}))],
+        );
+        check(
+            "delegate to clerk: weather in Rome",
+            &[("delegate", json!({"agent": "clerk", "input": "weather in Rome"}))],
+        );
+        check(
+            "weather in Paris and weather in Rome",
+            &[
+                ("weather", json!({"city": "Paris"})),
+                ("weather", json!({"city": "Rome"})),
+            ],
+        );
+        check("weather", &[("weather", json!({}))]);
+    }
+
+    #[test]
+    fn what_names_none_is_none() {
+        for text in [
+            "",
+            "how are you",
+            "the weatherman",
+            "bash ls",
+            "why is weathered wood grey",
+        ] {
+            check(text, &[]);
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! What is asked about all sessions of a person, or of a server: lists, what was spent, sessions that come from elsewhere, space that
+//! is given back. Called by the runtime of a server.
+
+use std::sync::Arc;
+
+use agentx_runtime::{
+    NamedAgent, RuntimeError, SessionExport, SessionInfo, SessionQuery, Since, UsageQuery, UsageRow,
+    VerifyReport,
+};
+use agentx_types::{AgentConfig, RunStatus};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::RemoteRuntime;
+use crate::http::{ListPage, Query};
+
+/// How many sessions a page of a list has.
+const PAGE: usize = 200;
+
+#[derive(Deserialize)]
+struct FreedSpace {
+    freed_bytes: u64,
+}
+
+impl RemoteRuntime {
+    /// Sessions, and for who decides about calls of members those of members besides; `waiting`: only those in which a call waits for a
+    /// person.
+    ///
+    /// # Errors
+    /// Where the server cannot be asked.
+    pub async fn sessions_with_members(
+        &self,
+        query: SessionQuery,
+        waiting: bool,
+    ) -> Result<Vec<SessionInfo>, RuntimeError> {
+        let wishes: &[&'static str] = match waiting {
+            true => &["members", "waiting"],
+            false => &["members"],
+        };
+        let mut found = self.pages(query, wishes).await?;
+        // A server that does not know the wish lists all.
+        found.retain(|info| !waiting || info.status == Some(RunStatus::AwaitingApproval));
+        Ok(found)
+    }
+
+    pub(crate) async fn list(&self, query: SessionQuery) -> Result<Vec<SessionInfo>, RuntimeError> {
+        self.pages(query, &[]).await
+    }
+
+    /// Sessions, page by page, with these wishes of yes or no.
+    async fn pages(
+        &self,
+        query: SessionQuery,
+        wishes: &[&'static str],
+    ) -> Result<Vec<SessionInfo>, RuntimeError> {
+        let mut found = Vec::new();
+        let mut cursor = None;
+        while found.len() < query.limit {
+            let ask = Query::get(&["sessions"])
+                .with("limit", Some((query.limit - found.len()).min(PAGE).to_string()))
+                .with("workspace", query.workspace.clone())
+                .with("before", query.before.map(|before| before.0.to_string()))
+                .with("cursor", cursor);
+            let ask = wishes
+                .iter()
+                .fold(ask, |ask, wish| ask.with(wish, Some("true".into())));
+            let page: ListPage<SessionInfo> = self.core().http.json(ask).await?;
+            // A server that does not know these wishes lists all.
+            let wanted = |info: &SessionInfo| {
+                query
+                    .workspace
+                    .as_ref()
+                    .is_none_or(|workspace| info.workspace == *workspace)
+                    && query.before.is_none_or(|before| info.updated_at < before)
+            };
+            found.extend(page.items.into_iter().filter(wanted));
+            cursor = page.next;
+            if cursor.is_none() {
+                break;
+            }
+        }
+        found.truncate(query.limit);
+        Ok(found)
+    }
+
+    /// Lets the server take a session in.
+    pub(crate) async fn take_in(&self, export: SessionExport) -> Result<VerifyReport, RuntimeError> {
+        let body = serde_json::to_value(&export)
+            .map_err(|error| RuntimeError::Refused(format!("the session cannot be written down: {error}")))?;
+        self.core().http.json(Query::post(&["import"], body)).await
+    }
+
+    /// What one's own sessions there have cost.
+    pub(crate) async fn spent(&self, query: UsageQuery) -> Result<Vec<UsageRow>, RuntimeError> {
+        let by = json!(query.by);
+        let (since, day) = match query.since {
+            Some(Since::At(at)) => (Some(at.0.to_string()), None),
+            Some(Since::Day(day)) => (None, Some(day)),
+            None => (None, None),
+        };
+        let ask = Query::get(&["usage"])
+            .with("by", by.as_str().map(str::to_owned))
+            .with("session", query.session.map(|session| session.to_string()))
+            .with("since", since)
+            .with("since_day", day);
+        self.core().http.json(ask).await
+    }
+
+    /// Lets the server give space back.
+    pub(crate) async fn give_back(&self) -> Result<u64, RuntimeError> {
+        let freed: FreedSpace = self.core().http.json(Query::post(&["gc"], json!({}))).await?;
+        Ok(freed.freed_bytes)
+    }
+
+    /// An agent of the server's files. What it is told otherwise is for the server to weigh, but for the words.
+    pub(crate) async fn named(&self, wanted: NamedAgent) -> Result<AgentConfig, RuntimeError> {
+        let path = ["agents", wanted.agent.as_str()];
+        let approval = wanted.approval.map(|mode| json!(mode));
+        let ask = Query::get(&path)
+            .with("model", wanted.model)
+            .with(
+                "approval",
+                approval.as_ref().and_then(Value::as_str).map(str::to_owned),
+            )
+            .with("workspace", wanted.workspace);
+        let mut config: AgentConfig = self.core().http.json(ask).await?;
+        if let Some(words) = &wanted.system_prompt {
+            config.system_prompt = Arc::from(words.as_str());
+        }
+        Ok(config)
+    }
+}

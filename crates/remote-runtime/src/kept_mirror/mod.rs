@@ -1,0 +1,312 @@
+//! A mirror that keeps what it sees: the session of a server in a log of one's own, with all that is derived from it, so that it
+//! can be read, checked, searched and replayed where the server cannot be reached.
+//!
+//! Facts are committed as they come. The rows in which the server keeps them are taken over where there is time for it: when a
+//! run has ended, after a reconnect, now and then while much comes, and at the end. From then on the copy has the server's
+//! very bytes, and its hash at the end.
+
+mod rows;
+mod start;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use agentx_runtime::{
+    Batch, Delivery, DerivedDigest, Fact, LogError, Projection, Runtime as _, RuntimeError, SessionFold,
+    SessionLog, Subscription, View, Writer, blobs_of,
+};
+use agentx_types::{BlobId, SessionId};
+use tokio::sync::watch;
+use tokio::time::{Instant, timeout_at};
+use tokio_util::sync::{CancellationToken, DropGuard};
+
+use crate::follow::{self, FollowRequest};
+use crate::http::Query;
+use crate::remote_core::RemoteCore;
+use crate::{ConnectionState, RemoteRuntime};
+use rows::MirrorRows;
+
+/// Facts are read, and committed, in batches of at most so many.
+const BATCH: usize = 1024;
+/// How long the server may take for the last rows when it is to end.
+const LAST_ROWS: Duration = Duration::from_secs(5);
+
+/// How far a mirror has come.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct MirrorProgress {
+    /// The last event that is in the log here.
+    pub seq: u64,
+    /// Up to this event the bytes in the log here are those of the server's log.
+    pub rows: u64,
+    /// Whether all is here that was there when it began.
+    pub caught_up: bool,
+    /// Blobs that facts name and that the server no longer has.
+    pub missing_blobs: u64,
+}
+
+/// A mirror at work. It ends when this is dropped.
+pub struct MirrorTask {
+    kept: watch::Receiver<MirrorProgress>,
+    task: tokio::task::JoinHandle<Result<(), RuntimeError>>,
+    stop: CancellationToken,
+    _guard: DropGuard,
+}
+
+impl MirrorTask {
+    /// How far it has come, now and from now on.
+    pub fn kept(&self) -> watch::Receiver<MirrorProgress> {
+        self.kept.clone()
+    }
+
+    /// Waits until it ends: at the last event where it does not follow, else when it cannot go on.
+    ///
+    /// # Errors
+    /// Why it cannot go on.
+    pub async fn ended(&mut self) -> Result<MirrorProgress, RuntimeError> {
+        let ended = (&mut self.task).await;
+        ended.unwrap_or_else(|error| Err(RuntimeError::Refused(format!("the mirror broke: {error}"))))?;
+        Ok(self.kept.borrow().clone())
+    }
+
+    /// Ends it: what has come is committed first, and the rows of all that is there are asked for, for five seconds at most.
+    ///
+    /// # Errors
+    /// Why it could not go on before.
+    pub async fn stop(mut self) -> Result<MirrorProgress, RuntimeError> {
+        self.stop.cancel();
+        self.ended().await
+    }
+}
+
+/// Keeps a session of a server in `log`, from what is there on; where `follow` is set, it continues with what is added. What is
+/// kept are the same facts, under the same id, and in the end the same bytes.
+///
+/// # Errors
+/// Where there is no such session, another process keeps it, or the log has a session of this id with other facts.
+pub async fn keep(
+    remote: &RemoteRuntime,
+    session: &SessionId,
+    log: Arc<dyn SessionLog>,
+    follow: bool,
+) -> Result<MirrorTask, RuntimeError> {
+    let info = remote.info(session).await?;
+    let writer = start::attach(log.as_ref(), &info).await?;
+    let stop = CancellationToken::new();
+    let mut keeper = MirrorKeeper {
+        core: remote.core().clone(),
+        rows: MirrorRows::new(info.parent.clone()),
+        writer,
+        fold: SessionFold::new(session.clone()),
+        digest: DerivedDigest::default(),
+        last: None,
+        running: false,
+        log,
+        kept: MirrorProgress::default(),
+        progress: watch::Sender::default(),
+        stop: stop.clone(),
+    };
+    keeper.load().await?;
+    keeper.compare(info.last_seq).await?;
+    keeper.find_rows().await?;
+    let end = CancellationToken::new();
+    let wanted = FollowRequest {
+        session: session.clone(),
+        after_seq: keeper.fold.last_seq(),
+        has: keeper.last.clone(),
+        view: View::Environment,
+        on: follow,
+        end: end.clone(),
+    };
+    let subscription = follow::follow(&keeper.core, wanted).await?;
+    let (kept, quit) = (keeper.progress.subscribe(), end.clone());
+    let core = keeper.core.clone();
+    let task = tokio::spawn(async move {
+        let kept = tokio::select! {
+            kept = keeper.run(subscription) => match kept {
+                Ok(()) => Ok(()),
+                Err(error) => Err(start::cause(&core, keeper.last.take(), error).await),
+            },
+            () = quit.cancelled() => Ok(()),
+        };
+        drop(keeper);
+        kept
+    });
+    Ok(MirrorTask {
+        kept,
+        task,
+        stop,
+        _guard: end.drop_guard(),
+    })
+}
+
+struct MirrorKeeper {
+    core: Arc<RemoteCore>,
+    log: Arc<dyn SessionLog>,
+    writer: Writer,
+    fold: SessionFold,
+    digest: DerivedDigest,
+    /// The last fact that is here.
+    last: Option<Fact>,
+    /// Whether a run is under way.
+    running: bool,
+    rows: MirrorRows,
+    kept: MirrorProgress,
+    progress: watch::Sender<MirrorProgress>,
+    stop: CancellationToken,
+}
+
+impl MirrorKeeper {
+    fn session(&self) -> &SessionId {
+        &self.writer.session_id
+    }
+
+    async fn run(&mut self, mut events: Subscription) -> Result<(), RuntimeError> {
+        let mut waiting = Vec::new();
+        let mut connection = self.core.connection.state();
+        let stop = self.stop.clone();
+        loop {
+            self.ask_for_rows();
+            tokio::select! {
+                count = events.deliveries.recv_many(&mut waiting, BATCH) => match count {
+                    0 => break,
+                    _ => self.take(&mut waiting, u64::MAX).await?,
+                },
+                fetched = self.rows.fetched() => self.rows.have(fetched),
+                Ok(()) = connection.changed() => {
+                    let is_there = *connection.borrow_and_update() == ConnectionState::Connected;
+                    self.rows.want(is_there && self.kept.rows < self.kept.seq);
+                }
+                () = stop.cancelled() => break,
+            }
+            self.adopt_what_came().await?;
+        }
+        self.finish(&mut waiting, &mut events).await
+    }
+
+    /// Commits what has come; then takes what the server has by now, with its rows, and no more.
+    async fn finish(
+        &mut self,
+        waiting: &mut Vec<Delivery>,
+        events: &mut Subscription,
+    ) -> Result<(), RuntimeError> {
+        self.take_ready(waiting, events).await?;
+        let until = Instant::now() + LAST_ROWS;
+        let Ok(Ok(rows)) = timeout_at(until, self.last_rows()).await else {
+            return self.take_ready(waiting, events).await;
+        };
+        while self.kept.seq < rows.last_seq() {
+            let more = timeout_at(until, events.deliveries.recv_many(waiting, BATCH)).await;
+            if more.unwrap_or(0) == 0 {
+                break;
+            }
+            self.take(waiting, rows.last_seq()).await?;
+        }
+        self.adopt(rows).await
+    }
+
+    async fn take_ready(
+        &mut self,
+        waiting: &mut Vec<Delivery>,
+        events: &mut Subscription,
+    ) -> Result<(), RuntimeError> {
+        while let Ok(delivery) = events.deliveries.try_recv() {
+            waiting.push(delivery);
+            if waiting.len() == BATCH {
+                self.take(waiting, u64::MAX).await?;
+            }
+        }
+        self.take(waiting, u64::MAX).await
+    }
+
+    /// Takes what came, up to an event.
+    async fn take(&mut self, waiting: &mut Vec<Delivery>, upto: u64) -> Result<(), RuntimeError> {
+        let mut facts = Vec::with_capacity(waiting.len());
+        let mut cut_off = None;
+        for delivery in waiting.drain(..) {
+            match delivery {
+                Delivery::Environment(fact) if fact.seq <= upto => facts.push(fact),
+                Delivery::CaughtUp(_) => {
+                    self.kept.caught_up = true;
+                    // Rows that are here may be packed there by now.
+                    self.rows.want(true);
+                }
+                Delivery::CutOff(why) => cut_off = Some(why),
+                Delivery::Environment(_) | Delivery::Runtime(_) => {}
+            }
+        }
+        self.commit(facts).await?;
+        match cut_off {
+            Some(why) => Err(RuntimeError::Refused(why)),
+            None => Ok(()),
+        }
+    }
+
+    async fn commit(&mut self, facts: Vec<Fact>) -> Result<(), RuntimeError> {
+        if facts.is_empty() {
+            self.say();
+            return Ok(());
+        }
+        let mut projections = Vec::new();
+        for fact in &facts {
+            for blob in blobs_of(&fact.event) {
+                self.keep_blob(&blob).await?;
+            }
+            let mut derived = self.fold.apply(fact);
+            self.digest.add(fact, &derived);
+            projections.append(&mut derived.projections);
+        }
+        self.note(&projections);
+        let last = facts.last().cloned();
+        let batch = Batch::new(facts, self.digest.value()).with_projections(projections);
+        self.log.append(&self.writer, batch).await?;
+        self.last = last;
+        self.kept.seq = self.fold.last_seq();
+        self.want_rows();
+        self.say();
+        Ok(())
+    }
+
+    /// Notes whether a run is under way now.
+    fn note(&mut self, projections: &[Projection]) {
+        let last = projections.iter().rev().find_map(|projection| match projection {
+            Projection::Status(status) => Some(!status.is_final()),
+            _ => None,
+        });
+        self.running = last.unwrap_or(self.running);
+    }
+
+    /// Has a blob here before a fact that names it.
+    async fn keep_blob(&mut self, blob: &BlobId) -> Result<(), RuntimeError> {
+        match self.log.blob_size(blob).await {
+            Ok(_) => return Ok(()),
+            Err(LogError::NoBlob(_)) => {}
+            Err(error) => return Err(error.into()),
+        }
+        let path = ["blobs", blob.as_str()];
+        let ask = Query::get(&path).with("session", Some(self.session().to_string()));
+        let bytes = match self.core.http.bytes(ask).await {
+            Ok(bytes) => bytes,
+            // What the server lost, or never had, the mirror cannot have.
+            Err(RuntimeError::Log(LogError::NoBlob(_))) => {
+                self.kept.missing_blobs += 1;
+                return Ok(());
+            }
+            Err(error) => return Err(error),
+        };
+        let id = self.log.put_blob(bytes).await?;
+        if id != *blob {
+            return Err(RuntimeError::Refused(format!(
+                "the server gave other bytes than those of the blob {blob}"
+            )));
+        }
+        Ok(())
+    }
+
+    fn say(&self) {
+        self.progress.send_if_modified(|kept| {
+            let is_news = *kept != self.kept;
+            kept.clone_from(&self.kept);
+            is_news
+        });
+    }
+}

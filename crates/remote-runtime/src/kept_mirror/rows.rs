@@ -1,0 +1,233 @@
+//! The rows of the server's log for the copy: when they are asked for, which, and how they come in.
+//!
+//! They are asked for beside the facts, which do not wait for them. An answer may be ahead of the facts; then it waits until
+//! they are here. Where no answer comes, the copy continues with rows of its own, and asks again after the next reconnect or run.
+
+use std::sync::Arc;
+
+use agentx_runtime::{Adoption, BoxFuture, LogError, LogPlace, LogRows, RuntimeError};
+use agentx_types::SessionId;
+
+use super::MirrorKeeper;
+use crate::http::Query;
+use crate::remote_core::RemoteCore;
+
+/// So many facts without the server's rows are enough, also while a run continues.
+const ENOUGH: u64 = 8192;
+/// Rows that are asked for at once have no more bytes.
+const MOST_BYTES: usize = 512 << 20;
+
+type RowsQuery = BoxFuture<'static, Result<Fetched, RuntimeError>>;
+
+/// What is known of the server's rows.
+pub(super) struct MirrorRows {
+    /// For a fork: which session, and the last event that both have.
+    parent: Option<(SessionId, u64)>,
+    /// Where the session's own rows begin in the log here.
+    base: u64,
+    /// A fork that was made here goes on from rows that are here: they stay.
+    depended_on: bool,
+    wanted: bool,
+    asking: Option<RowsQuery>,
+    /// Rows that came and wait for facts.
+    came: Option<Fetched>,
+}
+
+/// Rows that follow each other.
+pub(super) struct Fetched(LogRows);
+
+impl Fetched {
+    /// The last event that they reach.
+    pub(super) fn last_seq(&self) -> u64 {
+        last_of(&self.0)
+    }
+}
+
+impl MirrorRows {
+    pub(super) fn new(parent: Option<(SessionId, u64)>) -> Self {
+        Self {
+            parent,
+            base: 0,
+            depended_on: false,
+            wanted: false,
+            asking: None,
+            came: None,
+        }
+    }
+
+    pub(super) fn want(&mut self, wanted: bool) {
+        self.wanted |= wanted;
+    }
+
+    /// Waits for the answer; for ever, where nothing was asked.
+    pub(super) async fn fetched(&mut self) -> Result<Fetched, RuntimeError> {
+        match &mut self.asking {
+            Some(asking) => {
+                let fetched = asking.await;
+                self.asking = None;
+                fetched
+            }
+            None => std::future::pending().await,
+        }
+    }
+
+    /// Takes an answer. One that did not come is asked for again when something is new.
+    pub(super) fn have(&mut self, fetched: Result<Fetched, RuntimeError>) {
+        match fetched {
+            Ok(fetched) => self.came = Some(fetched),
+            Err(error) => tracing::debug!(%error, "the rows of the server did not come"),
+        }
+    }
+}
+
+impl MirrorKeeper {
+    /// Finds out how far the rows here are the server's, by the hashes where segments end.
+    pub(super) async fn find_rows(&mut self) -> Result<(), RuntimeError> {
+        let end = self.place_before(u64::MAX).await?;
+        self.rows.base = end.base;
+        let mut place = end.place;
+        let mut step = 1;
+        while place.seq > self.rows.base {
+            let there = page(&self.core, self.session(), place.seq, Some(1)).await?.before;
+            if there.seq <= place.seq && self.place_before(there.seq).await?.place == there {
+                place = there;
+                break;
+            }
+            let back = there.seq.min(place.seq).saturating_sub(step);
+            place = self.place_before(back.max(self.rows.base)).await?.place;
+            step *= 8;
+        }
+        self.kept.rows = place.seq.max(self.rows.base);
+        self.say();
+        Ok(())
+    }
+
+    /// The end of the segment here that ends with this event, or the last one that ends before it.
+    async fn place_before(&self, seq: u64) -> Result<Here, RuntimeError> {
+        let rows = self.log.rows(self.session(), seq, 1).await?;
+        Ok(Here {
+            base: rows.parts.last().map_or(0, |own| own.after_seq),
+            place: rows.before,
+        })
+    }
+
+    /// Wants the rows of what was committed: when no run is under way, and now and then while one is.
+    pub(super) fn want_rows(&mut self) {
+        let without = self.kept.seq.saturating_sub(self.kept.rows);
+        let is_quiet = self.kept.caught_up && !self.running && without > 0;
+        self.rows.want(is_quiet || without >= ENOUGH);
+    }
+
+    /// Asks for rows where they are wanted.
+    pub(super) fn ask_for_rows(&mut self) {
+        // What a fork shares comes as a whole.
+        let shares = self.rows.parent.as_ref().map_or(0, |(_, at_seq)| *at_seq);
+        let is_enough = self.kept.seq > 0 && self.kept.seq >= shares;
+        if self.rows.wanted && is_enough && self.is_idle() {
+            self.rows.wanted = false;
+            self.rows.asking = Some(Box::pin(self.last_rows()));
+        }
+    }
+
+    fn is_idle(&self) -> bool {
+        self.rows.asking.is_none() && self.rows.came.is_none() && !self.rows.depended_on
+    }
+
+    /// The server's rows from the last segment on that is the server's already: it may have grown, or been packed.
+    pub(super) fn last_rows(&self) -> impl Future<Output = Result<Fetched, RuntimeError>> + Send + use<> {
+        let after = self.kept.rows.saturating_sub(1).max(self.rows.base);
+        fetch(self.core.clone(), self.session().clone(), after, self.kept.seq)
+    }
+
+    /// Takes over rows that came, when the facts are here that they are of.
+    pub(super) async fn adopt_what_came(&mut self) -> Result<(), RuntimeError> {
+        let seq = self.kept.seq;
+        match self.rows.came.take_if(|came| came.last_seq() <= seq) {
+            Some(came) => self.adopt(came).await,
+            None => Ok(()),
+        }
+    }
+
+    /// Takes over rows. Where they need blobs that the facts here do not, those are fetched.
+    pub(super) async fn adopt(&mut self, Fetched(rows): Fetched) -> Result<(), RuntimeError> {
+        let own = rows.parts.last().map_or(0, |own| own.after_seq);
+        let adoption = Arc::new(Adoption {
+            parts: rows.parts,
+            parent: self.rows.parent.clone(),
+            before: rows.before,
+            rows: rows.rows,
+            derived: self.digest.value(),
+        });
+        let mut fetched = Vec::new();
+        let upto = loop {
+            match self.log.adopt(&self.writer, adoption.clone()).await {
+                Ok(upto) => break upto,
+                Err(LogError::NoBlob(blob)) if !fetched.contains(&blob) => {
+                    self.keep_blob(&blob).await?;
+                    fetched.push(blob);
+                }
+                Err(error) => return Err(error.into()),
+            }
+        };
+        if upto > adoption.before.seq {
+            self.rows.base = own;
+            self.kept.rows = upto;
+        } else {
+            self.rows.depended_on = !adoption.rows.is_empty();
+        }
+        self.say();
+        Ok(())
+    }
+}
+
+struct Here {
+    base: u64,
+    place: LogPlace,
+}
+
+/// Rows from the segment on that holds the event after `after_seq`, at least up to `upto`, or to the end.
+async fn fetch(
+    core: Arc<RemoteCore>,
+    session: SessionId,
+    after_seq: u64,
+    upto: u64,
+) -> Result<Fetched, RuntimeError> {
+    let mut all = page(&core, &session, after_seq, None).await?;
+    let mut bytes = bytes_of(&all);
+    while let Some(next) = all.next_after_seq
+        && last_of(&all) < upto
+    {
+        let more = page(&core, &session, next, None).await?;
+        bytes += bytes_of(&more);
+        if more.before.seq != next || more.rows.is_empty() || bytes > MOST_BYTES {
+            return Err(RuntimeError::Refused(format!(
+                "the pages of rows of {session} do not follow each other, or are too many"
+            )));
+        }
+        all.rows.extend(more.rows);
+        all.parts = more.parts;
+        all.next_after_seq = more.next_after_seq;
+    }
+    Ok(Fetched(all))
+}
+
+fn last_of(rows: &LogRows) -> u64 {
+    rows.rows.last().map_or(rows.before.seq, |row| row.last_seq)
+}
+
+fn bytes_of(rows: &LogRows) -> usize {
+    rows.rows.iter().map(|row| row.data.len()).sum()
+}
+
+async fn page(
+    core: &RemoteCore,
+    session: &SessionId,
+    after_seq: u64,
+    bytes: Option<u64>,
+) -> Result<LogRows, RuntimeError> {
+    let path = ["sessions", session.as_str(), "rows"];
+    let ask = Query::get(&path)
+        .with("after_seq", Some(after_seq.to_string()))
+        .with("bytes", bytes.map(|bytes| bytes.to_string()));
+    core.http.json(ask).await
+}

@@ -1,0 +1,100 @@
+//! How keeping begins: the log here is made, or looked at whether it is the same session.
+
+use agentx_runtime::{Fact, LogError, NewLog, RuntimeError, SessionInfo, SessionLog, Writer};
+use agentx_types::{Envelope, EnvironmentEvent, SessionId};
+
+use super::{BATCH, MirrorKeeper};
+use crate::http::{ListPage, Query};
+use crate::remote_core::RemoteCore;
+
+/// Becomes the writer of the log here, which is made where there is none.
+pub(super) async fn attach(log: &dyn SessionLog, info: &SessionInfo) -> Result<Writer, RuntimeError> {
+    match log.info(&info.session_id).await {
+        Ok(_) => {}
+        Err(LogError::NotFound(_)) => {
+            // What it was forked from need not be here: the rows bring what it shares.
+            let new = NewLog::new(
+                info.session_id.clone(),
+                info.owner.clone(),
+                info.created_at,
+                info.workspace.clone(),
+            );
+            log.create(new).await?;
+        }
+        Err(error) => return Err(error.into()),
+    }
+    Ok(log.attach(&info.session_id).await?)
+}
+
+impl MirrorKeeper {
+    /// Folds what is in the log here.
+    pub(super) async fn load(&mut self) -> Result<(), RuntimeError> {
+        loop {
+            let facts = self.log.read(self.session(), self.fold.last_seq(), BATCH).await?;
+            let Some(end) = facts.last() else { break };
+            self.last = Some(end.clone());
+            for fact in &facts {
+                let derived = self.fold.apply(fact);
+                self.digest.add(fact, &derived);
+                self.note(&derived.projections);
+            }
+        }
+        self.kept.seq = self.fold.last_seq();
+        self.say();
+        Ok(())
+    }
+
+    /// Makes sure that what is here is what the server has, as far as it goes. Each fact has its time, to the microsecond:
+    /// logs whose first and last facts are the same did not part in between.
+    pub(super) async fn compare(&self, head: u64) -> Result<(), RuntimeError> {
+        let Some(last) = &self.last else { return Ok(()) };
+        let other = |what: String| {
+            RuntimeError::Refused(format!(
+                "the log here has another session {}: {what}. It is left as it is; keep the server's in another place",
+                self.session()
+            ))
+        };
+        if head < last.seq {
+            return Err(other(format!(
+                "it has {} events, the server's has {head}",
+                last.seq
+            )));
+        }
+        let mut here = self.log.read(self.session(), 0, 1).await?;
+        here.push(last.clone());
+        for fact in here {
+            let there = fact_at(&self.core, self.session(), fact.seq).await?;
+            if there.as_ref() != Some(&*fact) {
+                return Err(other(format!("its event {} is not the server's", fact.seq)));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Why a copy with this last fact cannot go on: where the server no longer has it, its log went back, and all that it says now, facts and
+/// rows, is of another history.
+pub(super) async fn cause(core: &RemoteCore, last: Option<Fact>, error: RuntimeError) -> RuntimeError {
+    let Some(last) = last else { return error };
+    match fact_at(core, &last.session_id, last.seq).await {
+        Ok(there) if there.as_ref() != Some(&*last) => RuntimeError::WentBack {
+            session: last.session_id.clone(),
+            seq: last.seq,
+        },
+        _ => error,
+    }
+}
+
+async fn fact_at(
+    core: &RemoteCore,
+    session: &SessionId,
+    seq: u64,
+) -> Result<Option<Envelope<EnvironmentEvent>>, RuntimeError> {
+    let path = ["sessions", session.as_str(), "events"];
+    let ask = Query::get(&path)
+        .with("after_seq", Some((seq - 1).to_string()))
+        .with("view", Some("environment".into()))
+        .with("limit", Some("1".into()));
+    let page: ListPage<Envelope<EnvironmentEvent>> = core.http.json(ask).await?;
+    Ok(page.items.into_iter().find(|fact| fact.seq == seq))
+}

@@ -1,0 +1,73 @@
+//! How many tool calls of a runtime run at once. A call that waits for others takes no place: if it did, as many of them as there
+//! are places would wait for ever for what needs a place of its own.
+
+use std::sync::Arc;
+
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+/// How many there are where nothing else is said.
+const USUAL: usize = 64;
+
+/// Places for tool calls; the calls that find none wait for their turn. Clones are the same places.
+#[derive(Clone, Debug)]
+pub struct CallSlots {
+    /// All places.
+    all: Arc<Semaphore>,
+    /// How many of them some calls may have among them.
+    part: Option<Arc<Semaphore>>,
+}
+
+/// A place that a call has until this is dropped.
+#[derive(Debug)]
+#[must_use = "the place is given back when this is dropped"]
+pub struct CallSlot {
+    _permits: Vec<OwnedSemaphorePermit>,
+}
+
+impl Default for CallSlots {
+    fn default() -> Self {
+        Self::new(USUAL)
+    }
+}
+
+impl CallSlots {
+    /// So many, at least one.
+    pub fn new(count: usize) -> Self {
+        Self {
+            all: semaphore(count),
+            part: None,
+        }
+    }
+
+    /// These places, for calls that may have at most `count` of them at once, at least one.
+    #[must_use]
+    pub fn part(&self, count: usize) -> Self {
+        Self {
+            all: self.all.clone(),
+            part: Some(semaphore(count)),
+        }
+    }
+
+    /// Whether somebody else has these places too.
+    pub fn is_shared(&self) -> bool {
+        Arc::strong_count(self.part.as_ref().unwrap_or(&self.all)) > 1
+    }
+
+    /// Waits for a free place for a call. A call that [waits for others](crate::Tool::waits) needs no place.
+    pub async fn take(&self, waits: bool) -> CallSlot {
+        let mut permits = Vec::new();
+        if !waits {
+            // A call that waits for its part of the places keeps none from others.
+            for places in self.part.iter().chain([&self.all]) {
+                // It is never closed.
+                permits.extend(Arc::clone(places).acquire_owned().await.ok());
+            }
+        }
+        CallSlot { _permits: permits }
+    }
+}
+
+/// A semaphore with so many permits, within what a semaphore can have.
+fn semaphore(count: usize) -> Arc<Semaphore> {
+    Arc::new(Semaphore::new(count.clamp(1, Semaphore::MAX_PERMITS)))
+}

@@ -1,0 +1,121 @@
+//! What an effector says where it goes into no log of its own: a script that asks a model, a model that writes a summary. Whoever
+//! asked hears each event, and decides what of it is worth a fact.
+//!
+//! The effector sends its events through a sink, as always. An event that it waits for counts as committed at once.
+
+use std::sync::Arc;
+
+use agentx_types::{Action, EnvironmentEvent, EventDraft, SessionId};
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+use crate::call_slots::CallSlots;
+use crate::effect::{Effector, EventSink, FactBatch, SessionScope};
+use crate::future::BoxFuture;
+
+/// How many batches of events an effector may be ahead of whoever hears it; then it waits.
+const AHEAD: usize = 64;
+
+/// An action that is performed while it is listened to. Dropping it drops the effector's work.
+pub struct CapturedEffect {
+    /// The work of the effector, which goes on while it is listened to.
+    performing: BoxFuture<'static, ()>,
+    /// Whether that work has ended.
+    is_performed: bool,
+    /// What the effector says.
+    queue: mpsc::Receiver<FactBatch>,
+    /// The rest of what it said at once.
+    heard: std::vec::IntoIter<EventDraft<EnvironmentEvent>>,
+}
+
+impl CapturedEffect {
+    /// Begins `action`; it is performed while [`CapturedEffect::next`] is waited for. Its sink knows `session`, where one is named.
+    pub fn of(
+        effector: &dyn Effector,
+        action: Arc<Action>,
+        session: Option<SessionId>,
+        cancel: CancellationToken,
+    ) -> Self {
+        let (sender, queue) = mpsc::channel(AHEAD);
+        let sink = match session {
+            Some(session) => {
+                EventSink::in_session(sender, &action, SessionScope::new(session, CallSlots::default()))
+            }
+            None => EventSink::for_action(sender, &action),
+        };
+        Self {
+            performing: effector.perform(action, sink, cancel),
+            is_performed: false,
+            queue,
+            heard: Vec::new().into_iter(),
+        }
+    }
+
+    /// The next event; `None` when the effector has ended and all that it said was heard.
+    pub async fn next(&mut self) -> Option<EnvironmentEvent> {
+        loop {
+            if let Some(draft) = self.heard.next() {
+                return Some(draft.event);
+            }
+            let said = tokio::select! {
+                biased;
+                said = self.queue.recv() => said?,
+                () = &mut self.performing, if !self.is_performed => {
+                    self.is_performed = true;
+                    continue;
+                }
+            };
+            if let Some(committed) = said.committed {
+                // It is in no log; who waits for that has waited enough.
+                let _ = committed.send(Ok(0));
+            }
+            self.heard = said.drafts.into_iter();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use agentx_types::{ActionBody, ActionId, AgentStateId, Cancel, TextChunk};
+
+    /// Says more than fits, and waits for the log before its last word.
+    struct Talker;
+
+    impl Effector for Talker {
+        fn perform(&self, _: Arc<Action>, events: EventSink, _: CancellationToken) -> BoxFuture<'static, ()> {
+            Box::pin(async move {
+                for text in 0..=AHEAD {
+                    events
+                        .emit(TextChunk {
+                            text: text.to_string(),
+                        })
+                        .await;
+                }
+                let committed = events.commit(TextChunk { text: "last".into() }).await;
+                assert_eq!(committed, Some(0));
+            })
+        }
+    }
+
+    #[tokio::test]
+    async fn all_that_is_said_is_heard_in_order_and_nobody_waits_for_a_log() {
+        let action_id = ActionId::with_suffix("1");
+        let action = Arc::new(Action {
+            action_id: action_id.clone(),
+            agent_state_id: AgentStateId::new("agt_1"),
+            run_id: None,
+            body: ActionBody::Cancel(Cancel { action_id }),
+        });
+        let mut overheard = CapturedEffect::of(&Talker, action, None, CancellationToken::new());
+        let mut heard = Vec::new();
+        while let Some(event) = overheard.next().await {
+            if let EnvironmentEvent::TextChunk(chunk) = event {
+                heard.push(chunk.text);
+            }
+        }
+        let said: Vec<String> = (0..=AHEAD).map(|text| text.to_string()).collect();
+        assert_eq!(heard[..=AHEAD], said);
+        assert_eq!(heard[AHEAD + 1..], ["last"]);
+    }
+}

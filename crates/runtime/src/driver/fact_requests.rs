@@ -1,0 +1,134 @@
+//! What front ends want on record, and the facts that become of it. A wish says what a person knows; the rest
+//! (the id of a message, the agent that waits for a decision, the latest summary) follows from how the
+//! session stands when its turn comes.
+
+use agentx_types::{
+    AgentStateId, ContextRestored, EnvironmentEvent, EventDraft, MessageId, OwnerId, RunStatus, Source,
+    SystemCommand, UserMessage,
+};
+
+use crate::api::{RuntimeError, UserInput};
+use crate::commands::{FactRequest, MOST_WAITING, RETRY};
+use agentx_session::SessionFold;
+
+/// What becomes of a wish.
+pub(super) enum ResolvedRequest {
+    /// This is put on record.
+    Fact(Box<EventDraft<EnvironmentEvent>>),
+    /// It is on record already, or there is nothing to do; this is the event.
+    There(u64),
+}
+
+/// What becomes of a wish in a session that stands like this, as its next fact.
+///
+/// Called by the driver when the turn of the wish has come, so that nothing changes between the answer and the fact. The draft is whole.
+///
+/// # Errors
+/// Where the wish makes no sense in this session, in words for the person.
+pub(super) fn resolve(wish: FactRequest, fold: &SessionFold) -> Result<ResolvedRequest, RuntimeError> {
+    let to_root = |event: EnvironmentEvent| Ok(fact(fold.root().cloned(), event));
+    match wish {
+        FactRequest::Say(input) => match input
+            .idempotency_key
+            .as_deref()
+            .and_then(|key| fold.input_with_key(key))
+        {
+            Some(seq) => Ok(ResolvedRequest::There(seq)),
+            None => to_root(message(fold, input).into()),
+        },
+        FactRequest::Tell(_) if fold.waiting().backlog.messages >= MOST_WAITING => refused(format!(
+            "the session already has {MOST_WAITING} waiting inputs; try again later"
+        )),
+        FactRequest::Tell(input) => {
+            let event = EnvironmentEvent::from(message(fold, input));
+            let draft = EventDraft::new(Source::Environment, fold.root().cloned(), event);
+            Ok(ResolvedRequest::Fact(Box::new(draft)))
+        }
+        FactRequest::Interrupt(_) if !fold.is_busy() => Ok(ResolvedRequest::There(fold.last_seq())),
+        FactRequest::Interrupt(interrupt) => to_root(interrupt.into()),
+        FactRequest::Retry { by } => match retry(fold, by) {
+            Some(event) => to_root(event),
+            None => Ok(ResolvedRequest::There(fold.last_seq())),
+        },
+        FactRequest::Approve(approval) => match fold.awaits_approval(&approval.tool_call_id) {
+            Some(agent) => Ok(fact(Some(agent.clone()), approval.into())),
+            None => refused(format!(
+                "no decision about the call {} is awaited",
+                approval.tool_call_id
+            )),
+        },
+        FactRequest::Revise(revised) if fold.awaits(&revised.message_id) => to_root(revised.into()),
+        FactRequest::Revise(revised) => refused(format!("the input {} waits no more", revised.message_id)),
+        FactRequest::Condense(_) | FactRequest::Pin(_) if !converses(fold) => {
+            refused("this agent hands inputs on: it has no conversation that could be condensed".into())
+        }
+        FactRequest::Condense(condense) => to_root(condense.into()),
+        FactRequest::Pin(pinned) if !knows(fold, &pinned.message_id) => refused(format!(
+            "no message {} is in this conversation",
+            pinned.message_id
+        )),
+        FactRequest::Pin(pinned) => to_root(pinned.into()),
+        FactRequest::Restore { by } => match fold.root_agent().and_then(|agent| agent.condensed().pop()) {
+            Some(latest) => to_root(
+                ContextRestored {
+                    from_seq: latest.range.from_seq,
+                    to_seq: latest.range.to_seq,
+                    by,
+                }
+                .into(),
+            ),
+            None => refused("nothing is condensed in this session".into()),
+        },
+        FactRequest::Record(event) => to_root(event),
+    }
+}
+
+/// The fact by which what failed is tried again; `None` where nothing failed.
+///
+/// There are two, because they are two things to an agent: a run that pauses between two attempts goes on as it is, and a run that has ended can
+/// only be followed by another one, which an input begins. That input says nothing, so the model is asked again what is there.
+fn retry(fold: &SessionFold, by: Option<OwnerId>) -> Option<EnvironmentEvent> {
+    if fold.is_busy() {
+        let command = SystemCommand {
+            command: RETRY.to_owned(),
+            args: serde_json::Value::Null,
+            by,
+        };
+        return Some(command.into());
+    }
+    let status = fold.root_agent()?.run()?.status;
+    let failed = status.is_final() && status != RunStatus::Completed;
+    failed.then(|| message(fold, UserInput::new(Vec::new()).by(by)).into())
+}
+
+/// The input as a message; its id follows from the `seq` that it is about to get.
+fn message(fold: &SessionFold, input: UserInput) -> UserMessage {
+    UserMessage {
+        message_id: MessageId::with_suffix(fold.next_seq()),
+        content: input.content,
+        mode: input.mode,
+        idempotency_key: input.idempotency_key,
+        by: input.by,
+    }
+}
+
+/// What a person said or did, addressed to this agent.
+fn fact(agent: Option<AgentStateId>, event: EnvironmentEvent) -> ResolvedRequest {
+    ResolvedRequest::Fact(Box::new(EventDraft::new(Source::User, agent, event)))
+}
+
+/// A refusal in words for the person.
+fn refused<T>(why: String) -> Result<T, RuntimeError> {
+    Err(RuntimeError::Refused(why))
+}
+
+/// Whether the agent that people talk to has a conversation.
+fn converses(fold: &SessionFold) -> bool {
+    fold.root_agent().is_some_and(|agent| agent.react().is_some())
+}
+
+/// Whether a message is in the conversation of the agent that people talk to.
+fn knows(fold: &SessionFold, message: &MessageId) -> bool {
+    let agent = fold.root_agent().and_then(|agent| agent.react());
+    agent.is_some_and(|agent| agent.knows(message))
+}

@@ -1,0 +1,151 @@
+//! Calls that a running tool wants to make: by which rules they are judged, where the tool waits for what a person decides about one, and
+//! how long.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use agentx_types::{AgentConfig, InnerDecision, ToolCallId};
+use tokio::sync::{Notify, oneshot};
+use tokio::time::Instant;
+
+/// The calls that the tool of one action wants to make, while they wait. Clones are the same. The driver
+/// tells, the tool's sink waits; whoever waits when the action is over is dropped with it.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Decisions(Arc<Mutex<BTreeMap<ToolCallId, oneshot::Sender<InnerDecision>>>>);
+
+impl Decisions {
+    /// Waits for what is decided about this call. A later wait for the same call takes the place of an earlier one.
+    pub(crate) fn wait(&self, id: &ToolCallId) -> oneshot::Receiver<InnerDecision> {
+        let (tell, told) = oneshot::channel();
+        lock(&self.0).insert(id.clone(), tell);
+        told
+    }
+
+    /// Tells who waits; nobody may.
+    pub(crate) fn tell(&self, id: &ToolCallId, decision: InnerDecision) {
+        if let Some(tell) = lock(&self.0).remove(id) {
+            // Who does not wait any more is being stopped.
+            let _ = tell.send(decision);
+        }
+    }
+}
+
+/// The configuration of the agent whose action runs, as it is now: rules that are written meanwhile hold for what the action does next.
+/// Clones are the same. Empty where nobody tells it.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ConfigNow(Arc<Mutex<Option<Arc<AgentConfig>>>>);
+
+impl ConfigNow {
+    /// Tells the configuration of now.
+    pub(crate) fn set(&self, config: &Arc<AgentConfig>) {
+        *lock(&self.0) = Some(Arc::clone(config));
+    }
+
+    /// The configuration of now, where it was told.
+    pub(crate) fn get(&self) -> Option<Arc<AgentConfig>> {
+        lock(&self.0).clone()
+    }
+}
+
+/// How long a call of the model, with all that it makes itself, has waited for people. Clones are the same.
+/// Limits of time do not count it: a person may take an hour.
+#[derive(Clone, Debug, Default)]
+pub struct Pauses(Arc<DecisionsShared>);
+
+#[derive(Debug, Default)]
+struct DecisionsShared {
+    times: Mutex<Times>,
+    over: Notify,
+    /// A person is asked one thing at a time.
+    turn: tokio::sync::Mutex<()>,
+}
+
+/// How long was waited, where several waits may overlap.
+#[derive(Debug, Default)]
+struct Times {
+    /// How many waits are open.
+    open: usize,
+    /// The start of the first of those.
+    since: Option<Instant>,
+    /// How long was waited before that.
+    before: Duration,
+}
+
+/// While it lives the call waits for a person.
+#[derive(Debug)]
+pub struct DecisionPause(Arc<DecisionsShared>);
+
+impl Pauses {
+    /// Waits until no other question of the call is open. A script that wants much at once does not fill a screen.
+    pub(crate) async fn turn(&self) -> tokio::sync::MutexGuard<'_, ()> {
+        self.0.turn.lock().await
+    }
+
+    /// It begins to wait for a person.
+    #[must_use]
+    pub fn begin(&self) -> DecisionPause {
+        let mut times = lock(&self.0.times);
+        times.open += 1;
+        times.since.get_or_insert_with(Instant::now);
+        DecisionPause(self.0.clone())
+    }
+
+    /// How long it has waited until now. What overlaps counts once.
+    pub fn waited(&self) -> Duration {
+        let times = lock(&self.0.times);
+        times.before + times.since.map_or(Duration::ZERO, |since| since.elapsed())
+    }
+
+    /// Ends when it waits for nobody.
+    pub async fn over(&self) {
+        loop {
+            let over = self.0.over.notified();
+            if lock(&self.0.times).open == 0 {
+                return;
+            }
+            over.await;
+        }
+    }
+}
+
+impl Drop for DecisionPause {
+    fn drop(&mut self) {
+        let mut times = lock(&self.0.times);
+        times.open -= 1;
+        if times.open == 0
+            && let Some(since) = times.since.take()
+        {
+            times.before += since.elapsed();
+            self.0.over.notify_waiters();
+        }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn pauses_that_overlap_count_once() {
+        let pauses = Pauses::default();
+        pauses.over().await;
+        let (first, second) = (pauses.begin(), pauses.begin());
+        tokio::time::advance(Duration::from_secs(5)).await;
+        drop(first);
+        tokio::time::advance(Duration::from_secs(5)).await;
+        assert_eq!(pauses.waited(), Duration::from_secs(10));
+        let waits = pauses.clone();
+        let waits = tokio::spawn(async move { waits.over().await });
+        tokio::task::yield_now().await;
+        assert!(!waits.is_finished());
+        drop(second);
+        waits.await.ok();
+        tokio::time::advance(Duration::from_secs(5)).await;
+        assert_eq!(pauses.waited(), Duration::from_secs(10));
+    }
+}

@@ -1,0 +1,125 @@
+//! Facts for a session that nobody has open. Opening it would go on with what broke off in it: a name, or a file that is put
+//! back, is no reason for that.
+//!
+//! No `writer_attached` is committed, so no agent settles what is open, and no action is performed: what the fold wants is dropped, and is
+//! wanted again by the next writer. The lock of the session is held as long as the [`OfflineWriter`] lives.
+
+use std::sync::Arc;
+
+use agentx_bus::Bus;
+use agentx_types::{Envelope, EnvironmentEvent, EventDraft, RuntimeEvent, SessionClosed, SessionId, Source};
+use tokio::sync::Mutex;
+
+use crate::api::RuntimeError;
+use crate::clock::Clock;
+use crate::folding::may_go_on;
+use crate::future::BoxFuture;
+use crate::log::SessionLog;
+use crate::system_events::SystemEvent;
+use crate::writing::{Batch, Writer};
+use agentx_session::{DerivedDigest, Fact, SessionFold};
+
+/// Facts are read in pages of so many.
+const PAGE: usize = 4096;
+
+/// Puts facts on record in one session.
+pub trait FactRecorder: Send + Sync {
+    /// Puts a fact on record; returns its `seq` once it is committed.
+    ///
+    /// # Errors
+    /// Where it could not be committed.
+    fn record(&self, event: EnvironmentEvent) -> BoxFuture<'_, Result<u64, RuntimeError>>;
+}
+
+/// The writer of a session that nobody has open.
+pub struct OfflineWriter {
+    log: Arc<dyn SessionLog>,
+    clock: Arc<dyn Clock>,
+    writer: Writer,
+    state: Mutex<OfflineState>,
+}
+
+/// How the session stands for its writer.
+struct OfflineState {
+    fold: SessionFold,
+    digest: DerivedDigest,
+}
+
+impl OfflineWriter {
+    /// Becomes the writer of the session.
+    ///
+    /// # Errors
+    /// Where there is no such session, another process writes it, or the log cannot be read.
+    pub async fn attach(
+        log: Arc<dyn SessionLog>,
+        session: &SessionId,
+        clock: Arc<dyn Clock>,
+    ) -> Result<Self, RuntimeError> {
+        let writer = log.attach(session).await?;
+        let mut state = OfflineState {
+            fold: SessionFold::new(session.clone()),
+            digest: DerivedDigest::default(),
+        };
+        loop {
+            let facts = log.read(session, state.fold.last_seq(), PAGE).await?;
+            if facts.is_empty() {
+                break;
+            }
+            for fact in &facts {
+                let derived = state.fold.apply(fact);
+                state.digest.add(fact, &derived);
+            }
+        }
+        Ok(Self {
+            log,
+            clock,
+            writer,
+            state: Mutex::new(state),
+        })
+    }
+
+    /// Puts the last fact of a session on record, before it is deleted, and tells whoever listens on `bus`, who finds nothing of it in the
+    /// log afterwards.
+    ///
+    /// # Errors
+    /// Where the log does not take it.
+    pub async fn close(self, reason: &str, bus: &Bus<SystemEvent>) -> Result<(), RuntimeError> {
+        let reason = reason.to_owned();
+        let (fact, derived) = self.append(SessionClosed { reason }.into()).await?;
+        let meaning = derived
+            .into_iter()
+            .map(|event| SystemEvent::Runtime(Arc::new(event)));
+        let told = std::iter::once(SystemEvent::Environment(fact)).chain(meaning);
+        // A bus that is closed has no readers left.
+        let _ = bus.publish_all(told.map(Arc::new).collect()).await;
+        Ok(())
+    }
+
+    /// Puts a fact on record, unless a newer version wrote the session.
+    async fn put(&self, event: EnvironmentEvent) -> Result<u64, RuntimeError> {
+        may_go_on(&self.state.lock().await.fold)?;
+        Ok(self.append(event).await?.0.seq)
+    }
+
+    /// Commits a fact. Returns it with what it means.
+    async fn append(
+        &self,
+        event: EnvironmentEvent,
+    ) -> Result<(Fact, Vec<Envelope<RuntimeEvent>>), RuntimeError> {
+        let mut state = self.state.lock().await;
+        let OfflineState { fold, digest } = &mut *state;
+        let draft = EventDraft::<EnvironmentEvent>::new(Source::User, None, event);
+        let fact = Arc::new(fold.mint(draft, self.clock.now()));
+        let derived = fold.apply(&fact);
+        digest.add(&fact, &derived);
+        let batch = Batch::new(vec![fact.clone()], digest.value()).with_projections(derived.projections);
+        self.log.append(&self.writer, batch).await?;
+        Ok((fact, derived.events))
+    }
+}
+
+impl FactRecorder for OfflineWriter {
+    fn record(&self, event: EnvironmentEvent) -> BoxFuture<'_, Result<u64, RuntimeError>> {
+        Box::pin(self.put(event))
+    }
+}

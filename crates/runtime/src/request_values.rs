@@ -1,0 +1,75 @@
+//! What whoever asks hands to the tools of that one run: who the person is, an open connection, a budget. It is not part of the
+//! session: nothing of it is in the log, and a process that continues with the session has to give it again.
+
+use std::any::{Any, TypeId, type_name};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+type StoredValues = (&'static str, Arc<dyn Any + Send + Sync>);
+
+/// Values by their type, one of each. Clones share them.
+///
+/// This is the one place where types are told apart while the program runs: only the tool knows what it needs, and only
+/// whoever asks has it.
+///
+/// ```
+/// use agentx_runtime::RequestValues;
+///
+/// struct Person(&'static str);
+///
+/// let values = RequestValues::default().with(Person("ada"));
+/// assert_eq!(values.get::<Person>().map(|person| person.0), Some("ada"));
+/// assert!(values.get::<u32>().is_none());
+/// ```
+#[derive(Clone, Default)]
+pub struct RequestValues {
+    by_type: Arc<BTreeMap<TypeId, StoredValues>>,
+}
+
+impl RequestValues {
+    /// These values, with `value` in the place of any other of its type.
+    #[must_use]
+    pub fn with<T: Send + Sync + 'static>(mut self, value: T) -> Self {
+        let stored: StoredValues = (type_name::<T>(), Arc::new(value));
+        Arc::make_mut(&mut self.by_type).insert(TypeId::of::<T>(), stored);
+        self
+    }
+
+    /// The value of this type, if there is one.
+    pub fn get<T: Send + Sync + 'static>(&self) -> Option<&T> {
+        let (_, value) = self.by_type.get(&TypeId::of::<T>())?;
+        value.downcast_ref()
+    }
+
+    /// Whether there is nothing.
+    pub fn is_empty(&self) -> bool {
+        self.by_type.is_empty()
+    }
+}
+
+/// Names of types only: values may be secrets.
+impl std::fmt::Debug for RequestValues {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_set()
+            .entries(self.by_type.values().map(|(name, _)| name))
+            .finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::RequestValues;
+
+    #[test]
+    fn one_of_each_type_and_none_is_shown() {
+        struct Secret(#[expect(dead_code, reason = "it must not be shown")] &'static str);
+        let values = RequestValues::default()
+            .with(1_u32)
+            .with(2_u32)
+            .with(Secret("hush"));
+        assert_eq!(values.get::<u32>(), Some(&2));
+        assert!(values.get::<u64>().is_none() && !values.is_empty());
+        let shown = format!("{values:?}");
+        assert!(shown.contains("Secret") && !shown.contains("hush"), "{shown}");
+    }
+}

@@ -1,0 +1,132 @@
+//! The tools that a runtime offers: those that it was made with, and those of reactors that come and go while sessions run.
+
+use std::sync::Arc;
+
+use agentx_bus::ResponderId;
+use agentx_session::SessionFold;
+use agentx_types::ToolSpec;
+use tokio::sync::watch;
+
+/// The tools that a runtime offers now. Clones are the same offers.
+/// What each session has of them is on its record: a change here is heard by the drivers, which put it there between two runs.
+#[derive(Clone, Debug)]
+pub struct ToolOffers(Arc<watch::Sender<OfferedTools>>);
+
+#[derive(Debug)]
+struct OfferedTools {
+    /// The tools that the runtime was made with.
+    own: Arc<[ToolSpec]>,
+    /// The tools of reactors, in the order in which they were attached.
+    attached: Vec<(ResponderId, ToolSpec)>,
+    /// Both, each name once: an attached tool takes the place of one that has its name.
+    all: Arc<[ToolSpec]>,
+}
+
+impl ToolOffers {
+    /// Offers of these tools, and none of a reactor yet.
+    pub fn new(own: Arc<[ToolSpec]>) -> Self {
+        let offered = OfferedTools {
+            all: own.clone(),
+            own,
+            attached: Vec::new(),
+        };
+        Self(Arc::new(watch::Sender::new(offered)))
+    }
+
+    /// What is offered now. The order is fixed: the runtime's own, then those that were attached, the first one first.
+    pub fn now(&self) -> Arc<[ToolSpec]> {
+        self.0.borrow().all.clone()
+    }
+
+    /// The tools of reactors alone.
+    pub(crate) fn attached(&self) -> Vec<ToolSpec> {
+        let offered = self.0.borrow();
+        offered.attached.iter().map(|(_, spec)| spec.clone()).collect()
+    }
+
+    /// Tells when they change from now on.
+    pub(crate) fn changes(&self) -> ToolChanges {
+        ToolChanges(self.0.subscribe())
+    }
+
+    /// Offers the tool of a reactor from now on.
+    pub(crate) fn add(&self, responder: ResponderId, spec: ToolSpec) {
+        self.change(|attached| attached.push((responder, spec)));
+    }
+
+    /// Takes the tools of a reactor off the offer.
+    pub(crate) fn remove(&self, responder: ResponderId) {
+        self.change(|attached| attached.retain(|(id, _)| *id != responder));
+    }
+
+    /// Changes the tools of reactors, and tells it to the drivers.
+    fn change(&self, change: impl FnOnce(&mut Vec<(ResponderId, ToolSpec)>)) {
+        self.0.send_modify(|offered| {
+            change(&mut offered.attached);
+            offered.all = together(&offered.own, &offered.attached);
+        });
+    }
+}
+
+impl From<Vec<ToolSpec>> for ToolOffers {
+    fn from(own: Vec<ToolSpec>) -> Self {
+        Self::new(own.into())
+    }
+}
+
+impl From<Arc<[ToolSpec]>> for ToolOffers {
+    fn from(own: Arc<[ToolSpec]>) -> Self {
+        Self::new(own)
+    }
+}
+
+impl Default for ToolOffers {
+    fn default() -> Self {
+        Self::new(Arc::from([]))
+    }
+}
+
+/// Tells when the tools that are offered change.
+#[derive(Debug)]
+pub(crate) struct ToolChanges(watch::Receiver<OfferedTools>);
+
+impl ToolChanges {
+    /// Whether there was a change that nobody was told of yet.
+    pub(crate) fn came(&mut self) -> bool {
+        let came = self.0.has_changed().unwrap_or(false);
+        if came {
+            self.0.borrow_and_update();
+        }
+        came
+    }
+
+    /// Completes with the next change. Waits for ever where nobody can offer tools any more.
+    pub(crate) async fn next(&mut self) {
+        if self.0.changed().await.is_err() {
+            std::future::pending().await
+        }
+    }
+}
+
+/// Both lists as one, in which an attached tool takes the place of one that has its name.
+fn together(own: &[ToolSpec], attached: &[(ResponderId, ToolSpec)]) -> Arc<[ToolSpec]> {
+    let mut all = own.to_vec();
+    for (_, spec) in attached {
+        match all.iter_mut().find(|known| known.name == spec.name) {
+            Some(known) => *known = spec.clone(),
+            None => all.push(spec.clone()),
+        }
+    }
+    all.into()
+}
+
+/// What shapes a decision is in the log before it: the tools that the session was given as this program has them, where they
+/// differ from those of the program before. Those that the machine answers itself no program offers.
+pub(crate) fn changed_tools(fold: &SessionFold, offered: &[ToolSpec]) -> Option<Arc<[ToolSpec]>> {
+    let kept = &fold.root_agent()?.config().tools;
+    let is_own =
+        |tool: &&ToolSpec| [agentx_agent::DELEGATE, agentx_agent::AGENTS].contains(&tool.name.as_str());
+    let mut current = fold.tools_of(offered);
+    current.extend(kept.iter().filter(is_own).cloned());
+    (*current != **kept).then(|| Arc::from(current))
+}

@@ -1,0 +1,98 @@
+//! Who decides about a call that waits: which answers of a caller count, and why the others do not. The same is told with the question,
+//! so that a screen offers only what counts.
+
+use agentx_runtime::{PendingApproval, Runtime as _, SessionState, Sharing};
+use agentx_types::{ApprovalDecision, SessionRole};
+
+use crate::state::{Admission, Caller, ServerState};
+
+/// Why an operator keeps no rule in the session of a member.
+const KEEPS_ELSEWHERE: &str = "in a member's session a call is allowed once; a rule in the settings of this server allows such calls for good";
+/// Why nobody else keeps a rule.
+const KEEPS_NOTHING: &str = "you may allow this call once; only the operator of this server keeps rules";
+/// Why members do not approve calls of their own sessions.
+const ONLY_THE_OPERATOR: &str = "only the operator of this server may allow this call, by an answer or by a rule in the server's settings; until then it waits, and you may refuse it or stop the run";
+/// Why who drives does not approve.
+const NOT_WHO_DRIVES: &str = "the role `drive` does not allow calls that the operator is asked about, and nobody does who said something in the session: the operator does, or somebody else with the role `approve`";
+
+/// What may be decided, in the order in which it is offered.
+const DECISIONS: [ApprovalDecision; 4] = [
+    ApprovalDecision::Once,
+    ApprovalDecision::Session,
+    ApprovalDecision::Always,
+    ApprovalDecision::Deny,
+];
+
+/// Somebody at a session in which calls may wait.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct CallDecider {
+    is_operator: bool,
+    /// Whether the operator named them to decide about calls of members, and the session is of another member,
+    /// where they do not drive.
+    is_approver: bool,
+    role: SessionRole,
+    /// Whether they said something in this session that is not theirs.
+    spoke: bool,
+    is_operators_session: bool,
+}
+
+impl CallDecider {
+    pub(crate) fn new(state: &ServerState, caller: &Caller, access: &Admission, sharing: &Sharing) -> Self {
+        let is_operators_session = access.owner == *state.runtime().owner();
+        // Who drives, or did, would allow what their own words led to.
+        let spoke = sharing.spoke.contains(&caller.person);
+        let is_theirs = access.owner == caller.person || access.role > SessionRole::Approve || spoke;
+        Self {
+            is_operator: caller.operator,
+            is_approver: caller.approver && !is_operators_session && !is_theirs,
+            role: access.role,
+            spoke,
+            is_operators_session,
+        }
+    }
+
+    /// Whether whoever this is may not allow what the settings of the server ask about: its operator may, whom they named for calls of
+    /// members may, and in sessions of the operator those whom they let approve.
+    pub(crate) fn is_limited(self) -> bool {
+        let is_named = self.is_operators_session && self.role == SessionRole::Approve && !self.spoke;
+        !self.is_operator && !self.is_approver && !is_named
+    }
+
+    /// Whether this answer to a call counts; `by_server` is whether the settings of the server ask about the call.
+    ///
+    /// # Errors
+    /// Whose would.
+    pub(crate) fn check(self, decision: ApprovalDecision, by_server: bool) -> Result<(), &'static str> {
+        if self.role < SessionRole::Approve {
+            return Err("you may not decide about tool calls here");
+        }
+        if decision == ApprovalDecision::Deny || (self.is_operator && self.is_operators_session) {
+            return Ok(());
+        }
+        if by_server && self.is_limited() {
+            return Err(match self.is_operators_session {
+                true => NOT_WHO_DRIVES,
+                false => ONLY_THE_OPERATOR,
+            });
+        }
+        match decision {
+            ApprovalDecision::Once => Ok(()),
+            _ if self.is_operator => Err(KEEPS_ELSEWHERE),
+            _ => Err(KEEPS_NOTHING),
+        }
+    }
+
+    /// The answers to a call that count.
+    fn answers(self, call: &PendingApproval) -> Vec<ApprovalDecision> {
+        let counts = |decision: &ApprovalDecision| self.check(*decision, call.by_server).is_ok();
+        DECISIONS.into_iter().filter(counts).collect()
+    }
+
+    /// Puts into each question of a session which answers count.
+    pub(crate) fn offer(self, mut state: SessionState) -> SessionState {
+        for call in &mut state.pending_approvals {
+            call.answers = Some(self.answers(call));
+        }
+        state
+    }
+}

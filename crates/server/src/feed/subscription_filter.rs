@@ -1,0 +1,103 @@
+//! What of a session a reader wants. Frames are encoded once for all readers and carry what they are chosen by.
+
+use agentx_types::wire::Problem;
+use agentx_types::{AgentStateId, EnvironmentEvent, Medium, RuntimeEvent, UiEvent};
+
+use super::Frame;
+use crate::auth::problem;
+use crate::options::ID_BYTES;
+
+/// How many agents, and how many media, a reader may name.
+const MOST: usize = 256;
+
+/// The agents and media that a reader wants. Where none is named, all are wanted.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SubscriptionFilter {
+    /// Sorted.
+    agents: Vec<AgentStateId>,
+    /// Sorted.
+    media: Vec<Medium>,
+}
+
+impl SubscriptionFilter {
+    /// Of these agents, these media; `None` where that is everything.
+    ///
+    /// # Errors
+    /// Where too many are named, or one has too long a name.
+    pub fn of(mut agents: Vec<AgentStateId>, mut media: Vec<Medium>) -> Result<Option<Self>, Box<Problem>> {
+        for (what, count) in [("agents", agents.len()), ("media", media.len())] {
+            if count > MOST {
+                let why = format!("`{what}` names {count}; at most {MOST} can be named");
+                return Err(problem("bad_request", &why));
+            }
+        }
+        let mut names = agents
+            .iter()
+            .map(AgentStateId::as_str)
+            .chain(media.iter().map(Medium::as_str));
+        if names.any(|name| name.len() > ID_BYTES) {
+            let why = format!("`agents` and `media` name what has at most {ID_BYTES} bytes each");
+            return Err(problem("bad_request", &why));
+        }
+        agents.sort_unstable();
+        media.sort_unstable();
+        let is_all = agents.is_empty() && media.is_empty();
+        Ok((!is_all).then_some(Self { agents, media }))
+    }
+
+    /// Whether this frame is wanted. What is of no agent, or of no medium, is of all.
+    pub fn wants(&self, frame: &Frame) -> bool {
+        let agent = |agent| self.agents.is_empty() || self.agents.binary_search(agent).is_ok();
+        let medium = |medium| self.media.is_empty() || self.media.binary_search(medium).is_ok();
+        frame.agent.as_ref().is_none_or(agent) && frame.medium.as_ref().is_none_or(medium)
+    }
+}
+
+/// What events are chosen by.
+pub trait Spoken {
+    /// The medium that it is a piece of; `None` for what is of no medium.
+    fn medium(&self) -> Option<Medium>;
+}
+
+impl Spoken for EnvironmentEvent {
+    fn medium(&self) -> Option<Medium> {
+        match self {
+            Self::TextChunk(_) => Some(Medium::Text),
+            Self::ThinkingChunk(_) => Some(Medium::Thinking),
+            Self::ToolCallStart(_)
+            | Self::ToolCallChunk(_)
+            | Self::ToolCall(_)
+            | Self::ToolOutputChunk(_)
+            | Self::ToolResult(_) => Some(Medium::Tool),
+            _ => None,
+        }
+    }
+}
+
+impl Spoken for RuntimeEvent {
+    fn medium(&self) -> Option<Medium> {
+        match self {
+            Self::TextDelta(_) => Some(Medium::Text),
+            Self::ThinkingDelta(_) => Some(Medium::Thinking),
+            Self::Chunk(chunk) => Some(chunk.medium.clone()),
+            Self::ToolCallRequested(_)
+            | Self::ToolCallAnswered(_)
+            | Self::ToolPlanned(_)
+            | Self::ToolExecuting(_)
+            | Self::ToolOutput(_)
+            | Self::ToolCompleted(_)
+            | Self::ToolFailed(_) => Some(Medium::Tool),
+            _ => None,
+        }
+    }
+}
+
+impl Spoken for UiEvent {
+    fn medium(&self) -> Option<Medium> {
+        match self {
+            Self::UiTextChunk(_) => Some(Medium::Text),
+            Self::UiToolCallStarted(_) | Self::UiToolCallFinished(_) => Some(Medium::Tool),
+            _ => None,
+        }
+    }
+}

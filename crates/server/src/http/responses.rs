@@ -1,0 +1,134 @@
+//! What handlers answer: JSON, with a place for what was made, with a tag to ask again by, or nothing.
+
+use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, LOCATION};
+use axum::http::{HeaderValue, StatusCode};
+use axum::response::{IntoResponse, Response};
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use schemars::{JsonSchema, SchemaGenerator};
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use super::ApiError;
+use super::describe::{HandlerResponse, Operation};
+
+/// JSON.
+pub(crate) struct JsonResponse<T>(pub(crate) T);
+
+/// JSON about what was made, and where that is.
+pub(crate) struct CreatedResponse<T> {
+    pub(crate) location: String,
+    pub(crate) body: T,
+}
+
+/// JSON with a tag: who has it already is told so.
+pub(crate) struct Tagged<T>(pub(crate) T);
+
+/// Nothing but that it was done.
+pub(crate) struct DoneResponse;
+
+fn json_response<T: Serialize>(status: StatusCode, value: &T) -> Response {
+    match serde_json::to_vec(value) {
+        Ok(bytes) => {
+            let mut response = (status, bytes).into_response();
+            let kind = HeaderValue::from_static("application/json");
+            response.headers_mut().insert(CONTENT_TYPE, kind);
+            response
+        }
+        Err(error) => {
+            ApiError::new("internal", format!("the answer cannot be written: {error}")).into_response()
+        }
+    }
+}
+
+impl<T: Serialize> IntoResponse for JsonResponse<T> {
+    fn into_response(self) -> Response {
+        json_response(StatusCode::OK, &self.0)
+    }
+}
+
+impl<T: Serialize + JsonSchema> HandlerResponse for JsonResponse<T> {
+    fn describe(operation: &mut Operation, schemas: &mut SchemaGenerator) {
+        operation.json_answer::<T>(schemas, 200);
+    }
+}
+
+impl<T: Serialize> IntoResponse for CreatedResponse<T> {
+    fn into_response(self) -> Response {
+        let mut response = json_response(StatusCode::CREATED, &self.body);
+        if let Ok(location) = HeaderValue::try_from(self.location) {
+            response.headers_mut().insert(LOCATION, location);
+        }
+        response
+    }
+}
+
+impl<T: Serialize + JsonSchema> HandlerResponse for CreatedResponse<T> {
+    fn describe(operation: &mut Operation, schemas: &mut SchemaGenerator) {
+        operation.json_answer::<T>(schemas, 201);
+        operation.answer_header(201, "Location", "Where it is.");
+    }
+}
+
+impl<T: Serialize> IntoResponse for Tagged<T> {
+    fn into_response(self) -> Response {
+        let bytes = match serde_json::to_vec(&self.0) {
+            Ok(bytes) => bytes,
+            Err(_) => return JsonResponse(self.0).into_response(),
+        };
+        tagged_json(bytes)
+    }
+}
+
+/// JSON that was written before, with its tag. The tag is weak: the same may come compressed.
+pub(crate) fn tagged_json(bytes: impl Into<axum::body::Bytes>) -> Response {
+    let bytes = bytes.into();
+    let tag = tag_of(&bytes);
+    json_with_tag(bytes, tag)
+}
+
+/// The tag of JSON.
+pub(crate) fn tag_of(bytes: &[u8]) -> Option<HeaderValue> {
+    let digest = ring::digest::digest(&ring::digest::SHA256, bytes);
+    let tag = format!("W/\"{}\"", URL_SAFE_NO_PAD.encode(&digest.as_ref()[..16]));
+    HeaderValue::try_from(tag).ok()
+}
+
+/// JSON that was written before, with a tag that is known.
+pub(crate) fn json_with_tag(bytes: axum::body::Bytes, tag: Option<HeaderValue>) -> Response {
+    let mut response = bytes.into_response();
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("private, no-cache"));
+    if let Some(tag) = tag {
+        headers.insert(ETAG, tag);
+    }
+    response
+}
+
+/// Says that an answer has a tag, and what comes where that is known.
+pub(crate) fn describe_tag(operation: &mut Operation) {
+    operation.answer_header(200, "ETag", "The tag of what came.");
+    operation.answer(304, "It is what the asker has.", Value::Null);
+    let what = "The tag of what the asker has.";
+    operation.header("if-none-match", what, json!({"type": "string"}));
+}
+
+impl<T: Serialize + JsonSchema> HandlerResponse for Tagged<T> {
+    fn describe(operation: &mut Operation, schemas: &mut SchemaGenerator) {
+        operation.json_answer::<T>(schemas, 200);
+        describe_tag(operation);
+    }
+}
+
+impl IntoResponse for DoneResponse {
+    fn into_response(self) -> Response {
+        StatusCode::NO_CONTENT.into_response()
+    }
+}
+
+impl HandlerResponse for DoneResponse {
+    fn describe(operation: &mut Operation, _: &mut SchemaGenerator) {
+        operation.answer(204, "Done.", Value::Null);
+    }
+}

@@ -1,0 +1,102 @@
+//! Saying who one is: a challenge, its answer, and who the server takes one for.
+
+use agentx_types::wire::Person;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::body::JsonBody;
+use super::extract::{AnonymousCaller, CanFail, ClientNonce, Somebody};
+use super::responses::JsonResponse;
+use super::{ApiError, HandlerState};
+
+/// What has to be signed: `agentx.v1 challenge`, the origin, the nonce and the expiry, a line each.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Challenge {
+    /// Counts once.
+    nonce: String,
+    /// What the server calls itself.
+    origin: String,
+    /// Until when it may be answered: milliseconds since 1970.
+    expires_at_ms: u64,
+    /// The server's signature over the challenge and the client's nonce, where it gave one: 64 bytes in base64url.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    proof: Option<String>,
+}
+
+/// An answered challenge.
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct TokenRequest {
+    /// `ed25519:` and the key's 32 bytes in base64url.
+    public_key: String,
+    /// As it came.
+    nonce: String,
+    /// As it came.
+    expires_at_ms: u64,
+    /// The signature over the challenge, 64 bytes in base64url.
+    signature: String,
+}
+
+/// A token.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Token {
+    /// To be sent as `Authorization: Bearer …`.
+    token: String,
+    /// Whose it is.
+    person: Person,
+    /// Until when it counts: milliseconds since 1970.
+    expires_at_ms: u64,
+}
+
+pub(crate) async fn challenge(
+    front: HandlerState,
+    AnonymousCaller(address, _): AnonymousCaller,
+    ClientNonce(nonce): ClientNonce,
+) -> Result<JsonResponse<Challenge>, ApiError> {
+    let auth = front.state.auth();
+    let challenge = auth.open_challenge(&address, front.state.now_ms())?;
+    let proof = nonce.map(|nonce| auth.proof(&challenge, &nonce));
+    Ok(JsonResponse(Challenge {
+        proof,
+        nonce: challenge.nonce,
+        origin: challenge.origin,
+        expires_at_ms: challenge.expires_at_ms,
+    }))
+}
+
+pub(crate) async fn token(
+    front: HandlerState,
+    AnonymousCaller(address, channel): AnonymousCaller,
+    _: CanFail<401>,
+    JsonBody(request): JsonBody<TokenRequest>,
+) -> Result<JsonResponse<Token>, ApiError> {
+    let TokenRequest {
+        public_key,
+        nonce,
+        expires_at_ms,
+        signature,
+    } = request;
+    let now = front.state.now_ms();
+    let token = front.state.auth().token(
+        &public_key,
+        (nonce, expires_at_ms),
+        &signature,
+        (&channel, &address, now),
+    )?;
+    Ok(JsonResponse(Token {
+        token: token.token,
+        person: Person {
+            person: token.identity.person,
+            name: token.identity.name,
+            visitor: token.identity.visitor,
+        },
+        expires_at_ms: token.expires_at_ms,
+    }))
+}
+
+pub(crate) async fn me(Somebody(caller): Somebody) -> Result<JsonResponse<Person>, ApiError> {
+    Ok(JsonResponse(Person {
+        person: caller.person,
+        name: caller.name,
+        visitor: caller.visitor,
+    }))
+}

@@ -1,0 +1,93 @@
+//! Answers that are put together in somebody's turn. A large one is held in memory until it is sent, and the turn of whoever asked lasts as
+//! long, so that many requests of one person hold one answer at a time.
+
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use axum::body::{Body as HttpBody, Bytes, HttpBody as _};
+use axum::response::{IntoResponse, Response};
+use hyper::body::{Frame, SizeHint};
+use schemars::SchemaGenerator;
+
+use super::describe::{HandlerResponse, Operation};
+use crate::work_turns::WorkTurn;
+
+/// An answer of up to so many bytes ends the turn at once.
+const SMALL: u64 = 256 << 10;
+/// How much is handed on at once. It is copied, so that what waits in a connection does not keep all of the answer.
+const PIECE: usize = 64 << 10;
+
+/// An answer, and the turn that it was put together in.
+pub(crate) struct InTurn<A>(pub(crate) A, pub(crate) WorkTurn);
+
+/// A body that keeps a turn until it is sent.
+struct TurnBody {
+    body: HttpBody,
+    /// What of it is not handed on yet.
+    held: Bytes,
+    _turn: WorkTurn,
+}
+
+/// The answer, which lasts as long as the turn where it is large.
+pub(crate) fn hold_turn(response: Response, turn: WorkTurn) -> Response {
+    let (parts, body) = response.into_parts();
+    if body.size_hint().upper().is_some_and(|bytes| bytes <= SMALL) {
+        return Response::from_parts(parts, body);
+    }
+    let pieces = TurnBody {
+        body,
+        held: Bytes::new(),
+        _turn: turn.of_the_person(),
+    };
+    Response::from_parts(parts, HttpBody::new(pieces))
+}
+
+impl axum::body::HttpBody for TurnBody {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        while self.held.is_empty() {
+            match ready!(Pin::new(&mut self.body).poll_frame(cx)) {
+                Some(Ok(frame)) => match frame.into_data() {
+                    Ok(data) => self.held = data,
+                    Err(other) => return Poll::Ready(Some(Ok(other))),
+                },
+                end => return Poll::Ready(end),
+            }
+        }
+        let many = self.held.len().min(PIECE);
+        let piece = Bytes::copy_from_slice(&self.held.split_to(many));
+        Poll::Ready(Some(Ok(Frame::data(piece))))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.held.is_empty() && self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        let (rest, held) = (self.body.size_hint(), self.held.len() as u64);
+        let mut hint = SizeHint::new();
+        hint.set_lower(rest.lower().saturating_add(held));
+        if let Some(upper) = rest.upper() {
+            hint.set_upper(upper.saturating_add(held));
+        }
+        hint
+    }
+}
+
+impl<A: IntoResponse> IntoResponse for InTurn<A> {
+    fn into_response(self) -> Response {
+        let Self(answer, turn) = self;
+        hold_turn(answer.into_response(), turn)
+    }
+}
+
+impl<A: HandlerResponse> HandlerResponse for InTurn<A> {
+    fn describe(operation: &mut Operation, schemas: &mut SchemaGenerator) {
+        A::describe(operation, schemas);
+    }
+}

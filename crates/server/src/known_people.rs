@@ -1,0 +1,141 @@
+//! Whom the operator trusts, as it is now: looked at for each request and each frame, read again only where it changed.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use agentx_identity::{Keyring, KnownPerson, PublicKey, Stamp};
+use agentx_types::OwnerId;
+
+/// Whom the operator trusts.
+pub(crate) struct KnownPeople {
+    keyring: Keyring,
+    read: Mutex<Option<KnownRead>>,
+    /// Counts the changes.
+    generation: AtomicU64,
+}
+
+/// What was read, and how the files looked right before.
+struct KnownRead {
+    stamp: Stamp,
+    is_settled: bool,
+    people: Vec<(PublicKey, KnownPerson)>,
+}
+
+impl KnownPeople {
+    pub(crate) fn new(keyring: Keyring) -> Self {
+        Self {
+            keyring,
+            read: Mutex::new(None),
+            generation: AtomicU64::new(0),
+        }
+    }
+
+    /// Who has this key.
+    pub(crate) fn person(&self, key: &PublicKey) -> Option<KnownPerson> {
+        self.with(|people| {
+            let found = people.iter().find(|(known, _)| known == key);
+            found.map(|(_, known)| known.clone())
+        })
+    }
+
+    /// Everybody whose sessions are their own: who is not the operator.
+    pub(crate) fn members(&self) -> Vec<OwnerId> {
+        self.with(|people| {
+            let members = people.iter().filter(|(_, known)| !known.operator);
+            members.map(|(_, known)| known.owner.clone()).collect()
+        })
+    }
+
+    /// What somebody is called here.
+    pub(crate) fn name_of(&self, owner: &OwnerId) -> Option<String> {
+        self.with(|people| {
+            let found = people.iter().find(|(_, known)| known.owner == *owner);
+            found.and_then(|(_, known)| known.name.clone())
+        })
+    }
+
+    /// How often it was seen that something had changed.
+    pub(crate) fn generation(&self) -> u64 {
+        self.generation.load(Ordering::Acquire)
+    }
+
+    /// Looks whether something has changed.
+    pub(crate) fn look(&self) {
+        self.with(|_| ());
+    }
+
+    fn with<T>(&self, look: impl FnOnce(&[(PublicKey, KnownPerson)]) -> T) -> T {
+        let mut read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
+        let stamp = self.keyring.stamp();
+        if let Some(read) = read
+            .as_ref()
+            .filter(|read| read.is_settled && read.stamp == stamp)
+        {
+            return look(&read.people);
+        }
+        let is_settled = stamp.is_settled();
+        let people = self.keyring.everybody();
+        if read.as_ref().is_some_and(|read| read.people != people) {
+            self.generation.fetch_add(1, Ordering::AcqRel);
+        }
+        let now = read.insert(KnownRead {
+            stamp,
+            is_settled,
+            people,
+        });
+        look(&now.people)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+
+    use agentx_identity::{SecretKey, Trusted, TrustedAs};
+
+    use super::*;
+
+    #[test]
+    fn who_is_trusted_is_known_at_once_and_no_longer_than_that() {
+        let directory = tempfile::tempdir().unwrap();
+        let keyring = Keyring::at(directory.path());
+        let known = KnownPeople::new(keyring.clone());
+        let key = *SecretKey::from_seed(&[7; 32]).unwrap().public_key();
+        assert_eq!(known.person(&key), None);
+        for round in 0..20 {
+            let trusted = Trusted {
+                public_key: key,
+                name: None,
+                role: TrustedAs::Member,
+            };
+            keyring.trust(trusted).unwrap();
+            assert!(known.person(&key).is_some());
+            assert_eq!(known.generation(), 2 * round + 1);
+            keyring.untrust(&key).unwrap();
+            known.look();
+            assert_eq!(known.generation(), 2 * round + 2);
+            assert_eq!(known.person(&key), None);
+        }
+    }
+
+    /// What was read once is not read again: a list that others may change counts no more from the moment on that they may.
+    #[cfg(unix)]
+    #[test]
+    fn a_list_that_others_may_change_vouches_for_nobody_from_then_on() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let directory = tempfile::tempdir().unwrap();
+        let keyring = Keyring::at(directory.path());
+        let key = *SecretKey::from_seed(&[7; 32]).unwrap().public_key();
+        let trusted = Trusted {
+            public_key: key,
+            name: None,
+            role: TrustedAs::Member,
+        };
+        keyring.trust(trusted).unwrap();
+        let known = KnownPeople::new(keyring.clone());
+        assert!(known.person(&key).is_some());
+        let mode = std::fs::Permissions::from_mode(0o666);
+        std::fs::set_permissions(keyring.people_file(), mode).unwrap();
+        assert_eq!(known.person(&key), None);
+    }
+}

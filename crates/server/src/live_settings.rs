@@ -1,0 +1,180 @@
+//! Settings of the operator that hold without a restart: rules, approval mode, limits and quotas, as they are now. Rules hold in sessions
+//! that are open, too. What a server is made of (models, tools, addresses) is as it was when it started; where that is other than the
+//! settings by now, the server says which.
+
+use std::sync::{Arc, PoisonError, RwLock};
+
+use agentx_config::{Quotas, Settings};
+use agentx_node_runtime::NodeRuntime;
+use agentx_runtime::{ApprovalInput, Ruling, Runtime as _, RuntimeError, Session};
+use agentx_types::{ApprovalDecision, ConfigChange, RuleEffect};
+
+use crate::members::server_rules;
+use crate::rooms::Room;
+use crate::state::ServerState;
+
+/// Reads the settings again. `None` where nothing has changed since the last time; an error says what is wrong with them.
+pub type Reload = Arc<dyn Fn() -> Option<Result<Settings, String>> + Send + Sync>;
+
+/// The settings, and the operator's runtime, which is bound by them.
+pub(crate) struct LiveSettings {
+    now: RwLock<(Arc<Settings>, Arc<NodeRuntime>)>,
+}
+
+impl LiveSettings {
+    pub(crate) fn new(settings: Arc<Settings>, runtime: &NodeRuntime) -> Self {
+        let bound = Arc::new(bound(&settings, runtime.as_server()));
+        Self {
+            now: RwLock::new((settings, bound)),
+        }
+    }
+
+    pub(crate) fn now(&self) -> (Arc<Settings>, Arc<NodeRuntime>) {
+        self.now.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Takes over what holds without a restart. Returns whether that is anything.
+    fn take(&self, new: &Settings) -> bool {
+        let mut now = self.now.write().unwrap_or_else(PoisonError::into_inner);
+        let (settings, runtime) = &*now;
+        let renewed = Settings {
+            rules: new.rules.clone(),
+            approval: new.approval,
+            limits: new.limits,
+            quotas: Quotas {
+                challenges: settings.quotas.challenges,
+                ..new.quotas.clone()
+            },
+            ..Settings::clone(settings)
+        };
+        let is_same = (&renewed.rules, renewed.approval, renewed.limits, &renewed.quotas)
+            == (
+                &settings.rules,
+                settings.approval,
+                settings.limits,
+                &settings.quotas,
+            );
+        if !is_same {
+            let runtime = bound(&renewed, runtime.for_owner(runtime.owner().clone()));
+            *now = (Arc::new(renewed), Arc::new(runtime));
+        }
+        !is_same
+    }
+}
+
+/// The settings that are other ones than those that the server has read, and that it reads when it starts alone.
+fn read_at_the_start(old: &Settings, new: &Settings) -> Vec<&'static str> {
+    let model = |settings: &Settings| settings.model.as_ref().map(|model| model.value.clone());
+    let changed = [
+        ("model", model(old) != model(new)),
+        ("system_prompt", old.system_prompt != new.system_prompt),
+        ("scripted_answers", old.scripted_answers != new.scripted_answers),
+        ("params", old.params != new.params),
+        ("condensing", old.condensing != new.condensing),
+        ("tools", old.tools != new.tools),
+        ("models", old.catalog != new.catalog),
+        (
+            "providers",
+            (&old.providers, &old.keys) != (&new.providers, &new.keys),
+        ),
+        ("calls", old.calls != new.calls),
+        ("data_dir", old.data_dir != new.data_dir),
+        ("members.directory", old.members_dir != new.members_dir),
+        (
+            "quotas.challenges",
+            old.quotas.challenges != new.quotas.challenges,
+        ),
+        (
+            "server.trusted_proxies",
+            old.trusted_proxies != new.trusted_proxies,
+        ),
+        ("durability", old.durability != new.durability),
+        ("log", (&old.log, &old.log_file) != (&new.log, &new.log_file)),
+    ];
+    changed
+        .into_iter()
+        .filter_map(|(name, is_changed)| is_changed.then_some(name))
+        .collect()
+}
+
+/// The operator's runtime, bound by these settings.
+fn bound(settings: &Settings, runtime: NodeRuntime) -> NodeRuntime {
+    let rules = server_rules(settings, runtime.owner(), runtime.owner(), &runtime.tools());
+    runtime.bound_by(rules).asking_again(settings.approval)
+}
+
+impl ServerState {
+    /// Reads the settings again, where they have changed; those that have mistakes change nothing.
+    pub(crate) async fn look_at_settings(&self, reload: &Reload) {
+        let reload = reload.clone();
+        match tokio::task::spawn_blocking(move || reload()).await {
+            Ok(None) => {}
+            Ok(Some(Ok(settings))) => self.renew(&settings).await,
+            Ok(Some(Err(mistakes))) => {
+                tracing::error!(
+                    "the settings have changed and have mistakes; what held before still holds: {mistakes}"
+                );
+            }
+            Err(error) => tracing::error!(%error, "the settings cannot be read again"),
+        }
+    }
+
+    /// From now on the rules, the approval mode, the limits and the quotas of these settings hold, the rules in open sessions too.
+    pub async fn renew(&self, settings: &Settings) {
+        let later = read_at_the_start(&self.settings(), settings);
+        if !later.is_empty() {
+            let later = later.join(", ");
+            tracing::warn!("these settings have changed and hold when the server starts again: {later}");
+        }
+        if !self.live().take(settings) {
+            return;
+        }
+        tracing::info!(
+            "the settings have changed; their rules, approval mode, limits and quotas hold from now on"
+        );
+        self.forget_runtimes();
+        self.forget_sums();
+        for room in self.rooms().open().await {
+            if let Err(error) = self.bind(&room).await {
+                tracing::warn!(session = %room.id(), %error, "the new rules hold in this session when it is opened again");
+                room.note_failure(&error);
+            }
+        }
+    }
+
+    /// Puts on record in an open session what binds its calls from now on.
+    async fn bind(&self, room: &Room) -> Result<(), RuntimeError> {
+        let Some(session) = room.session() else {
+            return Ok(());
+        };
+        let _gate = room.gate.lock().await;
+        let rules = self.runtime_of(room.owner()).server_rules();
+        if session.state().await?.config.server_rules != rules {
+            session.change(ConfigChange::ServerRules(rules)).await?;
+            self.refuse_what_is_denied(session.as_ref()).await?;
+        }
+        Ok(())
+    }
+
+    /// Questions about calls that a rule denies by now are closed: an answer would not allow them.
+    async fn refuse_what_is_denied(&self, session: &dyn Session) -> Result<(), RuntimeError> {
+        let state = session.state().await?;
+        for asked in &state.pending_approvals {
+            let Some(tool) = state.config.tools.iter().find(|tool| tool.name == asked.name) else {
+                continue;
+            };
+            let ruling = Ruling::of(&state.config, tool, &asked.input);
+            if !ruling.rules.iter().any(|rule| rule.effect == RuleEffect::Deny) {
+                continue;
+            }
+            let refusal = ApprovalInput::new(asked.tool_call_id.clone(), ApprovalDecision::Deny)
+                .note(Some(format!("{}; it came while the call waited", ruling.because)))
+                .by(Some(self.operator().clone()));
+            // It may have been answered meanwhile.
+            if let Err(error) = session.approve(refusal).await {
+                tracing::debug!(%error, "a question is not closed");
+            }
+        }
+        Ok(())
+    }
+}

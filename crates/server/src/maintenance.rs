@@ -1,0 +1,100 @@
+//! The chores of a server: it resumes interrupted sessions, closes idle ones, ends runs of members whose money is used up, and reloads
+//! settings that its operator changes.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use agentx_runtime::{LogError, RuntimeError};
+use agentx_types::{OwnerId, SessionId};
+use tokio::sync::Semaphore;
+
+use crate::live_settings::Reload;
+use crate::state::ServerState;
+use crate::waiting_calls;
+
+/// How often sessions are looked at that may be put away.
+const SWEEP: Duration = Duration::from_secs(1);
+/// Why a run of somebody who was let go ends.
+const UNTRUSTED: &str = "whose session it is is not trusted at this server any more";
+/// How many sessions that were under way are opened at once.
+const REOPEN: usize = 4;
+
+/// Sessions that a server was at when it died go on. Those of other programs wait for somebody who opens them.
+pub(crate) async fn reopen(state: Arc<ServerState>) {
+    let sessions = match state.runtime().under_way_at_a_server().await {
+        Ok(sessions) => sessions,
+        Err(error) => return tracing::error!(%error, "what was under way cannot be found"),
+    };
+    let slots = Arc::new(Semaphore::new(REOPEN));
+    for (session, owner) in sessions {
+        let Ok(slot) = slots.clone().acquire_owned().await else {
+            return;
+        };
+        let state = state.clone();
+        tokio::spawn(async move {
+            let runtime = state.runtime_of(&owner);
+            match state.rooms().enter(&session, &owner, &runtime).await {
+                Ok(_) => {
+                    tracing::info!(%session, "goes on");
+                    stop_if_untrusted(&state, &session, &owner).await;
+                    waiting_calls::say_who_waits(&state, &session).await;
+                }
+                Err(RuntimeError::Log(LogError::Busy { .. })) => {}
+                Err(error) => tracing::warn!(%session, %error, "cannot go on"),
+            }
+            drop(slot);
+        });
+    }
+}
+
+/// Ends what runs in sessions of people who are not trusted any more, and the questions about their calls with it.
+async fn stop_runs_of_untrusted(state: &ServerState) {
+    match state.runtime().under_way().await {
+        Ok(sessions) => {
+            for (session, owner) in sessions {
+                stop_if_untrusted(state, &session, &owner).await;
+            }
+        }
+        Err(error) => {
+            tracing::warn!(%error, "what runs for people who are not trusted any more cannot be found")
+        }
+    }
+}
+
+async fn stop_if_untrusted(state: &ServerState, session: &SessionId, owner: &OwnerId) {
+    if owner == state.operator() || state.auth().known().members().contains(owner) {
+        return;
+    }
+    let room = state.rooms().there(session).await;
+    let Some(open) = room.as_ref().and_then(|room| room.session()) else {
+        return;
+    };
+    match open.halt(Some(UNTRUSTED.to_owned())).await {
+        Ok(_) => tracing::info!(%session, %owner, "is stopped: {UNTRUSTED}"),
+        Err(error) => tracing::debug!(%session, %error, "is not stopped"),
+    }
+}
+
+pub(crate) async fn sweep(state: Arc<ServerState>, reload: Option<Reload>) {
+    let idle = state.options().limits.idle;
+    let mut ticks = tokio::time::interval(SWEEP.min(idle.max(Duration::from_millis(10))));
+    ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    state.auth().known().look();
+    let mut people = state.auth().known().generation();
+    loop {
+        ticks.tick().await;
+        state.auth().known().look();
+        let now = state.auth().known().generation();
+        if std::mem::replace(&mut people, now) != now {
+            stop_runs_of_untrusted(&state).await;
+        }
+        if let Some(reload) = &reload {
+            state.look_at_settings(reload).await;
+        }
+        if let Err(error) = state.end_what_is_too_dear().await {
+            tracing::warn!(%error, "whether members have spent too much cannot be looked at");
+        }
+        state.shelf().forget_unused();
+        state.rooms().sweep(idle).await;
+    }
+}

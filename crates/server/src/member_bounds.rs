@@ -1,0 +1,296 @@
+//! What whoever is not the operator may have of an agent: one function says whether a configuration widens what there was before,
+//! whether a session is being made or changed. It knows nothing of requests, so that a test can try any sequence of them.
+
+use std::sync::Arc;
+
+use agentx_runtime::{AGENTS, DELEGATE, apply, as_offered, delegation_tools, describe};
+use agentx_types::{
+    AgentConfig, ApprovalMode, ConfigChange, Guard, Limits, ModelSpec, NanoUsd, Prices, RULES_VERSION, Rule,
+    RuleEffect, ServerRules, ToolSpec,
+};
+
+/// What the server leaves to somebody who is not its operator.
+#[derive(Clone, Debug)]
+pub struct MemberBounds {
+    /// The rules of the server's settings.
+    pub rules: Vec<Rule>,
+    /// The approval mode of the settings.
+    pub approval: ApprovalMode,
+    /// The limits of the settings.
+    pub limits: Limits,
+    /// The models that the server lists, and the one of its settings.
+    pub models: Vec<ModelSpec>,
+    /// The tools that it offers.
+    pub tools: Vec<ToolSpec>,
+    /// Files that every call is kept from.
+    pub guard: Option<Arc<Guard>>,
+    /// What binds every call of the session.
+    pub server_rules: Option<Arc<ServerRules>>,
+    /// The only directory that the agents may work in.
+    pub workspace: String,
+    /// Whether the session is theirs. In a session of somebody else they may take nothing back of what was said there.
+    pub owns: bool,
+}
+
+impl MemberBounds {
+    /// The configuration of a new session of somebody who is not the operator, as it may be.
+    ///
+    /// # Errors
+    /// What it would let an agent do that it may not, in words.
+    pub fn admit(&self, config: AgentConfig) -> Result<AgentConfig, String> {
+        let config = self.fit(config);
+        let model = &config.model;
+        if !self.models.contains(model) {
+            // What an unlisted one costs is known to nobody: it would pass each bound on money.
+            return Err(format!(
+                "the server does not list the model {}/{}; its operator adds models to the settings (`models`)",
+                model.provider, model.id
+            ));
+        }
+        let usual = AgentConfig {
+            approval: self.approval,
+            rules: Vec::new(),
+            limits: self.limits,
+            agents: Vec::new(),
+            routing: None,
+            ..config.clone()
+        };
+        match self.widened(&usual, &config) {
+            Some(what) => Err(what),
+            None => Ok(config),
+        }
+    }
+
+    /// A change of `before` by somebody who is not the operator, as it may be.
+    ///
+    /// # Errors
+    /// What it would let the agent do that it may not, in words.
+    pub fn admit_change(&self, before: &AgentConfig, change: ConfigChange) -> Result<ConfigChange, String> {
+        let change = match change {
+            ConfigChange::Limits(limits) => ConfigChange::Limits(within(limits, self.limits)),
+            change => change,
+        };
+        let mut after = before.clone();
+        apply(&mut after, &change);
+        let widened = self.widened(before, &after);
+        match widened.or_else(|| self.wider_spending(before, &after)) {
+            Some(what) => Err(what),
+            None => Ok(change),
+        }
+    }
+
+    /// A configuration as the server lets it be for a new session: the server's own tools, its directory and its way to read rules;
+    /// no rule that allows what the settings do not; limits no wider than theirs.
+    fn fit(&self, config: AgentConfig) -> AgentConfig {
+        let agents: Vec<AgentConfig> = config.agents.into_iter().map(|agent| self.fit(agent)).collect();
+        let mut tools = as_offered(&config.tools, &self.tools);
+        tools.extend(delegation_tools(&agents));
+        let mut rules = config.rules;
+        rules.retain(|rule| rule.effect != RuleEffect::Allow || self.rules.contains(rule));
+        let mut routing = config.routing;
+        if let Some(routing) = routing.as_deref_mut() {
+            for route in &mut routing.routes {
+                route.agent = self.fit(route.agent.clone());
+            }
+            routing.default = routing.default.take().map(|agent| Box::new(self.fit(*agent)));
+        }
+        AgentConfig {
+            workspace: self.workspace.clone(),
+            tools: tools.into(),
+            rules,
+            limits: within(config.limits, self.limits),
+            rules_version: RULES_VERSION,
+            guard: self.guard.clone(),
+            server_rules: self.server_rules.clone(),
+            agents,
+            routing,
+            ..config
+        }
+    }
+
+    /// What `after` lets an agent do that it may not, in words: more than both `before` and the settings of the server let it. `None`
+    /// where it widens nothing. All of the configuration counts, with the agents that it may make.
+    fn widened(&self, before: &AgentConfig, after: &AgentConfig) -> Option<String> {
+        // Names each field: whoever adds one decides here whether it can let an agent do more.
+        let AgentConfig {
+            kind: _,
+            name: _,
+            model,
+            // What an answer may take: `wider_spending`, for a session as a whole.
+            params: _,
+            system_prompt: _,
+            instructions: _,
+            workspace,
+            tools,
+            approval,
+            rules,
+            limits,
+            agents,
+            routing,
+            condensing,
+            rules_version,
+            guard,
+            server_rules,
+            all_tools: _,
+        } = after;
+        let summarizer = condensing
+            .as_deref()
+            .and_then(|condensing| condensing.model.as_deref());
+        let is_known = |model: &ModelSpec| self.models.contains(model) || *model == before.model;
+        if let Some(unknown) = [Some(model), summarizer]
+            .into_iter()
+            .flatten()
+            .find(|model| !is_known(model))
+        {
+            return Some(format!(
+                "the model {} as the server knows it is another one",
+                unknown.id
+            ));
+        }
+        let widened = self
+            .wider_rules(before, rules)
+            .or_else(|| self.wider_approval(before.approval, *approval))
+            .or_else(|| self.wider_tools(before, tools))
+            .or_else(|| self.wider_limits(before.limits, *limits));
+        if widened.is_some() {
+            return widened;
+        }
+        if *workspace != before.workspace && *workspace != self.workspace {
+            return Some(format!("it works in {workspace}"));
+        }
+        if *guard != before.guard && *guard != self.guard {
+            return Some("other files are guarded".into());
+        }
+        if *server_rules != before.server_rules && *server_rules != self.server_rules {
+            return Some("other rules of the server hold".into());
+        }
+        if *rules_version < before.rules_version.min(RULES_VERSION) {
+            return Some("rules are read as by an older program".into());
+        }
+        let routed = routing.as_deref().into_iter().flat_map(|routing| {
+            let routes = routing.routes.iter().map(|route| &route.agent);
+            routes.chain(routing.default.as_deref())
+        });
+        agents.iter().chain(routed).find_map(|agent| {
+            let same = before.agents.iter().find(|known| known.name == agent.name);
+            let within = self.widened(same.unwrap_or(before), agent)?;
+            Some(format!("its agent {:?}: {within}", agent.name))
+        })
+    }
+
+    fn wider_rules(&self, before: &AgentConfig, rules: &[Rule]) -> Option<String> {
+        let allowed = |rule: &Rule| before.rules.contains(rule) || (self.owns && self.rules.contains(rule));
+        let added = rules
+            .iter()
+            .find(|rule| rule.effect == RuleEffect::Allow && !allowed(rule));
+        if let Some(rule) = added {
+            return Some(format!("the rule {} is added", describe(rule)));
+        }
+        let dropped = |rule: &&Rule| rule.effect != RuleEffect::Allow && !rules.contains(rule);
+        let dropped = before.rules.iter().find(dropped).filter(|_| !self.owns)?;
+        Some(format!("the rule {} is taken away", describe(dropped)))
+    }
+
+    fn wider_approval(&self, before: ApprovalMode, after: ApprovalMode) -> Option<String> {
+        let most = match self.owns {
+            true => looser(before, self.approval),
+            false => before,
+        };
+        (looser(most, after) != most).then(|| "fewer calls are asked about".into())
+    }
+
+    fn wider_tools(&self, before: &AgentConfig, after: &[ToolSpec]) -> Option<String> {
+        let same = |one: &ToolSpec, other: &ToolSpec| {
+            let other = other.clone().with_quit(one.quit);
+            other == *one
+        };
+        let made_here = |tool: &ToolSpec| [DELEGATE, AGENTS].contains(&tool.name.as_str());
+        let known = |tool: &&ToolSpec| {
+            made_here(tool) || before.tools.iter().chain(&self.tools).any(|own| same(own, tool))
+        };
+        let other = after.iter().find(|tool| !known(tool))?;
+        Some(format!("the server has no such tool {}", other.name))
+    }
+
+    /// What each answer may take and cost, and when summaries are made, whoever pays for the session says: its owner.
+    fn wider_spending(&self, before: &AgentConfig, after: &AgentConfig) -> Option<String> {
+        if self.owns {
+            return None;
+        }
+        let (had, has) = (&before.params, &after.params);
+        let answers_more = had.max_output_tokens.is_some()
+            && least(has.max_output_tokens, had.max_output_tokens) != has.max_output_tokens;
+        if answers_more || has.thinking_tokens.unwrap_or(0) > had.thinking_tokens.unwrap_or(0) {
+            return Some("an answer may take more tokens".into());
+        }
+        if after.model != before.model && is_dearer(&after.model.prices, &before.model.prices) {
+            return Some(format!(
+                "the tokens of {} cost more than those of {}",
+                after.model.id, before.model.id
+            ));
+        }
+        (after.condensing != before.condensing).then(|| "the conversation is condensed in another way".into())
+    }
+
+    fn wider_limits(&self, before: Limits, after: Limits) -> Option<String> {
+        let most = match self.owns {
+            true => widest(before, self.limits),
+            false => before,
+        };
+        (within(after, most) != after).then(|| "a run may take more".into())
+    }
+}
+
+/// Whether tokens of any kind cost more, in calls of any length.
+fn is_dearer(prices: &Prices, than: &Prices) -> bool {
+    let usual = |prices: &Prices| [prices.input, prices.output, prices.cache_read, prices.cache_write];
+    let most = |prices: &Prices| {
+        let usual = usual(prices);
+        prices.long.map_or(usual, |long| {
+            let long = [long.input, long.output, long.cache_read, long.cache_write];
+            std::array::from_fn(|kind| usual[kind].max(long[kind]))
+        })
+    };
+    let dearer = |now: [u64; 4], before: [u64; 4]| now.iter().zip(before).any(|(now, before)| *now > before);
+    dearer(usual(prices), usual(than)) || dearer(most(prices), most(than))
+}
+
+/// The one of two that asks less.
+fn looser(one: ApprovalMode, other: ApprovalMode) -> ApprovalMode {
+    let rank = |mode| match mode {
+        ApprovalMode::Auto => 2,
+        ApprovalMode::Ask => 1,
+        ApprovalMode::Deny => 0,
+    };
+    if rank(other) > rank(one) { other } else { one }
+}
+
+/// Limits that are no wider than `most`.
+fn within(limits: Limits, most: Limits) -> Limits {
+    Limits {
+        max_iterations: least(limits.max_iterations, most.max_iterations),
+        max_tokens: least(limits.max_tokens, most.max_tokens),
+        max_cost: least(limits.max_cost, most.max_cost),
+        max_wall_ms: least(limits.max_wall_ms, most.max_wall_ms),
+    }
+}
+
+fn widest(one: Limits, other: Limits) -> Limits {
+    fn most<T: Ord>(one: Option<T>, other: Option<T>) -> Option<T> {
+        Some(one?.max(other?))
+    }
+    Limits {
+        max_iterations: most(one.max_iterations, other.max_iterations),
+        max_tokens: most(one.max_tokens, other.max_tokens),
+        max_cost: most::<NanoUsd>(one.max_cost, other.max_cost),
+        max_wall_ms: most(one.max_wall_ms, other.max_wall_ms),
+    }
+}
+
+/// The smaller one; no limit is the widest.
+pub fn least<T: Ord>(one: Option<T>, other: Option<T>) -> Option<T> {
+    match (one, other) {
+        (Some(one), Some(other)) => Some(one.min(other)),
+        (one, other) => one.or(other),
+    }
+}

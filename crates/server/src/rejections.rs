@@ -1,0 +1,73 @@
+//! Refuses clients for which the server has no room, in HTTP or by an alert of TLS, whichever they speak.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::net::TcpStream;
+use tokio::sync::Semaphore;
+
+use crate::channel::{TlsAcceptors, begins_with_handshake};
+use crate::connection_limits::{NoSeat, TOO_MANY};
+
+/// How long such a client may take to show what it speaks.
+const WITHIN: Duration = Duration::from_secs(1);
+/// How many of them are waited for at once.
+const AT_ONCE: usize = 64;
+/// A fatal alert of TLS, `internal_error`: <https://www.rfc-editor.org/rfc/rfc8446#section-6>. It has none for "come back later".
+const ALERT: [u8; 7] = [0x15, 0x03, 0x03, 0x00, 0x02, 0x02, 0x50];
+
+/// The clients that are being told.
+pub(crate) struct RejectedConnection(Arc<Semaphore>);
+
+impl RejectedConnection {
+    pub(crate) fn new() -> Self {
+        Self(Arc::new(Semaphore::new(AT_ONCE)))
+    }
+
+    /// Tells a client why there is no room, and closes its connection. A client that speaks TLS with a certificate, or comes when too many
+    /// are being told, sees the end alone.
+    pub(crate) fn tell(&self, stream: TcpStream, doors: &TlsAcceptors, why: NoSeat) {
+        if doors.has_certificate() {
+            return;
+        }
+        let Ok(slot) = self.0.clone().try_acquire_owned() else {
+            return;
+        };
+        tokio::spawn(async move {
+            let speaks = tokio::time::timeout(WITHIN, begins_with_handshake(&stream)).await;
+            // Who shows nothing in time is told in words.
+            if let Ok(is_tls) = speaks.unwrap_or(Ok(false)) {
+                // What is left unread when a connection is closed makes a reset of it, and may take our words with it.
+                let _ = stream.try_read(&mut [0; 4096]);
+                let _ = match is_tls {
+                    true => stream.try_write(&ALERT),
+                    false => stream.try_write(no_room(why).as_bytes()),
+                };
+            }
+            drop(slot);
+        });
+    }
+}
+
+/// The answer to a request of a client for which the server has no room.
+fn no_room(why: NoSeat) -> String {
+    let (status, title, code, detail) = match why {
+        NoSeat::Full => (
+            "503 Service Unavailable",
+            "Full",
+            "full",
+            "the server has as many connections as it takes; come back in a moment",
+        ),
+        NoSeat::Address => ("429 Too Many Requests", "Too many", "too_many", TOO_MANY),
+    };
+    let number = status.split(' ').next().unwrap_or_default();
+    let body = format!(
+        r#"{{"type":"urn:agentx:problem:{code}","title":"{title}","status":{number},"detail":"{detail}","code":"{code}","retry_after_ms":1000}}"#
+    );
+    // A new connection has room for this; whoever does not get it sees the end all the same.
+    format!(
+        "HTTP/1.1 {status}\r\ncontent-type: application/problem+json\r\nretry-after: 1\r\nconnection: close\r\n\
+         content-length: {}\r\n\r\n{body}",
+        body.len()
+    )
+}

@@ -1,0 +1,360 @@
+//! Somebody's hand on a session: who they are there, and what that lets them do. Who drives is decided under the room's gate,
+//! fact first.
+
+use std::sync::Arc;
+
+use agentx_runtime::{LogError, Runtime as _, RuntimeError, Session, SharingFact, UserInput};
+use agentx_types::wire::{Problem, WheelWish};
+use agentx_types::{
+    AccessChanged, ApprovalDecision, ConfigChange, InputMode, OwnerId, SessionId, SessionRole, ToolCallId,
+    VISITORS, WheelChanged,
+};
+
+use crate::call_decisions::CallDecider;
+use crate::control::remote;
+use crate::options::KEY_CHARS;
+use crate::quotas::QuotaGuard;
+use crate::rooms::Room;
+use crate::size_limits::{check_backlog, check_change, only_makes_stricter};
+use crate::state::{Admission, Caller, ServerState};
+use crate::trust::change_of_server;
+use crate::wheel::{WheelVerdict, needs};
+
+/// Somebody in a session that they are about to do something to.
+pub(crate) struct SessionCaller {
+    pub(crate) state: Arc<ServerState>,
+    pub(crate) caller: Caller,
+    pub(crate) access: Admission,
+    pub(crate) room: Arc<Room>,
+    /// The session as they have it: what they cause by it is on record as theirs.
+    pub(crate) session: Arc<dyn Session>,
+}
+
+impl SessionCaller {
+    /// The hand of somebody who is about to do what those may who drive.
+    ///
+    /// # Errors
+    /// If the person may not drive the session.
+    pub(crate) async fn new(
+        state: &Arc<ServerState>,
+        caller: &Caller,
+        session: &SessionId,
+    ) -> Result<Self, RuntimeError> {
+        Self::at_least(SessionRole::Drive, state, caller, session).await
+    }
+
+    /// The hand of somebody who may do at least this. The role is checked before the session is opened, because opening a session
+    /// continues a run that was cut off.
+    ///
+    /// # Errors
+    /// If the person may do less.
+    pub(crate) async fn at_least(
+        least: SessionRole,
+        state: &Arc<ServerState>,
+        caller: &Caller,
+        session: &SessionId,
+    ) -> Result<Self, RuntimeError> {
+        let access = state.access(caller, session).await?;
+        needs(least, access.role)?;
+        let room = state.enter(&access, session).await?;
+        let session = state.rooms().write(&room, &access.runtime).await?;
+        let is_owner = caller.person == access.owner;
+        let session = match session.as_person(&caller.person) {
+            Some(theirs) if !is_owner => theirs,
+            _ => session,
+        };
+        Ok(Self {
+            state: state.clone(),
+            caller: caller.clone(),
+            access,
+            room,
+            session,
+        })
+    }
+
+    /// Whether something more may run in this session, as far as its owner's quotas go.
+    pub(crate) async fn may_run(&self) -> Result<Option<QuotaGuard>, RuntimeError> {
+        if self.access.role < SessionRole::Drive {
+            // It is refused for that, and they learn nothing of the owner's other sessions.
+            return Ok(None);
+        }
+        self.state.may_run(&self.access.owner, self.room.id()).await
+    }
+
+    /// Whether something more may be kept in this session for good, as far as its owner's quotas go.
+    pub(crate) async fn may_keep(&self) -> Result<(), RuntimeError> {
+        if self.access.role < SessionRole::Drive {
+            return Ok(());
+        }
+        self.state.may_keep(&self.access.owner).await
+    }
+
+    /// The key of a message as it is kept: two people may choose the same one. No key of theirs begins as an id of a person does, so
+    /// that nobody writes the key of somebody else.
+    ///
+    /// # Errors
+    /// Where it has no form of a key.
+    pub(crate) fn key_of(&self, key: &str) -> Result<String, RuntimeError> {
+        if !(1..=KEY_CHARS).contains(&key.chars().count()) {
+            let what = format!("an idempotency key has 1 to {KEY_CHARS} characters");
+            return Err(remote("bad_request", &what));
+        }
+        if key.starts_with(PERSON) {
+            let what = format!("an idempotency key does not begin with `{PERSON}`, as ids of people do");
+            return Err(remote("bad_request", &what));
+        }
+        if self.caller.person == self.access.owner {
+            return Ok(key.to_owned());
+        }
+        Ok(format!("{}/{key}", self.caller.person))
+    }
+
+    /// Who says it, as it is put on record: somebody else than the owner.
+    pub(crate) fn by(&self) -> Option<OwnerId> {
+        (self.caller.person != self.access.owner).then(|| self.caller.person.clone())
+    }
+
+    pub(crate) fn needs(&self, role: SessionRole, what: &str) -> Result<(), RuntimeError> {
+        if self.access.role >= role {
+            return Ok(());
+        }
+        Err(RuntimeError::Denied(format!("you may not {what} here")))
+    }
+
+    /// Changes the agent, as far as this server lets whoever this is. What it is compared with cannot change meanwhile.
+    pub(crate) async fn change(
+        &self,
+        change: ConfigChange,
+        believed: Option<u64>,
+    ) -> Result<u64, RuntimeError> {
+        // What is refused takes no wheel, and what is stricter may be done only so often.
+        self.allowed(change.clone()).await?;
+        self.drive_with(believed, true, |session| async move {
+            let change = self.allowed(change).await?;
+            let mode = match &change {
+                ConfigChange::Approval(mode) => Some(*mode),
+                _ => None,
+            };
+            let seq = session.change(change).await?;
+            if let Some(mode) = mode {
+                let usual = self.state.settings().approval;
+                self.room.mode_is_set(mode, usual, &self.caller.seat);
+            }
+            Ok(seq)
+        })
+        .await
+    }
+
+    /// A change as it is put on record.
+    ///
+    /// # Errors
+    /// Where this server does not let whoever this is make it, or the owner's quotas do not.
+    async fn allowed(&self, change: ConfigChange) -> Result<ConfigChange, RuntimeError> {
+        let before = self.session.state().await?.config;
+        let change = change_of_server(&self.state, (&self.caller, &self.access), &before, change)?;
+        check_change(&self.state.settings().quotas, &before, &change)?;
+        if !only_makes_stricter(&before, &change) {
+            self.may_keep().await?;
+        }
+        Ok(change)
+    }
+
+    fn is_operators(&self) -> bool {
+        self.access.owner == *self.state.runtime().owner()
+    }
+
+    /// Whether whoever this is may decide so about a call that waits. Returns whether the decision is limited to what the settings of the
+    /// server leave open.
+    ///
+    /// # Errors
+    /// Who may.
+    pub(crate) async fn may_decide(
+        &self,
+        call: &ToolCallId,
+        decision: ApprovalDecision,
+    ) -> Result<bool, RuntimeError> {
+        let now = self.session.state().await?;
+        let mut waiting = now.pending_approvals.iter();
+        let by_server = waiting.any(|asked| asked.tool_call_id == *call && asked.by_server);
+        let decider = CallDecider::new(&self.state, &self.caller, &self.access, &now.sharing);
+        let checked = decider.check(decision, by_server);
+        checked.map_err(|why| RuntimeError::Denied(why.into()))?;
+        Ok(decider.is_limited())
+    }
+
+    /// Does something that only who drives does; takes the wheel for that where nobody has it, as far as the owner's quotas go.
+    pub(crate) async fn drive<T, F>(
+        &self,
+        believed: Option<u64>,
+        act: impl FnOnce(Arc<dyn Session>) -> F,
+    ) -> Result<T, RuntimeError>
+    where
+        F: Future<Output = Result<T, RuntimeError>>,
+    {
+        self.drive_with(believed, false, act).await
+    }
+
+    /// The same for what happens only so often, as ending what runs: then the wheel can be taken whatever is used up.
+    pub(crate) async fn drive_with<T, F>(
+        &self,
+        believed: Option<u64>,
+        is_bounded: bool,
+        act: impl FnOnce(Arc<dyn Session>) -> F,
+    ) -> Result<T, RuntimeError>
+    where
+        F: Future<Output = Result<T, RuntimeError>>,
+    {
+        let _gate = self.room.gate.lock().await;
+        let now = self.room.now_ms();
+        let changed = self
+            .room
+            .wheel()
+            .drive(&self.caller.seat, self.access.role, believed, now)?;
+        if let Some(changed) = changed {
+            if !is_bounded {
+                self.may_keep().await?;
+            }
+            self.turn(changed).await?;
+        }
+        self.told(act(self.session.clone()).await)
+    }
+
+    /// Says something. What was said before is answered as it was then.
+    pub(crate) async fn say(&self, input: UserInput, believed: Option<u64>) -> Result<u64, RuntimeError> {
+        if let Some(seq) = self.earlier_seq(&input).await? {
+            return Ok(seq);
+        }
+        let _counted = self.may_run().await?;
+        let settings = self.state.settings();
+        self.drive(believed, |session| async move {
+            // Two of the same may have come at once.
+            if let Some(seq) = self.earlier_seq(&input).await? {
+                return Ok(seq);
+            }
+            self.has_room(input.mode == InputMode::Interrupt, false).await?;
+            self.room.condense_from_here_on(&settings.condensing).await?;
+            session.send(input).await
+        })
+        .await
+    }
+
+    /// The `seq` of a message that is sent again: it was said when it was theirs to say, whoever drives by now, and whatever waits.
+    ///
+    /// # Errors
+    /// Where another message has its key.
+    pub(crate) async fn earlier_seq(&self, input: &UserInput) -> Result<Option<u64>, RuntimeError> {
+        if self.access.role < SessionRole::Drive {
+            return Ok(None);
+        }
+        self.session.sent_before(input).await
+    }
+
+    /// Whether there is room for one more in what waits in this session, which may interrupt what runs. Whoever calls this drives.
+    ///
+    /// # Errors
+    /// `queue_full` where as much waits as the server keeps.
+    pub(crate) async fn has_room(&self, interrupts: bool, waits_anyway: bool) -> Result<(), RuntimeError> {
+        let waiting = self.session.waiting().await?;
+        match waiting.next_waits || waits_anyway {
+            true => check_backlog(&self.state.settings().quotas, waiting.backlog, interrupts),
+            false => Ok(()),
+        }
+    }
+
+    /// Puts a change of the wheel on record. Whoever calls this has the gate.
+    pub(crate) async fn turn(&self, changed: WheelChanged) -> Result<u64, RuntimeError> {
+        let seq = self.told(self.session.note(SharingFact::Wheel(changed.clone())).await)?;
+        self.room.turned(&changed);
+        self.room.put_back_after(&changed).await;
+        Ok(seq)
+    }
+
+    /// A session that cannot go on is opened anew for the next one.
+    pub(crate) fn told<T>(&self, answer: Result<T, RuntimeError>) -> Result<T, RuntimeError> {
+        answer.inspect_err(|error| self.room.note_failure(error))
+    }
+
+    pub(crate) async fn share(
+        &self,
+        person: OwnerId,
+        role: Option<SessionRole>,
+    ) -> Result<u64, RuntimeError> {
+        self.needs(SessionRole::Own, "say who else may")?;
+        if !is_id_of_person(&person) {
+            return Err(RuntimeError::Refused(
+                "a person is named by an id: `own_` and at most 64 letters, digits and `_`".into(),
+            ));
+        }
+        let decides = matches!(role, Some(SessionRole::Approve | SessionRole::Own));
+        if decides && self.is_operators() && !self.caller.operator {
+            return Err(RuntimeError::Denied(
+                "only the operator says who else decides about calls of their session".into(),
+            ));
+        }
+        if person == self.access.owner {
+            return Err(RuntimeError::Refused(
+                "whose session it is may do everything in it".into(),
+            ));
+        }
+        if person.as_str() == VISITORS && role.is_some_and(|role| role > SessionRole::Watch) {
+            return Err(RuntimeError::Refused("visitors may only look".into()));
+        }
+        let _gate = self.room.gate.lock().await;
+        // Who may no longer is told so whatever is used up.
+        let had = self.session.state().await?.sharing.roles.contains_key(&person);
+        if role.is_some() || !had {
+            self.may_keep().await?;
+        }
+        let changed = AccessChanged {
+            person: person.clone(),
+            role,
+            by: None,
+        };
+        let seq = self.told(self.session.note(SharingFact::Access(changed)).await)?;
+        let gone = LogError::NotFound(self.room.id().to_string()).into();
+        self.room.people.change(&person, role, &Problem::from(&gone));
+        let released = self.room.wheel().lowered(&person, role);
+        if let Some(released) = released {
+            self.turn(released).await?;
+        }
+        self.room.announce();
+        Ok(seq)
+    }
+
+    pub(crate) async fn wish(&self, wish: WheelWish) -> Result<Option<u64>, RuntimeError> {
+        let _gate = self.room.gate.lock().await;
+        let heir = match &wish {
+            WheelWish::Hand(to) => self.room.people.role_of(to),
+            _ => None,
+        };
+        let now = self.room.now_ms();
+        let verdict = self
+            .room
+            .wheel()
+            .wish(&self.caller.seat, self.access.role, &wish, heir, now)?;
+        match verdict {
+            WheelVerdict::Change(changed) => {
+                // Who has it can always let it go.
+                if changed.seat.is_some() {
+                    self.may_keep().await?;
+                }
+                self.turn(changed).await.map(Some)
+            }
+            WheelVerdict::Asked | WheelVerdict::Nothing => {
+                self.room.people.tell(&self.room.wheel_notice());
+                Ok(None)
+            }
+        }
+    }
+}
+
+/// What each id of a person begins with.
+const PERSON: &str = "own_";
+
+/// Whether it has the form of an id: it is shown in terminals, and stays in the log.
+fn is_id_of_person(person: &OwnerId) -> bool {
+    const LONGEST: usize = 64;
+    let rest = person.as_str().strip_prefix(PERSON).unwrap_or_default();
+    let is_plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_';
+    !rest.is_empty() && rest.len() <= LONGEST && rest.bytes().all(is_plain)
+}

@@ -1,0 +1,269 @@
+//! How large what people send may be, whoever they are: what waits in a session, configurations, names, and what a refusal says of them.
+
+use agentx_config::{Quotas, check_condensing, check_params};
+use agentx_runtime::{InputBacklog, RuntimeError, apply, check_depth};
+use agentx_types::{AgentConfig, ApprovalMode, ConfigChange, Limits, RULES_VERSION, RuleEffect};
+
+use crate::control::remote;
+use crate::options::{ID_BYTES, NAME_CHARS, REFUSAL_CHARS};
+
+/// How many rules a session may have of an owner whose quota of bytes is used up.
+const STRICT_RULES: usize = 1000;
+/// How many bytes its configuration may have then.
+const STRICT_BYTES: u64 = 256 << 10;
+
+/// A text of a request has a bound of its own.
+///
+/// # Errors
+/// `bad_request` where it has more than `most` characters: it stays in the log, and is shown in lists.
+pub(crate) fn bounded(what: &str, text: Option<&str>, most: usize) -> Result<(), RuntimeError> {
+    match text.map_or(0, |text| text.chars().count()) {
+        count if count > most => Err(remote(
+            "bad_request",
+            &format!("{what} has {count} characters; it may have {most}"),
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// An id of a request is not longer than ids are.
+///
+/// # Errors
+/// `bad_request` where it is.
+pub(crate) fn bounded_id(what: &str, id: &str) -> Result<(), RuntimeError> {
+    match id.len() {
+        bytes if bytes > ID_BYTES => Err(remote(
+            "bad_request",
+            &format!("the id of {what} has {bytes} bytes; ids have at most {ID_BYTES}"),
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// What a refusal says, as far as it is shown: it may repeat what somebody sent.
+pub(crate) fn shortened(mut detail: String) -> String {
+    if let Some((end, _)) = detail.char_indices().nth(REFUSAL_CHARS) {
+        detail.truncate(end);
+        detail.push('…');
+    }
+    detail
+}
+
+/// Less waits in a session than this server keeps there. One message may go beyond the bytes, so that each fits into an empty queue; one
+/// that `interrupts` what runs is taken however many wait.
+///
+/// # Errors
+/// `queue_full` where as much waits as there may.
+pub(crate) fn check_backlog(
+    quotas: &Quotas,
+    backlog: InputBacklog,
+    interrupts: bool,
+) -> Result<(), RuntimeError> {
+    let InputBacklog { messages, bytes } = backlog;
+    let (which, most) = if messages as u64 >= quotas.queued && !interrupts {
+        ("messages (`quotas.queued`)", quotas.queued)
+    } else if messages > 0 && bytes as u64 >= quotas.queued_bytes {
+        ("bytes of messages (`quotas.queued_bytes`)", quotas.queued_bytes)
+    } else {
+        return Ok(());
+    };
+    let what = format!(
+        "{messages} messages with {bytes} bytes wait in this session, and this server lets {most} {which} wait: send it again when the agent has taken some up, or take some back; an interrupt stops what runs all the same"
+    );
+    Err(remote("queue_full", &what))
+}
+
+/// What a request brings as the agent of a new session is not larger than this server takes.
+///
+/// # Errors
+/// `too_large` where it has too many agents or bytes, or nests too deep; `bad_request` where a name is too long, rules are of a newer
+/// program, or a value makes no sense.
+pub(crate) fn check_size(quotas: &Quotas, config: &AgentConfig) -> Result<(), RuntimeError> {
+    check_depth(config).map_err(|what| remote("too_large", &what))?;
+    let (mut waiting, mut agents) = (vec![config], 0);
+    while let Some(agent) = waiting.pop() {
+        agents += 1;
+        if agents > quotas.agents {
+            let what = format!(
+                "the configuration has more than {} agents, which is what this server takes (`quotas.agents`)",
+                quotas.agents
+            );
+            return Err(remote("too_large", &what));
+        }
+        bounded("the name of an agent", Some(&agent.name), NAME_CHARS)?;
+        check_rules_version(agent.rules_version)?;
+        check_params(&agent.params).map_err(|what| remote("bad_request", &what))?;
+        check_condensing(agent.condensing.as_deref()).map_err(|what| remote("bad_request", &what))?;
+        waiting.extend(&agent.agents);
+        if let Some(routing) = &agent.routing {
+            waiting.extend(routing.routes.iter().map(|route| &route.agent));
+            waiting.extend(routing.default.as_deref());
+        }
+    }
+    check_bytes(quotas, written(config))
+}
+
+/// Standing instructions of a request are not larger than a configuration may be.
+///
+/// # Errors
+/// `too_large` where they are.
+pub(crate) fn check_prompt(quotas: &Quotas, prompt: Option<&str>) -> Result<(), RuntimeError> {
+    check_bytes(quotas, prompt.map_or(0, |prompt| prompt.len() as u64))
+}
+
+fn check_bytes(quotas: &Quotas, bytes: u64) -> Result<(), RuntimeError> {
+    if bytes <= quotas.config_bytes {
+        return Ok(());
+    }
+    let what = format!(
+        "the configuration has {bytes} bytes as JSON; this server takes {} (`quotas.config_bytes`)",
+        quotas.config_bytes
+    );
+    Err(remote("too_large", &what))
+}
+
+fn check_rules_version(version: u32) -> Result<(), RuntimeError> {
+    if version <= RULES_VERSION {
+        return Ok(());
+    }
+    let what = format!("this server knows rules up to version {RULES_VERSION}, and not {version}");
+    Err(remote("bad_request", &what))
+}
+
+/// What a change makes of a configuration is not larger than this server takes; one that is larger already may shrink.
+///
+/// # Errors
+/// As [`check_size`]. A value that makes no sense is refused whatever was there before.
+pub(crate) fn check_change(
+    quotas: &Quotas,
+    before: &AgentConfig,
+    change: &ConfigChange,
+) -> Result<(), RuntimeError> {
+    match change {
+        ConfigChange::RulesVersion(version) => check_rules_version(*version)?,
+        ConfigChange::Params(params) => {
+            check_params(params).map_err(|what| remote("bad_request", &what))?;
+        }
+        ConfigChange::Condensing(condensing) => {
+            check_condensing(condensing.as_deref()).map_err(|what| remote("bad_request", &what))?;
+        }
+        _ => {}
+    }
+    let (had, has) = (written(before), written(&changed(before, change)));
+    match has > had {
+        true => check_bytes(quotas, has),
+        false => Ok(()),
+    }
+}
+
+/// Whether a change makes a session stricter and no more than a little larger: it is possible even if nothing else may be kept. Each such
+/// change brings it nearer to where there is none left, so that they do not fill the log.
+pub(crate) fn only_makes_stricter(before: &AgentConfig, change: &ConfigChange) -> bool {
+    let is_stricter = match change {
+        ConfigChange::RuleAdded(rule) => rule.effect != RuleEffect::Allow && !before.rules.contains(rule),
+        ConfigChange::Approval(mode) => strictness(*mode) > strictness(before.approval),
+        ConfigChange::Limits(limits) => narrows(before.limits, *limits),
+        _ => false,
+    };
+    let after = || changed(before, change);
+    is_stricter && before.rules.len() < STRICT_RULES && written(&after()) <= STRICT_BYTES
+}
+
+/// Whether no limit is wider than before, and one is narrower by a hundredth at least: smaller steps are too many.
+fn narrows(before: Limits, after: Limits) -> bool {
+    let of = |limits: Limits| {
+        [
+            limits.max_iterations.map(u64::from),
+            limits.max_tokens,
+            limits.max_cost.map(|cost| cost.0),
+            limits.max_wall_ms,
+        ]
+    };
+    let pairs = || of(before).into_iter().zip(of(after));
+    let is_wider = |(before, after): (Option<u64>, Option<u64>)| match (before, after) {
+        (Some(before), Some(after)) => after > before,
+        (before, None) => before.is_some(),
+        (None, Some(_)) => false,
+    };
+    let is_narrower = |(before, after): (Option<u64>, Option<u64>)| match (before, after) {
+        (Some(before), Some(after)) => before.saturating_sub(after) >= (before / 100).max(1),
+        (None, after) => after.is_some(),
+        (Some(_), None) => false,
+    };
+    !pairs().any(is_wider) && pairs().any(is_narrower)
+}
+
+fn strictness(mode: ApprovalMode) -> u8 {
+    match mode {
+        ApprovalMode::Auto => 0,
+        ApprovalMode::Ask => 1,
+        ApprovalMode::Deny => 2,
+    }
+}
+
+fn changed(before: &AgentConfig, change: &ConfigChange) -> AgentConfig {
+    let mut after = before.clone();
+    apply(&mut after, change);
+    after
+}
+
+/// How many bytes it has as JSON.
+fn written(config: &AgentConfig) -> u64 {
+    serde_json::to_vec(config).map_or(u64::MAX, |json| json.len() as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+
+    use super::*;
+
+    #[test]
+    fn there_is_room_for_what_is_below_both_bounds_and_for_one_message_at_least() {
+        let quotas = Quotas {
+            queued: 2,
+            queued_bytes: 10,
+            ..Quotas::default()
+        };
+        let check = |messages, bytes, stops| check_backlog(&quotas, InputBacklog { messages, bytes }, stops);
+        assert!(check(0, 0, false).is_ok() && check(1, 9, false).is_ok());
+        assert!(check(2, 9, true).is_ok(), "stopping is possible");
+        for (messages, bytes, stops, named) in [
+            (2, 0, false, "quotas.queued`"),
+            (1, 10, false, "quotas.queued_bytes`"),
+            (2, 10, true, "quotas.queued_bytes`"),
+        ] {
+            let refused = check(messages, bytes, stops).unwrap_err().to_string();
+            assert!(refused.contains(named), "{refused}");
+        }
+    }
+
+    #[test]
+    fn limits_are_narrower_where_none_is_wider_and_one_is_much_lower() {
+        let limits = |tokens, wall| Limits {
+            max_tokens: tokens,
+            max_wall_ms: wall,
+            ..Limits::default()
+        };
+        let before = limits(Some(1000), None);
+        for (after, is) in [
+            (limits(Some(990), None), true),
+            (limits(Some(1000), Some(5)), true),
+            (limits(Some(0), Some(5)), true),
+            (limits(Some(991), None), false),
+            (before, false),
+            (limits(Some(1001), Some(5)), false),
+            (limits(None, Some(5)), false),
+        ] {
+            assert_eq!(narrows(before, after), is, "{after:?}");
+        }
+        assert!(narrows(limits(Some(2), None), limits(Some(1), None)));
+    }
+
+    #[test]
+    fn a_refusal_says_no_more_than_fits() {
+        let long = shortened("ä".repeat(1 << 20));
+        assert_eq!(long.chars().count(), REFUSAL_CHARS + 1);
+        assert_eq!(shortened("short".into()), "short");
+    }
+}

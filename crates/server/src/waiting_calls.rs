@@ -1,0 +1,249 @@
+//! Calls of members that wait for a decision: the operator and the approvers are told of them on each of their connections, and in the
+//! server's log. A notice only tells; whether an answer counts is looked at when it comes.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use agentx_bus::{Filter, Queue};
+use agentx_runtime::SystemEvent;
+use agentx_types::wire::ApprovalWaiting;
+use agentx_types::{OwnerId, SessionId};
+use tokio::time::{Instant, sleep_until};
+
+use crate::auth::Identity;
+use crate::outbox::{RoomListener, encode};
+use crate::rooms::Room;
+use crate::state::ServerState;
+
+/// How many questions may wait to be announced; beyond that the oldest are not.
+const QUEUED: usize = 256;
+/// A session whose calls wait is announced at most once in this time.
+const PAUSE: Duration = Duration::from_secs(5);
+/// How many sessions with waiting calls somebody is told of when they connect.
+const TOLD: usize = 32;
+
+/// The connections of everybody who may decide about calls of members.
+#[derive(Default)]
+pub(crate) struct Deciders {
+    inner: Mutex<WaitingInner>,
+}
+
+#[derive(Default)]
+struct WaitingInner {
+    connections: BTreeMap<u64, WaitingConnection>,
+    numbers: u64,
+}
+
+#[derive(Clone)]
+struct WaitingConnection {
+    identity: Identity,
+    ear: Arc<dyn RoomListener>,
+}
+
+impl Deciders {
+    fn lock(&self) -> MutexGuard<'_, WaitingInner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn all(&self) -> Vec<WaitingConnection> {
+        self.lock().connections.values().cloned().collect()
+    }
+}
+
+impl WaitingConnection {
+    /// Whether this one may decide about calls in sessions of `owner`, as of now.
+    fn decides_for(&self, state: &ServerState, owner: &OwnerId) -> bool {
+        let is_named = self.identity.approver && self.identity.person != *owner;
+        (self.identity.operator || is_named) && state.auth().still_knows(&self.identity)
+    }
+}
+
+/// That a connection is told of calls that wait, until this is dropped.
+pub(crate) struct CallWatcher {
+    state: Arc<ServerState>,
+    number: u64,
+}
+
+impl Drop for CallWatcher {
+    fn drop(&mut self) {
+        self.state.deciders().lock().connections.remove(&self.number);
+    }
+}
+
+/// From here on a connection is told which calls wait, first those that wait already. `None` for somebody who decides about none.
+pub(crate) fn listen(
+    state: &Arc<ServerState>,
+    identity: &Identity,
+    ear: Arc<dyn RoomListener>,
+) -> Option<CallWatcher> {
+    if !(identity.operator || identity.approver) {
+        return None;
+    }
+    let connection = WaitingConnection {
+        identity: identity.clone(),
+        ear,
+    };
+    let number = {
+        let mut inner = state.deciders().lock();
+        inner.numbers += 1;
+        let number = inner.numbers;
+        inner.connections.insert(number, connection.clone());
+        number
+    };
+    tokio::spawn(tell_all(state.clone(), connection));
+    Some(CallWatcher {
+        state: state.clone(),
+        number,
+    })
+}
+
+/// Tells somebody who has just connected of the calls that wait.
+async fn tell_all(state: Arc<ServerState>, connection: WaitingConnection) {
+    let waiting = match state.runtime().waiting().await {
+        Ok(waiting) => waiting,
+        Err(error) => return tracing::warn!(%error, "which calls wait cannot be found"),
+    };
+    let mut told = 0;
+    for info in waiting {
+        let Some(room) = state.rooms().there(&info.session_id).await else {
+            continue;
+        };
+        if told == TOLD || !connection.decides_for(&state, room.owner()) {
+            continue;
+        }
+        if let Some(call) = waiting_in(&state, &room).await {
+            told += 1;
+            connection.ear.hear(encode(&call.into()));
+        }
+    }
+}
+
+/// Which sessions were announced lately: each is at most once in a [`PAUSE`], however often it asks.
+#[derive(Default)]
+struct Announced {
+    /// When each was announced last.
+    told: BTreeMap<SessionId, Instant>,
+    /// When those are looked at again that have asked since.
+    due: BTreeMap<SessionId, Instant>,
+}
+
+impl Announced {
+    /// Something waits in a session: whether that is to be announced now. Otherwise it is looked at later.
+    fn asks(&mut self, session: &SessionId, now: Instant) -> bool {
+        self.told.retain(|_, told| now < *told + PAUSE);
+        match self.told.get(session) {
+            Some(told) => {
+                self.due.insert(session.clone(), *told + PAUSE);
+                false
+            }
+            None => {
+                self.told.insert(session.clone(), now);
+                true
+            }
+        }
+    }
+
+    /// When the next session has to be looked at again.
+    fn next(&self) -> Option<Instant> {
+        self.due.values().min().copied()
+    }
+
+    /// The sessions that are announced now, where something still waits in them.
+    fn take_due(&mut self, now: Instant) -> Vec<SessionId> {
+        let due = self.due.extract_if(.., |_, due| *due <= now);
+        let due: Vec<SessionId> = due.map(|(session, _)| session).collect();
+        self.told.extend(due.iter().map(|session| (session.clone(), now)));
+        due
+    }
+}
+
+/// Announces calls of members that wait, for as long as the server runs: a session at most once in a [`PAUSE`].
+pub(crate) async fn announce(state: Arc<ServerState>) {
+    let filter = Filter::all().event_type("approval_requested");
+    let Ok(mut questions) = state
+        .runtime()
+        .bus()
+        .subscribe("members", filter, Queue::lag(QUEUED))
+    else {
+        return;
+    };
+    let mut announced = Announced::default();
+    loop {
+        let next = announced.next();
+        let delivery = tokio::select! {
+            delivery = questions.recv() => delivery,
+            () = async { sleep_until(next.unwrap_or_else(Instant::now)).await }, if next.is_some() => {
+                for session in announced.take_due(Instant::now()) {
+                    say_who_waits(&state, &session).await;
+                }
+                continue;
+            }
+        };
+        let Ok(delivery) = delivery else { return };
+        let Some(question) = delivery.into_event() else {
+            continue;
+        };
+        let SystemEvent::Runtime(event) = &*question else {
+            continue;
+        };
+        if announced.asks(&event.session_id, Instant::now()) {
+            say_who_waits(&state, &event.session_id).await;
+        }
+    }
+}
+
+/// Says that calls of a session that is open wait for somebody who decides. The first of them is named; who opens the session sees all.
+pub(crate) async fn say_who_waits(state: &ServerState, session: &SessionId) {
+    let Some(room) = state.rooms().there(session).await else {
+        return;
+    };
+    if let Some(waiting) = waiting_in(state, &room).await {
+        let (who, tool, url) = (room.owner(), &waiting.name, state.auth().origin());
+        tracing::info!(%who, tool, "a member's call waits for you: agentx --connect {url} resume {session}");
+        let text = encode(&waiting.into());
+        let deciders = state.deciders().all();
+        for decider in deciders.iter().filter(|one| one.decides_for(state, room.owner())) {
+            decider.ear.hear(text.clone());
+        }
+    }
+}
+
+/// The first call in a session of a member that the settings of the server ask about.
+async fn waiting_in(state: &ServerState, room: &Room) -> Option<ApprovalWaiting> {
+    if room.owner() == state.operator() {
+        return None;
+    }
+    let waiting = room.session()?.state().await.ok()?.pending_approvals;
+    let asked = waiting.into_iter().find(|asked| asked.by_server)?;
+    Some(ApprovalWaiting {
+        session_id: room.id().clone(),
+        owner: room.owner().clone(),
+        owner_name: state.auth().known().name_of(room.owner()),
+        tool_call_id: asked.tool_call_id,
+        name: asked.name,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_session_that_asks_in_a_loop_is_announced_once_in_a_pause() {
+        let (mut announced, begin) = (Announced::default(), Instant::now());
+        let (one, other) = (SessionId::new("ses_1"), SessionId::new("ses_2"));
+        assert!(announced.asks(&one, begin));
+        for ms in 1..100 {
+            assert!(!announced.asks(&one, begin + Duration::from_millis(ms)));
+        }
+        assert!(announced.asks(&other, begin));
+        assert_eq!(announced.next(), Some(begin + PAUSE));
+        assert!(announced.take_due(begin).is_empty());
+        let later = begin + PAUSE;
+        assert_eq!(announced.take_due(later), std::slice::from_ref(&one));
+        assert_eq!(announced.next(), None);
+        assert!(!announced.asks(&one, later), "it was announced now");
+        assert!(announced.asks(&other, later));
+    }
+}

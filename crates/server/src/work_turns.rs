@@ -1,0 +1,179 @@
+//! Turns at work that takes long: reading history, checking a session. Only a few pieces of it are done at once, and one of each
+//! person, so that neither many readers nor one person with many connections keep everybody else waiting.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+use agentx_runtime::RuntimeError;
+use agentx_types::OwnerId;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use crate::control::remote;
+
+/// How many sessions are checked, searched or folded anew at once. The log has two threads that read.
+pub(crate) const CHECKS: usize = 1;
+
+/// How many whole answers about a session are put together at once, one for each person: each of them is held in memory until it is sent.
+pub(crate) const ANSWERS: usize = 4;
+
+/// How many large bodies of requests are read at once, one for each person: each of them is held in memory.
+pub(crate) const BODIES: usize = 8;
+
+/// How many read history at once: half of what the machine can do at once, so that the rest has the other half.
+pub(crate) fn readers_at_once() -> usize {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    (cores / 2).clamp(1, 8)
+}
+
+/// How many people are remembered before those who wait for nothing are forgotten.
+const REMEMBERED: usize = 1024;
+
+/// Who may do work that takes long, and when. Each person waits in a line of their own; the first of each line wait in one
+/// line, so people take turns, however many connections they have.
+pub struct WorkTurns {
+    all: Arc<Semaphore>,
+    people: Mutex<HashMap<OwnerId, Weak<Semaphore>>>,
+}
+
+/// Where somebody waits for their turns.
+#[derive(Clone)]
+pub struct TurnQueue {
+    person: Arc<Semaphore>,
+    all: Arc<Semaphore>,
+}
+
+/// Somebody's turn; the next one gets theirs when this is dropped.
+#[derive(Debug, Default)]
+pub struct WorkTurn {
+    person: Option<OwnedSemaphorePermit>,
+    _all: Option<OwnedSemaphorePermit>,
+}
+
+impl WorkTurns {
+    /// At most `at_once` turns at once.
+    pub fn new(at_once: usize) -> Self {
+        Self {
+            all: Arc::new(Semaphore::new(at_once.max(1))),
+            people: Mutex::default(),
+        }
+    }
+
+    /// Where a person waits for their turns.
+    pub fn queue(&self, person: &OwnerId) -> TurnQueue {
+        let mut people = self.people.lock().unwrap_or_else(PoisonError::into_inner);
+        if people.len() >= REMEMBERED {
+            people.retain(|_, line| line.strong_count() > 0);
+        }
+        let line = people.get(person).and_then(Weak::upgrade).unwrap_or_else(|| {
+            let line = Arc::new(Semaphore::new(1));
+            people.insert(person.clone(), Arc::downgrade(&line));
+            line
+        });
+        TurnQueue {
+            person: line,
+            all: self.all.clone(),
+        }
+    }
+
+    /// Waits for a person's turn.
+    pub async fn take(&self, person: &OwnerId) -> WorkTurn {
+        self.queue(person).take().await
+    }
+}
+
+impl TurnQueue {
+    /// Waits for a turn.
+    pub async fn take(&self) -> WorkTurn {
+        // Neither is ever closed.
+        let person = self.person.clone().acquire_owned().await.ok();
+        let _all = self.all.clone().acquire_owned().await.ok();
+        WorkTurn { person, _all }
+    }
+}
+
+impl WorkTurn {
+    /// The work is done: others may go on, and the same person when this is dropped.
+    pub fn of_the_person(self) -> Self {
+        Self { _all: None, ..self }
+    }
+
+    /// Does work on a thread where it holds up nothing else. The turn is over when the work is, even if nobody waits for it any
+    /// more.
+    ///
+    /// # Errors
+    /// Where the program ends, or the work panics.
+    pub async fn run<T: Send + 'static>(
+        self,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, RuntimeError> {
+        if self.person.is_none() {
+            return Ok(work());
+        }
+        let done = tokio::task::spawn_blocking(move || {
+            let done = work();
+            drop(self);
+            done
+        });
+        done.await.map_err(|error| {
+            tracing::error!(%error, "work on a session's history did not end well");
+            remote("internal", "the server made a mistake; its log says more")
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::FutureExt as _;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn one_person_with_many_readers_takes_one_turn_at_a_time() {
+        let turns = WorkTurns::new(2);
+        let (ann, bob) = (OwnerId::new("own_ann"), OwnerId::new("own_bob"));
+        let first = turns.take(&ann).await;
+        let mut waiting: Vec<_> = (0..60).map(|_| Box::pin(turns.take(&ann))).collect();
+        let taken = waiting.iter_mut().filter_map(|turn| turn.now_or_never()).count();
+        assert_eq!(taken, 0, "one of her readers at a time");
+        let bobs = turns.take(&bob).now_or_never();
+        assert!(bobs.is_some(), "he does not wait for all of hers");
+        drop(first);
+    }
+
+    #[tokio::test]
+    async fn people_take_turns_however_many_readers_one_has() {
+        let turns = WorkTurns::new(1);
+        let (ann, bob) = (OwnerId::new("own_ann"), OwnerId::new("own_bob"));
+        let first = turns.take(&ann).await;
+        let mut hers: Vec<_> = (0..60).map(|_| Box::pin(turns.take(&ann))).collect();
+        for turn in &mut hers {
+            assert!(futures_util::poll!(turn.as_mut()).is_pending());
+        }
+        let mut his = Box::pin(turns.take(&bob));
+        assert!(futures_util::poll!(his.as_mut()).is_pending());
+        drop(first);
+        // Her next one comes to the common line only now, behind him.
+        for turn in &mut hers {
+            assert!(futures_util::poll!(turn.as_mut()).is_pending());
+        }
+        assert!(futures_util::poll!(his.as_mut()).is_ready());
+    }
+
+    #[tokio::test]
+    async fn work_goes_on_elsewhere_and_keeps_its_turn_until_it_is_done() {
+        let turns = WorkTurns::new(1);
+        let ann = OwnerId::new("own_ann");
+        let here = std::thread::current().id();
+        let turn = turns.take(&ann).await;
+        let there = turn.run(|| std::thread::current().id()).await.ok();
+        assert!(there.is_some_and(|there| there != here));
+        let (go, wait) = std::sync::mpsc::channel::<()>();
+        let turn = turns.take(&ann).await;
+        let mut work = Box::pin(turn.run(move || wait.recv().is_ok()));
+        assert!(futures_util::poll!(work.as_mut()).is_pending());
+        drop(work);
+        assert!(turns.take(&ann).now_or_never().is_none(), "it is still under way");
+        assert!(go.send(()).is_ok());
+        drop(turns.take(&ann).await);
+    }
+}

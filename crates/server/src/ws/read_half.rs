@@ -1,0 +1,330 @@
+//! The reading half of a connection: who it is, what it wants, and an answer to each of its frames.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use agentx_identity::AuthChallenge;
+use agentx_types::wire::{Authenticate, ClientRequest, Hello, PROTOCOL, Person, Problem, ServerNotice};
+use futures_util::StreamExt as _;
+use serde_json::{Value, json};
+use tokio_tungstenite::tungstenite::{self, Message};
+
+use super::SocketOpening;
+use super::connection::SocketShared;
+use super::frames::{ConnectionEnd, accepted, id_of, parse, refused};
+use super::meter::{FrameAdmission, Meter};
+use super::wire::ClientStream;
+use crate::auth::{Identity, check_client, problem};
+use crate::options::PROGRAM;
+use crate::quotas::{ConnectionSlot, QuotaGuard};
+use crate::state::Caller;
+use crate::waiting_calls::{self, CallWatcher};
+
+/// How many frames a connection may send before it says who it is, pings included.
+const UNKNOWN_FRAMES: u32 = 32;
+/// What a browser is called that has not said how.
+const BROWSER: &str = "web";
+
+/// The reading half of a connection.
+pub(super) struct SocketReading {
+    pub(super) shared: Arc<SocketShared>,
+    /// How it came in, and who it is by its token, until it says what it calls itself.
+    entry: SocketOpening,
+    /// What it has to sign; taken by the one attempt that it has.
+    challenge: Option<AuthChallenge>,
+    /// Who it is.
+    pub(super) caller: Option<Caller>,
+    visit: Option<Visit>,
+    counted: Option<QuotaGuard>,
+    /// That it is told of calls that wait for whoever decides.
+    listening: Option<CallWatcher>,
+    meter: Meter,
+    /// How many frames came before it was known who it is.
+    unknown: u32,
+}
+
+impl SocketReading {
+    pub(super) fn new(shared: Arc<SocketShared>, entry: SocketOpening) -> Self {
+        let limits = &shared.state.options().limits;
+        let meter = Meter::new(limits.rate, limits.burst, Instant::now());
+        Self {
+            shared,
+            entry,
+            challenge: None,
+            caller: None,
+            visit: None,
+            counted: None,
+            listening: None,
+            meter,
+            unknown: 0,
+        }
+    }
+
+    /// Reads until the connection has to end.
+    pub(super) async fn run(mut self, stream: &mut ClientStream) -> ConnectionEnd {
+        match self.run_to_end(stream).await {
+            Ok(()) => ConnectionEnd::Gone,
+            Err(end) => end,
+        }
+    }
+
+    async fn run_to_end(&mut self, stream: &mut ClientStream) -> Result<(), ConnectionEnd> {
+        self.hello()?;
+        let limits = self.shared.state.options().limits.clone();
+        let in_time = tokio::time::Instant::now() + limits.authenticate;
+        loop {
+            let received = if self.caller.is_some() {
+                let received = tokio::time::timeout(limits.silence, stream.next()).await;
+                received
+                    .map_err(|_| ConnectionEnd::bye(1001, "nothing was heard for too long", Some(1000)))?
+            } else {
+                let received = tokio::time::timeout_at(in_time, stream.next()).await;
+                received.map_err(|_| ConnectionEnd::not_allowed("say who you are in time"))?
+            };
+            match received {
+                None => return Ok(()),
+                Some(Ok(message)) => self.hear(message).await?,
+                Some(Err(_)) if self.shared.allowance.is_spent() => {
+                    return Err(ConnectionEnd::bye(
+                        1009,
+                        "too many bytes of somebody unknown",
+                        None,
+                    ));
+                }
+                Some(Err(error)) => return Err(end_of(&error)),
+            }
+        }
+    }
+
+    /// The first frame. Who came with a token need not say who it is.
+    fn hello(&mut self) -> Result<(), ConnectionEnd> {
+        let state = &self.shared.state;
+        let challenge = state
+            .auth()
+            .challenge(state.now_ms())
+            .map_err(|problem| ConnectionEnd::bye(1011, &problem.detail, Some(1000)))?;
+        let nonce = self.entry.nonce.as_deref();
+        let heartbeat = state.options().limits.heartbeat.as_millis();
+        self.shared.outbox.notice(
+            &Hello {
+                protocol: PROTOCOL,
+                server: PROGRAM.to_owned(),
+                nonce: challenge.nonce.clone(),
+                origin: challenge.origin.clone(),
+                expires_at_ms: challenge.expires_at_ms,
+                proof: nonce.map(|nonce| state.auth().proof(&challenge, nonce)),
+                visitors: state.auth().lets_visitors_in(),
+                heartbeat_ms: u64::try_from(heartbeat).unwrap_or(u64::MAX),
+            }
+            .into(),
+        );
+        self.challenge = Some(challenge);
+        match self.entry.known.clone() {
+            Some(identity) => self.admit(&identity, BROWSER),
+            None => Ok(()),
+        }
+    }
+
+    /// Who is not known says little before they say who they are; visitors say one short frame after the other.
+    fn count_unknown(&mut self, message: &Message) -> Result<(), ConnectionEnd> {
+        match &self.caller {
+            Some(caller) if caller.visitor => match message {
+                Message::Text(_) | Message::Binary(_) => self.shared.allowance.renew(),
+                sign => self.shared.allowance.give_back(sign.len()),
+            },
+            Some(_) => {}
+            None => {
+                self.unknown += 1;
+                if self.unknown > UNKNOWN_FRAMES {
+                    return Err(ConnectionEnd::not_allowed("say who you are first"));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    async fn hear(&mut self, message: Message) -> Result<(), ConnectionEnd> {
+        self.count_unknown(&message)?;
+        let text = match message {
+            Message::Text(text) => text,
+            Message::Binary(_) | Message::Frame(_) => {
+                self.shared.state.counts().received.add(1);
+                self.refuse(None, &problem("bad_frame", "frames are text"));
+                return Ok(());
+            }
+            // Its answer is on its way; what the client says with it does not matter.
+            Message::Ping(_) | Message::Pong(_) | Message::Close(_) => return Ok(()),
+        };
+        self.shared.state.counts().received.add(1);
+        match self.meter.take(Instant::now()) {
+            FrameAdmission::Fine => {}
+            FrameAdmission::Later(wait) => {
+                let mut problem = problem("rate_limited", "too many frames; wait a moment");
+                problem.retry_after_ms = Some(u64::try_from(wait.as_millis()).unwrap_or(0).max(1));
+                self.refuse(id_of(&text), &problem);
+                return Ok(());
+            }
+            FrameAdmission::Hopeless => return Err(ConnectionEnd::not_allowed("too many frames")),
+        }
+        if let Some(identity) = &*self.shared.identity()
+            && !self.shared.state.auth().still_knows(identity)
+        {
+            return Err(ConnectionEnd::not_trusted());
+        }
+        match parse(&text) {
+            Ok((id, request)) => self.answer(id, request).await,
+            Err((id, problem)) => {
+                self.refuse(id, &problem);
+                Ok(())
+            }
+        }
+    }
+
+    async fn answer(&mut self, id: String, request: ClientRequest) -> Result<(), ConnectionEnd> {
+        let done = match (request, &self.caller) {
+            (ClientRequest::Authenticate(who), _) => return self.authenticate(id, who),
+            (ClientRequest::Ping(_), _) => Ok((None, json!({"at": self.shared.state.now()}))),
+            (_, None) => Err(problem(
+                "unauthenticated",
+                "say who you are first: `authenticate`",
+            )),
+            (request, Some(caller)) => {
+                let caller = caller.clone();
+                match self.carry_out(&caller, &id, request).await {
+                    // It was answered in its place.
+                    Ok(None) => return Ok(()),
+                    Ok(Some(done)) => Ok(done),
+                    Err(problem) => Err(problem),
+                }
+            }
+        };
+        match done {
+            Ok((seq, result)) => self.say(&accepted(id, seq, result)),
+            Err(problem) => self.refuse(Some(id), &problem),
+        }
+        Ok(())
+    }
+
+    fn authenticate(&mut self, id: String, who: Authenticate) -> Result<(), ConnectionEnd> {
+        if let Err(problem) = check_client(&who.client) {
+            self.refuse(Some(id), &problem);
+            return Ok(());
+        }
+        let first = self.challenge.take();
+        let identity = match (self.entry.known.take(), first) {
+            // A token said who it is; this says with which program.
+            (Some(identity), _) if who.public_key.is_none() => Ok(identity),
+            (None, Some(challenge)) if self.caller.is_none() => self.identify(&who, &challenge),
+            _ => {
+                let what = "this connection has said who it is already";
+                self.refuse(Some(id), &problem("refused", what));
+                return Ok(());
+            }
+        };
+        match identity {
+            Ok(identity) => {
+                self.admit(&identity, &who.client)?;
+                let person = Person {
+                    person: identity.person,
+                    name: identity.name,
+                    visitor: identity.visitor,
+                };
+                let result = serde_json::to_value(person).unwrap_or(Value::Null);
+                self.say(&accepted(id, None, result));
+                Ok(())
+            }
+            Err(problem) => {
+                let reason = problem.detail.clone();
+                self.refuse(Some(id), &problem);
+                Err(ConnectionEnd::not_allowed(&reason))
+            }
+        }
+    }
+
+    fn identify(&self, who: &Authenticate, challenge: &AuthChallenge) -> Result<Identity, Box<Problem>> {
+        let auth = self.shared.state.auth();
+        match (&who.public_key, &who.signature) {
+            (Some(key), Some(signature)) => {
+                let binding = self.entry.channel.of_connection();
+                let challenge = (challenge, &binding);
+                auth.identify(key, challenge, signature, self.shared.state.now_ms())
+            }
+            (None, None) if auth.lets_visitors_in() => Ok(Identity::visitor()),
+            (None, None) => Err(problem("unauthenticated", "this server lets no visitors in")),
+            _ => Err(problem("bad_request", "a public key comes with a signature")),
+        }
+    }
+
+    /// Somebody is who they say. Subscriptions of before keep the name that they were made under.
+    fn admit(&mut self, identity: &Identity, client: &str) -> Result<(), ConnectionEnd> {
+        if self.counted.is_none() {
+            let counted = self.shared.state.count_in(&ConnectionSlot {
+                person: &identity.person,
+                operator: identity.operator,
+                visitor: identity.visitor,
+                address: &self.shared.address,
+            });
+            let too_many = || ConnectionEnd::bye(1013, "too many connections of this person", Some(5000));
+            self.counted = Some(counted.ok_or_else(too_many)?);
+            self.visit = Some(Visit::begin(identity, client));
+            self.listening = waiting_calls::listen(&self.shared.state, identity, self.shared.outbox.clone());
+        }
+        if identity.visitor {
+            self.shared.allowance.renew();
+        } else {
+            self.shared.allowance.lift();
+            if let Some(permit) = &self.shared.permit {
+                permit.identified();
+            }
+        }
+        self.caller = Some(identity.at(client, &self.shared.address));
+        *self.shared.identity() = Some(identity.clone());
+        Ok(())
+    }
+
+    pub(super) fn say(&self, notice: &ServerNotice) {
+        self.shared.outbox.notice(notice);
+    }
+
+    fn refuse(&self, id: Option<String>, problem: &Problem) {
+        self.shared.state.counts().refused.add(1);
+        self.say(&refused(id, problem));
+    }
+}
+
+/// That somebody is connected, for who reads what the server says.
+struct Visit {
+    who: String,
+    client: String,
+}
+
+impl Visit {
+    fn begin(identity: &Identity, client: &str) -> Self {
+        let who = identity
+            .name
+            .clone()
+            .unwrap_or_else(|| identity.person.to_string());
+        tracing::info!(?who, ?client, "is here");
+        let client = client.to_owned();
+        Self { who, client }
+    }
+}
+
+impl Drop for Visit {
+    fn drop(&mut self) {
+        tracing::info!(who = ?self.who, client = ?self.client, "has left");
+    }
+}
+
+/// What a client did to the protocol below.
+fn end_of(error: &tungstenite::Error) -> ConnectionEnd {
+    match error {
+        tungstenite::Error::Capacity(error) => ConnectionEnd::bye(1009, &error.to_string(), None),
+        tungstenite::Error::Utf8(_) => ConnectionEnd::bye(1007, "frames are UTF-8", None),
+        tungstenite::Error::Protocol(tungstenite::error::ProtocolError::ResetWithoutClosingHandshake) => {
+            ConnectionEnd::Gone
+        }
+        tungstenite::Error::Protocol(error) => ConnectionEnd::bye(1002, &error.to_string(), None),
+        _ => ConnectionEnd::Gone,
+    }
+}

@@ -1,0 +1,134 @@
+//! The way of one fact through the agents of a session: what each is given with it, and what they say and
+//! want together.
+//!
+//! [`AgentTree::step`](crate::tree::AgentTree::step) makes one round for each fact and steps agents with it.
+//! A round is what must not outlive the fact: how many actions were wanted so far, what has to go up to the
+//! agents above, and who hears.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use agentx_agent::{ActionCount, Agent, AncestorBudgets, Census, HeardBy, StepContext, Transition};
+use agentx_types::{
+    Action, AgentOutput, AgentStateId, Envelope, EnvironmentEvent, MessageOutput, RunId, StateOutput,
+    TakenIds, TurnOutput,
+};
+
+use crate::tool_fold::ToolFold;
+
+/// What an agent says, and its place in the session after its step: a run that it opened by this fact is its
+/// run already.
+pub(crate) struct AgentStep<'a> {
+    /// The agent that says it.
+    pub(crate) agent: &'a AgentStateId,
+    /// The run that it is said in; `None` before the agent's first.
+    pub(crate) run: Option<&'a RunId>,
+    /// What is said.
+    pub(crate) output: AgentOutput,
+}
+
+/// What the session knows that its agents are given with a fact.
+///
+/// The session has taken its own part of the fact before: steps that the fact records are in `flows`, ids
+/// that it gives are in `taken`.
+#[derive(Clone, Copy)]
+pub(crate) struct RoundInputs<'a> {
+    /// Ids that models gave.
+    pub(crate) taken: &'a Arc<TakenIds>,
+    /// What tools did and what they keep.
+    pub(crate) flows: &'a ToolFold,
+    /// Whether anybody hears what follows; else the state alone is wanted.
+    pub(crate) heard: bool,
+}
+
+/// The way of one fact through the agents.
+///
+/// The order is [`Agent`]'s contract: see there. `hear` is told each output once, in order.
+pub(crate) struct AgentRound<'a, H> {
+    pub(crate) fact: &'a Envelope<EnvironmentEvent>,
+    given: RoundInputs<'a>,
+    /// How many agents there are when the fact comes.
+    census: Census,
+    /// What was wanted in this round so far. The ids of actions count on from it.
+    acted: ActionCount,
+    /// The actions of all agents, in the order in which they were wanted; empty where nobody hears.
+    pub(crate) actions: Vec<Action>,
+    /// What children said that the agents above them have to hear.
+    pub(crate) upward: VecDeque<(AgentStateId, AgentOutput)>,
+    hear: H,
+}
+
+impl<'a, H: FnMut(AgentStep<'_>)> AgentRound<'a, H> {
+    /// A round for one fact. `census` is how many agents there are when it comes.
+    pub(crate) fn new(
+        fact: &'a Envelope<EnvironmentEvent>,
+        given: RoundInputs<'a>,
+        census: Census,
+        hear: H,
+    ) -> Self {
+        Self {
+            fact,
+            given,
+            census,
+            acted: ActionCount::default(),
+            actions: Vec::new(),
+            upward: VecDeque::new(),
+            hear,
+        }
+    }
+
+    /// What an agent is given now that is a child or not, lies so deep, and is left so much by those above.
+    ///
+    /// Made anew before each input, because `before` counts on. Where the state alone is wanted a child still
+    /// speaks, to the agent above: that one acts on it.
+    pub(crate) fn context<'b>(
+        &'b self,
+        agent: &AgentStateId,
+        (is_child, depth): (bool, u32),
+        above: Option<&'b AncestorBudgets>,
+    ) -> StepContext<'b> {
+        StepContext {
+            heard_by: match (self.given.heard, is_child) {
+                (true, _) => HeardBy::Everybody,
+                (false, true) => HeardBy::Above,
+                (false, false) => HeardBy::Nobody,
+            },
+            taken: Some(self.given.taken),
+            recorded: Some(self.given.flows.calls()),
+            kept: self.given.flows.kept(agent),
+            depth,
+            above,
+            census: self.census,
+            before: self.acted,
+        }
+    }
+
+    /// Takes what follows from the step of one agent.
+    /// What the agent above has to hear is put off until all agents have taken the fact.
+    pub(crate) fn take(&mut self, agent: &Agent, follows: Transition, is_child: bool) {
+        self.acted += follows.acted;
+        self.actions.extend(follows.actions);
+        for output in follows.outputs {
+            if is_child && concerns_parent(&output) {
+                self.upward.push_back((agent.id().clone(), output.clone()));
+            }
+            (self.hear)(AgentStep {
+                agent: agent.id(),
+                run: agent.run_id(),
+                output,
+            });
+        }
+    }
+}
+
+/// Whether the agent above has to hear it.
+/// Only what [`Agent::on_child`] makes something of: how its run ended, what it spent, that it is gone, its answer, and what it was told.
+fn concerns_parent(output: &AgentOutput) -> bool {
+    matches!(
+        output,
+        AgentOutput::State(
+            StateOutput::RunFinished { .. } | StateOutput::Spent { .. } | StateOutput::Closed { .. }
+        ) | AgentOutput::Turn(TurnOutput::Response { .. })
+            | AgentOutput::Message(MessageOutput::User { .. })
+    )
+}

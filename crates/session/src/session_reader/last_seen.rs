@@ -1,0 +1,95 @@
+//! The last event that a reader has of a session. A source that begins again brings it once more, and so shows that its log is the one
+//! that was read before: a log that went back, because the machine lost power or an old copy was put in its place, has another event
+//! there, or none.
+
+use std::sync::Arc;
+
+use agentx_types::{Envelope, RuntimeEvent, SessionId};
+
+use super::{EventCursor, Fact};
+
+/// The last event of a reader, and whether its source has to bring it again.
+#[derive(Default)]
+pub(super) struct LastSeen {
+    last: Option<Last>,
+    awaited: bool,
+}
+
+enum Last {
+    Fact(Fact),
+    Meaning(Arc<Envelope<RuntimeEvent>>),
+}
+
+/// What an event says of the last one.
+#[derive(PartialEq)]
+pub(super) enum EventOrder {
+    /// Nothing against it.
+    Good,
+    /// It comes too early: the last event did not come again yet.
+    Early,
+    /// It stands where the last event was, and is another one.
+    Other,
+}
+
+impl LastSeen {
+    pub(super) fn fact(&mut self, fact: &Fact) {
+        self.last = Some(Last::Fact(fact.clone()));
+    }
+
+    pub(super) fn meaning(&mut self, event: &Arc<Envelope<RuntimeEvent>>) {
+        self.last = Some(Last::Meaning(event.clone()));
+    }
+
+    /// The source begins again, and brings the last event first or does not.
+    pub(super) fn is_awaited(&mut self, awaited: bool) {
+        self.awaited = awaited && self.last.is_some();
+    }
+
+    /// Whether the source has said all that it has, and the last event was not among it.
+    pub(super) fn is_missing(&self) -> bool {
+        self.awaited
+    }
+
+    /// Whether there is one, behind this fact.
+    pub(super) fn is_after(&self, head: u64) -> bool {
+        self.place().is_some_and(|(_, seq)| seq > head)
+    }
+
+    /// Of which session it is, and its `seq`.
+    pub(super) fn place(&self) -> Option<(SessionId, u64)> {
+        Some(match self.last.as_ref()? {
+            Last::Fact(fact) => (fact.session_id.clone(), fact.seq),
+            Last::Meaning(event) => (event.session_id.clone(), event.seq),
+        })
+    }
+
+    pub(super) fn meet_fact(&mut self, fact: &Fact) -> EventOrder {
+        let Some(Last::Fact(last)) = &self.last else {
+            return EventOrder::Good;
+        };
+        let is_same = (fact.seq == last.seq).then(|| fact == last);
+        self.met(is_same, fact.seq > last.seq)
+    }
+
+    pub(super) fn meet_meaning(&mut self, event: &Arc<Envelope<RuntimeEvent>>) -> EventOrder {
+        let Some(Last::Meaning(last)) = &self.last else {
+            return EventOrder::Good;
+        };
+        let (place, at) = (EventCursor::of(&**event), EventCursor::of(&**last));
+        let is_same = (place == at).then(|| event == last);
+        self.met(is_same, place > at)
+    }
+
+    /// `is_same`: whether an event at the place of the last one is it.
+    fn met(&mut self, is_same: Option<bool>, is_later: bool) -> EventOrder {
+        match is_same {
+            Some(true) => {
+                self.awaited = false;
+                EventOrder::Good
+            }
+            Some(false) => EventOrder::Other,
+            None if is_later && self.awaited => EventOrder::Early,
+            None => EventOrder::Good,
+        }
+    }
+}

@@ -1,0 +1,390 @@
+//! Following a session without any I/O: the log, then what happens, each event once and in order. Every follower runs this: of a session
+//! of this process, of another one's log, of a server, an ear of a script, a stream of an agent.
+
+mod event_cursor;
+mod last_seen;
+mod source;
+mod stage;
+mod view;
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use agentx_types::{Envelope, RuntimeEvent};
+
+use crate::SessionFold;
+
+pub use event_cursor::EventCursor;
+use last_seen::{EventOrder, LastSeen};
+pub use source::{Gap, LiveContent, PastRequest, ReaderStep, SourceItem, SourceStart};
+use stage::{CaughtUp, ReaderStage, follows, position};
+pub use view::{Delivery, Fact, View};
+
+/// A session as one reader sees it: the log, then what happens.
+///
+/// It keeps a place, passes over what was seen, folds facts to their meaning where nobody else has done so, goes back to the log
+/// after a cut, and says once that it has caught up. It does no I/O. Its methods are of three kinds:
+///
+/// - [`step`](Self::step) says what is to be done next. It is asked until it wants something from outside.
+/// - [`begins`](Self::begins), [`page`](Self::page), [`folded`](Self::folded) and [`hear`](Self::hear) give it that, and
+///   nothing that it did not ask for. What is given twice, or comes again after a cut, is passed over.
+///   Where a fact is missing all the same, the source is broken, and the next step says so. Where the last event that came is
+///   another one when it comes again, the log went back, and the next step says that.
+/// - [`event_cursor`](Self::position), [`known`](Self::known), [`overlap`](Self::overlap) and [`fold`](Self::fold) say where it stands.
+///
+/// So each event after the place where it began is delivered once and in order, wherever the source is cut and whatever it
+/// brings again, and [`Delivery::CaughtUp`] comes once, after the last event that was there when the source began. One that is
+/// begun at [`event_cursor`](Self::position) instead continues with the very next event.
+///
+/// ```
+/// use agentx_session::{SourceStart, LiveContent, Delivery, Fact, EventCursor, SessionReader, SessionFold, ReaderStep, View, PastRequest};
+///
+/// /// What a log says that nobody writes.
+/// fn read(log: &[Fact], after: u64, view: View) -> Vec<Delivery> {
+///     let mut reading = SessionReader::new(view, LiveContent::Facts, EventCursor::after(after)).to_the_end();
+///     let mut read = Vec::new();
+///     loop {
+///         match reading.step() {
+///             ReaderStep::Deliver(delivery) => read.push(delivery),
+///             ReaderStep::Begin => reading.begins(SourceStart::Log(log.len() as u64)),
+///             ReaderStep::Read(PastRequest::Fold(_)) => reading.folded(Box::new(SessionFold::new("ses_1".into()))),
+///             ReaderStep::Read(PastRequest::Facts(after)) => {
+///                 let after = log.iter().filter(|fact| fact.seq > after);
+///                 reading.page(after.cloned().collect())
+///             }
+///             ReaderStep::Hear | ReaderStep::End | ReaderStep::Missing(_) | ReaderStep::WentBack(..) => return read,
+///         }
+///     }
+/// }
+/// assert_eq!(read(&[], 0, View::Runtime).len(), 1, "it has caught up");
+/// ```
+pub struct SessionReader {
+    view: View,
+    brings: LiveContent,
+    stage: ReaderStage,
+    caught_up: CaughtUp,
+    /// Whether more is wanted than what was there when it began.
+    goes_on: bool,
+    /// Everything up to here was taken in.
+    taken: EventCursor,
+    /// Everything up to here was handed on, where something is ready.
+    given: EventCursor,
+    /// The last event that came.
+    seen: LastSeen,
+    /// How the session stands, where what facts mean is derived here.
+    fold: Option<Box<SessionFold>>,
+    /// What the log said and was not looked at yet.
+    page: std::vec::IntoIter<Fact>,
+    ready: VecDeque<Delivery>,
+}
+
+impl SessionReader {
+    /// A session in one view, from after a place, from a source that brings this while it is live.
+    pub fn new(view: View, brings: LiveContent, after: EventCursor) -> Self {
+        Self {
+            view,
+            brings,
+            stage: ReaderStage::Cut,
+            caught_up: CaughtUp::Unknown,
+            goes_on: true,
+            taken: after,
+            given: after,
+            seen: LastSeen::default(),
+            fold: None,
+            page: Vec::new().into_iter(),
+            ready: VecDeque::new(),
+        }
+    }
+
+    /// This reading, ending where it has caught up: what comes later is not wanted.
+    #[must_use]
+    pub fn to_the_end(mut self) -> Self {
+        self.goes_on = false;
+        self
+    }
+
+    /// This reading, which begins after a fact that the reader has: the source has to have it too.
+    #[must_use]
+    pub fn after_fact(mut self, fact: Fact) -> Self {
+        self.seen.fact(&fact);
+        self
+    }
+
+    /// What is to be done next.
+    pub fn step(&mut self) -> ReaderStep {
+        loop {
+            if let Some(delivery) = self.ready.pop_front() {
+                self.given = position(&delivery).unwrap_or(self.given);
+                return ReaderStep::Deliver(delivery);
+            }
+            if self.look_at_page() {
+                continue;
+            }
+            if let CaughtUp::At(head) = self.caught_up
+                && self.taken.whole() >= head
+            {
+                self.caught_up = CaughtUp::Said;
+                return ReaderStep::Deliver(Delivery::CaughtUp(head));
+            }
+            if self.caught_up == CaughtUp::Said && !self.goes_on {
+                return ReaderStep::End;
+            }
+            match self.stage {
+                ReaderStage::Cut => return ReaderStep::Begin,
+                ReaderStage::Log(head) if self.taken.whole() < head => {
+                    return ReaderStep::Read(self.wanted());
+                }
+                ReaderStage::Log(_) => self.go_live(),
+                ReaderStage::Live { .. } if self.derives() && self.fold.is_none() => {
+                    return ReaderStep::Read(self.wanted());
+                }
+                ReaderStage::Live { .. } => return ReaderStep::Hear,
+                ReaderStage::Broken(gap) => return ReaderStep::Missing(gap),
+                ReaderStage::WentBack => {
+                    return match self.seen.place() {
+                        Some((session, seq)) => ReaderStep::WentBack(session, seq),
+                        None => ReaderStep::End,
+                    };
+                }
+            }
+        }
+    }
+
+    /// The source has begun, or has begun again.
+    pub fn begins(&mut self, began: SourceStart) {
+        let (stage, head, fold) = match began {
+            SourceStart::Log(head) => (ReaderStage::Log(head), Some(head), None),
+            SourceStart::Stream { head, fold } => (ReaderStage::Live { in_step: false }, head, fold),
+        };
+        self.stage = stage;
+        self.seen.is_awaited(matches!(stage, ReaderStage::Live { .. }));
+        if head.is_some_and(|head| self.seen.is_after(head)) {
+            self.stage = ReaderStage::WentBack;
+            return;
+        }
+        if let (Some(head), CaughtUp::Unknown) = (head, self.caught_up) {
+            self.caught_up = CaughtUp::At(head);
+        }
+        if let Some(fold) = fold {
+            self.folded(fold);
+        }
+    }
+
+    /// What the log has after the fact that was asked for, in order; nothing where it has no more.
+    pub fn page(&mut self, facts: Vec<Fact>) {
+        let ReaderStage::Log(head) = self.stage else {
+            return;
+        };
+        let before = self.known();
+        let mut known = before;
+        for fact in facts.iter().filter(|fact| fact.seq <= head) {
+            match follows(known, fact) {
+                Ok(seq) => known = seq.max(known),
+                Err(gap) => {
+                    self.stage = ReaderStage::Broken(gap);
+                    return;
+                }
+            }
+        }
+        if known == before {
+            // There is less in it than it said.
+            if let CaughtUp::At(_) = self.caught_up {
+                self.caught_up = CaughtUp::At(self.taken.whole());
+            }
+            self.go_live();
+        }
+        self.page = facts.into_iter();
+    }
+
+    /// How the session stood, as it was asked for.
+    pub fn folded(&mut self, fold: Box<SessionFold>) {
+        let wanted = self.taken.whole();
+        let is_of_use = self.fold.is_none() || fold.last_seq() > self.known();
+        if fold.last_seq() > wanted {
+            let (first, last) = (wanted + 1, fold.last_seq());
+            self.stage = ReaderStage::Broken(Gap { first, last });
+        } else if self.derives() && is_of_use {
+            // What comes now follows it, and not the last event that came.
+            self.seen = LastSeen::default();
+            self.fold = Some(fold);
+        }
+    }
+
+    /// What the source brings.
+    pub fn hear(&mut self, heard: SourceItem) {
+        match heard {
+            SourceItem::Fact(fact) => self.fact(&fact),
+            SourceItem::Meaning(event) => self.meaning(event),
+            SourceItem::Log(head) => self.stage = ReaderStage::Log(head),
+            SourceItem::CaughtUp(_) if self.seen.is_missing() => self.stage = ReaderStage::WentBack,
+            SourceItem::CaughtUp(head) => {
+                if self.caught_up != CaughtUp::Said {
+                    self.caught_up = CaughtUp::Said;
+                    self.ready.push_back(Delivery::CaughtUp(head));
+                }
+            }
+            SourceItem::Cut => {
+                self.stage = ReaderStage::Cut;
+                self.page = Vec::new().into_iter();
+            }
+        }
+    }
+
+    /// Everything up to here was handed on, or is not wanted.
+    pub fn position(&self) -> EventCursor {
+        if self.ready.is_empty() {
+            self.taken
+        } else {
+            self.given
+        }
+    }
+
+    /// The last fact that needs to be brought no more: with those after it, everything wanted can be delivered.
+    pub fn known(&self) -> u64 {
+        if self.derives() {
+            self.fold.as_ref().map_or(0, |fold| fold.last_seq())
+        } else {
+            self.taken.whole()
+        }
+    }
+
+    /// After which fact a stream that begins has to bring facts: it overlaps by one event with what came, where anything came.
+    /// By that event it is known whether the log is the same.
+    pub fn overlap(&self) -> u64 {
+        let known = self.known();
+        let last = self.seen.place();
+        last.map_or(known, |(_, seq)| known.min(seq.saturating_sub(1)))
+    }
+
+    /// How the session stands, where what facts mean is derived here at the moment.
+    pub fn fold(&self) -> Option<&SessionFold> {
+        self.fold.as_deref()
+    }
+
+    /// The view that it has of the session.
+    pub fn view(&self) -> View {
+        self.view
+    }
+
+    /// Whether the source is to begin, or to begin again.
+    pub fn is_cut(&self) -> bool {
+        self.stage == ReaderStage::Cut
+    }
+
+    /// Whether facts are folded to what they mean: always, or while the log is read.
+    fn derives(&self) -> bool {
+        let is_live = !matches!(self.stage, ReaderStage::Log(_));
+        self.view == View::Runtime && !(self.brings == LiveContent::Meaning && is_live)
+    }
+
+    /// The next thing to read of the log: how the session stood, where facts are folded here, then the facts
+    /// behind it.
+    fn wanted(&self) -> PastRequest {
+        if self.derives() && self.fold.is_none() {
+            PastRequest::Fold(self.taken.whole())
+        } else {
+            PastRequest::Facts(self.known())
+        }
+    }
+
+    /// Goes on with what the source brings, once the log was read to its end.
+    fn go_live(&mut self) {
+        self.stage = ReaderStage::Live { in_step: true };
+        if self.brings == LiveContent::Meaning {
+            // What comes is not folded here, so how it stood is soon of no use.
+            self.fold = None;
+        }
+    }
+
+    /// Looks at the next fact of the page. Whether there was one.
+    fn look_at_page(&mut self) -> bool {
+        let ReaderStage::Log(head) = self.stage else {
+            return false;
+        };
+        // What came after the end is the source's to bring.
+        let Some(fact) = self.page.next().filter(|fact| fact.seq <= head) else {
+            self.page = Vec::new().into_iter();
+            return false;
+        };
+        if fact.seq > self.known() {
+            self.look_at(&fact);
+        }
+        true
+    }
+
+    /// Takes what a fact means, as the source brings it.
+    fn meaning(&mut self, event: Arc<Envelope<RuntimeEvent>>) {
+        if self.view != View::Runtime || self.brings != LiveContent::Meaning {
+            return;
+        }
+        match self.seen.meet_meaning(&event) {
+            EventOrder::Early => return,
+            EventOrder::Other => {
+                self.stage = ReaderStage::WentBack;
+                return;
+            }
+            EventOrder::Good => {}
+        }
+        if self.taken.advance_to(EventCursor::of(&event)) {
+            self.seen.meaning(&event);
+            self.ready.push_back(Delivery::Runtime(event));
+        }
+    }
+
+    /// Takes a fact that the source brings. One that leaves a gap breaks the reading, unless the source comes
+    /// again with what is missing.
+    fn fact(&mut self, fact: &Fact) {
+        let ReaderStage::Live { in_step } = self.stage else {
+            return;
+        };
+        if self.view == View::Runtime && self.brings == LiveContent::Meaning {
+            // A fact is published before what it means: here, the meaning of all before it has come.
+            self.taken
+                .advance_to(EventCursor::after(fact.seq.saturating_sub(1)));
+            return;
+        }
+        match self.seen.meet_fact(fact) {
+            EventOrder::Early => return,
+            EventOrder::Other => {
+                self.stage = ReaderStage::WentBack;
+                return;
+            }
+            EventOrder::Good => {}
+        }
+        match follows(self.known(), fact) {
+            Ok(seq) if seq <= self.known() => {}
+            Ok(_) => {
+                self.stage = ReaderStage::Live { in_step: true };
+                self.look_at(fact);
+            }
+            // It comes again, after those that were asked for.
+            Err(_) if !in_step => {}
+            Err(gap) => self.stage = ReaderStage::Broken(gap),
+        }
+    }
+
+    /// Takes the fact after the last known one.
+    fn look_at(&mut self, fact: &Fact) {
+        let after = EventCursor::after(fact.seq);
+        if self.view == View::Environment {
+            self.seen.fact(fact);
+            self.taken.advance_to(after);
+            self.ready.push_back(Delivery::Environment(fact.clone()));
+            return;
+        }
+        // It was asked for first.
+        let Some(fold) = &mut self.fold else { return };
+        if self.brings == LiveContent::Facts {
+            self.seen.fact(fact);
+        }
+        if after <= self.taken {
+            return fold.advance(fact);
+        }
+        let derived = fold.apply(fact);
+        let is_new = |event: &Envelope<RuntimeEvent>| EventCursor::of(event) > self.taken;
+        let events = derived.events.into_iter().filter(is_new);
+        self.ready
+            .extend(events.map(|event| Delivery::Runtime(Arc::new(event))));
+        self.taken.advance_to(after);
+    }
+}

@@ -1,0 +1,98 @@
+//! What a reading and its source say to each other.
+//!
+//! A source keeps to two things, and the proof of [`Reading`](super::SessionReader) holds for it: after [`SourceStart`], nothing after what it was
+//! asked for is left out without a [`SourceItem::Cut`]; and facts come in the order of their `seq`, but for those that come again.
+
+use std::sync::Arc;
+
+use agentx_types::{Envelope, RuntimeEvent, SessionId};
+
+use super::{Delivery, Fact};
+use crate::SessionFold;
+
+/// What the source of a reading brings while it is live.
+/// It is said once, when the reading is made, and says who folds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LiveContent {
+    /// Facts: their meaning is derived here.
+    Facts,
+    /// What they mean, after each of them that it brings: it was derived where they were committed.
+    Meaning,
+}
+
+/// How a source begins, or begins again.
+#[derive(Debug)]
+pub enum SourceStart {
+    /// It brings what comes from here on. The log has everything up to this fact, and perhaps more.
+    Log(u64),
+    /// It brings everything after [`Reading::overlap`](super::SessionReader::overlap) by itself, perhaps amid facts that are known or come too
+    /// early.
+    Stream {
+        /// The last fact that was there, where the source does not [say so itself](SourceItem::CaughtUp).
+        head: Option<u64>,
+        /// How the session stood at some point that is known, where it brings everything after that instead.
+        fold: Option<Box<SessionFold>>,
+    },
+}
+
+/// What a source brings while it is live.
+#[derive(Clone, Debug)]
+pub enum SourceItem {
+    /// A fact.
+    Fact(Fact),
+    /// What one means.
+    Meaning(Arc<Envelope<RuntimeEvent>>),
+    /// The log has everything up to this fact by now.
+    Log(u64),
+    /// The source has brought all that was there when it began, up to this fact.
+    CaughtUp(u64),
+    /// Something may be missing from here on.
+    /// The source is asked to begin again. What it brought before the cut counts.
+    Cut,
+}
+
+/// What is to be done next.
+#[derive(Debug)]
+pub enum ReaderStep {
+    /// Hand this on.
+    Deliver(Delivery),
+    /// Have the source begin, or begin again, after [`Reading::known`](super::SessionReader::known), or as a stream after
+    /// [`Reading::overlap`](super::SessionReader::overlap); then [`Reading::begins`](super::SessionReader::begins).
+    Begin,
+    /// Read the log; then [`Reading::folded`](super::SessionReader::folded), or [`Reading::page`](super::SessionReader::page).
+    Read(PastRequest),
+    /// Wait for what the source brings; then [`Reading::hear`](super::SessionReader::hear).
+    Hear,
+    /// Nothing more is wanted.
+    End,
+    /// Nothing more can be handed on.
+    Missing(Gap),
+    /// The log of this session went back: the event with this `seq` is another one than before, or is not there any more. Nothing
+    /// that came of the new history was handed on.
+    WentBack(SessionId, u64),
+}
+
+/// What is wanted of what was there before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PastRequest {
+    /// How the session stood after this fact, or at any point before: what comes between is asked for.
+    Fold(u64),
+    /// The facts after this one.
+    Facts(u64),
+}
+
+/// Facts that should have come and did not: the source is broken.
+/// It is no cut: to begin again would bring the same. The reader has to be told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Gap {
+    /// The first of them.
+    pub first: u64,
+    /// The last of them.
+    pub last: u64,
+}
+
+impl std::fmt::Display for Gap {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "the events {} to {} did not come", self.first, self.last)
+    }
+}

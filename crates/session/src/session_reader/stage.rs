@@ -1,0 +1,50 @@
+//! The stages of a reading, and what it asks of single facts and deliveries.
+
+use super::{Delivery, EventCursor, Fact, Gap};
+
+/// The place of a reading between its log and its source.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum ReaderStage {
+    /// Something may be missing: the source begins, or begins again.
+    Cut,
+    /// Read up to this fact.
+    Log(u64),
+    /// The source brings what comes. Whether it is in step with what is known.
+    Live { in_step: bool },
+    /// The source is broken.
+    Broken(Gap),
+    /// The log went back: the last event that came is not in it any more.
+    WentBack,
+}
+
+/// Whether it was said that the reader has caught up.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum CaughtUp {
+    /// It is not known yet with which fact it has.
+    Unknown,
+    /// With this fact.
+    At(u64),
+    /// It was said; it is said once.
+    Said,
+}
+
+/// The `seq` of a fact that is known or follows what is known.
+pub(super) fn follows(known: u64, fact: &Fact) -> Result<u64, Gap> {
+    let next = known + 1;
+    if fact.seq > next {
+        return Err(Gap {
+            first: next,
+            last: fact.seq - 1,
+        });
+    }
+    Ok(fact.seq)
+}
+
+/// The place of a delivery; `None` for those that are no events.
+pub(super) fn position(delivery: &Delivery) -> Option<EventCursor> {
+    match delivery {
+        Delivery::Environment(fact) => Some(EventCursor::after(fact.seq)),
+        Delivery::Runtime(event) => Some(EventCursor::of(event)),
+        Delivery::CaughtUp(_) | Delivery::CutOff(_) => None,
+    }
+}

@@ -1,0 +1,146 @@
+//! What tools keep in a session: what calls that are under way did step by step, and the state that scripts keep with their
+//! agents.
+//!
+//! A script that was cut off is run again from its start, with the outcomes of its steps from here: so each
+//! step is done once, and time that it spent counts on (note 019). Steps are kept here while their call is
+//! under way; what a script keeps with its agent lives as long as the agent.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use agentx_types::{
+    AgentStateId, EffectEnded, EffectOutcome, Envelope, EnvironmentEvent, RecordedEffects, ScriptValues,
+    Timestamp, ToolCallId,
+};
+use serde_json::Value;
+
+/// The part of a session's fold that is about tools.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct ToolFold {
+    /// The steps of each call; a call that a step made has its own entry. The id of such a call begins with
+    /// that of the call that made it (`ToolCallId::inner`), so that all of a call lie side by side here.
+    calls: BTreeMap<ToolCallId, Arc<RecordedEffects>>,
+    /// Since when they are under way in the process that runs them.
+    /// Moved on by the time that a person took to decide: that counts against no limit of a script.
+    since: BTreeMap<ToolCallId, Timestamp>,
+    /// Calls that they want to make and that a person may be asked about, since then.
+    asked: BTreeMap<ToolCallId, Timestamp>,
+    /// The time of the last fact: until then a program was there.
+    seen_at: Timestamp,
+    /// Calls share what they were given.
+    kept: BTreeMap<AgentStateId, Arc<ScriptValues>>,
+}
+
+impl ToolFold {
+    /// Takes note of a fact.
+    pub(crate) fn note(&mut self, fact: &Envelope<EnvironmentEvent>) {
+        match &fact.event {
+            EnvironmentEvent::EffectStarted(started) => {
+                self.decided(&started.tool_call_id.inner(started.step), fact.at);
+                self.call(&started.tool_call_id, fact.at).started(started);
+            }
+            EnvironmentEvent::EffectEnded(ended) => {
+                if let Some(agent) = &fact.agent_state_id {
+                    self.keep(agent, ended);
+                }
+                let inner = ended.tool_call_id.inner(ended.step);
+                self.decided(&inner, fact.at);
+                self.call(&ended.tool_call_id, fact.at).ended(ended);
+                // The outcome of a step stands for all that it did.
+                self.forget(&inner);
+            }
+            EnvironmentEvent::InnerCallAsked(asked) => {
+                self.asked.entry(asked.tool_call_id.clone()).or_insert(fact.at);
+            }
+            EnvironmentEvent::Approval(approval) => self.decided(&approval.tool_call_id, fact.at),
+            EnvironmentEvent::ToolResult(result) => self.forget(&result.tool_call_id),
+            EnvironmentEvent::AgentClosed(closed) => {
+                self.kept.remove(&closed.agent_state_id);
+            }
+            EnvironmentEvent::WriterAttached(_) => self.go_on(fact.at),
+            _ => {}
+        }
+        self.seen_at = fact.at;
+    }
+
+    /// Another program continues with the calls: what they took of the one before counts, the time between the two does not.
+    /// The old program is known to have been there until its last fact, or until the question that the call waited for.
+    fn go_on(&mut self, at: Timestamp) {
+        for (id, since) in &mut self.since {
+            if let Some(call) = self.calls.get_mut(id) {
+                let asked = self.asked.iter().filter(|(asked, _)| asked.is_inside(id));
+                let until = asked.map(|(_, at)| *at).min().unwrap_or(self.seen_at);
+                let spent = until.millis_since(*since);
+                let call = Arc::make_mut(call);
+                call.spent_ms = call.spent_ms.saturating_add(spent);
+            }
+            *since = at;
+        }
+        self.asked.values_mut().for_each(|asked| *asked = at);
+    }
+
+    /// A person has decided, or the question is settled otherwise: the time until then counts for no call that waited for it.
+    fn decided(&mut self, id: &ToolCallId, at: Timestamp) {
+        let Some(asked) = self.asked.remove(id) else {
+            return;
+        };
+        let waited = at.0.saturating_sub(asked.0).max(0);
+        let waits = self.since.iter_mut().filter(|(call, _)| id.is_inside(call));
+        for (_, since) in waits {
+            since.0 = since.0.saturating_add(waited).min(at.0);
+        }
+    }
+
+    /// What each call under way did.
+    pub(crate) fn calls(&self) -> &BTreeMap<ToolCallId, Arc<RecordedEffects>> {
+        &self.calls
+    }
+
+    /// Whether a call did anything, or one that it made.
+    pub(crate) fn has_steps(&self, call: &ToolCallId) -> bool {
+        !RecordedEffects::of(call, &self.calls).is_empty()
+    }
+
+    /// What scripts keep with an agent, where they keep anything.
+    pub(crate) fn kept(&self, agent: &AgentStateId) -> Option<&Arc<ScriptValues>> {
+        self.kept.get(agent)
+    }
+
+    /// What a call did, to add to it; its time begins now where it has done nothing yet.
+    fn call(&mut self, call: &ToolCallId, at: Timestamp) -> &mut RecordedEffects {
+        if !self.since.contains_key(call) {
+            self.since.insert(call.clone(), at);
+        }
+        // Whoever runs the call again shares it; it is cloned at most once for each time that this happens.
+        Arc::make_mut(self.calls.entry(call.clone()).or_default())
+    }
+
+    /// A call has its result, or the step that made it has: it and all that it made are of no more use.
+    fn forget(&mut self, call: &ToolCallId) {
+        if self.calls.is_empty() {
+            return;
+        }
+        let gone: Vec<ToolCallId> = self
+            .calls
+            .range(call.clone()..)
+            .map(|(id, _)| id)
+            .take_while(|id| id.as_str().starts_with(call.as_str()))
+            .filter(|id| *id == call || id.is_inside(call))
+            .cloned()
+            .collect();
+        self.asked.retain(|id, _| id != call && !id.is_inside(call));
+        for id in gone {
+            self.calls.remove(&id);
+            self.since.remove(&id);
+        }
+    }
+
+    /// A step that changed what a script keeps has ended well: one that failed has changed nothing.
+    fn keep(&mut self, agent: &AgentStateId, ended: &EffectEnded) {
+        if !ScriptValues::is_changed_by(&ended.kind) || matches!(*ended.outcome, EffectOutcome::Failed(_)) {
+            return;
+        }
+        let kept = Arc::make_mut(self.kept.entry(agent.clone()).or_default());
+        kept.note(&ended.kind, ended.input.as_deref().unwrap_or(&Value::Null));
+    }
+}

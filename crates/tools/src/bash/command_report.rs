@@ -1,0 +1,169 @@
+//! What is said about a command when it has ended: to the model as text, to people and programs as details.
+
+use std::os::unix::process::ExitStatusExt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use agentx_runtime::{BlobStore, ToolOutcome};
+use agentx_types::ToolStatus;
+use nix::sys::signal::Signal;
+use serde_json::{Value, json};
+
+use super::capture::{Capture, OutputView};
+use super::running_command::CommandEnd;
+use crate::text;
+
+/// How a command ended, and what of it goes on.
+pub(super) struct CommandReport {
+    pub(super) end: CommandEnd,
+    pub(super) duration: Duration,
+    /// The time that it was given.
+    pub(super) limit: Option<Duration>,
+    /// What became of what it left behind.
+    pub(super) rest: LeftProcesses,
+}
+
+/// What became of processes that a shell left behind.
+pub(super) enum LeftProcesses {
+    /// There were none.
+    None,
+    /// They are a job now.
+    Job(String),
+    /// They were killed: there was no room for one more job.
+    Killed,
+}
+
+impl LeftProcesses {
+    fn sentence(&self) -> String {
+        match self {
+            Self::None => String::new(),
+            Self::Job(id) => {
+                format!(
+                    "\n[what it started in the background still runs, as {id}: see job to read its output or kill it]"
+                )
+            }
+            Self::Killed => "\n[what it started in the background was killed: too many jobs run]".into(),
+        }
+    }
+
+    fn job(&self) -> Option<&str> {
+        match self {
+            Self::Job(id) => Some(id),
+            Self::None | Self::Killed => None,
+        }
+    }
+}
+
+impl CommandReport {
+    /// The outcome of the call. Output that is too long for the model is kept in the blob store.
+    pub(super) async fn outcome(&self, capture: Capture, blobs: &Arc<dyn BlobStore>) -> ToolOutcome {
+        let total = capture.total();
+        let (mut text, blob) = shown(capture, blobs).await;
+        if !text.is_empty() && !text.ends_with('\n') {
+            text.push('\n');
+        }
+        text.push_str(&format!("[{}]{}", self.sentence(total), self.rest.sentence()));
+        let mut details = exit_details(self.end);
+        details["duration_ms"] = json!(u64::try_from(self.duration.as_millis()).unwrap_or(u64::MAX));
+        details["output_bytes"] = json!(total);
+        details["blob"] = blob;
+        details["job"] = json!(self.rest.job());
+        ToolOutcome {
+            status: status(self.end),
+            ..ToolOutcome::success(text).with_details(details)
+        }
+    }
+
+    /// How it ended, in words.
+    pub(super) fn sentence(&self, output: u64) -> String {
+        let after = seconds(self.duration);
+        let limit = seconds(self.limit.unwrap_or(self.duration));
+        match self.end {
+            CommandEnd::Exited(status) => match (status.code(), status.signal()) {
+                (Some(code), _) => format!("exit {code}, {after}"),
+                (None, signal) => format!("killed by {}, {after}", signal_name(signal.unwrap_or(0))),
+            },
+            CommandEnd::TimedOut => {
+                format!(
+                    "stopped: not done within {limit}; set timeout_ms or run_in_background for what takes longer"
+                )
+            }
+            CommandEnd::Interrupted => format!("interrupted after {after}"),
+            CommandEnd::Flooded => format!(
+                "stopped after {} of output; send it to a file or filter it",
+                text::size(output)
+            ),
+            CommandEnd::Lost => "its end could not be observed".into(),
+        }
+    }
+}
+
+/// How it ended, for programs.
+pub(super) fn exit_details(end: CommandEnd) -> Value {
+    let (code, signal) = match end {
+        CommandEnd::Exited(status) => (status.code(), status.signal()),
+        _ => (None, None),
+    };
+    json!({
+        "exit_code": code,
+        "signal": signal.map(signal_name),
+        "timed_out": end == CommandEnd::TimedOut,
+    })
+}
+
+fn status(end: CommandEnd) -> ToolStatus {
+    match end {
+        CommandEnd::Exited(status) if status.success() => ToolStatus::Success,
+        CommandEnd::Exited(_) | CommandEnd::Flooded => ToolStatus::Failed,
+        CommandEnd::TimedOut => ToolStatus::TimedOut,
+        CommandEnd::Interrupted => ToolStatus::Interrupted,
+        CommandEnd::Lost => ToolStatus::Unknown,
+    }
+}
+
+/// The output as the model sees it, and the id of the blob where all of it is.
+pub(super) async fn shown(capture: Capture, blobs: &Arc<dyn BlobStore>) -> (String, Value) {
+    let (head, tail, left_out, next_line) = match capture.view() {
+        OutputView::Whole(text) => return (text.replace('\0', "\u{FFFD}"), Value::Null),
+        OutputView::Cut {
+            head,
+            tail,
+            left_out,
+            next_line,
+        } => (head, tail, left_out, next_line),
+    };
+    let part = if capture.is_whole() {
+        "all of it"
+    } else {
+        "its beginning"
+    };
+    // Given away, not copied: it may be as big as a whole process should be. Its share is held until it is stored.
+    let (kept, _share) = capture.into_kept();
+    let (blob, way) = match blobs.put_blob(kept.into_bytes()).await {
+        Ok(id) => {
+            let way =
+                format!("{part} is kept: read {{\"blob\": \"{id}\", \"offset\": {next_line}}} goes on here");
+            (json!(id), way)
+        }
+        Err(error) => (Value::Null, format!("it could not be kept: {error}")),
+    };
+    let border = if head.ends_with('\n') { "" } else { "\n" };
+    let text = format!("{head}{border}[{} left out; {way}]\n{tail}", text::size(left_out));
+    (text.replace('\0', "\u{FFFD}"), blob)
+}
+
+/// As people write it: `0.02 s`, `75 s`.
+pub(super) fn seconds(time: Duration) -> String {
+    if time < Duration::from_secs(10) {
+        format!("{:.2} s", time.as_secs_f64())
+    } else {
+        format!("{} s", time.as_secs())
+    }
+}
+
+fn signal_name(signal: i32) -> String {
+    Signal::try_from(signal).map_or_else(
+        |_| format!("signal {signal}"),
+        |signal| signal.as_str().to_owned(),
+    )
+}

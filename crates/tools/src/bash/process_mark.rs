@@ -1,0 +1,208 @@
+//! The mark of a command: a variable in its environment that says for which call of which session it runs, and which process
+//! started it. What the command starts inherits it, even if that leaves the process group.
+
+use std::fs;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use agentx_types::{SessionId, ToolCallId};
+use nix::unistd::Pid;
+
+use super::processes::{self, Process};
+
+/// The variable.
+pub(super) const MARK: &str = "AGENTX_CALL";
+
+/// Stands for the call in the mark of a command that a person runs in a chat.
+const OWN_COMMAND: &str = "!";
+
+/// A longer id of a call is cut: a model may make up any.
+const LONGEST_CALL: usize = 200;
+
+/// What a mark says: `SESSION/CALL/PID.STARTED.TERMINAL.NUMBER`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct ProcessMark {
+    session: String,
+    call: String,
+    writer: Pid,
+    started: u64,
+    terminal: Pid,
+    number: u64,
+}
+
+impl ProcessMark {
+    /// One for a command of this call, unlike any other.
+    pub(super) fn new(session: &SessionId, call: &ToolCallId) -> Self {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        static OWN: OnceLock<Option<Process>> = OnceLock::new();
+        let own = OWN.get_or_init(|| processes::read(Pid::this().as_raw()));
+        Self {
+            session: written(session.as_str()),
+            call: written(call.as_str()),
+            writer: Pid::this(),
+            started: own.as_ref().map_or(0, |own| own.started),
+            terminal: own.as_ref().map_or(Pid::from_raw(0), |own| own.session),
+            number: NEXT.fetch_add(1, Ordering::Relaxed),
+        }
+    }
+
+    /// One for a command that a person runs in a chat with this session.
+    pub(super) fn of_own_command(session: &SessionId) -> Self {
+        Self::new(session, &ToolCallId::new(OWN_COMMAND))
+    }
+
+    /// Whether it is that of a command that a person ran in a chat.
+    pub(super) fn is_of_own_command(&self) -> bool {
+        self.call == written(OWN_COMMAND)
+    }
+
+    /// The mark that a process carries. What belongs to somebody else cannot be read.
+    pub(super) fn of_process(pid: Pid) -> Option<Self> {
+        let environment = fs::read(format!("/proc/{pid}/environ")).ok()?;
+        let begins = |part: &&[u8]| part.starts_with(MARK.as_bytes());
+        let found = environment.split(|byte| *byte == 0).find(begins)?;
+        let value = std::str::from_utf8(found)
+            .ok()?
+            .strip_prefix(MARK)?
+            .strip_prefix('=')?;
+        Self::parse(value)
+    }
+
+    pub(super) fn parse(value: &str) -> Option<Self> {
+        let mut parts = value.split('/');
+        let (session, call, own) = (parts.next()?, parts.next()?, parts.next()?);
+        let mut numbers = own.split('.');
+        let mut number = || numbers.next()?.parse::<u64>().ok();
+        let (writer, started, terminal, number) = (number()?, number()?, number()?, number()?);
+        let pid = |number: u64| i32::try_from(number).ok().map(Pid::from_raw);
+        Some(Self {
+            session: session.to_owned(),
+            call: call.to_owned(),
+            writer: pid(writer)?,
+            started,
+            terminal: pid(terminal)?,
+            number,
+        })
+    }
+
+    /// Whether it is of this session.
+    pub(super) fn is_of(&self, session: &SessionId) -> bool {
+        self.session == written(session.as_str())
+    }
+
+    /// Which command of its program it is for.
+    pub(super) fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// Whether it is of this call.
+    pub(super) fn is_call(&self, call: &ToolCallId) -> bool {
+        self.call == written(call.as_str())
+    }
+
+    /// The call as it is written in the mark.
+    pub(super) fn call(&self) -> &str {
+        &self.call
+    }
+
+    /// The session of processes that the program was in that wrote it. Commands are in the same one, unless they left it.
+    pub(super) fn terminal_session(&self) -> Pid {
+        self.terminal
+    }
+
+    /// Whether the program that wrote it still runs: then what it started is its own affair.
+    pub(super) fn writer_lives(&self, all: &[Process]) -> bool {
+        all.iter()
+            .any(|process| process.pid == self.writer && process.started == self.started)
+    }
+}
+
+impl std::fmt::Display for ProcessMark {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self {
+            session,
+            call,
+            writer,
+            started,
+            terminal,
+            number,
+        } = self;
+        write!(f, "{session}/{call}/{writer}.{started}.{terminal}.{number}")
+    }
+}
+
+/// The variable and its value by which a command that a person runs in a chat is found again where the program is killed: whoever
+/// opens the session next ends it, and what it left in the background.
+pub fn own_command_mark(session: &SessionId) -> (&'static str, String) {
+    (MARK, ProcessMark::of_own_command(session).to_string())
+}
+
+/// How many processes above this one are looked at.
+const MOST_ABOVE: usize = 64;
+
+/// Whether this process was started by a command of a tool, through however many others. A command that a person runs in a chat does
+/// not count. Where there is no `/proc`, only the variable of this process counts.
+pub fn is_in_a_call() -> bool {
+    let is_tool = |mark: ProcessMark| !mark.is_of_own_command();
+    let own = std::env::var(MARK)
+        .ok()
+        .and_then(|mark| ProcessMark::parse(&mark));
+    if own.is_some_and(is_tool) {
+        return true;
+    }
+    let above = std::iter::successors(processes::read(Pid::this().as_raw()), |below| {
+        processes::read(below.parent.as_raw())
+    });
+    above
+        .skip(1)
+        .take(MOST_ABOVE)
+        .any(|process| ProcessMark::of_process(process.pid).is_some_and(is_tool))
+}
+
+/// An id as it stands in a mark: what is neither letter, digit, `_` nor `-` as `%` and two hexadecimal digits.
+pub(super) fn written(id: &str) -> String {
+    let mut text = String::with_capacity(id.len());
+    for byte in id.bytes() {
+        if text.len() >= LONGEST_CALL {
+            break;
+        }
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'_' | b'-' => text.push(char::from(byte)),
+            other => text.push_str(&format!("%{other:02x}")),
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_read() {
+        let mark = ProcessMark::new(
+            &SessionId::new("ses_1"),
+            &ToolCallId::new("functions.bash:0/\n=%"),
+        );
+        let text = mark.to_string();
+        assert!(!text.contains('\n') && text.matches('/').count() == 2, "{text}");
+        assert_eq!(ProcessMark::parse(&text), Some(mark.clone()));
+        assert!(mark.is_of(&SessionId::new("ses_1")) && !mark.is_of(&SessionId::new("ses_")));
+        assert!(mark.is_call(&ToolCallId::new("functions.bash:0/\n=%")));
+        assert!(!mark.is_call(&ToolCallId::new("functions.bash:0")));
+    }
+
+    #[test]
+    fn what_is_no_mark_of_ours_is_none() {
+        for text in [
+            "",
+            "1.2.3",
+            "ses_1/call",
+            "ses_1/call/x",
+            "ses_1/call/1.2.3",
+            "ses_1/call/99999999999.1.1.1",
+        ] {
+            assert_eq!(ProcessMark::parse(text), None, "{text}");
+        }
+    }
+}

@@ -1,0 +1,180 @@
+//! A command from its start to its end, whatever ends it.
+
+use std::process::ExitStatus;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::process::Child;
+use tokio_util::sync::CancellationToken;
+
+use super::capture::Capture;
+use super::group::ProcessGroup;
+use super::pump::{OutputPump, OutputRecord};
+use crate::BashOptions;
+
+/// How a command ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum CommandEnd {
+    /// By itself.
+    Exited(ExitStatus),
+    TimedOut,
+    Interrupted,
+    /// It said more than anyone will read.
+    Flooded,
+    /// It could not be waited for.
+    Lost,
+}
+
+impl CommandEnd {
+    pub(super) fn is_exit(self) -> bool {
+        matches!(self, Self::Exited(_))
+    }
+}
+
+/// A command that runs.
+pub(super) struct RunningCommand {
+    child: Child,
+    group: Arc<ProcessGroup>,
+    pump: OutputPump,
+    options: BashOptions,
+}
+
+/// How often it is looked whether what a shell left behind is gone, where no pipe tells.
+const LOOK_AGAIN: Duration = Duration::from_secs(2);
+
+/// How long it is waited for a process that was killed: one that hangs in the kernel does not die.
+const DYING: Duration = Duration::from_millis(400);
+
+impl RunningCommand {
+    pub(super) fn new(
+        child: Child,
+        group: Arc<ProcessGroup>,
+        pump: OutputPump,
+        options: &BashOptions,
+    ) -> Self {
+        Self {
+            child,
+            group,
+            pump,
+            options: options.clone(),
+        }
+    }
+
+    pub(super) fn group(&self) -> Arc<ProcessGroup> {
+        Arc::clone(&self.group)
+    }
+
+    /// Runs it until the shell ends or has to be ended.
+    pub(super) async fn run(&mut self, cancel: &CancellationToken, timeout: Option<Duration>) -> CommandEnd {
+        let child = &mut self.child;
+        let ended = async {
+            tokio::select! {
+                biased;
+                () = cancel.cancelled() => CommandEnd::Interrupted,
+                status = child.wait() => status.map_or(CommandEnd::Lost, CommandEnd::Exited),
+                () = after(timeout) => CommandEnd::TimedOut,
+            }
+        };
+        let end = self
+            .pump
+            .drive(self.options.kill_bytes, ended)
+            .await
+            .unwrap_or(CommandEnd::Flooded);
+        if !end.is_exit() {
+            self.stop().await;
+            return end;
+        }
+        self.group.lost_leader();
+        self.pump
+            .drain(self.options.kill_bytes, self.options.linger)
+            .await;
+        end
+    }
+
+    /// Whether something that the shell started still runs after it has ended.
+    pub(super) fn is_left(&self) -> bool {
+        self.group.has_members() || !self.pump.is_at_end()
+    }
+
+    /// Waits until what the shell left behind is gone, too.
+    pub(super) async fn attend(&mut self, cancel: &CancellationToken, end: CommandEnd) -> CommandEnd {
+        while end.is_exit() && self.is_left() {
+            if self.is_cancelled_meanwhile(cancel).await {
+                self.stop().await;
+                return CommandEnd::Interrupted;
+            }
+        }
+        end
+    }
+
+    /// Waits for the end of the output; where that has ended already, for a while.
+    async fn is_cancelled_meanwhile(&mut self, cancel: &CancellationToken) -> bool {
+        let pump = &mut self.pump;
+        let change = async {
+            if pump.is_at_end() {
+                tokio::time::sleep(LOOK_AGAIN).await;
+            } else {
+                pump.exhaust(u64::MAX).await;
+            }
+        };
+        tokio::select! {
+            biased;
+            () = cancel.cancelled() => true,
+            () = change => false,
+        }
+    }
+
+    /// Ends it: asks, waits a little, kills. The output is read on, so that nobody hangs in writing it.
+    pub(super) async fn stop(&mut self) {
+        let (group, child, grace) = (&self.group, &mut self.child, self.options.grace);
+        let stopping = async {
+            let known = group.ask();
+            let _ = tokio::time::timeout(grace, all_gone(group, child)).await;
+            group.kill(&known).await;
+            if tokio::time::timeout(DYING, child.wait()).await.is_ok() {
+                group.lost_leader();
+            }
+        };
+        self.pump.drive(u64::MAX, stopping).await;
+        group_over(&self.group);
+        const REST: Duration = Duration::from_millis(50);
+        self.pump.drain(u64::MAX, REST).await;
+    }
+
+    /// Takes what was captured; later output goes nowhere.
+    pub(super) fn take_capture(&mut self) -> Capture {
+        match self.pump.redirect(OutputRecord::Nothing) {
+            OutputRecord::Call(capture) => capture,
+            OutputRecord::Nothing | OutputRecord::Job(_) => Capture::new(&self.options),
+        }
+    }
+
+    /// Sends later output to a job.
+    pub(super) fn record(&mut self, record: OutputRecord) {
+        self.pump.redirect(record);
+    }
+}
+
+/// Asks nobody any more, where nobody is left to be asked.
+fn group_over(group: &ProcessGroup) {
+    if !group.has_members() {
+        group.over();
+    }
+}
+
+async fn all_gone(group: &ProcessGroup, child: &mut Child) {
+    const LOOK: Duration = Duration::from_millis(10);
+    if child.wait().await.is_ok() {
+        group.lost_leader();
+    }
+    while group.has_members() {
+        tokio::time::sleep(LOOK).await;
+    }
+}
+
+async fn after(time: Option<Duration>) {
+    match time {
+        Some(time) => tokio::time::sleep(time).await,
+        None => std::future::pending().await,
+    }
+}

@@ -1,0 +1,197 @@
+//! A place of a file that is reached from the root one directory after the other, without following any symbolic link: what
+//! was a directory when a file was changed may be a link to elsewhere when it is put back.
+
+use std::ffi::{CString, OsStr, OsString};
+use std::fs::{File, Metadata, Permissions};
+use std::io::{self, Read as _, Write as _};
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, fchown};
+use std::path::{Component, Path};
+
+use nix::errno::Errno;
+use nix::fcntl::{AtFlags, OFlag, openat, renameat};
+use nix::sys::stat::{Mode, SFlag, fstatat, mkdirat};
+use nix::unistd::{UnlinkatFlags, unlinkat};
+
+use crate::{temporary, text, workspace::explain};
+
+/// Files beyond this are neither compared nor kept.
+const MOST_BYTES: u64 = 256 << 20;
+
+/// How a directory is opened to go on from it.
+#[cfg(target_os = "linux")]
+const PASSAGE: OFlag = OFlag::O_PATH
+    .union(OFlag::O_DIRECTORY)
+    .union(OFlag::O_NOFOLLOW)
+    .union(OFlag::O_CLOEXEC);
+#[cfg(not(target_os = "linux"))]
+const PASSAGE: OFlag = OFlag::O_DIRECTORY
+    .union(OFlag::O_NOFOLLOW)
+    .union(OFlag::O_CLOEXEC);
+
+/// A name in a directory that is held open.
+pub(super) struct DirectoryEntry {
+    directory: OwnedFd,
+    name: OsString,
+}
+
+/// A regular file and what is in it.
+pub(super) struct PresentFile {
+    pub(super) bytes: Vec<u8>,
+    pub(super) metadata: Metadata,
+}
+
+impl DirectoryEntry {
+    /// The place at an absolute path; `None` where a directory on the way is missing. With `make` those are made.
+    ///
+    /// # Errors
+    /// Where something on the way is no directory, or a link: in words.
+    pub(super) fn reach(path: &Path, make: bool) -> Result<Option<Self>, String> {
+        let mut names: Vec<&OsStr> = Vec::new();
+        for part in path.components() {
+            match part {
+                Component::RootDir => {}
+                Component::Normal(name) => names.push(name),
+                _ => return Err("its path is not a plain one".into()),
+            }
+        }
+        let Some(name) = names.pop().filter(|_| path.is_absolute()) else {
+            return Err("its path is not a plain one".into());
+        };
+        let root = nix::fcntl::open("/", PASSAGE.difference(OFlag::O_NOFOLLOW), Mode::empty());
+        let mut directory = root.map_err(said)?;
+        for part in names {
+            directory = match openat(&directory, part, PASSAGE, Mode::empty()) {
+                Ok(next) => next,
+                Err(Errno::ENOENT) if !make => return Ok(None),
+                Err(Errno::ENOENT) => {
+                    let mode = Mode::from_bits_truncate(0o777);
+                    match mkdirat(&directory, part, mode) {
+                        Ok(()) | Err(Errno::EEXIST) => {}
+                        Err(error) => return Err(said(error)),
+                    }
+                    openat(&directory, part, PASSAGE, Mode::empty()).map_err(said)?
+                }
+                Err(Errno::ENOTDIR | Errno::ELOOP) => {
+                    return Err(format!("{} on its way is no directory now", part.display()));
+                }
+                Err(error) => return Err(said(error)),
+            };
+        }
+        Ok(Some(Self {
+            directory,
+            name: name.to_owned(),
+        }))
+    }
+
+    /// The file that is there; `None` where there is nothing.
+    ///
+    /// # Errors
+    /// Where it is something else, or cannot be read: in words.
+    pub(super) fn look(&self) -> Result<Option<PresentFile>, String> {
+        let stat = match fstatat(
+            &self.directory,
+            self.name.as_os_str(),
+            AtFlags::AT_SYMLINK_NOFOLLOW,
+        ) {
+            Ok(stat) => stat,
+            Err(Errno::ENOENT) => return Ok(None),
+            Err(error) => return Err(said(error)),
+        };
+        let kind = SFlag::from_bits_truncate(stat.st_mode & SFlag::S_IFMT.bits());
+        if kind == SFlag::S_IFLNK {
+            return Err("a link is in its place".into());
+        }
+        if kind != SFlag::S_IFREG {
+            return Err("something that is no file is in its place".into());
+        }
+        let flags = OFlag::O_RDONLY | OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK | OFlag::O_CLOEXEC;
+        let file = openat(&self.directory, self.name.as_os_str(), flags, Mode::empty()).map_err(said)?;
+        let file = File::from(file);
+        let told = |error: io::Error| explain(&error);
+        let metadata = file.metadata().map_err(told)?;
+        if metadata.len() > MOST_BYTES {
+            let size = text::size(metadata.len());
+            return Err(format!("it has {size} now, too much to be kept"));
+        }
+        let mut bytes = Vec::new();
+        file.take(MOST_BYTES).read_to_end(&mut bytes).map_err(told)?;
+        Ok(Some(PresentFile { bytes, metadata }))
+    }
+
+    /// Puts a file in place, whole or not at all: a new one beside it takes its name. It keeps the permissions of the one that
+    /// is there, else has these.
+    pub(super) fn put(
+        &self,
+        bytes: &[u8],
+        mode: Option<u32>,
+        there: Option<&Metadata>,
+    ) -> Result<(), String> {
+        let temporary = temporary::name();
+        let flags = OFlag::O_WRONLY | OFlag::O_CREAT | OFlag::O_EXCL | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
+        let created = openat(
+            &self.directory,
+            temporary.as_str(),
+            flags,
+            Mode::from_bits_truncate(0o666),
+        );
+        let mut file = File::from(created.map_err(said)?);
+        temporary::hold(&file);
+        let done = fill(&mut file, bytes, mode, there)
+            .map_err(|error| explain(&error))
+            .and_then(|()| {
+                let directory = self.directory.as_fd();
+                renameat(directory, temporary.as_str(), directory, self.name.as_os_str()).map_err(said)
+            });
+        if done.is_err() {
+            // What went wrong matters more than a file that could not be removed either.
+            let _ = unlinkat(&self.directory, temporary.as_str(), UnlinkatFlags::NoRemoveDir);
+        }
+        done
+    }
+
+    /// Removes the file.
+    pub(super) fn remove(&self) -> Result<(), String> {
+        match unlinkat(&self.directory, self.name.as_os_str(), UnlinkatFlags::NoRemoveDir) {
+            Ok(()) | Err(Errno::ENOENT) => Ok(()),
+            Err(error) => Err(said(error)),
+        }
+    }
+
+    /// Removes what killed processes left beside the file.
+    pub(super) fn remove_left(&self) {
+        temporary::remove_left(&self.directory);
+    }
+
+    /// Removes the directory that is there, where it is one and empty; whether it did.
+    pub(super) fn remove_directory(&self) -> bool {
+        unlinkat(&self.directory, self.name.as_os_str(), UnlinkatFlags::RemoveDir).is_ok()
+    }
+}
+
+fn fill(file: &mut File, bytes: &[u8], mode: Option<u32>, there: Option<&Metadata>) -> io::Result<()> {
+    match (there, mode) {
+        (Some(metadata), _) => {
+            let own = file.metadata()?;
+            if (own.uid(), own.gid()) != (metadata.uid(), metadata.gid()) {
+                // Only root may give a file away; for anyone else the new file stays their own.
+                let _ = fchown(&*file, Some(metadata.uid()), Some(metadata.gid()));
+            }
+            file.set_permissions(metadata.permissions())?;
+        }
+        // Permissions alone: what would run as another person does not come back so.
+        (None, Some(mode)) => file.set_permissions(Permissions::from_mode(mode & 0o777))?,
+        (None, None) => {}
+    }
+    file.write_all(bytes)
+}
+
+fn said(error: Errno) -> String {
+    explain(&io::Error::from(error))
+}
+
+/// Whether a name has a NUL in it, which no path has.
+pub(super) fn is_a_path(path: &str) -> bool {
+    CString::new(OsStr::new(path).as_bytes()).is_ok()
+}

@@ -1,0 +1,39 @@
+//! Searches take turns: each is at work on all cores and holds a buffer for each of its threads, so that many at once would gain
+//! nothing and fill the memory.
+
+use std::sync::Arc;
+
+use agentx_runtime::ToolContext;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use crate::{SearchOptions, ToolFailure};
+
+/// How many searches run at once. Clones share it.
+#[derive(Clone)]
+pub(crate) struct SearchTurns(Arc<Semaphore>);
+
+impl SearchTurns {
+    /// As many as the options say, at least one.
+    pub(crate) fn new(options: &SearchOptions) -> Self {
+        let count = options.at_once.clamp(1, Semaphore::MAX_PERMITS);
+        Self(Arc::new(Semaphore::new(count)))
+    }
+
+    /// Waits for a turn, as long as a search may take. Hold it until the search has ended.
+    pub(crate) async fn take(
+        &self,
+        options: &SearchOptions,
+        context: &ToolContext,
+    ) -> Result<OwnedSemaphorePermit, ToolFailure> {
+        let turn = tokio::time::timeout(options.timeout, Arc::clone(&self.0).acquire_owned());
+        tokio::select! {
+            biased;
+            () = context.cancel.cancelled() => Err(ToolFailure::interrupted()),
+            // It is never closed.
+            turn = turn => turn.ok().and_then(Result::ok).ok_or_else(|| {
+                let time = options.timeout;
+                ToolFailure::failed(format!("Other searches were at work for {time:?}; ask for fewer at once."))
+            }),
+        }
+    }
+}
