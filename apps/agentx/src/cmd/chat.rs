@@ -135,19 +135,7 @@ async fn chat(
         Some(id) => Some(resumed(place, settings, given, id, fork, console).await?),
         None => None,
     };
-    let (agent, tools_change) = match &session {
-        Some(session) => {
-            let state = session.state().await?;
-            (
-                NewAgent::whole(state.config),
-                session_opening::note_of_tools(&state.tools_change),
-            )
-        }
-        None => (
-            session_opening::new_agent(place, settings, &given.wanted()).await?,
-            None,
-        ),
-    };
+    let (agent, tools_change) = agent_of(session.as_ref(), place, settings, given).await?;
     let config = &agent.config;
     let id = session.as_ref().map(|session| session.id().to_string());
     let whereabouts = place
@@ -191,6 +179,22 @@ async fn chat(
         (Ok(left), exit) => Ok((left, exit)),
         (Err(_), Err(error)) | (Err(error), Ok(_)) => Err(error),
     }
+}
+
+/// The agent of the session, or a new one, and a note about tools that changed since the session was left.
+async fn agent_of(
+    session: Option<&Arc<dyn Session>>,
+    place: &CommandTarget,
+    settings: &Settings,
+    given: &AgentArgs,
+) -> Result<(NewAgent, Option<String>), CliError> {
+    let Some(session) = session else {
+        let agent = session_opening::new_agent(place, settings, &given.wanted()).await?;
+        return Ok((agent, None));
+    };
+    let state = session.state().await?;
+    let note = session_opening::note_of_tools(&state.tools_change);
+    Ok((NewAgent::whole(state.config), note))
 }
 
 /// The approval mode that the welcome reports. A server reports its mode with the new session; until then the welcome claims nothing.

@@ -2,86 +2,20 @@
 //! ends; one in the background comes back as an input. What children spend is this agent's too.
 
 use agentx_types::{
-    Access, ActionBody, AgentConfig, AgentOutput, AgentStateId, CloseAgent, ContentPart, InputMode,
-    InterruptAgent, Message, MessageId, RequestedCall, Role, RunStatus, SendInput, SpawnAgent, StateOutput,
-    ToolCallId, ToolSpec, ToolStatus, TurnOutput, UserMessage,
+    ActionBody, AgentOutput, AgentStateId, CloseAgent, ContentPart, InputMode, InterruptAgent, Message,
+    MessageId, RequestedCall, Role, RunStatus, SendInput, SpawnAgent, StateOutput, ToolCallId, ToolStatus,
+    TurnOutput, UserMessage,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::ReactAgent;
+use super::delegation_tools::{AGENTS, DELEGATE};
 use crate::ledger::CallStage;
 use crate::run_lifecycle::{RunInput, RunStep, made_by};
 
-/// The tool by which an agent makes others.
-pub const DELEGATE: &str = "delegate";
-/// The tool by which an agent looks after those in the background.
-pub const AGENTS: &str = "agents";
 /// The most children that may be at work at once.
 const MAX_AT_WORK: usize = 16;
-
-/// The tools by which an agent makes those in `agents` work for it. Empty where there are none. They are answered by the
-/// machine itself; no effector knows them.
-///
-/// ```
-/// let agents = [agentx_agent::fixtures::config()];
-/// let tools = agentx_agent::delegation_tools(&agents);
-/// let names: Vec<_> = tools.iter().map(|tool| tool.name.as_str()).collect();
-/// assert_eq!(names, ["delegate", "agents"]);
-/// assert!(agentx_agent::delegation_tools(&[]).is_empty());
-/// ```
-pub fn delegation_tools(agents: &[AgentConfig]) -> Vec<ToolSpec> {
-    if agents.is_empty() {
-        return Vec::new();
-    }
-    let names: Vec<&str> = agents.iter().map(|agent| agent.name.as_str()).collect();
-    let known: Vec<String> = agents
-        .iter()
-        .map(|agent| format!("- {}: {}", agent.name, first_line(&agent.system_prompt)))
-        .collect();
-    let delegate = json!({
-        "type": "object",
-        "properties": {
-            "agent": {"type": "string", "enum": names, "description": "Which agent."},
-            "input": {"type": "string", "description": "What it is to do, with all that it has to know."},
-            "background": {"type": "boolean", "description": "Go on at once; its answer comes later as a message."},
-        },
-        "required": ["agent", "input"],
-        "additionalProperties": false,
-    });
-    let look_after = json!({
-        "type": "object",
-        "properties": {
-            "action": {"type": "string", "enum": ["list", "status", "stop"], "description": "list when left out."},
-            "id": {"type": "string", "description": "Which agent; all when left out, but for stop."},
-        },
-        "additionalProperties": false,
-    });
-    vec![
-        own_tool(
-            DELEGATE,
-            format!(
-                "Has another agent work on something and gives its answer.
-{}",
-                known.join("\n")
-            ),
-            delegate,
-        ),
-        own_tool(
-            AGENTS,
-            "Lists the agents that were given work, says how they stand, or stops one.".to_owned(),
-            look_after,
-        ),
-    ]
-}
-
-fn own_tool(name: &str, description: String, input_schema: Value) -> ToolSpec {
-    ToolSpec::new(name.to_owned(), description, input_schema, Access::Internal)
-}
-
-fn first_line(text: &str) -> &str {
-    text.trim().lines().next().unwrap_or_default()
-}
 
 /// An agent that this one made.
 ///

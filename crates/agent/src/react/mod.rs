@@ -32,6 +32,7 @@ mod calls;
 mod children;
 mod condense;
 mod decisions;
+mod delegation_tools;
 mod effects;
 mod nested_calls;
 mod overflow;
@@ -49,8 +50,8 @@ use agentx_types::{
 use serde::{Deserialize, Serialize};
 
 use children::ReactChild;
-pub use children::{AGENTS, DELEGATE, delegation_tools};
 use condense::CondenseState;
+pub use delegation_tools::{AGENTS, DELEGATE, delegation_tools};
 pub use nested_calls::{InnerCall, InnerStage};
 
 use crate::conversation::Conversation;

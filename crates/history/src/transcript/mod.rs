@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use agentx_runtime::{Delivery, LogError, Runtime, RuntimeError, View};
 use agentx_types::{
     AgentStateId, BlobId, ContentPart, Envelope, MediaSource, Message, MessageId, OwnerId, Role,
-    RuntimeEvent, SessionChange, SessionId, Timestamp, ToolCallId, Usage,
+    RuntimeEvent, SessionChange, SessionId, Timestamp, ToolCallId, ToolCompleted, Usage,
 };
 
 pub use html::html;
@@ -143,11 +143,7 @@ pub async fn transcript(runtime: &dyn Runtime, session: &SessionId) -> Result<Tr
                 continue;
             }
             RuntimeEvent::ToolCompleted(done) => {
-                let diff = done
-                    .details
-                    .as_ref()
-                    .and_then(|details| details.get("diff")?.as_str());
-                if let Some(diff) = diff.filter(|diff| !diff.is_empty()) {
+                if let Some(diff) = diff_of(done) {
                     transcript
                         .diffs
                         .insert(done.tool_call_id.clone(), diff.to_owned());
@@ -176,6 +172,12 @@ pub async fn transcript(runtime: &dyn Runtime, session: &SessionId) -> Result<Tr
     }
     add_pictures(runtime, session, &mut transcript).await?;
     Ok(transcript)
+}
+
+/// The difference that a call made to a file.
+fn diff_of(done: &ToolCompleted) -> Option<&str> {
+    let diff = done.details.as_ref()?.get("diff")?.as_str()?;
+    (!diff.is_empty()).then_some(diff)
 }
 
 /// A name on one line: a script may call its agents anything.

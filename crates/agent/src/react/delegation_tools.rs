@@ -1,0 +1,71 @@
+//! The tools by which an agent has other agents work for it: what the model reads about them, and what it may pass.
+
+use agentx_types::{Access, AgentConfig, ToolSpec};
+use serde_json::{Value, json};
+
+/// The tool by which an agent makes others.
+pub const DELEGATE: &str = "delegate";
+/// The tool by which an agent looks after those in the background.
+pub const AGENTS: &str = "agents";
+/// The tools by which an agent makes those in `agents` work for it. Empty where there are none. They are answered by the
+/// machine itself; no effector knows them.
+///
+/// ```
+/// let agents = [agentx_agent::fixtures::config()];
+/// let tools = agentx_agent::delegation_tools(&agents);
+/// let names: Vec<_> = tools.iter().map(|tool| tool.name.as_str()).collect();
+/// assert_eq!(names, ["delegate", "agents"]);
+/// assert!(agentx_agent::delegation_tools(&[]).is_empty());
+/// ```
+pub fn delegation_tools(agents: &[AgentConfig]) -> Vec<ToolSpec> {
+    if agents.is_empty() {
+        return Vec::new();
+    }
+    let names: Vec<&str> = agents.iter().map(|agent| agent.name.as_str()).collect();
+    let known: Vec<String> = agents
+        .iter()
+        .map(|agent| format!("- {}: {}", agent.name, first_line(&agent.system_prompt)))
+        .collect();
+    let delegate = json!({
+        "type": "object",
+        "properties": {
+            "agent": {"type": "string", "enum": names, "description": "Which agent."},
+            "input": {"type": "string", "description": "What it is to do, with all that it has to know."},
+            "background": {"type": "boolean", "description": "Go on at once; its answer comes later as a message."},
+        },
+        "required": ["agent", "input"],
+        "additionalProperties": false,
+    });
+    let look_after = json!({
+        "type": "object",
+        "properties": {
+            "action": {"type": "string", "enum": ["list", "status", "stop"], "description": "list when left out."},
+            "id": {"type": "string", "description": "Which agent; all when left out, but for stop."},
+        },
+        "additionalProperties": false,
+    });
+    vec![
+        own_tool(
+            DELEGATE,
+            format!(
+                "Has another agent work on something and gives its answer.
+{}",
+                known.join("\n")
+            ),
+            delegate,
+        ),
+        own_tool(
+            AGENTS,
+            "Lists the agents that were given work, says how they stand, or stops one.".to_owned(),
+            look_after,
+        ),
+    ]
+}
+
+fn own_tool(name: &str, description: String, input_schema: Value) -> ToolSpec {
+    ToolSpec::new(name.to_owned(), description, input_schema, Access::Internal)
+}
+
+fn first_line(text: &str) -> &str {
+    text.trim().lines().next().unwrap_or_default()
+}
