@@ -16,7 +16,7 @@ use agentx::remote::{ConnectOptions, MirrorTask, RemoteRuntime, ServerEndpoint, 
 use agentx::runtime::{LogError, NewLog, Runtime as _, RuntimeError, SessionLog, StandingRules};
 use agentx::types::{AgentConfig, ConfigChange, EnvironmentEvent, OwnerId, Seat, SessionId, Source};
 
-use crate::error::CliError;
+use crate::error::ChatError;
 use crate::place::{self, TargetServer};
 
 /// What opening a session puts on record first is among so many facts.
@@ -47,7 +47,7 @@ struct LocalNode {
 
 impl CommandTarget {
     /// The place that the settings name. Must be called inside an async runtime.
-    pub(crate) async fn of(settings: &Settings, cwd: Option<&Path>) -> Result<Self, CliError> {
+    pub(crate) async fn of(settings: &Settings, cwd: Option<&Path>) -> Result<Self, ChatError> {
         match &settings.connect {
             Some(address) => Self::server(settings, address, cwd).await,
             None => {
@@ -67,7 +67,7 @@ impl CommandTarget {
 
     /// This machine. A session that was left asking nobody asks as the settings say: they include the flags of this command line. What the
     /// settings deny or ask about, and how far the folder is trusted, holds in sessions that are older, too.
-    pub(crate) fn here(settings: &Settings) -> Result<Self, CliError> {
+    pub(crate) fn here(settings: &Settings) -> Result<Self, ChatError> {
         let node = build_node(settings)?;
         let standing = StandingRules {
             rules: settings.rules_for(&node.runtime.tools()),
@@ -90,7 +90,7 @@ impl CommandTarget {
         settings: &Settings,
         address: &str,
         cwd: Option<&Path>,
-    ) -> Result<Self, CliError> {
+    ) -> Result<Self, ChatError> {
         make_data_dir(settings)?;
         let keyring = keyring(settings);
         let key = keyring.identity_or_new()?;
@@ -106,7 +106,7 @@ impl CommandTarget {
         let remote = Arc::new(remote);
         let person = remote.person().person.clone();
         if cwd.is_some() && person.as_str() != OPERATOR {
-            return Err(CliError::usage(
+            return Err(ChatError::usage(
                 "only the operator of a server says where its sessions work (`--cwd`); yours work in a directory of your own there",
                 "leave `--cwd` out",
             ));
@@ -178,9 +178,9 @@ pub(crate) async fn begin_keeping(
     place: &CommandTarget,
     settings: &Settings,
     session: &SessionId,
-) -> Result<MirrorTask, CliError> {
+) -> Result<MirrorTask, ChatError> {
     let Some(remote) = place.remote() else {
-        return Err(CliError::usage("only a server's session can be kept here", ""));
+        return Err(ChatError::usage("only a server's session can be kept here", ""));
     };
     let log = open_log(settings)?;
     match log.info(session).await {
@@ -200,7 +200,7 @@ pub(crate) async fn begin_keeping(
     Ok(keep(remote, session, log, true).await?)
 }
 
-fn open_log(settings: &Settings) -> Result<Arc<dyn SessionLog>, CliError> {
+fn open_log(settings: &Settings) -> Result<Arc<dyn SessionLog>, ChatError> {
     make_data_dir(settings)?;
     Ok(agentx::node::open_log(settings).map_err(RuntimeError::Log)?)
 }
@@ -219,23 +219,23 @@ fn names(keyring: &Keyring) -> BTreeMap<OwnerId, String> {
 }
 
 /// The runtime of this process, assembled from the settings. Must be called inside an async runtime.
-pub(crate) fn build_node(settings: &Settings) -> Result<WithFiles, CliError> {
+pub(crate) fn build_node(settings: &Settings) -> Result<WithFiles, ChatError> {
     make_data_dir(settings)?;
     let program = concat!("agentx ", env!("CARGO_PKG_VERSION"));
     let built = runtime_with_files(settings, program, Arc::new(crate::start::lookup));
     Ok(built.map_err(RuntimeError::Log)?)
 }
 
-fn make_data_dir(settings: &Settings) -> Result<(), CliError> {
-    std::fs::create_dir_all(&settings.data_dir).map_err(|error| CliError::DataDir {
+fn make_data_dir(settings: &Settings) -> Result<(), ChatError> {
+    std::fs::create_dir_all(&settings.data_dir).map_err(|error| ChatError::DataDir {
         path: settings.data_dir.display().to_string(),
         what: error.to_string(),
     })
 }
 
 /// What this program calls itself to a server: where it runs, and something that tells two of them apart.
-fn client_name() -> Result<String, CliError> {
-    let unique = agentx::identity::random_bytes::<2>().map_err(|error| CliError::Input {
+fn client_name() -> Result<String, ChatError> {
+    let unique = agentx::identity::random_bytes::<2>().map_err(|error| ChatError::Input {
         what: error.to_string(),
     })?;
     let host = host_name();
@@ -270,7 +270,7 @@ fn allows_plain(settings: &Settings, address: &str) -> bool {
 }
 
 /// What is denied when one connects is nothing that anybody in a session could grant.
-fn refused(error: RuntimeError) -> CliError {
+fn refused(error: RuntimeError) -> ChatError {
     match error {
         RuntimeError::Denied(detail) => RuntimeError::Remote {
             code: "origin".into(),

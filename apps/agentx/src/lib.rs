@@ -14,9 +14,9 @@ mod start;
 
 // The parts of the front end have the same paths here as in the library.
 use agentx_chat::{
-    attach, chat, configuration, connection_watch, console, default_model, doctor, error, exit, folder,
+    attach, chat, configuration, connection_watch, console, default_model, demo, doctor, error, exit, folder,
     follow, headless, models, new_agent, other_server, picker, place, relatives, render, rules,
-    session_opening, show, signals, spectator, told_notes,
+    session_opening, show, signals, spectator, terminal, told_notes,
 };
 use console::Console;
 

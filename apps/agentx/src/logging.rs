@@ -6,13 +6,13 @@ use agentx::config::{Loaded, SettingOrigin, SettingRow, Settings};
 use tracing::level_filters::LevelFilter;
 use tracing_subscriber::EnvFilter;
 
-use crate::error::CliError;
+use crate::error::ChatError;
 
 /// Where a program that draws on the terminal writes what it says about itself.
 const CHAT_FILE: &str = "agentx.log";
 
 /// Starts it, if it was asked for. A program that `draws` on the terminal keeps standard error clean.
-pub(crate) fn start(settings: &Settings, draws: bool) -> Result<(), CliError> {
+pub(crate) fn start(settings: &Settings, draws: bool) -> Result<(), ChatError> {
     let level = match settings.log.as_str() {
         "error" => LevelFilter::ERROR,
         "warn" => LevelFilter::WARN,
@@ -41,7 +41,7 @@ pub(crate) fn start(settings: &Settings, draws: bool) -> Result<(), CliError> {
 }
 
 /// Starts it for a server: what is worth a line goes to standard error where nothing else was asked for.
-pub(crate) fn start_server(loaded: &Loaded) -> Result<(), CliError> {
+pub(crate) fn start_server(loaded: &Loaded) -> Result<(), ChatError> {
     let rows = loaded.merged.rows();
     let is_default = |row: &SettingRow| row.key == "log" && row.origin == SettingOrigin::Default;
     if !rows.iter().any(is_default) {
@@ -65,11 +65,11 @@ pub(crate) fn start_server(loaded: &Loaded) -> Result<(), CliError> {
     Ok(())
 }
 
-fn open(path: &Path) -> Result<std::fs::File, CliError> {
+fn open(path: &Path) -> Result<std::fs::File, ChatError> {
     let folder = path.parent().map_or(Ok(()), std::fs::create_dir_all);
     folder
         .and_then(|()| std::fs::OpenOptions::new().create(true).append(true).open(path))
-        .map_err(|error| CliError::File {
+        .map_err(|error| ChatError::File {
             path: path.display().to_string(),
             what: error.to_string(),
         })

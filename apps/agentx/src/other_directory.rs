@@ -11,7 +11,7 @@ use crate::args::{AgentArgs, Global};
 use crate::compose::CommandTarget;
 use crate::console::Console;
 use crate::default_model;
-use crate::error::CliError;
+use crate::error::ChatError;
 use crate::folder;
 use crate::render::clean::visible;
 use crate::session_opening::{self, Target};
@@ -30,7 +30,7 @@ pub(crate) async fn place_of(
     loaded: &mut Loaded,
     target: &Target,
     console: &mut Console,
-) -> Result<CommandTarget, CliError> {
+) -> Result<CommandTarget, ChatError> {
     let place = find_place(global, agent, loaded, target, console).await?;
     console.say(&broken_files(&place));
     Ok(place)
@@ -55,7 +55,7 @@ async fn find_place(
     loaded: &mut Loaded,
     target: &Target,
     console: &mut Console,
-) -> Result<CommandTarget, CliError> {
+) -> Result<CommandTarget, ChatError> {
     // An agent that a file describes may name a model of its own.
     if *target == Target::New && agent.agent.is_none() {
         default_model::settle(&mut loaded.settings, console).await?;
@@ -77,7 +77,7 @@ async fn find_place(
             let hint = format!(
                 "--session {id} (or `agentx resume {id}`) goes on with it in the folder that lies here now; without --last a new one begins"
             );
-            return Err(CliError::usage(what, hint));
+            return Err(ChatError::usage(what, hint));
         }
         (Some(what), _) => console.say(&format!("note: {what}\n")),
         (None, _) => {}

@@ -9,20 +9,20 @@ use agentx::config::{
 use crate::args::{AgentArgs, Approve, Global};
 pub(crate) use crate::configuration::{check_tools, lookup, notes, tool_warnings};
 use crate::console::Console;
-use crate::error::CliError;
+use crate::error::ChatError;
 use crate::folder;
 
 /// Where things are for this command line.
-pub(crate) fn places(global: &Global) -> Result<ConfigPaths, CliError> {
+pub(crate) fn places(global: &Global) -> Result<ConfigPaths, ChatError> {
     let cwd = match &global.cwd {
         Some(cwd) if !names_server(global) => cwd.clone(),
-        _ => std::env::current_dir().map_err(|error| CliError::Directory {
+        _ => std::env::current_dir().map_err(|error| ChatError::Directory {
             path: "the current directory".into(),
             what: error.to_string(),
         })?,
     };
     match ConfigPaths::find(&cwd, &lookup) {
-        Err(ConfigError::File { path, what }) => Err(CliError::Directory {
+        Err(ConfigError::File { path, what }) => Err(ChatError::Directory {
             path: path.display().to_string(),
             what,
         }),
@@ -37,7 +37,7 @@ fn names_server(global: &Global) -> bool {
 }
 
 /// All settings for this command line.
-pub(crate) fn settings(global: &Global, agent: &AgentArgs) -> Result<Loaded, CliError> {
+pub(crate) fn settings(global: &Global, agent: &AgentArgs) -> Result<Loaded, ChatError> {
     let places = places(global)?;
     let mut loaded = load(LoadRequest {
         places,
@@ -57,7 +57,7 @@ pub(crate) fn settings_aloud(
     global: &Global,
     agent: &AgentArgs,
     console: &mut Console,
-) -> Result<Loaded, CliError> {
+) -> Result<Loaded, ChatError> {
     let loaded = settings(global, agent)?;
     console.say(&notes(&loaded));
     Ok(loaded)
@@ -68,7 +68,7 @@ pub(crate) fn settings_of_run(
     global: &Global,
     agent: &AgentArgs,
     console: &mut Console,
-) -> Result<Loaded, CliError> {
+) -> Result<Loaded, ChatError> {
     let loaded = settings_aloud(global, agent, console)?;
     console.say(&folder::note(&loaded));
     console.say(&check_tools(&loaded)?);

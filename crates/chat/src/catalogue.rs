@@ -9,7 +9,7 @@ use agentx::config::ConfigError;
 use agentx::identity::KeyringError;
 use agentx::runtime::{LogError, RuntimeError};
 
-use crate::error::CliError;
+use crate::error::ChatError;
 use crate::exit::Exit;
 use crate::run_failure::{exit_of, hint_after_run};
 
@@ -124,15 +124,15 @@ const CODES: &[&str] = &[
 ];
 
 /// Which variant it is. A new one has no name here until somebody gives it one, an entry in [`EVERY`] and an example.
-fn name_of(error: &CliError) -> &'static str {
+fn name_of(error: &ChatError) -> &'static str {
     match error {
-        CliError::Usage { .. } => "usage",
-        CliError::BadTool { .. } => "bad_tool",
-        CliError::Config(ConfigError::Mistakes(_)) => "config_mistakes",
-        CliError::Config(ConfigError::File { .. }) => "config_file",
-        CliError::Config(ConfigError::NoHome) => "config_no_home",
-        CliError::Config(ConfigError::Edit { .. }) => "config_edit",
-        CliError::Keyring(error) => match error {
+        ChatError::Usage { .. } => "usage",
+        ChatError::BadTool { .. } => "bad_tool",
+        ChatError::Config(ConfigError::Mistakes(_)) => "config_mistakes",
+        ChatError::Config(ConfigError::File { .. }) => "config_file",
+        ChatError::Config(ConfigError::NoHome) => "config_no_home",
+        ChatError::Config(ConfigError::Edit { .. }) => "config_edit",
+        ChatError::Keyring(error) => match error {
             KeyringError::File { .. } => "keyring_file",
             KeyringError::Readable { .. } => "keyring_readable",
             KeyringError::Writable { .. } => "keyring_writable",
@@ -142,24 +142,24 @@ fn name_of(error: &CliError) -> &'static str {
             KeyringError::Busy { .. } => "keyring_busy",
             KeyringError::Key(_) => "key",
         },
-        CliError::NoIdentity { .. } => "no_identity",
-        CliError::Runtime(error) => name_there(error),
-        CliError::UnknownModel { .. } => "unknown_model",
-        CliError::MissingKey { .. } => "missing_key",
-        CliError::NoModel => "no_model",
-        CliError::NoSession { .. } | CliError::NobodyDrives => "no_session",
-        CliError::Run { .. } => "run",
-        CliError::NobodyAsked { .. } => "nobody_asked",
-        CliError::Body { .. } => "body",
-        CliError::Damaged { .. } => "damaged",
-        CliError::Diverged { .. } => "diverged",
-        CliError::File { .. } => "file",
-        CliError::Directory { .. } => "directory",
-        CliError::DataDir { .. } => "data_dir",
-        CliError::Listen { .. } => "listen",
-        CliError::Input { .. } => "input",
-        CliError::ClosedOutput => "closed_output",
-        CliError::ClosedTerminal => "closed_terminal",
+        ChatError::NoIdentity { .. } => "no_identity",
+        ChatError::Runtime(error) => name_there(error),
+        ChatError::UnknownModel { .. } => "unknown_model",
+        ChatError::MissingKey { .. } => "missing_key",
+        ChatError::NoModel => "no_model",
+        ChatError::NoSession { .. } | ChatError::NobodyDrives => "no_session",
+        ChatError::Run { .. } => "run",
+        ChatError::NobodyAsked { .. } => "nobody_asked",
+        ChatError::Body { .. } => "body",
+        ChatError::Damaged { .. } => "damaged",
+        ChatError::Diverged { .. } => "diverged",
+        ChatError::File { .. } => "file",
+        ChatError::Directory { .. } => "directory",
+        ChatError::DataDir { .. } => "data_dir",
+        ChatError::Listen { .. } => "listen",
+        ChatError::Input { .. } => "input",
+        ChatError::ClosedOutput => "closed_output",
+        ChatError::ClosedTerminal => "closed_terminal",
     }
 }
 
@@ -203,7 +203,7 @@ fn page() -> String {
         format!("{HEAD}\n| kind | exit | says, for example | what to do |\n| --- | --- | --- | --- |\n");
     for error in all()
         .iter()
-        .filter(|error| !matches!(error, CliError::Run { .. }))
+        .filter(|error| !matches!(error, ChatError::Run { .. }))
     {
         text.push_str(&format!(
             "| `{}` | {} | {} | {} |\n",

@@ -3,7 +3,7 @@
 use agentx::assembly::{Misnamed, misnamed_tools};
 use agentx::config::{ConfigError, Loaded};
 
-use crate::error::CliError;
+use crate::error::ChatError;
 use crate::render::clean::visible;
 
 /// Reads the environment; a value that is not UTF-8 counts as not set.
@@ -39,7 +39,7 @@ pub fn notes(loaded: &Loaded) -> String {
 
 /// Refuses settings whose rules would let calls through because they name a tool that does not exist. What else they name wrongly, in
 /// lines for the person. Rules of a server are the server's matter.
-pub fn check_tools(loaded: &Loaded) -> Result<String, CliError> {
+pub fn check_tools(loaded: &Loaded) -> Result<String, ChatError> {
     if loaded.settings.connect.is_some() {
         return Ok(String::new());
     }

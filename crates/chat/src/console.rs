@@ -7,7 +7,7 @@ use agentx::history::plain_json;
 use agentx_terminal::Theme;
 use serde::Serialize;
 
-use crate::error::CliError;
+use crate::error::ChatError;
 use crate::output::{self, standard_error, standard_output};
 use crate::render::clean::printable;
 use crate::render::style::Paint;
@@ -122,17 +122,17 @@ impl Console {
     }
 
     /// Writes text and flushes it. Nothing in it drives the terminal, whoever said it: see [`printable`].
-    pub fn out(&mut self, text: &str) -> Result<(), CliError> {
+    pub fn out(&mut self, text: &str) -> Result<(), ChatError> {
         self.out_exact(&printable(text))
     }
 
     /// Writes what a painter of the terminal made of texts that it cleaned.
-    pub fn paint(&mut self, bytes: &str) -> Result<(), CliError> {
+    pub fn paint(&mut self, bytes: &str) -> Result<(), ChatError> {
         self.out_exact(bytes)
     }
 
     /// Writes data as it is, and flushes it.
-    pub fn out_exact(&mut self, text: &str) -> Result<(), CliError> {
+    pub fn out_exact(&mut self, text: &str) -> Result<(), ChatError> {
         if text.is_empty() {
             return Ok(());
         }
@@ -142,15 +142,15 @@ impl Console {
     }
 
     /// Why nothing can be written any more. A terminal whose other end was closed answers like a broken disk.
-    fn gone(&self, error: io::Error) -> CliError {
+    fn gone(&self, error: io::Error) -> ChatError {
         match error.raw_os_error() {
-            Some(EIO) if self.terminal.output => CliError::ClosedTerminal,
+            Some(EIO) if self.terminal.output => ChatError::ClosedTerminal,
             _ => error.into(),
         }
     }
 
     /// Writes data as one line of JSON, not flushed.
-    pub fn out_json(&mut self, value: &impl Serialize) -> Result<(), CliError> {
+    pub fn out_json(&mut self, value: &impl Serialize) -> Result<(), ChatError> {
         let line = serde_json::to_string(value).map_err(io::Error::from)?;
         let written = self.out.write_all(plain_json(&line).as_bytes());
         let written = written.and_then(|()| self.out.write_all(b"\n"));
@@ -158,18 +158,18 @@ impl Console {
     }
 
     /// Writes data as JSON for people and programs.
-    pub fn out_pretty(&mut self, value: &impl Serialize) -> Result<(), CliError> {
+    pub fn out_pretty(&mut self, value: &impl Serialize) -> Result<(), ChatError> {
         let text = serde_json::to_string_pretty(value).map_err(io::Error::from)?;
         self.out_exact(&format!("{}\n", plain_json(&text)))
     }
 
     /// Hands everything over to be written.
-    pub fn flush(&mut self) -> Result<(), CliError> {
+    pub fn flush(&mut self) -> Result<(), ChatError> {
         self.out.flush().map_err(|error| self.gone(error))
     }
 
     /// Waits until everything is written, to standard error too.
-    pub fn finish(&mut self) -> Result<(), CliError> {
+    pub fn finish(&mut self) -> Result<(), ChatError> {
         let written = self.out.flush().and_then(|()| output::finish());
         written.map_err(|error| self.gone(error))
     }
@@ -212,7 +212,7 @@ impl Console {
     }
 
     /// Writes whole lines, on a terminal in rows that fit.
-    pub fn out_lines(&mut self, lines: &str) -> Result<(), CliError> {
+    pub fn out_lines(&mut self, lines: &str) -> Result<(), ChatError> {
         let rows = self.fitted(lines);
         self.out(&rows)
     }
@@ -226,7 +226,7 @@ impl Console {
     }
 
     /// Says what went wrong.
-    pub fn complain(&mut self, error: &CliError) {
+    pub fn complain(&mut self, error: &ChatError) {
         self.say(&error.render());
     }
 }

@@ -1,21 +1,15 @@
 //! The model of a new session where nobody names one, and a person names a server of their own (`OPENAI_BASE_URL`): what the server has.
 
-use agentx::config::{
-    Loaded, ProviderKey, ProviderSettings, SCRIPTED_MODEL, SettingOrigin, Settings, Sourced,
-};
+use agentx::config::{Loaded, ProviderKey, ProviderSettings, SettingOrigin, Settings, Sourced};
 use agentx::node::model::{NoList, models_of_server};
 use agentx::types::{Api, ModelSpec};
 
 use crate::console::Console;
-use crate::error::CliError;
+use crate::demo::is_demo;
+use crate::error::ChatError;
 use crate::exit::Exit;
 use crate::other_server;
 use crate::render::clean::visible;
-
-/// Whether this names the built-in demo, which is in no catalog.
-pub fn is_demo(model: &str) -> bool {
-    model == SCRIPTED_MODEL || model == "demo"
-}
 
 /// So many names are told.
 const NAMES: usize = 8;
@@ -26,7 +20,7 @@ const NAMES: usize = 8;
 /// # Errors
 /// Where the server refuses the key. Where none is named and it has several or none, or does not say which: to ask it for the default model
 /// of a vendor would make no sense.
-pub async fn settle(settings: &mut Settings, console: &mut Console) -> Result<(), CliError> {
+pub async fn settle(settings: &mut Settings, console: &mut Console) -> Result<(), ChatError> {
     if settings.connect.is_some() {
         return Ok(());
     }
@@ -67,7 +61,7 @@ impl OnlyModel {
 ///
 /// # Errors
 /// As [`settle`].
-pub async fn only_model(settings: &Settings) -> Result<Option<OnlyModel>, CliError> {
+pub async fn only_model(settings: &Settings) -> Result<Option<OnlyModel>, ChatError> {
     let Some(provider) = own_server(settings) else {
         return Ok(None);
     };
@@ -88,7 +82,7 @@ pub async fn only_model(settings: &Settings) -> Result<Option<OnlyModel>, CliErr
             "no model is named, and the server at {at} does not say which it has: {}",
             visible(&why.to_string())
         );
-        CliError::usage(
+        ChatError::usage(
             message,
             format!(
                 "start the server; if it runs and has no list of its models, {}",
@@ -104,7 +98,7 @@ pub async fn only_model(settings: &Settings) -> Result<Option<OnlyModel>, CliErr
         return Ok(None);
     }
     match &models[..] {
-        [] => Err(CliError::usage(
+        [] => Err(ChatError::usage(
             format!("no model is named, and the server at {at} has none"),
             "load one there, then try again",
         )),
@@ -123,7 +117,7 @@ pub async fn only_model(settings: &Settings) -> Result<Option<OnlyModel>, CliErr
                 "no model is named, and the server at {at} has several: {}{more}",
                 told.join(", ")
             );
-            Err(CliError::usage(message, choose(&visible(first))))
+            Err(ChatError::usage(message, choose(&visible(first))))
         }
     }
 }
@@ -132,7 +126,10 @@ pub async fn only_model(settings: &Settings) -> Result<Option<OnlyModel>, CliErr
 ///
 /// # Errors
 /// Where no server has it, and one refuses the key and so does not say what it has.
-pub(crate) async fn known_to_own_server(settings: &Settings, name: &str) -> Result<Option<String>, CliError> {
+pub(crate) async fn known_to_own_server(
+    settings: &Settings,
+    name: &str,
+) -> Result<Option<String>, ChatError> {
     if is_demo(name) || settings.choose_model(name, &[]).is_ok() {
         return Ok(None);
     }
@@ -150,7 +147,7 @@ pub(crate) async fn known_to_own_server(settings: &Settings, name: &str) -> Resu
 }
 
 /// A server of the person's own that does not take the key, or wants one.
-fn key_refused(provider: &ProviderSettings, status: u16) -> CliError {
+fn key_refused(provider: &ProviderSettings, status: u16) -> ChatError {
     let at = visible(&provider.base_url);
     let what = match provider.key() {
         Some(_) => "refuses the key",
@@ -160,7 +157,7 @@ fn key_refused(provider: &ProviderSettings, status: u16) -> CliError {
         ProviderKey::Env { name, .. } => format!(" in {name}"),
         _ => String::new(),
     };
-    CliError::Run {
+    ChatError::Run {
         exit: Exit::Credentials,
         code: "unauthorized".to_owned(),
         message: format!("the server at {at} {what}{of} (HTTP {status})"),
@@ -179,10 +176,10 @@ pub(crate) fn own_servers(settings: &Settings) -> impl Iterator<Item = &Provider
 ///
 /// # Errors
 /// Where no model is connected, and neither the demo nor a file of answers is named.
-pub fn check_connected(settings: &Settings) -> Result<(), CliError> {
+pub fn check_connected(settings: &Settings) -> Result<(), ChatError> {
     let is_asked = settings.connect.is_none() && settings.model.is_none();
     match is_asked && is_demo(&settings.model_or_default().value) && settings.scripted_answers.is_empty() {
-        true => Err(CliError::NoModel),
+        true => Err(ChatError::NoModel),
         false => Ok(()),
     }
 }
@@ -191,7 +188,7 @@ pub fn check_connected(settings: &Settings) -> Result<(), CliError> {
 ///
 /// # Errors
 /// What is missing: a key, or the name of a model.
-pub fn check_configured(loaded: &Loaded) -> Result<(), CliError> {
+pub fn check_configured(loaded: &Loaded) -> Result<(), ChatError> {
     let settings = &loaded.settings;
     let is_asked = settings.connect.is_none() && settings.model.is_none();
     if !is_asked || !is_demo(&settings.model_or_default().value) || !settings.scripted_answers.is_empty() {
@@ -204,14 +201,14 @@ pub fn check_configured(loaded: &Loaded) -> Result<(), CliError> {
     };
     let usual = provider.default_model.clone();
     match provider.missing_variable() {
-        Some(variable) => Err(CliError::MissingKey {
+        Some(variable) => Err(ChatError::MissingKey {
             model: usual.unwrap_or_else(|| format!("{}/…", provider.name)),
             variable: variable.to_owned(),
             user_file: settings.user_file.clone(),
         }),
         None => {
             let name = visible(&provider.name);
-            Err(CliError::usage(
+            Err(ChatError::usage(
                 format!("no model is named, and none is known of the provider {name}"),
                 format!(
                     "name one: --model {name}/NAME, AGENTX_MODEL, or `agentx config set model {name}/NAME`"
@@ -230,16 +227,6 @@ pub fn configured_providers(loaded: &Loaded) -> Vec<&ProviderSettings> {
         of_it.any(|row| row.value.is_some() && row.origin != SettingOrigin::Default)
     };
     loaded.settings.providers.iter().filter(is_configured).collect()
-}
-
-/// What a person should know where the offline demo answers and nobody asked for it.
-pub fn note_of_demo(settings: &Settings, model: &ModelSpec) -> Option<&'static str> {
-    let is_wanted = settings.model.as_ref().is_some_and(|model| is_demo(&model.value));
-    let is_demo = model.api == Api::Scripted && settings.scripted_answers.is_empty();
-    (is_demo && !is_wanted).then_some(
-        "note: the offline demo answers, which is a script and no model; set ANTHROPIC_API_KEY or OPENAI_API_KEY, or name a server \
-         (`agentx help settings`)\n",
-    )
 }
 
 /// A note for a session that is resumed: the demo answers in it although a model has been connected since, or its model was asked at

@@ -19,7 +19,7 @@ use crate::runtime_error::{runtime_exit, runtime_hint, runtime_kind};
 /// Why a command came to nothing.
 #[derive(Debug)]
 #[expect(missing_docs, reason = "each variant says what its fields hold")]
-pub enum CliError {
+pub enum ChatError {
     /// The command line makes no sense.
     Usage { message: String, hint: String },
     /// The configuration has mistakes.
@@ -84,7 +84,7 @@ pub enum CliError {
     ClosedTerminal,
 }
 
-impl CliError {
+impl ChatError {
     /// A mistake on the command line.
     pub fn usage(message: impl Into<String>, hint: impl Into<String>) -> Self {
         Self::Usage {
@@ -246,7 +246,7 @@ impl CliError {
     }
 }
 
-impl fmt::Display for CliError {
+impl fmt::Display for ChatError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Usage { message, .. } => f.write_str(message),
@@ -305,26 +305,26 @@ impl fmt::Display for CliError {
     }
 }
 
-impl From<ConfigError> for CliError {
+impl From<ConfigError> for ChatError {
     fn from(error: ConfigError) -> Self {
         Self::Config(error)
     }
 }
 
-impl From<KeyringError> for CliError {
+impl From<KeyringError> for ChatError {
     fn from(error: KeyringError) -> Self {
         Self::Keyring(error)
     }
 }
 
-impl From<RuntimeError> for CliError {
+impl From<RuntimeError> for ChatError {
     fn from(error: RuntimeError) -> Self {
         Self::Runtime(error)
     }
 }
 
 /// Errors of writing to standard output and error.
-impl From<io::Error> for CliError {
+impl From<io::Error> for ChatError {
     fn from(error: io::Error) -> Self {
         match error.kind() {
             io::ErrorKind::BrokenPipe => Self::ClosedOutput,
@@ -388,7 +388,7 @@ mod tests {
 
     #[test]
     fn every_error_says_what_why_and_what_to_do() {
-        let shown = |error: &CliError| {
+        let shown = |error: &ChatError| {
             format!(
                 "{}(kind {}, exit {})",
                 error.render(),

@@ -8,7 +8,7 @@ use agentx::runtime::{
 };
 use agentx::types::SessionId;
 
-use crate::error::CliError;
+use crate::error::ChatError;
 use crate::exit::Exit;
 
 /// How long is waited before a server that cannot be reached is asked for a session's events again.
@@ -23,7 +23,7 @@ pub struct AnyFollower {
 
 impl AnyFollower {
     /// Begins after `after_seq`.
-    pub async fn new(session: Arc<dyn Session>, after_seq: u64, view: View) -> Result<Self, CliError> {
+    pub async fn new(session: Arc<dyn Session>, after_seq: u64, view: View) -> Result<Self, ChatError> {
         let events = Subscribed::to_session(session.clone(), view);
         Self::of(events, Some(session), (after_seq, view)).await
     }
@@ -34,7 +34,7 @@ impl AnyFollower {
         session: SessionId,
         after_seq: u64,
         view: View,
-    ) -> Result<Self, CliError> {
+    ) -> Result<Self, ChatError> {
         let events = Subscribed::to_watched(runtime, session, view);
         Self::of(events, None, (after_seq, view)).await
     }
@@ -43,14 +43,14 @@ impl AnyFollower {
         events: Subscribed,
         session: Option<Arc<dyn Session>>,
         (after_seq, view): (u64, View),
-    ) -> Result<Self, CliError> {
+    ) -> Result<Self, ChatError> {
         let mut following = events.follow(view, EventCursor::after(after_seq));
         following.begin().await.map_err(RuntimeError::from)?;
         Ok(Self { following, session })
     }
 
     /// The next delivery; `None` at the end. Safe to drop while it waits.
-    pub async fn next(&mut self) -> Result<Option<Delivery>, CliError> {
+    pub async fn next(&mut self) -> Result<Option<Delivery>, ChatError> {
         loop {
             match self.following.next().await {
                 Ok(delivery) => return Ok(delivery),
@@ -74,13 +74,13 @@ impl AnyFollower {
         self.following.position().seq
     }
 
-    async fn complaint(&self, why: &str) -> CliError {
+    async fn complaint(&self, why: &str) -> ChatError {
         if let Some(session) = &self.session
             && let Err(error) = session.state().await
         {
             return error.into();
         }
-        CliError::Run {
+        ChatError::Run {
             exit: Exit::Storage,
             code: "cut_off".into(),
             message: format!("the session cannot be followed: {why}"),

@@ -16,7 +16,7 @@
 //! | [`folder`] | the question whether a folder is trusted |
 //! | [`render`] | from events to text |
 //! | [`session_opening`], [`new_agent`] | taking a seat at a session, and the agent of one that is not opened yet |
-//! | [`console`], [`signals`] | standard output and error, and signals |
+//! | [`console`], [`signals`], [`terminal`] | standard output and error, signals, and the terminal in raw mode |
 //! | [`error`], [`exit`], [`run_failure`] | what can go wrong, as people and programs read it |
 
 pub mod attach;
@@ -27,6 +27,7 @@ pub mod configuration;
 pub mod connection_watch;
 pub mod console;
 pub mod default_model;
+pub mod demo;
 pub mod doctor;
 pub mod error;
 pub mod exit;
@@ -50,6 +51,8 @@ pub mod session_opening;
 pub mod show;
 pub mod signals;
 pub mod spectator;
+mod stop_request;
+pub mod terminal;
 #[cfg(test)]
 mod testing;
 pub mod told_notes;

@@ -5,7 +5,8 @@ use agentx::node::model::models_of_server;
 use agentx::runtime::ModelInfo;
 use agentx::types::{Api, Prices};
 
-use crate::default_model::{self, is_demo};
+use crate::default_model;
+use crate::demo::is_demo;
 use crate::render::clean::visible;
 use crate::render::table::table;
 use crate::render::units;

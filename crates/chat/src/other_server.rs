@@ -6,7 +6,7 @@ use agentx::llm::origin;
 use agentx::runtime::Session;
 use agentx::types::{ConfigChange, ModelSpec};
 
-use crate::error::CliError;
+use crate::error::ChatError;
 use crate::place::Place;
 use crate::render::clean::visible;
 
@@ -53,9 +53,9 @@ impl MovedProvider {
         )
     }
 
-    fn error(&self, go_on: &str) -> CliError {
+    fn error(&self, go_on: &str) -> ChatError {
         let (model, now) = (visible(&self.model), visible(&self.now));
-        CliError::usage(
+        ChatError::usage(
             format!("{}: nothing was sent", self.what()),
             format!(
                 "{}, or send the conversation to {now} with {go_on} {model}",
@@ -65,7 +65,7 @@ impl MovedProvider {
     }
 
     /// Why a line of a chat is not sent.
-    pub(crate) fn chat_error(&self) -> CliError {
+    pub(crate) fn chat_error(&self) -> ChatError {
         self.error("/model")
     }
 }
@@ -88,7 +88,7 @@ pub(crate) fn moved(settings: &Settings, model: &ModelSpec) -> Option<MovedProvi
 ///
 /// # Errors
 /// Both addresses, and how to go on. Where the session cannot be read.
-pub async fn check(place: &Place, settings: &Settings, session: &dyn Session) -> Result<(), CliError> {
+pub async fn check(place: &Place, settings: &Settings, session: &dyn Session) -> Result<(), ChatError> {
     if place.remote().is_some() {
         return Ok(());
     }

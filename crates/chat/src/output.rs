@@ -12,7 +12,7 @@ use std::io::{self, Write};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use crate::signals;
+use crate::stop_request;
 
 /// How long a write may take when the program was told to stop.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -139,7 +139,7 @@ impl Output {
         let mut work = self.work();
         let mut until = None;
         while !is_so(&work) {
-            if !signals::is_told_to_stop() {
+            if !stop_request::is_pending() {
                 until = None;
                 work = self.changed.wait(work).unwrap_or_else(PoisonError::into_inner);
                 continue;
@@ -221,7 +221,7 @@ impl StreamWriter {
 
 impl Write for StreamWriter {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        if signals::are_heard() {
+        if stop_request::are_signals_heard() {
             self.hand_over();
         }
         match &mut self.stream {

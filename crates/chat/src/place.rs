@@ -9,7 +9,7 @@ use agentx::runtime::Runtime;
 use agentx::types::{AgentConfig, OwnerId, Seat};
 
 use crate::console::Console;
-use crate::error::CliError;
+use crate::error::ChatError;
 
 /// Where a front end works: here, or on a server.
 pub struct Place {
@@ -93,7 +93,7 @@ impl Place {
     }
 
     /// The names that this program's user gave to people at the server; `None` if no server is connected.
-    pub(crate) fn names(&self) -> Option<&BTreeMap<OwnerId, String>> {
+    pub fn names(&self) -> Option<&BTreeMap<OwnerId, String>> {
         self.server.as_ref().map(|server| &server.names)
     }
 
@@ -103,7 +103,7 @@ impl Place {
     }
 
     /// The agent that the server gives a new session; `None` here, where the settings say that.
-    pub async fn default_agent(&self) -> Result<Option<AgentConfig>, CliError> {
+    pub async fn default_agent(&self) -> Result<Option<AgentConfig>, ChatError> {
         let Some(server) = &self.server else {
             return Ok(None);
         };

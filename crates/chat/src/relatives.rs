@@ -3,7 +3,7 @@
 use agentx::runtime::{Runtime, RuntimeError, SessionQuery};
 use agentx::types::SessionId;
 
-use crate::error::CliError;
+use crate::error::ChatError;
 
 /// How many sessions are looked through for forks.
 const LOOKED_THROUGH: usize = 1_000;
@@ -29,16 +29,16 @@ pub async fn relatives_of(runtime: &dyn Runtime, id: &SessionId) -> Result<Vec<S
 }
 
 /// The only one of the relatives of a session.
-pub fn only(id: &SessionId, mut relatives: Vec<SessionId>) -> Result<SessionId, CliError> {
+pub fn only(id: &SessionId, mut relatives: Vec<SessionId>) -> Result<SessionId, ChatError> {
     match relatives.len() {
         1 => Ok(relatives.remove(0)),
-        0 => Err(CliError::usage(
+        0 => Err(ChatError::usage(
             format!("{id} has no other branch: it is no fork, and none was made of it"),
             "diff compares two branches of a session (`agentx diff ID OTHER`); `git diff` shows what changed in files",
         )),
         _ => {
             let names: Vec<&str> = relatives.iter().map(SessionId::as_str).collect();
-            Err(CliError::usage(
+            Err(ChatError::usage(
                 format!("{id} has {} forks: {}", relatives.len(), names.join(", ")),
                 "name the one to compare it with",
             ))

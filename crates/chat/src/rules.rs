@@ -1,14 +1,14 @@
 //! Approval rules as people read them, and taking one out of the file that it stands in.
 
-mod tried;
+mod trial;
 
 use agentx::config::{SettingOrigin, remove_rule, show_rule};
 use agentx::types::{AgentConfig, ApprovalMode, Rule, ToolSpec};
 
-use crate::error::CliError;
+use crate::error::ChatError;
 use crate::render::clean::visible;
 use crate::render::table::whole;
-pub use tried::Tried;
+pub use trial::TestedCall;
 
 /// The rules of an agent and the defaults, as a table, each with the number by which it is removed, and where it comes from.
 pub fn render(
@@ -32,7 +32,7 @@ pub fn render(
 }
 
 /// Removes a rule of the configuration from its file.
-pub fn remove_from_file(rule: &Rule, origin: &SettingOrigin) -> Result<String, CliError> {
+pub fn remove_from_file(rule: &Rule, origin: &SettingOrigin) -> Result<String, ChatError> {
     let (place, root, again) = match origin {
         SettingOrigin::User(place) => (place, None, ""),
         SettingOrigin::Workspace(place) => (
@@ -42,7 +42,7 @@ pub fn remove_from_file(rule: &Rule, origin: &SettingOrigin) -> Result<String, C
             "\nthat file has changed; if you trusted it, `agentx config trust` trusts it again",
         ),
         other => {
-            return Err(CliError::usage(
+            return Err(ChatError::usage(
                 format!("the rule comes from {other}, not from a file"),
                 "take it out where it is set",
             ));
@@ -57,17 +57,17 @@ pub fn remove_from_file(rule: &Rule, origin: &SettingOrigin) -> Result<String, C
 }
 
 /// A number that no rule has.
-pub fn no_rule(number: usize, rules: usize) -> CliError {
+pub fn no_rule(number: usize, rules: usize) -> ChatError {
     let message = match rules {
         0 => format!("there is no rule {number}: there are none"),
         1 => format!("there is no rule {number}: there is only rule 1"),
         _ => format!("there is no rule {number}: they go from 1 to {rules}"),
     };
-    CliError::usage(message, "`agentx approvals list` shows them")
+    ChatError::usage(message, "`agentx approvals list` shows them")
 }
 
 /// The tool of this name.
-pub fn tool_named<'a>(tools: &'a [ToolSpec], name: &str) -> Result<&'a ToolSpec, CliError> {
+pub fn tool_named<'a>(tools: &'a [ToolSpec], name: &str) -> Result<&'a ToolSpec, ChatError> {
     tools.iter().find(|tool| tool.name == name).ok_or_else(|| {
         let names = tools.iter().map(|tool| tool.name.as_str());
         let near = agentx::config::nearest(name, names, 3);
@@ -75,7 +75,7 @@ pub fn tool_named<'a>(tools: &'a [ToolSpec], name: &str) -> Result<&'a ToolSpec,
             true => "`agentx tools` lists them".to_owned(),
             false => format!("did you mean {}?", near.join(" or ")),
         };
-        CliError::usage(format!("there is no tool {name:?}"), hint)
+        ChatError::usage(format!("there is no tool {name:?}"), hint)
     })
 }
 

@@ -8,7 +8,7 @@ use agentx::config::{FolderTrust, ModelOffer, SettingOrigin, Settings, nearest};
 use agentx::runtime::{ModelInfo, NamedAgent, OpenRequest, RuntimeError, Session, SessionQuery, ToolsChange};
 use agentx::types::{AgentConfig, AgentKind, Api, ApprovalMode, ConfigChange, ModelSpec, Prices, SessionId};
 
-use crate::error::CliError;
+use crate::error::ChatError;
 use crate::new_agent::NewAgent;
 pub use crate::place::Place;
 pub use crate::render::clean::visible;
@@ -52,7 +52,7 @@ pub async fn find(
     place: &Place,
     settings: &Settings,
     target: &Target,
-) -> Result<Option<SessionId>, CliError> {
+) -> Result<Option<SessionId>, ChatError> {
     match target {
         Target::New => Ok(None),
         Target::Id(prefix) => Ok(Some(place.runtime().resolve(prefix).await?)),
@@ -62,7 +62,7 @@ pub async fn find(
 
 /// The latest session of this directory. On a server that is the directory that its agents work in; where nothing was done
 /// there yet, the latest of all is meant.
-async fn latest(place: &Place, settings: &Settings) -> Result<SessionId, CliError> {
+async fn latest(place: &Place, settings: &Settings) -> Result<SessionId, ChatError> {
     let workspace = workspace(place, settings).await?;
     let mut asked = vec![Some(workspace.clone())];
     if place.remote().is_some() {
@@ -79,11 +79,11 @@ async fn latest(place: &Place, settings: &Settings) -> Result<SessionId, CliErro
             return Ok(latest.session_id);
         }
     }
-    Err(CliError::NoSession { workspace })
+    Err(ChatError::NoSession { workspace })
 }
 
 /// The directory that is meant where nobody names one.
-pub async fn workspace(place: &Place, settings: &Settings) -> Result<String, CliError> {
+pub async fn workspace(place: &Place, settings: &Settings) -> Result<String, ChatError> {
     Ok(match place.default_agent().await? {
         Some(agent) => agent.workspace,
         None => settings.workspace.to_string_lossy().into_owned(),
@@ -97,7 +97,7 @@ pub async fn resume(
     agent: &Wanted,
     id: SessionId,
     fork: bool,
-) -> Result<Arc<dyn Session>, CliError> {
+) -> Result<Arc<dyn Session>, ChatError> {
     let runtime = place.runtime();
     let id = if fork { runtime.fork(&id, None).await? } else { id };
     let changes = changes(place, settings, agent)?;
@@ -110,7 +110,7 @@ pub async fn resume(
 }
 
 /// A session of before there was condensing is condensed as any other from here on.
-async fn from_here_on_condensed(session: &dyn Session, settings: &Settings) -> Result<(), CliError> {
+async fn from_here_on_condensed(session: &dyn Session, settings: &Settings) -> Result<(), ChatError> {
     let config = session.state().await?.config;
     if config.kind == AgentKind::React && config.condensing.is_none() {
         let condensing = Some(Box::new(settings.condensing.clone()));
@@ -132,7 +132,7 @@ pub async fn leave(place: &Place, session: &dyn Session) {
 }
 
 /// The agent of a new session: that of a file, that of the settings, or that of the server with what the command line changes.
-pub async fn new_agent(place: &Place, settings: &Settings, agent: &Wanted) -> Result<NewAgent, CliError> {
+pub async fn new_agent(place: &Place, settings: &Settings, agent: &Wanted) -> Result<NewAgent, ChatError> {
     if let Some(name) = &agent.agent {
         return of_file(place, settings, agent, name).await;
     }
@@ -159,7 +159,7 @@ async fn of_file(
     settings: &Settings,
     agent: &Wanted,
     name: &str,
-) -> Result<NewAgent, CliError> {
+) -> Result<NewAgent, ChatError> {
     let is_here = place.remote().is_none();
     let mut named = NamedAgent::new(name);
     if is_here || agent.model {
@@ -264,7 +264,7 @@ pub fn note_of_decisions(settings: &Settings, changed: &[ConfigChange]) -> Optio
 }
 
 /// The model to ask: the one that is named here, else that of the settings.
-pub(crate) fn model(place: &Place, settings: &Settings, name: Option<&str>) -> Result<ModelSpec, CliError> {
+pub(crate) fn model(place: &Place, settings: &Settings, name: Option<&str>) -> Result<ModelSpec, ChatError> {
     let wanted = settings.model_or_default();
     let (name, origin) = match name {
         Some(name) => (name.to_owned(), SettingOrigin::Default),
@@ -277,7 +277,7 @@ pub(crate) fn model(place: &Place, settings: &Settings, name: Option<&str>) -> R
     let offers: Vec<ModelOffer<'_>> = known.iter().map(offer).collect();
     let spec = settings
         .choose_model(&name, &offers)
-        .map_err(|unknown| CliError::UnknownModel {
+        .map_err(|unknown| ChatError::UnknownModel {
             name: unknown.name,
             nearest: unknown.nearest,
             origin,
@@ -287,7 +287,7 @@ pub(crate) fn model(place: &Place, settings: &Settings, name: Option<&str>) -> R
 }
 
 /// A server asks the models that it names itself; what this machine's configuration knows is nothing to it.
-fn model_of_server(known: &[ModelInfo], name: &str, origin: SettingOrigin) -> Result<ModelSpec, CliError> {
+fn model_of_server(known: &[ModelInfo], name: &str, origin: SettingOrigin) -> Result<ModelSpec, ChatError> {
     let is_called =
         |info: &ModelInfo, name: &str| info.spec.id == name || info.aliases.iter().any(|alias| alias == name);
     let of_provider = |info: &ModelInfo| {
@@ -303,7 +303,7 @@ fn model_of_server(known: &[ModelInfo], name: &str, origin: SettingOrigin) -> Re
             .iter()
             .flat_map(|info| std::iter::once(&info.spec.id).chain(&info.aliases))
             .map(String::as_str);
-        return Err(CliError::UnknownModel {
+        return Err(ChatError::UnknownModel {
             name: name.to_owned(),
             nearest: nearest(name, names, 3).into_iter().map(str::to_owned).collect(),
             origin,
@@ -320,7 +320,7 @@ fn offer(info: &ModelInfo) -> ModelOffer<'_> {
     }
 }
 
-fn check_available(settings: &Settings, known: &[ModelInfo], spec: &ModelSpec) -> Result<(), CliError> {
+fn check_available(settings: &Settings, known: &[ModelInfo], spec: &ModelSpec) -> Result<(), ChatError> {
     if spec.api == Api::Scripted {
         return Ok(());
     }
@@ -328,7 +328,7 @@ fn check_available(settings: &Settings, known: &[ModelInfo], spec: &ModelSpec) -
         .provider(&spec.provider)
         .and_then(|provider| provider.missing_variable());
     if let Some(variable) = variable {
-        return Err(CliError::MissingKey {
+        return Err(ChatError::MissingKey {
             model: spec.id.clone(),
             variable: variable.to_owned(),
             user_file: settings.user_file.clone(),
@@ -341,7 +341,7 @@ fn check_available(settings: &Settings, known: &[ModelInfo], spec: &ModelSpec) -
 }
 
 /// Whether a model can be asked now.
-fn is_there(info: &ModelInfo) -> Result<(), CliError> {
+fn is_there(info: &ModelInfo) -> Result<(), ChatError> {
     match info.missing.clone() {
         Some(what) => Err(RuntimeError::Unavailable {
             model: info.spec.id.clone(),
@@ -353,14 +353,14 @@ fn is_there(info: &ModelInfo) -> Result<(), CliError> {
 }
 
 /// What flags change about a session that exists, but for its limits; what they do not name stays as it was.
-fn changes(place: &Place, settings: &Settings, agent: &Wanted) -> Result<Vec<ConfigChange>, CliError> {
+fn changes(place: &Place, settings: &Settings, agent: &Wanted) -> Result<Vec<ConfigChange>, ChatError> {
     let mut changes = Vec::new();
     if agent.model {
         changes.push(ConfigChange::Model(Box::new(model(place, settings, None)?)));
     }
     changes.extend(mode_named(place, settings, agent).map(ConfigChange::Approval));
     if agent.system.is_some() {
-        return Err(CliError::usage(
+        return Err(ChatError::usage(
             "--system cannot change a session that exists",
             "its standing instructions are part of its log; begin a new one for others",
         ));

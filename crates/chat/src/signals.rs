@@ -4,38 +4,22 @@
 //! listens of the first. Where another one comes before that was acted upon, it kills what commands run and ends the process itself.
 
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 
 use tokio::sync::broadcast;
 
-use crate::chat::terminal;
 use crate::exit::Exit;
-use crate::output;
+use crate::{output, stop_request, terminal};
 
 /// How long the program may take to end by itself after the second signal.
 const LAST_WORDS: Duration = Duration::from_secs(1);
 /// How many signals may wait for whoever listens; there are never more than two.
 const WAITING: usize = 8;
 
-/// Signals that were not acted upon, or that end the program.
-static PENDING: AtomicU32 = AtomicU32::new(0);
-/// Whether signals come to the thread; until then they do what the system lets them do.
-static HEARD: AtomicBool = AtomicBool::new(false);
 /// How the process ends, once the thread ends it.
 static ENDED: OnceLock<Exit> = OnceLock::new();
 /// Where the thread tells of them.
 static THREAD: OnceLock<broadcast::Sender<Exit>> = OnceLock::new();
-
-/// Whether the program was told to stop, and has not yet done so.
-pub(crate) fn is_told_to_stop() -> bool {
-    PENDING.load(Ordering::Acquire) > 0
-}
-
-/// Whether signals no longer end the program where it stands.
-pub(crate) fn are_heard() -> bool {
-    HEARD.load(Ordering::Acquire)
-}
 
 /// Waits for Ctrl-C and for a request to terminate.
 pub struct Signals {
@@ -70,7 +54,7 @@ impl Signals {
 
     /// What the signal asked for is done, and the program continues: the next one is a first one again.
     pub(crate) fn acted(&self) {
-        PENDING.store(0, Ordering::Release);
+        stop_request::clear();
     }
 
     /// The next signal, as the exit that it asks for. Safe to drop while it waits.
@@ -104,7 +88,7 @@ fn start() -> std::io::Result<broadcast::Sender<Exit>> {
             });
             match listening {
                 Ok((runtime, system)) => {
-                    HEARD.store(true, Ordering::Release);
+                    stop_request::hear_signals();
                     // Whoever started the thread waits for this.
                     let _ = ready.send(Ok(()));
                     runtime.block_on(hear(system, &told));
@@ -123,10 +107,10 @@ async fn hear(mut system: System, listeners: &broadcast::Sender<Exit>) {
     loop {
         let exit = system.next().await;
         // A terminal that is closed may say so more than once: by itself, and through the shell in it.
-        if exit == Exit::HungUp && is_told_to_stop() {
+        if exit == Exit::HungUp && stop_request::is_pending() {
             continue;
         }
-        let before = PENDING.fetch_add(1, Ordering::AcqRel);
+        let before = stop_request::add();
         output::wake_writers();
         if exit == Exit::Quit {
             end(exit);

@@ -8,13 +8,13 @@ use agentx::runtime::{Delivery, FileInQuestion, Runtime};
 use agentx::types::{Envelope, RuntimeEvent, SessionId};
 
 use crate::chat::screen::Screen;
-use crate::chat::terminal::RawMode;
 use crate::console::Console;
-use crate::error::CliError;
+use crate::error::ChatError;
 use crate::pending_change;
 use crate::render::agents::AgentCast;
 use crate::render::transcript::TranscriptRenderer;
 use crate::render::{approval, conversation};
+use crate::terminal::RawMode;
 
 /// Where it is shown.
 pub enum SpectatorStage {
@@ -65,7 +65,7 @@ impl Spectator {
     }
 
     /// Takes what a subscription delivers.
-    pub async fn delivery(&mut self, delivery: &Delivery, console: &mut Console) -> Result<(), CliError> {
+    pub async fn delivery(&mut self, delivery: &Delivery, console: &mut Console) -> Result<(), ChatError> {
         match (delivery, &self.stage) {
             (Delivery::Runtime(envelope), SpectatorStage::Events) => console.out_json(&**envelope),
             (Delivery::Runtime(envelope), _) => {
@@ -121,7 +121,7 @@ impl Spectator {
     }
 
     /// Says something beside what is shown; where both are on one screen, in a line of its own.
-    pub fn say(&mut self, text: &str, console: &mut Console) -> Result<(), CliError> {
+    pub fn say(&mut self, text: &str, console: &mut Console) -> Result<(), ChatError> {
         if matches!(self.stage, SpectatorStage::Screen { .. }) {
             self.transcript.aside(text);
             return self.print(console);
@@ -151,7 +151,7 @@ impl Spectator {
     }
 
     /// Writes what is new.
-    pub fn print(&mut self, console: &mut Console) -> Result<(), CliError> {
+    pub fn print(&mut self, console: &mut Console) -> Result<(), ChatError> {
         let pieces = self.transcript.take();
         match &mut self.stage {
             SpectatorStage::Screen { screen, .. } => {
@@ -168,7 +168,7 @@ impl Spectator {
     }
 
     /// Ends the line that is open, and gives the terminal back.
-    pub fn end(&mut self, console: &mut Console) -> Result<(), CliError> {
+    pub fn end(&mut self, console: &mut Console) -> Result<(), ChatError> {
         self.transcript.end_line();
         self.print(console)?;
         let ended = match std::mem::replace(&mut self.stage, SpectatorStage::Lines) {

@@ -2,7 +2,7 @@
 
 use clap::{Args, ValueEnum};
 
-use crate::error::CliError;
+use crate::error::ChatError;
 use crate::session_opening::{Target, Wanted};
 
 /// What shapes the agent.
@@ -111,10 +111,10 @@ pub(crate) struct SessionArgs {
 
 impl SessionArgs {
     /// The session that the flags mean.
-    pub(crate) fn target(&self) -> Result<Target, CliError> {
+    pub(crate) fn target(&self) -> Result<Target, ChatError> {
         // As `--session "$ID"` says where no ID is set: what else is there is not to be gone on with by mistake.
         if self.session.as_ref().is_some_and(|id| id.trim().is_empty()) {
-            return Err(CliError::usage(
+            return Err(ChatError::usage(
                 "--session names no session",
                 "give the id of one; --last is the latest of this directory",
             ));
@@ -124,7 +124,7 @@ impl SessionArgs {
             Some(id) if !id.is_empty() => Ok(Target::Id(id.clone())),
             Some(_) => Ok(Target::Last),
             None if self.last => Ok(Target::Last),
-            None if self.fork => Err(CliError::usage(
+            None if self.fork => Err(ChatError::usage(
                 "--fork needs a session",
                 "add --session ID, --resume ID or --last",
             )),

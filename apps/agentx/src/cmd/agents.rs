@@ -15,7 +15,7 @@ use crate::args::{AgentArgs, AgentKindArg, AgentsCommand, Global, NewAgentArgs};
 use crate::cmd::{only_here, parameter_names, with_runtime};
 use crate::compose::CommandTarget;
 use crate::console::Console;
-use crate::error::CliError;
+use crate::error::ChatError;
 use crate::exit::Exit;
 use crate::render::clean::{lines_shown, visible};
 use crate::render::table::table;
@@ -24,7 +24,7 @@ use crate::session_opening::{self, Wanted};
 use crate::start;
 
 /// Does what was asked for.
-pub(crate) fn run(command: AgentsCommand, global: &Global, console: &mut Console) -> Result<Exit, CliError> {
+pub(crate) fn run(command: AgentsCommand, global: &Global, console: &mut Console) -> Result<Exit, ChatError> {
     match command {
         AgentsCommand::Check => only_here("agents check", global)?,
         AgentsCommand::New(_) => only_here("agents new", global)?,
@@ -66,7 +66,7 @@ async fn list(
     settings: &Settings,
     json: bool,
     console: &mut Console,
-) -> Result<Exit, CliError> {
+) -> Result<Exit, ChatError> {
     let agents = place.runtime().agents().await?;
     if json {
         console.out_pretty(&agents)?;
@@ -141,7 +141,7 @@ pub(crate) async fn check(
     settings: &Settings,
     json: bool,
     console: &mut Console,
-) -> Result<Exit, CliError> {
+) -> Result<Exit, ChatError> {
     let Some(loaded) = place.library() else {
         return Ok(Exit::Ok);
     };
@@ -228,7 +228,7 @@ async fn notes(place: &CommandTarget, library: &Library, console: &mut Console) 
     }
 }
 
-fn show(config: &AgentConfig, json: bool, console: &mut Console) -> Result<Exit, CliError> {
+fn show(config: &AgentConfig, json: bool, console: &mut Console) -> Result<Exit, ChatError> {
     if json {
         console.out_pretty(config)?;
         return Ok(Exit::Ok);
@@ -265,7 +265,7 @@ fn show(config: &AgentConfig, json: bool, console: &mut Console) -> Result<Exit,
     Ok(Exit::Ok)
 }
 
-fn new(settings: &Settings, args: &NewAgentArgs, console: &mut Console) -> Result<Exit, CliError> {
+fn new(settings: &Settings, args: &NewAgentArgs, console: &mut Console) -> Result<Exit, ChatError> {
     let kind = match args.kind {
         AgentKindArg::React => Scaffold::Agent,
         AgentKindArg::Match => Scaffold::Router,
@@ -280,14 +280,14 @@ pub(crate) fn write(
     name: &str,
     user: bool,
     console: &mut Console,
-) -> Result<Exit, CliError> {
+) -> Result<Exit, ChatError> {
     let folder = match user {
         true => user_folder(settings),
         false => workspace_folder(settings),
     };
     let written = scaffold(kind, name).map_err(|mistakes| {
         let first = mistakes.first().map(|mistake| mistake.message.clone());
-        CliError::usage(
+        ChatError::usage(
             first.unwrap_or_else(|| format!("{name:?} is no name for a file")),
             "it is the name of the file too, without its folder and its ending",
         )
@@ -309,7 +309,7 @@ pub(crate) fn write(
         }
     }
     if first.symlink_metadata().is_ok() {
-        return Err(CliError::usage(
+        return Err(ChatError::usage(
             format!("{} is there already", first.display()),
             "choose another name, or edit it",
         ));
@@ -325,7 +325,7 @@ pub(crate) fn write(
 }
 
 /// Writes what editors need to know of scripts, over what an earlier version wrote, and over nothing else.
-fn write_types(path: &Path, console: &mut Console) -> Result<Exit, CliError> {
+fn write_types(path: &Path, console: &mut Console) -> Result<Exit, ChatError> {
     let text = luau_tools::types();
     let sign = text.lines().next();
     let there = match std::fs::metadata(path) {
@@ -345,8 +345,8 @@ fn write_types(path: &Path, console: &mut Console) -> Result<Exit, CliError> {
     Ok(Exit::Ok)
 }
 
-fn put(path: &Path, text: &str) -> Result<(), CliError> {
-    let failed = |error: std::io::Error| CliError::File {
+fn put(path: &Path, text: &str) -> Result<(), ChatError> {
+    let failed = |error: std::io::Error| ChatError::File {
         path: path.display().to_string(),
         what: error.to_string(),
     };

@@ -12,13 +12,13 @@ use crate::args::{AddRuleArgs, ApprovalsCommand, Global, TrialArgs};
 use crate::cmd::{only_here, with_runtime};
 use crate::compose::CommandTarget;
 use crate::console::Console;
-use crate::error::CliError;
+use crate::error::ChatError;
 use crate::exit::Exit;
 use crate::render::clean::visible;
 use crate::render::table::table;
 use crate::render::tool::describe;
 use crate::render::units;
-use crate::rules::{Tried, no_rule, remove_from_file, render};
+use crate::rules::{TestedCall, no_rule, remove_from_file, render};
 use crate::session_opening::{self, Wanted};
 
 /// Of so many sessions it is known how many there are.
@@ -29,7 +29,7 @@ pub(crate) fn run(
     command: ApprovalsCommand,
     global: &Global,
     console: &mut Console,
-) -> Result<Exit, CliError> {
+) -> Result<Exit, ChatError> {
     match command {
         ApprovalsCommand::Add(_) => only_here("approvals add", global)?,
         ApprovalsCommand::Remove { .. } => only_here("approvals remove", global)?,
@@ -53,8 +53,8 @@ pub(crate) fn run(
                 };
                 let config = config_of(place, loaded, session.as_deref()).await?;
                 let is_here = place.remote().is_none();
-                let tried = Tried::of(&config, &call, is_here)?;
-                tried.tell(|rule| from(loaded, rule), json, console)?;
+                let tested = TestedCall::of(&config, &call, is_here)?;
+                tested.tell(|rule| from(loaded, rule), json, console)?;
             }
             ApprovalsCommand::Add(args) => add(&place.runtime().tools(), loaded, args, console)?,
             ApprovalsCommand::Remove { number } => remove(loaded, *number, console)?,
@@ -69,7 +69,7 @@ async fn config_of(
     place: &CommandTarget,
     loaded: &Loaded,
     session: Option<&str>,
-) -> Result<AgentConfig, CliError> {
+) -> Result<AgentConfig, ChatError> {
     let Some(session) = session else {
         let agent = session_opening::new_agent(place, &loaded.settings, &Wanted::default()).await?;
         return Ok(*agent.config);
@@ -83,7 +83,7 @@ async fn config_of(
     }
     match fold.root_agent() {
         Some(agent) => Ok(AgentConfig::clone(agent.config())),
-        None => Err(CliError::usage(
+        None => Err(ChatError::usage(
             format!("the session {id} has no agent"),
             "`agentx sessions list` shows others",
         )),
@@ -128,7 +128,12 @@ fn number_of(loaded: &Loaded, rule: &Rule) -> Option<usize> {
     written(loaded, rule).map(|(index, _)| index + 1)
 }
 
-fn list(config: &AgentConfig, loaded: &Loaded, as_json: bool, console: &mut Console) -> Result<(), CliError> {
+fn list(
+    config: &AgentConfig,
+    loaded: &Loaded,
+    as_json: bool,
+    console: &mut Console,
+) -> Result<(), ChatError> {
     if !as_json {
         let number = |_, rule: &Rule| number_of(loaded, rule);
         let width = console.terminal.width;
@@ -154,18 +159,21 @@ fn add(
     loaded: &Loaded,
     args: &AddRuleArgs,
     console: &mut Console,
-) -> Result<(), CliError> {
+) -> Result<(), ChatError> {
     let effect = parse_effect(&args.effect)
-        .map_err(|what| CliError::usage(what, "`agentx approvals add deny bash --argument 'git push *'`"))?;
+        .map_err(|what| ChatError::usage(what, "`agentx approvals add deny bash --argument 'git push *'`"))?;
     if !names_a_tool(&args.tool, tools) {
         let hint = near_tools(&args.tool, tools);
-        return Err(CliError::usage(format!("there is no tool {:?}", args.tool), hint));
+        return Err(ChatError::usage(
+            format!("there is no tool {:?}", args.tool),
+            hint,
+        ));
     }
     if let Some(pattern) = args.command.as_ref().filter(|_| args.tool != "bash") {
         let message = format!("what {pattern:?} is a pattern of is not said");
         let hint =
             format!("name it: --path '{pattern}', or --argument '{pattern}' for the arguments as JSON");
-        return Err(CliError::usage(message, hint));
+        return Err(ChatError::usage(message, hint));
     }
     let rule = Rule {
         workspace: args
@@ -219,7 +227,7 @@ fn near_tools(name: &str, tools: &[ToolSpec]) -> String {
     }
 }
 
-fn remove(loaded: &Loaded, number: usize, console: &mut Console) -> Result<(), CliError> {
+fn remove(loaded: &Loaded, number: usize, console: &mut Console) -> Result<(), ChatError> {
     let rules = loaded.merged.rules();
     match number.checked_sub(1).and_then(|index| rules.get(index)) {
         Some(rule) => console.out(&remove_from_file(&rule.value, &rule.origin)?),
@@ -232,9 +240,9 @@ async fn trial(
     args: &TrialArgs,
     as_json: bool,
     console: &mut Console,
-) -> Result<(), CliError> {
+) -> Result<(), ChatError> {
     let rule = parse_rule(&args.rule)
-        .map_err(|what| CliError::usage(what, "--rule 'deny bash: git push*' or 'allow edit in src/**'"))?;
+        .map_err(|what| ChatError::usage(what, "--rule 'deny bash: git push*' or 'allow edit in src/**'"))?;
     let runtime = place.runtime();
     let tools = runtime.tools();
     if !names_a_tool(rule.tool_name(), &tools) {

@@ -13,26 +13,26 @@ use crate::chat::drawing::DepartedSession;
 use crate::chat::screen::Screen;
 use crate::chat::server_wait::Inputs;
 use crate::chat::session_status;
-use crate::chat::terminal::{RawMode, TerminalInput, keys, lines};
 use crate::chat::welcome::{Where, welcome};
 use crate::chat::{Chat, ChatInterface};
 use crate::cmd::block_on;
 use crate::compose::CommandTarget;
 use crate::console::Console;
 use crate::default_model;
-use crate::error::CliError;
+use crate::error::ChatError;
 use crate::exit::Exit;
 use crate::folder::{self, FolderDecision};
+use crate::headless::result::ASKS_NOBODY;
 use crate::logging;
 use crate::new_agent::NewAgent;
 use crate::other_directory::place_of;
 use crate::other_server;
 use crate::picker::{self, PickerOutcome};
 use crate::render::conversation;
-use crate::render::result::ASKS_NOBODY;
 use crate::session_opening::{self, Target};
 use crate::signals::Signals;
 use crate::start;
+use crate::terminal::{RawMode, TerminalInput, keys, lines};
 
 /// Opens the chat, which begins with `prompt`.
 pub(crate) fn run(
@@ -41,7 +41,7 @@ pub(crate) fn run(
     (target, fork): (Target, bool),
     prompt: &[String],
     console: &mut Console,
-) -> Result<Exit, CliError> {
+) -> Result<Exit, ChatError> {
     let mut loaded = start::settings(global, agent)?;
     match folder::ask(&loaded, console)? {
         FolderDecision::NotAsked => {}
@@ -70,13 +70,13 @@ pub(crate) fn run(
         let ends = (target, typed, prompt.join(" "));
         let (left, exit) = chat(&place, &loaded, agent, ends, fork, console).await?;
         let again = left.map(|left| (place.command(&format!("resume {}", left.session)), left));
-        Ok::<_, CliError>((again, exit))
+        Ok::<_, ChatError>((again, exit))
     })?;
     let mut exit = exit;
     if let Some((again, left)) = again {
         let (style, columns) = (console.err_style(), console.terminal.width);
         if let Some((error, stood)) = left.unsaved {
-            let error = CliError::Runtime(error.into());
+            let error = ChatError::Runtime(error.into());
             // An error that ended the chat is said at the end.
             if let Ok(exit) = &mut exit {
                 console.complain(&error);
@@ -103,7 +103,7 @@ async fn choose(
     settings: &Settings,
     inputs: &mut mpsc::Receiver<TerminalInput>,
     console: &mut Console,
-) -> Result<PickerOutcome, CliError> {
+) -> Result<PickerOutcome, ChatError> {
     let place = CommandTarget::of(settings, global.cwd.as_deref()).await?;
     place.introduce(console);
     let has_keys = console.terminal.capable;
@@ -127,7 +127,7 @@ async fn chat(
     (target, typed, prompt): (Target, Option<mpsc::Receiver<TerminalInput>>, String),
     fork: bool,
     console: &mut Console,
-) -> Result<(Option<DepartedSession>, Result<Exit, CliError>), CliError> {
+) -> Result<(Option<DepartedSession>, Result<Exit, ChatError>), ChatError> {
     let settings = &loaded.settings;
     let signals = Signals::listen()?;
     console.say(session_opening::note_of_mode(place, settings, &given.wanted()).unwrap_or_default());
@@ -187,7 +187,7 @@ async fn agent_of(
     place: &CommandTarget,
     settings: &Settings,
     given: &AgentArgs,
-) -> Result<(NewAgent, Option<String>), CliError> {
+) -> Result<(NewAgent, Option<String>), ChatError> {
     let Some(session) = session else {
         let agent = session_opening::new_agent(place, settings, &given.wanted()).await?;
         return Ok((agent, None));
@@ -213,7 +213,7 @@ async fn resumed(
     id: SessionId,
     fork: bool,
     console: &mut Console,
-) -> Result<Arc<dyn Session>, CliError> {
+) -> Result<Arc<dyn Session>, ChatError> {
     let there = place.runtime().info(&id).await?.last_seq;
     let session = session_opening::resume(place, settings, &agent.wanted(), id, fork).await?;
     let of_server = other_server::record(place, settings, session.as_ref()).await;
@@ -258,7 +258,7 @@ fn inputs(console: &Console) -> mpsc::Receiver<TerminalInput> {
 }
 
 /// Says who is there, in rows as wide as the terminal where that is known.
-fn greet(face: &mut ChatInterface, text: &str, console: &mut Console) -> Result<(), CliError> {
+fn greet(face: &mut ChatInterface, text: &str, console: &mut Console) -> Result<(), ChatError> {
     match face {
         ChatInterface::Editor { screen, .. } => {
             screen.print(text);
@@ -270,7 +270,7 @@ fn greet(face: &mut ChatInterface, text: &str, console: &mut Console) -> Result<
 }
 
 /// An editor where the terminal can do that, else lines; and what was typed before.
-fn face(console: &mut Console, settings: &Settings) -> Result<(ChatInterface, LineHistory), CliError> {
+fn face(console: &mut Console, settings: &Settings) -> Result<(ChatInterface, LineHistory), ChatError> {
     if !has_keys(console) {
         let eager = console.terminal.input;
         return Ok((ChatInterface::Lines { eager }, LineHistory::default()));

@@ -10,7 +10,7 @@ use crate::args::{AgentArgs, Cli, CompleteArg, Global};
 use crate::cmd::block_on;
 use crate::compose::CommandTarget;
 use crate::console::Console;
-use crate::error::CliError;
+use crate::error::ChatError;
 use crate::exit::Exit;
 use crate::render::clean::visible;
 use crate::render::table::cut;
@@ -22,7 +22,7 @@ const MOST: usize = 50;
 const ABOUT: usize = 60;
 
 /// Prints a word a line, and after a tab what it is.
-pub(crate) fn run(what: CompleteArg, global: &Global, console: &mut Console) -> Result<Exit, CliError> {
+pub(crate) fn run(what: CompleteArg, global: &Global, console: &mut Console) -> Result<Exit, ChatError> {
     let words = start::settings(global, &AgentArgs::default()).and_then(|loaded| {
         block_on(async {
             let place = CommandTarget::of(&loaded.settings, global.cwd.as_deref()).await?;
@@ -44,7 +44,7 @@ fn is_safe(word: &str) -> bool {
     !word.is_empty() && !word.starts_with('-') && word.chars().all(is_plain)
 }
 
-async fn words(what: CompleteArg, place: &CommandTarget) -> Result<Vec<(String, String)>, CliError> {
+async fn words(what: CompleteArg, place: &CommandTarget) -> Result<Vec<(String, String)>, ChatError> {
     let runtime = place.runtime();
     Ok(match what {
         CompleteArg::Sessions => {

@@ -6,11 +6,11 @@ use clap_complete::Shell;
 
 use crate::args::{Cli, CompletionsArgs};
 use crate::console::Console;
-use crate::error::CliError;
+use crate::error::ChatError;
 use crate::exit::Exit;
 
 /// Prints what a shell needs to complete commands.
-pub(crate) fn run(args: &CompletionsArgs, console: &mut Console) -> Result<Exit, CliError> {
+pub(crate) fn run(args: &CompletionsArgs, console: &mut Console) -> Result<Exit, ChatError> {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut shown(), "agentx", &mut script);
     let script = String::from_utf8_lossy(&script).into_owned();

@@ -13,7 +13,8 @@ use crate::args::{AgentArgs, ConfigCommand, Global, TrustArgs};
 use crate::cmd::approvals::holding_nowhere;
 use crate::console::Console;
 use crate::default_model::{self, configured_providers};
-use crate::error::CliError;
+use crate::demo;
+use crate::error::ChatError;
 use crate::exit::Exit;
 use crate::folder;
 use crate::render::clean::visible;
@@ -22,7 +23,11 @@ use crate::render::wrapped_text::fitted;
 use crate::start;
 
 /// Runs one of the commands.
-pub(crate) fn run(command: &ConfigCommand, global: &Global, console: &mut Console) -> Result<Exit, CliError> {
+pub(crate) fn run(
+    command: &ConfigCommand,
+    global: &Global,
+    console: &mut Console,
+) -> Result<Exit, ChatError> {
     match command {
         ConfigCommand::Show => show(&load(global)?, global.json, console)?,
         ConfigCommand::Path => path(&load(global)?, global.json, console)?,
@@ -39,11 +44,11 @@ pub(crate) fn run(command: &ConfigCommand, global: &Global, console: &mut Consol
     Ok(Exit::Ok)
 }
 
-fn load(global: &Global) -> Result<Loaded, CliError> {
+fn load(global: &Global) -> Result<Loaded, ChatError> {
     start::settings(global, &AgentArgs::default())
 }
 
-fn show(loaded: &Loaded, json: bool, console: &mut Console) -> Result<(), CliError> {
+fn show(loaded: &Loaded, json: bool, console: &mut Console) -> Result<(), ChatError> {
     let rows = loaded.merged.rows();
     if json {
         let data = loaded.settings.data_dir.display().to_string();
@@ -156,7 +161,7 @@ fn key_note(loaded: &Loaded, row: &SettingRow) -> &'static str {
     }
 }
 
-fn path(loaded: &Loaded, json: bool, console: &mut Console) -> Result<(), CliError> {
+fn path(loaded: &Loaded, json: bool, console: &mut Console) -> Result<(), ChatError> {
     let data = &loaded.settings.data_dir;
     if json {
         let files: Vec<Value> = loaded
@@ -190,7 +195,7 @@ fn counts(loaded: &Loaded, file: &FileStatus) -> bool {
     file.layer != "workspace" || !loaded.ignored.iter().any(|ignored| ignored.waits_for_trust)
 }
 
-fn check(loaded: &Loaded, console: &mut Console) -> Result<(), CliError> {
+fn check(loaded: &Loaded, console: &mut Console) -> Result<(), ChatError> {
     if !loaded.broken.is_empty() {
         return Err(ConfigError::Mistakes(loaded.broken.clone()).into());
     }
@@ -204,9 +209,9 @@ fn check(loaded: &Loaded, console: &mut Console) -> Result<(), CliError> {
     let settings = &loaded.settings;
     let wanted = settings.model_or_default();
     // A model of a server is for that server to know; the demo is in no catalog.
-    if settings.connect.is_none() && !default_model::is_demo(&wanted.value) {
+    if settings.connect.is_none() && !demo::is_demo(&wanted.value) {
         let known = settings.choose_model(&wanted.value, &[]);
-        known.map_err(|unknown| CliError::UnknownModel {
+        known.map_err(|unknown| ChatError::UnknownModel {
             name: unknown.name,
             nearest: unknown.nearest,
             origin: wanted.origin,
@@ -260,7 +265,7 @@ fn unsent_keys(loaded: &Loaded) -> String {
     unsent.collect()
 }
 
-fn trust_workspace(global: &Global, args: TrustArgs, console: &mut Console) -> Result<(), CliError> {
+fn trust_workspace(global: &Global, args: TrustArgs, console: &mut Console) -> Result<(), ChatError> {
     let loaded = load(global)?;
     let root = &loaded.places.workspace_root;
     let shown = visible(&root.to_string_lossy());

@@ -4,7 +4,7 @@ use agentx::runtime::{ContextView, Runtime};
 
 use crate::args::ContextArgs;
 use crate::console::Console;
-use crate::error::CliError;
+use crate::error::ChatError;
 use crate::exit::Exit;
 use crate::render::clean::{clean, visible};
 use crate::render::window;
@@ -15,7 +15,7 @@ pub(crate) async fn run(
     args: &ContextArgs,
     json: bool,
     console: &mut Console,
-) -> Result<Exit, CliError> {
+) -> Result<Exit, ChatError> {
     let id = runtime.resolve(&args.id).await?;
     let view = match runtime.context(&id, args.at).await {
         Ok(view) => view,
@@ -28,7 +28,7 @@ pub(crate) async fn run(
                 }
                 Err(_) => "its model was never asked".into(),
             };
-            return Err(CliError::about_event(error, args.at, &hint));
+            return Err(ChatError::about_event(error, args.at, &hint));
         }
     };
     if let Some(number) = args.summary {
@@ -57,9 +57,9 @@ pub(crate) async fn run(
 }
 
 /// What fills the window, by what it is.
-fn parts(view: &ContextView, model: &str, console: &mut Console) -> Result<Exit, CliError> {
+fn parts(view: &ContextView, model: &str, console: &mut Console) -> Result<Exit, ChatError> {
     let Some(fill) = &view.fill else {
-        return Err(CliError::usage(
+        return Err(ChatError::usage(
             "the server is older and does not say what fills the window",
             "without --parts the whole request is printed",
         ));
@@ -73,13 +73,13 @@ fn parts(view: &ContextView, model: &str, console: &mut Console) -> Result<Exit,
 }
 
 /// One summary alone.
-fn summary(view: &ContextView, number: usize, json: bool, console: &mut Console) -> Result<Exit, CliError> {
+fn summary(view: &ContextView, number: usize, json: bool, console: &mut Console) -> Result<Exit, ChatError> {
     let Some(condensed) = number.checked_sub(1).and_then(|at| view.condensed.get(at)) else {
         let hint = match view.condensed.len() {
             0 => "nothing is condensed in the request of that event".to_owned(),
             many => format!("there are 1 to {many}"),
         };
-        return Err(CliError::usage(format!("there is no summary {number}"), hint));
+        return Err(ChatError::usage(format!("there is no summary {number}"), hint));
     };
     if json {
         console.out_pretty(condensed)?;

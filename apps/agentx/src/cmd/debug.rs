@@ -9,14 +9,14 @@ use serde_json::json;
 
 use crate::args::{ApiArg, DebugCommand};
 use crate::console::Console;
-use crate::error::CliError;
+use crate::error::ChatError;
 use crate::exit::Exit;
 
 /// The largest body that is read.
 const MAX_BYTES: u64 = 256 << 20;
 
 /// Runs one of the commands.
-pub(crate) fn run(command: &DebugCommand, console: &mut Console) -> Result<Exit, CliError> {
+pub(crate) fn run(command: &DebugCommand, console: &mut Console) -> Result<Exit, ChatError> {
     let DebugCommand::Decode { api, file } = command;
     let api = match api {
         ApiArg::Anthropic => Api::Anthropic,
@@ -25,8 +25,8 @@ pub(crate) fn run(command: &DebugCommand, console: &mut Console) -> Result<Exit,
     decode(api, &read(file)?, console)
 }
 
-fn read(file: &Path) -> Result<Vec<u8>, CliError> {
-    let failed = |error: std::io::Error| CliError::File {
+fn read(file: &Path) -> Result<Vec<u8>, ChatError> {
+    let failed = |error: std::io::Error| ChatError::File {
         path: file.display().to_string(),
         what: error.to_string(),
     };
@@ -44,7 +44,7 @@ fn read(file: &Path) -> Result<Vec<u8>, CliError> {
 }
 
 /// Prints the events, a line each, and the message that they make; of a broken stream, what came of it, if an answer began.
-fn decode(api: Api, bytes: &[u8], console: &mut Console) -> Result<Exit, CliError> {
+fn decode(api: Api, bytes: &[u8], console: &mut Console) -> Result<Exit, ChatError> {
     let mut events = Vec::new();
     let decoded = events_of(api, bytes, &mut events);
     let mut whole = Accumulator::default();
@@ -65,7 +65,7 @@ fn decode(api: Api, bytes: &[u8], console: &mut Console) -> Result<Exit, CliErro
     console.flush()?;
     decoded.map(|()| Exit::Ok).map_err(|error| {
         let error = error.into_model_error();
-        CliError::Body {
+        ChatError::Body {
             code: error.code.as_str().to_owned(),
             message: error.message,
         }

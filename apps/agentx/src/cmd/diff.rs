@@ -5,7 +5,7 @@ use agentx::history::branches_of;
 use crate::args::DiffArgs;
 use crate::compose::CommandTarget;
 use crate::console::Console;
-use crate::error::CliError;
+use crate::error::ChatError;
 use crate::exit::Exit;
 use crate::relatives::{only, relatives_of};
 use crate::render::branches;
@@ -16,7 +16,7 @@ pub(crate) async fn run(
     args: &DiffArgs,
     as_json: bool,
     console: &mut Console,
-) -> Result<Exit, CliError> {
+) -> Result<Exit, ChatError> {
     let runtime = place.runtime();
     let id = runtime.resolve(&args.id).await?;
     let other = match &args.other {

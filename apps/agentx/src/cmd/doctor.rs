@@ -6,12 +6,12 @@ use crate::args::{AgentArgs, DoctorArgs, Global};
 use crate::cmd::block_on;
 use crate::console::Console;
 use crate::doctor::{Level, of_configuration, of_data, of_machine, of_settings, render};
-use crate::error::CliError;
+use crate::error::ChatError;
 use crate::exit::Exit;
 use crate::start;
 
 /// Looks at everything.
-pub(crate) fn run(args: &DoctorArgs, global: &Global, console: &mut Console) -> Result<Exit, CliError> {
+pub(crate) fn run(args: &DoctorArgs, global: &Global, console: &mut Console) -> Result<Exit, ChatError> {
     let loaded = start::settings(global, &AgentArgs::default());
     let mut checks = vec![of_configuration(&loaded)];
     match &loaded {

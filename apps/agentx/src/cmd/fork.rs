@@ -5,7 +5,7 @@ use serde_json::json;
 use crate::args::ForkArgs;
 use crate::compose::CommandTarget;
 use crate::console::Console;
-use crate::error::CliError;
+use crate::error::ChatError;
 use crate::exit::Exit;
 use crate::render::conversation;
 
@@ -15,14 +15,14 @@ pub(crate) async fn run(
     args: &ForkArgs,
     json: bool,
     console: &mut Console,
-) -> Result<Exit, CliError> {
+) -> Result<Exit, ChatError> {
     let runtime = place.runtime();
     let parent = runtime.resolve(&args.id).await?;
     let hint = "name one of its events with --at; without it, all of the session is copied";
     let fork = runtime
         .fork(&parent, args.at)
         .await
-        .map_err(|error| CliError::about_event(error, args.at, hint))?;
+        .map_err(|error| ChatError::about_event(error, args.at, hint))?;
     let left = runtime.left_running(&parent).await?;
     if json {
         console.out_pretty(

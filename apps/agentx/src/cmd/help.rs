@@ -5,13 +5,13 @@ use clap::CommandFactory as _;
 
 use crate::args::Cli;
 use crate::console::Console;
-use crate::error::CliError;
+use crate::error::ChatError;
 use crate::exit::{self, Exit};
 use crate::render::table::table;
 use crate::render::wrapped_text::fitted;
 
 /// Explains what was asked for.
-pub(crate) fn run(topic: &[String], console: &mut Console) -> Result<Exit, CliError> {
+pub(crate) fn run(topic: &[String], console: &mut Console) -> Result<Exit, ChatError> {
     let text = match topic {
         [word] if word == "exit-codes" => format!("Exit codes:\n\n{}", exit::table()),
         [word] if word == "settings" => settings(match console.terminal.output {
@@ -29,7 +29,7 @@ pub(crate) fn run(topic: &[String], console: &mut Console) -> Result<Exit, CliEr
 /// Columns of what goes to a pipe.
 const PIPED: usize = 100;
 
-fn command(words: &[String]) -> Result<String, CliError> {
+fn command(words: &[String]) -> Result<String, ChatError> {
     let mut root = Cli::command();
     root.build();
     Ok(find(&mut root, words)?.render_long_help().to_string())
@@ -75,12 +75,12 @@ pub(crate) fn screen() -> String {
 pub(crate) fn find<'a>(
     root: &'a mut clap::Command,
     words: &[String],
-) -> Result<&'a mut clap::Command, CliError> {
+) -> Result<&'a mut clap::Command, ChatError> {
     let mut command = root;
     for word in words {
         if ["exit-codes", "settings"].contains(&word.as_str()) {
             let message = format!("`{word}` is no command");
-            return Err(CliError::usage(
+            return Err(ChatError::usage(
                 message,
                 format!("`agentx help {word}` prints it"),
             ));
@@ -98,7 +98,7 @@ pub(crate) fn find<'a>(
             });
         command = command
             .find_subcommand_mut(word)
-            .ok_or_else(|| CliError::usage(format!("there is no command or topic `{word}`"), hint))?;
+            .ok_or_else(|| ChatError::usage(format!("there is no command or topic `{word}`"), hint))?;
     }
     Ok(command)
 }

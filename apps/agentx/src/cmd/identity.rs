@@ -12,7 +12,7 @@ use agentx::types::{Rule, RuleEffect};
 
 use crate::args::{AgentArgs, Global, IdentityCommand, TrustArg};
 use crate::console::Console;
-use crate::error::CliError;
+use crate::error::ChatError;
 use crate::exit::Exit;
 use crate::render::clean::visible;
 use crate::render::table::table;
@@ -28,7 +28,7 @@ pub(crate) fn run(
     command: IdentityCommand,
     global: &Global,
     console: &mut Console,
-) -> Result<Exit, CliError> {
+) -> Result<Exit, ChatError> {
     let loaded = start::settings_aloud(global, &AgentArgs::default(), console)?;
     let keyring = Keyring::at(&loaded.settings.data_dir);
     let json = global.json;
@@ -49,10 +49,10 @@ pub(crate) fn run(
 }
 
 /// Forgets the key of a server.
-fn forget(keyring: &Keyring, server: &str, json: bool, console: &mut Console) -> Result<(), CliError> {
+fn forget(keyring: &Keyring, server: &str, json: bool, console: &mut Console) -> Result<(), ChatError> {
     let place = ServerEndpoint::parse(server)?.host_and_port();
     let Some(key) = keyring.forget_server(&place)? else {
-        return Err(CliError::usage(
+        return Err(ChatError::usage(
             format!("no server is known at {place}"),
             format!("{} lists those that are", keyring.servers_file().display()),
         ));
@@ -65,8 +65,8 @@ fn forget(keyring: &Keyring, server: &str, json: bool, console: &mut Console) ->
     ))
 }
 
-fn own(keyring: &Keyring) -> Result<SecretKey, CliError> {
-    keyring.identity()?.ok_or_else(|| CliError::NoIdentity {
+fn own(keyring: &Keyring) -> Result<SecretKey, ChatError> {
+    keyring.identity()?.ok_or_else(|| ChatError::NoIdentity {
         path: keyring.identity_file().display().to_string(),
     })
 }
@@ -77,7 +77,7 @@ fn new(
     force: bool,
     json: bool,
     console: &mut Console,
-) -> Result<(), CliError> {
+) -> Result<(), ChatError> {
     let key = match from {
         Some(path) => read_openssh(path)?,
         None => SecretKey::generate().map_err(agentx::identity::KeyringError::Key)?,
@@ -94,18 +94,18 @@ fn new(
     show(key.public_key(), json, console)
 }
 
-fn read_openssh(path: &Path) -> Result<SecretKey, CliError> {
+fn read_openssh(path: &Path) -> Result<SecretKey, ChatError> {
     let shown = path.display();
-    let bytes = std::fs::read(path).map_err(|error| CliError::File {
+    let bytes = std::fs::read(path).map_err(|error| ChatError::File {
         path: shown.to_string(),
         what: error.to_string(),
     })?;
-    SecretKey::from_openssh(&bytes).map_err(|error| CliError::Input {
+    SecretKey::from_openssh(&bytes).map_err(|error| ChatError::Input {
         what: format!("{shown}: {error}"),
     })
 }
 
-fn show(key: &PublicKey, json: bool, console: &mut Console) -> Result<(), CliError> {
+fn show(key: &PublicKey, json: bool, console: &mut Console) -> Result<(), ChatError> {
     if json {
         return console.out_pretty(&json!({ "person": owner_of(key), "public_key": key }));
     }
@@ -117,7 +117,7 @@ fn show(key: &PublicKey, json: bool, console: &mut Console) -> Result<(), CliErr
     console.out(&table(&rows, usize::MAX))
 }
 
-fn list(keyring: &Keyring, json: bool, console: &mut Console) -> Result<(), CliError> {
+fn list(keyring: &Keyring, json: bool, console: &mut Console) -> Result<(), ChatError> {
     let own = keyring.identity()?.map(|key| *key.public_key());
     let people = keyring.people()?;
     if json {
@@ -156,7 +156,7 @@ fn object(somebody: &Trusted) -> Value {
     })
 }
 
-fn export(key: &SecretKey, secret: bool, console: &mut Console) -> Result<(), CliError> {
+fn export(key: &SecretKey, secret: bool, console: &mut Console) -> Result<(), ChatError> {
     if secret {
         console.say("warning: whoever has this can be you on every server that trusts you\n");
         return console.out(&key.expose_openssh(COMMENT));
@@ -211,13 +211,13 @@ fn trust(
     TrustRequest { name, role }: TrustRequest,
     json: bool,
     console: &mut Console,
-) -> Result<(), CliError> {
+) -> Result<(), ChatError> {
     let public_key = parse(key)?;
     if let Some(name) = &name {
         check_name(name)?;
     }
     if is_own(keyring, &public_key)? {
-        return Err(CliError::usage(
+        return Err(ChatError::usage(
             "this is yourself, whom your servers trust anyway",
             "",
         ));
@@ -228,7 +228,7 @@ fn trust(
         .find(|known| known.public_key == public_key);
     let before = known.as_ref();
     let Some(role) = role.map(role_of).or(before.map(|known| known.role)) else {
-        return Err(CliError::usage(
+        return Err(ChatError::usage(
             "say as what they are trusted",
             "`--as member` for somebody else, `--as operator` for another machine of yours; `agentx help identity trust` says what each may do",
         ));
@@ -259,7 +259,7 @@ fn trust(
     console.out(&format!("{} is trusted as {role}{was}\n", called(&somebody)))
 }
 
-fn untrust(keyring: &Keyring, who: &str, json: bool, console: &mut Console) -> Result<(), CliError> {
+fn untrust(keyring: &Keyring, who: &str, json: bool, console: &mut Console) -> Result<(), ChatError> {
     let list_hint = "`agentx identity list` shows everybody";
     let people = keyring.people()?;
     let found: Vec<&Trusted> = match who.parse::<PublicKey>() {
@@ -271,13 +271,13 @@ fn untrust(keyring: &Keyring, who: &str, json: bool, console: &mut Console) -> R
     };
     let somebody = match found[..] {
         [somebody] => somebody,
-        [] => return Err(CliError::usage(format!("nobody here is {who}"), list_hint)),
+        [] => return Err(ChatError::usage(format!("nobody here is {who}"), list_hint)),
         _ => {
             let message = format!(
                 "{} people are called {who}; say which by the public key",
                 found.len()
             );
-            return Err(CliError::usage(message, list_hint));
+            return Err(ChatError::usage(message, list_hint));
         }
     };
     keyring.untrust(&somebody.public_key)?;
@@ -288,16 +288,16 @@ fn untrust(keyring: &Keyring, who: &str, json: bool, console: &mut Console) -> R
     console.out(&format!("{} is no longer trusted\n", called(somebody)))
 }
 
-fn parse(key: &str) -> Result<PublicKey, CliError> {
+fn parse(key: &str) -> Result<PublicKey, ChatError> {
     key.parse::<PublicKey>().map_err(|error| {
-        CliError::usage(
+        ChatError::usage(
             error.to_string(),
             "`agentx identity show` prints theirs, where they are",
         )
     })
 }
 
-fn is_own(keyring: &Keyring, key: &PublicKey) -> Result<bool, CliError> {
+fn is_own(keyring: &Keyring, key: &PublicKey) -> Result<bool, ChatError> {
     let own = keyring.identity()?;
     Ok(own.is_some_and(|own| own.public_key() == key))
 }
@@ -310,14 +310,14 @@ fn role_of(role: TrustArg) -> TrustedAs {
     }
 }
 
-fn check_name(name: &str) -> Result<(), CliError> {
+fn check_name(name: &str) -> Result<(), ChatError> {
     let is_good =
         !name.trim().is_empty() && name.chars().count() <= NAME_CHARS && !name.chars().any(char::is_control);
     if is_good {
         return Ok(());
     }
     let message = format!("a name has 1 to {NAME_CHARS} printable characters");
-    Err(CliError::usage(message, "--name takes it"))
+    Err(ChatError::usage(message, "--name takes it"))
 }
 
 /// Somebody, as they are called here, else by their key.

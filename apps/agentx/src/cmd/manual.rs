@@ -6,11 +6,11 @@ use clap::{Arg, Command, CommandFactory as _};
 use crate::args::Cli;
 use crate::cmd::help::find;
 use crate::console::Console;
-use crate::error::CliError;
+use crate::error::ChatError;
 use crate::exit::{Exit, TABLE};
 
 /// Prints a page of the manual.
-pub(crate) fn page(words: &[String], console: &mut Console) -> Result<Exit, CliError> {
+pub(crate) fn page(words: &[String], console: &mut Console) -> Result<Exit, ChatError> {
     let mut root = Cli::command();
     root.build();
     let command = explained(find(&mut root, words)?.clone());

@@ -10,7 +10,7 @@ use crate::cmd::block_on;
 use crate::compose::{CommandTarget, begin_keeping};
 use crate::connection_watch::LinkWatch;
 use crate::console::Console;
-use crate::error::CliError;
+use crate::error::ChatError;
 use crate::exit::Exit;
 use crate::follow::AnyFollower;
 use crate::logging;
@@ -20,21 +20,21 @@ use crate::spectator::{Spectator, SpectatorStage};
 use crate::start;
 
 /// Follows the session until the person has seen enough.
-pub(crate) fn run(global: &Global, args: &MirrorArgs, console: &mut Console) -> Result<Exit, CliError> {
+pub(crate) fn run(global: &Global, args: &MirrorArgs, console: &mut Console) -> Result<Exit, ChatError> {
     if global.connect.is_some() {
-        return Err(CliError::usage(
+        return Err(ChatError::usage(
             "`agentx mirror` is told the server by its first word",
             "leave --connect out: agentx mirror URL SESSION",
         ));
     }
     ServerEndpoint::parse(&args.url)
-        .map_err(|error| CliError::usage(error.to_string(), "agentx mirror URL SESSION"))?;
+        .map_err(|error| ChatError::usage(error.to_string(), "agentx mirror URL SESSION"))?;
     let loaded = start::settings_aloud(global, &AgentArgs::default(), console)?;
     logging::start(&loaded.settings, false)?;
     block_on(mirror(&loaded.settings, args, console))
 }
 
-async fn mirror(settings: &Settings, args: &MirrorArgs, console: &mut Console) -> Result<Exit, CliError> {
+async fn mirror(settings: &Settings, args: &MirrorArgs, console: &mut Console) -> Result<Exit, ChatError> {
     let signals = Signals::listen()?;
     let place = CommandTarget::server(settings, &args.url, None).await?;
     place.introduce(console);
@@ -68,7 +68,7 @@ async fn say_kept(
     settings: &Settings,
     id: &SessionId,
     console: &mut Console,
-) -> Result<(), CliError> {
+) -> Result<(), ChatError> {
     let kept = keeping.stop().await?;
     console.say(&format!(
         "kept up to event {} in {}; look with: agentx sessions show {id}\n",
@@ -99,7 +99,7 @@ async fn follow(
     keeping: &mut Option<MirrorTask>,
     mut signals: Signals,
     console: &mut Console,
-) -> Result<Exit, CliError> {
+) -> Result<Exit, ChatError> {
     let mut link = LinkWatch::of(place);
     loop {
         tokio::select! {
@@ -128,7 +128,11 @@ async fn follow(
     }
 }
 
-async fn take(spectator: &mut Spectator, delivery: &Delivery, console: &mut Console) -> Result<(), CliError> {
+async fn take(
+    spectator: &mut Spectator,
+    delivery: &Delivery,
+    console: &mut Console,
+) -> Result<(), ChatError> {
     if let Delivery::CaughtUp(seq) = delivery {
         spectator.is_live();
         spectator.print(console)?;
@@ -139,14 +143,14 @@ async fn take(spectator: &mut Spectator, delivery: &Delivery, console: &mut Cons
 }
 
 /// Waits until a copy cannot be kept any longer; for ever, where none is.
-async fn broken(keeping: &mut Option<MirrorTask>) -> CliError {
+async fn broken(keeping: &mut Option<MirrorTask>) -> ChatError {
     let Some(at_work) = keeping else {
         return std::future::pending().await;
     };
     let ended = at_work.ended().await;
     *keeping = None;
     match ended {
-        Ok(_) => CliError::Input {
+        Ok(_) => ChatError::Input {
             what: "the copy of the session came to its end".into(),
         },
         Err(error) => error.into(),

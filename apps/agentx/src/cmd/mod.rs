@@ -37,7 +37,7 @@ use agentx::config::Loaded;
 use crate::args::{AgentArgs, AgentsCommand, Cli, Command, Global, SessionArgs, ToolsCommand};
 use crate::compose::CommandTarget;
 use crate::console::Console;
-use crate::error::CliError;
+use crate::error::ChatError;
 use crate::exit::Exit;
 use crate::logging;
 use crate::session_opening::Target;
@@ -46,12 +46,12 @@ use crate::{show, start};
 /// Runs what was asked for and says how it ended.
 pub(crate) fn main(cli: Cli, console: &mut Console) -> Exit {
     let ended = dispatch(cli, console).and_then(|exit| match console.finish() {
-        Ok(()) | Err(CliError::ClosedOutput) => Ok(exit),
+        Ok(()) | Err(ChatError::ClosedOutput) => Ok(exit),
         Err(error) => Err(error),
     });
     match ended {
         Ok(exit) => exit,
-        Err(CliError::ClosedOutput) => Exit::Ok,
+        Err(ChatError::ClosedOutput) => Exit::Ok,
         Err(error) => {
             console.complain(&error);
             // Standard output cannot be written to, or was the first to be finished.
@@ -61,7 +61,7 @@ pub(crate) fn main(cli: Cli, console: &mut Console) -> Exit {
     }
 }
 
-fn dispatch(cli: Cli, console: &mut Console) -> Result<Exit, CliError> {
+fn dispatch(cli: Cli, console: &mut Console) -> Result<Exit, ChatError> {
     let Cli {
         global,
         agent,
@@ -107,7 +107,7 @@ fn dispatch(cli: Cli, console: &mut Console) -> Result<Exit, CliError> {
     }
 }
 
-fn without_agent(command: Command, global: &Global, console: &mut Console) -> Result<Exit, CliError> {
+fn without_agent(command: Command, global: &Global, console: &mut Console) -> Result<Exit, ChatError> {
     let json = global.json;
     match command {
         Command::Config(command) => {
@@ -179,8 +179,8 @@ fn without_agent(command: Command, global: &Global, console: &mut Console) -> Re
 pub(crate) fn with_runtime(
     global: &Global,
     console: &mut Console,
-    work: impl AsyncFnOnce(&CommandTarget, &Loaded, &mut Console) -> Result<Exit, CliError>,
-) -> Result<Exit, CliError> {
+    work: impl AsyncFnOnce(&CommandTarget, &Loaded, &mut Console) -> Result<Exit, ChatError>,
+) -> Result<Exit, ChatError> {
     let loaded = start::settings_aloud(global, &AgentArgs::default(), console)?;
     logging::start(&loaded.settings, false)?;
     block_on(async {
@@ -195,9 +195,9 @@ const THREADS: Duration = Duration::from_secs(2);
 
 /// Runs a future on this thread; what it spawned is dropped with it. A thread that the system holds, as in a read that never ends, does not
 /// hold the end of the program.
-pub(crate) fn block_on<T>(future: impl Future<Output = Result<T, CliError>>) -> Result<T, CliError> {
+pub(crate) fn block_on<T>(future: impl Future<Output = Result<T, ChatError>>) -> Result<T, ChatError> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let runtime = runtime.map_err(|error| CliError::File {
+    let runtime = runtime.map_err(|error| ChatError::File {
         path: "async runtime".into(),
         what: error.to_string(),
     })?;
@@ -207,21 +207,21 @@ pub(crate) fn block_on<T>(future: impl Future<Output = Result<T, CliError>>) -> 
 }
 
 /// Says that a command is about this machine, where a server is named for it.
-pub(crate) fn only_here(command: &str, global: &Global) -> Result<(), CliError> {
+pub(crate) fn only_here(command: &str, global: &Global) -> Result<(), ChatError> {
     match global.connect.as_deref() {
         None | Some("local") => Ok(()),
-        Some(_) => Err(CliError::usage(
+        Some(_) => Err(ChatError::usage(
             format!("`agentx {command}` is about this machine, not about a server"),
             "leave --connect out; for the server's machine, type it there",
         )),
     }
 }
 
-fn only_for_agents(agent: &AgentArgs) -> Result<(), CliError> {
+fn only_for_agents(agent: &AgentArgs) -> Result<(), ChatError> {
     if *agent == AgentArgs::default() {
         return Ok(());
     }
-    Err(CliError::usage(
+    Err(ChatError::usage(
         "options of an agent stand before a command that has none",
         "put them after `chat`, `run` or `resume`",
     ))

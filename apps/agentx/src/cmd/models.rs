@@ -4,7 +4,7 @@ use agentx::config::Loaded;
 
 use crate::compose::CommandTarget;
 use crate::console::Console;
-use crate::error::CliError;
+use crate::error::ChatError;
 use crate::exit::Exit;
 use crate::models::{render, with_own_servers};
 
@@ -14,7 +14,7 @@ pub(crate) async fn run(
     loaded: &Loaded,
     json: bool,
     console: &mut Console,
-) -> Result<Exit, CliError> {
+) -> Result<Exit, ChatError> {
     let mut models = place.runtime().models();
     let mut settings = loaded.settings.clone();
     if place.remote().is_none() {

@@ -3,7 +3,7 @@
 use agentx::runtime::{ReactorInfo, ReactorState, Runtime, Selector, ServedInfo};
 
 use crate::console::Console;
-use crate::error::CliError;
+use crate::error::ChatError;
 use crate::exit::Exit;
 use crate::render::table::table;
 
@@ -20,7 +20,7 @@ const HEADS: [&str; 8] = [
 ];
 
 /// Lists the reactors.
-pub(crate) async fn run(runtime: &dyn Runtime, json: bool, console: &mut Console) -> Result<Exit, CliError> {
+pub(crate) async fn run(runtime: &dyn Runtime, json: bool, console: &mut Console) -> Result<Exit, ChatError> {
     let reactors = runtime.reactors().await?;
     if json {
         console.out_pretty(&reactors)?;

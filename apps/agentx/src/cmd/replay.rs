@@ -4,7 +4,7 @@ use agentx::runtime::Runtime;
 
 use crate::args::IdArgs;
 use crate::console::Console;
-use crate::error::CliError;
+use crate::error::ChatError;
 use crate::exit::Exit;
 use crate::render::units;
 
@@ -14,7 +14,7 @@ pub(crate) async fn run(
     args: &IdArgs,
     json: bool,
     console: &mut Console,
-) -> Result<Exit, CliError> {
+) -> Result<Exit, ChatError> {
     let id = runtime.resolve(&args.id).await?;
     let report = runtime.replay(&id).await?;
     if json {
@@ -30,7 +30,7 @@ pub(crate) async fn run(
     }
     match report.divergence {
         None => Ok(Exit::Ok),
-        Some((first, last)) => Err(CliError::Diverged {
+        Some((first, last)) => Err(ChatError::Diverged {
             session: id.to_string(),
             first,
             last,

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::args::RewindArgs;
 use crate::compose::CommandTarget;
 use crate::console::Console;
-use crate::error::CliError;
+use crate::error::ChatError;
 use crate::exit::Exit;
 use crate::render::style::Paint;
 use crate::render::{conversation, rewind};
@@ -28,7 +28,7 @@ pub(crate) async fn run(
     args: &RewindArgs,
     as_json: bool,
     console: &mut Console,
-) -> Result<Exit, CliError> {
+) -> Result<Exit, ChatError> {
     let runtime = place.runtime();
     let id = runtime.resolve(&args.id).await?;
     if args.undo {
@@ -48,7 +48,7 @@ pub(crate) async fn run(
     };
     let to_seq = input.seq;
     if what.conversation && to_seq < 2 {
-        return Err(CliError::usage(
+        return Err(ChatError::usage(
             "nothing is before that",
             "begin a new session: `agentx`",
         ));
@@ -73,7 +73,7 @@ fn list(
     history: &SessionHistory,
     as_json: bool,
     console: &mut Console,
-) -> Result<(), CliError> {
+) -> Result<(), ChatError> {
     if as_json {
         let inputs: Vec<Value> = history
             .inputs()
@@ -101,13 +101,13 @@ fn list(
     Ok(())
 }
 
-fn no_input(number: usize, inputs: usize, id: &SessionId) -> CliError {
+fn no_input(number: usize, inputs: usize, id: &SessionId) -> ChatError {
     let message = match inputs {
         0 => "nothing was said in it yet".to_owned(),
         1 => format!("there is no input {number}: there is only input 1"),
         n => format!("there is no input {number}: they go from 1 to {n}"),
     };
-    CliError::usage(message, format!("`agentx rewind {id}` lists them"))
+    ChatError::usage(message, format!("`agentx rewind {id}` lists them"))
 }
 
 /// A rewind that was decided.
@@ -126,7 +126,7 @@ impl RewindPlan<'_> {
         args: &RewindArgs,
         as_json: bool,
         console: &mut Console,
-    ) -> Result<Exit, CliError> {
+    ) -> Result<Exit, ChatError> {
         let runtime = place.runtime();
         if args.dry_run {
             match as_json {
@@ -200,7 +200,7 @@ async fn put_back(
     id: &SessionId,
     plan: &RestorePlan,
     all: bool,
-) -> Result<RestoreReport, CliError> {
+) -> Result<RestoreReport, ChatError> {
     let mut report = runtime.restore(id, None, RestoreWish::of(plan, |_| all)).await?;
     for file in &plan.files {
         let what = match (&file.blocked, &file.doubt) {
@@ -232,9 +232,9 @@ async fn undo(
     args: &RewindArgs,
     as_json: bool,
     console: &mut Console,
-) -> Result<Exit, CliError> {
+) -> Result<Exit, ChatError> {
     let Some((session, restoring)) = latest_restoring(runtime, id).await? else {
-        return Err(CliError::usage(
+        return Err(ChatError::usage(
             format!("no file was ever put back in {id}"),
             format!("`agentx rewind {id}` lists what was said"),
         ));
@@ -279,9 +279,9 @@ async fn undo(
     Ok(exit_of(report.as_ref()))
 }
 
-fn confirmed(console: &mut Console) -> Result<bool, CliError> {
+fn confirmed(console: &mut Console) -> Result<bool, ChatError> {
     if !console.terminal.input {
-        return Err(CliError::usage(
+        return Err(ChatError::usage(
             "going back is only done when you say so",
             "add --yes, or --dry-run to see what it would do",
         ));

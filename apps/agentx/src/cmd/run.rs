@@ -10,29 +10,29 @@ use agentx::types::SessionId;
 use crate::args::{Global, OutputFormat, RunArgs};
 use crate::cmd::block_on;
 use crate::console::Console;
-use crate::error::CliError;
+use crate::error::ChatError;
 use crate::exit::Exit;
-use crate::render::result::RunResult;
+use crate::headless::result::RunResult;
 
 /// Runs the prompt. A result object ends every machine-readable output, whatever happened.
-pub(crate) fn run(global: &Global, args: &mut RunArgs, console: &mut Console) -> Result<Exit, CliError> {
+pub(crate) fn run(global: &Global, args: &mut RunArgs, console: &mut Console) -> Result<Exit, ChatError> {
     if global.json && args.output_format == OutputFormat::Text {
         args.output_format = OutputFormat::Json;
     }
     untangle(args, console.terminal.input);
     let result = match block_on(session::run(global, args, console)) {
-        Err(CliError::ClosedOutput) => return Ok(Exit::Unread),
+        Err(ChatError::ClosedOutput) => return Ok(Exit::Unread),
         Err(error) => RunResult::failed(error),
         Ok(result) => result,
     };
     if args.output_format != OutputFormat::Text {
         match console.out_json(&result.to_json()) {
-            Err(CliError::ClosedOutput) => return Ok(Exit::Unread),
+            Err(ChatError::ClosedOutput) => return Ok(Exit::Unread),
             written => written?,
         }
     }
     match console.finish() {
-        Err(CliError::ClosedOutput) => return Ok(Exit::Unread),
+        Err(ChatError::ClosedOutput) => return Ok(Exit::Unread),
         written => written?,
     }
     if let Some(error) = &result.error {

@@ -14,7 +14,7 @@ use crate::args::{AgentArgs, Global, LimitArgs, ServeArgs};
 use crate::cmd::agents;
 use crate::compose::build_node;
 use crate::console::Console;
-use crate::error::CliError;
+use crate::error::ChatError;
 use crate::exit::Exit;
 use crate::logging;
 use crate::render::clean::visible;
@@ -26,11 +26,11 @@ use crate::start;
 const THREADS: Duration = Duration::from_millis(200);
 
 /// Answers requests until the process receives Ctrl-C or SIGTERM.
-pub(crate) fn run(global: &Global, args: &ServeArgs, console: &mut Console) -> Result<Exit, CliError> {
+pub(crate) fn run(global: &Global, args: &ServeArgs, console: &mut Console) -> Result<Exit, ChatError> {
     let loaded = start::settings_of_run(global, &AgentArgs::default(), console)?;
     logging::start_server(&loaded)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
-    let runtime = runtime.map_err(|error| CliError::File {
+    let runtime = runtime.map_err(|error| ChatError::File {
         path: "async runtime".into(),
         what: error.to_string(),
     })?;
@@ -44,7 +44,7 @@ async fn serve(
     loaded: &Loaded,
     args: &ServeArgs,
     console: &mut Console,
-) -> Result<Exit, CliError> {
+) -> Result<Exit, ChatError> {
     let settings = &loaded.settings;
     let signals = Signals::listen()?;
     let node = build_node(settings)?;
@@ -75,7 +75,7 @@ fn changed_settings(global: &Global, loaded: &Loaded) -> Reload {
 }
 
 /// The first signal asks it to end, the second does not wait for that.
-async fn until_told(server: Server, mut signals: Signals, console: &mut Console) -> Result<Exit, CliError> {
+async fn until_told(server: Server, mut signals: Signals, console: &mut Console) -> Result<Exit, ChatError> {
     let (stop, stopped) = oneshot::channel::<()>();
     let mut stop = Some(stop);
     let mut running = std::pin::pin!(server.run(async {
@@ -90,7 +90,7 @@ async fn until_told(server: Server, mut signals: Signals, console: &mut Console)
                     console.say(&format!(
                         "the stop of {sessions} is not saved: the next start resumes what was under way\n"
                     ));
-                    return Err(CliError::Runtime(error.into()));
+                    return Err(ChatError::Runtime(error.into()));
                 }
                 done.map_err(refused)?;
                 console.say("ended; all that was said is kept\n");
@@ -169,15 +169,15 @@ fn greeting(settings: &Settings, args: &ServeArgs, server: &Server) -> String {
 }
 
 /// Why it cannot serve, with what to do about it.
-fn refused(error: ServerError) -> CliError {
+fn refused(error: ServerError) -> ChatError {
     match error {
-        ServerError::Options(what) => CliError::usage(what, "`agentx help serve` explains the options"),
-        ServerError::Listen { listen, what } => CliError::Listen {
+        ServerError::Options(what) => ChatError::usage(what, "`agentx help serve` explains the options"),
+        ServerError::Listen { listen, what } => ChatError::Listen {
             address: listen,
             what,
         },
         ServerError::Keys(error) => error.into(),
-        error => CliError::Input {
+        error => ChatError::Input {
             what: error.to_string(),
         },
     }

@@ -15,7 +15,7 @@ use crate::args::SessionsCommand;
 
 use crate::compose::CommandTarget;
 use crate::console::Console;
-use crate::error::CliError;
+use crate::error::ChatError;
 use crate::exit::Exit;
 use crate::render::clean::visible;
 use crate::render::sessions::render_list;
@@ -29,7 +29,7 @@ pub(crate) async fn run(
     command: &SessionsCommand,
     json: bool,
     console: &mut Console,
-) -> Result<Exit, CliError> {
+) -> Result<Exit, ChatError> {
     let runtime = place.runtime();
     match command {
         SessionsCommand::List { here, waiting, limit } => {
@@ -43,7 +43,8 @@ pub(crate) async fn run(
             } else if sessions.is_empty() && *waiting {
                 console.out("no call waits for an answer\n")?
             } else {
-                console.out(&render_list(&sessions, place, console.out_width()))?
+                let (me, names) = (place.runtime().owner(), place.names());
+                console.out(&render_list(&sessions, me, names, console.out_width()))?
             }
         }
         SessionsCommand::Show(args) => {
@@ -80,7 +81,7 @@ async fn listed(
     place: &CommandTarget,
     (workspace, waiting): (Option<String>, bool),
     limit: usize,
-) -> Result<Vec<SessionInfo>, CliError> {
+) -> Result<Vec<SessionInfo>, ChatError> {
     let query = SessionQuery {
         owner: place.runtime().owner().clone(),
         workspace,
@@ -119,15 +120,15 @@ async fn search(
     limit: usize,
     json: bool,
     console: &mut Console,
-) -> Result<(), CliError> {
+) -> Result<(), ChatError> {
     if words.is_empty() {
-        return Err(CliError::usage(
+        return Err(ChatError::usage(
             "there is nothing to look for",
             "give words that were said: agentx sessions search parser",
         ));
     }
     if !words.contains(char::is_alphanumeric) {
-        return Err(CliError::usage(
+        return Err(ChatError::usage(
             format!("{words} has no letter and no digit: only words can be searched"),
             "give words that were said beside it: agentx sessions search parser",
         ));
@@ -156,10 +157,10 @@ async fn rename(
     title: &str,
     json: bool,
     console: &mut Console,
-) -> Result<(), CliError> {
+) -> Result<(), ChatError> {
     let title = title.split_whitespace().collect::<Vec<_>>().join(" ");
     if title.is_empty() {
-        return Err(CliError::usage("a title has at least one letter", ""));
+        return Err(ChatError::usage("a title has at least one letter", ""));
     }
     runtime.rename(id, title.clone()).await?;
     if json {
@@ -175,7 +176,7 @@ async fn delete(
     yes: bool,
     json: bool,
     console: &mut Console,
-) -> Result<(), CliError> {
+) -> Result<(), ChatError> {
     let id = runtime.resolve(id).await?;
     let spent = usage_warning(&runtime.info(&id).await?);
     if !yes && !confirmed(&id, spent.as_deref(), console)? {
@@ -206,9 +207,9 @@ fn usage_warning(info: &SessionInfo) -> Option<String> {
     })
 }
 
-fn confirmed(id: &SessionId, spent: Option<&str>, console: &mut Console) -> Result<bool, CliError> {
+fn confirmed(id: &SessionId, spent: Option<&str>, console: &mut Console) -> Result<bool, ChatError> {
     if !console.terminal.input {
-        return Err(CliError::usage(
+        return Err(ChatError::usage(
             format!("{id} is not deleted without a confirmation"),
             "add --yes",
         ));
@@ -227,7 +228,7 @@ async fn verify(
     id: &SessionId,
     json: bool,
     console: &mut Console,
-) -> Result<(), CliError> {
+) -> Result<(), ChatError> {
     let report = runtime.verify(id).await?;
     if json {
         console.out_pretty(&report)?;
@@ -241,7 +242,7 @@ async fn verify(
     if report.problems.is_empty() {
         return Ok(());
     }
-    Err(CliError::Damaged {
+    Err(ChatError::Damaged {
         session: id.to_string(),
         problems: report.problems,
         good_events: report.good_events,

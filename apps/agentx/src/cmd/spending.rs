@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::args::UsageArgs;
 use crate::compose::CommandTarget;
 use crate::console::Console;
-use crate::error::CliError;
+use crate::error::ChatError;
 use crate::exit::Exit;
 use crate::render::spending::{has_unpriced, render, total};
 use crate::render::units;
@@ -17,7 +17,7 @@ pub(crate) async fn run(
     args: &UsageArgs,
     json: bool,
     console: &mut Console,
-) -> Result<Exit, CliError> {
+) -> Result<Exit, ChatError> {
     let runtime = place.runtime();
     let by = UsageBy::from(args.by);
     let rows = runtime

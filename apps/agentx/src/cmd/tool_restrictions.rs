@@ -4,14 +4,14 @@
 use agentx::tools::is_in_a_call;
 
 use crate::args::{ApprovalsCommand, Command, ConfigCommand, IdentityCommand};
-use crate::error::CliError;
+use crate::error::ChatError;
 
 /// Refuses it where a command of a tool started this process.
-pub(super) fn refuse(command: Option<&Command>) -> Result<(), CliError> {
+pub(super) fn refuse(command: Option<&Command>) -> Result<(), ChatError> {
     let Some(does) = restricted_command(command).filter(|_| is_in_a_call()) else {
         return Ok(());
     };
-    Err(CliError::usage(
+    Err(ChatError::usage(
         format!("this {does}, and a tool of an agent started it; only a person does that"),
         "type it in a terminal of your own, or behind `!` in the chat",
     ))

@@ -10,7 +10,7 @@ use crate::args::{AgentArgs, Global, ToolKindArg, ToolsCommand};
 use crate::cmd::{agents, only_here, with_runtime};
 use crate::compose::CommandTarget;
 use crate::console::Console;
-use crate::error::CliError;
+use crate::error::ChatError;
 use crate::exit::Exit;
 use crate::render::clean::{Cleaner, clean, visible};
 use crate::render::table::table;
@@ -20,7 +20,7 @@ use crate::signals::Signals;
 use crate::start;
 
 /// Does what was asked for.
-pub(crate) fn run(command: ToolsCommand, global: &Global, console: &mut Console) -> Result<Exit, CliError> {
+pub(crate) fn run(command: ToolsCommand, global: &Global, console: &mut Console) -> Result<Exit, ChatError> {
     match command {
         ToolsCommand::Check => only_here("tools check", global)?,
         ToolsCommand::New(_) => only_here("tools new", global)?,
@@ -79,7 +79,7 @@ pub(crate) fn run(command: ToolsCommand, global: &Global, console: &mut Console)
     })
 }
 
-fn list(tools: &[ToolSpec], json: bool, console: &mut Console) -> Result<Exit, CliError> {
+fn list(tools: &[ToolSpec], json: bool, console: &mut Console) -> Result<Exit, ChatError> {
     if json {
         console.out_pretty(&tools)?;
         return Ok(Exit::Ok);
@@ -104,12 +104,16 @@ fn touches(tool: &ToolSpec) -> &'static str {
 }
 
 /// The same; of one whose file has mistakes, what they are.
-fn find_here<'a>(place: &CommandTarget, tools: &'a [ToolSpec], name: &str) -> Result<&'a ToolSpec, CliError> {
+fn find_here<'a>(
+    place: &CommandTarget,
+    tools: &'a [ToolSpec],
+    name: &str,
+) -> Result<&'a ToolSpec, ChatError> {
     tool_named(tools, name).map_err(|error| {
         let told = mistakes_of(place.mistakes(), name);
         match told.is_empty() {
             true => error,
-            false => CliError::BadTool {
+            false => ChatError::BadTool {
                 name: name.to_owned(),
                 mistakes: told,
             },
@@ -176,17 +180,17 @@ fn no_model() -> ModelSpec {
 }
 
 /// The arguments of a call: an object, unless the tool's schema takes something else.
-fn arguments_of(tool: &ToolSpec, words: &str) -> Result<Value, CliError> {
+fn arguments_of(tool: &ToolSpec, words: &str) -> Result<Value, ChatError> {
     let kinds = &tool.input_schema["type"];
     let takes_objects_only = kinds == "object" || *kinds == json!(["object"]);
     match serde_json::from_str(words) {
         Ok(value @ Value::Object(_)) => Ok(value),
         Ok(value) if !takes_objects_only => Ok(value),
-        Ok(_) => Err(CliError::usage(
+        Ok(_) => Err(ChatError::usage(
             "the arguments of a tool are a JSON object",
             r#"for example '{"city": "Paris"}'"#,
         )),
-        Err(error) => Err(CliError::usage(
+        Err(error) => Err(ChatError::usage(
             format!("the arguments are not JSON: {error}"),
             r#"for example '{"city": "Paris"}'"#,
         )),
@@ -194,7 +198,7 @@ fn arguments_of(tool: &ToolSpec, words: &str) -> Result<Value, CliError> {
 }
 
 /// What came of a tool: its words on standard output, a failure by the exit code too.
-fn report(outcome: &ToolOutcome, json: bool, console: &mut Console) -> Result<Exit, CliError> {
+fn report(outcome: &ToolOutcome, json: bool, console: &mut Console) -> Result<Exit, ChatError> {
     if json {
         console.out_pretty(&json!({
             "status": outcome.status,
@@ -213,7 +217,7 @@ fn report(outcome: &ToolOutcome, json: bool, console: &mut Console) -> Result<Ex
     })
 }
 
-fn show(tool: &ToolSpec, json: bool, console: &mut Console) -> Result<Exit, CliError> {
+fn show(tool: &ToolSpec, json: bool, console: &mut Console) -> Result<Exit, ChatError> {
     if json {
         console.out_pretty(tool)?;
         return Ok(Exit::Ok);

@@ -6,10 +6,10 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 use crate::args::Cli;
 use crate::console::Console;
-use crate::error::CliError;
+use crate::error::ChatError;
 use crate::exit::Exit;
+use crate::headless::result::RunResult;
 use crate::other_programs::{instead_of_nested, instead_of_word};
-use crate::render::result::RunResult;
 use crate::render::wrapped_text::fitted;
 
 /// Answers a command line that is a question (`--help`, `--version`) or a mistake.
@@ -47,7 +47,7 @@ pub(crate) fn answer(error: &clap::Error, console: &mut Console) -> Exit {
 }
 
 /// The parser's words as a message and a hint.
-fn as_usage(error: &clap::Error, typed: &[String]) -> CliError {
+fn as_usage(error: &clap::Error, typed: &[String]) -> ChatError {
     let text = error.render().to_string();
     let mut message = Vec::new();
     let mut hints = Vec::new();
@@ -101,7 +101,7 @@ fn as_usage(error: &clap::Error, typed: &[String]) -> CliError {
             None => "`agentx --help` shows all commands".into(),
         });
     }
-    CliError::usage(message.join("\n"), hints.join("; "))
+    ChatError::usage(message.join("\n"), hints.join("; "))
 }
 
 /// The flag of the command that was typed that is called nearly as one that it does not have: a swap of letters is one step, which the

@@ -10,17 +10,17 @@ use tokio::time::{Duration, Interval, MissedTickBehavior, interval};
 use crate::args::{Global, MirrorStart, OutputFormat, WatchArgs};
 use crate::chat::past_turns::PastTurns;
 use crate::chat::screen::Screen;
-use crate::chat::terminal::{RawMode, TerminalInput, keys};
 use crate::compose::CommandTarget;
 use crate::connection_watch::LinkWatch;
 use crate::console::Console;
-use crate::error::CliError;
+use crate::error::ChatError;
 use crate::exit::Exit;
 use crate::follow::AnyFollower;
 use crate::render::clean::visible;
 use crate::render::conversation;
 use crate::signals::Signals;
 use crate::spectator::{Spectator, SpectatorStage};
+use crate::terminal::{RawMode, TerminalInput, keys};
 
 /// How often it is looked who drives: what is said there comes at once, that somebody left may take so long.
 const LOOK: Duration = Duration::from_secs(1);
@@ -33,7 +33,7 @@ pub(crate) async fn run(
     args: &WatchArgs,
     (global, thinking): (&Global, ThinkingDisplay),
     console: &mut Console,
-) -> Result<Exit, CliError> {
+) -> Result<Exit, ChatError> {
     let mut signals = Signals::listen()?;
     let info = find(place, args.id.as_deref()).await?;
     let has_events = global.json || args.output_format == OutputFormat::StreamJson;
@@ -80,7 +80,7 @@ pub(crate) async fn run(
 }
 
 /// The session that is meant: without a name the latest that somebody drives.
-async fn find(place: &CommandTarget, id: Option<&str>) -> Result<SessionInfo, CliError> {
+async fn find(place: &CommandTarget, id: Option<&str>) -> Result<SessionInfo, ChatError> {
     let runtime = place.runtime();
     if let Some(id) = id {
         return Ok(runtime.info(&runtime.resolve(id).await?).await?);
@@ -95,14 +95,14 @@ async fn find(place: &CommandTarget, id: Option<&str>) -> Result<SessionInfo, Cl
     let driven = latest.iter().position(|info| info.writer.is_some());
     driven
         .map(|at| latest.swap_remove(at))
-        .ok_or(CliError::NobodyDrives)
+        .ok_or(ChatError::NobodyDrives)
 }
 
 /// A screen where the terminal has one, and the keys that are typed there.
 fn stage(
     has_events: bool,
     console: &Console,
-) -> Result<(SpectatorStage, Option<mpsc::Receiver<TerminalInput>>), CliError> {
+) -> Result<(SpectatorStage, Option<mpsc::Receiver<TerminalInput>>), ChatError> {
     let terminal = console.terminal;
     if has_events {
         return Ok((SpectatorStage::Events, None));
@@ -134,7 +134,7 @@ impl Watch<'_> {
         mut inputs: Option<mpsc::Receiver<TerminalInput>>,
         mut signals: Signals,
         console: &mut Console,
-    ) -> Result<Option<String>, CliError> {
+    ) -> Result<Option<String>, ChatError> {
         let mut link = LinkWatch::of(self.place);
         let mut looks = looks();
         loop {
@@ -153,7 +153,7 @@ impl Watch<'_> {
                 }
                 _ = looks.tick() => {
                     if !console.is_read() {
-                        return Err(CliError::ClosedOutput);
+                        return Err(ChatError::ClosedOutput);
                     }
                     if let Some(left) = self.look(console).await? {
                         return Ok(Some(left));
@@ -169,7 +169,7 @@ impl Watch<'_> {
         }
     }
 
-    async fn show_past(&mut self, past: &PastTurns, console: &mut Console) -> Result<(), CliError> {
+    async fn show_past(&mut self, past: &PastTurns, console: &mut Console) -> Result<(), ChatError> {
         self.spectator.is_live();
         past.all()
             .iter()
@@ -190,7 +190,7 @@ impl Watch<'_> {
     }
 
     /// Looks who drives. Of a server that says nothing: it writes all of its sessions.
-    async fn look(&mut self, console: &mut Console) -> Result<Option<String>, CliError> {
+    async fn look(&mut self, console: &mut Console) -> Result<Option<String>, ChatError> {
         if self.place.remote().is_some() {
             if self.driver.is_none() {
                 self.comes("the server", console)?;
@@ -228,7 +228,7 @@ impl Watch<'_> {
         Ok(None)
     }
 
-    fn comes(&mut self, driver: &str, console: &mut Console) -> Result<(), CliError> {
+    fn comes(&mut self, driver: &str, console: &mut Console) -> Result<(), ChatError> {
         self.driver = Some(driver.to_owned());
         self.status(&format!("{driver} drives it"));
         let note = format!("· {driver} drives it; what comes follows, Ctrl-C ends it");
@@ -241,7 +241,7 @@ impl Watch<'_> {
     }
 
     /// Whether that was enough.
-    fn input(&mut self, input: TerminalInput, console: &mut Console) -> Result<bool, CliError> {
+    fn input(&mut self, input: TerminalInput, console: &mut Console) -> Result<bool, ChatError> {
         match input {
             TerminalInput::End => return Ok(true),
             TerminalInput::Resize(columns, rows) => {

@@ -7,7 +7,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{CommandTarget, LocalNode};
 use crate::console::Console;
-use crate::error::CliError;
+use crate::error::ChatError;
 use crate::exit::Exit;
 use crate::render::conversation::ended_commands_notice;
 use crate::signals::Signals;
@@ -22,9 +22,9 @@ impl CommandTarget {
         agent: AgentConfig,
         hears: impl FnMut(&EnvironmentEvent),
         signals: &mut Signals,
-    ) -> Result<(ToolOutcome, Option<Exit>), CliError> {
+    ) -> Result<(ToolOutcome, Option<Exit>), ChatError> {
         let Some(node) = &self.node else {
-            return Err(CliError::usage(
+            return Err(ChatError::usage(
                 "a tool is tried on this machine, not on a server",
                 "leave --connect out",
             ));

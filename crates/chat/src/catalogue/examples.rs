@@ -7,11 +7,11 @@ use agentx::identity::{KeyError, KeyringError, PublicKey};
 use agentx::runtime::{LogError, RuntimeError};
 use agentx::types::{BlobId, SessionId};
 
-use crate::error::CliError;
+use crate::error::ChatError;
 use crate::exit::Exit;
 
 /// One of every kind, in the order of the page.
-pub(crate) fn all() -> Vec<CliError> {
+pub(crate) fn all() -> Vec<ChatError> {
     [settings(), keys(), logs(), runtimes(), runs(), files()]
         .into_iter()
         .flatten()
@@ -23,9 +23,9 @@ fn session() -> SessionId {
 }
 
 /// A mistake in a value, wherever it was given.
-fn mistake(at: MistakeLocation, key: &str) -> CliError {
+fn mistake(at: MistakeLocation, key: &str) -> ChatError {
     let what = "expected a time with a unit such as `90s`, found \"10\"".into();
-    CliError::Config(ConfigError::Mistakes(vec![ConfigMistake {
+    ChatError::Config(ConfigError::Mistakes(vec![ConfigMistake {
         at,
         key: key.into(),
         what,
@@ -34,50 +34,50 @@ fn mistake(at: MistakeLocation, key: &str) -> CliError {
 }
 
 /// What is said before anything is done.
-fn settings() -> Vec<CliError> {
+fn settings() -> Vec<ChatError> {
     vec![
-        CliError::usage("a mistake", "how to do it"),
+        ChatError::usage("a mistake", "how to do it"),
         mistake(MistakeLocation::Flag("--timeout".into()), "limits.timeout"),
         mistake(MistakeLocation::Flag("config set".into()), "limits.timeout"),
         mistake(MistakeLocation::Env("AGENTX_TIMEOUT".into()), "limits.timeout"),
-        CliError::BadTool {
+        ChatError::BadTool {
             name: "weather".into(),
             mistakes: vec![
                 ".agentx/tools/weather.yaml:3:1: unknown key `endpont`; did you mean `endpoint`?".into(),
             ],
         },
-        CliError::Config(ConfigError::NoHome),
-        CliError::Config(ConfigError::File {
+        ChatError::Config(ConfigError::NoHome),
+        ChatError::Config(ConfigError::File {
             path: "config.yaml".into(),
             what: "permission denied".into(),
         }),
-        CliError::Config(ConfigError::Edit {
+        ChatError::Config(ConfigError::Edit {
             path: "config.yaml".into(),
             what: "the list of rules is written in a way that cannot be added to".into(),
             text: "rules:\n  - {effect: allow, tool: \"bash\"}\n".into(),
         }),
-        CliError::UnknownModel {
+        ChatError::UnknownModel {
             name: "x".into(),
             nearest: Vec::new(),
             origin: SettingOrigin::Default,
         },
-        CliError::UnknownModel {
+        ChatError::UnknownModel {
             name: "sonet".into(),
             nearest: vec!["sonnet".into()],
             origin: SettingOrigin::Flag("--model".into()),
         },
-        CliError::MissingKey {
+        ChatError::MissingKey {
             model: "opus".into(),
             variable: "ANTHROPIC_API_KEY".into(),
             user_file: "config.yaml".into(),
         },
-        CliError::NoModel,
+        ChatError::NoModel,
     ]
 }
 
 /// What identities and people can be wrong with.
-fn keys() -> Vec<CliError> {
-    let keyring = CliError::Keyring;
+fn keys() -> Vec<ChatError> {
+    let keyring = ChatError::Keyring;
     vec![
         keyring(KeyringError::File {
             path: "/data/identity".into(),
@@ -108,19 +108,19 @@ fn keys() -> Vec<CliError> {
             path: "/data/keyring.lock".into(),
         }),
         keyring(KeyringError::Key(KeyError::Encrypted)),
-        CliError::NoIdentity {
+        ChatError::NoIdentity {
             path: "/data/identity".into(),
         },
-        CliError::NoSession {
+        ChatError::NoSession {
             workspace: "/ws".into(),
         },
-        CliError::NobodyDrives,
+        ChatError::NobodyDrives,
     ]
 }
 
 /// What the session log says.
-fn logs() -> Vec<CliError> {
-    let log = |error| CliError::Runtime(RuntimeError::Log(error));
+fn logs() -> Vec<ChatError> {
+    let log = |error| ChatError::Runtime(RuntimeError::Log(error));
     vec![
         log(LogError::NotFound("ses_1".into())),
         log(LogError::NoBlob(BlobId::new("b3_1"))),
@@ -157,56 +157,56 @@ fn logs() -> Vec<CliError> {
 }
 
 /// What a runtime says, here or on a server.
-fn runtimes() -> Vec<CliError> {
+fn runtimes() -> Vec<ChatError> {
     vec![
-        CliError::Runtime(RuntimeError::Ambiguous {
+        ChatError::Runtime(RuntimeError::Ambiguous {
             prefix: "a".into(),
             ids: vec!["ses_a1".into(), "ses_a2".into()],
         }),
-        CliError::Runtime(RuntimeError::UnknownModel {
+        ChatError::Runtime(RuntimeError::UnknownModel {
             model: "x".into(),
             nearest: vec!["y".into()],
         }),
-        CliError::Runtime(RuntimeError::UnknownAgent {
+        ChatError::Runtime(RuntimeError::UnknownAgent {
             agent: "reviewr".into(),
             nearest: vec!["reviewer".into()],
         }),
-        CliError::Runtime(RuntimeError::BadAgent {
+        ChatError::Runtime(RuntimeError::BadAgent {
             agent: "reviewer".into(),
             what: ".agentx/agents/reviewer.yaml:3:1: unknown key `tool`".into(),
         }),
-        CliError::Runtime(RuntimeError::Unavailable {
+        ChatError::Runtime(RuntimeError::Unavailable {
             model: "x".into(),
             what: "set X_KEY".into(),
         }),
-        CliError::Runtime(RuntimeError::Refused("it is already decided".into())),
-        CliError::Runtime(RuntimeError::Denied("ada-1f2e (own_1) drives".into())),
-        CliError::Runtime(RuntimeError::Unreachable {
+        ChatError::Runtime(RuntimeError::Refused("it is already decided".into())),
+        ChatError::Runtime(RuntimeError::Denied("ada-1f2e (own_1) drives".into())),
+        ChatError::Runtime(RuntimeError::Unreachable {
             endpoint: "http://127.0.0.1:5200".into(),
             what: "connection refused".into(),
         }),
-        CliError::Runtime(RuntimeError::Unreachable {
+        ChatError::Runtime(RuntimeError::Unreachable {
             endpoint: "https://127.0.0.1:5200".into(),
             what: "invalid peer certificate: UnknownIssuer".into(),
         }),
-        CliError::Runtime(RuntimeError::Remote {
+        ChatError::Runtime(RuntimeError::Remote {
             code: "unknown_person".into(),
             detail: "nobody here knows this key".into(),
         }),
-        CliError::Runtime(RuntimeError::Remote {
+        ChatError::Runtime(RuntimeError::Remote {
             code: "too_big".into(),
             detail: "the body has more than 16 MiB".into(),
         }),
-        CliError::Runtime(RuntimeError::not_offered("takes no sessions in")),
-        CliError::Runtime(RuntimeError::Remote {
+        ChatError::Runtime(RuntimeError::not_offered("takes no sessions in")),
+        ChatError::Runtime(RuntimeError::Remote {
             code: "store_lost".into(),
             detail: "the server's data was removed or replaced while it ran: it keeps nothing any more, and has to be started again".into(),
         }),
-        CliError::Runtime(RuntimeError::WentBack {
+        ChatError::Runtime(RuntimeError::WentBack {
             session: session(),
             seq: 99,
         }),
-        CliError::Runtime(RuntimeError::Gone {
+        ChatError::Runtime(RuntimeError::Gone {
             session: session(),
             why: "the disk is full".into(),
         }),
@@ -214,8 +214,8 @@ fn runtimes() -> Vec<CliError> {
 }
 
 /// How a run ends, and what checks find.
-fn runs() -> Vec<CliError> {
-    let run = |exit, code: &str, message: &str| CliError::Run {
+fn runs() -> Vec<ChatError> {
+    let run = |exit, code: &str, message: &str| ChatError::Run {
         exit,
         code: code.into(),
         message: message.into(),
@@ -225,7 +225,7 @@ fn runs() -> Vec<CliError> {
         run(Exit::Credentials, "unauthorized", "invalid x-api-key"),
         run(Exit::Provider, "overloaded", "try again later"),
         run(Exit::Limit, "iteration_limit", "50 rounds are used up"),
-        CliError::NobodyAsked {
+        ChatError::NobodyAsked {
             calls: 1,
             allow: "agentx approvals add allow bash 'touch x' --here".into(),
         },
@@ -235,12 +235,12 @@ fn runs() -> Vec<CliError> {
             "bash still waits for the operator of the server, who did not answer within 10m 0s",
         ),
         run(Exit::Interrupted, "interrupted", "the run was stopped"),
-        CliError::Damaged {
+        ChatError::Damaged {
             session: "ses_1".into(),
             problems: vec!["event 18: the hash is another one".into()],
             good_events: 17,
         },
-        CliError::Diverged {
+        ChatError::Diverged {
             session: "ses_1".into(),
             first: 17,
             last: 20,
@@ -249,35 +249,35 @@ fn runs() -> Vec<CliError> {
 }
 
 /// Files, places and what is read.
-fn files() -> Vec<CliError> {
+fn files() -> Vec<ChatError> {
     vec![
-        CliError::File {
+        ChatError::File {
             path: "file".into(),
             what: "permission denied".into(),
         },
-        CliError::Directory {
+        ChatError::Directory {
             path: "nowhere".into(),
             what: "no such directory".into(),
         },
-        CliError::DataDir {
+        ChatError::DataDir {
             path: "/data".into(),
             what: "read-only file system".into(),
         },
-        CliError::Listen {
+        ChatError::Listen {
             address: SocketAddr::from(([127, 0, 0, 1], 5200)),
             what: "Address already in use (os error 98)".into(),
         },
-        CliError::Input {
+        ChatError::Input {
             what: "not what it should be".into(),
         },
-        CliError::Input {
+        ChatError::Input {
             what: "signs \u{1b}[2J that drive a terminal are shown".into(),
         },
-        CliError::Body {
+        ChatError::Body {
             code: "bad_response".into(),
             message: "the answer is not an event stream: hello".into(),
         },
-        CliError::ClosedOutput,
-        CliError::ClosedTerminal,
+        ChatError::ClosedOutput,
+        ChatError::ClosedTerminal,
     ]
 }

@@ -6,7 +6,7 @@ use crossterm::event::KeyEvent;
 use tokio::time::Instant;
 
 use super::{Chat, ChatFlow, ChatInterface, ConversationSite, attention};
-use crate::error::CliError;
+use crate::error::ChatError;
 use crate::render::answers::{Answers, REFUSE_OR_STOP};
 use crate::render::approval::{self, ApprovalReply, QuestionForm};
 use crate::render::clean::visible;
@@ -166,7 +166,7 @@ impl Chat<'_> {
     }
 
     /// Answers so; a key that comes before the question can have been read does not.
-    pub(super) async fn decide_at_once(&mut self, key: &KeyEvent) -> Result<ChatFlow, CliError> {
+    pub(super) async fn decide_at_once(&mut self, key: &KeyEvent) -> Result<ChatFlow, ChatError> {
         let Some(decision) = attention::decision(key) else {
             return Ok(ChatFlow::On);
         };

@@ -5,7 +5,7 @@ use agentx::runtime::{OpenRequest, View};
 
 use super::chat_state::ChatState;
 use super::{Chat, ConversationSite};
-use crate::error::CliError;
+use crate::error::ChatError;
 use crate::follow::AnyFollower;
 use crate::relatives::{only, relatives_of};
 use crate::render::branches;
@@ -15,7 +15,7 @@ use crate::session_opening;
 
 impl Chat<'_> {
     /// `/fork`: from here at once; from an earlier event, where files are other now, what is to become of them is asked first.
-    pub(super) async fn fork(&mut self, at: Option<u64>) -> Result<String, CliError> {
+    pub(super) async fn fork(&mut self, at: Option<u64>) -> Result<String, ChatError> {
         let (Some(at), ConversationSite::Open { session, .. }) = (at, &self.seat) else {
             return self.go_on_in_a_copy(None).await;
         };
@@ -31,7 +31,7 @@ impl Chat<'_> {
     }
 
     /// Goes on in a copy of the session, whole or up to an event.
-    pub(super) async fn go_on_in_a_copy(&mut self, at: Option<u64>) -> Result<String, CliError> {
+    pub(super) async fn go_on_in_a_copy(&mut self, at: Option<u64>) -> Result<String, ChatError> {
         let ConversationSite::Open { session, .. } = &self.seat else {
             return Ok("there is nothing to fork yet".to_owned());
         };
@@ -73,7 +73,7 @@ impl Chat<'_> {
     }
 
     /// `/diff`
-    pub(super) async fn diff(&mut self, other: Option<String>) -> Result<String, CliError> {
+    pub(super) async fn diff(&mut self, other: Option<String>) -> Result<String, ChatError> {
         let ConversationSite::Open { session, .. } = &self.seat else {
             return Ok("there is nothing to compare yet".to_owned());
         };
@@ -130,10 +130,10 @@ const NAMED: usize = 12;
 
 const BUSY: &str = "stop what runs first (Esc); then /fork";
 
-fn about(error: CliError, at: Option<u64>) -> CliError {
+fn about(error: ChatError, at: Option<u64>) -> ChatError {
     match error {
-        CliError::Runtime(error) => {
-            CliError::about_event(error, at, "name one of its events, or none for all of it")
+        ChatError::Runtime(error) => {
+            ChatError::about_event(error, at, "name one of its events, or none for all of it")
         }
         other => other,
     }

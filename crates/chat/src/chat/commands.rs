@@ -7,7 +7,7 @@ use agentx::types::{AgentConfig, ApprovalMode, ConfigChange};
 
 use super::slash::{self, Slash, WheelCommand};
 use super::{Chat, ConversationSite};
-use crate::error::CliError;
+use crate::error::ChatError;
 use crate::new_agent::NewAgent;
 use crate::render::clean::visible;
 use crate::render::sessions::render_list;
@@ -67,7 +67,7 @@ impl Chat<'_> {
         }
     }
 
-    async fn state(&self) -> Result<Option<SessionState>, CliError> {
+    async fn state(&self) -> Result<Option<SessionState>, ChatError> {
         match &self.seat {
             ConversationSite::Open { session, .. } => Ok(Some(session.state().await?)),
             ConversationSite::New(_) => Ok(None),
@@ -89,7 +89,7 @@ impl Chat<'_> {
         true
     }
 
-    async fn list_models(&mut self) -> Result<String, CliError> {
+    async fn list_models(&mut self) -> Result<String, ChatError> {
         let model = match (&self.seat, self.state().await?) {
             (_, Some(state)) => state.config.model,
             (ConversationSite::New(agent), None) => agent.config.model.clone(),
@@ -120,7 +120,7 @@ impl Chat<'_> {
     }
 
     /// Changes the agent from here on, which the status row shows at once.
-    pub(super) async fn change(&mut self, change: ConfigChange) -> Result<(), CliError> {
+    pub(super) async fn change(&mut self, change: ConfigChange) -> Result<(), ChatError> {
         match &mut self.seat {
             ConversationSite::Open { session, .. } => {
                 let session = session.clone();
@@ -136,10 +136,10 @@ impl Chat<'_> {
         Ok(())
     }
 
-    async fn use_model(&mut self, name: &str) -> Result<String, CliError> {
+    async fn use_model(&mut self, name: &str) -> Result<String, ChatError> {
         let (place, settings) = (self.place, self.settings);
         let model = match session_opening::model(place, settings, Some(name)) {
-            Err(CliError::UnknownModel { .. }) if place.remote().is_none() => {
+            Err(ChatError::UnknownModel { .. }) if place.remote().is_none() => {
                 let known = self
                     .wait_for(async { Ok(default_model::known_to_own_server(settings, name).await) })
                     .await??;
@@ -157,7 +157,7 @@ impl Chat<'_> {
     }
 
     /// Returns what a person should know where the conversation has pictures, and the model that is asked now takes none.
-    async fn note_of_pictures(&self) -> Result<Option<String>, CliError> {
+    async fn note_of_pictures(&self) -> Result<Option<String>, ChatError> {
         let Some(state) = self.state().await? else {
             return Ok(None);
         };
@@ -172,7 +172,7 @@ impl Chat<'_> {
         Ok(why.map(|why| format!("{which} not shown to it, only named: {why}")))
     }
 
-    async fn approve_mode(&mut self, mode: Option<ApprovalMode>) -> Result<String, CliError> {
+    async fn approve_mode(&mut self, mode: Option<ApprovalMode>) -> Result<String, ChatError> {
         let Some(mode) = mode else {
             let mode = match (&self.seat, self.state().await?) {
                 (_, Some(state)) => state.config.approval,
@@ -223,7 +223,7 @@ impl Chat<'_> {
         }
     }
 
-    async fn status(&self) -> Result<String, CliError> {
+    async fn status(&self) -> Result<String, ChatError> {
         match (&self.seat, self.state().await?) {
             (ConversationSite::Open { session, .. }, Some(state)) => {
                 let model = &state.config.model;
@@ -261,16 +261,17 @@ impl Chat<'_> {
         }
     }
 
-    async fn sessions(&self) -> Result<String, CliError> {
-        let owner = self.place.runtime().owner().clone();
+    async fn sessions(&self) -> Result<String, ChatError> {
+        let owner = self.place.runtime().owner();
         let query = SessionQuery {
-            owner,
+            owner: owner.clone(),
             workspace: None,
             limit: LISTED_SESSIONS,
             before: None,
         };
         let list = self.place.runtime().sessions(query).await?;
-        Ok(render_list(&list, self.place, self.console.terminal.width))
+        let width = self.console.terminal.width;
+        Ok(render_list(&list, owner, self.place.names(), width))
     }
 
     fn who(&self) -> String {
@@ -280,7 +281,7 @@ impl Chat<'_> {
         }
     }
 
-    async fn wheel(&mut self, wish: WheelCommand) -> Result<String, CliError> {
+    async fn wheel(&mut self, wish: WheelCommand) -> Result<String, ChatError> {
         let wish = match wish {
             WheelCommand::Know => return Ok(self.company.wheel().unwrap_or_else(|| self.who())),
             WheelCommand::Take => WheelWish::Take,
@@ -292,7 +293,7 @@ impl Chat<'_> {
     }
 
     /// Ends a command in the background, or all of them. How one of the agent's ended is told when the session says so.
-    async fn stop_job(&mut self, wanted: &str) -> Result<String, CliError> {
+    async fn stop_job(&mut self, wanted: &str) -> Result<String, ChatError> {
         let names = match wanted {
             "all" => self.jobs.names(),
             _ => self.jobs.named(wanted).into_iter().collect(),
@@ -321,7 +322,7 @@ impl Chat<'_> {
         Ok(told.join("\n"))
     }
 
-    async fn title(&mut self, title: String) -> Result<String, CliError> {
+    async fn title(&mut self, title: String) -> Result<String, ChatError> {
         let shown = visible(&title);
         self.session().await?.rename(title).await?;
         Ok(format!("this session is called {shown:?} now"))

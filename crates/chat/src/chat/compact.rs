@@ -8,7 +8,7 @@ use agentx::types::{Message, RunStatus, RuntimeEvent};
 
 use super::slash::{CompactWish, PinWish};
 use super::{Chat, ConversationSite};
-use crate::error::CliError;
+use crate::error::ChatError;
 use crate::follow::AnyFollower;
 use crate::render::clean::visible;
 use crate::render::conversation;
@@ -16,7 +16,7 @@ use crate::render::table::cut;
 
 impl Chat<'_> {
     /// Condenses the conversation now, or takes the latest summary out again.
-    pub(super) async fn compact(&mut self, wish: CompactWish) -> Result<String, CliError> {
+    pub(super) async fn compact(&mut self, wish: CompactWish) -> Result<String, ChatError> {
         let ConversationSite::Open { session, .. } = &self.seat else {
             return Ok("nothing was said yet".to_owned());
         };
@@ -35,7 +35,7 @@ impl Chat<'_> {
     }
 
     /// Asks a model again at once that failed and is waited for; after a run that failed, asks again what is there.
-    pub(super) async fn retry(&mut self) -> Result<String, CliError> {
+    pub(super) async fn retry(&mut self) -> Result<String, ChatError> {
         let ConversationSite::Open { session, .. } = &self.seat else {
             return Ok("nothing was said yet".to_owned());
         };
@@ -48,7 +48,7 @@ impl Chat<'_> {
     }
 
     /// Begins a run without a new message, where the last one ended without an answer.
-    async fn ask_again(&mut self, session: &Arc<dyn Session>) -> Result<String, CliError> {
+    async fn ask_again(&mut self, session: &Arc<dyn Session>) -> Result<String, ChatError> {
         let run = session.state().await?.run;
         let unanswered = run.is_some_and(|run| run.status.is_final() && run.status != RunStatus::Completed);
         if !unanswered {
@@ -68,7 +68,7 @@ impl Chat<'_> {
     }
 
     /// Has an input stay as it is whatever is condensed, or no longer.
-    pub(super) async fn pin(&mut self, wish: PinWish) -> Result<String, CliError> {
+    pub(super) async fn pin(&mut self, wish: PinWish) -> Result<String, ChatError> {
         let ConversationSite::Open { session, .. } = &self.seat else {
             return Ok("nothing was said yet".to_owned());
         };
@@ -93,7 +93,7 @@ impl Chat<'_> {
 }
 
 /// What was said in a session, in order.
-async fn inputs(session: &Arc<dyn Session>) -> Result<Vec<Message>, CliError> {
+async fn inputs(session: &Arc<dyn Session>) -> Result<Vec<Message>, ChatError> {
     let mut events = AnyFollower::new(session.clone(), 0, View::Runtime).await?;
     let mut said = Vec::new();
     while let Some(delivery) = events.next().await? {

@@ -11,7 +11,7 @@ use super::rewinding::RewindQuestion;
 use super::screen::InputLine;
 use super::{COMMANDED, Chat, ChatInterface, ConversationSite, PROMPT};
 use crate::console::Console;
-use crate::error::CliError;
+use crate::error::ChatError;
 use crate::render::agents::AgentCast;
 use crate::render::clean::visible;
 use crate::render::table::cut;
@@ -156,7 +156,7 @@ impl Chat<'_> {
     }
 
     /// Writes what is new: at once after what a person did, else no more often than can be seen.
-    pub(super) fn paint_in_time(&mut self) -> Result<(), CliError> {
+    pub(super) fn paint_in_time(&mut self) -> Result<(), ChatError> {
         if matches!(self.face, ChatInterface::Lines { .. }) || self.pace.is_due(Instant::now()) {
             return self.paint();
         }
@@ -165,7 +165,7 @@ impl Chat<'_> {
     }
 
     /// Writes what is new, all at once.
-    pub(crate) fn paint(&mut self) -> Result<(), CliError> {
+    pub(crate) fn paint(&mut self) -> Result<(), ChatError> {
         let now = Instant::now();
         self.pace.begin(now);
         let pieces = self.transcript.take();
@@ -283,7 +283,7 @@ impl Chat<'_> {
     }
 
     /// Gives the terminal and the session back.
-    pub async fn close(mut self) -> Result<Option<DepartedSession>, CliError> {
+    pub async fn close(mut self) -> Result<Option<DepartedSession>, ChatError> {
         if self.place.remote().is_none() {
             self.transcript.stop_calls();
             self.say_what_was_not_answered();
@@ -319,7 +319,7 @@ impl Chat<'_> {
         painted.map(|()| id)
     }
 
-    fn paint_last(&mut self) -> Result<(), CliError> {
+    fn paint_last(&mut self) -> Result<(), ChatError> {
         let pieces = self.transcript.take();
         match &mut self.face {
             ChatInterface::Lines { .. } => {

@@ -9,7 +9,7 @@ use serde_json::Value;
 use unicode_width::UnicodeWidthStr as _;
 
 use super::{Chat, ConversationSite, LOOK_BACK};
-use crate::error::CliError;
+use crate::error::ChatError;
 use crate::follow::AnyFollower;
 use crate::render::clean::{clean, visible};
 use crate::render::tool::{arguments, describe};
@@ -188,7 +188,7 @@ impl Chat<'_> {
     }
 
     /// The `n`th reasoning from the end, whole.
-    pub(super) async fn thinking(&mut self, n: usize) -> Result<String, CliError> {
+    pub(super) async fn thinking(&mut self, n: usize) -> Result<String, ChatError> {
         let again = self.again(|again| again.thoughts.len() >= n.max(1)).await?;
         let Some(thought) = from_the_end(&again.thoughts, n) else {
             return Ok(match again.thoughts.len() {
@@ -209,7 +209,7 @@ impl Chat<'_> {
     }
 
     /// All that the `n`th call from the end said; of one that is asked about, all that it would change.
-    pub(super) async fn output(&mut self, n: usize) -> Result<String, CliError> {
+    pub(super) async fn output(&mut self, n: usize) -> Result<String, ChatError> {
         if n == 1
             && let Some(asked) = self.all_that_is_asked().await
         {
@@ -249,7 +249,7 @@ impl Chat<'_> {
     }
 
     /// What can be read again: from the last events, or where that is not enough, from all of them.
-    async fn again(&mut self, is_enough: impl Fn(&ReadableItem) -> bool) -> Result<ReadableItem, CliError> {
+    async fn again(&mut self, is_enough: impl Fn(&ReadableItem) -> bool) -> Result<ReadableItem, ChatError> {
         let ConversationSite::Open { session, .. } = &self.seat else {
             return Ok(ReadableItem::default());
         };

@@ -8,14 +8,13 @@ use tokio::time::Instant;
 use super::leaving::is_exit;
 use super::lost_session::remedy;
 use super::slash::{self, Slash};
-use super::terminal::TerminalInput;
-use super::xterm;
 use super::{Chat, ChatFlow, ChatInterface, ConversationSite, full_text};
-use crate::error::CliError;
+use crate::error::ChatError;
 use crate::render::answers::is_nearly_answer;
 use crate::render::approval::{self, ApprovalReply};
 use crate::render::clean::visible;
 use crate::render::conversation;
+use crate::terminal::{TerminalInput, xterm};
 use agentx_terminal::EditOutcome;
 
 /// What is said of an answer that came when nobody waited for it any more.
@@ -26,7 +25,7 @@ const CLEAR: &str = "Ctrl-L clears the screen; for a new session, leave with /qu
 
 impl Chat<'_> {
     /// Takes an input, and those that are there already: what was pasted or typed fast is one change of the screen.
-    pub(super) async fn inputs(&mut self, first: TerminalInput) -> Result<ChatFlow, CliError> {
+    pub(super) async fn inputs(&mut self, first: TerminalInput) -> Result<ChatFlow, ChatError> {
         self.pace.hurry();
         let mut next = Some(first);
         while let Some(input) = next {
@@ -40,7 +39,7 @@ impl Chat<'_> {
         Ok(ChatFlow::On)
     }
 
-    pub(super) async fn input(&mut self, input: TerminalInput) -> Result<ChatFlow, CliError> {
+    pub(super) async fn input(&mut self, input: TerminalInput) -> Result<ChatFlow, ChatError> {
         if let ChatInterface::Editor { screen, .. } = &mut self.face {
             screen.set_hint(String::new());
         }
@@ -104,7 +103,7 @@ impl Chat<'_> {
     }
 
     /// Does what follows from what happened to the line.
-    async fn edited(&mut self, edited: EditOutcome) -> Result<ChatFlow, CliError> {
+    async fn edited(&mut self, edited: EditOutcome) -> Result<ChatFlow, ChatError> {
         match edited {
             EditOutcome::Nothing | EditOutcome::Changed => Ok(ChatFlow::On),
             EditOutcome::Submit(line) => self.line(&line).await,
@@ -140,7 +139,7 @@ impl Chat<'_> {
         matches!(&self.face, ChatInterface::Editor { screen, .. } if screen.has_size(columns, rows))
     }
 
-    fn suspend(&mut self) -> Result<ChatFlow, CliError> {
+    fn suspend(&mut self) -> Result<ChatFlow, ChatError> {
         if let ChatInterface::Editor {
             raw: Some(raw),
             screen,
@@ -154,7 +153,7 @@ impl Chat<'_> {
     }
 
     /// Takes a whole line.
-    pub(super) async fn line(&mut self, line: &str) -> Result<ChatFlow, CliError> {
+    pub(super) async fn line(&mut self, line: &str) -> Result<ChatFlow, ChatError> {
         let asked = self.asks_in_line();
         self.line_was_sent();
         if asked {
@@ -174,7 +173,7 @@ impl Chat<'_> {
     }
 
     /// Takes a line that answers no question about a call.
-    async fn words(&mut self, line: &str) -> Result<ChatFlow, CliError> {
+    async fn words(&mut self, line: &str) -> Result<ChatFlow, ChatError> {
         if let Some(flow) = self.answer_back(line).await {
             return Ok(flow);
         }
@@ -213,7 +212,7 @@ impl Chat<'_> {
     }
 
     /// Says something to the agent.
-    async fn say(&mut self, text: &str) -> Result<ChatFlow, CliError> {
+    async fn say(&mut self, text: &str) -> Result<ChatFlow, ChatError> {
         if let Err(error) = self.find_again().await {
             self.not_sent(text, Vec::new(), error)?;
             return Ok(ChatFlow::On);
@@ -286,7 +285,7 @@ impl Chat<'_> {
         text: &str,
         content: Vec<ContentPart>,
         shared: Vec<ContentPart>,
-    ) -> Result<ChatFlow, CliError> {
+    ) -> Result<ChatFlow, ChatError> {
         let ConversationSite::Open { session, .. } = &self.seat else {
             return Ok(ChatFlow::On);
         };
@@ -313,10 +312,10 @@ impl Chat<'_> {
     }
 
     /// Shows an error and goes on.
-    pub(super) fn complain(&mut self, error: &CliError) {
+    pub(super) fn complain(&mut self, error: &ChatError) {
         let text = match error {
             // What can be done about it is done here.
-            CliError::Runtime(RuntimeError::Denied(why)) => {
+            ChatError::Runtime(RuntimeError::Denied(why)) => {
                 format!("error: {}\nhint: {}", visible(why), self.company.advice())
             }
             error => match remedy(error, self.lost.is_some()) {
@@ -328,7 +327,7 @@ impl Chat<'_> {
         self.transcript.print_notice(&text);
     }
 
-    pub(super) async fn answer(&mut self, answer: ApprovalReply) -> Result<ChatFlow, CliError> {
+    pub(super) async fn answer(&mut self, answer: ApprovalReply) -> Result<ChatFlow, ChatError> {
         let Some(question) = self.question().cloned() else {
             return Ok(ChatFlow::On);
         };
@@ -358,13 +357,13 @@ impl Chat<'_> {
                     self.keep_rule(&rule);
                 }
             }
-            Err(CliError::Runtime(RuntimeError::Refused(_))) => {
+            Err(ChatError::Runtime(RuntimeError::Refused(_))) => {
                 self.transcript.aside(&self.console.out_style().warn(TOO_LATE));
             }
             Err(error) => {
                 // It does not count: the question stands.
                 match &error {
-                    CliError::Runtime(RuntimeError::Denied(why)) => self.answer_denied(why),
+                    ChatError::Runtime(RuntimeError::Denied(why)) => self.answer_denied(why),
                     error => self.complain(error),
                 }
                 self.ask_if_new(None).await;
@@ -377,7 +376,7 @@ impl Chat<'_> {
     }
 
     /// Refuses what is asked.
-    pub(super) async fn refuse(&mut self, why: &str) -> Result<ChatFlow, CliError> {
+    pub(super) async fn refuse(&mut self, why: &str) -> Result<ChatFlow, ChatError> {
         self.answer(ApprovalReply {
             decision: ApprovalDecision::Deny,
             note: Some(why.to_owned()),

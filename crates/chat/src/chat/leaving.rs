@@ -7,7 +7,7 @@ use tokio::time::Instant;
 
 use super::past_turns::PastTurns;
 use super::{Chat, ChatFlow, ChatInterface, ConversationSite};
-use crate::error::CliError;
+use crate::error::ChatError;
 use crate::exit::Exit;
 use crate::render::clean::visible;
 use crate::render::conversation;
@@ -28,7 +28,7 @@ pub(crate) fn leaves(answer: &str) -> bool {
 }
 
 impl Chat<'_> {
-    pub(super) async fn signal(&mut self, exit: Exit) -> Result<ChatFlow, CliError> {
+    pub(super) async fn signal(&mut self, exit: Exit) -> Result<ChatFlow, ChatError> {
         match exit {
             Exit::Interrupted => {
                 let flow = self.stop().await;
@@ -80,7 +80,7 @@ impl Chat<'_> {
     }
 
     /// Stops what runs; leaves when nothing does and the person asks twice, or when they ask again while it stops.
-    pub(super) async fn stop(&mut self) -> Result<ChatFlow, CliError> {
+    pub(super) async fn stop(&mut self) -> Result<ChatFlow, ChatError> {
         let is_stopping = self.desk.is_busy() && self.desk.stopping;
         if is_stopping {
             return Ok(ChatFlow::Leave(Exit::Interrupted));

@@ -8,7 +8,7 @@ use tokio::time::Instant;
 use super::chat_state::ChatState;
 use super::progress::Progress;
 use super::{Chat, ChatInterface, ConversationSite};
-use crate::error::CliError;
+use crate::error::ChatError;
 use crate::follow::AnyFollower;
 use crate::session_opening;
 
@@ -39,7 +39,7 @@ impl Chat<'_> {
     ///
     /// # Errors
     /// As [`Chat::lose`].
-    pub(super) fn failed(&mut self, error: CliError) -> Result<(), CliError> {
+    pub(super) fn failed(&mut self, error: ChatError) -> Result<(), ChatError> {
         if is_passing(&error) {
             return self.lose(error);
         }
@@ -51,7 +51,7 @@ impl Chat<'_> {
     ///
     /// # Errors
     /// The same error, where the chat cannot go on: it is another one, or nobody is there to help.
-    pub(super) fn lose(&mut self, error: CliError) -> Result<(), CliError> {
+    pub(super) fn lose(&mut self, error: ChatError) -> Result<(), ChatError> {
         if !is_passing(&error) || matches!(self.face, ChatInterface::Lines { eager: false }) {
             return Err(error);
         }
@@ -80,8 +80,8 @@ impl Chat<'_> {
         &mut self,
         text: &str,
         shared: Vec<ContentPart>,
-        error: CliError,
-    ) -> Result<(), CliError> {
+        error: ChatError,
+    ) -> Result<(), ChatError> {
         if is_passing(&error) || is_later(&error) {
             self.shared.splice(0..0, shared);
             if matches!(self.face, ChatInterface::Editor { .. }) {
@@ -99,7 +99,7 @@ impl Chat<'_> {
     ///
     /// # Errors
     /// Where it cannot be opened; then it is as closed as before.
-    pub(super) async fn find_again(&mut self) -> Result<(), CliError> {
+    pub(super) async fn find_again(&mut self) -> Result<(), ChatError> {
         let lost = match &self.seat {
             ConversationSite::Open { session, .. } => session.clone(),
             ConversationSite::New(_) => return Ok(()),
@@ -132,7 +132,7 @@ impl Chat<'_> {
 }
 
 /// Whether the same line may be sent later: the server cannot be reached, or has no room for more at the moment.
-fn is_later(error: &CliError) -> bool {
+fn is_later(error: &ChatError) -> bool {
     const NO_ROOM: [&str; 5] = [
         "queue_full",
         "quota_usage",
@@ -141,24 +141,24 @@ fn is_later(error: &CliError) -> bool {
         "too_many",
     ];
     match error {
-        CliError::Runtime(RuntimeError::Unreachable { .. }) => true,
-        CliError::Runtime(RuntimeError::Remote { code, .. }) => NO_ROOM.contains(&code.as_str()),
+        ChatError::Runtime(RuntimeError::Unreachable { .. }) => true,
+        ChatError::Runtime(RuntimeError::Remote { code, .. }) => NO_ROOM.contains(&code.as_str()),
         _ => false,
     }
 }
 
 /// Whether nothing can be written for a reason that passes: no space is left, or another program keeps the database locked.
-pub(super) fn is_passing(error: &CliError) -> bool {
+pub(super) fn is_passing(error: &ChatError) -> bool {
     remedy(error, false).is_some()
 }
 
 /// What to do where nothing can be written for a reason that passes; `is_lost` where a session is closed because of it.
-pub(super) fn remedy(error: &CliError, is_lost: bool) -> Option<&'static str> {
+pub(super) fn remedy(error: &ChatError, is_lost: bool) -> Option<&'static str> {
     let is_full = match error {
-        CliError::Runtime(RuntimeError::Log(LogError::Full { .. })) => true,
-        CliError::Runtime(RuntimeError::Log(LogError::Locked { .. })) => false,
-        CliError::Runtime(RuntimeError::Remote { code, .. }) if code == "disk_full" => true,
-        CliError::Runtime(RuntimeError::Remote { code, .. }) if code == "store_locked" => false,
+        ChatError::Runtime(RuntimeError::Log(LogError::Full { .. })) => true,
+        ChatError::Runtime(RuntimeError::Log(LogError::Locked { .. })) => false,
+        ChatError::Runtime(RuntimeError::Remote { code, .. }) if code == "disk_full" => true,
+        ChatError::Runtime(RuntimeError::Remote { code, .. }) if code == "store_locked" => false,
         _ => return None,
     };
     Some(match (is_full, is_lost) {

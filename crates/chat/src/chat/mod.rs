@@ -5,7 +5,6 @@
 mod approval_keys;
 mod attachments;
 mod attention;
-mod background;
 mod branch;
 pub(crate) mod chat_state;
 pub(crate) mod commands;
@@ -13,6 +12,7 @@ mod compact;
 mod complete;
 pub mod drawing;
 mod full_text;
+mod hanging_indent;
 pub(crate) mod input_handling;
 pub mod jobs;
 pub(crate) mod leaving;
@@ -35,12 +35,10 @@ pub mod slash;
 mod spending;
 mod status;
 mod steering;
-pub mod terminal;
 mod unanswered;
 pub mod welcome;
 mod window;
 mod withheld_variables;
-mod xterm;
 
 use std::sync::Arc;
 
@@ -52,7 +50,7 @@ use agentx_terminal::Editor;
 use tokio::time::Instant;
 
 use crate::console::Console;
-use crate::error::CliError;
+use crate::error::ChatError;
 use crate::exit::Exit;
 use crate::follow::AnyFollower;
 use crate::new_agent::NewAgent;
@@ -60,6 +58,7 @@ use crate::place::Place;
 use crate::render::agents::AgentCast;
 use crate::render::transcript::TranscriptRenderer;
 use crate::signals::Signals;
+use crate::terminal::RawMode;
 use attention::Attention;
 use chat_state::ChatState;
 use drawing::Pace;
@@ -73,7 +72,6 @@ use screen::Screen;
 use server_wait::Inputs;
 use shell::ShellCommand;
 use status::StatusRow;
-use terminal::RawMode;
 use withheld_variables::WithheldNotice;
 
 /// What stands before the line that is being written.
@@ -228,7 +226,7 @@ impl<'a> Chat<'a> {
     }
 
     /// A chat in a session that exists.
-    pub async fn resumed(mut self, session: Arc<dyn Session>) -> Result<Self, CliError> {
+    pub async fn resumed(mut self, session: Arc<dyn Session>) -> Result<Self, ChatError> {
         let state = session.state().await?;
         let follow = async |after| AnyFollower::new(session.clone(), after, View::Runtime).await;
         let (past, events, came) = PastTurns::of(follow, state.last_seq).await?;
@@ -246,7 +244,7 @@ impl<'a> Chat<'a> {
     }
 
     /// The session, opened now if it is not yet.
-    pub(crate) async fn session(&mut self) -> Result<Arc<dyn Session>, CliError> {
+    pub(crate) async fn session(&mut self) -> Result<Arc<dyn Session>, ChatError> {
         let agent = match &self.seat {
             ConversationSite::Open { session, .. } => return Ok(session.clone()),
             ConversationSite::New(agent) => agent.clone(),
@@ -263,7 +261,7 @@ impl<'a> Chat<'a> {
     }
 
     /// Talks until the person leaves.
-    pub async fn talk(&mut self) -> Result<Exit, CliError> {
+    pub async fn talk(&mut self) -> Result<Exit, ChatError> {
         if self.transcript.has_said() {
             self.settle_background(false).await?;
         }
@@ -316,7 +314,7 @@ impl<'a> Chat<'a> {
     }
 
     /// What follows when there is nothing more to type.
-    async fn after(&mut self, flow: ChatFlow) -> Result<ChatFlow, CliError> {
+    async fn after(&mut self, flow: ChatFlow) -> Result<ChatFlow, ChatError> {
         if flow != ChatFlow::On || !self.input_ended {
             return Ok(flow);
         }
@@ -331,7 +329,7 @@ impl<'a> Chat<'a> {
         })
     }
 
-    async fn deliveries(&mut self, delivery: Option<Delivery>) -> Result<ChatFlow, CliError> {
+    async fn deliveries(&mut self, delivery: Option<Delivery>) -> Result<ChatFlow, ChatError> {
         let Some(delivery) = delivery else {
             self.transcript.aside("the session has ended");
             return Ok(ChatFlow::Leave(Exit::Storage));
@@ -381,7 +379,7 @@ impl<'a> Chat<'a> {
     }
 }
 
-async fn next_delivery(seat: &mut ConversationSite) -> Result<Option<Delivery>, CliError> {
+async fn next_delivery(seat: &mut ConversationSite) -> Result<Option<Delivery>, ChatError> {
     match seat {
         ConversationSite::Open { events, .. } => events.next().await,
         ConversationSite::New(_) => std::future::pending().await,

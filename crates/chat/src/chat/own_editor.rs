@@ -9,10 +9,10 @@ use agentx::node::program_environment;
 use agentx::tools::ProgramEnvironment;
 use tokio::process::{Child, Command};
 
-use super::terminal::{TerminalInput, TerminalLoan};
 use super::{Chat, ChatFlow, ChatInterface, next_delivery};
-use crate::error::CliError;
+use crate::error::ChatError;
 use crate::exit::Exit;
+use crate::terminal::{TerminalInput, TerminalLoan};
 
 /// A text that is longer is no line for an agent.
 const LONGEST: u64 = 1 << 20;
@@ -99,7 +99,7 @@ fn begin(editor: &str, path: &Path, environment: &ProgramEnvironment) -> io::Res
 
 impl Chat<'_> {
     /// Lets the person write the line in their own editor.
-    pub(super) async fn write_elsewhere(&mut self) -> Result<ChatFlow, CliError> {
+    pub(super) async fn write_elsewhere(&mut self) -> Result<ChatFlow, ChatError> {
         let was_stashed = self.editor.is_stashed();
         let before = self.editor.whole();
         let editor = wanted_editor(|name| std::env::var(name).ok());
@@ -153,13 +153,13 @@ impl Chat<'_> {
         }
     }
 
-    fn no_editor(&mut self, what: &str) -> Result<ChatFlow, CliError> {
+    fn no_editor(&mut self, what: &str) -> Result<ChatFlow, ChatError> {
         self.transcript.aside(&self.console.out_style().bad(what));
         Ok(ChatFlow::On)
     }
 
     /// Takes what lives off the screen and gives the terminal away.
-    fn lend_terminal(&mut self) -> Result<Option<TerminalLoan>, CliError> {
+    fn lend_terminal(&mut self) -> Result<Option<TerminalLoan>, ChatError> {
         self.paint()?;
         let ChatInterface::Editor {
             raw: Some(raw),
@@ -174,7 +174,7 @@ impl Chat<'_> {
     }
 
     /// The terminal may have another size than before.
-    async fn measure_terminal(&mut self) -> Result<(), CliError> {
+    async fn measure_terminal(&mut self) -> Result<(), ChatError> {
         if let Ok((columns, rows)) = crossterm::terminal::size() {
             Box::pin(self.input(TerminalInput::Resize(columns.into(), rows.into()))).await?;
         }
@@ -182,12 +182,12 @@ impl Chat<'_> {
     }
 
     /// Waits for the editor. What happens meanwhile is taken in, and shown when the terminal is back.
-    async fn visit(&mut self, mut child: Child) -> Result<Visit, CliError> {
+    async fn visit(&mut self, mut child: Child) -> Result<Visit, ChatError> {
         loop {
             tokio::select! {
                 biased;
                 ended = child.wait() => {
-                    return Ok(Visit::Over(ended.map_err(|error| CliError::File {
+                    return Ok(Visit::Over(ended.map_err(|error| ChatError::File {
                         path: "the editor".into(),
                         what: error.to_string(),
                     })?));

@@ -10,7 +10,7 @@ use agentx::types::wire::WheelWish;
 use agentx::types::{OwnerId, RuntimeEvent, Seat, SessionId, SessionRole};
 
 use crate::connection_watch::LinkWatch;
-use crate::error::CliError;
+use crate::error::ChatError;
 use crate::place::Place;
 use crate::render::clean::visible;
 use crate::render::conversation::act;
@@ -72,7 +72,7 @@ impl Company {
     }
 
     /// Joins those who are in this session.
-    pub(crate) async fn join(&mut self, session: &SessionId) -> Result<(), CliError> {
+    pub(crate) async fn join(&mut self, session: &SessionId) -> Result<(), ChatError> {
         if let Some((server, _)) = &self.server {
             self.presence = Some(server.presence(session).await?);
             self.session = Some(session.clone());
@@ -158,7 +158,7 @@ impl Company {
     }
 
     /// Wishes something about the wheel; says what came of it, where that is no news to others who are there.
-    pub(crate) async fn wish(&self, wish: WheelWish) -> Result<String, CliError> {
+    pub(crate) async fn wish(&self, wish: WheelWish) -> Result<String, ChatError> {
         let (Some((server, _)), Some(session)) = (&self.server, &self.session) else {
             return Err(nobody());
         };
@@ -189,7 +189,7 @@ impl Company {
     }
 
     /// The seat that is meant by a word: the name of its program, the person, or how it is shown.
-    pub(crate) fn seat(&self, word: &str) -> Result<Seat, CliError> {
+    pub(crate) fn seat(&self, word: &str) -> Result<Seat, ChatError> {
         let (Some(presence), Some((_, me))) = (&self.presence, &self.server) else {
             return Err(nobody());
         };
@@ -206,11 +206,11 @@ impl Company {
             .filter(|seat| is_meant(seat));
         match (meant.next(), meant.next()) {
             (Some(seat), None) => Ok(seat.clone()),
-            (Some(_), Some(_)) => Err(CliError::usage(
+            (Some(_), Some(_)) => Err(ChatError::usage(
                 format!("{word:?} fits several who are there"),
                 "`/who` shows them; give more letters of the name of the program",
             )),
-            (None, _) => Err(CliError::usage(
+            (None, _) => Err(ChatError::usage(
                 format!("nobody who is there is called {word:?}"),
                 "`/who` shows who is there",
             )),
@@ -226,8 +226,8 @@ impl Company {
 }
 
 /// There is nobody to have a wheel with.
-fn nobody() -> CliError {
-    CliError::usage(
+fn nobody() -> ChatError {
+    ChatError::usage(
         "you are alone with this session",
         "`agentx serve` lets others in, and `agentx --connect URL` joins them",
     )

@@ -6,7 +6,7 @@ use agentx::runtime::Delivery;
 use agentx::types::{Envelope, RuntimeEvent};
 
 use super::{Chat, ConversationSite, LOOK_BACK};
-use crate::error::CliError;
+use crate::error::ChatError;
 use crate::follow::AnyFollower;
 use crate::render::conversation;
 
@@ -33,9 +33,9 @@ impl PastTurns {
     /// What was said last in a session that stands at `last_seq`, where `follow` reads it from after an event; who follows it
     /// from there on; and what came meanwhile.
     pub async fn of(
-        follow: impl AsyncFn(u64) -> Result<AnyFollower, CliError>,
+        follow: impl AsyncFn(u64) -> Result<AnyFollower, ChatError>,
         last_seq: u64,
-    ) -> Result<(Self, AnyFollower, Option<Delivery>), CliError> {
+    ) -> Result<(Self, AnyFollower, Option<Delivery>), ChatError> {
         let mut look_back = FIRST_LOOK;
         loop {
             let after = last_seq.saturating_sub(look_back);

@@ -3,7 +3,7 @@
 
 use agentx_terminal::{Row, Style};
 
-use super::screen::hanging;
+use super::hanging_indent::hanging;
 
 /// With less room only its first rows are shown.
 const LOW: usize = 4;

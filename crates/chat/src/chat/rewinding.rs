@@ -10,7 +10,7 @@ use agentx::types::SessionId;
 use super::leaving::leaves;
 use super::slash::RewindTarget;
 use super::{Chat, ChatFlow, ChatInterface, ConversationSite};
-use crate::error::CliError;
+use crate::error::ChatError;
 use crate::render::clean::visible;
 use crate::render::rewind;
 
@@ -93,7 +93,7 @@ impl RewindQuestion {
 
 impl Chat<'_> {
     /// `/rewind`
-    pub(super) async fn rewind(&mut self, back: RewindTarget) -> Result<String, CliError> {
+    pub(super) async fn rewind(&mut self, back: RewindTarget) -> Result<String, ChatError> {
         let ConversationSite::Open { session, .. } = &self.seat else {
             return Ok("nothing was said yet".to_owned());
         };
@@ -120,7 +120,7 @@ impl Chat<'_> {
     }
 
     /// Shows what going back to before an input would undo, and asks.
-    async fn consider(&mut self, history: &SessionHistory, number: usize) -> Result<String, CliError> {
+    async fn consider(&mut self, history: &SessionHistory, number: usize) -> Result<String, ChatError> {
         let Some(input) = history.input(number) else {
             return Ok(format!(
                 "there is no input {number}; there are 1 to {}",
@@ -139,14 +139,14 @@ impl Chat<'_> {
         to_seq: u64,
         words: Option<String>,
         fork_only: bool,
-    ) -> Result<String, CliError> {
+    ) -> Result<String, ChatError> {
         let ConversationSite::Open { session, .. } = &self.seat else {
             return Ok(String::new());
         };
         let (id, runtime) = (session.id().clone(), self.place.shared());
         let (plan, why) = match self.wait_for(runtime.plan_restore(&id, to_seq)).await {
             Ok(plan) => (Some(plan), String::new()),
-            Err(CliError::Runtime(error)) => (None, error.to_string()),
+            Err(ChatError::Runtime(error)) => (None, error.to_string()),
             Err(error) => return Err(error),
         };
         let (style, width) = (self.console.out_style(), self.console.terminal.width);
@@ -170,7 +170,7 @@ impl Chat<'_> {
     }
 
     /// `/rewind undo`
-    async fn undo(&mut self, id: &SessionId) -> Result<String, CliError> {
+    async fn undo(&mut self, id: &SessionId) -> Result<String, ChatError> {
         let runtime = self.place.shared();
         let found = self.wait_for(latest_restoring(&*runtime, id)).await?;
         let Some((session, restoring)) = found else {
@@ -253,7 +253,7 @@ impl Chat<'_> {
         Some(ChatFlow::On)
     }
 
-    async fn chosen(&mut self, mut going: Box<PendingRewind>, word: &str) -> Result<String, CliError> {
+    async fn chosen(&mut self, mut going: Box<PendingRewind>, word: &str) -> Result<String, ChatError> {
         let files = match (word, going.fork_only) {
             ("d" | "diff", _) if going.has_files() => {
                 let text = self.whole_diff(&going);
@@ -285,7 +285,7 @@ impl Chat<'_> {
         plan.map_or_else(String::new, |plan| rewind::diffs(plan, true, style, width))
     }
 
-    async fn decided(&mut self, mut going: Box<PendingRewind>, word: &str) -> Result<String, CliError> {
+    async fn decided(&mut self, mut going: Box<PendingRewind>, word: &str) -> Result<String, ChatError> {
         let Some(file) = going.doubted() else {
             return self.go_back(going).await;
         };
@@ -310,7 +310,7 @@ impl Chat<'_> {
     }
 
     /// Asks about the next file that somebody has to be asked about; where there is none, goes back.
-    async fn next_file(&mut self, going: Box<PendingRewind>) -> Result<String, CliError> {
+    async fn next_file(&mut self, going: Box<PendingRewind>) -> Result<String, ChatError> {
         let Some(file) = going.doubted() else {
             return self.go_back(going).await;
         };
@@ -323,7 +323,7 @@ impl Chat<'_> {
         Ok(self.ask_back(text, RewindQuestion::File(going)))
     }
 
-    async fn go_back(&mut self, going: Box<PendingRewind>) -> Result<String, CliError> {
+    async fn go_back(&mut self, going: Box<PendingRewind>) -> Result<String, ChatError> {
         if self.desk.is_busy() {
             return Ok("something runs again: stop it first (Esc); nothing was changed".to_owned());
         }
@@ -352,7 +352,7 @@ impl Chat<'_> {
         &mut self,
         going: &PendingRewind,
         plan: &RestorePlan,
-    ) -> Result<RestoreReport, CliError> {
+    ) -> Result<RestoreReport, ChatError> {
         let open = match &self.seat {
             ConversationSite::Open { session, .. } if *session.id() == going.session => Some(session.clone()),
             _ => None,

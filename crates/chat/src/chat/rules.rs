@@ -6,7 +6,7 @@ use agentx::types::{AgentConfig, ApprovalDecision, ApprovalRequested, ConfigChan
 
 use super::slash::Rules;
 use super::{Chat, ConversationSite};
-use crate::error::CliError;
+use crate::error::ChatError;
 use crate::pending_change;
 use crate::render::approval::ApprovalReply;
 use crate::render::clean::visible;
@@ -119,7 +119,7 @@ impl Chat<'_> {
         }
     }
 
-    pub(super) async fn agent_config(&mut self) -> Result<AgentConfig, CliError> {
+    pub(super) async fn agent_config(&mut self) -> Result<AgentConfig, ChatError> {
         let session = match &self.seat {
             ConversationSite::Open { session, .. } => session.clone(),
             ConversationSite::New(agent) => return Ok((*agent.config).clone()),
@@ -129,7 +129,7 @@ impl Chat<'_> {
     }
 
     /// `/approvals`
-    pub(super) async fn rules(&mut self, wish: Rules) -> Result<String, CliError> {
+    pub(super) async fn rules(&mut self, wish: Rules) -> Result<String, ChatError> {
         let config = self.agent_config().await?;
         match wish {
             Rules::List => Ok(rules::render(
@@ -139,14 +139,14 @@ impl Chat<'_> {
                 self.console.terminal.width,
             )),
             Rules::Test(call) => {
-                let tried = rules::Tried::of(&config, &call, !self.company.is_possible())?;
-                Ok(tried.words(|rule| self.origin(rule)))
+                let tested = rules::TestedCall::of(&config, &call, !self.company.is_possible())?;
+                Ok(tested.words(|rule| self.origin(rule)))
             }
             Rules::Remove(number) => self.without_rule(config.rules, number).await,
         }
     }
 
-    async fn without_rule(&mut self, mut rules: Vec<Rule>, number: usize) -> Result<String, CliError> {
+    async fn without_rule(&mut self, mut rules: Vec<Rule>, number: usize) -> Result<String, ChatError> {
         let Some(index) = number.checked_sub(1).filter(|index| *index < rules.len()) else {
             return Err(no_rule(number, rules.len()));
         };

@@ -7,17 +7,15 @@ use std::borrow::Cow;
 
 use agentx_terminal::{Line as Text, Markdown, Painter, Row, Style, Theme};
 
+use super::hanging_indent::hanging;
 pub(crate) use super::line::InputLine;
 use super::line::layout;
 use super::printed_question::PrintedQuestion;
-use super::terminal::long_rows;
 use crate::render::transcript::{TextPiece, TextRegion};
+use crate::terminal::long_rows;
 
 /// Below this height nothing but the line lives.
 const LOW: usize = 8;
-
-/// Rows hang by so many columns at most; a line that begins farther in is a picture.
-const MOST_HANGING: usize = 12;
 
 /// So many rows of a line that another agent is saying.
 const BESIDE: usize = 4;
@@ -307,25 +305,6 @@ impl Screen {
         self.status.clear();
         self.take()
     }
-}
-
-/// A line whose further rows begin where its first one does: behind its blanks, and behind the bar of an output or the sign of what
-/// is listed.
-pub(super) fn hanging(line: &str) -> Text {
-    let mut text = Text::from_ansi(line);
-    let plain: String = text.spans.iter().map(|span| span.text.as_str()).collect();
-    let blanks = plain.len() - plain.trim_start_matches(' ').len();
-    if blanks > 0 && blanks < plain.len() && blanks <= MOST_HANGING {
-        let told = &plain[blanks..];
-        let bar = match told {
-            told if told.starts_with("│ ") => "│ ",
-            told if told.starts_with(['└', '☑', '☐', '▸', '·']) => "  ",
-            _ => "",
-        };
-        let look = text.spans.first().map(|span| span.style).unwrap_or_default();
-        text.rest = Row::new(&format!("{}{bar}", " ".repeat(blanks)), look);
-    }
-    text
 }
 
 /// The control sequence of the look that a line leaves on.

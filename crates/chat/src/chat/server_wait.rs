@@ -11,10 +11,10 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use tokio::sync::mpsc;
 
 use super::participants::CompanyNews;
-use super::terminal::TerminalInput;
 use super::{Chat, ChatInterface};
-use crate::error::CliError;
+use crate::error::ChatError;
 use crate::exit::Exit;
+use crate::terminal::TerminalInput;
 
 /// How long an answer of this machine is waited for when a person wants to wait no longer.
 const MOMENT: Duration = Duration::from_secs(1);
@@ -100,7 +100,7 @@ impl Chat<'_> {
     pub(super) async fn wait_for<T>(
         &mut self,
         work: impl Future<Output = Result<T, RuntimeError>>,
-    ) -> Result<T, CliError> {
+    ) -> Result<T, ChatError> {
         let mut work = pin!(work);
         loop {
             let keys = self.company.is_possible()
@@ -159,8 +159,8 @@ fn is_enough(input: &TerminalInput) -> bool {
     }
 }
 
-fn gave_up() -> CliError {
-    CliError::Run {
+fn gave_up() -> ChatError {
+    ChatError::Run {
         exit: Exit::Interrupted,
         code: "gave_up".into(),
         message: "not waited for any longer; it may be done all the same".into(),

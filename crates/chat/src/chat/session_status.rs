@@ -8,12 +8,12 @@ use agentx_terminal::Theme;
 use tokio::time::{Duration, Instant};
 
 use super::commands::mode_sentence;
-use super::terminal::{self, TerminalInput};
-use super::{Chat, ChatInterface, ConversationSite, background, progress};
+use super::{Chat, ChatInterface, ConversationSite, progress};
 use crate::console::Console;
-use crate::error::CliError;
+use crate::error::ChatError;
 use crate::render::clean::visible;
 use crate::render::units;
+use crate::terminal::{self, TerminalInput, background};
 
 /// How often it is said aloud that something is still waited for.
 const ALOUD: Duration = Duration::from_secs(30);
@@ -24,7 +24,7 @@ const OWN_JOBS: Duration = Duration::from_secs(1);
 impl Chat<'_> {
     /// At the end of a run: what was spent, and whether anything waits. An input that was dropped with a run that was stopped
     /// begins none.
-    pub(super) async fn ask_how_it_stands(&mut self) -> Result<(), CliError> {
+    pub(super) async fn ask_how_it_stands(&mut self) -> Result<(), ChatError> {
         let ConversationSite::Open { session, .. } = &self.seat else {
             return Ok(());
         };
@@ -37,7 +37,7 @@ impl Chat<'_> {
         let state = match self.wait_for(async { session.state().await }).await {
             Ok(state) => state,
             // The server says it again when it is there again.
-            Err(CliError::Runtime(RuntimeError::Unreachable { .. })) => return Ok(()),
+            Err(ChatError::Runtime(RuntimeError::Unreachable { .. })) => return Ok(()),
             Err(error) => return Err(error),
         };
         let asked_nobody = self.progress.approval() == ApprovalMode::Auto;
@@ -204,7 +204,7 @@ impl Chat<'_> {
 
     /// Waits a moment for what the terminal says about its background: before what was said before is shown, and before the
     /// terminal is given back, so that neither that answer ends in the shell nor, at the `end`, the one about its name.
-    pub(super) async fn settle_background(&mut self, end: bool) -> Result<(), CliError> {
+    pub(super) async fn settle_background(&mut self, end: bool) -> Result<(), ChatError> {
         let waited_for = |chat: &Self| chat.asked_background.or(chat.asked_name.filter(|_| end));
         let Some(asked) = waited_for(self) else {
             return Ok(());

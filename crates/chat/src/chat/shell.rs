@@ -17,9 +17,8 @@ use tokio::time::{Instant, sleep, sleep_until};
 
 use super::leaving::is_exit;
 use super::slash::{self, Slash};
-use super::terminal::TerminalInput;
 use super::{Chat, ChatFlow, ChatInterface, ConversationSite, next_delivery};
-use crate::error::CliError;
+use crate::error::ChatError;
 use crate::render::answers::is_nearly_answer;
 use crate::render::approval;
 use crate::render::clean::visible;
@@ -27,6 +26,7 @@ use crate::render::conversation;
 use crate::render::style::Paint;
 use crate::render::table::cut;
 use crate::render::units;
+use crate::terminal::TerminalInput;
 use agentx_terminal::EditOutcome;
 use agentx_terminal::LONGEST_KEPT;
 pub(super) use own::ShellCommand;
@@ -72,7 +72,7 @@ impl ShellEnd {
 
 impl Chat<'_> {
     /// Runs what stands behind `!` in a line, where that can do something.
-    pub(super) async fn own_command(&mut self, line: &str, command: &str) -> Result<ChatFlow, CliError> {
+    pub(super) async fn own_command(&mut self, line: &str, command: &str) -> Result<ChatFlow, ChatError> {
         self.echo(line);
         if let Some(instead) = instead_of(command) {
             self.transcript.print_notice(&format!("not run: {instead}"));
@@ -83,7 +83,7 @@ impl Chat<'_> {
     }
 
     /// Runs a command and shows what it says.
-    async fn shell(&mut self, command: &str) -> Result<ChatFlow, CliError> {
+    async fn shell(&mut self, command: &str) -> Result<ChatFlow, ChatError> {
         // By the session's mark the command is found again where this program is killed, and its output is on record at once.
         let mark = match self.session().await {
             Ok(session) => Some(own_command_mark(session.id())),
@@ -186,7 +186,7 @@ impl Chat<'_> {
     }
 
     /// Reads what it says until it ends; the chat continues meanwhile, and lines that are sent wait.
-    async fn while_it_runs(&mut self, child: &mut Child) -> Result<ShellEnd, CliError> {
+    async fn while_it_runs(&mut self, child: &mut Child) -> Result<ShellEnd, ChatError> {
         let (mut out, mut status) = (child.stdout.take(), None);
         let (mut buffer, mut until) = (vec![0; 8 << 10], Instant::now() + LONGEST);
         self.paint()?;
@@ -238,7 +238,7 @@ impl Chat<'_> {
 
     /// What is typed while it runs goes into the line, and answers a question. What is sent waits until it has ended, since what it
     /// says goes along.
-    async fn meanwhile(&mut self, input: TerminalInput) -> Result<ChatFlow, CliError> {
+    async fn meanwhile(&mut self, input: TerminalInput) -> Result<ChatFlow, ChatError> {
         self.pace.hurry();
         if matches!(input, TerminalInput::Key(_) | TerminalInput::Paste(_)) {
             self.attention.typed(Instant::now());
@@ -282,7 +282,7 @@ impl Chat<'_> {
 
     /// Takes a line that is sent while the command runs: an answer, a wish to leave and a command that only shows something count at
     /// once, the rest waits. It is in the history already, so that it is not lost where the program ends first.
-    async fn sent_meanwhile(&mut self, line: String) -> Result<ChatFlow, CliError> {
+    async fn sent_meanwhile(&mut self, line: String) -> Result<ChatFlow, ChatError> {
         if let Some(answer) = approval::parse(&line).filter(|_| self.asks_in_line()) {
             self.line_was_sent();
             return self.answer(answer).await;
@@ -347,7 +347,7 @@ impl Chat<'_> {
         }
     }
 
-    fn told(&mut self, line: &str) -> Result<ChatFlow, CliError> {
+    fn told(&mut self, line: &str) -> Result<ChatFlow, ChatError> {
         self.transcript.print_notice(line);
         Ok(ChatFlow::On)
     }

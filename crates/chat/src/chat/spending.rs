@@ -3,14 +3,14 @@
 use agentx::runtime::{UsageBy, UsageQuery, UsageRow};
 
 use super::{Chat, ConversationSite};
-use crate::error::CliError;
+use crate::error::ChatError;
 use crate::render::spending::{has_unpriced, render, total};
 use crate::render::units;
 use crate::session_opening;
 
 impl Chat<'_> {
     /// Says what was spent.
-    pub(super) async fn usage(&mut self, by: Option<UsageBy>) -> Result<String, CliError> {
+    pub(super) async fn usage(&mut self, by: Option<UsageBy>) -> Result<String, ChatError> {
         if let Some(by) = by {
             let rows = self.spent(by, false).await?;
             return Ok(match rows.is_empty() {
@@ -44,7 +44,7 @@ impl Chat<'_> {
         Ok(text)
     }
 
-    async fn spent(&mut self, by: UsageBy, here: bool) -> Result<Vec<UsageRow>, CliError> {
+    async fn spent(&mut self, by: UsageBy, here: bool) -> Result<Vec<UsageRow>, ChatError> {
         let session = match &self.seat {
             ConversationSite::Open { session, .. } if here => Some(session.id().clone()),
             _ => None,

@@ -7,7 +7,7 @@ use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use super::queue::QueuedInput;
 use super::slash::QueueWish;
 use super::{Chat, ChatFlow, ChatInterface, ConversationSite};
-use crate::error::CliError;
+use crate::error::ChatError;
 use crate::render::clean::visible;
 
 /// What is said where there is nothing to steer.
@@ -42,7 +42,7 @@ impl Chat<'_> {
     }
 
     /// Takes inputs back into the line, before what is written there. One that is heard by now stays.
-    async fn take_back(&mut self, ids: Vec<MessageId>) -> Result<(), CliError> {
+    async fn take_back(&mut self, ids: Vec<MessageId>) -> Result<(), ChatError> {
         let mut texts = Vec::new();
         let mut outcome = Ok(());
         for id in ids {
@@ -69,7 +69,7 @@ impl Chat<'_> {
     ///
     /// # Errors
     /// Where one could not be taken back.
-    pub(super) async fn take_all_back(&mut self) -> Result<(), CliError> {
+    pub(super) async fn take_all_back(&mut self) -> Result<(), ChatError> {
         if !matches!(self.face, ChatInterface::Editor { .. }) {
             return Ok(());
         }
@@ -101,7 +101,7 @@ impl Chat<'_> {
         &mut self,
         id: &MessageId,
         mode: Option<InputMode>,
-    ) -> Result<Option<QueuedInput>, CliError> {
+    ) -> Result<Option<QueuedInput>, ChatError> {
         let ConversationSite::Open { session, .. } = &self.seat else {
             return Ok(None);
         };
@@ -109,13 +109,13 @@ impl Chat<'_> {
         let wish = id.clone();
         match self.wait_for(async { session.revise(wish, mode).await }).await {
             Ok(_) => Ok(self.desk.revised(id, mode)),
-            Err(CliError::Runtime(RuntimeError::Refused(_))) => Ok(None),
+            Err(ChatError::Runtime(RuntimeError::Refused(_))) => Ok(None),
             Err(error) => Err(error),
         }
     }
 
     /// What `/queue` wants.
-    pub(super) async fn queue_wish(&mut self, wish: QueueWish) -> Result<String, CliError> {
+    pub(super) async fn queue_wish(&mut self, wish: QueueWish) -> Result<String, ChatError> {
         if self.desk.queue.is_empty() {
             return Ok("nothing is queued".to_owned());
         }
@@ -163,7 +163,7 @@ impl Chat<'_> {
     }
 
     /// Ctrl-S: what is written is heard in the middle of the run; where nothing is, what was queued last.
-    pub(super) async fn steer_at_once(&mut self) -> Result<ChatFlow, CliError> {
+    pub(super) async fn steer_at_once(&mut self) -> Result<ChatFlow, ChatError> {
         let text = self.editor.whole();
         if text.trim().is_empty() {
             let last = self.desk.queue.iter().rfind(|waiting| !waiting.joins);
@@ -192,7 +192,7 @@ impl Chat<'_> {
     }
 
     /// `/steer`: says something to the agent in the middle of its work.
-    pub(super) async fn steer(&mut self, text: &str) -> Result<String, CliError> {
+    pub(super) async fn steer(&mut self, text: &str) -> Result<String, ChatError> {
         match self.join(text).await? {
             Some(note) => Ok(note),
             None if matches!(self.face, ChatInterface::Editor { .. }) => Ok(String::new()),
@@ -201,7 +201,7 @@ impl Chat<'_> {
     }
 
     /// Sends words that join the run. Returns what has to be said about it, where they did not.
-    async fn join(&mut self, text: &str) -> Result<Option<String>, CliError> {
+    async fn join(&mut self, text: &str) -> Result<Option<String>, ChatError> {
         let ConversationSite::Open { session, .. } = &self.seat else {
             return Ok(Some(IDLE.to_owned()));
         };

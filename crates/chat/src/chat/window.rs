@@ -5,13 +5,13 @@ use agentx::runtime::RuntimeError;
 use unicode_segmentation::UnicodeSegmentation as _;
 
 use super::{Chat, ChatInterface, ConversationSite};
-use crate::error::CliError;
+use crate::error::ChatError;
 use crate::render::clean::{clean, visible};
 use crate::render::{units, window};
 
 impl Chat<'_> {
     /// Says what fills the window; or prints the request that the model got last, as it was sent.
-    pub(super) async fn window(&mut self, exact: bool) -> Result<String, CliError> {
+    pub(super) async fn window(&mut self, exact: bool) -> Result<String, ChatError> {
         let ConversationSite::Open { session, .. } = &self.seat else {
             return Ok("nothing was said yet".to_owned());
         };
@@ -19,7 +19,7 @@ impl Chat<'_> {
         let id = session.id();
         let view = match self.wait_for(async { runtime.context(id, None).await }).await {
             Ok(view) => view,
-            Err(CliError::Runtime(RuntimeError::Refused(_))) => {
+            Err(ChatError::Runtime(RuntimeError::Refused(_))) => {
                 return Ok("no model was asked yet".to_owned());
             }
             Err(error) => return Err(error),

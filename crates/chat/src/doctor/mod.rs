@@ -15,7 +15,7 @@ use agentx_terminal::Line;
 use serde::Serialize;
 
 use crate::console::{Console, Terminal};
-use crate::error::CliError;
+use crate::error::ChatError;
 use crate::exit::Exit;
 use crate::render::clean::visible;
 
@@ -85,14 +85,14 @@ impl DoctorCheck {
     }
 
     /// What an error says about it.
-    fn failed(name: &'static str, error: &CliError) -> Self {
+    fn failed(name: &'static str, error: &ChatError) -> Self {
         let advice = error.hint().unwrap_or_default();
         Self::bad(name, error.exit(), error.to_string(), advice)
     }
 }
 
 /// Whether the configuration can be read, and what should be mended.
-pub fn of_configuration(loaded: &Result<Loaded, CliError>) -> DoctorCheck {
+pub fn of_configuration(loaded: &Result<Loaded, ChatError>) -> DoctorCheck {
     setup::configuration(loaded)
 }
 

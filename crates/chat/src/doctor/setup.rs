@@ -5,12 +5,12 @@ use agentx::config::{Loaded, ProviderKey, ProviderSettings, SettingOrigin, Setti
 use super::DoctorCheck;
 use crate::configuration::check_tools;
 use crate::default_model;
-use crate::default_model::is_demo;
-use crate::error::CliError;
+use crate::demo::is_demo;
+use crate::error::ChatError;
 use crate::exit::Exit;
 
 /// Whether the configuration can be read, and what should be mended.
-pub(super) fn configuration(loaded: &Result<Loaded, CliError>) -> DoctorCheck {
+pub(super) fn configuration(loaded: &Result<Loaded, ChatError>) -> DoctorCheck {
     let name = "configuration";
     let loaded = match loaded {
         Ok(loaded) => loaded,

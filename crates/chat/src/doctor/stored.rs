@@ -7,7 +7,7 @@ use agentx::node::{DATABASE, DATABASE_FORMAT, Examined, examine_database};
 use agentx::types::Timestamp;
 
 use super::DoctorCheck;
-use crate::error::CliError;
+use crate::error::ChatError;
 use crate::exit::Exit;
 use crate::render::units;
 
@@ -26,7 +26,7 @@ pub(super) fn all(data: &Path) -> Vec<DoctorCheck> {
     let latest = examined.as_ref().ok().and_then(|found| found.as_ref()?.latest);
     let found = match examined {
         Ok(found) => database(data, found),
-        Err(error) => DoctorCheck::failed("database", &CliError::Runtime(error.into())),
+        Err(error) => DoctorCheck::failed("database", &ChatError::Runtime(error.into())),
     };
     vec![found, space(data), clock(units::now(), latest)]
 }

@@ -10,7 +10,7 @@ use super::screen::{changes, contents_list, folder_summary};
 use super::withdraw_trust::TakenBack;
 use crate::chat::leaving::leaves;
 use crate::console::Console;
-use crate::error::CliError;
+use crate::error::ChatError;
 use crate::render::clean::visible;
 
 /// Tools that have a row of their own: those that reach farthest stay in sight above the answers.
@@ -28,7 +28,7 @@ pub enum FolderDecision {
 }
 
 /// Asks how far the folder is trusted, where nobody said so yet or where it has changed since, and a person is there.
-pub fn ask(loaded: &Loaded, console: &mut Console) -> Result<FolderDecision, CliError> {
+pub fn ask(loaded: &Loaded, console: &mut Console) -> Result<FolderDecision, ChatError> {
     let is_there = console.terminal.input && console.terminal.output;
     if !is_there || loaded.settings.connect.is_some() || loaded.settings.folder.whole {
         return Ok(FolderDecision::NotAsked);
@@ -54,7 +54,7 @@ fn first(
     loaded: &Loaded,
     brings: &FolderContents,
     console: &mut Console,
-) -> Result<FolderDecision, CliError> {
+) -> Result<FolderDecision, ChatError> {
     let trusts = match loaded.ignored.is_empty() {
         true if brings.is_empty() => "AgentX asks before changes and commands",
         true => "load its files; AgentX still asks before changes and commands",
@@ -121,7 +121,7 @@ fn wants_instructions(
     loaded: &Loaded,
     brings: &FolderContents,
     console: &mut Console,
-) -> Result<Option<bool>, CliError> {
+) -> Result<Option<bool>, ChatError> {
     let mut alone = FolderContents::default();
     let files = brings
         .files
@@ -150,7 +150,7 @@ fn again(
     loaded: &Loaded,
     brings: &FolderContents,
     console: &mut Console,
-) -> Result<FolderDecision, CliError> {
+) -> Result<FolderDecision, ChatError> {
     console.out(&format!(
         "Changed since you trusted this folder:\n\n{}\n\
          1  take it     load it as it is now\n\
@@ -173,7 +173,7 @@ fn again(
 }
 
 /// Says that an answer is none of those that are offered, before it is asked again.
-fn not_understood(answer: &str, console: &mut Console) -> Result<(), CliError> {
+fn not_understood(answer: &str, console: &mut Console) -> Result<(), ChatError> {
     let message = match answer {
         "" => "Please type one of the answers in brackets.\n".to_owned(),
         other => format!("`{}` is not one of the answers.\n", visible(other)),
@@ -187,13 +187,13 @@ fn wants_to_leave(word: &str) -> bool {
 }
 
 /// Reads one line from the person; `q` at the end of input.
-fn answer(question: &str, console: &mut Console) -> Result<String, CliError> {
+fn answer(question: &str, console: &mut Console) -> Result<String, ChatError> {
     let rows = console.fitted(question);
     console.out(&format!("{} ", rows.trim_end()))?;
     console.flush()?;
     let mut line = String::new();
     let read = std::io::stdin().lock().read_line(&mut line);
-    let read = read.map_err(|error| CliError::Input {
+    let read = read.map_err(|error| ChatError::Input {
         what: error.to_string(),
     })?;
     Ok(match read {

@@ -4,7 +4,7 @@ use agentx::assembly::{forget_values, kept_values};
 use agentx::config::{ConfigError, Loaded, WrittenRule, folder_now, show_rule};
 use agentx::types::FolderNow;
 
-use crate::error::CliError;
+use crate::error::ChatError;
 use crate::render::clean::visible;
 use crate::render::units::counted;
 use crate::rules::remove_from_file;
@@ -27,7 +27,7 @@ impl TakenBack {
 
     /// Takes the rules that allow something in this folder out of the person's file, and with `values` removes what its tools keep. Each
     /// is named in lines for the person, and so is what stays.
-    pub fn take(&self, loaded: &Loaded, values: bool) -> Result<String, CliError> {
+    pub fn take(&self, loaded: &Loaded, values: bool) -> Result<String, ChatError> {
         let mut text = String::new();
         for rule in &self.rules {
             text.push_str(&match remove_from_file(&rule.value, &rule.origin) {
@@ -43,10 +43,10 @@ impl TakenBack {
         Ok(text)
     }
 
-    fn values_of(&self, loaded: &Loaded, remove: bool) -> Result<String, CliError> {
+    fn values_of(&self, loaded: &Loaded, remove: bool) -> Result<String, ChatError> {
         let (data, root) = (&loaded.settings.data_dir, &loaded.places.workspace_root);
         let failed = |error| {
-            CliError::from(ConfigError::File {
+            ChatError::from(ConfigError::File {
                 path: data.clone(),
                 what: format!("what tools keep: {error}"),
             })

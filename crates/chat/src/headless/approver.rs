@@ -9,7 +9,7 @@ use tokio::sync::mpsc;
 
 use super::operator::RemoteApprovals;
 use crate::console::Console;
-use crate::error::CliError;
+use crate::error::ChatError;
 use crate::pending_change;
 use crate::render::answers::Answers;
 use crate::render::approval::{self, ApprovalReply};
@@ -103,7 +103,7 @@ impl Approver {
     ///
     /// # Errors
     /// Where somebody else has not answered in time.
-    pub(crate) async fn answered(&mut self, console: &mut Console) -> Result<ApprovalInput, CliError> {
+    pub(crate) async fn answered(&mut self, console: &mut Console) -> Result<ApprovalInput, ChatError> {
         let questions = match self {
             Self::Person(questions) => questions,
             Self::Elsewhere(calls) => return Err(calls.over().await),
@@ -205,7 +205,7 @@ fn answer(id: &ToolCallId, decision: ApprovalDecision, note: Option<String>) -> 
 
 /// Where nobody can be asked, the log says so from the start: no question is put, and no decision of a person is
 /// recorded. Returns whether the session asks otherwise.
-pub async fn deny_where_it_would_ask(session: &Arc<dyn Session>, told_now: bool) -> Result<bool, CliError> {
+pub async fn deny_where_it_would_ask(session: &Arc<dyn Session>, told_now: bool) -> Result<bool, ChatError> {
     match session.state().await?.config.approval {
         ApprovalMode::Ask => {
             session.change(ConfigChange::Approval(ApprovalMode::Deny)).await?;

@@ -9,11 +9,11 @@ use serde_json::Value;
 
 use crate::chat::jobs::JobList;
 use crate::console::Console;
-use crate::error::CliError;
+use crate::error::ChatError;
 use crate::exit::Exit;
+use crate::headless::result::RunResult;
 use crate::place::Place;
 use crate::render::clean::clean;
-use crate::render::result::RunResult;
 use crate::render::units;
 use crate::render::written_call::{WRITTEN_CALL, is_written_call};
 use crate::run_failure::{CUT_OFF, EMPTY, exit_of};
@@ -179,12 +179,12 @@ impl Ending {
         self.result
     }
 
-    fn error(&self, signal: Option<Exit>) -> Option<CliError> {
+    fn error(&self, signal: Option<Exit>) -> Option<ChatError> {
         let stopped = |exit| error(exit, "interrupted", "the run was stopped");
         Some(match (self.result.status, signal) {
             (Some(RunStatus::Completed), _) if self.refused > 0 => {
                 let (calls, allow) = (self.refused, self.allow.clone().unwrap_or_default());
-                CliError::NobodyAsked { calls, allow }
+                ChatError::NobodyAsked { calls, allow }
             }
             // What went on behind it was stopped.
             (Some(RunStatus::Completed), Some(exit)) if self.cut_off => stopped(exit),
@@ -210,7 +210,7 @@ impl Ending {
     }
 
     /// Returns an error if a completed run has no usable answer: it was cut off, or is empty although no call worked.
-    fn lack(&self) -> Option<CliError> {
+    fn lack(&self) -> Option<ChatError> {
         // A model may have nothing to add after its calls did the work.
         let is_empty = self.partial.trim().is_empty() && !self.worked;
         match self.ended? {
@@ -273,13 +273,13 @@ fn quoted(text: &str) -> String {
 pub async fn leave(
     place: &Place,
     session: &dyn Session,
-    result: &Result<RunResult, CliError>,
+    result: &Result<RunResult, ChatError>,
     console: &mut Console,
 ) {
     let Some(address) = place.address() else { return };
     match result {
         // Its run is stopped as it would be here. A server that does not answer finds that out by itself.
-        Err(CliError::ClosedOutput) => {
+        Err(ChatError::ClosedOutput) => {
             let stopped = session.halt(Some("nobody reads its output any more".into()));
             let _ = tokio::time::timeout(STOPPING, stopped).await;
         }
@@ -310,7 +310,7 @@ pub(super) fn notes(result: &RunResult, max_cost: Option<NanoUsd>, console: &mut
 }
 
 /// Prints the answer. One that broke off or was declined is none: it is said beside it.
-pub(super) fn print(result: &RunResult, quiet: bool, console: &mut Console) -> Result<(), CliError> {
+pub(super) fn print(result: &RunResult, quiet: bool, console: &mut Console) -> Result<(), ChatError> {
     let is_unknown = result.stop_reason == Some(StopReason::Other) && result.error.is_none();
     if quiet && is_unknown && result.status == Some(RunStatus::Completed) {
         console.say("note: the answer ended for a reason that AgentX does not know, and may not be whole\n");
@@ -328,8 +328,8 @@ pub(super) fn print(result: &RunResult, quiet: bool, console: &mut Console) -> R
     Ok(())
 }
 
-fn error(exit: Exit, code: &str, message: &str) -> CliError {
-    CliError::Run {
+fn error(exit: Exit, code: &str, message: &str) -> ChatError {
+    ChatError::Run {
         exit,
         code: code.to_owned(),
         message: message.to_owned(),

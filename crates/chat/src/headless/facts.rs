@@ -3,11 +3,11 @@
 use agentx::runtime::Delivery;
 
 use crate::console::Console;
-use crate::error::CliError;
+use crate::error::ChatError;
 use crate::follow::AnyFollower;
 
 /// The next fact; never, where they are not wanted.
-pub(super) async fn next_fact(facts: &mut Option<AnyFollower>) -> Result<Option<Delivery>, CliError> {
+pub(super) async fn next_fact(facts: &mut Option<AnyFollower>) -> Result<Option<Delivery>, ChatError> {
     match facts {
         Some(facts) => facts.next().await,
         None => std::future::pending().await,
@@ -19,7 +19,7 @@ pub(super) async fn drain(
     facts: &mut AnyFollower,
     until: u64,
     console: &mut Console,
-) -> Result<(), CliError> {
+) -> Result<(), ChatError> {
     while facts.seq() < until {
         match facts.next().await? {
             Some(Delivery::Environment(envelope)) => console.out_json(&*envelope)?,

@@ -2,10 +2,11 @@
 //! What the agent says goes to standard output or, like all that tells how it goes, to standard error.
 
 mod approver;
-mod beginning;
 mod ending;
 mod facts;
 mod operator;
+pub mod result;
+mod run_start;
 
 use std::sync::Arc;
 
@@ -14,23 +15,23 @@ use agentx::types::{AgentStateId, ApprovalRequested, ContentPart, Envelope, RunI
 
 use crate::connection_watch::{LinkWatch, Outage};
 use crate::console::Console;
-use crate::error::CliError;
+use crate::error::ChatError;
 use crate::exit::Exit;
 use crate::follow::AnyFollower;
+use crate::headless::result::RunResult;
 use crate::render::agents::AgentCast;
 use crate::render::approval;
 use crate::render::clean::clean;
 use crate::render::conversation;
-use crate::render::result::RunResult;
 use crate::render::transcript::{TextRegion, TranscriptRenderer};
 use crate::session_opening;
 use crate::signals::Signals;
 pub use approver::{Approver, deny_where_it_would_ask};
-use beginning::Words;
 use ending::Ending;
 pub use ending::leave;
 use facts::{drain, next_fact};
 pub use operator::RemoteApprovals;
+use run_start::Words;
 
 /// What standard output gets of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,16 +65,16 @@ pub async fn with_session(
     approver: Approver,
     ends: (LinkWatch, &mut Outage, Signals),
     (there, console): (u64, &mut Console),
-) -> Result<RunResult, CliError> {
+) -> Result<RunResult, ChatError> {
     let before = session.state().await?;
-    beginning::notes(&before, console);
-    let asks_nobody = beginning::asks_nobody(&before.config, manner, console);
+    run_start::notes(&before, console);
+    let asks_nobody = run_start::asks_nobody(&before.config, manner, console);
     if before.held && prompt.is_some() {
         let note = conversation::is_queued(before.queued.len());
         console.say(&console.err_style().dim(&format!("note: {note}\n")));
     }
     let begins = prompt.is_some() || before.held;
-    let (after, shown_from) = beginning::places(&before, begins, there);
+    let (after, shown_from) = run_start::places(&before, begins, there);
     let events = AnyFollower::new(session.clone(), after, View::Runtime).await?;
     let facts = match (manner.format, manner.view) {
         (Format::StreamJson, View::Environment) => {
@@ -82,7 +83,7 @@ pub async fn with_session(
         _ => None,
     };
     let is_onward = prompt.is_none();
-    let run_id = beginning::run(session, prompt, &before).await?;
+    let run_id = run_start::run(session, prompt, &before).await?;
     let mut headless = Headless::new(session.clone(), run_id, manner, approver, console);
     (headless.is_onward, headless.shown_from) = (is_onward, shown_from);
     let earlier = before.run.as_ref().filter(|_| !is_onward);
@@ -169,7 +170,7 @@ impl Headless {
         mut facts: Option<AnyFollower>,
         (mut link, away, mut signals): (LinkWatch, &mut Outage, Signals),
         console: &mut Console,
-    ) -> Result<RunResult, CliError> {
+    ) -> Result<RunResult, ChatError> {
         let mut over = false;
         while !over {
             tokio::select! {
@@ -215,15 +216,15 @@ impl Headless {
         Ok(self.ending.into_result(self.signal))
     }
 
-    async fn stop(&self) -> Result<(), CliError> {
+    async fn stop(&self) -> Result<(), ChatError> {
         self.session.halt(Some("the person stopped it".into())).await?;
         Ok(())
     }
 
     /// Whether the run will never begin, because it was stopped while its input waited behind another run.
-    async fn is_taken_back(&mut self) -> Result<bool, CliError> {
+    async fn is_taken_back(&mut self) -> Result<bool, ChatError> {
         let is_taken_back =
-            self.signal.is_some() && beginning::take_back(&self.session, &self.run_id).await?;
+            self.signal.is_some() && run_start::take_back(&self.session, &self.run_id).await?;
         if is_taken_back {
             self.ending.taken_back();
         }
@@ -231,7 +232,7 @@ impl Headless {
     }
 
     /// Whether another input waits, or its run is under way, or an agent in the background is at work.
-    async fn has_more(&self) -> Result<bool, CliError> {
+    async fn has_more(&self) -> Result<bool, ChatError> {
         if !self.is_onward || self.signal.is_some() {
             return Ok(false);
         }
@@ -241,7 +242,7 @@ impl Headless {
     }
 
     /// Puts the questions that were open when the session was opened.
-    async fn asked_before(&mut self, before: &SessionState, console: &mut Console) -> Result<(), CliError> {
+    async fn asked_before(&mut self, before: &SessionState, console: &mut Console) -> Result<(), ChatError> {
         self.asked_until = before.last_seq;
         for asked in &before.pending_approvals {
             self.asked(&approval::open(asked), console).await?;
@@ -249,7 +250,7 @@ impl Headless {
         Ok(())
     }
 
-    async fn asked(&mut self, request: &ApprovalRequested, console: &mut Console) -> Result<(), CliError> {
+    async fn asked(&mut self, request: &ApprovalRequested, console: &mut Console) -> Result<(), ChatError> {
         if let Some(note) = self.approver.asked_elsewhere(request) {
             self.transcript.aside(&console.err_style().warn(&note));
             return self.print(console);
@@ -261,7 +262,7 @@ impl Headless {
         Ok(())
     }
 
-    async fn delivery(&mut self, delivery: &Delivery, console: &mut Console) -> Result<(), CliError> {
+    async fn delivery(&mut self, delivery: &Delivery, console: &mut Console) -> Result<(), ChatError> {
         let Delivery::Runtime(envelope) = delivery else {
             return Ok(());
         };
@@ -277,7 +278,7 @@ impl Headless {
         }
         let event = &envelope.event;
         self.cast.event(&mut self.transcript, envelope);
-        if let Some(note) = beginning::of_before(event, self.earlier.as_ref()).filter(|_| !self.quiet) {
+        if let Some(note) = run_start::of_before(event, self.earlier.as_ref()).filter(|_| !self.quiet) {
             let note = console.err_style().warn(&format!("· {note}"));
             self.transcript.aside(&note);
         }
@@ -336,7 +337,7 @@ impl Headless {
         fact: Option<Delivery>,
         facts: &mut Option<AnyFollower>,
         console: &mut Console,
-    ) -> Result<(), CliError> {
+    ) -> Result<(), ChatError> {
         match fact {
             Some(Delivery::Environment(envelope)) => console.out_json(&*envelope)?,
             Some(_) => {}
@@ -349,7 +350,7 @@ impl Headless {
     }
 
     /// Writes what was said since the last time.
-    fn print(&mut self, console: &mut Console) -> Result<(), CliError> {
+    fn print(&mut self, console: &mut Console) -> Result<(), ChatError> {
         for piece in self.transcript.take() {
             match piece.lane {
                 TextRegion::Answer if self.words == Words::Printed => console.out(&piece.text)?,

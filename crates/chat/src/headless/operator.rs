@@ -6,7 +6,7 @@ use std::time::Duration;
 use agentx::types::{ApprovalRequested, SessionId, ToolCallId};
 use tokio::time::{Instant, sleep_until};
 
-use crate::error::CliError;
+use crate::error::ChatError;
 use crate::exit::Exit;
 use crate::place::Place;
 use crate::render::clean::visible;
@@ -55,13 +55,13 @@ impl RemoteApprovals {
     }
 
     /// Waits until the bound is over; never, where no call waits. Safe to drop while it waits.
-    pub(crate) async fn over(&self) -> CliError {
+    pub(crate) async fn over(&self) -> ChatError {
         match self.until {
             Some(until) => sleep_until(until).await,
             None => pending().await,
         }
         let names: Vec<&str> = self.open.iter().map(|(_, name)| name.as_str()).collect();
-        CliError::Run {
+        ChatError::Run {
             exit: Exit::Denied,
             code: NEEDED.into(),
             message: format!(

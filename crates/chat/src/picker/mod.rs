@@ -19,14 +19,14 @@ use agentx::types::SessionId;
 use agentx_terminal::{Painter, Row, Theme};
 use tokio::sync::mpsc;
 
-use crate::chat::terminal::{RawMode, TerminalInput, long_rows};
 use crate::console::Console;
-use crate::error::CliError;
+use crate::error::ChatError;
 use crate::exit::Exit;
 use crate::place::Place;
 use crate::render::units;
 use crate::session_opening;
 use crate::signals::Signals;
+use crate::terminal::{RawMode, TerminalInput, long_rows};
 
 use load::{LoadEvent, Loader};
 use model::{PickerModel, PickerStep};
@@ -53,7 +53,7 @@ pub async fn pick(
     console: &mut Console,
     inputs: &mut mpsc::Receiver<TerminalInput>,
     has_keys: bool,
-) -> Result<PickerOutcome, CliError> {
+) -> Result<PickerOutcome, ChatError> {
     let here = session_opening::workspace(place, settings).await?;
     let mut model = PickerModel::new(here.clone(), place.remote().is_some());
     let mut loader = Loader::new(place.shared());
@@ -61,7 +61,7 @@ pub async fn pick(
     if model.total() == 0 {
         model.add(loader.first(None).await?);
         if model.total() == 0 {
-            return Err(CliError::NoSession { workspace: here });
+            return Err(ChatError::NoSession { workspace: here });
         }
         model.only_here = false;
     }
@@ -102,7 +102,7 @@ impl Picker {
         &mut self,
         console: &mut Console,
         inputs: &mut mpsc::Receiver<TerminalInput>,
-    ) -> Result<PickerOutcome, CliError> {
+    ) -> Result<PickerOutcome, ChatError> {
         let mut signals = Signals::listen()?;
         loop {
             self.wish();
@@ -128,7 +128,7 @@ impl Picker {
         &mut self,
         input: TerminalInput,
         console: &mut Console,
-    ) -> Result<Option<PickerOutcome>, CliError> {
+    ) -> Result<Option<PickerOutcome>, ChatError> {
         let step = match input {
             TerminalInput::Key(key) => self.model.key(key),
             TerminalInput::Paste(text) => {
@@ -179,7 +179,7 @@ impl Picker {
         }
     }
 
-    fn paint(&mut self, console: &mut Console) -> Result<(), CliError> {
+    fn paint(&mut self, console: &mut Console) -> Result<(), ChatError> {
         let frame = PickerFrame {
             columns: self.painter.columns(),
             rows: self.painter.most() + 1,

@@ -6,13 +6,13 @@ use super::PickerOutcome;
 use super::load::Loader;
 use super::model::{PickerModel, StatusMark};
 use super::view::title;
-use crate::chat::terminal::TerminalInput;
 use crate::console::Console;
-use crate::error::CliError;
+use crate::error::ChatError;
 use crate::exit::Exit;
 use crate::render::table::{cut, table};
 use crate::render::units;
 use crate::signals::Signals;
+use crate::terminal::TerminalInput;
 
 /// So many are listed at once.
 const LISTED: usize = 20;
@@ -23,7 +23,7 @@ pub(super) async fn pick(
     mut loader: Loader,
     console: &mut Console,
     inputs: &mut mpsc::Receiver<TerminalInput>,
-) -> Result<PickerOutcome, CliError> {
+) -> Result<PickerOutcome, ChatError> {
     let mut signals = Signals::listen()?;
     console.out(&listed(&model, console.terminal.width))?;
     loop {

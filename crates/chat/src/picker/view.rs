@@ -6,7 +6,7 @@ use agentx_terminal::{Line, Markdown, Row, Style, Theme, width};
 
 use super::model::{PickerModel, StatusMark};
 use super::preview::Preview;
-use crate::default_model::is_demo;
+use crate::demo::is_demo;
 use crate::render::clean::{clean, visible};
 use crate::render::sessions::status_of;
 use crate::render::units;

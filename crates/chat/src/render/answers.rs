@@ -4,10 +4,12 @@ use agentx::runtime::PendingApproval;
 use agentx::types::ApprovalDecision;
 use agentx_terminal::{Line, Row};
 
-use super::approval::LONGEST_RULE;
 use super::clean::visible;
 use super::style::Paint;
 use super::table::cut;
+
+/// So much of a line that is no answer is repeated.
+const LONGEST_LINE: usize = 160;
 
 /// The answers to a question that count for who looks at it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -77,7 +79,7 @@ impl Answers {
 
     /// The error for a line that is none of the answers.
     pub fn wrong(&self, line: &str) -> String {
-        let shown = cut(&visible(line.trim()), LONGEST_RULE);
+        let shown = cut(&visible(line.trim()), LONGEST_LINE);
         format!("`{shown}` is not one of the answers: {}", self.keys(", ", key))
     }
 

@@ -15,7 +15,7 @@ use super::tool::arguments;
 use super::units;
 
 /// A rule that is longer is not shown whole, where it is a text that stands above.
-pub(super) const LONGEST_RULE: usize = 160;
+const LONGEST_RULE: usize = 160;
 
 /// What can be typed besides, where a rule is kept.
 const OTHER_RULE: &str = "  (or choose it yourself: `a PATTERN`)";

@@ -9,7 +9,6 @@ pub(crate) mod diff;
 pub mod found;
 pub(crate) mod names;
 pub mod participants;
-pub mod result;
 pub mod rewind;
 pub mod sessions;
 pub(crate) mod speakers;

@@ -1,23 +1,29 @@
 //! Sessions as people read a list of them.
 
+use std::collections::BTreeMap;
+
 use agentx::runtime::SessionInfo;
-use agentx::types::RunStatus;
+use agentx::types::{OwnerId, RunStatus};
 
 use super::clean::visible;
 use super::participants::person;
 use super::{table::table, units};
-use crate::default_model::is_demo;
-use crate::place::Place;
+use crate::demo::is_demo;
 
 /// In a terminal that is not so wide there is more use for the title than for a count.
 const WIDE: usize = 120;
 /// The column of the count.
 const MESSAGES: usize = 3;
 
-/// The list as people read it. That a session is open is worth a word where another process has it, not on a server, which
-/// has them all; whose it is, where it is another one's.
-pub fn render_list(sessions: &[SessionInfo], place: &Place, width: usize) -> String {
-    let (me, on_server) = (place.runtime().owner(), place.remote().is_some());
+/// The list as `me` reads it, with the names that `me` gave to people at the server, if the sessions are a server's. That a session is
+/// open is worth a word where another process has it, not on a server, which has them all; whose it is, where it is another one's.
+pub fn render_list(
+    sessions: &[SessionInfo],
+    me: &OwnerId,
+    names: Option<&BTreeMap<OwnerId, String>>,
+    width: usize,
+) -> String {
+    let on_server = names.is_some();
     if sessions.is_empty() {
         return "no sessions yet: `agentx` begins one\n".into();
     }
@@ -41,7 +47,7 @@ pub fn render_list(sessions: &[SessionInfo], place: &Place, width: usize) -> Str
         let whose = match info.owner == *me {
             true => String::new(),
             false => {
-                let name = place.names().and_then(|names| names.get(&info.owner));
+                let name = names.and_then(|names| names.get(&info.owner));
                 format!(
                     "(of {}) ",
                     name.map_or_else(|| person(&info.owner), |name| visible(name))

@@ -7,7 +7,7 @@ use agentx::types::{NanoUsd, Usage};
 
 use super::clean::visible;
 use super::{table::table, units};
-use crate::default_model::is_demo;
+use crate::demo::is_demo;
 
 /// The sum of rows.
 pub fn total(rows: &[UsageRow]) -> UsageRow {

@@ -4,7 +4,7 @@ use agentx::config::{DEFAULT_AGENT_NAME, Settings};
 use agentx::runtime::{NamedAgent, NamedLimits, Session};
 use agentx::types::{AgentConfig, ConfigChange, Limits};
 
-use crate::error::CliError;
+use crate::error::ChatError;
 use crate::place::Place;
 use crate::session_opening::{LEAVING, Wanted};
 
@@ -15,7 +15,7 @@ pub(super) async fn limit(
     settings: &Settings,
     agent: &Wanted,
     session: &dyn Session,
-) -> Result<(), CliError> {
+) -> Result<(), ChatError> {
     let config = session.state().await?.config;
     let usual = match place.remote() {
         None => usual_limits(place, settings, &config).await,

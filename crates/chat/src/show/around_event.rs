@@ -6,7 +6,7 @@ use agentx::runtime::{Delivery, Runtime, View};
 use agentx::types::{Envelope, RuntimeEvent, SessionId};
 
 use crate::console::Console;
-use crate::error::CliError;
+use crate::error::ChatError;
 use crate::exit::Exit;
 use crate::render::conversation;
 use crate::render::speakers::Voices;
@@ -24,10 +24,10 @@ pub(super) async fn show(
     seq: u64,
     json: bool,
     console: &mut Console,
-) -> Result<(), CliError> {
+) -> Result<(), ChatError> {
     let last = runtime.info(id).await?.last_seq;
     if seq == 0 || seq > last {
-        return Err(CliError::usage(
+        return Err(ChatError::usage(
             format!("{id} has events 1 to {last}; there is no event {seq}"),
             "`agentx sessions search WORDS` names the events where words were said",
         ));
@@ -64,7 +64,7 @@ async fn around(
     id: &SessionId,
     seq: u64,
     mut meet: impl FnMut(&Envelope<RuntimeEvent>),
-) -> Result<Vec<Arc<Envelope<RuntimeEvent>>>, CliError> {
+) -> Result<Vec<Arc<Envelope<RuntimeEvent>>>, ChatError> {
     let mut subscription = runtime.watch(id, 0, View::Runtime, false).await?;
     let mut messages: Vec<Arc<Envelope<RuntimeEvent>>> = Vec::new();
     let mut after = 0;
@@ -85,7 +85,7 @@ async fn around(
             }
             Delivery::CaughtUp(_) => break,
             Delivery::CutOff(message) => {
-                return Err(CliError::Run {
+                return Err(ChatError::Run {
                     exit: Exit::Storage,
                     code: "cut_off".into(),
                     message,

@@ -17,13 +17,13 @@ use agentx::types::Vocabulary as _;
 use agentx_terminal::{Painter, Row, Theme};
 use tokio::sync::mpsc;
 
-use crate::chat::terminal::{RawMode, TerminalInput, keys, long_rows};
 use crate::console::Console;
-use crate::error::CliError;
+use crate::error::ChatError;
 use crate::exit::Exit;
 use crate::render::conversation;
 use crate::render::speakers::Voices;
 use crate::signals::Signals;
+use crate::terminal::{RawMode, TerminalInput, keys, long_rows};
 
 use stepper::{Stepper, StepperFlow};
 use timeline::Timeline;
@@ -44,7 +44,7 @@ pub async fn run(
     wanted: Wanted<'_>,
     json: bool,
     console: &mut Console,
-) -> Result<Exit, CliError> {
+) -> Result<Exit, ChatError> {
     let id = runtime.resolve(wanted.id).await?;
     let Some(step) = wanted.step else {
         match wanted.at {
@@ -72,7 +72,7 @@ async fn whole(
     id: &SessionId,
     json: bool,
     console: &mut Console,
-) -> Result<(), CliError> {
+) -> Result<(), ChatError> {
     let mut subscription = runtime.watch(id, 0, View::Runtime, false).await?;
     let (style, width) = (console.out_style(), console.terminal.width);
     let columns = console.terminal.output.then_some(width);
@@ -89,7 +89,7 @@ async fn whole(
                 }
             }
             Delivery::CutOff(message) => {
-                return Err(CliError::Run {
+                return Err(ChatError::Run {
                     exit: Exit::Storage,
                     code: "cut_off".into(),
                     message,
@@ -106,12 +106,12 @@ async fn whole(
 }
 
 /// One step, whole.
-fn one(mut timeline: Timeline, step: &str, json: bool, console: &mut Console) -> Result<(), CliError> {
+fn one(mut timeline: Timeline, step: &str, json: bool, console: &mut Console) -> Result<(), ChatError> {
     let last = timeline.facts().last().map_or(0, |fact| fact.seq);
     let place = step.parse::<u64>().ok().map(|seq| timeline.place_of(seq));
     let found = place.and_then(|place| Some((place, timeline.facts().get(place)?.clone())));
     let Some((place, fact)) = found.filter(|(_, fact)| fact.seq.to_string() == step) else {
-        return Err(CliError::usage(
+        return Err(ChatError::usage(
             format!(
                 "{} has events 1 to {last}; there is no event {step}",
                 timeline.session()
@@ -138,7 +138,7 @@ fn one(mut timeline: Timeline, step: &str, json: bool, console: &mut Console) ->
 }
 
 /// Every event in a line.
-fn all(timeline: &Timeline, json: bool, console: &mut Console) -> Result<(), CliError> {
+fn all(timeline: &Timeline, json: bool, console: &mut Console) -> Result<(), ChatError> {
     let mut text = String::new();
     for fact in timeline.facts() {
         if json {
@@ -165,7 +165,7 @@ fn all(timeline: &Timeline, json: bool, console: &mut Console) -> Result<(), Cli
 }
 
 /// On a screen, until the person has seen enough.
-async fn interactive(mut stepper: Stepper, console: &mut Console) -> Result<Exit, CliError> {
+async fn interactive(mut stepper: Stepper, console: &mut Console) -> Result<Exit, ChatError> {
     let mut signals = Signals::listen()?;
     let raw = RawMode::enter()?;
     let mut inputs = keys();
@@ -210,7 +210,7 @@ fn take(
     painter: &mut Painter,
     theme: &mut Theme,
     console: &mut Console,
-) -> Result<StepperFlow, CliError> {
+) -> Result<StepperFlow, ChatError> {
     let mut input = Some(first);
     while let Some(next) = input {
         match next {

@@ -11,7 +11,7 @@ use serde_json::json;
 use crate::args::Global;
 use crate::chat::own_editor::wanted_editor;
 use crate::console::Console;
-use crate::error::CliError;
+use crate::error::ChatError;
 use crate::render::clean::visible;
 use crate::start::{self, lookup};
 
@@ -25,7 +25,7 @@ pub(crate) fn set(
     value: &str,
     workspace: bool,
     console: &mut Console,
-) -> Result<(), CliError> {
+) -> Result<(), ChatError> {
     let (request, file) = request(global, workspace)?;
     let done = config::set(request, &file, key, value)?;
     let path = done.key.0.join(".");
@@ -56,7 +56,7 @@ pub(crate) fn unset(
     key: &str,
     workspace: bool,
     console: &mut Console,
-) -> Result<(), CliError> {
+) -> Result<(), ChatError> {
     let (request, file) = request(global, workspace)?;
     let done = config::unset(request, &file, key)?;
     let path = done.key.0.join(".");
@@ -92,7 +92,7 @@ fn overruled(loaded: &Loaded, path: &str, file: &Path) -> String {
 }
 
 /// Opens a copy of a file in the person's editor, and keeps it where it is right.
-pub(crate) fn edit(global: &Global, workspace: bool, console: &mut Console) -> Result<(), CliError> {
+pub(crate) fn edit(global: &Global, workspace: bool, console: &mut Console) -> Result<(), ChatError> {
     let (_, file) = request(global, workspace)?;
     let editor = wanted_editor(lookup);
     // Without a terminal only an editor that the person named can do something.
@@ -103,11 +103,11 @@ pub(crate) fn edit(global: &Global, workspace: bool, console: &mut Console) -> R
     if !is_named && !has_terminal {
         let message = format!("no editor is named to change {}", file.display());
         let hint = "set EDITOR, or change one key: agentx config set KEY VALUE";
-        return Err(CliError::usage(message, hint));
+        return Err(ChatError::usage(message, hint));
     }
     let failed = |path: &Path| {
         let path = path.display().to_string();
-        move |error: std::io::Error| CliError::File {
+        move |error: std::io::Error| ChatError::File {
             path,
             what: error.to_string(),
         }
@@ -153,10 +153,10 @@ fn keep(
     copy: &Path,
     said: Option<&str>,
     console: &mut Console,
-) -> Result<&'static str, CliError> {
+) -> Result<&'static str, ChatError> {
     loop {
         run(editor, copy)?;
-        let text = std::fs::read_to_string(copy).map_err(|error| CliError::File {
+        let text = std::fs::read_to_string(copy).map_err(|error| ChatError::File {
             path: copy.display().to_string(),
             what: error.to_string(),
         })?;
@@ -170,12 +170,12 @@ fn keep(
                 return Ok("is changed");
             }
             Err(error @ ConfigError::Mistakes(_)) if console.terminal.input => {
-                console.complain(&CliError::from(error));
+                console.complain(&ChatError::from(error));
                 console.say("go on editing? y/n › ");
                 let mut line = String::new();
                 std::io::stdin().lock().read_line(&mut line)?;
                 if !matches!(line.trim(), "y" | "yes" | "") {
-                    return Err(CliError::usage("the file was left as it was", ""));
+                    return Err(ChatError::usage("the file was left as it was", ""));
                 }
             }
             Err(error) => return Err(error.into()),
@@ -184,7 +184,7 @@ fn keep(
 }
 
 /// An editor may have flags: `code --wait`. It gets no keys: commands of an agent that works elsewhere could read them from it.
-fn run(editor: &str, file: &Path) -> Result<(), CliError> {
+fn run(editor: &str, file: &Path) -> Result<(), ChatError> {
     let mut words = editor.split_whitespace();
     let program = words.next().unwrap_or_default();
     let status = Command::new(program)
@@ -193,21 +193,21 @@ fn run(editor: &str, file: &Path) -> Result<(), CliError> {
         .env_clear()
         .envs(ProgramEnvironment::default().variables())
         .status();
-    let failed = |what: String| CliError::File {
+    let failed = |what: String| ChatError::File {
         path: program.to_owned(),
         what,
     };
     match status {
         Ok(status) if status.success() => Ok(()),
         Ok(status) => Err(failed(format!("the editor ended with {status}"))),
-        Err(error) => Err(CliError::usage(
+        Err(error) => Err(ChatError::usage(
             format!("the editor {program} cannot be run: {error}"),
             "set VISUAL or EDITOR to one that is there, or change one key: agentx config set KEY VALUE",
         )),
     }
 }
 
-fn request(global: &Global, workspace: bool) -> Result<(LoadRequest<'static>, PathBuf), CliError> {
+fn request(global: &Global, workspace: bool) -> Result<(LoadRequest<'static>, PathBuf), ChatError> {
     let mut places = start::places(global)?;
     let file = match workspace {
         true => places.workspace_file.clone(),

@@ -9,8 +9,8 @@ use agentx::types::{ApprovalMode, ConfigChange, SessionId};
 use crate::args::{AgentArgs, Global, RunArgs};
 use crate::compose::CommandTarget;
 use crate::console::Console;
-use crate::error::CliError;
-use crate::{default_model, other_server, session_opening, start};
+use crate::error::ChatError;
+use crate::{demo, other_server, session_opening, start};
 
 /// `--yes` ends with the run: who continues with the session, and on a server anybody who drives it, is asked as without it. Where that
 /// cannot be said, opening the session on this machine says it.
@@ -50,7 +50,7 @@ pub(super) async fn say_notes(
 ) {
     if place.remote().is_none()
         && let Ok(state) = session.state().await
-        && let Some(note) = default_model::note_of_demo(settings, &state.config.model)
+        && let Some(note) = demo::note_of_demo(settings, &state.config.model)
     {
         console.say(&console.err_style().dim(note));
     }
@@ -68,7 +68,7 @@ pub(super) async fn open(
     args: &RunArgs,
     found: Option<SessionId>,
     has_person: bool,
-) -> Result<(Arc<dyn Session>, bool, u64), CliError> {
+) -> Result<(Arc<dyn Session>, bool, u64), ChatError> {
     let was_said = args.agent.approve.is_some() || args.agent.yes || place.remote().is_none();
     let is_said = settings.approval == ApprovalMode::Ask;
     if is_said && !has_person {

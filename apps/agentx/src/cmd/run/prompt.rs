@@ -10,7 +10,7 @@ use agentx::types::ContentPart;
 use crate::args::RunArgs;
 use crate::attach::{MessageWithFiles, attached};
 use crate::console::Console;
-use crate::error::CliError;
+use crate::error::ChatError;
 use crate::render::units;
 
 /// The longest standard input that joins a prompt.
@@ -24,7 +24,7 @@ pub(crate) async fn read(
     may_go_without: bool,
     settings: &Settings,
     console: &mut Console,
-) -> Result<Option<Vec<ContentPart>>, CliError> {
+) -> Result<Option<Vec<ContentPart>>, ChatError> {
     let words = &args.prompt;
     let typed = if *words == ["-"] {
         String::new()
@@ -40,7 +40,7 @@ pub(crate) async fn read(
     };
     match prompt.trim().is_empty() {
         true if may_go_without => return Ok(None),
-        true => return Err(CliError::usage("there is no prompt", hint)),
+        true => return Err(ChatError::usage("there is no prompt", hint)),
         false => {}
     }
     let mut content = with_files(&typed, settings, args.quiet, console)?;
@@ -55,8 +55,8 @@ fn with_files(
     settings: &Settings,
     quiet: bool,
     console: &mut Console,
-) -> Result<Vec<ContentPart>, CliError> {
-    let refused = |what| CliError::Input { what };
+) -> Result<Vec<ContentPart>, ChatError> {
+    let refused = |what| ChatError::Input { what };
     let is_guarded = |path: &Path| settings.is_guarded(path);
     let MessageWithFiles {
         content,
@@ -66,14 +66,14 @@ fn with_files(
     } = attached(typed, &settings.workspace, is_guarded).map_err(refused)?;
     if let Some(secret) = files.iter().find(|file| settings.is_guarded(file)) {
         let secret = secret.display();
-        return Err(CliError::usage(
+        return Err(ChatError::usage(
             format!("{secret} may hold secrets, and a run sends no such file along"),
             "name it without the @, and the agent asks before it reads it; or send it in a chat",
         ));
     }
     if let Some(note) = missing.first().filter(|_| !console.terminal.input) {
         let hint = "mend the name, or write it without the @ where no file is meant";
-        return Err(CliError::usage(note.clone(), hint));
+        return Err(ChatError::usage(note.clone(), hint));
     }
     for note in notes.into_iter().filter(|_| !quiet) {
         console.say(&console.err_style().dim(&format!("note: {note}\n")));
@@ -89,7 +89,7 @@ fn joined(typed: &str, input: &str) -> String {
     }
 }
 
-async fn standard_input(console: &mut Console) -> Result<String, CliError> {
+async fn standard_input(console: &mut Console) -> Result<String, ChatError> {
     let (sender, mut receiver) = tokio::sync::oneshot::channel();
     std::thread::spawn(move || {
         let mut bytes = Vec::new();
@@ -107,7 +107,7 @@ async fn standard_input(console: &mut Console) -> Result<String, CliError> {
             receiver.await
         }
     };
-    let failed = |what: String| CliError::File {
+    let failed = |what: String| ChatError::File {
         path: "standard input".into(),
         what,
     };

@@ -8,11 +8,11 @@ use crate::args::{Global, RunArgs};
 use crate::connection_watch::{LinkWatch, Outage};
 use crate::console::Console;
 use crate::default_model;
-use crate::error::CliError;
+use crate::error::ChatError;
+use crate::headless::result::RunResult;
 use crate::headless::{self, Approver, RemoteApprovals, deny_where_it_would_ask};
 use crate::logging;
 use crate::other_directory::place_of;
-use crate::render::result::RunResult;
 use crate::session_opening::{self, Target};
 use crate::signals::Signals;
 use crate::start;
@@ -22,7 +22,7 @@ pub(crate) async fn run(
     global: &Global,
     args: &RunArgs,
     console: &mut Console,
-) -> Result<RunResult, CliError> {
+) -> Result<RunResult, ChatError> {
     let mut loaded = start::settings_of_run(global, &args.agent, console)?;
     logging::start(&loaded.settings, false)?;
     let target = args.session.target()?;
@@ -40,7 +40,7 @@ pub(crate) async fn run(
     let opened = open(&place, &mut loaded.settings, args, found.clone(), has_person).await;
     let (session, would_ask, there) = match (opened, found.filter(|_| !args.session.fork)) {
         (Err(error), Some(id)) => return RunResult::failed_in(&id, error),
-        (opened, _) => opened.map_err(CliError::unsaved)?,
+        (opened, _) => opened.map_err(ChatError::unsaved)?,
     };
     console.say(
         session_opening::note_of_mode(&place, &loaded.settings, &args.agent.wanted()).unwrap_or_default(),

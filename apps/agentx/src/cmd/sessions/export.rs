@@ -11,7 +11,7 @@ use serde_json::json;
 use crate::args::{ExportArgs, ExportFormat, ImportArgs};
 use crate::compose::CommandTarget;
 use crate::console::Console;
-use crate::error::CliError;
+use crate::error::ChatError;
 use crate::render::{conversation, units};
 
 /// What to do about a file that is not what it should be.
@@ -22,7 +22,7 @@ pub(crate) async fn export(
     runtime: &dyn Runtime,
     args: &ExportArgs,
     console: &mut Console,
-) -> Result<(), CliError> {
+) -> Result<(), ChatError> {
     let id = runtime.resolve(&args.id).await?;
     let text = match args.format {
         ExportFormat::Md => markdown(&transcript(runtime, &id).await?),
@@ -47,7 +47,7 @@ pub(crate) async fn export(
 
 /// Writes a file whole or not at all: what was there stays if the disk is full. A session may hold what is nobody else's business, so the file
 /// is for its owner alone.
-fn write(file: &Path, text: &str, force: bool) -> Result<(), CliError> {
+fn write(file: &Path, text: &str, force: bool) -> Result<(), ChatError> {
     let there = std::fs::metadata(file).ok();
     let written = match &there {
         Some(_) if !force => Err(ErrorKind::AlreadyExists.into()),
@@ -56,11 +56,11 @@ fn write(file: &Path, text: &str, force: bool) -> Result<(), CliError> {
         _ => replace(file, text, force),
     };
     written.map_err(|error| match error.kind() {
-        ErrorKind::AlreadyExists => CliError::usage(
+        ErrorKind::AlreadyExists => ChatError::usage(
             format!("{} is there already", file.display()),
             "name another file, or write over it with --force",
         ),
-        _ => CliError::File {
+        _ => ChatError::File {
             path: file.display().to_string(),
             what: error.to_string(),
         },
@@ -85,13 +85,13 @@ pub(crate) async fn import(
     args: &ImportArgs,
     json: bool,
     console: &mut Console,
-) -> Result<(), CliError> {
+) -> Result<(), ChatError> {
     let text = read(&args.file)?;
     let document = portable::from_json(&text)
-        .map_err(|what| CliError::usage(format!("{}: {what}", args.file.display()), AGAIN))?;
+        .map_err(|what| ChatError::usage(format!("{}: {what}", args.file.display()), AGAIN))?;
     let lost = document.missing_blobs.len();
     let report = match place.runtime().import(document).await {
-        Err(RuntimeError::Refused(what)) => return Err(CliError::usage(what, AGAIN)),
+        Err(RuntimeError::Refused(what)) => return Err(ChatError::usage(what, AGAIN)),
         taken => taken.map_err(super::operator_only_error)?,
     };
     let id = &report.session_id;
@@ -113,13 +113,13 @@ pub(crate) async fn import(
     Ok(())
 }
 
-fn read(file: &Path) -> Result<String, CliError> {
+fn read(file: &Path) -> Result<String, ChatError> {
     let mut text = String::new();
     let done = match file.as_os_str() == "-" {
         true => std::io::stdin().lock().read_to_string(&mut text),
         false => std::fs::File::open(file).and_then(|mut file| file.read_to_string(&mut text)),
     };
-    done.map(|_| text).map_err(|error| CliError::File {
+    done.map(|_| text).map_err(|error| ChatError::File {
         path: file.display().to_string(),
         what: error.to_string(),
     })

@@ -9,7 +9,7 @@ use serde_json::json;
 use crate::args::ShareArgs;
 use crate::compose::{CommandTarget, keyring};
 use crate::console::Console;
-use crate::error::CliError;
+use crate::error::ChatError;
 use crate::render::clean::visible;
 use crate::render::participants::may;
 use crate::render::table::table;
@@ -24,7 +24,7 @@ pub(super) async fn run(
     args: &ShareArgs,
     json: bool,
     console: &mut Console,
-) -> Result<(), CliError> {
+) -> Result<(), ChatError> {
     let wish = match (&args.person, args.role) {
         (Some(person), Some(role)) => Some((somebody(place, loaded, person)?, role.role())),
         _ => None,
@@ -63,9 +63,9 @@ pub(super) async fn run(
 }
 
 /// What may be put on record at all.
-fn check(person: &OwnerId, role: Option<SessionRole>) -> Result<(), CliError> {
+fn check(person: &OwnerId, role: Option<SessionRole>) -> Result<(), ChatError> {
     if person.as_str() == VISITORS && role.is_some_and(|role| role > SessionRole::Watch) {
-        return Err(CliError::usage(
+        return Err(ChatError::usage(
             "people who have not said who they are may watch, and nothing else",
             "trust their key (`agentx identity trust`), then share with that",
         ));
@@ -74,7 +74,7 @@ fn check(person: &OwnerId, role: Option<SessionRole>) -> Result<(), CliError> {
 }
 
 /// Who is meant.
-fn somebody(place: &CommandTarget, loaded: &Loaded, words: &str) -> Result<OwnerId, CliError> {
+fn somebody(place: &CommandTarget, loaded: &Loaded, words: &str) -> Result<OwnerId, ChatError> {
     if words == ANYONE {
         return Ok(OwnerId::new(VISITORS));
     }
@@ -95,18 +95,18 @@ fn somebody(place: &CommandTarget, loaded: &Loaded, words: &str) -> Result<Owner
     let mut called = people.iter().filter(|known| known.name.as_deref() == Some(words));
     match (called.next(), called.next()) {
         (Some(known), None) => Ok(owner_of(&known.public_key)),
-        (Some(_), Some(_)) => Err(CliError::usage(
+        (Some(_), Some(_)) => Err(ChatError::usage(
             format!("several people are called {words:?} here"),
             "`agentx identity list` shows their keys; name one of those",
         )),
-        (None, _) => Err(CliError::usage(
+        (None, _) => Err(ChatError::usage(
             format!("nobody is called {words:?} here"),
             "give a key (ed25519:…), an id (own_…), or `anyone`; `agentx identity list` shows whom you trust",
         )),
     }
 }
 
-fn list(loaded: &Loaded, sharing: &Sharing, console: &mut Console) -> Result<(), CliError> {
+fn list(loaded: &Loaded, sharing: &Sharing, console: &mut Console) -> Result<(), ChatError> {
     if sharing.roles.is_empty() {
         return console.out("it is shared with nobody\n");
     }

@@ -6,7 +6,7 @@ use agentx::types::SessionId;
 
 use crate::args::StatsArgs;
 use crate::console::Console;
-use crate::error::CliError;
+use crate::error::ChatError;
 use crate::render::clean::visible;
 use crate::render::spending;
 use crate::render::{table::table, units};
@@ -17,7 +17,7 @@ pub(crate) async fn run(
     args: &StatsArgs,
     json: bool,
     console: &mut Console,
-) -> Result<(), CliError> {
+) -> Result<(), ChatError> {
     let (sessions, of) = match &args.id {
         Some(id) => {
             let id = runtime.resolve(id).await?;
@@ -46,7 +46,7 @@ async fn has_unpriced(runtime: &dyn Runtime, session: Option<SessionId>) -> bool
     rows.iter().any(spending::has_unpriced)
 }
 
-async fn all(runtime: &dyn Runtime) -> Result<Vec<SessionInfo>, CliError> {
+async fn all(runtime: &dyn Runtime) -> Result<Vec<SessionInfo>, ChatError> {
     let query = SessionQuery {
         owner: runtime.owner().clone(),
         workspace: None,

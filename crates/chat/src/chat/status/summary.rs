@@ -5,7 +5,7 @@ use std::time::Duration;
 use agentx::types::{ApprovalMode, NanoUsd, Prices, Usage};
 use serde_json::json;
 
-use crate::default_model::is_demo;
+use crate::demo::is_demo;
 use crate::render::units;
 
 /// How the row says that calls are done without a question.

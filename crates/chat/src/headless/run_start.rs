@@ -9,9 +9,9 @@ use agentx::types::{
 
 use super::{Format, Manner};
 use crate::console::Console;
-use crate::error::CliError;
+use crate::error::ChatError;
+use crate::headless::result::ASKS_NOBODY;
 use crate::render::conversation;
-use crate::render::result::ASKS_NOBODY;
 use crate::session_opening;
 
 /// After which event one has to read, and after which of those what is read is shown. What lies between says who takes part.
@@ -36,7 +36,7 @@ pub(super) async fn run(
     session: &Arc<dyn Session>,
     prompt: Option<Vec<ContentPart>>,
     before: &SessionState,
-) -> Result<RunId, CliError> {
+) -> Result<RunId, ChatError> {
     let Some(prompt) = prompt else {
         if let Some((first, _)) = before.queued.first().filter(|_| before.held) {
             session.revise(first.clone(), Some(InputMode::Steer)).await?;
@@ -48,7 +48,7 @@ pub(super) async fn run(
         }
         let run = before.run.as_ref().map(|run| run.run_id.clone());
         return run.ok_or_else(|| {
-            CliError::usage(
+            ChatError::usage(
                 "nothing is under way in this session, and there is no prompt",
                 "give one, or write it to standard input",
             )
@@ -60,7 +60,7 @@ pub(super) async fn run(
 
 /// Takes the input of this run back where it still waits and nothing runs, so that whoever continues with the session does not
 /// send it. Whether it did.
-pub(super) async fn take_back(session: &Arc<dyn Session>, run_id: &RunId) -> Result<bool, CliError> {
+pub(super) async fn take_back(session: &Arc<dyn Session>, run_id: &RunId) -> Result<bool, ChatError> {
     let Some(input) = run_id.input() else {
         return Ok(false);
     };

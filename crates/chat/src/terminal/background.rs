@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
-use super::terminal::TerminalInput;
+use super::TerminalInput;
 
 /// Asks the terminal for the colour of its background (OSC 11).
 pub(crate) const ASK: &str = "\u{1b}]11;?\u{7}";

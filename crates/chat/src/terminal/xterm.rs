@@ -29,7 +29,7 @@ fn version(name: &str) -> Option<u32> {
 
 /// What xterm is told: to send Alt as other terminals do, and not as letters of another alphabet, and to tell Shift-Enter from
 /// Enter. How it was before is kept by it, and comes back. Empty for all others.
-pub(super) fn wishes() -> &'static str {
+pub(crate) fn wishes() -> &'static str {
     wishes_of(XTERM.get().copied().flatten()).0
 }
 

@@ -1,5 +1,8 @@
 //! The terminal of a chat: raw while it is open, itself again whatever happens; and who reads from it.
 
+pub(crate) mod background;
+pub(crate) mod xterm;
+
 use std::io::{self, BufRead as _, Write as _};
 use std::sync::{Condvar, Mutex, MutexGuard, Once, PoisonError};
 use std::time::{Duration, Instant};
@@ -8,9 +11,8 @@ use agentx_terminal::LongRows;
 use crossterm::event::{Event, KeyEvent};
 use tokio::sync::mpsc;
 
-use super::background::ReplyFilter;
-use super::xterm;
 use crate::output::{self, standard_output};
+use background::ReplyFilter;
 
 /// What a person does.
 #[derive(Clone, Debug, PartialEq)]

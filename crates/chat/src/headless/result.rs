@@ -4,7 +4,7 @@ use agentx::runtime::SessionState;
 use agentx::types::{NanoUsd, RunId, RunStatus, SessionId, StopReason, Usage};
 use serde_json::{Value, json};
 
-use crate::error::CliError;
+use crate::error::ChatError;
 use crate::exit::Exit;
 
 /// What is said where nobody is asked.
@@ -38,12 +38,12 @@ pub struct RunResult {
     /// What of the run continues in the background, where it is at a server.
     pub jobs: Option<String>,
     /// Why it is no success.
-    pub error: Option<CliError>,
+    pub error: Option<ChatError>,
 }
 
 impl RunResult {
     /// A run that never began.
-    pub fn failed(error: CliError) -> Self {
+    pub fn failed(error: ChatError) -> Self {
         Self {
             error: Some(error),
             ..Self::default()
@@ -54,9 +54,9 @@ impl RunResult {
     ///
     /// # Errors
     /// Where nobody reads the output any more, and so no result.
-    pub fn failed_in(session: &SessionId, error: CliError) -> Result<Self, CliError> {
+    pub fn failed_in(session: &SessionId, error: ChatError) -> Result<Self, ChatError> {
         match error {
-            CliError::ClosedOutput => Err(CliError::ClosedOutput),
+            ChatError::ClosedOutput => Err(ChatError::ClosedOutput),
             error => Ok(Self {
                 session_id: Some(session.clone()),
                 ..Self::failed(error)
@@ -66,7 +66,7 @@ impl RunResult {
 
     /// How the program ends because of it.
     pub fn exit(&self) -> Exit {
-        self.error.as_ref().map_or(Exit::Ok, CliError::exit)
+        self.error.as_ref().map_or(Exit::Ok, ChatError::exit)
     }
 
     /// What a run that did not say what it cost has cost: the difference of the session's sums.

@@ -9,11 +9,11 @@ use agentx::types::{AgentConfig, Rule, ToolSpec};
 use serde_json::{Value, json};
 
 use crate::console::Console;
-use crate::error::CliError;
+use crate::error::ChatError;
 use crate::render::clean::visible;
 
 /// What the rules say of a call.
-pub struct Tried {
+pub struct TestedCall {
     tool: String,
     input: Value,
     ruling: Ruling,
@@ -21,10 +21,10 @@ pub struct Tried {
     refused: Option<String>,
 }
 
-impl Tried {
+impl TestedCall {
     /// Reads a call as it is typed, and holds it against the rules of an agent. Where its path leads is looked up only where
     /// the tool runs here.
-    pub fn of(config: &AgentConfig, words: &str, is_here: bool) -> Result<Self, CliError> {
+    pub fn of(config: &AgentConfig, words: &str, is_here: bool) -> Result<Self, ChatError> {
         let (tool, input) = call_of(&config.tools, words)?;
         let refused = is_here
             .then(|| refused_at_the_place(config, tool, &input))
@@ -43,7 +43,7 @@ impl Tried {
         from: impl Fn(&Rule) -> String,
         as_json: bool,
         console: &mut Console,
-    ) -> Result<(), CliError> {
+    ) -> Result<(), ChatError> {
         if !as_json {
             return console.out(&self.words(from));
         }
@@ -85,7 +85,7 @@ impl Tried {
 }
 
 /// A call as it is typed: the tool, then its command line, its path, or its arguments as JSON.
-fn call_of<'a>(tools: &'a [ToolSpec], words: &str) -> Result<(&'a ToolSpec, Value), CliError> {
+fn call_of<'a>(tools: &'a [ToolSpec], words: &str) -> Result<(&'a ToolSpec, Value), ChatError> {
     let (name, rest) = words.split_once(':').unwrap_or((words, ""));
     let tool = super::tool_named(tools, name.trim())?;
     let rest = rest.trim();
@@ -99,7 +99,7 @@ fn call_of<'a>(tools: &'a [ToolSpec], words: &str) -> Result<(&'a ToolSpec, Valu
             Ok(input) => return Ok((tool, input)),
             Err(_) if is_line => {}
             Err(error) => {
-                return Err(CliError::usage(
+                return Err(ChatError::usage(
                     format!("the arguments are not JSON: {error}"),
                     format!("for example '{}: {{\"path\": \"x\"}}'", tool.name),
                 ));
@@ -112,7 +112,7 @@ fn call_of<'a>(tools: &'a [ToolSpec], words: &str) -> Result<(&'a ToolSpec, Valu
             input[argument] = rest.into();
             Ok((tool, input))
         }
-        None => Err(CliError::usage(
+        None => Err(ChatError::usage(
             format!("{} takes neither a command line nor a path", tool.name),
             format!("give its arguments as JSON: '{}: {{…}}'", tool.name),
         )),

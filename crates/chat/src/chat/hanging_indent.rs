@@ -1,0 +1,25 @@
+//! How the further rows of a line are indented that is too long for one.
+
+use agentx_terminal::{Line, Row};
+
+/// Rows hang by so many columns at most; a line that begins farther in is a picture.
+const MOST_HANGING: usize = 12;
+
+/// A line whose further rows begin where its first one does: behind its blanks, and behind the bar of an output or the sign of what
+/// is listed.
+pub(super) fn hanging(line: &str) -> Line {
+    let mut text = Line::from_ansi(line);
+    let plain: String = text.spans.iter().map(|span| span.text.as_str()).collect();
+    let blanks = plain.len() - plain.trim_start_matches(' ').len();
+    if blanks > 0 && blanks < plain.len() && blanks <= MOST_HANGING {
+        let told = &plain[blanks..];
+        let bar = match told {
+            told if told.starts_with("│ ") => "│ ",
+            told if told.starts_with(['└', '☑', '☐', '▸', '·']) => "  ",
+            _ => "",
+        };
+        let look = text.spans.first().map(|span| span.style).unwrap_or_default();
+        text.rest = Row::new(&format!("{}{bar}", " ".repeat(blanks)), look);
+    }
+    text
+}

@@ -1,0 +1,19 @@
+//! The built-in demo: a script that answers where no model is connected, and is in no catalog.
+
+use agentx::config::{SCRIPTED_MODEL, Settings};
+use agentx::types::{Api, ModelSpec};
+
+/// Whether this names the demo.
+pub fn is_demo(model: &str) -> bool {
+    model == SCRIPTED_MODEL || model == "demo"
+}
+
+/// A note for whoever did not ask for the demo, where it answers.
+pub fn note_of_demo(settings: &Settings, model: &ModelSpec) -> Option<&'static str> {
+    let is_wanted = settings.model.as_ref().is_some_and(|model| is_demo(&model.value));
+    let is_demo = model.api == Api::Scripted && settings.scripted_answers.is_empty();
+    (is_demo && !is_wanted).then_some(
+        "note: the offline demo answers, which is a script and no model; set ANTHROPIC_API_KEY or OPENAI_API_KEY, or name a server \
+         (`agentx help settings`)\n",
+    )
+}
