@@ -48,6 +48,7 @@ pub mod rules;
 pub mod run_failure;
 mod runtime_error;
 pub mod session_opening;
+mod session_status;
 pub mod show;
 pub mod signals;
 pub mod spectator;

@@ -9,10 +9,10 @@ use agentx_terminal::{Editor, LineHistory};
 use tokio::sync::mpsc;
 
 use crate::args::{AgentArgs, Global};
+use crate::chat::appearance;
 use crate::chat::drawing::DepartedSession;
 use crate::chat::screen::Screen;
 use crate::chat::server_wait::Inputs;
-use crate::chat::session_status;
 use crate::chat::welcome::{Where, welcome};
 use crate::chat::{Chat, ChatInterface};
 use crate::cmd::block_on;
@@ -52,7 +52,7 @@ pub(crate) fn run(
     console.say(&folder::note(&loaded));
     console.say(&start::check_tools(&loaded)?);
     logging::start(&loaded.settings, console.terminal.output)?;
-    session_status::settle(&loaded.settings.chat, console);
+    appearance::settle(&loaded.settings.chat, console);
     let (again, exit) = block_on(async {
         let mut typed = None;
         let target = match target {
@@ -165,7 +165,9 @@ async fn chat(
     let ends = (inputs, signals);
     let editor = Editor::with_keys(history, settings.chat.keys == EditKeys::Vi);
     let mut chat = Chat::new(place, settings, console, face, editor, agent, ends);
-    chat.says_yes = given.yes;
+    if given.yes {
+        chat.answer_with_yes();
+    }
     let mut chat = match session {
         Some(session) => chat.resumed(session).await?,
         None => chat,
@@ -279,7 +281,7 @@ fn face(console: &mut Console, settings: &Settings) -> Result<(ChatInterface, Li
     let screen = Screen::new(
         columns.into(),
         rows.into(),
-        session_status::theme(&settings.chat, console.theme()),
+        appearance::theme(&settings.chat, console.theme()),
     );
     // What was said before has rows that end as they do outside this mode.
     console.finish()?;

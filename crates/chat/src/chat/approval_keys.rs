@@ -5,7 +5,7 @@ use agentx::types::{ApprovalDecision, ApprovalMode, ApprovalRequested, ToolCallI
 use crossterm::event::KeyEvent;
 use tokio::time::Instant;
 
-use super::{Chat, ChatFlow, ChatInterface, ConversationSite, attention};
+use super::{Chat, ChatFlow, ChatInterface, attention};
 use crate::error::ChatError;
 use crate::render::answers::{Answers, REFUSE_OR_STOP};
 use crate::render::approval::{self, ApprovalReply, QuestionForm};
@@ -20,11 +20,11 @@ impl Chat<'_> {
     pub(super) async fn ask_if_new(&mut self, before: Option<&ToolCallId>) {
         self.say_yes().await;
         let may_answer = self.question().is_some();
-        match self.desk.question().cloned() {
+        match self.status.question().cloned() {
             Some(question) if Some(&question.tool_call_id) != before => {
                 let file = self.before(&question).await;
                 let answers = self.answers_to(&question).await;
-                self.desk.answers = answers.clone();
+                self.approvals.answers = answers.clone();
                 let keeps = answers.has(ApprovalDecision::Always);
                 let still_asked = match may_answer && keeps {
                     true => self.still_asked(&question).await,
@@ -33,19 +33,19 @@ impl Chat<'_> {
                 let how = QuestionForm {
                     answers: may_answer.then_some(&answers),
                     still_asked: still_asked.as_deref(),
-                    shows_all: match self.face {
+                    shows_all: match self.display.face {
                         ChatInterface::Editor { .. } => "Ctrl-O",
                         ChatInterface::Lines { .. } => "/output",
                     },
                 };
-                let text = approval::put(&question, &file, how, self.console.out_style());
-                self.transcript.question(&text);
+                let text = approval::put(&question, &file, how, self.display.style());
+                self.display.transcript.question(&text);
                 if !may_answer {
                     return;
                 }
-                if matches!(self.face, ChatInterface::Lines { .. }) {
-                    let prompt = answers.prompt_of_lines(self.console.out_style());
-                    self.transcript.aside(&prompt);
+                if matches!(self.display.face, ChatInterface::Lines { .. }) {
+                    let prompt = answers.prompt_of_lines(self.display.style());
+                    self.display.transcript.aside(&prompt);
                 }
                 self.ask_in_line();
             }
@@ -56,18 +56,18 @@ impl Chat<'_> {
 
     /// Answers with yes where `--yes` wants it and the session still asks nobody by itself: `/approve-mode` ends that.
     async fn say_yes(&mut self) {
-        if !self.says_yes || self.progress.approval() != ApprovalMode::Auto {
+        if !self.approvals.says_yes || self.status.activity.approval() != ApprovalMode::Auto {
             return;
         }
-        let ConversationSite::Open { session, .. } = &self.seat else {
+        let Some(session) = self.connection.session() else {
             return;
         };
-        while let Some(question) = self.desk.question() {
+        while let Some(question) = self.status.question() {
             let yes = ApprovalInput::new(question.tool_call_id.clone(), ApprovalDecision::Once);
             let id = yes.tool_call_id.clone();
             // One that was answered elsewhere is settled too; any other failure leaves the question to the person.
             match session.approve(yes).await {
-                Ok(_) | Err(RuntimeError::Refused(_)) => self.desk.answered(&id),
+                Ok(_) | Err(RuntimeError::Refused(_)) => self.status.settle_question(&id),
                 Err(_) => return,
             }
         }
@@ -75,7 +75,7 @@ impl Chat<'_> {
 
     /// The answers that count: on a server it says so for each person, elsewhere all do.
     async fn answers_to(&self, question: &ApprovalRequested) -> Answers {
-        let ConversationSite::Open { session, .. } = &self.seat else {
+        let Some(session) = self.connection.session() else {
             return Answers::default();
         };
         if self.place.remote().is_none() {
@@ -92,8 +92,8 @@ impl Chat<'_> {
     /// An answer that the server did not take, and what can be done.
     pub(super) fn answer_denied(&mut self, why: &str) {
         let text = format!("error: {}\nhint: {}", visible(why), REFUSE_OR_STOP);
-        let text = self.console.out_style().bad(&text);
-        self.transcript.print_notice(&text);
+        let text = self.display.style().bad(&text);
+        self.display.transcript.print_notice(&text);
     }
 
     /// Why the like would be asked about also with the rule that is offered.
@@ -104,54 +104,54 @@ impl Chat<'_> {
 
     /// All of what is asked, where the question has only the beginning.
     pub(super) async fn all_that_is_asked(&self) -> Option<String> {
-        let question = self.desk.question()?;
+        let question = self.status.question()?;
         let file = self.before(question).await;
-        approval::whole_change(question, &file, self.console.out_style())
+        approval::whole_change(question, &file, self.display.style())
     }
 
     /// Whether what is written now is the answer to a question.
     pub(super) fn asks_in_line(&self) -> bool {
-        self.question().is_some() && !self.attention.waits()
+        self.question().is_some() && !self.approvals.attention.waits()
     }
 
     /// A question has come: it takes the line, or waits until who writes there pauses.
     pub(super) fn ask_in_line(&mut self) {
         self.drop_answer();
-        let keys = matches!(self.face, ChatInterface::Editor { .. });
-        if self.attention.asked(Instant::now()) || !keys {
-            self.editor.stash();
+        let keys = self.display.has_editor();
+        if self.approvals.attention.asked(Instant::now()) || !keys {
+            self.composer.editor.stash();
         }
     }
 
     /// The pause has come that a question waits for.
     pub(super) fn give_line_to_question(&mut self) {
-        if self.attention.takes_line(Instant::now()) {
-            self.editor.stash();
-            self.pace.hurry();
+        if self.approvals.attention.takes_line(Instant::now()) {
+            self.composer.editor.stash();
+            self.display.pace.hurry();
         }
     }
 
     /// What was written is sent; a question that has waited may have the line.
     pub(super) fn line_was_sent(&mut self) {
-        if self.attention.sent() {
-            self.editor.stash();
+        if self.approvals.attention.sent() {
+            self.composer.editor.stash();
         }
     }
 
     /// No question is open: the line is what it was before, with what was written since, unless that was an answer.
     pub(super) fn take_line_back(&mut self) {
-        self.attention.settled();
-        if self.editor.is_stashed() {
+        self.approvals.attention.settled();
+        if self.composer.editor.is_stashed() {
             self.drop_answer();
-            self.editor.stash();
-            self.editor.unstash();
+            self.composer.editor.stash();
+            self.composer.editor.unstash();
         }
     }
 
     /// An answer to a question that is settled is none to the next one, and nothing to say to the agent.
     fn drop_answer(&mut self) {
-        if self.editor.is_stashed() && approval::parse(self.editor.text()).is_some() {
-            self.editor.clear();
+        if self.composer.editor.is_stashed() && approval::parse(self.composer.editor.text()).is_some() {
+            self.composer.editor.clear();
         }
     }
 
@@ -159,10 +159,10 @@ impl Chat<'_> {
     /// typed fast, look like the letter with Alt.
     pub(super) fn decides_at_once(&self, key: &KeyEvent) -> bool {
         attention::decision(key).is_some()
-            && matches!(self.face, ChatInterface::Editor { .. })
+            && self.display.has_editor()
             && self.question().is_some()
-            && self.editor.wanted().is_none()
-            && (self.editor.text().is_empty() || !self.editor.is_vi())
+            && self.composer.editor.wanted().is_none()
+            && (self.composer.editor.text().is_empty() || !self.composer.editor.is_vi())
     }
 
     /// Answers so; a key that comes before the question can have been read does not.
@@ -170,10 +170,8 @@ impl Chat<'_> {
         let Some(decision) = attention::decision(key) else {
             return Ok(ChatFlow::On);
         };
-        if !self.attention.pressed(Instant::now()) {
-            if let ChatInterface::Editor { screen, .. } = &mut self.face {
-                screen.set_hint(TOO_EARLY.to_owned());
-            }
+        if !self.approvals.attention.pressed(Instant::now()) {
+            self.display.set_hint(TOO_EARLY);
             return Ok(ChatFlow::On);
         }
         self.answer(ApprovalReply {

@@ -17,8 +17,8 @@ impl Chat<'_> {
         let is_guarded = |path: &Path| self.settings.is_guarded(path);
         let MessageWithFiles { content, notes, .. } = attached(text, &self.settings.workspace, is_guarded)?;
         for note in notes {
-            let note = self.console.out_style().dim(&format!("note: {note}"));
-            self.transcript.print_notice(&note);
+            let note = self.display.style().dim(&format!("note: {note}"));
+            self.display.transcript.print_notice(&note);
         }
         if !content.iter().any(|part| matches!(part, ContentPart::Image(_))) {
             return Ok(content);

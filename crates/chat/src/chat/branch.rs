@@ -3,7 +3,6 @@
 use agentx::history::{SessionHistory, branches_of, history_of};
 use agentx::runtime::{OpenRequest, View};
 
-use super::chat_state::ChatState;
 use super::{Chat, ConversationSite};
 use crate::error::ChatError;
 use crate::follow::AnyFollower;
@@ -16,10 +15,10 @@ use crate::session_opening;
 impl Chat<'_> {
     /// `/fork`: from here at once; from an earlier event, where files are other now, what is to become of them is asked first.
     pub(super) async fn fork(&mut self, at: Option<u64>) -> Result<String, ChatError> {
-        let (Some(at), ConversationSite::Open { session, .. }) = (at, &self.seat) else {
+        let (Some(at), ConversationSite::Open { session, .. }) = (at, &self.connection.site) else {
             return self.go_on_in_a_copy(None).await;
         };
-        if self.desk.is_busy() {
+        if self.status.is_busy() {
             return Ok(BUSY.to_owned());
         }
         let (id, runtime) = (session.id().clone(), self.place.shared());
@@ -32,10 +31,10 @@ impl Chat<'_> {
 
     /// Goes on in a copy of the session, whole or up to an event.
     pub(super) async fn go_on_in_a_copy(&mut self, at: Option<u64>) -> Result<String, ChatError> {
-        let ConversationSite::Open { session, .. } = &self.seat else {
+        let Some(session) = self.connection.session() else {
             return Ok("there is nothing to fork yet".to_owned());
         };
-        if self.desk.is_busy() {
+        if self.status.is_busy() {
             return Ok(BUSY.to_owned());
         }
         let parent = session.id().clone();
@@ -49,11 +48,11 @@ impl Chat<'_> {
             .await?;
         // A server opens the copy when somebody joins it, and ends the run there in whose middle it was cut: only then is it known
         // how the copy stands.
-        self.company.join(opened.id()).await?;
+        self.connection.company.join(opened.id()).await?;
         let state = opened.state().await?;
         let events = AnyFollower::new(opened.clone(), state.last_seq, View::Runtime).await?;
         let before = std::mem::replace(
-            &mut self.seat,
+            &mut self.connection.site,
             ConversationSite::Open {
                 session: opened,
                 events,
@@ -62,10 +61,9 @@ impl Chat<'_> {
         if let ConversationSite::Open { session, .. } = before {
             session_opening::leave(self.place, session.as_ref()).await;
         }
-        self.desk = ChatState::of(&state);
         // Those of the session before ended with it.
-        let _ = self.jobs.ended_with_their_program();
-        self.progress.stands(&state);
+        let _ = self.programs.jobs.ended_with_their_program();
+        self.switch_status(&state);
         Ok(format!(
             "you are in {fork} now, a copy of {parent}{}; /diff compares the two",
             at.map(|at| format!(" up to event {at}")).unwrap_or_default()
@@ -74,7 +72,7 @@ impl Chat<'_> {
 
     /// `/diff`
     pub(super) async fn diff(&mut self, other: Option<String>) -> Result<String, ChatError> {
-        let ConversationSite::Open { session, .. } = &self.seat else {
+        let Some(session) = self.connection.session() else {
             return Ok("there is nothing to compare yet".to_owned());
         };
         let (id, runtime) = (session.id().clone(), self.place.shared());
@@ -92,8 +90,8 @@ impl Chat<'_> {
         let found = self.wait_for(branches_of(&*runtime, &other, &id)).await?;
         Ok(branches::render(
             &found,
-            self.console.out_style(),
-            self.console.terminal.width,
+            self.display.style(),
+            self.display.width(),
         ))
     }
 }

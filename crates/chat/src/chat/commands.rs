@@ -30,7 +30,7 @@ impl Chat<'_> {
     /// Does what a command says; what goes wrong is shown, and the chat continues.
     pub(super) async fn command(&mut self, command: Slash) {
         let text = match command {
-            Slash::Help(about) => Ok(slash::help(about.as_deref(), self.console.terminal.width)),
+            Slash::Help(about) => Ok(slash::help(about.as_deref(), self.display.width())),
             Slash::Quit => Ok(String::new()),
             Slash::Model(None) => self.list_models().await,
             Slash::Model(Some(name)) => self.use_model(&name).await,
@@ -41,7 +41,7 @@ impl Chat<'_> {
             Slash::Output(n) => self.output(n).await,
             Slash::Jobs(None) => {
                 self.tell_of_own_jobs();
-                Ok(self.jobs.list(units::now(), self.console.terminal.width))
+                Ok(self.programs.jobs.list(units::now(), self.display.width()))
             }
             Slash::Jobs(Some(job)) => self.stop_job(&job).await,
             Slash::Todo => Ok(self.todo_list()),
@@ -62,13 +62,13 @@ impl Chat<'_> {
         };
         match text {
             Ok(text) if text.is_empty() => {}
-            Ok(text) => self.transcript.print_notice(&text),
+            Ok(text) => self.display.transcript.print_notice(&text),
             Err(error) => self.complain(&error),
         }
     }
 
     async fn state(&self) -> Result<Option<SessionState>, ChatError> {
-        match &self.seat {
+        match &self.connection.site {
             ConversationSite::Open { session, .. } => Ok(Some(session.state().await?)),
             ConversationSite::New(_) => Ok(None),
         }
@@ -84,13 +84,13 @@ impl Chat<'_> {
         let Some(moved) = other_server::moved(self.settings, &model) else {
             return false;
         };
-        self.editor.bring_back(&[text.to_owned()]);
+        self.composer.editor.bring_back(&[text.to_owned()]);
         self.complain(&moved.chat_error());
         true
     }
 
     async fn list_models(&mut self) -> Result<String, ChatError> {
-        let model = match (&self.seat, self.state().await?) {
+        let model = match (&self.connection.site, self.state().await?) {
             (_, Some(state)) => state.config.model,
             (ConversationSite::New(agent), None) => agent.config.model.clone(),
             (ConversationSite::Open { .. }, None) => return Ok(String::new()),
@@ -108,7 +108,7 @@ impl Chat<'_> {
             (notes, all) = self.wait_for(listed).await?;
         }
         let (usable, others): (Vec<_>, Vec<_>) = all.into_iter().partition(|info| info.missing.is_none());
-        let list = models::render(&usable, self.settings, &chosen, self.console.terminal.width);
+        let list = models::render(&usable, self.settings, &chosen, self.display.width());
         Ok(match others.len() {
             0 => format!("{list}{notes}"),
             others => format!(
@@ -121,16 +121,16 @@ impl Chat<'_> {
 
     /// Changes the agent from here on, which the status row shows at once.
     pub(super) async fn change(&mut self, change: ConfigChange) -> Result<(), ChatError> {
-        match &mut self.seat {
+        match &mut self.connection.site {
             ConversationSite::Open { session, .. } => {
                 let session = session.clone();
                 self.wait_for(async { session.change(change).await }).await?;
                 let state = self.wait_for(async { session.state().await }).await?;
-                self.progress.stands(&state);
+                self.status.activity.update(&state);
             }
             ConversationSite::New(agent) => {
                 agent.change(change);
-                self.progress.configured(&agent.config);
+                self.status.activity.configure(&agent.config);
             }
         }
         Ok(())
@@ -151,7 +151,7 @@ impl Chat<'_> {
         self.change(ConfigChange::Model(Box::new(model))).await?;
         let said = format!("using {} from here on", visible(&id));
         Ok(match self.note_of_pictures().await? {
-            Some(note) => format!("{said}\n{}", self.console.out_style().warn(&visible(&note))),
+            Some(note) => format!("{said}\n{}", self.display.style().warn(&visible(&note))),
             None => said,
         })
     }
@@ -174,19 +174,19 @@ impl Chat<'_> {
 
     async fn approve_mode(&mut self, mode: Option<ApprovalMode>) -> Result<String, ChatError> {
         let Some(mode) = mode else {
-            let mode = match (&self.seat, self.state().await?) {
+            let mode = match (&self.connection.site, self.state().await?) {
                 (_, Some(state)) => state.config.approval,
                 (ConversationSite::New(agent), None) => agent.config.approval,
                 (ConversationSite::Open { .. }, None) => self.settings.approval,
             };
-            return Ok(match mode == ApprovalMode::Auto && self.says_yes {
+            return Ok(match mode == ApprovalMode::Auto && self.approvals.says_yes {
                 true => "calls run without asking, and `--yes` answers what a rule asks about".to_owned(),
                 false => mode_sentence(mode).to_owned(),
             });
         };
         self.change(ConfigChange::Approval(mode)).await?;
         // Who names a mode wants that one: `--yes` is more than `auto`.
-        self.says_yes = false;
+        self.approvals.says_yes = false;
         let said = format!("from now on {}", mode_sentence(mode));
         Ok(match self.is_read_only() {
             true => {
@@ -206,7 +206,7 @@ impl Chat<'_> {
         match config.approval {
             _ if self.is_read_only() => "changes and commands are refused (read-only folder)",
             ApprovalMode::Ask => "you are asked",
-            ApprovalMode::Auto if self.says_yes => {
+            ApprovalMode::Auto if self.approvals.says_yes => {
                 "calls run without asking, and `--yes` answers what a rule asks about"
             }
             ApprovalMode::Auto => mode_sentence(ApprovalMode::Auto),
@@ -224,7 +224,7 @@ impl Chat<'_> {
     }
 
     async fn status(&self) -> Result<String, ChatError> {
-        match (&self.seat, self.state().await?) {
+        match (&self.connection.site, self.state().await?) {
             (ConversationSite::Open { session, .. }, Some(state)) => {
                 let model = &state.config.model;
                 let catalog = &self.settings.catalog;
@@ -270,33 +270,33 @@ impl Chat<'_> {
             before: None,
         };
         let list = self.place.runtime().sessions(query).await?;
-        let width = self.console.terminal.width;
+        let width = self.display.width();
         Ok(render_list(&list, owner, self.place.names(), width))
     }
 
     fn who(&self) -> String {
-        match self.company.who() {
-            Some(rows) => table(&rows, self.console.terminal.width),
+        match self.connection.company.who() {
+            Some(rows) => table(&rows, self.display.width()),
             None => "you are alone with this session; `agentx serve` lets others in".to_owned(),
         }
     }
 
     async fn wheel(&mut self, wish: WheelCommand) -> Result<String, ChatError> {
         let wish = match wish {
-            WheelCommand::Know => return Ok(self.company.wheel().unwrap_or_else(|| self.who())),
+            WheelCommand::Know => return Ok(self.connection.company.wheel().unwrap_or_else(|| self.who())),
             WheelCommand::Take => WheelWish::Take,
             WheelCommand::Ask => WheelWish::Ask,
             WheelCommand::Release => WheelWish::Release,
-            WheelCommand::Give(who) => WheelWish::Hand(self.company.seat(&who)?),
+            WheelCommand::Give(who) => WheelWish::Hand(self.connection.company.seat(&who)?),
         };
-        self.company.wish(wish).await
+        self.connection.company.wish(wish).await
     }
 
     /// Ends a command in the background, or all of them. How one of the agent's ended is told when the session says so.
     async fn stop_job(&mut self, wanted: &str) -> Result<String, ChatError> {
         let names = match wanted {
-            "all" => self.jobs.names(),
-            _ => self.jobs.named(wanted).into_iter().collect(),
+            "all" => self.programs.jobs.names(),
+            _ => self.programs.jobs.named(wanted).into_iter().collect(),
         };
         if names.is_empty() {
             return Ok(match wanted {
@@ -306,11 +306,11 @@ impl Chat<'_> {
         }
         let mut told = Vec::new();
         for name in names {
-            if self.jobs.stop_own(&name) {
+            if self.programs.jobs.stop_own(&name) {
                 told.push(format!("{name} was ended"));
                 continue;
             }
-            let ConversationSite::Open { session, .. } = &self.seat else {
+            let Some(session) = self.connection.session() else {
                 continue;
             };
             let (id, runtime) = (session.id().clone(), self.place.shared());

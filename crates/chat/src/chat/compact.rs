@@ -6,8 +6,8 @@ use std::sync::Arc;
 use agentx::runtime::{ContextWish, Delivery, Session, View};
 use agentx::types::{Message, RunStatus, RuntimeEvent};
 
+use super::Chat;
 use super::slash::{CompactWish, PinWish};
-use super::{Chat, ConversationSite};
 use crate::error::ChatError;
 use crate::follow::AnyFollower;
 use crate::render::clean::visible;
@@ -17,11 +17,11 @@ use crate::render::table::cut;
 impl Chat<'_> {
     /// Condenses the conversation now, or takes the latest summary out again.
     pub(super) async fn compact(&mut self, wish: CompactWish) -> Result<String, ChatError> {
-        let ConversationSite::Open { session, .. } = &self.seat else {
+        let Some(session) = self.connection.session() else {
             return Ok("nothing was said yet".to_owned());
         };
         let session = session.clone();
-        let busy = self.desk.is_busy();
+        let busy = self.status.is_busy();
         let wish = match wish {
             CompactWish::Now(instructions) => ContextWish::Condense { instructions },
             CompactWish::Undo => ContextWish::Restore {},
@@ -36,11 +36,11 @@ impl Chat<'_> {
 
     /// Asks a model again at once that failed and is waited for; after a run that failed, asks again what is there.
     pub(super) async fn retry(&mut self) -> Result<String, ChatError> {
-        let ConversationSite::Open { session, .. } = &self.seat else {
+        let Some(session) = self.connection.session() else {
             return Ok("nothing was said yet".to_owned());
         };
         let session = session.clone();
-        if !self.desk.is_busy() {
+        if !self.status.is_busy() {
             return self.ask_again(&session).await;
         }
         self.wait_for(async { session.retry().await }).await?;
@@ -54,14 +54,14 @@ impl Chat<'_> {
         if !unanswered {
             return Ok("nothing waits for another attempt; say what you want to be tried again".to_owned());
         }
-        self.desk.sending("", Vec::new());
+        self.status.begin_sending("", Vec::new());
         match self.wait_for(async { session.retry().await }).await {
             Ok(seq) => {
-                self.desk.sent(seq);
+                self.status.confirm_sent(seq);
                 Ok("asked again".to_owned())
             }
             Err(error) => {
-                self.desk.unsent();
+                self.status.cancel_sending();
                 Err(error)
             }
         }
@@ -69,7 +69,7 @@ impl Chat<'_> {
 
     /// Has an input stay as it is whatever is condensed, or no longer.
     pub(super) async fn pin(&mut self, wish: PinWish) -> Result<String, ChatError> {
-        let ConversationSite::Open { session, .. } = &self.seat else {
+        let Some(session) = self.connection.session() else {
             return Ok("nothing was said yet".to_owned());
         };
         let session = session.clone();

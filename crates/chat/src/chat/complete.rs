@@ -5,7 +5,7 @@ use std::path::Path;
 use agentx::runtime::SessionQuery;
 
 use super::slash::{NAMES, about};
-use super::{Chat, ChatInterface, ConversationSite};
+use super::{Chat, ConversationSite};
 use crate::attach::files::{files, named_so};
 use crate::attach::{escaped, last_word, unescaped};
 use crate::render::clean::visible;
@@ -95,7 +95,7 @@ type NameDescriptions = Vec<(String, String)>;
 impl Chat<'_> {
     /// Completes what stands before the cursor as far as there is one way, and shows the ways where there are several.
     pub(super) async fn complete(&mut self) {
-        let before = self.editor.text()[..self.editor.cursor()].to_owned();
+        let before = self.composer.editor.text()[..self.composer.editor.cursor()].to_owned();
         let known = if before.starts_with("/diff ") {
             self.known_sessions().await
         } else if before.starts_with("/model ") {
@@ -115,14 +115,13 @@ impl Chat<'_> {
             .shared()
             .filter(|shared| found.options.len() == 1 || longer(shared))
         {
-            Some(shared) => self.editor.complete(found.from, &shared),
+            Some(shared) => self.composer.editor.complete(found.from, &shared),
             None if found.options.len() == 1 => return,
             None => {}
         }
-        if let ChatInterface::Editor { screen, .. } = &mut self.face
-            && found.options.len() > 1
-        {
-            screen.set_hint(found.told(&known, self.console.terminal.width));
+        if found.options.len() > 1 {
+            let hint = found.told(&known, self.display.width());
+            self.display.set_hint(&hint);
         }
     }
 
@@ -139,7 +138,7 @@ impl Chat<'_> {
     /// The latest sessions but this one; none where they cannot be had now.
     async fn known_sessions(&mut self) -> NameDescriptions {
         let runtime = self.place.shared();
-        let own = match &self.seat {
+        let own = match &self.connection.site {
             ConversationSite::Open { session, .. } => Some(session.id().clone()),
             ConversationSite::New(_) => None,
         };

@@ -8,7 +8,7 @@ use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use serde_json::Value;
 use unicode_width::UnicodeWidthStr as _;
 
-use super::{Chat, ConversationSite, LOOK_BACK};
+use super::{Chat, LOOK_BACK};
 use crate::error::ChatError;
 use crate::follow::AnyFollower;
 use crate::render::clean::{clean, visible};
@@ -163,14 +163,14 @@ impl Chat<'_> {
         };
         match told {
             Ok(text) if text.is_empty() => {}
-            Ok(text) => self.transcript.note(&text),
+            Ok(text) => self.display.transcript.note(&text),
             Err(error) => self.complain(&error),
         }
     }
 
     /// Shows reasoning from here on as it comes, or as a line.
     fn turn_thinking(&mut self) -> String {
-        let (thinking, words) = match self.transcript.thinking() {
+        let (thinking, words) = match self.display.transcript.thinking() {
             ThinkingDisplay::Full => (
                 ThinkingDisplay::Folded,
                 "reasoning is folded from here on (Ctrl-T shows it)",
@@ -180,10 +180,10 @@ impl Chat<'_> {
                 "reasoning is shown from here on (Ctrl-T folds it)",
             ),
         };
-        let style = self.console.out_style();
-        self.transcript.note(&style.dim(words));
-        self.transcript.set_thinking(thinking);
-        self.cast.set_thinking(thinking);
+        let style = self.display.style();
+        self.display.transcript.note(&style.dim(words));
+        self.display.transcript.set_thinking(thinking);
+        self.display.cast.set_thinking(thinking);
         String::new()
     }
 
@@ -197,7 +197,7 @@ impl Chat<'_> {
                 n => format!("there are {n}: /thinking {n} is the first of them"),
             });
         };
-        let style = self.console.out_style();
+        let style = self.display.style();
         let text = clean(&thought.text);
         let head = length(thought.until.millis_since(thought.since), &text);
         let sign = style.sign("✻ ", "");
@@ -222,13 +222,18 @@ impl Chat<'_> {
                 n => format!("{n} tools have run: /output {n} is the first of them"),
             });
         };
-        let style = self.console.out_style();
+        let style = self.display.style();
         let text = clean(if call.output.is_empty() {
             &call.result
         } else {
             &call.output
         });
-        let room = self.console.terminal.width.saturating_sub(call.name.len() + 4);
+        let room = self
+            .display
+            .console
+            .terminal
+            .width
+            .saturating_sub(call.name.len() + 4);
         let name = style.bold(&visible(&call.name));
         let mut told = format!("{} {name}", style.person(style.sign("●", "tool")));
         match call.what.width() <= room && !call.what.contains('↵') {
@@ -250,7 +255,7 @@ impl Chat<'_> {
 
     /// What can be read again: from the last events, or where that is not enough, from all of them.
     async fn again(&mut self, is_enough: impl Fn(&ReadableItem) -> bool) -> Result<ReadableItem, ChatError> {
-        let ConversationSite::Open { session, .. } = &self.seat else {
+        let Some(session) = self.connection.session() else {
             return Ok(ReadableItem::default());
         };
         let session = session.clone();
@@ -275,7 +280,7 @@ impl Chat<'_> {
 
     /// The list of what is to be done, as far as this chat has seen it.
     pub(super) fn todo_list(&self) -> String {
-        let lines = self.transcript.todo_lines();
+        let lines = self.display.transcript.todo_lines();
         match lines.is_empty() {
             true => "there is no list of what is to be done".to_owned(),
             false => lines.join("\n"),

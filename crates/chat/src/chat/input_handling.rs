@@ -8,7 +8,7 @@ use tokio::time::Instant;
 use super::leaving::is_exit;
 use super::lost_session::remedy;
 use super::slash::{self, Slash};
-use super::{Chat, ChatFlow, ChatInterface, ConversationSite, full_text};
+use super::{Chat, ChatFlow, ChatInterface, full_text};
 use crate::error::ChatError;
 use crate::render::answers::is_nearly_answer;
 use crate::render::approval::{self, ApprovalReply};
@@ -26,37 +26,35 @@ const CLEAR: &str = "Ctrl-L clears the screen; for a new session, leave with /qu
 impl Chat<'_> {
     /// Takes an input, and those that are there already: what was pasted or typed fast is one change of the screen.
     pub(super) async fn inputs(&mut self, first: TerminalInput) -> Result<ChatFlow, ChatError> {
-        self.pace.hurry();
+        self.display.pace.hurry();
         let mut next = Some(first);
         while let Some(input) = next {
             let flow = self.input(input).await?;
             if flow != ChatFlow::On {
                 return Ok(flow);
             }
-            let keys = matches!(self.face, ChatInterface::Editor { .. });
-            next = if keys { self.inputs.ready() } else { None };
+            let keys = self.display.has_editor();
+            next = if keys { self.composer.inputs.ready() } else { None };
         }
         Ok(ChatFlow::On)
     }
 
     pub(super) async fn input(&mut self, input: TerminalInput) -> Result<ChatFlow, ChatError> {
-        if let ChatInterface::Editor { screen, .. } = &mut self.face {
-            screen.set_hint(String::new());
-        }
+        self.display.set_hint("");
         if matches!(input, TerminalInput::Key(_) | TerminalInput::Paste(_)) {
-            self.attention.typed(Instant::now());
+            self.approvals.attention.typed(Instant::now());
         }
         let edited = match input {
             TerminalInput::Key(key) if self.decides_at_once(&key) => return self.decide_at_once(&key).await,
             TerminalInput::Key(key) => self.key(key).await,
-            TerminalInput::Paste(text) => self.editor.paste(&text),
+            TerminalInput::Paste(text) => self.composer.editor.paste(&text),
             TerminalInput::Line(line) => {
-                self.prompt.answered();
+                self.display.prompt.answered();
                 EditOutcome::Submit(line)
             }
             TerminalInput::Waited(line) => return self.words(&line).await,
             TerminalInput::End => {
-                self.input_ended = true;
+                self.composer.ended = true;
                 EditOutcome::Nothing
             }
             TerminalInput::Background { is_light } => {
@@ -64,8 +62,8 @@ impl Chat<'_> {
                 EditOutcome::Nothing
             }
             TerminalInput::Named(_) => {
-                self.asked_name = None;
-                if let ChatInterface::Editor { screen, .. } = &mut self.face {
+                self.display.queries.name = None;
+                if let ChatInterface::Editor { screen, .. } = &mut self.display.face {
                     screen.tell(xterm::wishes());
                 }
                 EditOutcome::Nothing
@@ -85,7 +83,7 @@ impl Chat<'_> {
         } else if let Some(wish) = full_text::wish(&key) {
             self.wished(wish).await;
         } else {
-            return self.editor.key(key);
+            return self.composer.editor.key(key);
         }
         EditOutcome::Nothing
     }
@@ -94,10 +92,10 @@ impl Chat<'_> {
         if self.has_size(columns, rows) {
             return;
         }
-        self.console.terminal.width = columns;
-        self.transcript.set_width(columns);
-        self.cast.set_width(columns);
-        if let ChatInterface::Editor { screen, .. } = &mut self.face {
+        self.display.console.terminal.width = columns;
+        self.display.transcript.set_width(columns);
+        self.display.cast.set_width(columns);
+        if let ChatInterface::Editor { screen, .. } = &mut self.display.face {
             screen.resize(columns, rows);
         }
     }
@@ -109,20 +107,20 @@ impl Chat<'_> {
             EditOutcome::Submit(line) => self.line(&line).await,
             EditOutcome::Steer => self.steer_at_once().await,
             EditOutcome::Elsewhere => self.write_elsewhere().await,
-            EditOutcome::Interrupt | EditOutcome::Escape if self.desk.asking.is_some() => {
+            EditOutcome::Interrupt | EditOutcome::Escape if self.composer.asking.is_some() => {
                 self.do_not_go_back();
                 Ok(ChatFlow::On)
             }
-            EditOutcome::Interrupt if !self.editor.text().is_empty() && !self.desk.is_busy() => {
-                self.editor.discard();
+            EditOutcome::Interrupt if !self.composer.editor.text().is_empty() && !self.status.is_busy() => {
+                self.composer.editor.discard();
                 Ok(ChatFlow::On)
             }
             EditOutcome::Interrupt => self.stop().await,
-            EditOutcome::Escape if self.works() && !self.desk.stopping => self.stop().await,
+            EditOutcome::Escape if self.works() && !self.status.stopping => self.stop().await,
             EditOutcome::Escape => Ok(ChatFlow::On),
             EditOutcome::Leave => Ok(self.leave()),
             EditOutcome::Clear => {
-                if let ChatInterface::Editor { screen, .. } = &mut self.face {
+                if let ChatInterface::Editor { screen, .. } = &mut self.display.face {
                     screen.clear();
                 }
                 Ok(ChatFlow::On)
@@ -136,17 +134,17 @@ impl Chat<'_> {
     }
 
     fn has_size(&self, columns: usize, rows: usize) -> bool {
-        matches!(&self.face, ChatInterface::Editor { screen, .. } if screen.has_size(columns, rows))
+        matches!(&self.display.face, ChatInterface::Editor { screen, .. } if screen.has_size(columns, rows))
     }
 
     fn suspend(&mut self) -> Result<ChatFlow, ChatError> {
         if let ChatInterface::Editor {
             raw: Some(raw),
             screen,
-        } = &mut self.face
+        } = &mut self.display.face
         {
             let bytes = screen.stand_aside();
-            self.console.paint(&bytes)?;
+            self.display.console.paint(&bytes)?;
             raw.suspend()?;
         }
         Ok(ChatFlow::On)
@@ -164,8 +162,8 @@ impl Chat<'_> {
                 return Ok(ChatFlow::On);
             }
             if is_nearly_answer(line) {
-                let note = self.desk.answers.wrong(line);
-                self.transcript.print_notice(&note);
+                let note = self.approvals.answers.wrong(line);
+                self.display.transcript.print_notice(&note);
                 return Ok(ChatFlow::On);
             }
         }
@@ -186,14 +184,14 @@ impl Chat<'_> {
         if is_exit(line) || command == Some(Ok(Slash::Quit)) {
             return Ok(self.leave());
         }
-        self.jobs.warn_again();
-        self.editor.remember(line);
+        self.programs.jobs.warn_again();
+        self.composer.editor.remember(line);
         match command {
             Some(command) => {
                 self.echo(line);
                 match command {
                     Ok(command) => self.command(command).await,
-                    Err(what) => self.transcript.print_notice(&what),
+                    Err(what) => self.display.transcript.print_notice(&what),
                 }
                 Ok(ChatFlow::On)
             }
@@ -207,7 +205,9 @@ impl Chat<'_> {
 
     /// Says what to type instead of a line that is meant for the chat itself, and sends nothing.
     pub(super) fn not_sent_for_this(&mut self, instead: &str) -> ChatFlow {
-        self.transcript.print_notice(&format!("not sent: {instead}"));
+        self.display
+            .transcript
+            .print_notice(&format!("not sent: {instead}"));
         ChatFlow::On
     }
 
@@ -223,32 +223,33 @@ impl Chat<'_> {
         let mut content = match self.attached(text).await {
             Ok(content) => content,
             Err(what) => {
-                self.transcript.aside(&self.console.out_style().bad(&what));
-                self.editor.bring_back(&[text.to_owned()]);
+                self.display.transcript.aside(&self.display.style().bad(&what));
+                self.composer.editor.bring_back(&[text.to_owned()]);
                 return Ok(ChatFlow::On);
             }
         };
-        let shared = std::mem::take(&mut self.shared);
+        let shared = std::mem::take(&mut self.composer.shared);
         content.extend(shared.iter().cloned());
-        if self.routes() && self.desk.is_busy() && self.question().is_none() {
+        if self.routes() && self.status.is_busy() && self.question().is_none() {
             return self.say_at_once(text, content, shared).await;
         }
-        let waits = self.desk.sending(text, shared.clone());
+        let waits = self.status.begin_sending(text, shared.clone());
         // Only what is on record is printed for good. Until then a row shows it, where the terminal has one.
-        let has_rows = matches!(self.face, ChatInterface::Editor { .. });
+        let has_rows = self.display.has_editor();
         let echoes_later = !waits && (has_rows || self.place.remote().is_none());
         if echoes_later {
-            self.sending = Some(text.to_owned());
+            self.composer.sending = Some(text.to_owned());
         } else if !waits {
             self.echo(text);
-        } else if matches!(self.face, ChatInterface::Lines { .. }) {
-            let style = self.console.out_style();
+        } else if matches!(self.display.face, ChatInterface::Lines { .. }) {
+            let style = self.display.style();
             let note = if self.question().is_some() {
                 "queued (the question is still open)"
             } else {
                 "queued"
             };
-            self.transcript
+            self.display
+                .transcript
                 .note(&style.dim(&format!("{note}: {}", visible(text))));
         }
         // It is on the screen before anything is waited for.
@@ -258,16 +259,16 @@ impl Chat<'_> {
             Ok(session) => self.wait_for(async { session.send(input).await }).await,
             Err(error) => Err(error),
         };
-        self.sending = None;
+        self.composer.sending = None;
         match sent {
             Ok(seq) => {
-                self.desk.sent(seq);
+                self.status.confirm_sent(seq);
                 if echoes_later {
                     self.echo(text);
                 }
             }
             Err(error) => {
-                self.desk.unsent();
+                self.status.cancel_sending();
                 self.not_sent(text, shared, error)?;
             }
         }
@@ -276,7 +277,7 @@ impl Chat<'_> {
 
     /// Whether the agent is a router, which matches what is said also while one of its agents speaks.
     fn routes(&self) -> bool {
-        self.kind == AgentKind::Match
+        self.connection.kind == AgentKind::Match
     }
 
     /// Says something that is heard while an agent speaks.
@@ -286,15 +287,15 @@ impl Chat<'_> {
         content: Vec<ContentPart>,
         shared: Vec<ContentPart>,
     ) -> Result<ChatFlow, ChatError> {
-        let ConversationSite::Open { session, .. } = &self.seat else {
+        let Some(session) = self.connection.session() else {
             return Ok(ChatFlow::On);
         };
         let session = session.clone();
-        self.sending = Some(text.to_owned());
+        self.composer.sending = Some(text.to_owned());
         self.paint()?;
         let input = UserInput::new(content).mode(InputMode::Steer);
         let sent = self.wait_for(async { session.send(input).await }).await;
-        self.sending = None;
+        self.composer.sending = None;
         match sent {
             Ok(_) => self.echo(text),
             Err(error) => self.not_sent(text, shared, error)?,
@@ -304,11 +305,11 @@ impl Chat<'_> {
 
     /// Prints what the person said, all of it, where the terminal has not done so.
     pub(super) fn echo(&mut self, text: &str) {
-        if matches!(self.face, ChatInterface::Lines { eager: true }) {
+        if matches!(self.display.face, ChatInterface::Lines { eager: true }) {
             return;
         }
-        let said = conversation::said(text, self.console.out_style());
-        self.transcript.print_notice(&said);
+        let said = conversation::said(text, self.display.style());
+        self.display.transcript.print_notice(&said);
     }
 
     /// Shows an error and goes on.
@@ -316,29 +317,34 @@ impl Chat<'_> {
         let text = match error {
             // What can be done about it is done here.
             ChatError::Runtime(RuntimeError::Denied(why)) => {
-                format!("error: {}\nhint: {}", visible(why), self.company.advice())
+                format!(
+                    "error: {}\nhint: {}",
+                    visible(why),
+                    self.connection.company.advice()
+                )
             }
-            error => match remedy(error, self.lost.is_some()) {
+            error => match remedy(error, self.connection.lost.is_some()) {
                 Some(hint) => format!("error: {}\nhint: {hint}", visible(&error.to_string())),
                 None => error.render(),
             },
         };
-        let text = self.console.out_style().bad(text.trim_end());
-        self.transcript.print_notice(&text);
+        let text = self.display.style().bad(text.trim_end());
+        self.display.transcript.print_notice(&text);
     }
 
     pub(super) async fn answer(&mut self, answer: ApprovalReply) -> Result<ChatFlow, ChatError> {
         let Some(question) = self.question().cloned() else {
             return Ok(ChatFlow::On);
         };
-        let ConversationSite::Open { session, .. } = &self.seat else {
+        let Some(session) = self.connection.session() else {
             return Ok(ChatFlow::On);
         };
         let session = session.clone();
-        if !self.desk.answers.has(answer.decision) {
-            let note = self.desk.answers.not_counted();
-            self.transcript
-                .print_notice(&self.console.out_style().warn(&note));
+        if !self.approvals.answers.has(answer.decision) {
+            let note = self.approvals.answers.not_counted();
+            self.display
+                .transcript
+                .print_notice(&self.display.style().warn(&note));
             return Ok(ChatFlow::On);
         }
         let answer = self.as_it_counts(&question, answer).await;
@@ -352,13 +358,15 @@ impl Chat<'_> {
         let approved = self.wait_for(async { session.approve(decision).await }).await;
         match approved {
             Ok(_) => {
-                self.transcript.aside(&self.console.out_style().dim(&note));
+                self.display.transcript.aside(&self.display.style().dim(&note));
                 if answer.decision == ApprovalDecision::Always {
                     self.keep_rule(&rule);
                 }
             }
             Err(ChatError::Runtime(RuntimeError::Refused(_))) => {
-                self.transcript.aside(&self.console.out_style().warn(TOO_LATE));
+                self.display
+                    .transcript
+                    .aside(&self.display.style().warn(TOO_LATE));
             }
             Err(error) => {
                 // It does not count: the question stands.
@@ -370,7 +378,7 @@ impl Chat<'_> {
                 return Ok(ChatFlow::On);
             }
         }
-        self.desk.answered(&question.tool_call_id);
+        self.status.settle_question(&question.tool_call_id);
         self.ask_if_new(None).await;
         Ok(ChatFlow::On)
     }

@@ -6,7 +6,7 @@ use agentx::runtime::Session;
 use tokio::time::Instant;
 
 use super::past_turns::PastTurns;
-use super::{Chat, ChatFlow, ChatInterface, ConversationSite};
+use super::{Chat, ChatFlow, ChatInterface};
 use crate::error::ChatError;
 use crate::exit::Exit;
 use crate::render::clean::visible;
@@ -53,13 +53,14 @@ impl Chat<'_> {
     pub(super) fn leave(&mut self) -> ChatFlow {
         let (is_here, is_asked) = (
             self.place.remote().is_none(),
-            !matches!(self.face, ChatInterface::Lines { eager: false }),
+            !matches!(self.display.face, ChatInterface::Lines { eager: false }),
         );
         self.tell_of_own_jobs();
-        match self.jobs.warning(is_here).filter(|_| is_asked) {
+        match self.programs.jobs.warning(is_here).filter(|_| is_asked) {
             Some(warning) => {
-                self.transcript
-                    .print_notice(&self.console.out_style().warn(&warning));
+                self.display
+                    .transcript
+                    .print_notice(&self.display.style().warn(&warning));
                 ChatFlow::On
             }
             None => ChatFlow::Leave(Exit::Ok),
@@ -68,34 +69,32 @@ impl Chat<'_> {
 
     /// The session, where nothing runs in it and nothing waits: a run that goes on at a server keeps what it was given.
     pub fn session_at_rest(&self) -> Option<Arc<dyn Session>> {
-        let ConversationSite::Open { session, .. } = &self.seat else {
-            return None;
-        };
-        (!self.works() && self.desk.queue.is_empty()).then(|| session.clone())
+        let session = self.connection.session()?;
+        (!self.works() && self.status.queue.is_empty()).then(|| session.clone())
     }
 
     /// Whether something can be stopped: the agent, or one that it made and that works in the background.
     pub(super) fn works(&self) -> bool {
-        self.desk.is_busy() || self.cast.is_at_work()
+        self.status.is_busy() || self.display.cast.is_at_work()
     }
 
     /// Stops what runs; leaves when nothing does and the person asks twice, or when they ask again while it stops.
     pub(super) async fn stop(&mut self) -> Result<ChatFlow, ChatError> {
-        let is_stopping = self.desk.is_busy() && self.desk.stopping;
+        let is_stopping = self.status.is_busy() && self.status.stopping;
         if is_stopping {
             return Ok(ChatFlow::Leave(Exit::Interrupted));
         }
-        if !self.works() || self.desk.stopping {
+        if !self.works() || self.status.stopping {
             return Ok(self.leave_if_meant());
         }
-        let ConversationSite::Open { session, .. } = &self.seat else {
+        let Some(session) = self.connection.session() else {
             return Ok(ChatFlow::Leave(Exit::Ok));
         };
         let session = session.clone();
-        self.desk.stopping = self.desk.is_busy();
+        self.status.stopping = self.status.is_busy();
         if let Err(error) = self.take_all_back().await {
             self.failed(error)?;
-            if self.lost.is_some() {
+            if self.connection.lost.is_some() {
                 return Ok(ChatFlow::On);
             }
         }
@@ -110,45 +109,52 @@ impl Chat<'_> {
     /// no second one.
     fn leave_if_meant(&mut self) -> ChatFlow {
         let now = Instant::now();
-        let has_just_ended = self.attention.meant_to_stop(now);
-        if matches!(self.face, ChatInterface::Lines { eager: false }) || self.attention.leaves(now) {
+        let has_just_ended = self.approvals.attention.meant_to_stop(now);
+        if matches!(self.display.face, ChatInterface::Lines { eager: false })
+            || self.approvals.attention.leaves(now)
+        {
             return self.leave();
         }
         let notice = if has_just_ended { ENDED } else { AGAIN };
-        match &mut self.face {
+        match &mut self.display.face {
             ChatInterface::Editor { screen, .. } => screen.set_hint(notice.to_owned()),
-            ChatInterface::Lines { .. } => self.transcript.print_notice(notice),
+            ChatInterface::Lines { .. } => self.display.transcript.print_notice(notice),
         }
         ChatFlow::On
     }
 
     /// Says on leaving what becomes of the calls that nobody has answered. Where nothing can be saved any more they stay asked.
     pub(super) fn say_what_was_not_answered(&mut self) {
-        if self.desk.is_busy() && self.lost.is_none() && self.desk.question().is_none() {
-            let note = format!("· {} stopped", self.progress.what_runs());
-            self.transcript.aside(&self.console.out_style().warn(&note));
+        if self.status.is_busy() && self.connection.lost.is_none() && self.status.question().is_none() {
+            let note = format!("· {} stopped", self.status.activity.what_runs());
+            self.display.transcript.aside(&self.display.style().warn(&note));
         }
-        let names: Vec<String> = self.desk.questions().map(|asked| visible(&asked.name)).collect();
-        if names.is_empty() || self.lost.is_some() {
+        let names: Vec<String> = self
+            .status
+            .questions()
+            .map(|asked| visible(&asked.name))
+            .collect();
+        if names.is_empty() || self.connection.lost.is_some() {
             return;
         }
         let note = format!(
             "· not answered, so not run: {}; the agent is told so",
             names.join(", ")
         );
-        self.transcript.aside(&self.console.out_style().warn(&note));
+        self.display.transcript.aside(&self.display.style().warn(&note));
     }
 
     /// What the session was left with, for whoever comes back to it.
     pub(super) fn say_what_is_left(&mut self, past: &PastTurns) {
-        let style = self.console.out_style();
+        let style = self.display.style();
         if let Some(note) = past.ended_on_opening() {
-            self.transcript.note(&style.warn(&note));
+            self.display.transcript.note(&style.warn(&note));
         }
         // A screen shows it above the line.
-        if self.desk.is_held() && matches!(self.face, ChatInterface::Lines { .. }) {
-            let note = conversation::is_queued(self.desk.queue.iter().count());
-            self.transcript
+        if self.status.is_held() && matches!(self.display.face, ChatInterface::Lines { .. }) {
+            let note = conversation::is_queued(self.status.queue.iter().count());
+            self.display
+                .transcript
                 .note(&style.dim(&format!("{note} (/queue lists them)")));
         }
     }

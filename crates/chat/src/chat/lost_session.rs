@@ -5,12 +5,11 @@ use agentx::runtime::{LogError, OpenRequest, RuntimeError, View};
 use agentx::types::ContentPart;
 use tokio::time::Instant;
 
-use super::chat_state::ChatState;
-use super::progress::Progress;
 use super::{Chat, ChatInterface, ConversationSite};
 use crate::error::ChatError;
 use crate::follow::AnyFollower;
 use crate::session_opening;
+use crate::session_status::SessionStatus;
 
 /// What a session was at when nothing could be written any more.
 #[derive(Clone, Copy, Debug)]
@@ -24,12 +23,12 @@ pub struct Stood {
 }
 
 impl Stood {
-    /// As the desk says.
-    pub(super) fn of(desk: &ChatState) -> Self {
+    /// What the session is at now.
+    pub(super) fn from_status(status: &SessionStatus) -> Self {
         Self {
-            runs: desk.is_busy(),
-            stopping: desk.stopping,
-            queued: desk.queue.iter().count(),
+            runs: status.is_busy(),
+            stopping: status.stopping,
+            queued: status.queue.iter().count(),
         }
     }
 }
@@ -52,20 +51,20 @@ impl Chat<'_> {
     /// # Errors
     /// The same error, where the chat cannot go on: it is another one, or nobody is there to help.
     pub(super) fn lose(&mut self, error: ChatError) -> Result<(), ChatError> {
-        if !is_passing(&error) || matches!(self.face, ChatInterface::Lines { eager: false }) {
+        if !is_passing(&error) || matches!(self.display.face, ChatInterface::Lines { eager: false }) {
             return Err(error);
         }
-        let is_open = matches!(self.seat, ConversationSite::Open { .. });
-        if is_open && self.lost.is_none() {
-            self.lost = Some(Stood::of(&self.desk));
-            self.transcript.break_off();
+        let is_open = matches!(self.connection.site, ConversationSite::Open { .. });
+        if is_open && self.connection.lost.is_none() {
+            self.connection.lost = Some(Stood::from_status(&self.status));
+            self.display.transcript.break_off();
             // They ended with the session.
-            if let Some(ended) = self.jobs.ended_with_their_program() {
-                let note = self.console.out_style().dim(&format!("· {ended}"));
-                self.transcript.print_notice(&note);
+            if let Some(ended) = self.programs.jobs.ended_with_their_program() {
+                let note = self.display.style().dim(&format!("· {ended}"));
+                self.display.transcript.print_notice(&note);
             }
-            self.desk = ChatState::default();
-            self.progress.stopped(Instant::now());
+            self.status.close(Instant::now());
+            self.drop_questions();
         }
         self.complain(&error);
         Ok(())
@@ -83,9 +82,9 @@ impl Chat<'_> {
         error: ChatError,
     ) -> Result<(), ChatError> {
         if is_passing(&error) || is_later(&error) {
-            self.shared.splice(0..0, shared);
-            if matches!(self.face, ChatInterface::Editor { .. }) {
-                self.editor.bring_back(&[text.to_owned()]);
+            self.composer.shared.splice(0..0, shared);
+            if self.display.has_editor() {
+                self.composer.editor.bring_back(&[text.to_owned()]);
             }
         }
         if is_passing(&error) {
@@ -100,11 +99,11 @@ impl Chat<'_> {
     /// # Errors
     /// Where it cannot be opened; then it is as closed as before.
     pub(super) async fn find_again(&mut self) -> Result<(), ChatError> {
-        let lost = match &self.seat {
+        let lost = match &self.connection.site {
             ConversationSite::Open { session, .. } => session.clone(),
             ConversationSite::New(_) => return Ok(()),
         };
-        let Some(stood) = self.lost else {
+        let Some(stood) = self.connection.lost else {
             return Ok(());
         };
         session_opening::leave(self.place, lost.as_ref()).await;
@@ -115,15 +114,14 @@ impl Chat<'_> {
             .await?;
         let state = session.state().await?;
         let events = AnyFollower::new(session.clone(), state.last_seq, View::Runtime).await?;
-        self.company.join(session.id()).await?;
-        self.seat = ConversationSite::Open { session, events };
-        self.lost = None;
-        self.desk = ChatState::of(&state);
-        self.progress = Progress::new(&state.config, Instant::now());
-        self.progress.stands(&state);
-        let note = self.console.out_style().dim("· the session is open again");
-        self.transcript.print_notice(&note);
-        if stood.stopping && self.desk.is_busy() {
+        self.connection.company.join(session.id()).await?;
+        self.connection.site = ConversationSite::Open { session, events };
+        self.connection.lost = None;
+        self.status = SessionStatus::new(&state.config, Instant::now());
+        self.switch_status(&state);
+        let note = self.display.style().dim("· the session is open again");
+        self.display.transcript.print_notice(&note);
+        if stood.stopping && self.status.is_busy() {
             // The person wanted that already, and it could not be put on record.
             return self.stop().await.map(drop);
         }

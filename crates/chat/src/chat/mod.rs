@@ -2,14 +2,18 @@
 //!
 //! It wakes up only when one of them has something; what is ready together is written together.
 
+pub mod appearance;
 mod approval_keys;
+mod approvals;
 mod attachments;
 mod attention;
 mod branch;
-pub(crate) mod chat_state;
 pub(crate) mod commands;
 mod compact;
 mod complete;
+mod composer;
+mod connection;
+mod display;
 pub mod drawing;
 mod full_text;
 mod hanging_indent;
@@ -19,21 +23,21 @@ pub(crate) mod leaving;
 mod line;
 pub(crate) mod lost_session;
 pub mod own_editor;
+mod pace;
 mod participants;
 pub mod past_turns;
 mod printed_question;
-mod progress;
+mod programs;
 mod prompt;
-pub(crate) mod queue;
 mod rewinding;
 mod rules;
 pub mod screen;
 pub mod server_wait;
-pub mod session_status;
 mod shell;
 pub mod slash;
 mod spending;
-mod status;
+mod status_row;
+mod status_updates;
 mod steering;
 mod unanswered;
 pub mod welcome;
@@ -44,8 +48,8 @@ use std::sync::Arc;
 
 use agentx::config::Settings;
 use agentx::node::program_environment;
-use agentx::runtime::{Delivery, Session, View};
-use agentx::types::{AgentKind, ApprovalRequested, ContentPart, RuntimeEvent, SessionRole};
+use agentx::runtime::{Delivery, Session, SessionState, View};
+use agentx::types::{ApprovalRequested, RuntimeEvent, SessionRole};
 use agentx_terminal::Editor;
 use tokio::time::Instant;
 
@@ -55,24 +59,19 @@ use crate::exit::Exit;
 use crate::follow::AnyFollower;
 use crate::new_agent::NewAgent;
 use crate::place::Place;
-use crate::render::agents::AgentCast;
-use crate::render::transcript::TranscriptRenderer;
+use crate::session_status::{SessionStatus, StatusNews};
 use crate::signals::Signals;
 use crate::terminal::RawMode;
-use attention::Attention;
-use chat_state::ChatState;
-use drawing::Pace;
-use jobs::JobList;
-use lost_session::Stood;
+use approvals::Approvals;
+use composer::Composer;
+use connection::{Connection, ConversationSite};
+use display::Display;
 use participants::Company;
 use past_turns::PastTurns;
-use progress::Progress;
-use prompt::Prompt;
+use programs::Programs;
 use screen::Screen;
 use server_wait::Inputs;
-use shell::ShellCommand;
-use status::StatusRow;
-use withheld_variables::WithheldNotice;
+use status_row::StatusRow;
 
 /// What stands before the line that is being written.
 const PROMPT: &str = "› ";
@@ -81,18 +80,6 @@ const COMMANDED: &str = "‹ ";
 /// How many events of a session that is opened again are looked through for what was said last; no more than the
 /// runtime remembers its fold for, so that a long session opens as fast as a short one.
 const LOOK_BACK: u64 = 4_000;
-
-/// Where the conversation is.
-pub(crate) enum ConversationSite {
-    /// Nowhere yet: the session is opened with the first words.
-    New(NewAgent),
-    /// In this session.
-    Open {
-        /// It.
-        session: Arc<dyn Session>,
-        events: AnyFollower,
-    },
-}
 
 /// How the person is talked to.
 pub enum ChatInterface {
@@ -110,58 +97,25 @@ pub enum ChatInterface {
     },
 }
 
-/// A chat.
+/// A chat: its parts, and where it is held.
 pub struct Chat<'a> {
-    pub(crate) place: &'a Place,
-    pub(crate) settings: &'a Settings,
-    pub(crate) console: &'a mut Console,
-    pub(crate) seat: ConversationSite,
-    pub(crate) face: ChatInterface,
-    pub(crate) editor: Editor,
-    /// Whose the keys are when a question comes.
-    attention: Attention,
-    pub(crate) desk: ChatState,
-    pub(crate) transcript: TranscriptRenderer,
-    /// The agents beside the one that people talk to.
-    pub(crate) cast: AgentCast,
-    /// What the agent left running in the background.
-    jobs: JobList,
-    /// What commands go without.
-    left_out: WithheldNotice,
-    /// What is waited for.
-    progress: Progress,
-    /// How the session stands, as the person wants to read it.
-    status: StatusRow,
-    /// Since when it is open what the terminal's background is.
-    asked_background: Option<Instant>,
-    /// Since when it is open what the terminal is.
-    asked_name: Option<Instant>,
-    /// What kind of agent it is that people talk to.
-    kind: AgentKind,
-    /// What goes to the agent with the next words.
-    shared: Vec<ContentPart>,
-    /// The event that tells of the command that the person ran last here.
-    own_ran: Option<u64>,
-    /// A command of the person's own that runs.
-    own: Option<ShellCommand>,
-    /// What was said and is not on record yet.
-    sending: Option<String>,
-    /// The others at this session.
-    pub(crate) company: Company,
-    inputs: Inputs,
+    place: &'a Place,
+    settings: &'a Settings,
+    /// What the person sees.
+    display: Display<'a>,
+    /// What the person writes.
+    composer: Composer,
+    /// How questions about calls are answered.
+    approvals: Approvals,
+    /// The session, and who takes part in it.
+    connection: Connection,
+    /// How the session stands.
+    status: SessionStatus,
+    /// The programs that run beside it.
+    programs: Programs,
     signals: Signals,
-    /// How the session stood when it was closed because nothing could be written any more. It is opened again with the next line.
-    lost: Option<Stood>,
     /// The chat was told to end while it waited for something.
     leaving: Option<Exit>,
-    /// Nothing more can be typed.
-    pub(crate) input_ended: bool,
-    /// Whether questions are answered with yes, as `--yes` wants it.
-    pub says_yes: bool,
-    /// The line that has not ended, where only whole ones are printed.
-    spoken: String,
-    prompt: Prompt,
-    pace: Pace,
 }
 
 /// Whether the chat continues.
@@ -184,45 +138,26 @@ impl<'a> Chat<'a> {
         agent: NewAgent,
         (inputs, signals): (Inputs, Signals),
     ) -> Self {
-        let (transcript, cast) = drawing::voices(console, &face, settings.chat.thinking);
-        let progress = Progress::new(&agent.config, Instant::now());
-        let kind = agent.config.kind;
-        let (desk, seat) = (ChatState::default(), ConversationSite::New(agent));
+        let status_row = StatusRow::of(settings, program_environment(settings));
         let mut chat = Self {
             place,
             settings,
-            console,
-            seat,
-            face,
-            editor,
-            attention: Attention::default(),
-            desk,
-            transcript,
-            cast,
-            jobs: JobList::default(),
-            left_out: WithheldNotice::of(settings),
-            progress,
-            status: StatusRow::of(settings, program_environment(settings)),
-            asked_background: None,
-            asked_name: None,
-            kind,
-            shared: Vec::new(),
-            own_ran: None,
-            own: None,
-            sending: None,
-            company: Company::of(place),
-            inputs,
+            display: Display::new(console, face, settings.chat.thinking, status_row),
+            composer: Composer::new(editor, inputs),
+            approvals: Approvals::default(),
+            status: SessionStatus::new(&agent.config, Instant::now()),
+            connection: Connection::new(agent, Company::of(place)),
+            programs: Programs::new(settings),
             signals,
-            lost: None,
             leaving: None,
-            input_ended: false,
-            says_yes: false,
-            spoken: String::new(),
-            prompt: Prompt::default(),
-            pace: Pace::default(),
         };
         chat.ask_terminal();
         chat
+    }
+
+    /// Answers every question with yes, as `--yes` wants it.
+    pub fn answer_with_yes(&mut self) {
+        self.approvals.says_yes = true;
     }
 
     /// A chat in a session that exists.
@@ -230,10 +165,9 @@ impl<'a> Chat<'a> {
         let state = session.state().await?;
         let follow = async |after| AnyFollower::new(session.clone(), after, View::Runtime).await;
         let (past, events, came) = PastTurns::of(follow, state.last_seq).await?;
-        self.desk = ChatState::of(&state);
-        self.progress.stands(&state);
-        self.company.join(session.id()).await?;
-        self.seat = ConversationSite::Open { session, events };
+        self.switch_status(&state);
+        self.connection.company.join(session.id()).await?;
+        self.connection.site = ConversationSite::Open { session, events };
         // What was said last is on the screen before anything is asked.
         self.show_past(&past).await;
         self.say_what_is_left(&past);
@@ -243,17 +177,28 @@ impl<'a> Chat<'a> {
         Ok(self)
     }
 
+    /// Another session takes the place of this one: what was asked in the old one is asked no more.
+    fn switch_status(&mut self, state: &SessionState) {
+        self.status.switch_to(state);
+        self.drop_questions();
+    }
+
+    /// Nothing is asked any more.
+    fn drop_questions(&mut self) {
+        (self.approvals.answers, self.composer.asking) = Default::default();
+    }
+
     /// The session, opened now if it is not yet.
     pub(crate) async fn session(&mut self) -> Result<Arc<dyn Session>, ChatError> {
-        let agent = match &self.seat {
+        let agent = match &self.connection.site {
             ConversationSite::Open { session, .. } => return Ok(session.clone()),
             ConversationSite::New(agent) => agent.clone(),
         };
         let runtime = self.place.shared();
         let session = self.wait_for(agent.open(&*runtime)).await?;
         let events = AnyFollower::new(session.clone(), 0, View::Runtime).await?;
-        self.company.join(session.id()).await?;
-        self.seat = ConversationSite::Open {
+        self.connection.company.join(session.id()).await?;
+        self.connection.site = ConversationSite::Open {
             session: session.clone(),
             events,
         };
@@ -262,27 +207,27 @@ impl<'a> Chat<'a> {
 
     /// Talks until the person leaves.
     pub async fn talk(&mut self) -> Result<Exit, ChatError> {
-        if self.transcript.has_said() {
+        if self.display.transcript.has_said() {
             self.settle_background(false).await?;
         }
         self.paint()?;
         loop {
             let (wants_input, listens, ticks) = (self.wants_input(), self.listens(), self.ticks());
             let flow = tokio::select! {
-                delivery = next_delivery(&mut self.seat), if listens && self.lost.is_none() => {
+                delivery = self.connection.site.next_delivery(), if listens && self.connection.lost.is_none() => {
                     match delivery {
                         Ok(delivery) => self.deliveries(delivery).await,
                         Err(error) => Err(error),
                     }
                 }
-                () = self.pace.rested(), if !listens => continue,
-                input = self.inputs.next(), if wants_input => self.inputs(input).await,
-                news = self.company.news() => {
+                () = self.display.pace.rested(), if !listens => continue,
+                input = self.composer.inputs.next(), if wants_input => self.inputs(input).await,
+                news = self.connection.company.news() => {
                     self.tell_company(news);
                     Ok(ChatFlow::On)
                 }
                 exit = self.signals.next() => self.signal(exit).await,
-                () = self.status.changed(ticks) => {
+                () = self.display.status_row.changed(ticks) => {
                     self.say_what_is_waited_for();
                     Ok(ChatFlow::On)
                 }
@@ -301,28 +246,28 @@ impl<'a> Chat<'a> {
 
     /// What the person is asked now, where they may answer.
     pub(crate) fn question(&self) -> Option<&ApprovalRequested> {
-        let question = self.desk.question();
-        question.filter(|_| self.company.may(SessionRole::Approve))
+        let question = self.status.question();
+        question.filter(|_| self.connection.company.may(SessionRole::Approve))
     }
 
     fn wants_input(&self) -> bool {
-        match &self.face {
-            _ if self.input_ended => false,
-            ChatInterface::Lines { eager: false } => !self.desk.is_busy() || self.question().is_some(),
+        match &self.display.face {
+            _ if self.composer.ended => false,
+            ChatInterface::Lines { eager: false } => !self.status.is_busy() || self.question().is_some(),
             _ => true,
         }
     }
 
     /// What follows when there is nothing more to type.
     async fn after(&mut self, flow: ChatFlow) -> Result<ChatFlow, ChatError> {
-        if flow != ChatFlow::On || !self.input_ended {
+        if flow != ChatFlow::On || !self.composer.ended {
             return Ok(flow);
         }
         // Where others are there, one of them may answer.
-        if self.question().is_some() && !self.company.has_others() {
+        if self.question().is_some() && !self.connection.company.has_others() {
             return self.refuse("nobody can answer any more").await;
         }
-        Ok(if self.desk.is_busy() || self.cast.is_at_work() {
+        Ok(if self.status.is_busy() || self.display.cast.is_at_work() {
             ChatFlow::On
         } else {
             ChatFlow::Leave(Exit::Ok)
@@ -331,12 +276,12 @@ impl<'a> Chat<'a> {
 
     async fn deliveries(&mut self, delivery: Option<Delivery>) -> Result<ChatFlow, ChatError> {
         let Some(delivery) = delivery else {
-            self.transcript.aside("the session has ended");
+            self.display.transcript.aside("the session has ended");
             return Ok(ChatFlow::Leave(Exit::Storage));
         };
         self.delivery(&delivery).await;
-        self.pace.heard();
-        while let Some(delivery) = ready_delivery(&mut self.seat) {
+        self.display.pace.heard();
+        while let Some(delivery) = self.connection.site.ready_delivery() {
             self.delivery(&delivery).await;
         }
         self.ask_how_it_stands().await?;
@@ -348,47 +293,42 @@ impl<'a> Chat<'a> {
             Delivery::Runtime(envelope) => envelope,
             Delivery::Environment(_) | Delivery::CaughtUp(_) | Delivery::CutOff(_) => return,
         };
-        let asked_before = self.desk.question().map(|question| question.tool_call_id.clone());
+        let asked_before = self
+            .status
+            .question()
+            .map(|question| question.tool_call_id.clone());
         if let (RuntimeEvent::ToolExecuting(call), Some(asked)) = (&envelope.event, &asked_before)
             && call.tool_call_id == *asked
         {
-            let style = self.console.out_style();
-            self.transcript.aside(&style.dim("  allowed by another one"));
+            let style = self.display.style();
+            self.display
+                .transcript
+                .aside(&style.dim("  allowed by another one"));
         }
-        if let Some(act) = self.company.act(&envelope.event, self.console.out_style()) {
-            self.transcript.print_notice(&act);
+        if let Some(act) = self.connection.company.act(&envelope.event, self.display.style()) {
+            self.display.transcript.print_notice(&act);
         }
-        let is_of_another = self.cast.is_of_another(envelope);
-        let works = self.desk.is_busy() && !self.desk.stopping;
-        if let Some(text) = self.desk.event(envelope, is_of_another) {
+        let is_of_another = self.display.cast.is_of_another(envelope);
+        let works = self.status.is_busy() && !self.status.stopping;
+        let StatusNews { said, unanswered } = self.status.event(envelope, is_of_another, Instant::now());
+        if let Some(text) = said {
             self.said(&text);
         }
-        self.tell_of_unanswered(&envelope.event, is_of_another);
-        if works && !self.desk.is_busy() {
-            self.attention.ended(Instant::now());
+        if let Some(count) = unanswered {
+            self.tell_of_unanswered(count);
         }
-        (self.transcript.has_no_price, self.transcript.max_cost) = self.progress.money();
-        self.cast.event(&mut self.transcript, envelope);
+        if works && !self.status.is_busy() {
+            self.approvals.attention.ended(Instant::now());
+        }
+        (
+            self.display.transcript.has_no_price,
+            self.display.transcript.max_cost,
+        ) = self.status.activity.money();
+        self.display.cast.event(&mut self.display.transcript, envelope);
         self.ask_if_new(asked_before.as_ref()).await;
         self.call_if_long(&envelope.event, is_of_another);
         self.tell_of_command(envelope);
         self.tell_of_commands(envelope);
         self.say_aloud(&envelope.event, is_of_another);
-        self.progress
-            .event(&envelope.event, is_of_another, Instant::now());
-    }
-}
-
-async fn next_delivery(seat: &mut ConversationSite) -> Result<Option<Delivery>, ChatError> {
-    match seat {
-        ConversationSite::Open { events, .. } => events.next().await,
-        ConversationSite::New(_) => std::future::pending().await,
-    }
-}
-
-fn ready_delivery(seat: &mut ConversationSite) -> Option<Delivery> {
-    match seat {
-        ConversationSite::Open { events, .. } => events.ready(),
-        ConversationSite::New(_) => None,
     }
 }

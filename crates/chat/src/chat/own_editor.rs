@@ -9,7 +9,7 @@ use agentx::node::program_environment;
 use agentx::tools::ProgramEnvironment;
 use tokio::process::{Child, Command};
 
-use super::{Chat, ChatFlow, ChatInterface, next_delivery};
+use super::{Chat, ChatFlow, ChatInterface};
 use crate::error::ChatError;
 use crate::exit::Exit;
 use crate::terminal::{TerminalInput, TerminalLoan};
@@ -100,8 +100,8 @@ fn begin(editor: &str, path: &Path, environment: &ProgramEnvironment) -> io::Res
 impl Chat<'_> {
     /// Lets the person write the line in their own editor.
     pub(super) async fn write_elsewhere(&mut self) -> Result<ChatFlow, ChatError> {
-        let was_stashed = self.editor.is_stashed();
-        let before = self.editor.whole();
+        let was_stashed = self.composer.editor.is_stashed();
+        let before = self.composer.editor.whole();
         let editor = wanted_editor(|name| std::env::var(name).ok());
         let mut draft = match DraftFile::new(&before) {
             Ok(draft) => draft,
@@ -139,7 +139,7 @@ impl Chat<'_> {
         match draft.read() {
             Ok(text) => {
                 if text != before {
-                    self.editor.written(&text, was_stashed);
+                    self.composer.editor.written(&text, was_stashed);
                 }
                 Ok(ChatFlow::On)
             }
@@ -154,7 +154,7 @@ impl Chat<'_> {
     }
 
     fn no_editor(&mut self, what: &str) -> Result<ChatFlow, ChatError> {
-        self.transcript.aside(&self.console.out_style().bad(what));
+        self.display.transcript.aside(&self.display.style().bad(what));
         Ok(ChatFlow::On)
     }
 
@@ -164,12 +164,12 @@ impl Chat<'_> {
         let ChatInterface::Editor {
             raw: Some(raw),
             screen,
-        } = &mut self.face
+        } = &mut self.display.face
         else {
             return Ok(None);
         };
         let bytes = screen.stand_aside();
-        self.console.paint(&bytes)?;
+        self.display.console.paint(&bytes)?;
         Ok(Some(raw.lend()))
     }
 
@@ -192,7 +192,7 @@ impl Chat<'_> {
                         what: error.to_string(),
                     })?));
                 }
-                delivery = next_delivery(&mut self.seat) => match delivery? {
+                delivery = self.connection.site.next_delivery() => match delivery? {
                     Some(delivery) => self.delivery(&delivery).await,
                     // The session has ended: the chat says so when it looks for the next event.
                     None => {
@@ -200,7 +200,7 @@ impl Chat<'_> {
                         return Ok(ended.map_or(Visit::Leaves(Exit::Storage), Visit::Over));
                     }
                 },
-                news = self.company.news() => self.tell_company(news),
+                news = self.connection.company.news() => self.tell_company(news),
                 exit = self.signals.next() => {
                     // Ctrl-C in the terminal is the editor's affair.
                     if exit != Exit::Interrupted {

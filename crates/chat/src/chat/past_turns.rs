@@ -154,33 +154,36 @@ fn is_input(envelope: &Envelope<RuntimeEvent>) -> bool {
 impl Chat<'_> {
     /// Shows the last turns of what was there before.
     pub(super) async fn show_past(&mut self, past: &PastTurns) {
-        (self.transcript.has_no_price, self.transcript.max_cost) = self.progress.money();
+        (
+            self.display.transcript.has_no_price,
+            self.display.transcript.max_cost,
+        ) = self.status.activity.money();
         for envelope in past.all() {
-            self.cast.meet(envelope);
+            self.display.cast.meet(envelope);
         }
         // Jobs of this machine ended with the program that began them.
         if self.place.remote().is_some() {
             for envelope in past.all() {
-                let _ = self.jobs.event(&envelope.event, envelope.at);
+                let _ = self.programs.jobs.event(&envelope.event, envelope.at);
             }
         }
-        let turns = past.last_turns(|envelope| self.cast.is_of_another(envelope));
-        let left_out = past.left_out(turns, |envelope| self.cast.is_of_another(envelope));
-        if let (Some(left_out), ConversationSite::Open { session, .. }) = (left_out, &self.seat) {
+        let turns = past.last_turns(|envelope| self.display.cast.is_of_another(envelope));
+        let left_out = past.left_out(turns, |envelope| self.display.cast.is_of_another(envelope));
+        if let (Some(left_out), ConversationSite::Open { session, .. }) = (left_out, &self.connection.site) {
             let all = self.place.command(&format!("sessions show {}", session.id()));
             let note = format!("… {left_out}; {all}");
-            self.transcript.aside(&self.console.out_style().dim(&note));
+            self.display.transcript.aside(&self.display.style().dim(&note));
         }
         for envelope in turns {
             match &envelope.event {
                 RuntimeEvent::UserMessageAdded(added)
-                    if is_input(envelope) && !self.cast.is_of_another(envelope) =>
+                    if is_input(envelope) && !self.display.cast.is_of_another(envelope) =>
                 {
                     self.said(&conversation::told(&added.message));
                 }
                 _ => self.tell_of_command(envelope),
             }
-            self.cast.event(&mut self.transcript, envelope);
+            self.display.cast.event(&mut self.display.transcript, envelope);
         }
         self.count_unanswered(past);
         self.ask_if_new(None).await;

@@ -58,12 +58,13 @@ impl Prompt {
 impl Chat<'_> {
     /// What is printed where lines are read. Who listens is told in words when it is their turn, and a pipe has nobody who looks.
     pub(super) fn prompted(&mut self, text: String) -> String {
-        let terminal = &self.console.terminal;
-        let is_seen =
-            matches!(self.face, ChatInterface::Lines { eager: true }) && terminal.output && !terminal.words;
-        let is_free = !self.desk.is_busy() || self.question().is_some();
-        let waits = is_seen && is_free && self.own.is_none() && !self.input_ended;
-        self.prompt.around(text, waits)
+        let terminal = &self.display.console.terminal;
+        let is_seen = matches!(self.display.face, ChatInterface::Lines { eager: true })
+            && terminal.output
+            && !terminal.words;
+        let is_free = !self.status.is_busy() || self.question().is_some();
+        let waits = is_seen && is_free && self.programs.running.is_none() && !self.composer.ended;
+        self.display.prompt.around(text, waits)
     }
 }
 

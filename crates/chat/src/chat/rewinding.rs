@@ -94,10 +94,10 @@ impl RewindQuestion {
 impl Chat<'_> {
     /// `/rewind`
     pub(super) async fn rewind(&mut self, back: RewindTarget) -> Result<String, ChatError> {
-        let ConversationSite::Open { session, .. } = &self.seat else {
+        let Some(session) = self.connection.session() else {
             return Ok("nothing was said yet".to_owned());
         };
-        if self.desk.is_busy() {
+        if self.status.is_busy() {
             return Ok("stop what runs first (Esc); then /rewind".to_owned());
         }
         let (id, runtime) = (session.id().clone(), self.place.shared());
@@ -111,7 +111,7 @@ impl Chat<'_> {
         match back {
             RewindTarget::To(number) => self.consider(&history, number).await,
             _ => {
-                let (style, width) = (self.console.out_style(), self.console.terminal.width);
+                let (style, width) = (self.display.style(), self.display.width());
                 let mut list = rewind::cut_off(history.unfinished(), None);
                 list.push_str(&rewind::list(&history, LISTED, style, width));
                 Ok(self.ask_back(list, RewindQuestion::Which))
@@ -140,7 +140,7 @@ impl Chat<'_> {
         words: Option<String>,
         fork_only: bool,
     ) -> Result<String, ChatError> {
-        let ConversationSite::Open { session, .. } = &self.seat else {
+        let Some(session) = self.connection.session() else {
             return Ok(String::new());
         };
         let (id, runtime) = (session.id().clone(), self.place.shared());
@@ -149,7 +149,7 @@ impl Chat<'_> {
             Err(ChatError::Runtime(error)) => (None, error.to_string()),
             Err(error) => return Err(error),
         };
-        let (style, width) = (self.console.out_style(), self.console.terminal.width);
+        let (style, width) = (self.display.style(), self.display.width());
         let files = plan.as_ref().ok_or(why.as_str());
         let mut text = rewind::plan(history, to_seq, files, style, width);
         if let Some(plan) = &plan {
@@ -178,7 +178,7 @@ impl Chat<'_> {
         };
         let to_seq = restoring.undo_to();
         let plan = self.wait_for(runtime.plan_restore(&session, to_seq)).await?;
-        let (style, width) = (self.console.out_style(), self.console.terminal.width);
+        let (style, width) = (self.display.style(), self.display.width());
         let mut text = rewind::cut_off(Some(&restoring), Some(to_seq));
         text.push_str(&rewind::plan(
             &SessionHistory::default(),
@@ -210,23 +210,23 @@ impl Chat<'_> {
 
     /// Opens a question. Where there is no line editor, it is printed.
     fn ask_back(&mut self, mut text: String, asking: RewindQuestion) -> String {
-        if matches!(self.face, ChatInterface::Lines { .. }) {
+        if matches!(self.display.face, ChatInterface::Lines { .. }) {
             text.push_str(asking.prompt().trim_end());
         }
-        self.desk.asking = Some(asking);
+        self.composer.asking = Some(asking);
         text
     }
 
     /// Nothing happens.
     pub(super) fn do_not_go_back(&mut self) {
-        self.desk.asking = None;
-        let text = self.console.out_style().dim("  nothing was changed");
-        self.transcript.aside(&text);
+        self.composer.asking = None;
+        let text = self.display.style().dim("  nothing was changed");
+        self.display.transcript.aside(&text);
     }
 
     /// Takes a line as the answer to the open question; `None` where it is none.
     pub(super) async fn answer_back(&mut self, line: &str) -> Option<ChatFlow> {
-        let asking = self.desk.asking.take()?;
+        let asking = self.composer.asking.take()?;
         let word = line.trim();
         if word.is_empty() || matches!(word, "n" | "no") {
             self.do_not_go_back();
@@ -247,7 +247,7 @@ impl Chat<'_> {
         };
         match answered {
             Ok(text) if text.is_empty() => {}
-            Ok(text) => self.transcript.aside(&text),
+            Ok(text) => self.display.transcript.aside(&text),
             Err(error) => self.complain(&error),
         }
         Some(ChatFlow::On)
@@ -280,7 +280,7 @@ impl Chat<'_> {
     }
 
     fn whole_diff(&self, going: &PendingRewind) -> String {
-        let (style, width) = (self.console.out_style(), self.console.terminal.width);
+        let (style, width) = (self.display.style(), self.display.width());
         let plan = going.plan.as_ref();
         plan.map_or_else(String::new, |plan| rewind::diffs(plan, true, style, width))
     }
@@ -296,7 +296,7 @@ impl Chat<'_> {
                 going.wanted.insert(path);
             }
             "d" | "diff" => {
-                let (style, width) = (self.console.out_style(), self.console.terminal.width);
+                let (style, width) = (self.display.style(), self.display.width());
                 let text = rewind::diff_of(file, usize::MAX, style, width);
                 return Ok(self.ask_back(text, RewindQuestion::File(going)));
             }
@@ -324,7 +324,7 @@ impl Chat<'_> {
     }
 
     async fn go_back(&mut self, going: Box<PendingRewind>) -> Result<String, ChatError> {
-        if self.desk.is_busy() {
+        if self.status.is_busy() {
             return Ok("something runs again: stop it first (Esc); nothing was changed".to_owned());
         }
         let mut told = String::new();
@@ -335,14 +335,14 @@ impl Chat<'_> {
                 told.push_str("/rewind undo takes that back\n");
             }
             if !going.conversation {
-                rewind::tell_the_agent(&mut self.shared, &report);
+                rewind::tell_the_agent(&mut self.composer.shared, &report);
             }
         }
         if going.conversation {
             told.push_str(&self.go_on_in_a_copy(Some(going.to_seq.saturating_sub(1))).await?);
             if let (Some(words), false) = (&going.words, going.fork_only) {
-                self.editor.clear();
-                self.editor.paste(words);
+                self.composer.editor.clear();
+                self.composer.editor.paste(words);
             }
         }
         Ok(told)
@@ -353,7 +353,7 @@ impl Chat<'_> {
         going: &PendingRewind,
         plan: &RestorePlan,
     ) -> Result<RestoreReport, ChatError> {
-        let open = match &self.seat {
+        let open = match &self.connection.site {
             ConversationSite::Open { session, .. } if *session.id() == going.session => Some(session.clone()),
             _ => None,
         };

@@ -15,7 +15,7 @@ use crate::rules::{self, no_rule, remove_from_file};
 impl Chat<'_> {
     /// The file that a call is about to change, as it is now.
     pub(super) async fn before(&self, question: &ApprovalRequested) -> FileInQuestion {
-        let ConversationSite::Open { session, .. } = &self.seat else {
+        let Some(session) = self.connection.session() else {
             return FileInQuestion::default();
         };
         let runtime = self.place.shared();
@@ -41,7 +41,7 @@ impl Chat<'_> {
         };
         if always_asked(&config, &question.name, &question.input).is_some() {
             let note = "  no rule is kept: calls like this are asked about each time";
-            self.transcript.aside(&self.console.out_style().dim(note));
+            self.display.transcript.aside(&self.display.style().dim(note));
             answer.decision = ApprovalDecision::Once;
             answer.pattern = None;
         }
@@ -82,8 +82,8 @@ impl Chat<'_> {
             Ok(rule) => rule,
             Err(why_not) => {
                 let what = format!("{why_not}; nothing is decided yet");
-                let text = self.console.out_style().bad(&visible(&what));
-                self.transcript.aside(&text);
+                let text = self.display.style().bad(&visible(&what));
+                self.display.transcript.aside(&text);
                 return None;
             }
         };
@@ -91,36 +91,36 @@ impl Chat<'_> {
         // Of the rule that was shown it was said with the question.
         if let Some(why) = why.filter(|_| answer.pattern.is_some()) {
             let text = format!("  the like will be asked about all the same: {}", visible(&why));
-            self.transcript.aside(&self.console.out_style().dim(&text));
+            self.display.transcript.aside(&self.display.style().dim(&text));
         }
         Some(rule)
     }
 
     /// `always` holds for later sessions too: the rule goes into the person's own file.
     pub(super) fn keep_rule(&mut self, rule: &Rule) {
-        let style = self.console.out_style();
-        if self.company.is_possible() {
+        let style = self.display.style();
+        if self.connection.company.is_possible() {
             let note = "  holds in this session; for later ones, it belongs into the server's configuration";
-            return self.transcript.aside(&style.dim(note));
+            return self.display.transcript.aside(&style.dim(note));
         }
         let file = &self.settings.user_file;
         match add_rule(file, rule) {
             Ok(true) => {
                 let rule = visible(&show_rule(rule));
                 let note = format!("  kept in {}: {rule}; /approvals takes it back", file.display());
-                self.transcript.aside(&style.dim(&note));
+                self.display.transcript.aside(&style.dim(&note));
             }
             Ok(false) => {}
             Err(error) => {
                 self.complain(&error.into());
                 let note = "  holds in this session; it is not kept for later ones";
-                self.transcript.aside(&style.warn(note));
+                self.display.transcript.aside(&style.warn(note));
             }
         }
     }
 
     pub(super) async fn agent_config(&mut self) -> Result<AgentConfig, ChatError> {
-        let session = match &self.seat {
+        let session = match &self.connection.site {
             ConversationSite::Open { session, .. } => session.clone(),
             ConversationSite::New(agent) => return Ok((*agent.config).clone()),
         };
@@ -136,10 +136,10 @@ impl Chat<'_> {
                 &config,
                 |index, _| Some(index + 1),
                 |rule| self.origin(rule),
-                self.console.terminal.width,
+                self.display.width(),
             )),
             Rules::Test(call) => {
-                let tested = rules::TestedCall::of(&config, &call, !self.company.is_possible())?;
+                let tested = rules::TestedCall::of(&config, &call, !self.connection.company.is_possible())?;
                 Ok(tested.words(|rule| self.origin(rule)))
             }
             Rules::Remove(number) => self.without_rule(config.rules, number).await,
@@ -176,7 +176,7 @@ impl Chat<'_> {
 
     /// The rule as it stands in the person's own file.
     fn in_file(&self, rule: &Rule) -> Option<Sourced<Rule>> {
-        if self.company.is_possible() {
+        if self.connection.company.is_possible() {
             return None;
         }
         rule_in_file(&self.settings.user_file, rule)

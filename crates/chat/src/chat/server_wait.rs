@@ -10,8 +10,8 @@ use agentx::runtime::RuntimeError;
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use tokio::sync::mpsc;
 
+use super::Chat;
 use super::participants::CompanyNews;
-use super::{Chat, ChatInterface};
 use crate::error::ChatError;
 use crate::exit::Exit;
 use crate::terminal::TerminalInput;
@@ -103,19 +103,19 @@ impl Chat<'_> {
     ) -> Result<T, ChatError> {
         let mut work = pin!(work);
         loop {
-            let keys = self.company.is_possible()
-                && matches!(self.face, ChatInterface::Editor { .. })
-                && self.inputs.has_room();
+            let keys = self.connection.company.is_possible()
+                && self.display.has_editor()
+                && self.composer.inputs.has_room();
             tokio::select! {
                 biased;
                 done = &mut work => return Ok(done?),
-                news = self.company.news() => {
+                news = self.connection.company.news() => {
                     self.tell_company(news);
                     self.paint()?;
                 }
                 exit = self.signals.next() => {
                     // What this machine answers is there in a moment, and then there is something to stop: the agent.
-                    if !self.company.is_possible()
+                    if !self.connection.company.is_possible()
                         && let Ok(done) = tokio::time::timeout(MOMENT, &mut work).await
                     {
                         self.signals.keep(exit);
@@ -124,11 +124,11 @@ impl Chat<'_> {
                     self.after_signal(exit);
                     return Err(gave_up());
                 }
-                input = self.inputs.newest(), if keys => {
+                input = self.composer.inputs.newest(), if keys => {
                     if is_enough(&input) {
                         return Err(gave_up());
                     }
-                    self.inputs.kept.push_back(input);
+                    self.composer.inputs.kept.push_back(input);
                 }
             }
         }
@@ -136,12 +136,12 @@ impl Chat<'_> {
 
     /// Tells of the others, and of the connection to them.
     pub(super) fn tell_company(&mut self, news: CompanyNews) {
-        let style = self.console.out_style();
+        let style = self.display.style();
         match news {
-            CompanyNews::Connection(line) => self.transcript.aside(&style.warn(&format!("· {line}"))),
+            CompanyNews::Connection(line) => self.display.transcript.aside(&style.warn(&format!("· {line}"))),
             CompanyNews::People(lines) => {
                 for line in lines {
-                    self.transcript.note(&style.dim(&format!("· {line}")));
+                    self.display.transcript.note(&style.dim(&format!("· {line}")));
                 }
             }
         }

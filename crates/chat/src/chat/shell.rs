@@ -17,7 +17,7 @@ use tokio::time::{Instant, sleep, sleep_until};
 
 use super::leaving::is_exit;
 use super::slash::{self, Slash};
-use super::{Chat, ChatFlow, ChatInterface, ConversationSite, next_delivery};
+use super::{Chat, ChatFlow};
 use crate::error::ChatError;
 use crate::render::answers::is_nearly_answer;
 use crate::render::approval;
@@ -75,7 +75,9 @@ impl Chat<'_> {
     pub(super) async fn own_command(&mut self, line: &str, command: &str) -> Result<ChatFlow, ChatError> {
         self.echo(line);
         if let Some(instead) = instead_of(command) {
-            self.transcript.print_notice(&format!("not run: {instead}"));
+            self.display
+                .transcript
+                .print_notice(&format!("not run: {instead}"));
             return Ok(ChatFlow::On);
         }
         self.paint()?;
@@ -96,12 +98,12 @@ impl Chat<'_> {
             Ok(child) => child,
             Err(error) => {
                 let what = format!("  it could not be run: {error}");
-                return self.told(&self.console.out_style().bad(&what));
+                return self.told(&self.display.style().bad(&what));
             }
         };
         let leader = child.id();
         let mut group = ShellProcessGroup(leader);
-        self.own = Some(ShellCommand::new(command, Instant::now()));
+        self.programs.running = Some(ShellCommand::new(command, Instant::now()));
         let ended = self.while_it_runs(&mut child).await;
         let mut left = None;
         if matches!(ended, Ok(ShellEnd::By(_))) {
@@ -110,20 +112,20 @@ impl Chat<'_> {
             left = leader.and_then(LeftInGroup::of);
         }
         drop(group);
-        let left = left.map(|left| self.jobs.left_running(command, left, units::now()));
-        let Some(own) = self.own.take() else {
+        let left = left.map(|left| self.programs.jobs.left_running(command, left, units::now()));
+        let Some(own) = self.programs.running.take() else {
             return Ok(ChatFlow::On);
         };
         let mut waited = Vec::new();
         if matches!(ended, Ok(ShellEnd::Stopped)) {
             // As when a run is stopped: what waits comes back to be looked at.
-            waited = self.inputs.take_lines();
+            waited = self.composer.inputs.take_lines();
             self.bring_lines_back(&waited);
         }
-        let style = self.console.out_style();
+        let style = self.display.style();
         for line in own.shown() {
             let line = style.dim(&format!("  │ {}", cut(&line, LONGEST_LINE)));
-            self.transcript.print_notice(&line);
+            self.display.transcript.print_notice(&line);
         }
         let (end, shown) = ended?.words(style);
         self.keep_for_agent(command, own.said(), end).await;
@@ -135,13 +137,17 @@ impl Chat<'_> {
         if let Some(job) = left {
             let note =
                 format!("  · {job} goes on in the background until you leave; /jobs stop {job} ends it");
-            self.transcript.print_notice(&style.dim(&note));
+            self.display.transcript.print_notice(&style.dim(&note));
         }
-        if let Some(note) = self.left_out.of_own(command) {
-            self.transcript.print_notice(&style.dim(&format!("  · {note}")));
+        if let Some(note) = self.programs.withheld.of_own(command) {
+            self.display
+                .transcript
+                .print_notice(&style.dim(&format!("  · {note}")));
         }
         if self.leaving.is_some() && !waited.is_empty() {
-            self.transcript.print_notice(&style.warn(&not_sent(&waited)));
+            self.display
+                .transcript
+                .print_notice(&style.warn(&not_sent(&waited)));
         }
         Ok(ChatFlow::On)
     }
@@ -155,13 +161,13 @@ impl Chat<'_> {
             how,
             by: None,
         };
-        if let ConversationSite::Open { session, .. } = &self.seat
-            && self.kind != AgentKind::Match
+        if let Some(session) = self.connection.session()
+            && self.connection.kind != AgentKind::Match
         {
             let (session, note) = (session.clone(), SharingFact::Ran(ran.clone()));
             match self.wait_for(async { session.note(note).await }).await {
                 Ok(seq) => {
-                    self.own_ran = Some(seq);
+                    self.programs.recorded = Some(seq);
                     return;
                 }
                 Err(error) => tracing::debug!(%error, "the command is not on record"),
@@ -170,7 +176,7 @@ impl Chat<'_> {
         let CommandRan {
             command, output, how, ..
         } = ran;
-        self.shared.push(ContentPart::text(format!(
+        self.composer.shared.push(ContentPart::text(format!(
             "\n\n<ran_by_the_person command=\"{command}\">\n{output}\n{how}\n</ran_by_the_person>",
         )));
     }
@@ -178,10 +184,10 @@ impl Chat<'_> {
     /// Shows a command that was run in this session before, or elsewhere.
     pub(super) fn tell_of_command(&mut self, envelope: &Envelope<RuntimeEvent>) {
         if let RuntimeEvent::CommandFinished(ran) = &envelope.event
-            && self.own_ran != Some(envelope.seq)
+            && self.programs.recorded != Some(envelope.seq)
         {
-            let told = conversation::ran(ran, self.console.out_style());
-            self.transcript.aside(&told);
+            let told = conversation::ran(ran, self.display.style());
+            self.display.transcript.aside(&told);
         }
     }
 
@@ -198,7 +204,7 @@ impl Chat<'_> {
                     self.after_signal(exit);
                     return Ok(ShellEnd::Stopped);
                 }
-                input = self.inputs.newest(), if keys => match input {
+                input = self.composer.inputs.newest(), if keys => match input {
                     input if self.stops(&input) => return Ok(ShellEnd::Stopped),
                     input => if let ChatFlow::Leave(exit) = self.meanwhile(input).await? {
                         self.leaving = Some(exit);
@@ -209,14 +215,14 @@ impl Chat<'_> {
                     status = Some(ended?);
                     until = Instant::now() + LAST_WORDS;
                 }
-                delivery = next_delivery(&mut self.seat), if listens => {
+                delivery = self.connection.site.next_delivery(), if listens => {
                     self.deliveries(delivery?).await?;
                 }
-                () = self.pace.rested(), if !listens => continue,
+                () = self.display.pace.rested(), if !listens => continue,
                 // Behind all others: a flood always has more.
                 read = read(&mut out, &mut buffer), if out.is_some() => match read {
                     0 => out = None,
-                    bytes => self.own.iter_mut().for_each(|own| own.push(&buffer[..bytes])),
+                    bytes => self.programs.running.iter_mut().for_each(|own| own.push(&buffer[..bytes])),
                 },
                 () = sleep_until(until) => {}
                 () = sleep(TICK) => {}
@@ -233,34 +239,32 @@ impl Chat<'_> {
 
     /// Whether what is typed is looked at: on a terminal, as long as what waits has room.
     fn takes_keys(&self) -> bool {
-        matches!(self.face, ChatInterface::Editor { .. }) && self.inputs.has_room()
+        self.display.has_editor() && self.composer.inputs.has_room()
     }
 
     /// What is typed while it runs goes into the line, and answers a question. What is sent waits until it has ended, since what it
     /// says goes along.
     async fn meanwhile(&mut self, input: TerminalInput) -> Result<ChatFlow, ChatError> {
-        self.pace.hurry();
+        self.display.pace.hurry();
         if matches!(input, TerminalInput::Key(_) | TerminalInput::Paste(_)) {
-            self.attention.typed(Instant::now());
+            self.approvals.attention.typed(Instant::now());
         }
-        if let ChatInterface::Editor { screen, .. } = &mut self.face {
-            screen.set_hint(String::new());
-        }
+        self.display.set_hint("");
         let edited = match &input {
             TerminalInput::Key(key) if self.decides_at_once(key) => return self.decide_at_once(key).await,
             TerminalInput::Key(key) if self.takes_line_back(key) => {
-                let line = self.inputs.take_last_line();
+                let line = self.composer.inputs.take_last_line();
                 self.bring_lines_back(line.as_slice());
                 return Ok(ChatFlow::On);
             }
             TerminalInput::Key(key) => self.key(*key).await,
-            TerminalInput::Paste(text) => self.editor.paste(text),
+            TerminalInput::Paste(text) => self.composer.editor.paste(text),
             TerminalInput::Resize(columns, rows) => {
                 self.resized(*columns, *rows);
                 return Ok(ChatFlow::On);
             }
             _ => {
-                self.inputs.keep(input);
+                self.composer.inputs.keep(input);
                 return Ok(ChatFlow::On);
             }
         };
@@ -269,12 +273,12 @@ impl Chat<'_> {
             EditOutcome::Leave => return Ok(self.leave()),
             EditOutcome::Complete => self.complete().await,
             EditOutcome::Elsewhere => {
-                if let ChatInterface::Editor { screen, .. } = &mut self.face {
-                    screen.set_hint(LATER.to_owned());
-                }
+                self.display.set_hint(LATER);
             }
             // These wait, too.
-            EditOutcome::Steer | EditOutcome::Clear | EditOutcome::Suspend => self.inputs.keep(input),
+            EditOutcome::Steer | EditOutcome::Clear | EditOutcome::Suspend => {
+                self.composer.inputs.keep(input)
+            }
             _ => {}
         }
         Ok(ChatFlow::On)
@@ -291,55 +295,59 @@ impl Chat<'_> {
             return Ok(ChatFlow::On);
         }
         if is_nearly_answer(&line) && self.asks_in_line() {
-            let note = self.desk.answers.wrong(&line);
-            self.transcript.print_notice(&note);
+            let note = self.approvals.answers.wrong(&line);
+            self.display.transcript.print_notice(&note);
             return Ok(ChatFlow::On);
         }
         if is_exit(&line) {
             return Ok(self.leave());
         }
-        self.editor.remember(&line);
+        self.composer.editor.remember(&line);
         match slash::parse(&line) {
             Some(Ok(Slash::Quit)) => return Ok(self.leave()),
             Some(Ok(command)) if command.only_shows() => {
                 self.echo(&line);
                 self.command(command).await;
             }
-            _ => self.inputs.keep(TerminalInput::Waited(line)),
+            _ => self.composer.inputs.keep(TerminalInput::Waited(line)),
         }
         Ok(ChatFlow::On)
     }
 
     /// Whether a key takes back the line that was sent last and waits.
     fn takes_line_back(&self, key: &KeyEvent) -> bool {
-        let plain = key.modifiers.is_empty() && self.editor.text().is_empty();
+        let plain = key.modifiers.is_empty() && self.composer.editor.text().is_empty();
         key.kind != KeyEventKind::Release
             && key.code == KeyCode::Up
             && (key.modifiers == KeyModifiers::ALT || plain)
-            && self.editor.wanted().is_none()
-            && self.inputs.lines().next().is_some()
+            && self.composer.editor.wanted().is_none()
+            && self.composer.inputs.lines().next().is_some()
     }
 
     fn bring_lines_back(&mut self, lines: &[String]) {
         if !lines.is_empty() {
-            self.editor.bring_back(lines);
+            self.composer.editor.bring_back(lines);
         }
     }
 
     /// The lines that wait until it has ended, a row each.
     pub(super) fn rows_that_wait(&self) -> Vec<String> {
-        let (style, width) = (self.console.out_style(), self.console.terminal.width);
+        let (style, width) = (self.display.style(), self.display.width());
         let rest = " · sent when it has ended";
         let room = width.saturating_sub(rest.len() + 4);
         let row = |line: &String| style.dim(&format!("  … {}{rest}", cut(&visible(line), room)));
-        self.inputs.lines().map(row).collect()
+        self.composer.inputs.lines().map(row).collect()
     }
 
     /// Whether a person does not want to wait any longer. Esc may have to end something in the line first.
     fn stops(&self, input: &TerminalInput) -> bool {
-        let types = self.editor.is_vi() && !self.editor.is_commanded() && !self.editor.text().is_empty();
+        let types = self.composer.editor.is_vi()
+            && !self.composer.editor.is_commanded()
+            && !self.composer.editor.text().is_empty();
         match input {
-            TerminalInput::Key(key) if key.code == KeyCode::Esc => !types && self.editor.wanted().is_none(),
+            TerminalInput::Key(key) if key.code == KeyCode::Esc => {
+                !types && self.composer.editor.wanted().is_none()
+            }
             TerminalInput::Key(key) => {
                 key.modifiers.contains(KeyModifiers::CONTROL) && key.code == KeyCode::Char('c')
             }
@@ -348,7 +356,7 @@ impl Chat<'_> {
     }
 
     fn told(&mut self, line: &str) -> Result<ChatFlow, ChatError> {
-        self.transcript.print_notice(line);
+        self.display.transcript.print_notice(line);
         Ok(ChatFlow::On)
     }
 }

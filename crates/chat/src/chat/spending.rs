@@ -15,10 +15,10 @@ impl Chat<'_> {
             let rows = self.spent(by, false).await?;
             return Ok(match rows.is_empty() {
                 true => "nothing was spent yet".to_owned(),
-                false => render(by, &rows, &total(&rows), self.console.terminal.width),
+                false => render(by, &rows, &total(&rows), self.display.width()),
             });
         }
-        let ConversationSite::Open { session, .. } = &self.seat else {
+        let Some(session) = self.connection.session() else {
             return Ok("nothing was spent yet".to_owned());
         };
         let session = session.clone();
@@ -37,7 +37,7 @@ impl Chat<'_> {
             if !rows.is_empty() {
                 text.push_str(&format!(
                     "\n{}",
-                    render(by, &rows, &total(&rows), self.console.terminal.width)
+                    render(by, &rows, &total(&rows), self.display.width())
                 ));
             }
         }
@@ -45,7 +45,7 @@ impl Chat<'_> {
     }
 
     async fn spent(&mut self, by: UsageBy, here: bool) -> Result<Vec<UsageRow>, ChatError> {
-        let session = match &self.seat {
+        let session = match &self.connection.site {
             ConversationSite::Open { session, .. } if here => Some(session.id().clone()),
             _ => None,
         };

@@ -4,11 +4,11 @@ use agentx::runtime::{RuntimeError, UserInput};
 use agentx::types::{ContentPart, InputMode, MessageId};
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
-use super::queue::QueuedInput;
 use super::slash::QueueWish;
-use super::{Chat, ChatFlow, ChatInterface, ConversationSite};
+use super::{Chat, ChatFlow, ChatInterface};
 use crate::error::ChatError;
 use crate::render::clean::visible;
+use crate::session_status::queue::QueuedInput;
 
 /// What is said where there is nothing to steer.
 const IDLE: &str = "nothing is under way; say it as it is";
@@ -16,20 +16,21 @@ const IDLE: &str = "nothing is under way; say it as it is";
 impl Chat<'_> {
     /// Whether a key takes back what was queued last: Alt-Up, and Up where nothing is written.
     pub(super) fn takes_back(&self, key: &KeyEvent) -> bool {
-        let plain =
-            key.modifiers.is_empty() && self.editor.text().is_empty() && self.editor.wanted().is_none();
-        matches!(self.face, ChatInterface::Editor { .. })
+        let plain = key.modifiers.is_empty()
+            && self.composer.editor.text().is_empty()
+            && self.composer.editor.wanted().is_none();
+        self.display.has_editor()
             && key.kind != KeyEventKind::Release
             && key.code == KeyCode::Up
             && (key.modifiers == KeyModifiers::ALT || plain)
-            && !self.desk.queue.is_empty()
-            && !self.editor.is_stashed()
+            && !self.status.queue.is_empty()
+            && !self.composer.editor.is_stashed()
     }
 
     /// Takes what was queued last back into the line.
     pub(super) async fn take_back_last(&mut self) {
         let last = self
-            .desk
+            .status
             .queue
             .iter()
             .next_back()
@@ -48,7 +49,7 @@ impl Chat<'_> {
         for id in ids {
             match self.revise(&id, None).await {
                 Ok(Some(mut waiting)) => {
-                    self.shared.append(&mut waiting.shared);
+                    self.composer.shared.append(&mut waiting.shared);
                     texts.push(waiting.text);
                 }
                 Ok(None) => {}
@@ -59,7 +60,7 @@ impl Chat<'_> {
             }
         }
         if !texts.is_empty() {
-            self.editor.bring_back(&texts);
+            self.composer.editor.bring_back(&texts);
         }
         outcome
     }
@@ -70,25 +71,25 @@ impl Chat<'_> {
     /// # Errors
     /// Where one could not be taken back.
     pub(super) async fn take_all_back(&mut self) -> Result<(), ChatError> {
-        if !matches!(self.face, ChatInterface::Editor { .. }) {
+        if !self.display.has_editor() {
             return Ok(());
         }
-        let others = self.company.has_others();
-        let mine = self.desk.queue.iter().filter(|waiting| waiting.own || !others);
+        let others = self.connection.company.has_others();
+        let mine = self.status.queue.iter().filter(|waiting| waiting.own || !others);
         let ids: Vec<MessageId> = mine.filter_map(|waiting| waiting.id.clone()).collect();
         self.take_back(ids).await
     }
 
     /// Sends what was held back since the session was closed: the first begins, the others follow.
     pub(super) async fn send_held(&mut self) {
-        let wanted = !matches!(self.face, ChatInterface::Lines { eager: false });
+        let wanted = !matches!(self.display.face, ChatInterface::Lines { eager: false });
         let first = self
-            .desk
+            .status
             .queue
             .iter()
             .next()
             .and_then(|waiting| waiting.id.clone());
-        let first = first.filter(|_| wanted && self.desk.is_held());
+        let first = first.filter(|_| wanted && self.status.is_held());
         if let Some(first) = first
             && let Err(error) = self.revise(&first, Some(InputMode::Steer)).await
         {
@@ -102,13 +103,13 @@ impl Chat<'_> {
         id: &MessageId,
         mode: Option<InputMode>,
     ) -> Result<Option<QueuedInput>, ChatError> {
-        let ConversationSite::Open { session, .. } = &self.seat else {
+        let Some(session) = self.connection.session() else {
             return Ok(None);
         };
         let session = session.clone();
         let wish = id.clone();
         match self.wait_for(async { session.revise(wish, mode).await }).await {
-            Ok(_) => Ok(self.desk.revised(id, mode)),
+            Ok(_) => Ok(self.status.revise(id, mode)),
             Err(ChatError::Runtime(RuntimeError::Refused(_))) => Ok(None),
             Err(error) => Err(error),
         }
@@ -116,12 +117,17 @@ impl Chat<'_> {
 
     /// What `/queue` wants.
     pub(super) async fn queue_wish(&mut self, wish: QueueWish) -> Result<String, ChatError> {
-        if self.desk.queue.is_empty() {
+        if self.status.queue.is_empty() {
             return Ok("nothing is queued".to_owned());
         }
-        let ids: Vec<Option<MessageId>> = self.desk.queue.iter().map(|waiting| waiting.id.clone()).collect();
+        let ids: Vec<Option<MessageId>> = self
+            .status
+            .queue
+            .iter()
+            .map(|waiting| waiting.id.clone())
+            .collect();
         let (number, mode) = match wish {
-            QueueWish::List => return Ok(self.desk.queue.list(self.console.terminal.width)),
+            QueueWish::List => return Ok(self.status.queue.list(self.display.width())),
             QueueWish::Edit(None) => {
                 self.take_back(ids.into_iter().flatten().collect()).await?;
                 return Ok(self.location_notice());
@@ -153,7 +159,7 @@ impl Chat<'_> {
 
     /// Says where what was taken back is, where that cannot be seen.
     fn location_notice(&self) -> String {
-        let hidden = self.editor.is_stashed();
+        let hidden = self.composer.editor.is_stashed();
         let words = if hidden {
             "it is in the line once the question is answered"
         } else {
@@ -164,9 +170,9 @@ impl Chat<'_> {
 
     /// Ctrl-S: what is written is heard in the middle of the run; where nothing is, what was queued last.
     pub(super) async fn steer_at_once(&mut self) -> Result<ChatFlow, ChatError> {
-        let text = self.editor.whole();
+        let text = self.composer.editor.whole();
         if text.trim().is_empty() {
-            let last = self.desk.queue.iter().rfind(|waiting| !waiting.joins);
+            let last = self.status.queue.iter().rfind(|waiting| !waiting.joins);
             if let Some(id) = last.and_then(|waiting| waiting.id.clone())
                 && let Err(error) = self.revise(&id, Some(InputMode::Steer)).await
             {
@@ -175,17 +181,17 @@ impl Chat<'_> {
             return Ok(ChatFlow::On);
         }
         let is_words = !text.starts_with(['/', '!']) || text.starts_with("//");
-        let text = self.editor.take();
-        if !(is_words && self.desk.is_busy() && self.question().is_none()) {
+        let text = self.composer.editor.take();
+        if !(is_words && self.status.is_busy() && self.question().is_none()) {
             return self.line(&text).await;
         }
-        self.editor.remember(&text);
+        self.composer.editor.remember(&text);
         match self.join(super::slash::unescaped(&text)).await {
             Ok(None) => {}
-            Ok(Some(note)) => self.transcript.note(&note),
+            Ok(Some(note)) => self.display.transcript.note(&note),
             Err(error) => {
                 self.complain(&error);
-                self.editor.bring_back(&[text]);
+                self.composer.editor.bring_back(&[text]);
             }
         }
         Ok(ChatFlow::On)
@@ -195,43 +201,45 @@ impl Chat<'_> {
     pub(super) async fn steer(&mut self, text: &str) -> Result<String, ChatError> {
         match self.join(text).await? {
             Some(note) => Ok(note),
-            None if matches!(self.face, ChatInterface::Editor { .. }) => Ok(String::new()),
+            None if self.display.has_editor() => Ok(String::new()),
             None => Ok("it hears that before it asks the model again".to_owned()),
         }
     }
 
     /// Sends words that join the run. Returns what has to be said about it, where they did not.
     async fn join(&mut self, text: &str) -> Result<Option<String>, ChatError> {
-        let ConversationSite::Open { session, .. } = &self.seat else {
+        let Some(session) = self.connection.session() else {
             return Ok(Some(IDLE.to_owned()));
         };
-        if !self.desk.is_busy() {
+        if !self.status.is_busy() {
             return Ok(Some(IDLE.to_owned()));
         }
         let session = session.clone();
         let mut content = match self.attached(text).await {
             Ok(content) => content,
             Err(what) => {
-                self.editor.bring_back(&[text.to_owned()]);
-                return Ok(Some(self.console.out_style().bad(&what)));
+                self.composer.editor.bring_back(&[text.to_owned()]);
+                return Ok(Some(self.display.style().bad(&what)));
             }
         };
-        let shared: Vec<ContentPart> = self.shared.drain(..).collect();
+        let shared: Vec<ContentPart> = self.composer.shared.drain(..).collect();
         content.extend(shared.iter().cloned());
-        let shows = matches!(self.face, ChatInterface::Editor { .. });
+        let shows = self.display.has_editor();
         if shows {
-            self.desk.queue.put(QueuedInput::own(text, shared.clone(), true));
+            self.status
+                .queue
+                .put(QueuedInput::new(text, shared.clone(), true));
             self.paint()?;
         }
         let input = UserInput::new(content).mode(InputMode::Steer);
         match self.wait_for(async { session.send(input).await }).await {
             Ok(seq) => {
-                self.desk.queue.committed(seq);
+                self.status.queue.confirm(seq);
                 Ok(None)
             }
             Err(error) => {
-                self.desk.queue.failed();
-                self.shared.splice(0..0, shared);
+                self.status.queue.drop_unconfirmed();
+                self.composer.shared.splice(0..0, shared);
                 Err(error)
             }
         }

@@ -4,7 +4,7 @@ use agentx::runtime::RuntimeError;
 
 use unicode_segmentation::UnicodeSegmentation as _;
 
-use super::{Chat, ChatInterface, ConversationSite};
+use super::{Chat, ChatInterface};
 use crate::error::ChatError;
 use crate::render::clean::{clean, visible};
 use crate::render::{units, window};
@@ -12,7 +12,7 @@ use crate::render::{units, window};
 impl Chat<'_> {
     /// Says what fills the window; or prints the request that the model got last, as it was sent.
     pub(super) async fn window(&mut self, exact: bool) -> Result<String, ChatError> {
-        let ConversationSite::Open { session, .. } = &self.seat else {
+        let Some(session) = self.connection.session() else {
             return Ok("nothing was said yet".to_owned());
         };
         let (session, runtime) = (session.clone(), self.place.shared());
@@ -26,13 +26,13 @@ impl Chat<'_> {
         };
         if exact {
             let body = clean(&view.body);
-            return Ok(match self.face {
-                ChatInterface::Editor { .. } => broken(&body, self.console.terminal.width),
+            return Ok(match self.display.face {
+                ChatInterface::Editor { .. } => broken(&body, self.display.width()),
                 ChatInterface::Lines { .. } => body,
             });
         }
         let state = self.wait_for(async { session.state().await }).await?;
-        let width = self.console.terminal.width;
+        let width = self.display.width();
         let mut text = match &view.fill {
             Some(fill) => window::render(fill, &visible(&state.config.model.id), width),
             None => "the server is older and does not say what fills the window\n".to_owned(),
@@ -51,7 +51,7 @@ impl Chat<'_> {
             "the last request had {}: /context exact prints it to the byte",
             units::bytes(u64::try_from(view.body.len()).unwrap_or(u64::MAX))
         );
-        text.push_str(&self.console.out_style().dim(&note));
+        text.push_str(&self.display.style().dim(&note));
         Ok(text)
     }
 }

@@ -113,23 +113,24 @@ impl Chat<'_> {
     /// which a server ended that was killed before. A server's commands have the server's environment.
     pub(super) fn tell_of_commands(&mut self, envelope: &Envelope<RuntimeEvent>) {
         let is_here = self.place.remote().is_none();
-        let left_out = self.left_out.event(&envelope.event).filter(|_| is_here);
-        let ended = self.jobs.event(&envelope.event, envelope.at);
+        let left_out = self.programs.withheld.event(&envelope.event).filter(|_| is_here);
+        let ended = self.programs.jobs.event(&envelope.event, envelope.at);
         let left_running = match &envelope.event {
             RuntimeEvent::SessionResumed(resumed) => ended_commands_notice(&resumed.ended),
             _ => None,
         };
         for note in left_out.into_iter().chain(ended).chain(left_running) {
-            self.transcript
-                .aside(&self.console.out_style().dim(&format!("· {note}")));
+            self.display
+                .transcript
+                .aside(&self.display.style().dim(&format!("· {note}")));
         }
     }
 
     /// Says which jobs of the person's own have ended.
     pub(super) fn tell_of_own_jobs(&mut self) {
-        for note in self.jobs.own_that_ended() {
-            let note = self.console.out_style().dim(&format!("· {note}"));
-            self.transcript.print_notice(&note);
+        for note in self.programs.jobs.own_that_ended() {
+            let note = self.display.style().dim(&format!("· {note}"));
+            self.display.transcript.print_notice(&note);
         }
     }
 }

@@ -6,7 +6,7 @@ use agentx::config::Settings;
 use agentx::node::program_environment;
 use tokio::process::{Child, Command};
 
-use crate::chat::status::end_group;
+use crate::chat::status_row::end_group;
 
 /// Ends the processes that a command started, even if the chat ends first.
 pub(super) struct ShellProcessGroup(pub(super) Option<u32>);

@@ -1,4 +1,4 @@
-//! How a session stands, as the row above the line and the command that may write it are told.
+//! The figures of a session, for the row above the line and for the command that may write it.
 
 use std::time::Duration;
 
@@ -16,9 +16,10 @@ const SAYS_YES: &str = "auto-yes";
 const REFUSES: &str = "deny";
 /// How the row says that the folder is read-only.
 const READ_ONLY: &str = "read-only";
-/// How a session stands.
+
+/// The figures of a session.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Stand {
+pub(crate) struct StatusSummary {
     /// The model that is asked.
     pub(crate) model: String,
     /// Who serves it.
@@ -53,13 +54,13 @@ pub(crate) struct Stand {
     pub(crate) read_only: bool,
 }
 
-impl Stand {
+impl StatusSummary {
     /// Whether nobody knows what the model costs.
     pub(crate) fn has_no_price(&self) -> bool {
         self.prices == Prices::default() && !self.model.is_empty() && !is_demo(&self.model)
     }
 
-    pub(super) fn value(&self, name: &str) -> String {
+    pub(crate) fn value(&self, name: &str) -> String {
         let percent = self.filled.saturating_mul(100) / self.window.max(1);
         match name {
             "model" => self.model.clone(),
@@ -85,7 +86,7 @@ impl Stand {
     }
 
     /// What is said about calls where they are not simply asked about.
-    pub(super) fn unusual(&self) -> Option<&'static str> {
+    pub(crate) fn unusual(&self) -> Option<&'static str> {
         match self.approval {
             _ if self.read_only => Some(READ_ONLY),
             ApprovalMode::Auto if self.says_yes => Some(SAYS_YES),
@@ -95,7 +96,7 @@ impl Stand {
         }
     }
 
-    pub(super) fn to_json(&self) -> String {
+    pub(crate) fn to_json(&self) -> String {
         json!({
             "model": self.model,
             "context_tokens": self.filled,

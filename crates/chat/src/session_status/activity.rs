@@ -1,4 +1,4 @@
-//! What is being waited for and since when, beside how the session stands: one row, from the events and a clock that is given.
+//! What is being waited for and since when, and what was spent: one row, from the events and a clock that is given.
 
 use agentx::runtime::SessionState;
 use agentx::types::{
@@ -8,7 +8,7 @@ use agentx_terminal::Row;
 use tokio::time::{Duration, Instant};
 use unicode_width::UnicodeWidthStr as _;
 
-use super::status::Stand;
+use super::summary::StatusSummary;
 use crate::render::clean::visible;
 use crate::render::style::Paint;
 use crate::render::units;
@@ -45,10 +45,18 @@ enum Doing {
     Question,
 }
 
-/// What goes on in a session.
-#[derive(Debug)]
-pub(crate) struct Progress {
-    stand: Stand,
+/// What an event leaves behind in the rest of the session, and whose event it is.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Standing {
+    pub(super) is_of_another: bool,
+    pub(super) is_running: bool,
+    pub(super) has_question: bool,
+}
+
+/// What goes on in a session, and what was spent in it.
+#[derive(Clone, Debug)]
+pub(crate) struct Activity {
+    summary: StatusSummary,
     doing: Doing,
     since: Instant,
     /// When the model said something last.
@@ -60,23 +68,19 @@ pub(crate) struct Progress {
     answer_prices: Option<Prices>,
     /// When a model that failed is asked again.
     next_attempt: Instant,
-    /// Whether a run is under way.
-    runs: bool,
     /// How long runs took that are over.
     worked: Duration,
     /// What was spent may be other than was counted here.
     stale: bool,
     /// Calls that run, with their names.
     tools: Vec<(ToolCallId, String)>,
-    /// Calls that a person is asked about.
-    asked: Vec<ToolCallId>,
 }
 
-impl Progress {
+impl Activity {
     /// Before anything was said to this agent.
     pub(crate) fn new(config: &AgentConfig, now: Instant) -> Self {
-        let mut progress = Self {
-            stand: Stand::default(),
+        let mut activity = Self {
+            summary: StatusSummary::default(),
             doing: Doing::Nothing,
             since: now,
             spoke: now,
@@ -84,90 +88,86 @@ impl Progress {
             answer_prices: None,
             next_attempt: now,
             run_since: now,
-            runs: false,
             worked: Duration::ZERO,
             stale: false,
             tools: Vec::new(),
-            asked: Vec::new(),
         };
-        progress.configured(config);
-        progress
+        activity.configure(config);
+        activity
     }
 
     /// The agent is this one, or has changed.
-    pub(crate) fn configured(&mut self, config: &AgentConfig) {
+    pub(crate) fn configure(&mut self, config: &AgentConfig) {
         let model = &config.model;
-        self.stand.model = visible(&model.id);
-        self.stand.provider.clone_from(&model.provider);
-        self.stand.window = model.context_window;
-        self.stand.prices = model.prices;
-        self.stand.max_cost = config.limits.max_cost;
-        self.stand.workspace = visible(&config.workspace);
-        self.stand.approval = crate::session_opening::who_decides(config);
-        self.stand.read_only = config.guard.as_ref().is_some_and(|guard| guard.read_only);
+        self.summary.model = visible(&model.id);
+        self.summary.provider.clone_from(&model.provider);
+        self.summary.window = model.context_window;
+        self.summary.prices = model.prices;
+        self.summary.max_cost = config.limits.max_cost;
+        self.summary.workspace = visible(&config.workspace);
+        self.summary.approval = crate::session_opening::who_decides(config);
+        self.summary.read_only = config.guard.as_ref().is_some_and(|guard| guard.read_only);
     }
 
     /// Who decides about calls that no rule decides.
     pub(crate) fn approval(&self) -> ApprovalMode {
-        self.stand.approval
+        self.summary.approval
     }
 
-    /// Takes over how the session stands.
-    pub(crate) fn stands(&mut self, state: &SessionState) {
-        self.configured(&state.config);
-        self.stand.filled = state.context_tokens;
-        self.stand.usage = state.usage;
-        self.stand.cost = state.cost;
+    /// Takes over what the runtime reports of the session.
+    pub(crate) fn update(&mut self, state: &SessionState) {
+        self.configure(&state.config);
+        self.summary.filled = state.context_tokens;
+        self.summary.usage = state.usage;
+        self.summary.cost = state.cost;
         if let Some(run) = &state.run {
-            self.stand.iterations = run.iterations;
+            self.summary.iterations = run.iterations;
         }
         self.stale = false;
     }
 
-    /// Whether a run has ended since the session was asked how it stands.
+    /// Whether what was counted here may differ from what the runtime knows, because a run has ended since.
     pub(crate) fn is_stale(&self) -> bool {
         self.stale
     }
 
-    /// How the session stands.
-    pub(crate) fn stand(&self, session: &str) -> Stand {
-        let mut stand = self.stand.clone();
-        session.clone_into(&mut stand.session);
-        stand.worked = self.worked;
-        stand
+    /// The figures, for the session of this name.
+    pub(crate) fn summary(&self, session: &str) -> StatusSummary {
+        let mut summary = self.summary.clone();
+        session.clone_into(&mut summary.session);
+        summary.worked = self.worked;
+        summary
     }
 
     /// Whether nobody knows what the model costs, and the most that a run may have spent before its next call.
     pub(crate) fn money(&self) -> (bool, Option<NanoUsd>) {
-        (self.stand.has_no_price(), self.stand.max_cost)
+        (self.summary.has_no_price(), self.summary.max_cost)
     }
 
-    /// Takes an event. Of other agents than the one that people talk to, only what they ask and spend counts.
-    pub(crate) fn event(&mut self, event: &RuntimeEvent, is_of_another: bool, now: Instant) {
+    /// Takes an event, after which a run is under way or not, and a question is open or not. Of other agents than the one that people
+    /// talk to, only what they ask and spend counts.
+    pub(super) fn event(&mut self, event: &RuntimeEvent, standing: Standing, now: Instant) {
+        let is_of_another = standing.is_of_another;
         match event {
-            RuntimeEvent::ApprovalRequested(request) => {
-                self.asked.push(request.tool_call_id.clone());
-                self.turn_to(Doing::Question, now);
+            RuntimeEvent::ApprovalRequested(_) => self.turn_to(Doing::Question, now),
+            RuntimeEvent::ToolCallAnswered(_) | RuntimeEvent::ApprovalSettled(_) => {
+                self.decided(standing, now);
             }
-            RuntimeEvent::ToolCallAnswered(answered) => self.decided(&answered.tool_call_id, now),
-            RuntimeEvent::ApprovalSettled(settled) => self.decided(&settled.tool_call_id, now),
             RuntimeEvent::MessageStop(stop) => {
                 self.spent(&stop.usage, is_of_another);
                 if !is_of_another {
                     self.answers = None;
                 }
             }
-            RuntimeEvent::ToolExecuting(call) if is_of_another => self.decided(&call.tool_call_id, now),
+            RuntimeEvent::ToolExecuting(_) if is_of_another => self.decided(standing, now),
             _ if is_of_another => {}
             RuntimeEvent::RunStarted(_) => {
                 self.run_since = now;
-                self.runs = true;
                 self.tools.clear();
-                self.asked.clear();
-                self.stand.iterations = 0;
+                self.summary.iterations = 0;
                 self.turn_to(Doing::Asked, now);
             }
-            RuntimeEvent::RunStatusChanged(run) => self.stand.iterations = run.iterations,
+            RuntimeEvent::RunStatusChanged(run) => self.summary.iterations = run.iterations,
             RuntimeEvent::MessageStart(start) => {
                 self.answers = Some(self.named(&start.model));
                 if self.doing == Doing::Waits {
@@ -182,24 +182,22 @@ impl Progress {
             RuntimeEvent::TextDelta(_) => self.speaks(Doing::Answers, now),
             RuntimeEvent::ToolPlanned(_) => self.turn_to(Doing::Plans, now),
             RuntimeEvent::ToolExecuting(call) => {
-                self.asked.retain(|asked| *asked != call.tool_call_id);
                 self.tools.push((call.tool_call_id.clone(), visible(&call.name)));
                 self.turn_to(Doing::Tools, now);
             }
-            RuntimeEvent::ToolCompleted(done) => self.tool_done(&done.tool_call_id, now),
-            RuntimeEvent::ToolFailed(failed) => self.tool_done(&failed.tool_call_id, now),
+            RuntimeEvent::ToolCompleted(done) => self.tool_done(&done.tool_call_id, standing, now),
+            RuntimeEvent::ToolFailed(failed) => self.tool_done(&failed.tool_call_id, standing, now),
             RuntimeEvent::ErrorRaised(error) => {
                 if let Some(wait) = error.retry_in_ms {
                     self.next_attempt = now + Duration::from_millis(wait);
                     self.turn_to(Doing::Waits, now);
                 }
             }
-            RuntimeEvent::ContextChanged(changed) => self.context(&changed.change, now),
+            RuntimeEvent::ContextChanged(changed) => self.context(&changed.change, standing, now),
             RuntimeEvent::SessionUpdated(updated) => {
                 self.stale |= matches!(updated.change, SessionChange::Config(_));
             }
             RuntimeEvent::RunFinished(_) => {
-                self.runs = false;
                 self.answers = None;
                 self.stale = true;
                 self.worked += now.duration_since(self.run_since);
@@ -209,20 +207,19 @@ impl Progress {
         }
     }
 
-    /// Nothing goes on any more, and no event says so.
-    pub(crate) fn stopped(&mut self, now: Instant) {
-        if std::mem::take(&mut self.runs) {
+    /// Nothing goes on any more, and no event says so. `was_running` where a run was under way.
+    pub(super) fn stop(&mut self, was_running: bool, now: Instant) {
+        if was_running {
             self.worked += now.duration_since(self.run_since);
         }
         self.answers = None;
         self.tools.clear();
-        self.asked.clear();
         self.turn_to(Doing::Nothing, now);
     }
 
     /// What a model is called that answers: as it was asked for, if its provider only says more, such as a date.
     fn named(&self, answers: &str) -> String {
-        let (asked, answers) = (&self.stand.model, visible(answers));
+        let (asked, answers) = (&self.summary.model, visible(answers));
         match answers.contains(asked.as_str()) || asked.contains(&answers) {
             true => asked.clone(),
             false => answers,
@@ -231,45 +228,48 @@ impl Progress {
 
     fn spent(&mut self, usage: &Usage, is_of_another: bool) {
         if !is_of_another {
-            self.stand.filled = usage.context_tokens();
+            self.summary.filled = usage.context_tokens();
         }
-        let prices = self.answer_prices.take().unwrap_or(self.stand.prices);
-        self.stand.cost += prices.cost(usage);
-        self.stand.usage += *usage;
+        let prices = self.answer_prices.take().unwrap_or(self.summary.prices);
+        self.summary.cost += prices.cost(usage);
+        self.summary.usage += *usage;
     }
 
-    fn tool_done(&mut self, id: &ToolCallId, now: Instant) {
+    fn tool_done(&mut self, id: &ToolCallId, standing: Standing, now: Instant) {
         self.tools.retain(|(call, _)| call != id);
         if self.doing != Doing::Question {
-            self.goes_on(now);
+            self.goes_on(standing, now);
         }
     }
 
     /// A call is decided about, or has ended.
-    fn decided(&mut self, id: &ToolCallId, now: Instant) {
-        self.asked.retain(|asked| asked != id);
+    fn decided(&mut self, standing: Standing, now: Instant) {
         if self.doing == Doing::Question {
-            self.goes_on(now);
+            self.goes_on(standing, now);
         }
     }
 
-    fn context(&mut self, change: &ContextChange, now: Instant) {
+    fn context(&mut self, change: &ContextChange, standing: Standing, now: Instant) {
         if let ContextChange::Condensing(_) = change {
             return self.turn_to(Doing::Condenses, now);
         }
         self.stale = true;
         if self.doing == Doing::Condenses {
-            let next = if self.runs { Doing::Asked } else { Doing::Nothing };
+            let next = if standing.is_running {
+                Doing::Asked
+            } else {
+                Doing::Nothing
+            };
             self.turn_to(next, now);
         }
     }
 
     /// A call has ended or a question is answered: tools run still, a person is asked, or else the model is.
-    fn goes_on(&mut self, now: Instant) {
-        let doing = match (self.tools.is_empty(), self.asked.is_empty()) {
+    fn goes_on(&mut self, standing: Standing, now: Instant) {
+        let doing = match (self.tools.is_empty(), standing.has_question) {
             (false, _) => Doing::Tools,
-            (true, false) => Doing::Question,
-            (true, true) => Doing::Asked,
+            (true, true) => Doing::Question,
+            (true, false) => Doing::Asked,
         };
         self.turn_to(doing, now);
     }
@@ -310,7 +310,7 @@ impl Progress {
     pub(crate) fn waits_for(&self, now: Instant, more: Option<&str>) -> Option<String> {
         let silence = self.silence(now);
         let seconds = silence.unwrap_or(now.duration_since(self.since)).as_secs();
-        let model = self.answers.as_ref().unwrap_or(&self.stand.model);
+        let model = self.answers.as_ref().unwrap_or(&self.summary.model);
         let what = match self.doing {
             Doing::Nothing | Doing::Question => return None,
             _ if silence.is_some() => format!("{model} is silent"),
@@ -334,7 +334,7 @@ impl Progress {
 
     /// Whether nothing was said yet.
     fn is_new(&self) -> bool {
-        self.stand.filled == 0 && self.worked.is_zero()
+        self.summary.filled == 0 && self.worked.is_zero()
     }
 
     /// The row: what is waited for, and beside it, where there is room, how things stand. Empty before anything was said, unless nobody
@@ -348,7 +348,7 @@ impl Progress {
     ) -> String {
         let Some(what) = self.waits_for(now, more) else {
             return match self.doing {
-                Doing::Nothing if self.is_new() && !self.stand.is_unusual() => String::new(),
+                Doing::Nothing if self.is_new() && !self.summary.is_unusual() => String::new(),
                 _ => dimmed(stand, style),
             };
         };

@@ -51,7 +51,7 @@ pub(crate) enum QueuedDelivery {
 
 impl QueuedInput {
     /// Something that is said here, and waits.
-    pub(crate) fn own(text: &str, shared: Vec<ContentPart>, joins: bool) -> Self {
+    pub(crate) fn new(text: &str, shared: Vec<ContentPart>, joins: bool) -> Self {
         Self {
             id: None,
             text: text.to_owned(),
@@ -62,7 +62,7 @@ impl QueuedInput {
     }
 
     /// One that is in the log: its words, and what went along. Files are named in the words.
-    fn of_log(id: &MessageId, whole: &str, joins: bool) -> Self {
+    fn from_log(id: &MessageId, whole: &str, joins: bool) -> Self {
         let end = ALONG.iter().filter_map(|begin| whole.find(begin)).min();
         let (text, along) = whole.split_at(end.unwrap_or(whole.len()));
         let ran = along.find(ALONG[1]).map(|at| ContentPart::text(&along[at..]));
@@ -77,30 +77,30 @@ impl QueuedInput {
 
     /// The run that it would begin.
     pub(crate) fn run_id(&self) -> Option<RunId> {
-        run_of(self.id.as_ref()?)
+        run_id_of(self.id.as_ref()?)
     }
 }
 
 /// The run that an input would begin.
-pub(super) fn run_of(id: &MessageId) -> Option<RunId> {
+pub(super) fn run_id_of(id: &MessageId) -> Option<RunId> {
     let seq = id.as_str().strip_prefix("msg_")?.parse().ok()?;
     Some(RunId::of_input(seq))
 }
 
 impl MessageQueue {
-    /// As a session stands that is opened.
-    pub(crate) fn of(state: &SessionState) -> Self {
+    /// The queue of a session that is opened.
+    pub(crate) fn from_state(state: &SessionState) -> Self {
         let mut queue = Self::default();
-        queue.stands(state);
+        queue.update(state);
         queue
     }
 
     /// Takes over what the session says: what waits that was not known here. What is heard is known from the events.
-    pub(crate) fn stands(&mut self, state: &SessionState) {
+    pub(crate) fn update(&mut self, state: &SessionState) {
         self.stale = false;
         for (i, (id, text)) in state.queued.iter().enumerate() {
             if self.find(id).is_none() {
-                self.put(QueuedInput::of_log(id, text, i < state.joining));
+                self.put(QueuedInput::from_log(id, text, i < state.joining));
             }
         }
     }
@@ -131,7 +131,7 @@ impl MessageQueue {
     }
 
     /// What was said last is committed as this message; it waits, or is heard already.
-    pub(crate) fn committed(&mut self, seq: u64) {
+    pub(crate) fn confirm(&mut self, seq: u64) {
         let last = self.waits.iter_mut().find(|waiting| waiting.id.is_none());
         if let Some(waiting) = last {
             waiting.id = Some(MessageId::with_suffix(seq));
@@ -139,7 +139,7 @@ impl MessageQueue {
     }
 
     /// What was said last could not be committed.
-    pub(crate) fn failed(&mut self) {
+    pub(crate) fn drop_unconfirmed(&mut self) {
         self.waits.retain(|waiting| waiting.id.is_some());
     }
 
@@ -170,7 +170,7 @@ impl MessageQueue {
     }
 
     /// An input was taken back, or waits otherwise. Returns it as it was, where that is news.
-    pub(crate) fn revised(&mut self, id: &MessageId, mode: Option<InputMode>) -> Option<QueuedInput> {
+    pub(crate) fn revise(&mut self, id: &MessageId, mode: Option<InputMode>) -> Option<QueuedInput> {
         let at = self.find(id)?;
         let joins = mode.is_some_and(|mode| mode != InputMode::Queue);
         if mode.is_some() && self.waits[at].joins == joins {
@@ -279,8 +279,8 @@ mod tests {
             .iter()
             .enumerate()
         {
-            queue.put(QueuedInput::own(text, Vec::new(), *joins));
-            queue.committed(seq as u64 + 3);
+            queue.put(QueuedInput::new(text, Vec::new(), *joins));
+            queue.confirm(seq as u64 + 3);
         }
         assert_eq!(
             queue.rows(60, Paint::default(), QueuedDelivery::AfterTheRun),
@@ -307,8 +307,8 @@ mod tests {
     #[test]
     fn what_is_held_back_says_how_it_is_sent() {
         let mut queue = MessageQueue::default();
-        queue.put(QueuedInput::own("one", Vec::new(), false));
-        queue.committed(3);
+        queue.put(QueuedInput::new("one", Vec::new(), false));
+        queue.confirm(3);
         assert_eq!(
             queue.rows(80, Paint::default(), QueuedDelivery::WhenWanted),
             [
@@ -322,15 +322,15 @@ mod tests {
     fn what_is_revised_elsewhere_is_so_here_too() {
         let mut queue = MessageQueue::default();
         for (seq, text) in ["one", "two"].iter().enumerate() {
-            queue.put(QueuedInput::own(text, Vec::new(), false));
-            queue.committed(seq as u64 + 3);
+            queue.put(QueuedInput::new(text, Vec::new(), false));
+            queue.confirm(seq as u64 + 3);
         }
-        assert!(queue.revised(&"msg_4".into(), Some(InputMode::Steer)).is_some());
-        assert!(queue.revised(&"msg_4".into(), Some(InputMode::Steer)).is_none());
+        assert!(queue.revise(&"msg_4".into(), Some(InputMode::Steer)).is_some());
+        assert!(queue.revise(&"msg_4".into(), Some(InputMode::Steer)).is_none());
         assert_eq!(texts(&queue), ["two", "one"]);
-        let back = queue.revised(&"msg_3".into(), None).unwrap();
+        let back = queue.revise(&"msg_3".into(), None).unwrap();
         assert_eq!(back.run_id(), Some(RunId::of_input(3)));
-        assert!(queue.revised(&"msg_3".into(), None).is_none());
+        assert!(queue.revise(&"msg_3".into(), None).is_none());
         assert_eq!(texts(&queue), ["two"]);
         let queued = ConversationQueued {
             message_id: "msg_9".into(),
@@ -343,7 +343,7 @@ mod tests {
     #[test]
     fn what_waited_before_has_its_words_and_what_went_along() {
         let whole = "see @a.txt\n\n<file path=\"a.txt\">\none\n</file>\n\n<ran_by_the_person command=\"ls\">\na.txt\n</ran_by_the_person>";
-        let waiting = QueuedInput::of_log(&"msg_3".into(), whole, false);
+        let waiting = QueuedInput::from_log(&"msg_3".into(), whole, false);
         assert_eq!(waiting.text, "see @a.txt");
         assert_eq!(
             waiting.shared.len(),

@@ -1,8 +1,6 @@
 //! The row that says how a chat stands: a template, or the first line of what a command of the person's says. The command runs
 //! beside the chat, with a time limit, never more often than was said, and only when something has changed.
 
-mod summary;
-
 use std::path::PathBuf;
 use std::process::Stdio;
 use std::time::Duration;
@@ -14,7 +12,7 @@ use tokio::time::Instant;
 use tokio_util::task::AbortOnDropHandle;
 
 use crate::render::clean::visible;
-pub(crate) use summary::Stand;
+use crate::session_status::summary::StatusSummary;
 
 /// No command of this row takes longer.
 const LIMIT: Duration = Duration::from_secs(2);
@@ -22,7 +20,7 @@ const LIMIT: Duration = Duration::from_secs(2);
 const MOST_BYTES: u64 = 4096;
 
 /// A template with what it names filled in. Between two parts of which one is empty there is one separator, not two.
-fn filled(template: &str, stand: &Stand) -> String {
+fn filled(template: &str, stand: &StatusSummary) -> String {
     let mut text = String::new();
     let mut rest = template;
     while let Some(at) = rest.find(['{', '}']) {
@@ -63,9 +61,9 @@ struct StatusScript {
     said: Option<String>,
     ran: Option<Instant>,
     /// What it was told last.
-    told: Option<Stand>,
+    told: Option<StatusSummary>,
     /// What is to be told, and was not yet.
-    news: Option<Stand>,
+    news: Option<StatusSummary>,
     running: Option<AbortOnDropHandle<Result<String, String>>>,
     failure: Option<String>,
     complained: bool,
@@ -108,7 +106,7 @@ impl StatusRow {
     }
 
     /// The row as it is now. Where nobody is asked, or the folder is read-only, it says so, whatever it was made to say.
-    pub(crate) fn text(&self, stand: &Stand) -> String {
+    pub(crate) fn text(&self, stand: &StatusSummary) -> String {
         let said = self.command.as_ref().and_then(|command| command.said.clone());
         let says_it = said.is_none() && self.template.contains("{approval}");
         let text = said.unwrap_or_else(|| filled(&self.template, stand));
@@ -119,7 +117,7 @@ impl StatusRow {
     }
 
     /// Tells the command how things stand, as soon as it may be run again.
-    pub(crate) fn tell(&mut self, stand: &Stand) {
+    pub(crate) fn tell(&mut self, stand: &StatusSummary) {
         if let Some(command) = &mut self.command {
             if command.told.as_ref() != Some(stand) {
                 command.news = Some(stand.clone());
@@ -265,8 +263,8 @@ mod tests {
 
     use super::*;
 
-    fn stand() -> Stand {
-        Stand {
+    fn stand() -> StatusSummary {
+        StatusSummary {
             model: "opus".into(),
             window: 200_000,
             filled: 24_000,
@@ -279,7 +277,7 @@ mod tests {
             iterations: 3,
             worked: Duration::from_secs(75),
             session: "ses_1".into(),
-            ..Stand::default()
+            ..StatusSummary::default()
         }
     }
 
@@ -314,7 +312,7 @@ mod tests {
         row.changed(None).await;
         assert_eq!(row.text(&stand()), "trusted");
         std::fs::write(&script, "echo planted\n").unwrap();
-        let later = Stand {
+        let later = StatusSummary {
             iterations: 4,
             ..stand()
         };
@@ -340,7 +338,7 @@ mod tests {
     #[test]
     fn a_row_says_when_nobody_is_asked() {
         let text = |template: &str, approval| {
-            let stand = Stand { approval, ..stand() };
+            let stand = StatusSummary { approval, ..stand() };
             row(template, None).text(&stand)
         };
         assert_eq!(text("{model}", ApprovalMode::Auto), "auto · opus");
@@ -348,19 +346,19 @@ mod tests {
         assert_eq!(text("{model}", ApprovalMode::Ask), "opus");
         assert_eq!(text("{approval}", ApprovalMode::Deny), "deny");
         assert_eq!(text("{model}", ApprovalMode::Deny), "deny · opus");
-        let stand = Stand {
+        let stand = StatusSummary {
             approval: ApprovalMode::Auto,
             read_only: true,
             ..stand()
         };
         assert_eq!(row("{model}", None).text(&stand), "read-only · opus");
-        let stand = Stand {
+        let stand = StatusSummary {
             read_only: false,
             says_yes: true,
             ..stand
         };
         assert_eq!(row("{model}", None).text(&stand), "auto-yes · opus");
-        let stand = Stand {
+        let stand = StatusSummary {
             approval: ApprovalMode::Ask,
             ..stand
         };

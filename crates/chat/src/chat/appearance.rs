@@ -1,0 +1,87 @@
+//! How a chat looks: the colours and the links that the person wants, as far as the terminal has them.
+
+use agentx::config::{ChatSettings, Links, ThemeChoice};
+use agentx_terminal::Theme;
+
+use crate::console::Console;
+
+/// Takes over what the person wants of how it looks, before anything is shown.
+pub fn settle(chat: &ChatSettings, console: &mut Console) {
+    if chat.screen_reader {
+        console.use_words();
+    }
+    if chat.theme == ThemeChoice::None {
+        console.terminal.color = false;
+    }
+}
+
+/// The looks that the person wants, as far as they are known without asking the terminal.
+pub fn theme(chat: &ChatSettings, guess: Theme) -> Theme {
+    let theme = match chat.theme {
+        _ if !guess.color => guess,
+        ThemeChoice::Auto => guess,
+        ThemeChoice::Dark => Theme::dark(),
+        ThemeChoice::Light => Theme::light(),
+        ThemeChoice::None => Theme::marked(),
+    };
+    let follows = match chat.links {
+        Links::Always => true,
+        Links::Never => false,
+        Links::Auto => theme.color && follows_links(&|name| std::env::var(name).ok()),
+    };
+    theme.with_links(follows)
+}
+
+/// Whether it is known of a terminal that it follows links that words carry (OSC 8).
+fn follows_links(lookup: &dyn Fn(&str) -> Option<String>) -> bool {
+    let is = |name: &str, words: &[&str]| lookup(name).is_some_and(|value| words.contains(&value.as_str()));
+    let is_set = |name: &str| lookup(name).is_some_and(|value| !value.is_empty());
+    let new_vte = lookup("VTE_VERSION").and_then(|version| version.parse::<u32>().ok());
+    // What is between the program and the terminal decides: a screen that cannot do it shows the words alone.
+    if is_set("TMUX") || is_set("STY") {
+        return false;
+    }
+    is(
+        "TERM_PROGRAM",
+        &[
+            "iTerm.app",
+            "WezTerm",
+            "vscode",
+            "ghostty",
+            "rio",
+            "Hyper",
+            "Tabby",
+        ],
+    ) || is(
+        "TERM",
+        &[
+            "xterm-kitty",
+            "xterm-ghostty",
+            "alacritty",
+            "foot",
+            "foot-direct",
+            "contour",
+        ],
+    ) || new_vte.is_some_and(|version| version >= 5_000)
+        || is_set("WT_SESSION")
+        || is_set("KONSOLE_VERSION")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn links_are_left_to_terminals_that_are_known_to_follow_them() {
+        let follows = |set: &[(&str, &str)]| {
+            follows_links(&|name| {
+                let found = set.iter().find(|(known, _)| *known == name);
+                found.map(|(_, value)| (*value).to_owned())
+            })
+        };
+        assert!(follows(&[("TERM", "xterm-kitty")]));
+        assert!(follows(&[("VTE_VERSION", "7600"), ("TERM", "xterm-256color")]));
+        assert!(!follows(&[("TERM", "xterm-256color")]));
+        assert!(!follows(&[("TERM_PROGRAM", "WezTerm"), ("TMUX", "/tmp/x")]));
+    }
+}

@@ -1,0 +1,74 @@
+//! Where the conversation is: its session, who else is there, and whether it was lost.
+
+use std::sync::Arc;
+
+use agentx::runtime::{Delivery, Session};
+use agentx::types::AgentKind;
+
+use super::lost_session::Stood;
+use super::participants::Company;
+use crate::error::ChatError;
+use crate::follow::AnyFollower;
+use crate::new_agent::NewAgent;
+
+/// Where the conversation is.
+pub(crate) enum ConversationSite {
+    /// Nowhere yet: the session is opened with the first words.
+    New(NewAgent),
+    /// In this session.
+    Open {
+        /// The session.
+        session: Arc<dyn Session>,
+        /// What happens in it.
+        events: AnyFollower,
+    },
+}
+
+impl ConversationSite {
+    /// The next thing that happens in the session. Safe to drop while it waits.
+    pub(super) async fn next_delivery(&mut self) -> Result<Option<Delivery>, ChatError> {
+        match self {
+            Self::Open { events, .. } => events.next().await,
+            Self::New(_) => std::future::pending().await,
+        }
+    }
+
+    /// The next one, if it is there already.
+    pub(super) fn ready_delivery(&mut self) -> Option<Delivery> {
+        match self {
+            Self::Open { events, .. } => events.ready(),
+            Self::New(_) => None,
+        }
+    }
+}
+
+/// The conversation, and who takes part.
+pub(crate) struct Connection {
+    pub(super) site: ConversationSite,
+    /// What kind of agent it is that people talk to.
+    pub(super) kind: AgentKind,
+    /// The others at this session.
+    pub(super) company: Company,
+    /// How the session stood when it was closed because nothing could be written any more. It is opened again with the next line.
+    pub(super) lost: Option<Stood>,
+}
+
+impl Connection {
+    /// A conversation with an agent that nobody has said anything to.
+    pub(super) fn new(agent: NewAgent, company: Company) -> Self {
+        Self {
+            kind: agent.config.kind,
+            site: ConversationSite::New(agent),
+            company,
+            lost: None,
+        }
+    }
+
+    /// The session, once it is open.
+    pub(super) fn session(&self) -> Option<&Arc<dyn Session>> {
+        match &self.site {
+            ConversationSite::Open { session, .. } => Some(session),
+            ConversationSite::New(_) => None,
+        }
+    }
+}

@@ -1,0 +1,354 @@
+//! How a session stands: what runs, what is asked, what waits, what was spent. One fold over the events of a session and over what its
+//! runtime reports of it; it is pure, and the clock comes in.
+//!
+//! Whoever shows a session while it goes on asks here. Two things that look alike answer other questions and stay where they are:
+//! [`crate::render::sessions`] puts into words what a runtime lists of sessions that are not open, without their events; and
+//! [`crate::show`] has the facts of a session, from which the fold of the `session` crate makes its state after any of them.
+
+mod activity;
+pub(crate) mod queue;
+pub(crate) mod summary;
+mod unanswered;
+
+use std::collections::VecDeque;
+
+use agentx::runtime::SessionState;
+use agentx::types::{
+    AgentConfig, ApprovalRequested, ContentPart, ContextChange, Envelope, InputMode, MessageId, RunId,
+    RuntimeEvent, ToolCallId, UserMessageAdded,
+};
+use tokio::time::Instant;
+
+use crate::render::{approval, conversation};
+use activity::Standing;
+pub(crate) use activity::{Activity, TICK};
+use queue::{MessageQueue, QueuedInput, run_id_of};
+use unanswered::UnansweredMessages;
+
+/// How a session stands.
+#[derive(Debug)]
+pub(crate) struct SessionStatus {
+    /// What is waited for, and what was spent.
+    pub(crate) activity: Activity,
+    /// The person has asked to stop.
+    pub(crate) stopping: bool,
+    /// What waits, for people.
+    pub(crate) queue: MessageQueue,
+    running: Option<RunId>,
+    /// The run whose first words are on the screen.
+    printed_run: Option<RunId>,
+    /// A summary is written, in a run or beside it.
+    condensing: bool,
+    questions: VecDeque<ApprovalRequested>,
+    sent: VecDeque<SentText>,
+    /// Texts that waited already when the session was opened.
+    inherited: usize,
+    /// What waits begins nothing before the person wants it: the session was closed while it waited.
+    held: bool,
+    /// What was said and not answered.
+    unanswered: UnansweredMessages,
+}
+
+/// What a person has to read because of an event.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct StatusNews {
+    /// A text of a person that has to be printed now.
+    pub(crate) said: Option<String>,
+    /// So many messages that were not answered go along with the one that begins a run.
+    pub(crate) unanswered: Option<usize>,
+}
+
+/// A text on its way to the agent.
+#[derive(Debug)]
+struct SentText {
+    text: String,
+    /// The run that it begins; `None` until it is committed.
+    run_id: Option<RunId>,
+    /// It is on the screen already, because nothing was under way.
+    printed: bool,
+}
+
+impl SessionStatus {
+    /// The status of a session that has not begun, whose agent is this one.
+    pub(crate) fn new(config: &AgentConfig, now: Instant) -> Self {
+        Self::with_activity(Activity::new(config, now))
+    }
+
+    /// Another session takes the place of this one, or it is opened again. The time that was worked stays.
+    pub(crate) fn switch_to(&mut self, state: &SessionState) {
+        let mut activity = self.activity.clone();
+        activity.update(state);
+        let run = state.run.as_ref().filter(|run| !run.status.is_final());
+        *self = Self {
+            running: run.map(|run| run.run_id.clone()),
+            questions: state.pending_approvals.iter().map(approval::open).collect(),
+            inherited: if state.held { 0 } else { state.queued.len() },
+            held: state.held,
+            queue: MessageQueue::from_state(state),
+            ..Self::with_activity(activity)
+        };
+    }
+
+    /// The status where nothing runs, is asked or waits.
+    fn with_activity(activity: Activity) -> Self {
+        Self {
+            activity,
+            stopping: false,
+            queue: MessageQueue::default(),
+            running: None,
+            printed_run: None,
+            condensing: false,
+            questions: VecDeque::new(),
+            sent: VecDeque::new(),
+            inherited: 0,
+            held: false,
+            unanswered: UnansweredMessages::default(),
+        }
+    }
+
+    /// The session was closed, and no event says so: nothing runs, is asked or waits any more. What was spent stays.
+    pub(crate) fn close(&mut self, now: Instant) {
+        let mut activity = self.activity.clone();
+        activity.stop(self.running.is_some(), now);
+        *self = Self::with_activity(activity);
+    }
+
+    /// Whether the agent works, or is about to.
+    pub(crate) fn is_busy(&self) -> bool {
+        self.condensing || self.running.is_some() || self.waits_for_a_run()
+    }
+
+    /// Whether texts are there that begin a run.
+    fn waits_for_a_run(&self) -> bool {
+        !self.sent.is_empty() || self.inherited > 0
+    }
+
+    /// Whether what waits is held back until the person wants it.
+    pub(crate) fn is_held(&self) -> bool {
+        self.held && !self.queue.is_empty()
+    }
+
+    /// What was held back is heard from now on, one after the other.
+    fn release(&mut self) {
+        if std::mem::take(&mut self.held) {
+            self.inherited = self.queue.iter().count();
+        }
+    }
+
+    /// Whether the runtime has to be asked what waits or what was spent.
+    pub(crate) fn is_stale(&self) -> bool {
+        self.activity.is_stale() || self.queue.is_stale()
+    }
+
+    /// Takes over what the runtime reports: which inputs wait, whether they are held back, and what was spent.
+    pub(crate) fn update(&mut self, state: &SessionState) {
+        self.activity.update(state);
+        self.queue.update(state);
+        if state.held {
+            (self.held, self.inherited) = (true, 0);
+        }
+    }
+
+    /// What the person is asked now.
+    pub(crate) fn question(&self) -> Option<&ApprovalRequested> {
+        self.questions.front()
+    }
+
+    /// All that the person is asked, the oldest first.
+    pub(crate) fn questions(&self) -> impl Iterator<Item = &ApprovalRequested> {
+        self.questions.iter()
+    }
+
+    /// A text goes to the agent, with this beside it; returns whether it has to wait.
+    pub(crate) fn begin_sending(&mut self, text: &str, shared: Vec<ContentPart>) -> bool {
+        self.release();
+        let waits = self.running.is_some() || self.waits_for_a_run();
+        if waits {
+            self.queue.put(QueuedInput::new(text, shared, false));
+        }
+        self.sent.push_back(SentText {
+            text: text.to_owned(),
+            run_id: None,
+            printed: !waits,
+        });
+        waits
+    }
+
+    /// The text is committed with this `seq`.
+    pub(crate) fn confirm_sent(&mut self, seq: u64) {
+        if let Some(last) = self.sent.back_mut() {
+            last.run_id = Some(RunId::of_input(seq));
+        }
+        self.queue.confirm(seq);
+    }
+
+    /// The text could not be sent after all.
+    pub(crate) fn cancel_sending(&mut self) {
+        self.sent.pop_back();
+        self.queue.drop_unconfirmed();
+        if self.is_in_doubt() && self.sent.is_empty() {
+            (self.held, self.inherited) = (true, 0);
+        }
+    }
+
+    /// An input that waited was taken back, or waits otherwise: it begins no run of its own any more. Returns it as it was, where
+    /// that is news.
+    pub(crate) fn revise(&mut self, id: &MessageId, mode: Option<InputMode>) -> Option<QueuedInput> {
+        let begins = self.is_held() && mode.is_some_and(|mode| mode != InputMode::Queue);
+        if begins {
+            self.release();
+        }
+        let waiting = self.queue.revise(id, mode)?;
+        if mode != Some(InputMode::Queue) && !begins && !self.held {
+            let run_id = waiting.run_id();
+            let before = self.sent.len();
+            self.sent
+                .retain(|sent| sent.run_id.is_none() || sent.run_id != run_id);
+            if self.sent.len() == before {
+                self.inherited = self.inherited.saturating_sub(1);
+            }
+        }
+        Some(waiting)
+    }
+
+    /// The question is answered.
+    pub(crate) fn settle_question(&mut self, id: &ToolCallId) {
+        self.questions.retain(|question| question.tool_call_id != *id);
+    }
+
+    /// Whether texts wait although nothing runs: the session knows whether they still count.
+    pub(crate) fn is_in_doubt(&self) -> bool {
+        self.running.is_none() && self.waits_for_a_run()
+    }
+
+    /// The session says that nothing waits or runs. Of a run that is over already, the events are still to come.
+    pub(crate) fn clear_waiting(&mut self, last_run: Option<&RunId>) {
+        self.sent
+            .retain(|sent| sent.run_id.is_some() && sent.run_id.as_ref() == last_run);
+        self.inherited = 0;
+        self.queue.clear();
+    }
+
+    /// Counts a message that was said before the chat began, where nobody has answered it.
+    pub(crate) fn count_unanswered(&mut self, event: &RuntimeEvent) {
+        self.unanswered.event(event);
+    }
+
+    /// Takes an event.
+    pub(crate) fn event(
+        &mut self,
+        envelope: &Envelope<RuntimeEvent>,
+        is_of_another: bool,
+        now: Instant,
+    ) -> StatusNews {
+        let said = self.advance(envelope, is_of_another);
+        let standing = Standing {
+            is_of_another,
+            is_running: self.running.is_some(),
+            has_question: !self.questions.is_empty(),
+        };
+        self.activity.event(&envelope.event, standing, now);
+        let unanswered = match is_of_another {
+            true => None,
+            false => self.unanswered.event(&envelope.event),
+        };
+        StatusNews { said, unanswered }
+    }
+
+    /// Takes an event; returns a text of the person that has to be printed now. Runs of other agents than the one that people
+    /// talk to are that one's affair, and so is what they are told; but what they ask is asked.
+    fn advance(&mut self, envelope: &Envelope<RuntimeEvent>, is_of_another: bool) -> Option<String> {
+        let joined = self.queue.event(&envelope.event);
+        match &envelope.event {
+            RuntimeEvent::RunStarted(_)
+            | RuntimeEvent::RunFinished(_)
+            | RuntimeEvent::ContextChanged(_)
+            | RuntimeEvent::UserMessageAdded(_)
+                if is_of_another => {}
+            RuntimeEvent::ContextChanged(changed) => {
+                self.condensing = matches!(changed.change, ContextChange::Condensing(_));
+                self.stopping &= self.condensing || self.running.is_some();
+            }
+            RuntimeEvent::ConversationRevised(revised) => {
+                self.revise(&revised.message_id, revised.mode);
+            }
+            RuntimeEvent::RunStarted(run) => return self.run_started(&run.run_id),
+            RuntimeEvent::RunFinished(run) => {
+                if self.running.as_ref().is_none_or(|running| *running == run.run_id) {
+                    self.running = None;
+                }
+                self.stopping = false;
+                self.questions.clear();
+            }
+            RuntimeEvent::ApprovalRequested(request) => {
+                self.settle_question(&request.tool_call_id);
+                self.questions.push_back(request.clone());
+            }
+            RuntimeEvent::ToolCallAnswered(answered) => self.settle_question(&answered.tool_call_id),
+            RuntimeEvent::ToolExecuting(executing) => self.settle_question(&executing.tool_call_id),
+            RuntimeEvent::ApprovalSettled(settled) => self.settle_question(&settled.tool_call_id),
+            RuntimeEvent::UserMessageAdded(added) => {
+                return self.message_added(added, envelope.run_id.as_ref(), joined);
+            }
+            _ => {}
+        }
+        None
+    }
+
+    /// Returns what a person said, unless it is on the screen: what this chat did not send, another front end said. `joined` are words that
+    /// waited and join the run now.
+    fn message_added(
+        &mut self,
+        added: &UserMessageAdded,
+        run_id: Option<&RunId>,
+        joined: Option<String>,
+    ) -> Option<String> {
+        // A note about jobs stands before the words of its run, which are still to come.
+        if conversation::is_note(&added.message) {
+            return None;
+        }
+        // What begins a run may stand in the frame of the one that it waited for.
+        let run_id = self.running.clone().or_else(|| run_id.cloned());
+        let is_news = self.is_news(run_id.as_ref());
+        // What was held back joins the run that it begins: its start has told it already.
+        let begins = run_id.is_some() && run_id_of(&added.message.message_id) == run_id;
+        self.printed_run = run_id;
+        let joined = joined.filter(|_| !begins);
+        is_news.then(|| conversation::told(&added.message)).or(joined)
+    }
+
+    fn run_started(&mut self, run_id: &RunId) -> Option<String> {
+        self.running = Some(run_id.clone());
+        if self.held {
+            // Somebody else wanted it.
+            self.held = false;
+            let others = self
+                .queue
+                .iter()
+                .filter(|waiting| waiting.run_id().as_ref() != Some(run_id));
+            self.inherited = others.count();
+            return None;
+        }
+        let Some(at) = self
+            .sent
+            .iter()
+            .position(|sent| sent.run_id.as_ref() == Some(run_id))
+        else {
+            self.inherited = self.inherited.saturating_sub(1);
+            return None;
+        };
+        let sent = self.sent.remove(at)?;
+        let is_news = !sent.printed && self.printed_run.as_ref() != Some(run_id);
+        self.printed_run = Some(run_id.clone());
+        is_news.then_some(sent.text)
+    }
+
+    /// Whether the words of this run are not on the screen yet. They come before the run as well as after its start.
+    fn is_news(&self, run_id: Option<&RunId>) -> bool {
+        let printed = |sent: &SentText| sent.printed && sent.run_id.as_ref() == run_id;
+        run_id.is_none() || (self.printed_run.as_ref() != run_id && !self.sent.iter().any(printed))
+    }
+}
+
+#[cfg(test)]
+mod tests;
