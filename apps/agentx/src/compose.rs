@@ -14,13 +14,10 @@ use agentx::identity::{Keyring, OPERATOR, owner_of};
 use agentx::node::NodeRuntime;
 use agentx::remote::{ConnectOptions, MirrorTask, RemoteRuntime, ServerEndpoint, keep};
 use agentx::runtime::{LogError, NewLog, Runtime as _, RuntimeError, SessionLog, StandingRules};
-use agentx::types::{AgentConfig, ConfigChange, EnvironmentEvent, OwnerId, Seat, SessionId, Source};
+use agentx::types::{AgentConfig, EnvironmentEvent, OwnerId, Seat, SessionId};
 
 use crate::error::ChatError;
 use crate::place::{self, TargetServer};
-
-/// What opening a session puts on record first is among so many facts.
-const FIRST_FACTS: usize = 16;
 
 /// Where commands work, with what this process made for it.
 pub(crate) struct CommandTarget {
@@ -152,24 +149,6 @@ impl CommandTarget {
             EnvironmentEvent::SessionOpened(opened) => Some((*opened.config).clone()),
             _ => None,
         }
-    }
-
-    /// What opening a session of this machine changed by itself. Looks at the first facts after `there`.
-    pub(crate) async fn changed_by_opening(&self, session: &SessionId, there: u64) -> Vec<ConfigChange> {
-        let Some(node) = &self.node else {
-            return Vec::new();
-        };
-        let facts = node.runtime.facts(session, there, FIRST_FACTS).await;
-        let of_system = facts
-            .unwrap_or_default()
-            .into_iter()
-            .filter(|fact| fact.source == Source::System);
-        of_system
-            .filter_map(|fact| match &fact.event {
-                EnvironmentEvent::ConfigChanged(changed) => Some(changed.change.clone()),
-                _ => None,
-            })
-            .collect()
     }
 }
 

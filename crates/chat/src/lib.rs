@@ -7,6 +7,7 @@
 //!
 //! | module | what is in it |
 //! | --- | --- |
+//! | [`chat_opening`] | opening a chat at a place, holding it, and the farewell |
 //! | [`chat`] | the chat: one loop over the session, the person and the system |
 //! | [`headless`] | one prompt and one answer, without a person who types |
 //! | [`picker`] | the list of sessions from which a person chooses one |
@@ -23,6 +24,7 @@ pub mod attach;
 #[cfg(test)]
 mod catalogue;
 pub mod chat;
+pub mod chat_opening;
 pub mod configuration;
 pub mod connection_watch;
 pub mod console;

@@ -5,8 +5,13 @@ mod limits;
 use std::sync::Arc;
 
 use agentx::config::{FolderTrust, ModelOffer, SettingOrigin, Settings, nearest};
-use agentx::runtime::{ModelInfo, NamedAgent, OpenRequest, RuntimeError, Session, SessionQuery, ToolsChange};
-use agentx::types::{AgentConfig, AgentKind, Api, ApprovalMode, ConfigChange, ModelSpec, Prices, SessionId};
+use agentx::runtime::{
+    Delivery, ModelInfo, NamedAgent, OpenRequest, RuntimeError, Session, SessionQuery, ToolsChange, View,
+};
+use agentx::types::{
+    AgentConfig, AgentKind, Api, ApprovalMode, ConfigChange, EnvironmentEvent, ModelSpec, Prices, SessionId,
+    Source,
+};
 
 use crate::error::ChatError;
 use crate::new_agent::NewAgent;
@@ -14,6 +19,11 @@ pub use crate::place::Place;
 pub use crate::render::clean::visible;
 pub use limits::limits_again;
 use limits::{limit, limits};
+
+/// What is said where nobody is asked.
+pub const ASKS_NOBODY: &str = "calls run without asking";
+/// The facts that opening a session puts on record first are among so many.
+const FIRST_FACTS: usize = 16;
 
 /// What a person wants of an agent, over what the settings say. The settings have the values already; this says which of them were named.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -107,6 +117,30 @@ pub async fn resume(
         from_here_on_condensed(session.as_ref(), settings).await?;
     }
     Ok(session)
+}
+
+/// What opening a session of this machine changed by itself, in the first facts after `last_seq`; nothing on a server.
+pub async fn changed_by_opening(place: &Place, session: &SessionId, last_seq: u64) -> Vec<ConfigChange> {
+    let mut changes = Vec::new();
+    if place.remote().is_some() {
+        return changes;
+    }
+    let facts = place
+        .runtime()
+        .watch(session, last_seq, View::Environment, false)
+        .await;
+    let Ok(mut facts) = facts else {
+        return changes;
+    };
+    for _ in 0..FIRST_FACTS {
+        let Some(Delivery::Environment(fact)) = facts.next().await else {
+            break;
+        };
+        if let (Source::System, EnvironmentEvent::ConfigChanged(changed)) = (fact.source, &fact.event) {
+            changes.push(changed.change.clone());
+        }
+    }
+    changes
 }
 
 /// A session of before there was condensing is condensed as any other from here on.

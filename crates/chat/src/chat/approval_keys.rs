@@ -7,9 +7,8 @@ use tokio::time::Instant;
 
 use super::{Chat, ChatFlow, ChatInterface, attention};
 use crate::error::ChatError;
-use crate::render::answers::{Answers, REFUSE_OR_STOP};
+use crate::render::answers::Answers;
 use crate::render::approval::{self, ApprovalReply, QuestionForm};
-use crate::render::clean::visible;
 
 /// What is said to a key that came too early to be an answer.
 const TOO_EARLY: &str = "asked only just now; the same key again answers";
@@ -89,13 +88,6 @@ impl Chat<'_> {
         asked.map(Answers::of).unwrap_or_default()
     }
 
-    /// An answer that the server did not take, and what can be done.
-    pub(super) fn answer_denied(&mut self, why: &str) {
-        let text = format!("error: {}\nhint: {}", visible(why), REFUSE_OR_STOP);
-        let text = self.display.style().bad(&text);
-        self.display.transcript.print_notice(&text);
-    }
-
     /// Why the like would be asked about also with the rule that is offered.
     async fn still_asked(&mut self, question: &ApprovalRequested) -> Option<String> {
         let config = self.agent_config().await.ok()?;
@@ -116,7 +108,7 @@ impl Chat<'_> {
 
     /// A question has come: it takes the line, or waits until who writes there pauses.
     pub(super) fn ask_in_line(&mut self) {
-        self.drop_answer();
+        self.composer.drop_answer();
         let keys = self.display.has_editor();
         if self.approvals.attention.asked(Instant::now()) || !keys {
             self.composer.editor.stash();
@@ -142,16 +134,9 @@ impl Chat<'_> {
     pub(super) fn take_line_back(&mut self) {
         self.approvals.attention.settled();
         if self.composer.editor.is_stashed() {
-            self.drop_answer();
+            self.composer.drop_answer();
             self.composer.editor.stash();
             self.composer.editor.unstash();
-        }
-    }
-
-    /// An answer to a question that is settled is none to the next one, and nothing to say to the agent.
-    fn drop_answer(&mut self) {
-        if self.composer.editor.is_stashed() && approval::parse(self.composer.editor.text()).is_some() {
-            self.composer.editor.clear();
         }
     }
 

@@ -44,7 +44,7 @@ impl Chat<'_> {
                 Ok(self.programs.jobs.list(units::now(), self.display.width()))
             }
             Slash::Jobs(Some(job)) => self.stop_job(&job).await,
-            Slash::Todo => Ok(self.todo_list()),
+            Slash::Todo => Ok(self.display.todo_list()),
             Slash::ApproveMode(mode) => self.approve_mode(mode).await,
             Slash::Sessions => self.sessions().await,
             Slash::Title(title) => self.title(title).await,

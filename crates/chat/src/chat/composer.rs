@@ -2,9 +2,12 @@
 
 use agentx::types::ContentPart;
 use agentx_terminal::Editor;
+use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
 use super::rewinding::RewindQuestion;
 use super::server_wait::Inputs;
+use crate::render::approval;
+use crate::terminal::TerminalInput;
 
 /// What a person writes.
 pub(crate) struct Composer {
@@ -31,5 +34,107 @@ impl Composer {
             sending: None,
             asking: None,
         }
+    }
+
+    /// An answer to a question that is settled is none to the next one, and nothing to say to the agent.
+    pub(super) fn drop_answer(&mut self) {
+        if self.editor.is_stashed() && approval::parse(self.editor.text()).is_some() {
+            self.editor.clear();
+        }
+    }
+
+    /// Whether a key takes back the line that was sent last and waits.
+    pub(super) fn takes_line_back(&self, key: &KeyEvent) -> bool {
+        let plain = key.modifiers.is_empty() && self.editor.text().is_empty();
+        key.kind != KeyEventKind::Release
+            && key.code == KeyCode::Up
+            && (key.modifiers == KeyModifiers::ALT || plain)
+            && self.editor.wanted().is_none()
+            && self.inputs.lines().next().is_some()
+    }
+
+    /// Brings lines back into the line, if there are any.
+    pub(super) fn bring_lines_back(&mut self, lines: &[String]) {
+        if !lines.is_empty() {
+            self.editor.bring_back(lines);
+        }
+    }
+
+    /// Whether a person does not want to wait any longer. Esc may have to end something in the line first.
+    pub(super) fn is_stop(&self, input: &TerminalInput) -> bool {
+        let types = self.editor.is_vi() && !self.editor.is_commanded() && !self.editor.text().is_empty();
+        match input {
+            TerminalInput::Key(key) if key.code == KeyCode::Esc => !types && self.editor.wanted().is_none(),
+            TerminalInput::Key(key) => {
+                key.modifiers.contains(KeyModifiers::CONTROL) && key.code == KeyCode::Char('c')
+            }
+            input => *input == TerminalInput::End,
+        }
+    }
+
+    /// Says where what was taken back is, where that cannot be seen.
+    pub(super) fn location_notice(&self) -> String {
+        let hidden = self.editor.is_stashed();
+        let words = if hidden {
+            "it is in the line once the question is answered"
+        } else {
+            ""
+        };
+        words.to_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use agentx_terminal::LineHistory;
+    use tokio::sync::mpsc;
+
+    use super::*;
+
+    fn composer(is_vi: bool) -> Composer {
+        let (_, inputs) = mpsc::channel(1);
+        let editor = Editor::with_keys(LineHistory::default(), is_vi);
+        Composer::new(editor, Inputs::new(inputs))
+    }
+
+    #[test]
+    fn esc_stops_a_command_unless_it_ends_something_in_the_line_first() {
+        let esc = TerminalInput::Key(KeyEvent::new(KeyCode::Esc, KeyModifiers::NONE));
+        let (mut plain, mut vi) = (composer(false), composer(true));
+        assert!(plain.is_stop(&esc) && vi.is_stop(&esc) && plain.is_stop(&TerminalInput::End));
+        plain.editor.paste("then");
+        vi.editor.paste("then");
+        assert!(plain.is_stop(&esc) && !vi.is_stop(&esc));
+    }
+
+    #[test]
+    fn the_key_that_goes_up_takes_back_a_line_that_waits() {
+        let up = |modifiers| KeyEvent::new(KeyCode::Up, modifiers);
+        let mut composer = composer(false);
+        assert!(
+            !composer.takes_line_back(&up(KeyModifiers::NONE)),
+            "nothing waits"
+        );
+        composer
+            .inputs
+            .keep(TerminalInput::Waited("then the docs".into()));
+        assert!(composer.takes_line_back(&up(KeyModifiers::NONE)));
+        composer.editor.paste("x");
+        assert!(
+            !composer.takes_line_back(&up(KeyModifiers::NONE))
+                && composer.takes_line_back(&up(KeyModifiers::ALT))
+        );
+    }
+
+    #[test]
+    fn an_answer_that_was_typed_for_a_settled_question_is_dropped() {
+        let mut composer = composer(false);
+        composer.editor.paste("a draft");
+        composer.editor.stash();
+        composer.editor.paste("y");
+        composer.drop_answer();
+        assert_eq!(composer.editor.text(), "");
+        composer.editor.unstash();
+        assert_eq!(composer.editor.text(), "a draft");
     }
 }

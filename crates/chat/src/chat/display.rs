@@ -3,14 +3,21 @@
 use agentx::config::ThinkingDisplay;
 use tokio::time::Instant;
 
-use super::ChatInterface;
 use super::pace::Pace;
+use super::participants::CompanyNews;
 use super::prompt::Prompt;
 use super::status_row::StatusRow;
+use super::{ChatFlow, ChatInterface};
 use crate::console::Console;
+use crate::error::ChatError;
 use crate::render::agents::AgentCast;
+use crate::render::answers::REFUSE_OR_STOP;
+use crate::render::clean::visible;
+use crate::render::conversation;
 use crate::render::style::Paint;
+use crate::render::table::cut;
 use crate::render::transcript::TranscriptRenderer;
+use crate::render::units::counted;
 
 /// What a person sees.
 pub(crate) struct Display<'a> {
@@ -88,5 +95,167 @@ impl<'a> Display<'a> {
         if let ChatInterface::Editor { screen, .. } = &mut self.face {
             screen.set_hint(hint.to_owned());
         }
+    }
+
+    /// An answer that the server did not take, and what can be done.
+    pub(super) fn answer_denied(&mut self, why: &str) {
+        let text = format!("error: {}\nhint: {}", visible(why), REFUSE_OR_STOP);
+        let text = self.style().bad(&text);
+        self.transcript.print_notice(&text);
+    }
+
+    /// Whether the session is listened to. While its words stream, they are taken a frame at a time: to wake up for each costs
+    /// more than to show it.
+    pub(super) fn listens(&self) -> bool {
+        matches!(self.face, ChatInterface::Lines { .. }) || !self.pace.rests(Instant::now())
+    }
+
+    /// What was said and is not on record yet, in a row.
+    pub(super) fn row_of_sending(&self, text: &str) -> String {
+        let row = format!("  … {}", visible(text.lines().next().unwrap_or_default()));
+        self.style().dim(&cut(&row, self.width()))
+    }
+
+    /// What may be printed of a text that goes on: for who listens only lines that have ended.
+    pub(super) fn whole_lines(&mut self, text: String) -> String {
+        if !self.console.terminal.words {
+            return text;
+        }
+        self.spoken.push_str(&text);
+        let end = self.spoken.rfind('\n').map_or(0, |at| at + 1);
+        self.spoken.drain(..end).collect()
+    }
+
+    /// Writes what is new for the last time.
+    pub(super) fn paint_last(&mut self) -> Result<(), ChatError> {
+        let pieces = self.transcript.take();
+        match &mut self.face {
+            ChatInterface::Lines { .. } => {
+                let text: String = pieces.into_iter().map(|piece| piece.text).collect();
+                let text = self.prompt.leave(self.spoken.clone() + &text);
+                self.console.out(&text)
+            }
+            ChatInterface::Editor { screen, .. } => {
+                screen.say(&pieces);
+                let bytes = screen.leave();
+                self.console.paint(&bytes)
+            }
+        }
+    }
+
+    /// Shows reasoning from here on as it comes, or as a line.
+    pub(super) fn turn_thinking(&mut self) -> String {
+        let (thinking, words) = match self.transcript.thinking() {
+            ThinkingDisplay::Full => (
+                ThinkingDisplay::Folded,
+                "reasoning is folded from here on (Ctrl-T shows it)",
+            ),
+            _ => (
+                ThinkingDisplay::Full,
+                "reasoning is shown from here on (Ctrl-T folds it)",
+            ),
+        };
+        let style = self.style();
+        self.transcript.note(&style.dim(words));
+        self.transcript.set_thinking(thinking);
+        self.cast.set_thinking(thinking);
+        String::new()
+    }
+
+    /// The list of what is to be done, as far as this chat has seen it.
+    pub(super) fn todo_list(&self) -> String {
+        let lines = self.transcript.todo_lines();
+        match lines.is_empty() {
+            true => "there is no list of what is to be done".to_owned(),
+            false => lines.join("\n"),
+        }
+    }
+
+    /// The terminal has another size.
+    pub(super) fn resize(&mut self, columns: usize, rows: usize) {
+        if self.has_size(columns, rows) {
+            return;
+        }
+        self.console.terminal.width = columns;
+        self.transcript.set_width(columns);
+        self.cast.set_width(columns);
+        if let ChatInterface::Editor { screen, .. } = &mut self.face {
+            screen.resize(columns, rows);
+        }
+    }
+
+    fn has_size(&self, columns: usize, rows: usize) -> bool {
+        matches!(&self.face, ChatInterface::Editor { screen, .. } if screen.has_size(columns, rows))
+    }
+
+    /// Goes to the background, and comes back when the shell says so.
+    pub(super) fn suspend(&mut self) -> Result<ChatFlow, ChatError> {
+        if let ChatInterface::Editor {
+            raw: Some(raw),
+            screen,
+        } = &mut self.face
+        {
+            let bytes = screen.stand_aside();
+            self.console.paint(&bytes)?;
+            raw.suspend()?;
+        }
+        Ok(ChatFlow::On)
+    }
+
+    /// Says what to type instead of a line that is meant for the chat itself, and sends nothing.
+    pub(super) fn not_sent_for_this(&mut self, instead: &str) -> ChatFlow {
+        self.transcript.print_notice(&format!("not sent: {instead}"));
+        ChatFlow::On
+    }
+
+    /// Prints what the person said, all of it, where the terminal has not done so.
+    pub(super) fn echo(&mut self, text: &str) {
+        if matches!(self.face, ChatInterface::Lines { eager: true }) {
+            return;
+        }
+        let said = conversation::said(text, self.style());
+        self.transcript.print_notice(&said);
+    }
+
+    /// Says why no editor was opened.
+    pub(super) fn report_no_editor(&mut self, what: &str) -> Result<ChatFlow, ChatError> {
+        self.transcript.aside(&self.style().bad(what));
+        Ok(ChatFlow::On)
+    }
+
+    /// Tells of the others, and of the connection to them.
+    pub(super) fn tell_company(&mut self, news: CompanyNews) {
+        let style = self.style();
+        match news {
+            CompanyNews::Connection(line) => self.transcript.aside(&style.warn(&format!("· {line}"))),
+            CompanyNews::People(lines) => {
+                for line in lines {
+                    self.transcript.note(&style.dim(&format!("· {line}")));
+                }
+            }
+        }
+    }
+
+    /// Prints a line, after which the chat continues.
+    pub(super) fn print_line(&mut self, line: &str) -> Result<ChatFlow, ChatError> {
+        self.transcript.print_notice(line);
+        Ok(ChatFlow::On)
+    }
+
+    /// Prints what somebody said.
+    pub(super) fn print_input(&mut self, text: &str) {
+        let said = conversation::shortened_input(text, self.style());
+        self.transcript.aside(&said);
+    }
+
+    /// Says that the model reads messages again that were not answered.
+    pub(super) fn tell_of_unanswered(&mut self, count: usize) {
+        let (was, goes) = match count {
+            1 => ("was", "goes"),
+            _ => ("were", "go"),
+        };
+        let messages = counted(count, "message");
+        let line = format!("· {messages} that {was} not answered {goes} along");
+        self.transcript.note(&self.style().dim(&line));
     }
 }

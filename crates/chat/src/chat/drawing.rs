@@ -31,12 +31,6 @@ pub struct DepartedSession {
 const SHOWN_LATER: usize = 3;
 
 impl Chat<'_> {
-    /// Whether the session is listened to. While its words stream, they are taken a frame at a time: to wake up for each costs
-    /// more than to show it.
-    pub(super) fn listens(&self) -> bool {
-        matches!(self.display.face, ChatInterface::Lines { .. }) || !self.display.pace.rests(Instant::now())
-    }
-
     /// Writes what is new: at once after what a person did, else no more often than can be seen.
     pub(super) fn paint_in_time(&mut self) -> Result<(), ChatError> {
         if matches!(self.display.face, ChatInterface::Lines { .. })
@@ -55,7 +49,7 @@ impl Chat<'_> {
         let pieces = self.display.transcript.take();
         if let ChatInterface::Lines { .. } = self.display.face {
             let text: String = pieces.into_iter().map(|piece| piece.text).collect();
-            let text = self.whole_lines(text);
+            let text = self.display.whole_lines(text);
             let text = self.prompted(text);
             return self.display.console.out(&text);
         }
@@ -128,7 +122,7 @@ impl Chat<'_> {
             self.composer
                 .sending
                 .as_deref()
-                .map(|text| self.row_of_sending(text)),
+                .map(|text| self.display.row_of_sending(text)),
         );
         if let Some(own) = &self.programs.running {
             beside.extend(own.rows(self.display.width(), self.display.style()));
@@ -154,22 +148,6 @@ impl Chat<'_> {
         rows
     }
 
-    /// What was said and is not on record yet, in a row.
-    fn row_of_sending(&self, text: &str) -> String {
-        let row = format!("  … {}", visible(text.lines().next().unwrap_or_default()));
-        self.display.style().dim(&cut(&row, self.display.width()))
-    }
-
-    /// What may be printed of a text that goes on: for who listens only lines that have ended.
-    fn whole_lines(&mut self, text: String) -> String {
-        if !self.display.console.terminal.words {
-            return text;
-        }
-        self.display.spoken.push_str(&text);
-        let end = self.display.spoken.rfind('\n').map_or(0, |at| at + 1);
-        self.display.spoken.drain(..end).collect()
-    }
-
     /// Gives the terminal and the session back.
     pub async fn close(mut self) -> Result<Option<DepartedSession>, ChatError> {
         if self.place.remote().is_none() {
@@ -181,7 +159,7 @@ impl Chat<'_> {
         self.composer.editor.keep_unsent();
         self.composer.editor.clear();
         self.settle_background(true).await?;
-        let painted = self.paint_last();
+        let painted = self.display.paint_last();
         if let ChatInterface::Editor { raw, .. } = &mut self.display.face {
             raw.take();
         }
@@ -208,21 +186,5 @@ impl Chat<'_> {
             ConversationSite::New(_) => None,
         };
         painted.map(|()| id)
-    }
-
-    fn paint_last(&mut self) -> Result<(), ChatError> {
-        let pieces = self.display.transcript.take();
-        match &mut self.display.face {
-            ChatInterface::Lines { .. } => {
-                let text: String = pieces.into_iter().map(|piece| piece.text).collect();
-                let text = self.display.prompt.leave(self.display.spoken.clone() + &text);
-                self.display.console.out(&text)
-            }
-            ChatInterface::Editor { screen, .. } => {
-                screen.say(&pieces);
-                let bytes = screen.leave();
-                self.display.console.paint(&bytes)
-            }
-        }
     }
 }

@@ -1,7 +1,6 @@
 //! Reading again what was folded or cut: reasoning and the output of tools, whole, from the log; nothing is kept in memory for it.
 //! What has scrolled away is never touched: it is printed below.
 
-use agentx::config::ThinkingDisplay;
 use agentx::runtime::{Delivery, View};
 use agentx::types::{AgentStateId, ContentPart, Envelope, RuntimeEvent, Timestamp, ToolCallId};
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
@@ -158,7 +157,7 @@ impl Chat<'_> {
     /// Does what a key wishes.
     pub(super) async fn wished(&mut self, wish: ReadingCommand) {
         let told = match wish {
-            ReadingCommand::Thinking => Ok(self.turn_thinking()),
+            ReadingCommand::Thinking => Ok(self.display.turn_thinking()),
             ReadingCommand::Output => self.output(1).await,
         };
         match told {
@@ -166,25 +165,6 @@ impl Chat<'_> {
             Ok(text) => self.display.transcript.note(&text),
             Err(error) => self.complain(&error),
         }
-    }
-
-    /// Shows reasoning from here on as it comes, or as a line.
-    fn turn_thinking(&mut self) -> String {
-        let (thinking, words) = match self.display.transcript.thinking() {
-            ThinkingDisplay::Full => (
-                ThinkingDisplay::Folded,
-                "reasoning is folded from here on (Ctrl-T shows it)",
-            ),
-            _ => (
-                ThinkingDisplay::Full,
-                "reasoning is shown from here on (Ctrl-T folds it)",
-            ),
-        };
-        let style = self.display.style();
-        self.display.transcript.note(&style.dim(words));
-        self.display.transcript.set_thinking(thinking);
-        self.display.cast.set_thinking(thinking);
-        String::new()
     }
 
     /// The `n`th reasoning from the end, whole.
@@ -275,15 +255,6 @@ impl Chat<'_> {
                 return Ok(again);
             }
             after = 0;
-        }
-    }
-
-    /// The list of what is to be done, as far as this chat has seen it.
-    pub(super) fn todo_list(&self) -> String {
-        let lines = self.display.transcript.todo_lines();
-        match lines.is_empty() {
-            true => "there is no list of what is to be done".to_owned(),
-            false => lines.join("\n"),
         }
     }
 }

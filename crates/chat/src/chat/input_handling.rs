@@ -13,7 +13,6 @@ use crate::error::ChatError;
 use crate::render::answers::is_nearly_answer;
 use crate::render::approval::{self, ApprovalReply};
 use crate::render::clean::visible;
-use crate::render::conversation;
 use crate::terminal::{TerminalInput, xterm};
 use agentx_terminal::EditOutcome;
 
@@ -69,7 +68,7 @@ impl Chat<'_> {
                 EditOutcome::Nothing
             }
             TerminalInput::Resize(columns, rows) => {
-                self.resized(columns, rows);
+                self.display.resize(columns, rows);
                 EditOutcome::Nothing
             }
         };
@@ -86,18 +85,6 @@ impl Chat<'_> {
             return self.composer.editor.key(key);
         }
         EditOutcome::Nothing
-    }
-
-    pub(super) fn resized(&mut self, columns: usize, rows: usize) {
-        if self.has_size(columns, rows) {
-            return;
-        }
-        self.display.console.terminal.width = columns;
-        self.display.transcript.set_width(columns);
-        self.display.cast.set_width(columns);
-        if let ChatInterface::Editor { screen, .. } = &mut self.display.face {
-            screen.resize(columns, rows);
-        }
     }
 
     /// Does what follows from what happened to the line.
@@ -125,29 +112,12 @@ impl Chat<'_> {
                 }
                 Ok(ChatFlow::On)
             }
-            EditOutcome::Suspend => self.suspend(),
+            EditOutcome::Suspend => self.display.suspend(),
             EditOutcome::Complete => {
                 self.complete().await;
                 Ok(ChatFlow::On)
             }
         }
-    }
-
-    fn has_size(&self, columns: usize, rows: usize) -> bool {
-        matches!(&self.display.face, ChatInterface::Editor { screen, .. } if screen.has_size(columns, rows))
-    }
-
-    fn suspend(&mut self) -> Result<ChatFlow, ChatError> {
-        if let ChatInterface::Editor {
-            raw: Some(raw),
-            screen,
-        } = &mut self.display.face
-        {
-            let bytes = screen.stand_aside();
-            self.display.console.paint(&bytes)?;
-            raw.suspend()?;
-        }
-        Ok(ChatFlow::On)
     }
 
     /// Takes a whole line.
@@ -188,7 +158,7 @@ impl Chat<'_> {
         self.composer.editor.remember(line);
         match command {
             Some(command) => {
-                self.echo(line);
+                self.display.echo(line);
                 match command {
                     Ok(command) => self.command(command).await,
                     Err(what) => self.display.transcript.print_notice(&what),
@@ -197,18 +167,10 @@ impl Chat<'_> {
             }
             None => match line.strip_prefix('!').map(str::trim) {
                 Some(command) => self.own_command(line, command).await,
-                None if line.trim() == "clear" => Ok(self.not_sent_for_this(CLEAR)),
+                None if line.trim() == "clear" => Ok(self.display.not_sent_for_this(CLEAR)),
                 None => self.say(slash::unescaped(line)).await,
             },
         }
-    }
-
-    /// Says what to type instead of a line that is meant for the chat itself, and sends nothing.
-    pub(super) fn not_sent_for_this(&mut self, instead: &str) -> ChatFlow {
-        self.display
-            .transcript
-            .print_notice(&format!("not sent: {instead}"));
-        ChatFlow::On
     }
 
     /// Says something to the agent.
@@ -240,7 +202,7 @@ impl Chat<'_> {
         if echoes_later {
             self.composer.sending = Some(text.to_owned());
         } else if !waits {
-            self.echo(text);
+            self.display.echo(text);
         } else if matches!(self.display.face, ChatInterface::Lines { .. }) {
             let style = self.display.style();
             let note = if self.question().is_some() {
@@ -264,7 +226,7 @@ impl Chat<'_> {
             Ok(seq) => {
                 self.status.confirm_sent(seq);
                 if echoes_later {
-                    self.echo(text);
+                    self.display.echo(text);
                 }
             }
             Err(error) => {
@@ -297,19 +259,10 @@ impl Chat<'_> {
         let sent = self.wait_for(async { session.send(input).await }).await;
         self.composer.sending = None;
         match sent {
-            Ok(_) => self.echo(text),
+            Ok(_) => self.display.echo(text),
             Err(error) => self.not_sent(text, shared, error)?,
         }
         Ok(ChatFlow::On)
-    }
-
-    /// Prints what the person said, all of it, where the terminal has not done so.
-    pub(super) fn echo(&mut self, text: &str) {
-        if matches!(self.display.face, ChatInterface::Lines { eager: true }) {
-            return;
-        }
-        let said = conversation::said(text, self.display.style());
-        self.display.transcript.print_notice(&said);
     }
 
     /// Shows an error and goes on.
@@ -371,7 +324,7 @@ impl Chat<'_> {
             Err(error) => {
                 // It does not count: the question stands.
                 match &error {
-                    ChatError::Runtime(RuntimeError::Denied(why)) => self.answer_denied(why),
+                    ChatError::Runtime(RuntimeError::Denied(why)) => self.display.answer_denied(why),
                     error => self.complain(error),
                 }
                 self.ask_if_new(None).await;

@@ -39,7 +39,6 @@ mod spending;
 mod status_row;
 mod status_updates;
 mod steering;
-mod unanswered;
 pub mod welcome;
 mod window;
 mod withheld_variables;
@@ -212,7 +211,7 @@ impl<'a> Chat<'a> {
         }
         self.paint()?;
         loop {
-            let (wants_input, listens, ticks) = (self.wants_input(), self.listens(), self.ticks());
+            let (wants_input, listens, ticks) = (self.wants_input(), self.display.listens(), self.ticks());
             let flow = tokio::select! {
                 delivery = self.connection.site.next_delivery(), if listens && self.connection.lost.is_none() => {
                     match delivery {
@@ -223,7 +222,7 @@ impl<'a> Chat<'a> {
                 () = self.display.pace.rested(), if !listens => continue,
                 input = self.composer.inputs.next(), if wants_input => self.inputs(input).await,
                 news = self.connection.company.news() => {
-                    self.tell_company(news);
+                    self.display.tell_company(news);
                     Ok(ChatFlow::On)
                 }
                 exit = self.signals.next() => self.signal(exit).await,
@@ -312,10 +311,10 @@ impl<'a> Chat<'a> {
         let works = self.status.is_busy() && !self.status.stopping;
         let StatusNews { said, unanswered } = self.status.event(envelope, is_of_another, Instant::now());
         if let Some(text) = said {
-            self.said(&text);
+            self.display.print_input(&text);
         }
         if let Some(count) = unanswered {
-            self.tell_of_unanswered(count);
+            self.display.tell_of_unanswered(count);
         }
         if works && !self.status.is_busy() {
             self.approvals.attention.ended(Instant::now());

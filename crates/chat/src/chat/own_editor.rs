@@ -105,7 +105,11 @@ impl Chat<'_> {
         let editor = wanted_editor(|name| std::env::var(name).ok());
         let mut draft = match DraftFile::new(&before) {
             Ok(draft) => draft,
-            Err(error) => return self.no_editor(&format!("no file could be made for the editor: {error}")),
+            Err(error) => {
+                return self
+                    .display
+                    .report_no_editor(&format!("no file could be made for the editor: {error}"));
+            }
         };
         let Some(lent) = self.lend_terminal()? else {
             return Ok(ChatFlow::On);
@@ -114,7 +118,9 @@ impl Chat<'_> {
             Ok(child) => self.visit(child).await?,
             Err(error) => {
                 drop(lent);
-                return self.no_editor(&format!("{editor} could not be run: {error}"));
+                return self
+                    .display
+                    .report_no_editor(&format!("{editor} could not be run: {error}"));
             }
         };
         drop(lent);
@@ -134,7 +140,7 @@ impl Chat<'_> {
                 }
                 _ => format!("{editor:?} ended with {status}; the line is as it was"),
             };
-            return self.no_editor(&what);
+            return self.display.report_no_editor(&what);
         }
         match draft.read() {
             Ok(text) => {
@@ -146,16 +152,11 @@ impl Chat<'_> {
             Err(what) => {
                 draft.keep = draft.path.exists();
                 let at = draft.path.display();
-                self.no_editor(&format!(
+                self.display.report_no_editor(&format!(
                     "what was written in {at} cannot be taken: {what}; the line is as it was"
                 ))
             }
         }
-    }
-
-    fn no_editor(&mut self, what: &str) -> Result<ChatFlow, ChatError> {
-        self.display.transcript.aside(&self.display.style().bad(what));
-        Ok(ChatFlow::On)
     }
 
     /// Takes what lives off the screen and gives the terminal away.
@@ -200,7 +201,7 @@ impl Chat<'_> {
                         return Ok(ended.map_or(Visit::Leaves(Exit::Storage), Visit::Over));
                     }
                 },
-                news = self.connection.company.news() => self.tell_company(news),
+                news = self.connection.company.news() => self.display.tell_company(news),
                 exit = self.signals.next() => {
                     // Ctrl-C in the terminal is the editor's affair.
                     if exit != Exit::Interrupted {

@@ -179,13 +179,17 @@ impl Chat<'_> {
                 RuntimeEvent::UserMessageAdded(added)
                     if is_input(envelope) && !self.display.cast.is_of_another(envelope) =>
                 {
-                    self.said(&conversation::told(&added.message));
+                    self.display.print_input(&conversation::told(&added.message));
                 }
                 _ => self.tell_of_command(envelope),
             }
             self.display.cast.event(&mut self.display.transcript, envelope);
         }
-        self.count_unanswered(past);
+        for envelope in past.all() {
+            if !self.display.cast.is_of_another(envelope) {
+                self.status.count_unanswered(&envelope.event);
+            }
+        }
         self.ask_if_new(None).await;
     }
 }

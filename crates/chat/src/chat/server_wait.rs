@@ -11,7 +11,6 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use tokio::sync::mpsc;
 
 use super::Chat;
-use super::participants::CompanyNews;
 use crate::error::ChatError;
 use crate::exit::Exit;
 use crate::terminal::TerminalInput;
@@ -110,7 +109,7 @@ impl Chat<'_> {
                 biased;
                 done = &mut work => return Ok(done?),
                 news = self.connection.company.news() => {
-                    self.tell_company(news);
+                    self.display.tell_company(news);
                     self.paint()?;
                 }
                 exit = self.signals.next() => {
@@ -129,19 +128,6 @@ impl Chat<'_> {
                         return Err(gave_up());
                     }
                     self.composer.inputs.kept.push_back(input);
-                }
-            }
-        }
-    }
-
-    /// Tells of the others, and of the connection to them.
-    pub(super) fn tell_company(&mut self, news: CompanyNews) {
-        let style = self.display.style();
-        match news {
-            CompanyNews::Connection(line) => self.display.transcript.aside(&style.warn(&format!("· {line}"))),
-            CompanyNews::People(lines) => {
-                for line in lines {
-                    self.display.transcript.note(&style.dim(&format!("· {line}")));
                 }
             }
         }

@@ -10,7 +10,6 @@ use std::time::Duration;
 use agentx::runtime::SharingFact;
 use agentx::tools::{LeftInGroup, own_command_mark};
 use agentx::types::{AgentKind, CommandRan, ContentPart, Envelope, RuntimeEvent};
-use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use tokio::io::AsyncReadExt as _;
 use tokio::process::{Child, ChildStdout};
 use tokio::time::{Instant, sleep, sleep_until};
@@ -73,7 +72,7 @@ impl ShellEnd {
 impl Chat<'_> {
     /// Runs what stands behind `!` in a line, where that can do something.
     pub(super) async fn own_command(&mut self, line: &str, command: &str) -> Result<ChatFlow, ChatError> {
-        self.echo(line);
+        self.display.echo(line);
         if let Some(instead) = instead_of(command) {
             self.display
                 .transcript
@@ -98,7 +97,7 @@ impl Chat<'_> {
             Ok(child) => child,
             Err(error) => {
                 let what = format!("  it could not be run: {error}");
-                return self.told(&self.display.style().bad(&what));
+                return self.display.print_line(&self.display.style().bad(&what));
             }
         };
         let leader = child.id();
@@ -120,7 +119,7 @@ impl Chat<'_> {
         if matches!(ended, Ok(ShellEnd::Stopped)) {
             // As when a run is stopped: what waits comes back to be looked at.
             waited = self.composer.inputs.take_lines();
-            self.bring_lines_back(&waited);
+            self.composer.bring_lines_back(&waited);
         }
         let style = self.display.style();
         for line in own.shown() {
@@ -133,7 +132,7 @@ impl Chat<'_> {
             style.dim("  └ "),
             style.dim(" · goes to the agent with what you say next"),
         );
-        self.told(&format!("{corner}{shown}{note}"))?;
+        self.display.print_line(&format!("{corner}{shown}{note}"))?;
         if let Some(job) = left {
             let note =
                 format!("  · {job} goes on in the background until you leave; /jobs stop {job} ends it");
@@ -197,7 +196,7 @@ impl Chat<'_> {
         let (mut buffer, mut until) = (vec![0; 8 << 10], Instant::now() + LONGEST);
         self.paint()?;
         loop {
-            let (keys, listens) = (self.takes_keys(), self.listens());
+            let (keys, listens) = (self.takes_keys(), self.display.listens());
             tokio::select! {
                 biased;
                 exit = self.signals.next() => {
@@ -205,7 +204,7 @@ impl Chat<'_> {
                     return Ok(ShellEnd::Stopped);
                 }
                 input = self.composer.inputs.newest(), if keys => match input {
-                    input if self.stops(&input) => return Ok(ShellEnd::Stopped),
+                    input if self.composer.is_stop(&input) => return Ok(ShellEnd::Stopped),
                     input => if let ChatFlow::Leave(exit) = self.meanwhile(input).await? {
                         self.leaving = Some(exit);
                         return Ok(ShellEnd::Stopped);
@@ -252,15 +251,15 @@ impl Chat<'_> {
         self.display.set_hint("");
         let edited = match &input {
             TerminalInput::Key(key) if self.decides_at_once(key) => return self.decide_at_once(key).await,
-            TerminalInput::Key(key) if self.takes_line_back(key) => {
+            TerminalInput::Key(key) if self.composer.takes_line_back(key) => {
                 let line = self.composer.inputs.take_last_line();
-                self.bring_lines_back(line.as_slice());
+                self.composer.bring_lines_back(line.as_slice());
                 return Ok(ChatFlow::On);
             }
             TerminalInput::Key(key) => self.key(*key).await,
             TerminalInput::Paste(text) => self.composer.editor.paste(text),
             TerminalInput::Resize(columns, rows) => {
-                self.resized(*columns, *rows);
+                self.display.resize(*columns, *rows);
                 return Ok(ChatFlow::On);
             }
             _ => {
@@ -306,28 +305,12 @@ impl Chat<'_> {
         match slash::parse(&line) {
             Some(Ok(Slash::Quit)) => return Ok(self.leave()),
             Some(Ok(command)) if command.only_shows() => {
-                self.echo(&line);
+                self.display.echo(&line);
                 self.command(command).await;
             }
             _ => self.composer.inputs.keep(TerminalInput::Waited(line)),
         }
         Ok(ChatFlow::On)
-    }
-
-    /// Whether a key takes back the line that was sent last and waits.
-    fn takes_line_back(&self, key: &KeyEvent) -> bool {
-        let plain = key.modifiers.is_empty() && self.composer.editor.text().is_empty();
-        key.kind != KeyEventKind::Release
-            && key.code == KeyCode::Up
-            && (key.modifiers == KeyModifiers::ALT || plain)
-            && self.composer.editor.wanted().is_none()
-            && self.composer.inputs.lines().next().is_some()
-    }
-
-    fn bring_lines_back(&mut self, lines: &[String]) {
-        if !lines.is_empty() {
-            self.composer.editor.bring_back(lines);
-        }
     }
 
     /// The lines that wait until it has ended, a row each.
@@ -337,27 +320,6 @@ impl Chat<'_> {
         let room = width.saturating_sub(rest.len() + 4);
         let row = |line: &String| style.dim(&format!("  … {}{rest}", cut(&visible(line), room)));
         self.composer.inputs.lines().map(row).collect()
-    }
-
-    /// Whether a person does not want to wait any longer. Esc may have to end something in the line first.
-    fn stops(&self, input: &TerminalInput) -> bool {
-        let types = self.composer.editor.is_vi()
-            && !self.composer.editor.is_commanded()
-            && !self.composer.editor.text().is_empty();
-        match input {
-            TerminalInput::Key(key) if key.code == KeyCode::Esc => {
-                !types && self.composer.editor.wanted().is_none()
-            }
-            TerminalInput::Key(key) => {
-                key.modifiers.contains(KeyModifiers::CONTROL) && key.code == KeyCode::Char('c')
-            }
-            input => *input == TerminalInput::End,
-        }
-    }
-
-    fn told(&mut self, line: &str) -> Result<ChatFlow, ChatError> {
-        self.display.transcript.print_notice(line);
-        Ok(ChatFlow::On)
     }
 }
 

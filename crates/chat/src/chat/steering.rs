@@ -130,7 +130,7 @@ impl Chat<'_> {
             QueueWish::List => return Ok(self.status.queue.list(self.display.width())),
             QueueWish::Edit(None) => {
                 self.take_back(ids.into_iter().flatten().collect()).await?;
-                return Ok(self.location_notice());
+                return Ok(self.composer.location_notice());
             }
             QueueWish::Edit(Some(number)) | QueueWish::Remove(number) => (number, None),
             QueueWish::Steer(number) => (number, Some(InputMode::Steer)),
@@ -148,24 +148,13 @@ impl Chat<'_> {
         };
         if let QueueWish::Edit(_) = wish {
             self.take_back(vec![id]).await?;
-            return Ok(self.location_notice());
+            return Ok(self.composer.location_notice());
         }
         Ok(match self.revise(&id, mode).await? {
             Some(waiting) if mode.is_none() => format!("taken out: {}", visible(&waiting.text)),
             Some(_) => String::new(),
             None => "it is heard already".to_owned(),
         })
-    }
-
-    /// Says where what was taken back is, where that cannot be seen.
-    fn location_notice(&self) -> String {
-        let hidden = self.composer.editor.is_stashed();
-        let words = if hidden {
-            "it is in the line once the question is answered"
-        } else {
-            ""
-        };
-        words.to_owned()
     }
 
     /// Ctrl-S: what is written is heard in the middle of the run; where nothing is, what was queued last.

@@ -7,9 +7,6 @@ use serde_json::{Value, json};
 use crate::error::ChatError;
 use crate::exit::Exit;
 
-/// What is said where nobody is asked.
-pub const ASKS_NOBODY: &str = "calls run without asking";
-
 /// How a headless run ended.
 #[derive(Debug, Default)]
 pub struct RunResult {

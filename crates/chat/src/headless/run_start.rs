@@ -10,9 +10,8 @@ use agentx::types::{
 use super::{Format, Manner};
 use crate::console::Console;
 use crate::error::ChatError;
-use crate::headless::result::ASKS_NOBODY;
 use crate::render::conversation;
-use crate::session_opening;
+use crate::session_opening::{self, ASKS_NOBODY};
 
 /// After which event one has to read, and after which of those what is read is shown. What lies between says who takes part.
 /// `there` is the last event that was there before the session was opened: what was under way goes on as soon as it is, and may

@@ -55,7 +55,7 @@ pub(super) async fn say_notes(
         console.say(&console.err_style().dim(note));
     }
     let of_server = other_server::record(place, settings, session).await;
-    let changed = place.changed_by_opening(session.id(), there).await;
+    let changed = session_opening::changed_by_opening(place, session.id(), there).await;
     let of_decisions = session_opening::note_of_decisions(settings, &changed);
     let notes = [of_server, of_decisions];
     notes.into_iter().flatten().for_each(|note| console.say(&note));

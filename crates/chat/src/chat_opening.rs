@@ -1,0 +1,291 @@
+//! Opening a chat at a place, holding it, and what is said when it has ended. A program chooses the place and the settings; everything
+//! else that a chat needs is made here.
+
+use std::sync::Arc;
+
+use agentx::config::{EditKeys, FolderTrust, Settings};
+use agentx::runtime::Session;
+use agentx::types::{AgentConfig, Api, ApprovalMode, SessionId};
+use agentx_terminal::{Editor, LineHistory};
+use tokio::sync::mpsc;
+
+use crate::chat::appearance;
+use crate::chat::drawing::DepartedSession;
+use crate::chat::screen::Screen;
+use crate::chat::server_wait::Inputs;
+use crate::chat::welcome::{Where, welcome};
+use crate::chat::{Chat, ChatInterface};
+use crate::console::Console;
+use crate::error::ChatError;
+use crate::exit::Exit;
+use crate::new_agent::NewAgent;
+use crate::place::Place;
+use crate::render::conversation;
+use crate::session_opening::{self, ASKS_NOBODY, Target, Wanted};
+use crate::signals::Signals;
+use crate::terminal::{RawMode, TerminalInput, keys, lines};
+use crate::{default_model, other_server};
+
+/// What a person wants of a chat.
+pub struct ChatRequest {
+    /// The session.
+    pub target: Target,
+    /// Whether it continues in a copy of that session.
+    pub fork: bool,
+    /// The agent, over what the settings say.
+    pub wanted: Wanted,
+    /// Whether every question is answered with yes.
+    pub says_yes: bool,
+    /// The first words; empty for none.
+    pub prompt: String,
+    /// What the person types, where that is read already; a terminal has one reader.
+    pub inputs: Option<mpsc::Receiver<TerminalInput>>,
+}
+
+/// A chat that has ended.
+pub struct EndedChat {
+    /// The session that it left, and the command that continues it; `None` where none began.
+    left: Option<(DepartedSession, String)>,
+    /// How it ended.
+    exit: Result<Exit, ChatError>,
+}
+
+/// Opens a chat and holds it until the person leaves.
+///
+/// # Errors
+/// Where the session cannot be opened, or the terminal cannot be written to. How a chat ended that was open is in what is returned.
+pub async fn hold_chat(
+    place: &Place,
+    settings: &Settings,
+    request: ChatRequest,
+    console: &mut Console,
+) -> Result<EndedChat, ChatError> {
+    let wanted = &request.wanted;
+    let signals = Signals::listen()?;
+    console.say(session_opening::note_of_mode(place, settings, wanted).unwrap_or_default());
+    let session = match session_opening::find(place, settings, &request.target).await? {
+        Some(id) => Some(resume(place, settings, (wanted, request.fork), id, console).await?),
+        None => None,
+    };
+    let (agent, tools_change) = agent_of(session.as_ref(), place, settings, wanted).await?;
+    let text = first_lines(place, settings, &agent.config, session.as_deref(), console);
+    let other_model = default_model::note_of_session(settings, &agent.config.model);
+    let other_model = other_model.filter(|_| session.is_some() && place.remote().is_none());
+    let notes = [
+        session_opening::note_of_cost(&agent.config),
+        tools_change,
+        other_model,
+    ];
+    notes.into_iter().flatten().for_each(|note| console.say(&note));
+    let inputs = request.inputs.unwrap_or_else(|| read_inputs(console));
+    let (mut interface, history) = make_interface(console, settings)?;
+    print_first(&mut interface, &text, console)?;
+    let mut inputs = Inputs::new(inputs);
+    if !request.prompt.trim().is_empty() {
+        // It answers no question that is open already.
+        inputs.keep(TerminalInput::Waited(request.prompt));
+    }
+    let editor = Editor::with_keys(history, settings.chat.keys == EditKeys::Vi);
+    let ends = (inputs, signals);
+    let mut chat = Chat::new(place, settings, console, interface, editor, agent, ends);
+    if request.says_yes {
+        chat.answer_with_yes();
+    }
+    let mut chat = match session {
+        Some(session) => chat.resumed(session).await?,
+        None => chat,
+    };
+    // Whoever decides about calls of others is told which wait before they have said anything.
+    if let Some(server) = place.remote() {
+        server.dial_now().await;
+    }
+    let exit = chat.talk().await;
+    if let Some(session) = chat.session_at_rest() {
+        session_opening::limits_again(place, wanted, session.as_ref()).await;
+    }
+    match (chat.close().await, exit) {
+        (Ok(left), exit) => {
+            let resume = |left: &DepartedSession| place.command(&format!("resume {}", left.session));
+            let left = left.map(|left| {
+                let again = resume(&left);
+                (left, again)
+            });
+            Ok(EndedChat { left, exit })
+        }
+        (Err(_), Err(error)) | (Err(error), Ok(_)) => Err(error),
+    }
+}
+
+impl EndedChat {
+    /// Says what becomes of the session and how to continue with it. Returns how the program ends.
+    ///
+    /// # Errors
+    /// What ended the chat.
+    pub fn say_farewell(self, console: &mut Console) -> Result<Exit, ChatError> {
+        let Self { left, mut exit } = self;
+        let Some((left, again)) = left else {
+            return exit;
+        };
+        let (style, columns) = (console.err_style(), console.terminal.width);
+        if let Some((error, stood)) = left.unsaved {
+            let error = ChatError::Runtime(error.into());
+            // An error that ended the chat is said at the end.
+            if let Ok(exit) = &mut exit {
+                console.complain(&error);
+                *exit = error.exit();
+            }
+            if stood.runs {
+                console.say(&style.warn(&conversation::stop_not_saved(stood.queued)));
+            }
+        }
+        if left.queued > 0 {
+            console.say(&style.dim(&conversation::stays_queued(left.queued)));
+        }
+        if let Some(jobs) = &left.jobs {
+            console.say(&style.dim(jobs));
+        }
+        console.say(&style.dim(&conversation::go_on_with(&again, columns)));
+        exit
+    }
+}
+
+/// Reads what the person types, from now on: a terminal has one reader.
+pub fn read_inputs(console: &Console) -> mpsc::Receiver<TerminalInput> {
+    if has_keys(console) { keys() } else { lines() }
+}
+
+/// Opens the session that is continued. A line says if calls are asked about again.
+async fn resume(
+    place: &Place,
+    settings: &Settings,
+    (wanted, fork): (&Wanted, bool),
+    id: SessionId,
+    console: &mut Console,
+) -> Result<Arc<dyn Session>, ChatError> {
+    let last_seq = place.runtime().info(&id).await?.last_seq;
+    let session = session_opening::resume(place, settings, wanted, id, fork).await?;
+    let of_server = other_server::record(place, settings, session.as_ref()).await;
+    let changed = session_opening::changed_by_opening(place, session.id(), last_seq).await;
+    let of_decisions = session_opening::note_of_decisions(settings, &changed);
+    let notes = [of_server, of_decisions];
+    notes.into_iter().flatten().for_each(|note| console.say(&note));
+    Ok(session)
+}
+
+/// The agent of the session, or a new one, and a note about tools that changed since the session was left.
+async fn agent_of(
+    session: Option<&Arc<dyn Session>>,
+    place: &Place,
+    settings: &Settings,
+    wanted: &Wanted,
+) -> Result<(NewAgent, Option<String>), ChatError> {
+    let Some(session) = session else {
+        let agent = session_opening::new_agent(place, settings, wanted).await?;
+        return Ok((agent, None));
+    };
+    let state = session.state().await?;
+    let note = session_opening::note_of_tools(&state.tools_change);
+    Ok((NewAgent::whole(state.config), note))
+}
+
+/// The first lines of a chat: which agent works where, and what is unusual about how calls are decided.
+fn first_lines(
+    place: &Place,
+    settings: &Settings,
+    config: &AgentConfig,
+    session: Option<&dyn Session>,
+    console: &Console,
+) -> String {
+    let id = session.map(|session| session.id().to_string());
+    let is_connected = settings.providers.iter().any(|provider| provider.is_connected());
+    let whereabouts = match place.address() {
+        Some(address) => Where::Server(address),
+        None if !settings.scripted_answers.is_empty() => Where::Answered(&settings.user_file),
+        None if config.model.api == Api::Scripted && is_connected => Where::Demo,
+        None => Where::Here(&settings.user_file),
+    };
+    let looks = (console.out_style(), console.terminal.width);
+    let text = welcome(
+        &config.model,
+        id.as_deref(),
+        &config.workspace,
+        whereabouts,
+        looks,
+    );
+    // A server reports its mode with the new session; until then nothing is claimed.
+    let approval = match place.remote() {
+        Some(_) if session.is_none() => ApprovalMode::Ask,
+        _ => session_opening::who_decides(config),
+    };
+    let is_read_only = place.remote().is_none() && settings.folder.trust == FolderTrust::ReadOnly;
+    let unusual = unusual_decisions(is_read_only, approval);
+    let unusual = unusual.map(|words| format!("{}\n", console.out_style().warn(&words)));
+    text + &unusual.unwrap_or_default()
+}
+
+/// What a person should know where nothing may be done, whoever says yes, or where nobody is asked.
+fn unusual_decisions(is_read_only: bool, approval: ApprovalMode) -> Option<String> {
+    match approval {
+        _ if is_read_only => Some(
+            "this folder is read only: the agent changes and runs nothing; `agentx config trust` changes that"
+                .to_owned(),
+        ),
+        ApprovalMode::Auto => Some(format!("{ASKS_NOBODY}; `/approve-mode ask` changes that")),
+        ApprovalMode::Deny => {
+            Some("calls that no rule allows are refused; `/approve-mode ask` lets them ask you".to_owned())
+        }
+        ApprovalMode::Ask => None,
+    }
+}
+
+/// Whether the terminal can do more than take and print lines.
+fn has_keys(console: &Console) -> bool {
+    console.terminal.input && console.terminal.output && console.terminal.capable
+}
+
+/// Prints the first lines, in rows as wide as the terminal where that is known.
+fn print_first(interface: &mut ChatInterface, text: &str, console: &mut Console) -> Result<(), ChatError> {
+    match interface {
+        ChatInterface::Editor { screen, .. } => {
+            screen.print(text);
+            let bytes = screen.take();
+            console.paint(&bytes)
+        }
+        ChatInterface::Lines { .. } => console.out(text),
+    }
+}
+
+/// An editor where the terminal can do that, else lines; and what was typed before.
+fn make_interface(
+    console: &mut Console,
+    settings: &Settings,
+) -> Result<(ChatInterface, LineHistory), ChatError> {
+    if !has_keys(console) {
+        let eager = console.terminal.input;
+        return Ok((ChatInterface::Lines { eager }, LineHistory::default()));
+    }
+    let (columns, rows) = crossterm::terminal::size().unwrap_or((80, 24));
+    let theme = appearance::theme(&settings.chat, console.theme());
+    let screen = Screen::new(columns.into(), rows.into(), theme);
+    // What was said before has rows that end as they do outside this mode.
+    console.finish()?;
+    let raw = Some(RawMode::enter()?);
+    let history = LineHistory::load(&settings.data_dir);
+    Ok((ChatInterface::Editor { raw, screen }, history))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_person_is_told_before_the_first_words_how_calls_are_decided() {
+        let told = |is_read_only, approval| unusual_decisions(is_read_only, approval).unwrap_or_default();
+        assert_eq!(told(false, ApprovalMode::Ask), "");
+        assert!(told(false, ApprovalMode::Auto).starts_with(ASKS_NOBODY));
+        assert!(told(false, ApprovalMode::Deny).contains("are refused"));
+        for approval in [ApprovalMode::Ask, ApprovalMode::Auto, ApprovalMode::Deny] {
+            assert!(told(true, approval).starts_with("this folder is read only"));
+        }
+    }
+}
