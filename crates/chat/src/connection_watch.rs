@@ -29,7 +29,7 @@ pub struct Outage {
 
 impl LinkWatch {
     /// The connection of a place; here there is none, and nothing is ever said.
-    pub fn of(place: &Place) -> Self {
+    pub fn new(place: &Place) -> Self {
         Self {
             states: place.remote().map(|remote| remote.connection()),
             lost: false,
@@ -54,13 +54,13 @@ impl LinkWatch {
                     continue;
                 }
             };
-            if let Some(text) = self.told(&state) {
+            if let Some(text) = self.announce(&state) {
                 return text;
             }
         }
     }
 
-    fn told(&mut self, state: &ConnectionState) -> Option<String> {
+    fn announce(&mut self, state: &ConnectionState) -> Option<String> {
         let was_lost = self.lost;
         match state {
             ConnectionState::Idle | ConnectionState::Connecting { .. } => None,
@@ -82,7 +82,7 @@ impl LinkWatch {
 
 impl Outage {
     /// From the server of a place; here none is ever away.
-    pub fn of(place: &Place) -> Self {
+    pub fn new(place: &Place) -> Self {
         Self {
             states: place.remote().map(|remote| remote.connection()),
             address: place.address().unwrap_or_default().to_owned(),
@@ -207,7 +207,7 @@ mod tests {
             ConnectionState::Connected,
         ]
         .iter()
-        .map(|state| link.told(state))
+        .map(|state| link.announce(state))
         .collect();
         let lost = "the connection is lost (reset); reconnecting …".to_owned();
         assert_eq!(

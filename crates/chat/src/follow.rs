@@ -25,7 +25,7 @@ impl AnyFollower {
     /// Begins after `after_seq`.
     pub async fn new(session: Arc<dyn Session>, after_seq: u64, view: View) -> Result<Self, ChatError> {
         let events = Subscribed::to_session(session.clone(), view);
-        Self::of(events, Some(session), (after_seq, view)).await
+        Self::begin(events, Some(session), (after_seq, view)).await
     }
 
     /// Looks at a session, beginning after `after_seq`.
@@ -36,10 +36,10 @@ impl AnyFollower {
         view: View,
     ) -> Result<Self, ChatError> {
         let events = Subscribed::to_watched(runtime, session, view);
-        Self::of(events, None, (after_seq, view)).await
+        Self::begin(events, None, (after_seq, view)).await
     }
 
-    async fn of(
+    async fn begin(
         events: Subscribed,
         session: Option<Arc<dyn Session>>,
         (after_seq, view): (u64, View),

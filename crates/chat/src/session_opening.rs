@@ -1,12 +1,13 @@
 //! Taking a seat at a session: which one is meant, and opening it.
 
 mod limits;
+mod notes;
 
 use std::sync::Arc;
 
-use agentx::config::{FolderTrust, ModelOffer, SettingOrigin, Settings, nearest};
+use agentx::config::{ModelOffer, SettingOrigin, Settings, nearest};
 use agentx::runtime::{
-    Delivery, ModelInfo, NamedAgent, OpenRequest, RuntimeError, Session, SessionQuery, ToolsChange, View,
+    Delivery, ModelInfo, NamedAgent, OpenRequest, RuntimeError, Session, SessionQuery, View,
 };
 use agentx::types::{
     AgentConfig, AgentKind, Api, ApprovalMode, ConfigChange, EnvironmentEvent, ModelSpec, Prices, SessionId,
@@ -16,9 +17,9 @@ use agentx::types::{
 use crate::error::ChatError;
 use crate::new_agent::NewAgent;
 pub use crate::place::Place;
-pub use crate::render::clean::visible;
 pub use limits::limits_again;
 use limits::{limit, limits};
+pub use notes::{note_of_cost, note_of_decisions, note_of_tools};
 
 /// What is said where nobody is asked.
 pub const ASKS_NOBODY: &str = "calls run without asking";
@@ -239,62 +240,6 @@ pub fn who_decides(config: &AgentConfig) -> ApprovalMode {
 pub fn has_no_price(agent: &AgentConfig) -> bool {
     let model = &agent.model;
     agent.kind == AgentKind::React && model.prices == Prices::default() && model.api != Api::Scripted
-}
-
-/// What a person should know of a limit of money: where nobody knows what the model costs, it holds nothing back.
-pub fn note_of_cost(agent: &AgentConfig) -> Option<String> {
-    let model = &agent.model;
-    let counts_nothing = agent.limits.max_cost.is_some() && has_no_price(agent);
-    counts_nothing.then(|| {
-        format!(
-            "note: no price is known for {}: max_cost is not enforced; set models.{}.prices\n",
-            model.id, model.id
-        )
-    })
-}
-
-/// What a person should know of the tools of a session that they go on with: what is on offer here, the configuration of this run
-/// says.
-pub fn note_of_tools(change: &ToolsChange) -> Option<String> {
-    let part = |names: &[String], what: &str| {
-        let names: Vec<_> = names.iter().map(|name| visible(name)).collect();
-        (!names.is_empty()).then(|| format!("note: {what}: {}\n", names.join(", ")))
-    };
-    let gone = part(
-        &change.gone,
-        "tools that this session had and that are not on offer here",
-    );
-    let back = part(&change.back, "tools that this session has from now on");
-    let both = gone.into_iter().chain(back).collect::<String>();
-    (!both.is_empty()).then_some(both)
-}
-
-/// What a person should know of how calls are decided from now on in a session of this machine: `--yes` holds for the program that it was
-/// given to, and rules of the session hold while its folder is trusted. `changed` is what opening it changed by itself.
-pub fn note_of_decisions(settings: &Settings, changed: &[ConfigChange]) -> Option<String> {
-    let modes = changed.iter().filter_map(|change| match change {
-        ConfigChange::Approval(ApprovalMode::Ask) => Some("from now on you are asked again"),
-        ConfigChange::Approval(ApprovalMode::Deny) => {
-            Some("from now on they are refused where no rule allows them")
-        }
-        _ => None,
-    });
-    let mut text: String = modes
-        .map(|now| format!("note: calls ran without asking in this session; {now} (`--yes` lets them run)\n"))
-        .collect();
-    let is_taken = |change: &ConfigChange| matches!(change, ConfigChange::Rules(_));
-    if changed.iter().any(is_taken) {
-        let why = match settings.folder.trust {
-            FolderTrust::Trusted => "they are older than the trust in this folder",
-            FolderTrust::Unknown => "nobody has said that this folder is trusted",
-            FolderTrust::ReadOnly => "this folder is read only",
-            FolderTrust::Restricted => "this folder is restricted",
-        };
-        text.push_str(&format!(
-            "note: rules that allowed something in this session hold no more: {why}\n"
-        ));
-    }
-    (!text.is_empty()).then_some(text)
 }
 
 /// The model to ask: the one that is named here, else that of the settings.

@@ -99,7 +99,7 @@ impl Spectator {
         match &envelope.event {
             RuntimeEvent::UserMessageAdded(added) if conversation::is_note(&added.message) => {}
             RuntimeEvent::UserMessageAdded(added) => {
-                let words = conversation::told(&added.message);
+                let words = conversation::message_text(&added.message);
                 let said = conversation::shortened_input(&words, console.out_style());
                 self.transcript.aside(&said);
             }

@@ -53,7 +53,7 @@ pub(crate) fn run(
                 };
                 let config = config_of(place, loaded, session.as_deref()).await?;
                 let is_here = place.remote().is_none();
-                let tested = TestedCall::of(&config, &call, is_here)?;
+                let tested = TestedCall::new(&config, &call, is_here)?;
                 tested.tell(|rule| from(loaded, rule), json, console)?;
             }
             ApprovalsCommand::Add(args) => add(&place.runtime().tools(), loaded, args, console)?,

@@ -269,7 +269,7 @@ fn trust_workspace(global: &Global, args: TrustArgs, console: &mut Console) -> R
     let loaded = load(global)?;
     let root = &loaded.places.workspace_root;
     let shown = visible(&root.to_string_lossy());
-    let taken_back = folder::TakenBack::of(&loaded);
+    let taken_back = folder::TakenBack::find(&loaded);
     if args.revoke {
         let was = forget_folder(&loaded.trust_dir, root)?;
         let was = distrust(&loaded.trust_dir, &loaded.places.workspace_file)? || was;

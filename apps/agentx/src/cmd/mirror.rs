@@ -100,7 +100,7 @@ async fn follow(
     mut signals: Signals,
     console: &mut Console,
 ) -> Result<Exit, ChatError> {
-    let mut link = LinkWatch::of(place);
+    let mut link = LinkWatch::new(place);
     loop {
         tokio::select! {
             delivery = events.next() => {

@@ -47,7 +47,7 @@ pub(crate) async fn run(
         None if has_events => (None, follow(0).await?, None),
         // Of a long session only the end is shown, as where one goes on with it.
         None => tokio::select! {
-            past = PastTurns::of(follow, info.last_seq) => {
+            past = PastTurns::read(follow, info.last_seq) => {
                 let (past, events, came) = past?;
                 (Some(past), events, came)
             }
@@ -135,7 +135,7 @@ impl Watch<'_> {
         mut signals: Signals,
         console: &mut Console,
     ) -> Result<Option<String>, ChatError> {
-        let mut link = LinkWatch::of(self.place);
+        let mut link = LinkWatch::new(self.place);
         let mut looks = looks();
         loop {
             tokio::select! {

@@ -37,7 +37,7 @@ impl Chat<'_> {
                         ChatInterface::Lines { .. } => "/output",
                     },
                 };
-                let text = approval::put(&question, &file, how, self.display.style());
+                let text = approval::question_text(&question, &file, how, self.display.style());
                 self.display.transcript.question(&text);
                 if !may_answer {
                     return;
@@ -85,7 +85,7 @@ impl Chat<'_> {
         let asked = waiting
             .iter()
             .find(|asked| asked.tool_call_id == question.tool_call_id);
-        asked.map(Answers::of).unwrap_or_default()
+        asked.map(Answers::from_pending).unwrap_or_default()
     }
 
     /// Why the like would be asked about also with the rule that is offered.

@@ -1,7 +1,7 @@
 //! What the commands of a chat do.
 
 use agentx::config::{FolderTrust, SettingOrigin, Sourced};
-use agentx::runtime::{SessionQuery, SessionState, takes_no_pictures};
+use agentx::runtime::{SessionQuery, takes_no_pictures};
 use agentx::types::wire::WheelWish;
 use agentx::types::{AgentConfig, ApprovalMode, ConfigChange};
 
@@ -67,17 +67,10 @@ impl Chat<'_> {
         }
     }
 
-    async fn state(&self) -> Result<Option<SessionState>, ChatError> {
-        match &self.connection.site {
-            ConversationSite::Open { session, .. } => Ok(Some(session.state().await?)),
-            ConversationSite::New(_) => Ok(None),
-        }
-    }
-
     /// Whether the session was asked at another server than its model's provider is at now. Then the words are in the line again, and
     /// why is said.
     pub(super) async fn is_kept_from_other_server(&mut self, text: &str) -> bool {
-        let model = match self.state().await {
+        let model = match self.connection.state().await {
             Ok(Some(state)) if self.place.remote().is_none() => state.config.model,
             _ => return false,
         };
@@ -90,7 +83,7 @@ impl Chat<'_> {
     }
 
     async fn list_models(&mut self) -> Result<String, ChatError> {
-        let model = match (&self.connection.site, self.state().await?) {
+        let model = match (&self.connection.site, self.connection.state().await?) {
             (_, Some(state)) => state.config.model,
             (ConversationSite::New(agent), None) => agent.config.model.clone(),
             (ConversationSite::Open { .. }, None) => return Ok(String::new()),
@@ -158,7 +151,7 @@ impl Chat<'_> {
 
     /// Returns what a person should know where the conversation has pictures, and the model that is asked now takes none.
     async fn note_of_pictures(&self) -> Result<Option<String>, ChatError> {
-        let Some(state) = self.state().await? else {
+        let Some(state) = self.connection.state().await? else {
             return Ok(None);
         };
         if state.pictures == 0 {
@@ -174,7 +167,7 @@ impl Chat<'_> {
 
     async fn approve_mode(&mut self, mode: Option<ApprovalMode>) -> Result<String, ChatError> {
         let Some(mode) = mode else {
-            let mode = match (&self.connection.site, self.state().await?) {
+            let mode = match (&self.connection.site, self.connection.state().await?) {
                 (_, Some(state)) => state.config.approval,
                 (ConversationSite::New(agent), None) => agent.config.approval,
                 (ConversationSite::Open { .. }, None) => self.settings.approval,
@@ -224,7 +217,7 @@ impl Chat<'_> {
     }
 
     async fn status(&self) -> Result<String, ChatError> {
-        match (&self.connection.site, self.state().await?) {
+        match (&self.connection.site, self.connection.state().await?) {
             (ConversationSite::Open { session, .. }, Some(state)) => {
                 let model = &state.config.model;
                 let catalog = &self.settings.catalog;

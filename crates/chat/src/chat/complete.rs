@@ -49,7 +49,7 @@ impl Completion {
     }
 
     /// The ways that there are: few about which something is said in a row each, others beside each other.
-    fn told(&self, known: &NameDescriptions, width: usize) -> String {
+    fn hint(&self, known: &NameDescriptions, width: usize) -> String {
         let about = |option: &String| {
             let found = known
                 .iter()
@@ -120,7 +120,7 @@ impl Chat<'_> {
             None => {}
         }
         if found.options.len() > 1 {
-            let hint = found.told(&known, self.display.width());
+            let hint = found.hint(&known, self.display.width());
             self.display.set_hint(&hint);
         }
     }
@@ -348,7 +348,7 @@ mod tests {
         };
         let told = |before: &str, known: &NameDescriptions, width| {
             let found = completion(before, known, Path::new("/nowhere")).unwrap();
-            found.told(known, width)
+            found.hint(known, width)
         };
         let commands: NameDescriptions = NAMES
             .iter()

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use agentx::runtime::{Delivery, Session};
+use agentx::runtime::{Delivery, Session, SessionState};
 use agentx::types::AgentKind;
 
 use super::lost_session::Stood;
@@ -70,5 +70,18 @@ impl Connection {
             ConversationSite::Open { session, .. } => Some(session),
             ConversationSite::New(_) => None,
         }
+    }
+
+    /// What the runtime reports of the session, once it is open.
+    pub(super) async fn state(&self) -> Result<Option<SessionState>, ChatError> {
+        match self.session() {
+            Some(session) => Ok(Some(session.state().await?)),
+            None => Ok(None),
+        }
+    }
+
+    /// Whether the agent is a router, which matches what is said also while one of its agents speaks.
+    pub(super) fn is_router(&self) -> bool {
+        self.kind == AgentKind::Match
     }
 }

@@ -213,7 +213,7 @@ impl<'a> Display<'a> {
         if matches!(self.face, ChatInterface::Lines { eager: true }) {
             return;
         }
-        let said = conversation::said(text, self.style());
+        let said = conversation::input_text(text, self.style());
         self.transcript.print_notice(&said);
     }
 

@@ -1,7 +1,7 @@
 //! What a person types: keys into the line, lines to the agent, to an open question or to the chat itself.
 
 use agentx::runtime::{ApprovalInput, RuntimeError, UserInput};
-use agentx::types::{AgentKind, ApprovalDecision, ContentPart, InputMode};
+use agentx::types::{ApprovalDecision, ContentPart, InputMode};
 use crossterm::event::KeyEvent;
 use tokio::time::Instant;
 
@@ -192,7 +192,7 @@ impl Chat<'_> {
         };
         let shared = std::mem::take(&mut self.composer.shared);
         content.extend(shared.iter().cloned());
-        if self.routes() && self.status.is_busy() && self.question().is_none() {
+        if self.connection.is_router() && self.status.is_busy() && self.question().is_none() {
             return self.say_at_once(text, content, shared).await;
         }
         let waits = self.status.begin_sending(text, shared.clone());
@@ -235,11 +235,6 @@ impl Chat<'_> {
             }
         }
         Ok(ChatFlow::On)
-    }
-
-    /// Whether the agent is a router, which matches what is said also while one of its agents speaks.
-    fn routes(&self) -> bool {
-        self.connection.kind == AgentKind::Match
     }
 
     /// Says something that is heard while an agent speaks.

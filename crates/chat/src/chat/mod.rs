@@ -137,7 +137,7 @@ impl<'a> Chat<'a> {
         agent: NewAgent,
         (inputs, signals): (Inputs, Signals),
     ) -> Self {
-        let status_row = StatusRow::of(settings, program_environment(settings));
+        let status_row = StatusRow::from_settings(settings, program_environment(settings));
         let mut chat = Self {
             place,
             settings,
@@ -145,7 +145,7 @@ impl<'a> Chat<'a> {
             composer: Composer::new(editor, inputs),
             approvals: Approvals::default(),
             status: SessionStatus::new(&agent.config, Instant::now()),
-            connection: Connection::new(agent, Company::of(place)),
+            connection: Connection::new(agent, Company::new(place)),
             programs: Programs::new(settings),
             signals,
             leaving: None,
@@ -163,7 +163,7 @@ impl<'a> Chat<'a> {
     pub async fn resumed(mut self, session: Arc<dyn Session>) -> Result<Self, ChatError> {
         let state = session.state().await?;
         let follow = async |after| AnyFollower::new(session.clone(), after, View::Runtime).await;
-        let (past, events, came) = PastTurns::of(follow, state.last_seq).await?;
+        let (past, events, came) = PastTurns::read(follow, state.last_seq).await?;
         self.switch_status(&state);
         self.connection.company.join(session.id()).await?;
         self.connection.site = ConversationSite::Open { session, events };

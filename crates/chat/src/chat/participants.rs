@@ -46,11 +46,11 @@ pub(crate) struct Company {
 
 impl Company {
     /// Nobody yet.
-    pub(crate) fn of(place: &Place) -> Self {
+    pub(crate) fn new(place: &Place) -> Self {
         let server = place.remote().cloned().zip(place.me().cloned());
         let calls = place.remote().map(|remote| remote.calls_waiting());
         Self {
-            link: LinkWatch::of(place),
+            link: LinkWatch::new(place),
             server,
             session: None,
             presence: None,
@@ -145,7 +145,7 @@ impl Company {
     /// Who is there, for a table.
     pub(crate) fn who(&self) -> Option<Vec<Vec<String>>> {
         let (presence, (_, me)) = (self.presence.as_ref()?, self.server.as_ref()?);
-        Some(words::who(&presence.now().present, me, &self.names))
+        Some(words::people_table(&presence.now().present, me, &self.names))
     }
 
     /// Who drives.
@@ -273,7 +273,7 @@ fn changes(before: &People, now: &People, me: &Seat) -> Vec<String> {
     let asker = |people: &People| people.wheel.as_ref().and_then(|wheel| wheel.asked_by.clone());
     if seats(before) != seats(now) {
         lines.push(match others(now) {
-            true => format!("here: {}", words::here(&now.present, me)),
+            true => format!("here: {}", words::people_line(&now.present, me)),
             false => "the others are gone".to_owned(),
         });
     } else if driver(before) != driver(now)

@@ -23,7 +23,7 @@ pub struct PastTurns {
 
 impl PastTurns {
     /// All up to this `seq`.
-    pub(crate) fn until(last_seq: u64) -> Self {
+    pub(crate) fn new(last_seq: u64) -> Self {
         Self {
             last_seq,
             events: Vec::new(),
@@ -32,7 +32,7 @@ impl PastTurns {
 
     /// What was said last in a session that stands at `last_seq`, where `follow` reads it from after an event; who follows it
     /// from there on; and what came meanwhile.
-    pub async fn of(
+    pub async fn read(
         follow: impl AsyncFn(u64) -> Result<AnyFollower, ChatError>,
         last_seq: u64,
     ) -> Result<(Self, AnyFollower, Option<Delivery>), ChatError> {
@@ -40,7 +40,7 @@ impl PastTurns {
         loop {
             let after = last_seq.saturating_sub(look_back);
             let mut events = follow(after).await?;
-            let mut past = Self::until(last_seq);
+            let mut past = Self::new(last_seq);
             let mut came = None;
             while let Some(delivery) = events.next().await? {
                 match &delivery {
@@ -179,7 +179,8 @@ impl Chat<'_> {
                 RuntimeEvent::UserMessageAdded(added)
                     if is_input(envelope) && !self.display.cast.is_of_another(envelope) =>
                 {
-                    self.display.print_input(&conversation::told(&added.message));
+                    self.display
+                        .print_input(&conversation::message_text(&added.message));
                 }
                 _ => self.tell_of_command(envelope),
             }
@@ -233,7 +234,7 @@ mod tests {
             (4, Some("1 earlier message is not shown")),
             (6, Some("3 earlier messages are not shown")),
         ] {
-            let mut past = PastTurns::until(9);
+            let mut past = PastTurns::new(9);
             for seq in 1..=inputs {
                 past.take(&event("agt_1", seq, said()));
             }
@@ -241,7 +242,7 @@ mod tests {
             assert_eq!(shown.len(), 3);
             assert_eq!(past.left_out(shown, mine).as_deref(), expected);
         }
-        let mut past = PastTurns::until(900);
+        let mut past = PastTurns::new(900);
         past.take(&event("agt_1", 700, said()));
         let shown = past.last_turns(mine);
         let left_out = past.left_out(shown, mine);
@@ -250,7 +251,7 @@ mod tests {
 
     #[test]
     fn the_last_turns_of_one_agent_are_enough() {
-        let mut past = PastTurns::until(9);
+        let mut past = PastTurns::new(9);
         for seq in 1..=3 {
             assert!(!past.is_enough());
             assert!(past.take(&event("agt_1", seq, said())));

@@ -25,7 +25,7 @@ impl Programs {
             jobs: JobList::default(),
             running: None,
             recorded: None,
-            withheld: WithheldNotice::of(settings),
+            withheld: WithheldNotice::new(settings),
         }
     }
 }

@@ -139,7 +139,7 @@ impl Chat<'_> {
                 self.display.width(),
             )),
             Rules::Test(call) => {
-                let tested = rules::TestedCall::of(&config, &call, !self.connection.company.is_possible())?;
+                let tested = rules::TestedCall::new(&config, &call, !self.connection.company.is_possible())?;
                 Ok(tested.words(|rule| self.origin(rule)))
             }
             Rules::Remove(number) => self.without_rule(config.rules, number).await,

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use agentx::runtime::SharingFact;
 use agentx::tools::{LeftInGroup, own_command_mark};
-use agentx::types::{AgentKind, CommandRan, ContentPart, Envelope, RuntimeEvent};
+use agentx::types::{CommandRan, ContentPart, Envelope, RuntimeEvent};
 use tokio::io::AsyncReadExt as _;
 use tokio::process::{Child, ChildStdout};
 use tokio::time::{Instant, sleep, sleep_until};
@@ -127,7 +127,7 @@ impl Chat<'_> {
             self.display.transcript.print_notice(&line);
         }
         let (end, shown) = ended?.words(style);
-        self.keep_for_agent(command, own.said(), end).await;
+        self.keep_for_agent(command, own.output_text(), end).await;
         let (corner, note) = (
             style.dim("  └ "),
             style.dim(" · goes to the agent with what you say next"),
@@ -138,7 +138,7 @@ impl Chat<'_> {
                 format!("  · {job} goes on in the background until you leave; /jobs stop {job} ends it");
             self.display.transcript.print_notice(&style.dim(&note));
         }
-        if let Some(note) = self.programs.withheld.of_own(command) {
+        if let Some(note) = self.programs.withheld.note_own_command(command) {
             self.display
                 .transcript
                 .print_notice(&style.dim(&format!("  · {note}")));
@@ -161,7 +161,7 @@ impl Chat<'_> {
             by: None,
         };
         if let Some(session) = self.connection.session()
-            && self.connection.kind != AgentKind::Match
+            && !self.connection.is_router()
         {
             let (session, note) = (session.clone(), SharingFact::Ran(ran.clone()));
             match self.wait_for(async { session.note(note).await }).await {

@@ -71,7 +71,7 @@ struct StatusScript {
 
 impl StatusRow {
     /// As the settings say, with the files of the folder that its command names.
-    pub(crate) fn of(settings: &Settings, environment: ProgramEnvironment) -> Self {
+    pub(crate) fn from_settings(settings: &Settings, environment: ProgramEnvironment) -> Self {
         let is_named = |file: &&NamedFile| file.key == "chat.status_command";
         let files = settings.named_files.iter().filter(is_named).cloned().collect();
         Self::new(

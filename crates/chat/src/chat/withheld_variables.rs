@@ -26,7 +26,7 @@ pub(super) struct WithheldNotice {
 
 impl WithheldNotice {
     /// What is left out here.
-    pub(super) fn of(settings: &Settings) -> Self {
+    pub(super) fn new(settings: &Settings) -> Self {
         Self {
             variables: program_environment(settings).withheld(),
             called: Vec::new(),
@@ -36,7 +36,7 @@ impl WithheldNotice {
     }
 
     /// What is said with the person's own command: the first time that anything was left out of its environment.
-    pub(super) fn of_own(&mut self, command: &str) -> Option<String> {
+    pub(super) fn note_own_command(&mut self, command: &str) -> Option<String> {
         let note = self.note(command).filter(|_| !self.told_of_own)?;
         self.told_of_own = true;
         Some(note)
@@ -161,18 +161,18 @@ mod tests {
     #[test]
     fn a_command_of_ones_own_says_once_what_it_goes_without() {
         let mut left_out = left_out();
-        let told = left_out.of_own("echo $OPAL_KEY").unwrap_or_default();
+        let told = left_out.note_own_command("echo $OPAL_KEY").unwrap_or_default();
         assert_eq!(
             told,
             format!("{NOTE}; OPAL_KEY holds a provider's key, which no command gets")
         );
-        assert_eq!(left_out.of_own("echo $GITHUB_TOKEN"), None);
+        assert_eq!(left_out.note_own_command("echo $GITHUB_TOKEN"), None);
         let mut nothing = WithheldNotice {
             variables: Vec::new(),
             ..left_out
         };
         nothing.told_of_own = false;
-        assert_eq!(nothing.of_own("ls"), None);
+        assert_eq!(nothing.note_own_command("ls"), None);
     }
 
     #[test]

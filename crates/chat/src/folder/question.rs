@@ -107,7 +107,7 @@ fn first(
             },
             FolderTrust::Unknown => Vec::new(),
         };
-        let taken_back = TakenBack::of(loaded);
+        let taken_back = TakenBack::find(loaded);
         trust_folder(&loaded.trust_dir, &loaded.places.workspace_root, trust, &accepted)?;
         if trust == FolderTrust::Restricted {
             console.out(&taken_back.take(loaded, false)?)?;

@@ -18,7 +18,7 @@ pub struct TakenBack {
 
 impl TakenBack {
     /// Looks for it.
-    pub fn of(loaded: &Loaded) -> Self {
+    pub fn find(loaded: &Loaded) -> Self {
         Self {
             rules: of_this_folder(loaded).into_iter().cloned().collect(),
             now: folder_now(&loaded.places.workspace_root),

@@ -102,7 +102,7 @@ pub async fn with_session(
         result.fill_cost(&before, &state);
     }
     ending::notes(&result, before.config.limits.max_cost, console);
-    if manner.format == Format::Text && Words::of(manner, console) == Words::AtTheEnd {
+    if manner.format == Format::Text && Words::choose(manner, console) == Words::AtTheEnd {
         ending::print(&result, manner.quiet, console)?;
     }
     Ok(result)
@@ -140,7 +140,7 @@ impl Headless {
         approver: Approver,
         console: &Console,
     ) -> Self {
-        let words = Words::of(manner, console);
+        let words = Words::choose(manner, console);
         let cast = AgentCast::new(console.err_style(), console.terminal.width).apart(manner.streams);
         Self {
             session,

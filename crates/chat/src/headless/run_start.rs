@@ -86,7 +86,7 @@ pub(super) enum Words {
 
 impl Words {
     /// As the person wants it, and has it in a terminal.
-    pub(super) fn of(manner: Manner, console: &Console) -> Self {
+    pub(super) fn choose(manner: Manner, console: &Console) -> Self {
         let is_seen = console.terminal.output && console.terminal.error && !manner.quiet;
         match manner.format {
             Format::Text if is_seen => Self::Shown,

@@ -24,7 +24,7 @@ impl Default for Answers {
 
 impl Answers {
     /// As the server of the session says; all, where none does.
-    pub(crate) fn of(asked: &PendingApproval) -> Self {
+    pub(crate) fn from_pending(asked: &PendingApproval) -> Self {
         asked.answers.clone().map(Self).unwrap_or_default()
     }
 

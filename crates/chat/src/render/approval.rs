@@ -54,7 +54,7 @@ pub(crate) struct QuestionForm<'a> {
 }
 
 /// The question as a chat puts it: of a long change the beginning.
-pub(crate) fn put(
+pub(crate) fn question_text(
     request: &ApprovalRequested,
     file: &FileInQuestion,
     how: QuestionForm<'_>,
@@ -69,7 +69,7 @@ pub(crate) fn put(
     let keeps = how
         .answers
         .is_none_or(|answers| answers.has(ApprovalDecision::Always));
-    let mut text = told(request, file, diff, (keeps, style));
+    let mut text = question_lines(request, file, diff, (keeps, style));
     if keeps && how.answers.is_some() {
         text = format!("{}{}\n", text.trim_end(), style.dim(OTHER_RULE));
     }
@@ -150,10 +150,10 @@ fn change(request: &ApprovalRequested, before: Option<&str>, style: Paint) -> Op
 /// rule that "always" would keep.
 pub fn question(request: &ApprovalRequested, file: &FileInQuestion, style: Paint) -> String {
     let diff = change(request, file.text.as_deref(), style);
-    told(request, file, diff, (true, style))
+    question_lines(request, file, diff, (true, style))
 }
 
-fn told(
+fn question_lines(
     request: &ApprovalRequested,
     file: &FileInQuestion,
     diff: Option<Vec<String>>,

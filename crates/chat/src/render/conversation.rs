@@ -130,7 +130,7 @@ pub(crate) fn words(message: &Message) -> String {
 }
 
 /// The same as a chat shows it: with the person before it, where that is not the owner of the session.
-pub(crate) fn told(message: &Message) -> String {
+pub(crate) fn message_text(message: &Message) -> String {
     speaker_prefix(message.by.as_ref()) + &words(message)
 }
 
@@ -179,7 +179,7 @@ fn render(message: &Message, style: Paint, width: usize) -> String {
 fn render_part(message: &Message, part: &ContentPart, style: Paint, width: usize) -> String {
     match part {
         ContentPart::Text(text) if message.role == Role::User => {
-            said(&(speaker_prefix(message.by.as_ref()) + &text.text), style)
+            input_text(&(speaker_prefix(message.by.as_ref()) + &text.text), style)
         }
         ContentPart::Text(text) => clean(&text.text).lines().map(indented).collect(),
         ContentPart::Image(media) | ContentPart::Audio(media) | ContentPart::File(media) => {
@@ -216,7 +216,7 @@ fn render_part(message: &Message, part: &ContentPart, style: Paint, width: usize
 }
 
 /// What a person said, marked line by line.
-pub(crate) fn said(text: &str, style: Paint) -> String {
+pub(crate) fn input_text(text: &str, style: Paint) -> String {
     said_in(&clean(text), style)
 }
 
@@ -287,7 +287,7 @@ mod tests {
         let whole = shortened_input(&lines(40), Paint::default());
         assert_eq!(
             whole,
-            said(&lines(40), Paint::default()),
+            input_text(&lines(40), Paint::default()),
             "what a person writes is shown"
         );
         assert!(

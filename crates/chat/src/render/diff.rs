@@ -51,7 +51,7 @@ pub(crate) fn unified(old: &str, new: &str, most: usize, style: Paint) -> Vec<St
 }
 
 /// A unified diff that a tool made, without a head: at most `most` lines, none wider than `room`.
-pub(crate) fn told(diff: &str, most: usize, room: usize, style: Paint) -> Vec<String> {
+pub(crate) fn shortened(diff: &str, most: usize, room: usize, style: Paint) -> Vec<String> {
     let lines: Vec<&str> = diff.lines().collect();
     let mut told: Vec<String> = lines
         .iter()
@@ -92,7 +92,7 @@ mod tests {
     #[test]
     fn a_diff_of_a_tool_is_told_in_short() {
         let diff = "@@ -1,2 +1,2 @@\n same\n-old and rather long\n+new\n";
-        let told = told(diff, 3, 12, Paint::default());
+        let told = shortened(diff, 3, 12, Paint::default());
         assert_eq!(told, ["@@ -1,2 +1,…", " same", "-old and ra…", "… 1 line more"]);
     }
 

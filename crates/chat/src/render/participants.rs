@@ -59,7 +59,7 @@ pub(crate) fn asks(seat: &Seat, me: &Seat) -> String {
 }
 
 /// Everybody who is there, in one line.
-pub(crate) fn here(people: &[Present], me: &Seat) -> String {
+pub(crate) fn people_line(people: &[Present], me: &Seat) -> String {
     let told = people.iter().map(|present| match present.driving {
         true => drives(&present.seat, me),
         false => does(&present.seat, me, "watch", "watches"),
@@ -72,7 +72,11 @@ pub(crate) fn here(people: &[Present], me: &Seat) -> String {
 }
 
 /// Everybody who is there, a line each, for `/who`.
-pub(crate) fn who(people: &[Present], me: &Seat, names: &BTreeMap<OwnerId, String>) -> Vec<Vec<String>> {
+pub(crate) fn people_table(
+    people: &[Present],
+    me: &Seat,
+    names: &BTreeMap<OwnerId, String>,
+) -> Vec<Vec<String>> {
     let person = |owner: &OwnerId| match names.get(owner) {
         Some(name) => format!("{} ({owner})", visible(name)),
         None => owner.to_string(),

@@ -8,7 +8,7 @@ use agentx::types::{ContentPart, Timestamp};
 
 use super::clean::visible;
 use super::conversation::went_along;
-use super::diff::told;
+use super::diff::shortened;
 use super::style::Paint;
 use super::table::cut;
 use super::tool::describe;
@@ -206,7 +206,7 @@ pub(crate) fn diff_of(file: &PlannedFile, most: usize, style: Paint, width: usiz
     if file.diff.is_empty() {
         text.push_str(&style.dim("  not shown: it is no text, or nothing is in it\n"));
     }
-    for line in told(&file.diff, most, width.saturating_sub(2), style) {
+    for line in shortened(&file.diff, most, width.saturating_sub(2), style) {
         text.push_str(&format!("  {line}\n"));
     }
     text

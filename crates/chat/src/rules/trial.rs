@@ -24,7 +24,7 @@ pub struct TestedCall {
 impl TestedCall {
     /// Reads a call as it is typed, and holds it against the rules of an agent. Where its path leads is looked up only where
     /// the tool runs here.
-    pub fn of(config: &AgentConfig, words: &str, is_here: bool) -> Result<Self, ChatError> {
+    pub fn new(config: &AgentConfig, words: &str, is_here: bool) -> Result<Self, ChatError> {
         let (tool, input) = call_of(&config.tools, words)?;
         let refused = is_here
             .then(|| refused_at_the_place(config, tool, &input))

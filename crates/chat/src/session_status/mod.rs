@@ -314,7 +314,9 @@ impl SessionStatus {
         let begins = run_id.is_some() && run_id_of(&added.message.message_id) == run_id;
         self.printed_run = run_id;
         let joined = joined.filter(|_| !begins);
-        is_news.then(|| conversation::told(&added.message)).or(joined)
+        is_news
+            .then(|| conversation::message_text(&added.message))
+            .or(joined)
     }
 
     fn run_started(&mut self, run_id: &RunId) -> Option<String> {

@@ -56,8 +56,8 @@ pub(crate) async fn run(
         true => Approver::Elsewhere(RemoteApprovals::new(&place, session.id(), args.wait)),
         false => Approver::new((args.agent.yes, is_alone), place.shared(), console),
     };
-    let mut away = Outage::of(&place);
-    let ends = (LinkWatch::of(&place), &mut away, signals);
+    let mut away = Outage::new(&place);
+    let ends = (LinkWatch::new(&place), &mut away, signals);
     let result =
         headless::with_session(&session, prompt, args.manner(), approver, ends, (there, console)).await;
     let result = result.or_else(|error| RunResult::failed_in(session.id(), error));

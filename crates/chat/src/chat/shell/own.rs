@@ -92,7 +92,7 @@ impl ShellCommand {
     }
 
     /// What it said, for the agent.
-    pub(super) fn said(&self) -> String {
+    pub(super) fn output_text(&self) -> String {
         let tail: Vec<u8> = self.tail.iter().copied().collect();
         if self.left_out == 0 {
             let all = [self.head.as_slice(), tail.as_slice()].concat();
@@ -119,7 +119,7 @@ impl ShellCommand {
 
     /// The lines of it that are shown when it has ended.
     pub(super) fn shown(&self) -> Vec<String> {
-        let said = clean(&self.said());
+        let said = clean(&self.output_text());
         let lines: Vec<&str> = said.lines().collect();
         if lines.len() <= SHOWN {
             return lines.into_iter().map(str::to_owned).collect();
@@ -161,7 +161,7 @@ mod tests {
     #[test]
     fn a_flood_keeps_its_beginning_and_its_end() {
         let own = own(&["begin", &"好".repeat(40_000), "end"]);
-        let said = own.said();
+        let said = own.output_text();
         assert!(said.starts_with("begin") && said.ends_with("end"));
         assert!(said.len() < KEPT + 64 && said.contains("bytes left out"));
         assert!(!said.contains('\u{fffd}'), "no letter is torn");
@@ -179,7 +179,7 @@ mod tests {
     #[test]
     fn the_agent_gets_its_tabs_and_the_screen_blanks() {
         let own = own(&["all:\n\tcc a.c\n"]);
-        assert_eq!(own.said(), "all:\n\tcc a.c");
+        assert_eq!(own.output_text(), "all:\n\tcc a.c");
         assert_eq!(own.shown(), ["all:", "    cc a.c"]);
     }
 

@@ -173,7 +173,7 @@ impl TranscriptRenderer {
         let diff = details.and_then(|details| details.get("diff")?.as_str());
         let was_shown = self.calls.get(&done.tool_call_id).is_some_and(|call| call.asked);
         if let Some(diff) = diff.filter(|diff| !diff.is_empty() && !was_shown) {
-            lines.extend(diff::told(
+            lines.extend(diff::shortened(
                 diff,
                 CHANGE_LINES,
                 self.width.saturating_sub(4),

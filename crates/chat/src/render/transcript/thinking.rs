@@ -44,10 +44,10 @@ impl WordCount {
 pub(crate) fn length(millis: u64, text: &str) -> String {
     let mut count = WordCount::default();
     count.push(text);
-    told(millis, count)
+    length_text(millis, count)
 }
 
-fn told(millis: u64, count: WordCount) -> String {
+fn length_text(millis: u64, count: WordCount) -> String {
     let words = if count.words == 1 { "word" } else { "words" };
     format!(
         "thought for {}, {} {words}",
@@ -147,7 +147,7 @@ impl TranscriptRenderer {
         }
         if self.thinking() == ThinkingDisplay::Folded {
             let sign = self.style.sign("✻ ", "");
-            let length = told(thought.until.millis_since(thought.since), thought.count);
+            let length = length_text(thought.until.millis_since(thought.since), thought.count);
             let how = match self.looks_on {
                 true => "",
                 false => " (/thinking shows it)",

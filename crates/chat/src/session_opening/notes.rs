@@ -1,0 +1,64 @@
+//! What a person should know of a session before anything is said in it.
+
+use agentx::config::{FolderTrust, Settings};
+use agentx::runtime::ToolsChange;
+use agentx::types::{AgentConfig, ApprovalMode, ConfigChange};
+
+use super::has_no_price;
+use crate::render::clean::visible;
+
+/// What a person should know of a limit of money: where nobody knows what the model costs, it holds nothing back.
+pub fn note_of_cost(agent: &AgentConfig) -> Option<String> {
+    let model = &agent.model;
+    let counts_nothing = agent.limits.max_cost.is_some() && has_no_price(agent);
+    counts_nothing.then(|| {
+        format!(
+            "note: no price is known for {}: max_cost is not enforced; set models.{}.prices\n",
+            model.id, model.id
+        )
+    })
+}
+
+/// What a person should know of the tools of a session that they go on with: what is on offer here, the configuration of this run
+/// says.
+pub fn note_of_tools(change: &ToolsChange) -> Option<String> {
+    let part = |names: &[String], what: &str| {
+        let names: Vec<_> = names.iter().map(|name| visible(name)).collect();
+        (!names.is_empty()).then(|| format!("note: {what}: {}\n", names.join(", ")))
+    };
+    let gone = part(
+        &change.gone,
+        "tools that this session had and that are not on offer here",
+    );
+    let back = part(&change.back, "tools that this session has from now on");
+    let both = gone.into_iter().chain(back).collect::<String>();
+    (!both.is_empty()).then_some(both)
+}
+
+/// What a person should know of how calls are decided from now on in a session of this machine: `--yes` holds for the program that it was
+/// given to, and rules of the session hold while its folder is trusted. `changed` is what opening it changed by itself.
+pub fn note_of_decisions(settings: &Settings, changed: &[ConfigChange]) -> Option<String> {
+    let modes = changed.iter().filter_map(|change| match change {
+        ConfigChange::Approval(ApprovalMode::Ask) => Some("from now on you are asked again"),
+        ConfigChange::Approval(ApprovalMode::Deny) => {
+            Some("from now on they are refused where no rule allows them")
+        }
+        _ => None,
+    });
+    let mut text: String = modes
+        .map(|now| format!("note: calls ran without asking in this session; {now} (`--yes` lets them run)\n"))
+        .collect();
+    let is_taken = |change: &ConfigChange| matches!(change, ConfigChange::Rules(_));
+    if changed.iter().any(is_taken) {
+        let why = match settings.folder.trust {
+            FolderTrust::Trusted => "they are older than the trust in this folder",
+            FolderTrust::Unknown => "nobody has said that this folder is trusted",
+            FolderTrust::ReadOnly => "this folder is read only",
+            FolderTrust::Restricted => "this folder is restricted",
+        };
+        text.push_str(&format!(
+            "note: rules that allowed something in this session hold no more: {why}\n"
+        ));
+    }
+    (!text.is_empty()).then_some(text)
+}
