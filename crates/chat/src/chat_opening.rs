@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use agentx::config::{EditKeys, FolderTrust, Settings};
+use agentx::config::{EditKeys, FolderTrust, Loaded, Settings};
 use agentx::runtime::Session;
 use agentx::types::{AgentConfig, Api, ApprovalMode, SessionId};
 use agentx_terminal::{Editor, LineHistory};
@@ -14,7 +14,7 @@ use crate::chat::drawing::DepartedSession;
 use crate::chat::screen::Screen;
 use crate::chat::server_wait::Inputs;
 use crate::chat::welcome::{Where, welcome};
-use crate::chat::{Chat, ChatInterface};
+use crate::chat::{Chat, ChatInterface, ChatStart};
 use crate::console::Console;
 use crate::error::ChatError;
 use crate::exit::Exit;
@@ -56,10 +56,11 @@ pub struct EndedChat {
 /// Where the session cannot be opened, or the terminal cannot be written to. How a chat ended that was open is in what is returned.
 pub async fn hold_chat(
     place: &Place,
-    settings: &Settings,
+    loaded: &Loaded,
     request: ChatRequest,
     console: &mut Console,
 ) -> Result<EndedChat, ChatError> {
+    let settings = &loaded.settings;
     let wanted = &request.wanted;
     let signals = Signals::listen()?;
     console.say(session_opening::note_of_mode(place, settings, wanted).unwrap_or_default());
@@ -91,6 +92,10 @@ pub async fn hold_chat(
     if request.says_yes {
         chat.answer_with_yes();
     }
+    chat.set_start(ChatStart {
+        loaded: Some(loaded),
+        wanted: wanted.clone(),
+    });
     let mut chat = match session {
         Some(session) => chat.resumed(session).await?,
         None => chat,

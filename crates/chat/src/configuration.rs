@@ -1,10 +1,13 @@
 //! What a person should know about their configuration, and what of it cannot be worked with.
 
 use agentx::assembly::{Misnamed, misnamed_tools};
-use agentx::config::{ConfigError, Loaded};
+use agentx::config::{ConfigError, Loaded, ProviderKey, ProviderSettings, SettingOrigin, SettingRow};
 
+use crate::console::Console;
 use crate::error::ChatError;
 use crate::render::clean::visible;
+use crate::render::table::table;
+use crate::render::wrapped_text::fitted;
 
 /// Reads the environment; a value that is not UTF-8 counts as not set.
 pub fn lookup(name: &str) -> Option<String> {
@@ -61,4 +64,140 @@ pub fn tool_warnings(loaded: &Loaded) -> String {
 fn warnings(misnamed: &Misnamed) -> String {
     let lines = misnamed.warnings.iter();
     lines.map(|warning| format!("warning: {warning}\n")).collect()
+}
+
+/// Which settings are listed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SettingsShown {
+    /// All of them.
+    All,
+    /// Those that have a value.
+    Set,
+}
+
+impl SettingsShown {
+    fn has(self, row: &SettingRow) -> bool {
+        self == Self::All || row.value.is_some()
+    }
+}
+
+/// The settings in effect and where each comes from. A key that is given by reference says whether its variable is set, and no more.
+pub fn table_of(loaded: &Loaded, shown: SettingsShown, console: &Console) -> String {
+    let rows = loaded.merged.rows();
+    let mut lines = vec![["KEY", "VALUE", "FROM"].map(str::to_owned).to_vec()];
+    for row in rows.iter().filter(|row| is_told(loaded, row) && shown.has(row)) {
+        let value = row.value.as_ref().map_or("–".to_owned(), |value| {
+            format!("{}{}", visible(value), key_note(loaded, row))
+        });
+        let origin = if row.value.is_some() {
+            row.origin.to_string()
+        } else {
+            String::new()
+        };
+        lines.push(vec![visible(&row.key), value, visible(&origin)]);
+    }
+    if rows
+        .iter()
+        .any(|row| row.key == "data_dir" && row.value.is_none())
+    {
+        lines.push(vec![
+            "data_dir".into(),
+            loaded.settings.data_dir.display().to_string(),
+            "default".into(),
+        ]);
+    }
+    in_rows(&lines, console)
+}
+
+/// The table as it is, or on a terminal that has no room for it a row for each setting, and one below it where it was set.
+fn in_rows(lines: &[Vec<String>], console: &Console) -> String {
+    let (whole, width) = (table(lines, usize::MAX), console.terminal.width);
+    let fits = |text: &str| text.lines().all(|line| agentx_terminal::width(line) <= width);
+    if !console.terminal.output || fits(&whole) {
+        return whole;
+    }
+    let mut text = String::new();
+    for line in lines.iter().skip(1) {
+        if let [key, value, origin] = &line[..] {
+            let beside = format!("{key}  {value}");
+            let fits = agentx_terminal::width(&beside) <= width;
+            text.push_str(&if fits {
+                format!("{beside}\n")
+            } else {
+                format!("{key}\n    {value}\n")
+            });
+            let told = !origin.is_empty() && origin != "default";
+            text.push_str(&if told {
+                format!("    {origin}\n")
+            } else {
+                String::new()
+            });
+        }
+    }
+    fitted(&text, width)
+}
+
+/// Built-in providers that nobody connected are left out, and the data directory stands at the end.
+fn is_told(loaded: &Loaded, row: &SettingRow) -> bool {
+    if row.origin != SettingOrigin::Default {
+        return true;
+    }
+    let Some(rest) = row.key.strip_prefix("providers.") else {
+        return row.key != "data_dir";
+    };
+    let name = rest.split('.').next().unwrap_or_default();
+    matches!(name, "anthropic" | "openai")
+        || loaded
+            .settings
+            .provider(name)
+            .is_some_and(|known| known.is_connected())
+}
+
+/// Whether a key that is given by reference is there.
+fn key_note(loaded: &Loaded, row: &SettingRow) -> &'static str {
+    let of_row = |provider: &&ProviderSettings| row.key == format!("providers.{}.api_key", provider.name);
+    match loaded
+        .settings
+        .providers
+        .iter()
+        .find(of_row)
+        .map(|provider| &provider.key)
+    {
+        Some(ProviderKey::Env { value: Some(_), .. }) => " (set)",
+        Some(ProviderKey::Env { value: None, .. }) => " (not set)",
+        _ => "",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn where_there_is_no_room_for_the_table_each_setting_is_told() {
+        let lines = [
+            ["KEY", "VALUE", "FROM"],
+            ["model", "opus", "/home/ada/.config/agentx/config.yaml:1"],
+            ["approval", "ask", "default"],
+            [
+                "providers.openai.base_url",
+                "https://api.openai.com/v1",
+                "default",
+            ],
+        ]
+        .map(|line| line.map(str::to_owned).to_vec());
+        let mut console = Console::of_process();
+        (console.terminal.output, console.terminal.width) = (true, 40);
+        assert_eq!(
+            in_rows(&lines, &console),
+            "model  opus\n    /home/ada/.config/agentx/config.yaml\n    :1\napproval  ask\n\
+             providers.openai.base_url\n    https://api.openai.com/v1\n"
+        );
+        console.terminal.output = false;
+        assert_eq!(
+            in_rows(&lines, &console),
+            table(&lines, usize::MAX),
+            "another program reads it"
+        );
+    }
 }

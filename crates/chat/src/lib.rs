@@ -14,6 +14,7 @@
 //! | [`show`] | a session that is over or goes on elsewhere, whole or step by step |
 //! | [`spectator`] | a session that somebody else drives, as it happens |
 //! | [`doctor`] | what is wrong with this machine, the configuration and what is stored |
+//! | [`export`] | a session as a file |
 //! | [`folder`] | the question whether a folder is trusted |
 //! | [`render`] | from events to text |
 //! | [`session_opening`], [`new_agent`] | taking a seat at a session, and the agent of one that is not opened yet |
@@ -25,6 +26,8 @@ pub mod attach;
 mod catalogue;
 pub mod chat;
 pub mod chat_opening;
+mod clipboard;
+mod code_blocks;
 pub mod configuration;
 pub mod connection_watch;
 pub mod console;
@@ -33,6 +36,7 @@ pub mod demo;
 pub mod doctor;
 pub mod error;
 pub mod exit;
+pub mod export;
 pub mod folder;
 pub mod follow;
 pub mod headless;

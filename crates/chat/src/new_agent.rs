@@ -47,6 +47,7 @@ impl NewAgent {
         match &change {
             ConfigChange::Model(model) => self.config.model = (**model).clone(),
             ConfigChange::Approval(mode) => self.config.approval = *mode,
+            ConfigChange::Params(params) => self.config.params = params.clone(),
             ConfigChange::Rules(rules) => self.config.rules.clone_from(rules),
             _ => return,
         }

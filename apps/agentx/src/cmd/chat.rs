@@ -60,7 +60,7 @@ pub(crate) fn run(
             prompt: prompt.join(" "),
             inputs: typed,
         };
-        let ended = hold_chat(&place, &loaded.settings, request, console).await?;
+        let ended = hold_chat(&place, &loaded, request, console).await?;
         Ok::<_, ChatError>(Ok(ended))
     })?;
     match held {

@@ -4,13 +4,14 @@ mod change;
 
 use agentx::assembly::brings;
 use agentx::config::{
-    ConfigError, FileStatus, FolderTrust, Loaded, ProviderKey, SettingOrigin, SettingRow, distrust,
-    forget_folder, trust_folder, workspace_bytes,
+    ConfigError, FileStatus, FolderTrust, Loaded, SettingOrigin, SettingRow, distrust, forget_folder,
+    trust_folder, workspace_bytes,
 };
 use serde_json::{Value, json};
 
 use crate::args::{AgentArgs, ConfigCommand, Global, TrustArgs};
 use crate::cmd::approvals::holding_nowhere;
+use crate::configuration::{SettingsShown, table_of};
 use crate::console::Console;
 use crate::default_model::{self, configured_providers};
 use crate::demo;
@@ -19,7 +20,6 @@ use crate::exit::Exit;
 use crate::folder;
 use crate::render::clean::visible;
 use crate::render::table::table;
-use crate::render::wrapped_text::fitted;
 use crate::start;
 
 /// Runs one of the commands.
@@ -61,30 +61,8 @@ fn show(loaded: &Loaded, json: bool, console: &mut Console) -> Result<(), ChatEr
         };
         return console.out_pretty(&rows.iter().map(object).collect::<Vec<Value>>());
     }
-    let mut lines = vec![["KEY", "VALUE", "FROM"].map(str::to_owned).to_vec()];
-    for row in rows.iter().filter(|row| is_told(loaded, row)) {
-        let value = row.value.as_ref().map_or("–".to_owned(), |value| {
-            format!("{}{}", visible(value), key_note(loaded, row))
-        });
-        let origin = if row.value.is_some() {
-            row.origin.to_string()
-        } else {
-            String::new()
-        };
-        lines.push(vec![visible(&row.key), value, visible(&origin)]);
-    }
-    if rows
-        .iter()
-        .any(|row| row.key == "data_dir" && row.value.is_none())
-    {
-        lines.push(vec![
-            "data_dir".into(),
-            loaded.settings.data_dir.display().to_string(),
-            "default".into(),
-        ]);
-    }
     let model = loaded.settings.model_or_default();
-    console.out(&settings(&lines, console))?;
+    console.out(&table_of(loaded, SettingsShown::All, console))?;
     if loaded.settings.model.is_none() {
         let asked = match default_model::own_server(&loaded.settings) {
             Some(own) => format!(
@@ -97,68 +75,6 @@ fn show(loaded: &Loaded, json: bool, console: &mut Console) -> Result<(), ChatEr
     }
     console.say(&start::notes(loaded));
     Ok(())
-}
-
-/// The table as it is, or on a terminal that has no room for it a row for each setting, and one below it where it was set.
-fn settings(lines: &[Vec<String>], console: &Console) -> String {
-    let (whole, width) = (table(lines, usize::MAX), console.terminal.width);
-    let fits = |text: &str| text.lines().all(|line| agentx_terminal::width(line) <= width);
-    if !console.terminal.output || fits(&whole) {
-        return whole;
-    }
-    let mut text = String::new();
-    for line in lines.iter().skip(1) {
-        if let [key, value, origin] = &line[..] {
-            let beside = format!("{key}  {value}");
-            let fits = agentx_terminal::width(&beside) <= width;
-            text.push_str(&if fits {
-                format!("{beside}\n")
-            } else {
-                format!("{key}\n    {value}\n")
-            });
-            let told = !origin.is_empty() && origin != "default";
-            text.push_str(&if told {
-                format!("    {origin}\n")
-            } else {
-                String::new()
-            });
-        }
-    }
-    fitted(&text, width)
-}
-
-/// Built-in providers that nobody connected are left out, and the data directory stands at the end.
-fn is_told(loaded: &Loaded, row: &SettingRow) -> bool {
-    if row.origin != SettingOrigin::Default {
-        return true;
-    }
-    let Some(rest) = row.key.strip_prefix("providers.") else {
-        return row.key != "data_dir";
-    };
-    let name = rest.split('.').next().unwrap_or_default();
-    matches!(name, "anthropic" | "openai")
-        || loaded
-            .settings
-            .provider(name)
-            .is_some_and(|known| known.is_connected())
-}
-
-/// Whether a key that is given by reference is there.
-fn key_note(loaded: &Loaded, row: &SettingRow) -> &'static str {
-    let of_row = |provider: &&agentx::config::ProviderSettings| {
-        row.key == format!("providers.{}.api_key", provider.name)
-    };
-    match loaded
-        .settings
-        .providers
-        .iter()
-        .find(of_row)
-        .map(|provider| &provider.key)
-    {
-        Some(ProviderKey::Env { value: Some(_), .. }) => " (set)",
-        Some(ProviderKey::Env { value: None, .. }) => " (not set)",
-        _ => "",
-    }
 }
 
 fn path(loaded: &Loaded, json: bool, console: &mut Console) -> Result<(), ChatError> {
@@ -320,37 +236,4 @@ fn trust_workspace(global: &Global, args: TrustArgs, console: &mut Console) -> R
         console.out(&folder::contents_list(&loaded, &brings, usize::MAX))?;
     }
     Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn where_there_is_no_room_for_the_table_each_setting_is_told() {
-        let lines = [
-            ["KEY", "VALUE", "FROM"],
-            ["model", "opus", "/home/ada/.config/agentx/config.yaml:1"],
-            ["approval", "ask", "default"],
-            [
-                "providers.openai.base_url",
-                "https://api.openai.com/v1",
-                "default",
-            ],
-        ]
-        .map(|line| line.map(str::to_owned).to_vec());
-        let mut console = Console::of_process();
-        (console.terminal.output, console.terminal.width) = (true, 40);
-        assert_eq!(
-            settings(&lines, &console),
-            "model  opus\n    /home/ada/.config/agentx/config.yaml\n    :1\napproval  ask\n\
-             providers.openai.base_url\n    https://api.openai.com/v1\n"
-        );
-        console.terminal.output = false;
-        assert_eq!(
-            settings(&lines, &console),
-            table(&lines, usize::MAX),
-            "another program reads it"
-        );
-    }
 }

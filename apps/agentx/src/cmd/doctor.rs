@@ -13,7 +13,7 @@ use crate::start;
 /// Looks at everything.
 pub(crate) fn run(args: &DoctorArgs, global: &Global, console: &mut Console) -> Result<Exit, ChatError> {
     let loaded = start::settings(global, &AgentArgs::default());
-    let mut checks = vec![of_configuration(&loaded)];
+    let mut checks = vec![of_configuration(loaded.as_ref())];
     match &loaded {
         Ok(loaded) => checks.extend(block_on(async { Ok(of_settings(loaded, args.offline).await) })?),
         // Without settings the data is where it would be without any file.

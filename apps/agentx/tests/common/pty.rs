@@ -140,6 +140,11 @@ impl Pty {
         self.screen.lines()
     }
 
+    /// What was put into the terminal's clipboard last, in base64.
+    pub(crate) fn clipboard(&self) -> Option<&str> {
+        self.screen.clipboard()
+    }
+
     /// Waits for the end; returns the exit code.
     pub(crate) fn end(&mut self) -> Option<i32> {
         let until = Instant::now() + PATIENCE;

@@ -44,6 +44,7 @@ mod sessions;
 mod shared_limits;
 mod show;
 mod signals;
+mod slash_commands;
 mod thief;
 mod trust;
 mod upkeep;

@@ -37,22 +37,22 @@ const LINES: &[(&[&str], &str)] = &[
 
 /// What is typed in a chat, and what the answer names.
 const SLASH: &[(&str, &str)] = &[
-    ("/new", "/quit and type `agentx`"),
-    ("/clear", "/quit and type `agentx`"),
-    ("/init", "AGENTS.md"),
+    ("/reset", "/new"),
+    ("/memory", "/init"),
     ("/cost", "/usage"),
     ("/permissions", "/approvals"),
-    ("/login", "agentx doctor"),
-    ("/resume", "agentx resume"),
+    ("/login", "/doctor"),
+    ("/continue", "/resume"),
     ("/undo", "/rewind"),
     ("/models", "/model NAME"),
     ("/mcp", "agentx tools new"),
     ("/cd", "agentx --cwd"),
     ("/add-dir", "agentx approvals add"),
-    ("/effort", "params.thinking_tokens"),
+    ("/think", "/effort"),
     ("/redo", "/rewind undo"),
     ("/share", "agentx sessions share"),
-    ("/config", "agentx config edit"),
+    ("/settings", "agentx config edit"),
+    ("/save", "/export"),
 ];
 
 #[test]

@@ -188,17 +188,18 @@ fn a_model_that_only_the_server_knows_is_asked_by_its_name() {
     let mut chat = Pty::start(&sandbox, &["--model", "my-model"], 120, 40);
     chat.wait_for_last("›");
     chat.keys("/model\r");
-    chat.wait_for("*  my-model  ");
+    chat.wait_for("▸ my-model  ");
+    chat.keys("\u{15}");
     chat.keys("/model other\r");
     chat.wait_for("using other from here on");
     chat.keys("/model\r");
-    chat.wait_for("*  other  ");
+    chat.wait_for("▸ other  ");
     assert!(
         !chat.lines().iter().any(|line| line.contains("gpt-")),
         "that server has none of them: {:#?}",
         chat.lines()
     );
-    chat.keys("\u{4}");
+    chat.keys("\u{15}\u{4}");
     assert_eq!(chat.end(), Some(0));
 }
 

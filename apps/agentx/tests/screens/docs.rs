@@ -152,7 +152,7 @@ fn an_answer_with_its_looks() {
     chat.wait_for("The pilot");
     chat.wait_for("opal-1 answers");
     is_drawn("answer", "An answer while it streams", &chat);
-    chat.keys("\u{3}");
+    chat.keys("\u{1b}");
     chat.wait_for("■ stopped");
     chat.wait_for_prompt();
     chat.leave();

@@ -236,6 +236,13 @@ impl<'a> Stage<'a> {
         });
     }
 
+    /// Waits until no row of the screen shows this.
+    pub(crate) fn wait_for_gone(&mut self, text: &str) {
+        self.wait(&format!("no {text:?}"), |terminal| {
+            !terminal.screen().iter().any(|row| row.contains(text))
+        });
+    }
+
     /// Waits until words are there, however they are broken into rows.
     pub(crate) fn wait_for_words(&mut self, words: &str) {
         let wanted = without_blanks(words);

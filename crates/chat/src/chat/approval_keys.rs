@@ -14,6 +14,16 @@ use crate::render::approval::{self, ApprovalReply, QuestionForm};
 const TOO_EARLY: &str = "asked only just now; the same key again answers";
 
 impl Chat<'_> {
+    /// Refuses what is asked.
+    pub(super) async fn refuse(&mut self, why: &str) -> Result<ChatFlow, ChatError> {
+        self.answer(ApprovalReply {
+            decision: ApprovalDecision::Deny,
+            note: Some(why.to_owned()),
+            pattern: None,
+        })
+        .await
+    }
+
     /// Prints the question that is open, if it was not open before. Who may not answer sees it all the same. With `--yes` it is
     /// answered in the person's place.
     pub(super) async fn ask_if_new(&mut self, before: Option<&ToolCallId>) {

@@ -1,9 +1,15 @@
 //! What the commands of a chat do.
 
-use agentx::config::{FolderTrust, SettingOrigin, Sourced};
-use agentx::runtime::{SessionQuery, takes_no_pictures};
+mod copy;
+pub(super) mod effort;
+mod project;
+mod retry;
+pub(super) mod session_change;
+
+use agentx::config::{FolderTrust, Loaded, SettingOrigin, Sourced};
+use agentx::runtime::{ModelInfo, SessionQuery, takes_no_pictures};
 use agentx::types::wire::WheelWish;
-use agentx::types::{AgentConfig, ApprovalMode, ConfigChange};
+use agentx::types::{AgentConfig, ApprovalMode, ConfigChange, ModelSpec};
 
 use super::slash::{self, Slash, WheelCommand};
 use super::{Chat, ConversationSite};
@@ -13,7 +19,17 @@ use crate::render::clean::visible;
 use crate::render::sessions::render_list;
 use crate::render::table::table;
 use crate::render::units;
+use crate::session_opening::Wanted;
 use crate::{default_model, models, other_server, session_opening};
+
+/// What the program was started with, for commands that need it again.
+#[derive(Clone, Debug, Default)]
+pub struct ChatStart<'a> {
+    /// The configuration that the settings were read from, for `/config` and `/doctor`.
+    pub loaded: Option<&'a Loaded>,
+    /// The flags of the command line, for the agent of a new session.
+    pub wanted: Wanted,
+}
 
 /// What is said of a window that nobody knows.
 fn assumed(model: &str) -> String {
@@ -32,7 +48,7 @@ impl Chat<'_> {
         let text = match command {
             Slash::Help(about) => Ok(slash::help(about.as_deref(), self.display.width())),
             Slash::Quit => Ok(String::new()),
-            Slash::Model(None) => self.list_models().await,
+            Slash::Model(None) => self.choose_model().await,
             Slash::Model(Some(name)) => self.use_model(&name).await,
             Slash::Status => self.status().await,
             Slash::Usage(by) => self.usage(by).await,
@@ -58,6 +74,14 @@ impl Chat<'_> {
             Slash::Approvals(wish) => self.rules(wish).await,
             Slash::Compact(wish) => self.compact(wish).await,
             Slash::Retry => self.retry().await,
+            Slash::New => self.new_session().await,
+            Slash::Resume(id) => self.resume_session(id).await,
+            Slash::Copy(block) => self.copy(block).await,
+            Slash::Effort(level) => self.effort(level.as_deref()).await,
+            Slash::Export(file) => self.export(file).await,
+            Slash::Init => self.init().await,
+            Slash::Config => Ok(self.configuration()),
+            Slash::Doctor => self.doctor().await,
             Slash::Pin(wish) => self.pin(wish).await,
         };
         match text {
@@ -82,24 +106,18 @@ impl Chat<'_> {
         true
     }
 
-    async fn list_models(&mut self) -> Result<String, ChatError> {
-        let model = match (&self.connection.site, self.connection.state().await?) {
-            (_, Some(state)) => state.config.model,
-            (ConversationSite::New(agent), None) => agent.config.model.clone(),
-            (ConversationSite::Open { .. }, None) => return Ok(String::new()),
-        };
-        let chosen = format!("{}/{}", model.provider, model.id);
-        let mut all = self.place.runtime().models();
-        let mut notes = String::new();
-        if self.place.remote().is_none() {
-            let mut settings = self.settings.clone();
-            settings.model = Some(Sourced::new(chosen.clone(), SettingOrigin::Default));
-            let listed = async {
-                let notes = models::with_own_servers(&mut settings, &mut all).await;
-                Ok((notes, all))
-            };
-            (notes, all) = self.wait_for(listed).await?;
+    /// `/model`: a list to choose from where the terminal has room for one, else a table.
+    async fn choose_model(&mut self) -> Result<String, ChatError> {
+        match self.opens_menu("model").await {
+            true => Ok(String::new()),
+            false => self.list_models().await,
         }
+    }
+
+    async fn list_models(&mut self) -> Result<String, ChatError> {
+        let model = self.agent_config().await?.model;
+        let chosen = format!("{}/{}", model.provider, model.id);
+        let (all, notes) = self.known_models_of_place(&model).await?;
         let (usable, others): (Vec<_>, Vec<_>) = all.into_iter().partition(|info| info.missing.is_none());
         let list = models::render(&usable, self.settings, &chosen, self.display.width());
         Ok(match others.len() {
@@ -110,6 +128,25 @@ impl Chat<'_> {
                 self.place.command("models")
             ),
         })
+    }
+
+    /// The models that are known, also those of servers of the person's own, and a line for each server that does not say what it has.
+    pub(super) async fn known_models_of_place(
+        &mut self,
+        current: &ModelSpec,
+    ) -> Result<(Vec<ModelInfo>, String), ChatError> {
+        let mut all = self.place.runtime().models();
+        if self.place.remote().is_some() {
+            return Ok((all, String::new()));
+        }
+        let mut settings = self.settings.clone();
+        let chosen = format!("{}/{}", current.provider, current.id);
+        settings.model = Some(Sourced::new(chosen, SettingOrigin::Default));
+        self.wait_for(async {
+            let notes = models::with_own_servers(&mut settings, &mut all).await;
+            Ok((all, notes))
+        })
+        .await
     }
 
     /// Changes the agent from here on, which the status row shows at once.
@@ -165,7 +202,7 @@ impl Chat<'_> {
         Ok(why.map(|why| format!("{which} not shown to it, only named: {why}")))
     }
 
-    async fn approve_mode(&mut self, mode: Option<ApprovalMode>) -> Result<String, ChatError> {
+    pub(super) async fn approve_mode(&mut self, mode: Option<ApprovalMode>) -> Result<String, ChatError> {
         let Some(mode) = mode else {
             let mode = match (&self.connection.site, self.connection.state().await?) {
                 (_, Some(state)) => state.config.approval,
@@ -190,7 +227,7 @@ impl Chat<'_> {
     }
 
     /// Whether changes and commands are refused whoever decides.
-    fn is_read_only(&self) -> bool {
+    pub(super) fn is_read_only(&self) -> bool {
         self.place.remote().is_none() && self.settings.folder.trust == FolderTrust::ReadOnly
     }
 

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use agentx::runtime::{ContextWish, Delivery, Session, View};
-use agentx::types::{Message, RunStatus, RuntimeEvent};
+use agentx::types::{Message, RuntimeEvent};
 
 use super::Chat;
 use super::slash::{CompactWish, PinWish};
@@ -32,39 +32,6 @@ impl Chat<'_> {
             true => "it is condensed before the model is asked next".to_owned(),
             false => String::new(),
         })
-    }
-
-    /// Asks a model again at once that failed and is waited for; after a run that failed, asks again what is there.
-    pub(super) async fn retry(&mut self) -> Result<String, ChatError> {
-        let Some(session) = self.connection.session() else {
-            return Ok("nothing was said yet".to_owned());
-        };
-        let session = session.clone();
-        if !self.status.is_busy() {
-            return self.ask_again(&session).await;
-        }
-        self.wait_for(async { session.retry().await }).await?;
-        Ok(String::new())
-    }
-
-    /// Begins a run without a new message, where the last one ended without an answer.
-    async fn ask_again(&mut self, session: &Arc<dyn Session>) -> Result<String, ChatError> {
-        let run = session.state().await?.run;
-        let unanswered = run.is_some_and(|run| run.status.is_final() && run.status != RunStatus::Completed);
-        if !unanswered {
-            return Ok("nothing waits for another attempt; say what you want to be tried again".to_owned());
-        }
-        self.status.begin_sending("", Vec::new());
-        match self.wait_for(async { session.retry().await }).await {
-            Ok(seq) => {
-                self.status.confirm_sent(seq);
-                Ok("asked again".to_owned())
-            }
-            Err(error) => {
-                self.status.cancel_sending();
-                Err(error)
-            }
-        }
     }
 
     /// Has an input stay as it is whatever is condensed, or no longer.

@@ -136,7 +136,7 @@ impl Chat<'_> {
     }
 
     /// The latest sessions but this one; none where they cannot be had now.
-    async fn known_sessions(&mut self) -> NameDescriptions {
+    pub(super) async fn known_sessions(&mut self) -> NameDescriptions {
         let runtime = self.place.shared();
         let own = match &self.connection.site {
             ConversationSite::Open { session, .. } => Some(session.id().clone()),
@@ -361,7 +361,7 @@ mod tests {
              title     name this session"
         );
         assert!(
-            told("/", &commands, 80).starts_with("help  quit"),
+            told("/", &commands, 80).starts_with("help  model"),
             "many stand beside each other"
         );
         let many: Vec<String> = (0..12).map(|n| format!("ses_{n:02}")).collect();

@@ -4,6 +4,7 @@ use agentx::types::ContentPart;
 use agentx_terminal::Editor;
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
+use super::menu::Menu;
 use super::rewinding::RewindQuestion;
 use super::server_wait::Inputs;
 use crate::render::approval;
@@ -21,6 +22,8 @@ pub(crate) struct Composer {
     pub(super) sending: Option<String>,
     /// What the chat itself asks, about going back.
     pub(super) asking: Option<RewindQuestion>,
+    /// The list below the line.
+    pub(super) menu: Menu,
 }
 
 impl Composer {
@@ -33,6 +36,7 @@ impl Composer {
             shared: Vec::new(),
             sending: None,
             asking: None,
+            menu: Menu::default(),
         }
     }
 

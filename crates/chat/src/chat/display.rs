@@ -53,15 +53,7 @@ impl<'a> Display<'a> {
         thinking: ThinkingDisplay,
         status_row: StatusRow,
     ) -> Self {
-        let (style, width) = (console.out_style(), console.terminal.width);
-        let mut transcript = TranscriptRenderer::new(style, width).with_costs();
-        let mut cast = AgentCast::new(style, width);
-        if matches!(face, ChatInterface::Editor { .. }) {
-            // A screen has room for what runs.
-            transcript = transcript.holding_calls();
-        }
-        transcript.set_thinking(thinking);
-        cast.set_thinking(thinking);
+        let (transcript, cast) = voices(console, &face, thinking);
         Self {
             console,
             face,
@@ -73,6 +65,13 @@ impl<'a> Display<'a> {
             prompt: Prompt::default(),
             pace: Pace::default(),
         }
+    }
+
+    /// Begins another session below what was shown: nothing of the one before is remembered.
+    pub(super) fn begin_session(&mut self, thinking: ThinkingDisplay) {
+        let (mut transcript, cast) = voices(self.console, &self.face, thinking);
+        transcript.take_over(&mut self.transcript);
+        (self.transcript, self.cast) = (transcript, cast);
     }
 
     /// The looks of what is printed.
@@ -258,4 +257,22 @@ impl<'a> Display<'a> {
         let line = format!("· {messages} that {was} not answered {goes} along");
         self.transcript.note(&self.style().dim(&line));
     }
+}
+
+/// What tells what the agents of a session say.
+fn voices(
+    console: &Console,
+    face: &ChatInterface,
+    thinking: ThinkingDisplay,
+) -> (TranscriptRenderer, AgentCast) {
+    let (style, width) = (console.out_style(), console.terminal.width);
+    let mut transcript = TranscriptRenderer::new(style, width).with_costs();
+    let mut cast = AgentCast::new(style, width);
+    if matches!(face, ChatInterface::Editor { .. }) {
+        // A screen has room for what runs.
+        transcript = transcript.holding_calls();
+    }
+    transcript.set_thinking(thinking);
+    cast.set_thinking(thinking);
+    (transcript, cast)
 }

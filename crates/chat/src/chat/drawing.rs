@@ -68,12 +68,14 @@ impl Chat<'_> {
             false => QueuedDelivery::AfterTheRun,
         };
         let (line, beside) = (self.written(asked), self.beside());
+        let menu = if asked { Vec::new() } else { self.menu_rows() };
         let (width, style) = (self.display.width(), self.display.style());
         let ChatInterface::Editor { screen, .. } = &mut self.display.face else {
             return Ok(());
         };
         screen.say(&pieces);
         screen.set_line(line);
+        screen.set_menu(menu);
         screen.set_asked(self.status.question().map(|_| asked));
         if let Some(status) = status {
             screen.set_status(status);

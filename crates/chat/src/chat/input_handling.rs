@@ -8,7 +8,7 @@ use tokio::time::Instant;
 use super::leaving::is_exit;
 use super::lost_session::remedy;
 use super::slash::{self, Slash};
-use super::{Chat, ChatFlow, ChatInterface, full_text};
+use super::{Chat, ChatFlow, ChatInterface, approval_cycle, full_text, menu};
 use crate::error::ChatError;
 use crate::render::answers::is_nearly_answer;
 use crate::render::approval::{self, ApprovalReply};
@@ -20,7 +20,7 @@ use agentx_terminal::EditOutcome;
 const TOO_LATE: &str = "  not counted: the question was not open any more";
 
 /// What is said to the word `clear`, which people type as in a shell.
-const CLEAR: &str = "Ctrl-L clears the screen; for a new session, leave with /quit and type `agentx`";
+const CLEAR: &str = "Ctrl-L clears the screen; /clear begins a new session";
 
 impl Chat<'_> {
     /// Takes an input, and those that are there already: what was pasted or typed fast is one change of the screen.
@@ -28,7 +28,9 @@ impl Chat<'_> {
         self.display.pace.hurry();
         let mut next = Some(first);
         while let Some(input) = next {
+            let opens_list = menu::opens_list(&input);
             let flow = self.input(input).await?;
+            self.refresh_menu(opens_list).await;
             if flow != ChatFlow::On {
                 return Ok(flow);
             }
@@ -77,10 +79,15 @@ impl Chat<'_> {
 
     /// A key that is none of the chat's own goes to the line.
     pub(super) async fn key(&mut self, key: KeyEvent) -> EditOutcome {
+        if let Some(outcome) = self.menu_key(&key) {
+            return outcome;
+        }
         if self.takes_back(&key) {
             self.take_back_last().await;
         } else if let Some(wish) = full_text::wish(&key) {
             self.wished(wish).await;
+        } else if approval_cycle::is_wanted(&key) {
+            self.cycle_approval().await;
         } else {
             return self.composer.editor.key(key);
         }
@@ -102,10 +109,10 @@ impl Chat<'_> {
                 self.composer.editor.discard();
                 Ok(ChatFlow::On)
             }
-            EditOutcome::Interrupt => self.stop().await,
+            EditOutcome::Interrupt => self.interrupt().await,
             EditOutcome::Escape if self.works() && !self.status.stopping => self.stop().await,
             EditOutcome::Escape => Ok(ChatFlow::On),
-            EditOutcome::Leave => Ok(self.leave()),
+            EditOutcome::Leave => Ok(self.leave_by_key()),
             EditOutcome::Clear => {
                 if let ChatInterface::Editor { screen, .. } = &mut self.display.face {
                     screen.clear();
@@ -174,7 +181,7 @@ impl Chat<'_> {
     }
 
     /// Says something to the agent.
-    async fn say(&mut self, text: &str) -> Result<ChatFlow, ChatError> {
+    pub(super) async fn say(&mut self, text: &str) -> Result<ChatFlow, ChatError> {
         if let Err(error) = self.find_again().await {
             self.not_sent(text, Vec::new(), error)?;
             return Ok(ChatFlow::On);
@@ -329,15 +336,5 @@ impl Chat<'_> {
         self.status.settle_question(&question.tool_call_id);
         self.ask_if_new(None).await;
         Ok(ChatFlow::On)
-    }
-
-    /// Refuses what is asked.
-    pub(super) async fn refuse(&mut self, why: &str) -> Result<ChatFlow, ChatError> {
-        self.answer(ApprovalReply {
-            decision: ApprovalDecision::Deny,
-            note: Some(why.to_owned()),
-            pattern: None,
-        })
-        .await
     }
 }

@@ -14,6 +14,10 @@ use crate::render::conversation;
 
 /// The notice for an interrupt that arrives after the run has ended.
 const ENDED: &str = "The answer had already ended. Ctrl-C again leaves AgentX.";
+/// The notice for an interrupt that stops something.
+const STOPPING: &str = "stopped; Ctrl-C again leaves AgentX.";
+/// The notice for a wish to leave while something runs.
+const RUNS: &str = "something runs: Ctrl-D again stops it and leaves AgentX.";
 /// The notice for an interrupt where nothing runs.
 const AGAIN: &str = "Ctrl-C again leaves AgentX.";
 
@@ -76,6 +80,31 @@ impl Chat<'_> {
     /// Whether something can be stopped: the agent, or one that it made and that works in the background.
     pub(super) fn works(&self) -> bool {
         self.status.is_busy() || self.display.cast.is_at_work()
+    }
+
+    /// Ctrl-C: stops what runs. A second one soon after leaves, whether the run has ended by then or not.
+    pub(super) async fn interrupt(&mut self) -> Result<ChatFlow, ChatError> {
+        let stops = self.works() && !self.status.stopping;
+        let flow = self.stop().await?;
+        if stops && flow == ChatFlow::On && self.connection.lost.is_none() {
+            let _ = self.approvals.attention.leaves(Instant::now());
+            // What came back into the line is discarded first.
+            if self.composer.editor.text().is_empty() {
+                self.hint(STOPPING);
+            }
+        }
+        Ok(flow)
+    }
+
+    /// Ctrl-D: leaves. If that would stop a run here, it takes a second one soon after; the queue stays as it is.
+    pub(super) fn leave_by_key(&mut self) -> ChatFlow {
+        // An open question waits for the person: nothing is cut off.
+        let ends_a_run = self.works() && self.status.question().is_none() && self.place.remote().is_none();
+        if ends_a_run && !self.approvals.attention.leaves(Instant::now()) {
+            self.hint(RUNS);
+            return ChatFlow::On;
+        }
+        self.leave()
     }
 
     /// Stops what runs; leaves when nothing does and the person asks twice, or when they ask again while it stops.

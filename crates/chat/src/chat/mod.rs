@@ -3,6 +3,7 @@
 //! It wakes up only when one of them has something; what is ready together is written together.
 
 pub mod appearance;
+mod approval_cycle;
 mod approval_keys;
 mod approvals;
 mod attachments;
@@ -22,6 +23,7 @@ pub mod jobs;
 pub(crate) mod leaving;
 mod line;
 pub(crate) mod lost_session;
+mod menu;
 pub mod own_editor;
 mod pace;
 mod participants;
@@ -62,11 +64,12 @@ use crate::session_status::{SessionStatus, StatusNews};
 use crate::signals::Signals;
 use crate::terminal::RawMode;
 use approvals::Approvals;
+pub use commands::ChatStart;
+use commands::session_change::past_of;
 use composer::Composer;
 use connection::{Connection, ConversationSite};
 use display::Display;
 use participants::Company;
-use past_turns::PastTurns;
 use programs::Programs;
 use screen::Screen;
 use server_wait::Inputs;
@@ -100,6 +103,8 @@ pub enum ChatInterface {
 pub struct Chat<'a> {
     place: &'a Place,
     settings: &'a Settings,
+    /// What the program was started with.
+    start: ChatStart<'a>,
     /// What the person sees.
     display: Display<'a>,
     /// What the person writes.
@@ -141,6 +146,7 @@ impl<'a> Chat<'a> {
         let mut chat = Self {
             place,
             settings,
+            start: ChatStart::default(),
             display: Display::new(console, face, settings.chat.thinking, status_row),
             composer: Composer::new(editor, inputs),
             approvals: Approvals::default(),
@@ -159,17 +165,18 @@ impl<'a> Chat<'a> {
         self.approvals.says_yes = true;
     }
 
+    /// Says what the program was started with, for commands that need it again.
+    pub fn set_start(&mut self, start: ChatStart<'a>) {
+        self.start = start;
+    }
+
     /// A chat in a session that exists.
     pub async fn resumed(mut self, session: Arc<dyn Session>) -> Result<Self, ChatError> {
         let state = session.state().await?;
-        let follow = async |after| AnyFollower::new(session.clone(), after, View::Runtime).await;
-        let (past, events, came) = PastTurns::read(follow, state.last_seq).await?;
-        self.switch_status(&state);
+        let (past, site, came) = past_of(&session, state.last_seq).await?;
         self.connection.company.join(session.id()).await?;
-        self.connection.site = ConversationSite::Open { session, events };
-        // What was said last is on the screen before anything is asked.
-        self.show_past(&past).await;
-        self.say_what_is_left(&past);
+        self.connection.site = site;
+        self.show_session(&state, &past).await;
         if let Some(delivery) = came {
             self.delivery(&delivery).await;
         }

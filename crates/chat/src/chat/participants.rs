@@ -81,6 +81,12 @@ impl Company {
         Ok(())
     }
 
+    /// Leaves those who are in the session: the next one is not open yet.
+    pub(crate) fn part(&mut self) {
+        (self.presence, self.session) = (None, None);
+        self.told = People::default();
+    }
+
     /// What another person did, in a line: somebody else than the owner of the session and than whoever sits here.
     pub(crate) fn act(&self, event: &RuntimeEvent, style: Paint) -> Option<String> {
         let (by, what) = act_of_another(event)?;

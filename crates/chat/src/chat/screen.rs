@@ -44,6 +44,8 @@ pub struct Screen {
     queue: Vec<String>,
     /// What may be written here.
     hint: String,
+    /// The list below the line, a row each.
+    menu: Vec<String>,
 }
 
 impl Screen {
@@ -63,6 +65,7 @@ impl Screen {
             status: String::new(),
             queue: Vec::new(),
             hint: String::new(),
+            menu: Vec::new(),
         }
     }
 
@@ -203,6 +206,16 @@ impl Screen {
         self.hint = hint;
     }
 
+    /// Shows a list below the line, a row each.
+    pub(crate) fn set_menu(&mut self, menu: Vec<String>) {
+        self.menu = menu.iter().map(|row| self.readable(row).into_owned()).collect();
+    }
+
+    /// How many rows the terminal has.
+    pub(crate) fn rows(&self) -> usize {
+        self.rows
+    }
+
     /// Hands bytes to the terminal that show nothing.
     pub(crate) fn tell(&mut self, bytes: &str) {
         self.bytes.push_str(bytes);
@@ -274,9 +287,10 @@ impl Screen {
             let layout = layout(line, columns, most);
             written = Some((below.len() + layout.row, layout.column));
             below.extend(layout.rows.iter().map(|row| Row::new(row, Style::default())));
-            for hint in self.hint.lines() {
-                below.extend(Text::new(hint, self.theme.faint).rows(columns));
-            }
+            below.extend(self.menu.iter().map(|row| Row::from_ansi(row)));
+        }
+        for hint in self.hint.lines() {
+            below.extend(Text::new(hint, self.theme.faint).rows(columns));
         }
         if let Some(asked) = &mut self.asked {
             asked.printed(self.done.len());
@@ -301,6 +315,7 @@ impl Screen {
         self.asked = None;
         self.beside.clear();
         self.hint.clear();
+        self.menu.clear();
         self.queue.clear();
         self.status.clear();
         self.take()

@@ -58,6 +58,11 @@ impl Inputs {
         self.kept.push_back(input);
     }
 
+    /// Where they come from, for a list that takes the keys while it is open.
+    pub(super) fn source(&mut self) -> &mut mpsc::Receiver<TerminalInput> {
+        &mut self.source
+    }
+
     /// The lines that are kept.
     pub(super) fn lines(&self) -> impl Iterator<Item = &String> {
         self.kept.iter().filter_map(|input| match input {

@@ -5,6 +5,7 @@ use agentx::runtime::UsageBy;
 use agentx::types::ApprovalMode;
 
 mod help;
+mod only_shows;
 mod others;
 
 pub(crate) use help::{about, help};
@@ -61,48 +62,26 @@ pub(crate) enum Slash {
     Approvals(Rules),
     /// Condense the conversation, or take a summary out again.
     Compact(CompactWish),
-    /// Try again at once what waits for its next attempt.
+    /// Retry a waiting or failed model call, or ask again with the last message.
     Retry,
+    /// Begin a new session in this chat.
+    New,
+    /// Continue another session in this chat: the one with this id, or one that the person picks.
+    Resume(Option<String>),
+    /// Copy the last answer to the clipboard, or the code block of it with this number.
+    Copy(Option<usize>),
+    /// Set how much the model reasons, or list the levels.
+    Effort(Option<String>),
+    /// Write the session to a file.
+    Export(Option<String>),
+    /// Ask the agent to write the AGENTS.md of the project.
+    Init,
+    /// Show the settings in effect and where they come from.
+    Config,
+    /// Look for problems, as `agentx doctor` does.
+    Doctor,
     /// Have an input stay whatever is condensed, or no longer.
     Pin(PinWish),
-}
-
-impl Slash {
-    /// Whether the command only shows something, so that it needs no agent and changes nothing.
-    pub(crate) fn only_shows(&self) -> bool {
-        match self {
-            Self::Help(_)
-            | Self::Status
-            | Self::Usage(_)
-            | Self::Context { .. }
-            | Self::Thinking(_)
-            | Self::Output(_)
-            | Self::Jobs(None)
-            | Self::Todo
-            | Self::Sessions
-            | Self::Who
-            | Self::Model(None)
-            | Self::ApproveMode(None)
-            | Self::Wheel(WheelCommand::Know)
-            | Self::Queue(QueueWish::List)
-            | Self::Approvals(Rules::List | Rules::Test(_)) => true,
-            Self::Quit
-            | Self::Model(_)
-            | Self::ApproveMode(_)
-            | Self::Title(_)
-            | Self::Wheel(_)
-            | Self::Steer(_)
-            | Self::Queue(_)
-            | Self::Fork(_)
-            | Self::Rewind(_)
-            | Self::Diff(_)
-            | Self::Approvals(_)
-            | Self::Compact(_)
-            | Self::Jobs(_)
-            | Self::Retry
-            | Self::Pin(_) => false,
-        }
-    }
 }
 
 /// What a person wants with the older part of the conversation.
@@ -173,12 +152,24 @@ pub(crate) enum WheelCommand {
     Release,
 }
 
-/// The names of all commands.
+/// The names of all commands, those that are used most first.
 pub const NAMES: &[&str] = &[
     "help",
+    "model",
+    "new",
+    "resume",
+    "copy",
+    "retry",
+    "rewind",
+    "clear",
+    "compact",
+    "effort",
+    "init",
+    "export",
+    "config",
+    "doctor",
     "quit",
     "exit",
-    "model",
     "status",
     "usage",
     "context",
@@ -194,11 +185,8 @@ pub const NAMES: &[&str] = &[
     "steer",
     "queue",
     "fork",
-    "rewind",
     "diff",
     "approvals",
-    "compact",
-    "retry",
     "pin",
     "unpin",
 ];
@@ -223,18 +211,7 @@ fn command(name: &str, argument: &str) -> Result<Slash, String> {
         "quit" | "exit" => Slash::Quit,
         "model" => Slash::Model(given),
         "status" => Slash::Status,
-        "usage" => Slash::Usage(match argument {
-            "" => None,
-            "session" | "sessions" => Some(UsageBy::Session),
-            "day" => Some(UsageBy::Day),
-            "model" => Some(UsageBy::Model),
-            "cause" => Some(UsageBy::Cause),
-            other => {
-                return Err(format!(
-                    "`{other}` is nothing to add up by: session, day, model or cause"
-                ));
-            }
-        }),
+        "usage" => Slash::Usage(usage_by(argument)?),
         "context" => match argument {
             "" => Slash::Context { exact: false },
             "exact" => Slash::Context { exact: true },
@@ -257,6 +234,14 @@ fn command(name: &str, argument: &str) -> Result<Slash, String> {
         "compact" if argument == "undo" => Slash::Compact(CompactWish::Undo),
         "compact" => Slash::Compact(CompactWish::Now(given)),
         "retry" => Slash::Retry,
+        "new" | "clear" => Slash::New,
+        "resume" => Slash::Resume(given),
+        "copy" => Slash::Copy(number(name, argument)?),
+        "effort" => Slash::Effort(given),
+        "export" => Slash::Export(given),
+        "init" => Slash::Init,
+        "config" => Slash::Config,
+        "doctor" => Slash::Doctor,
         "pin" | "unpin" => Slash::Pin(PinWish {
             number: number(name, argument)?,
             stays: name == "pin",
@@ -269,15 +254,34 @@ fn command(name: &str, argument: &str) -> Result<Slash, String> {
             "deny" => Some(ApprovalMode::Deny),
             other => return Err(format!("there is no mode `{other}`: ask, auto or deny")),
         }),
+        other => return Err(unknown(other)),
+    })
+}
+
+/// What is said of a command that does not exist.
+fn unknown(name: &str) -> String {
+    if let Some(instead) = instead_of_slash(name) {
+        return format!("there is no command /{name}: {instead}");
+    }
+    let near = nearest(name, NAMES.iter().copied(), 1);
+    let near = near.first().map(|near| format!(" did you mean /{near}?"));
+    format!(
+        "there is no command /{name};{} /help lists them all",
+        near.unwrap_or_default()
+    )
+}
+
+/// What `/usage` adds up by; `None` for this session alone.
+fn usage_by(argument: &str) -> Result<Option<UsageBy>, String> {
+    Ok(match argument {
+        "" => None,
+        "session" | "sessions" => Some(UsageBy::Session),
+        "day" => Some(UsageBy::Day),
+        "model" => Some(UsageBy::Model),
+        "cause" => Some(UsageBy::Cause),
         other => {
-            if let Some(instead) = instead_of_slash(other) {
-                return Err(format!("there is no command /{other}: {instead}"));
-            }
-            let near = nearest(other, NAMES.iter().copied(), 1);
-            let near = near.first().map(|near| format!(" did you mean /{near}?"));
-            let near = near.unwrap_or_default();
             return Err(format!(
-                "there is no command /{other};{near} /help lists them all"
+                "`{other}` is nothing to add up by: session, day, model or cause"
             ));
         }
     })

@@ -92,7 +92,7 @@ impl DoctorCheck {
 }
 
 /// Whether the configuration can be read, and what should be mended.
-pub fn of_configuration(loaded: &Result<Loaded, ChatError>) -> DoctorCheck {
+pub fn of_configuration(loaded: Result<&Loaded, &ChatError>) -> DoctorCheck {
     setup::configuration(loaded)
 }
 

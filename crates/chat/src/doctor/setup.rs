@@ -10,7 +10,7 @@ use crate::error::ChatError;
 use crate::exit::Exit;
 
 /// Whether the configuration can be read, and what should be mended.
-pub(super) fn configuration(loaded: &Result<Loaded, ChatError>) -> DoctorCheck {
+pub(super) fn configuration(loaded: Result<&Loaded, &ChatError>) -> DoctorCheck {
     let name = "configuration";
     let loaded = match loaded {
         Ok(loaded) => loaded,

@@ -54,6 +54,32 @@ pub async fn pick(
     inputs: &mut mpsc::Receiver<TerminalInput>,
     has_keys: bool,
 ) -> Result<PickerOutcome, ChatError> {
+    let (model, loader) = first_page(place, settings).await?;
+    if !has_keys {
+        return plain::pick(model, loader, console, inputs).await;
+    }
+    let raw = RawMode::enter()?;
+    let picked = with_keys(model, loader, console, inputs).await;
+    drop(raw);
+    picked
+}
+
+/// Lets a person choose with an editor's keys, in a terminal that is in raw mode already and stays so.
+///
+/// # Errors
+/// As [`pick`].
+pub(crate) async fn pick_in_raw_mode(
+    place: &Place,
+    settings: &Settings,
+    console: &mut Console,
+    inputs: &mut mpsc::Receiver<TerminalInput>,
+) -> Result<PickerOutcome, ChatError> {
+    let (model, loader) = first_page(place, settings).await?;
+    with_keys(model, loader, console, inputs).await
+}
+
+/// The first sessions of the list, with the rest under way.
+async fn first_page(place: &Place, settings: &Settings) -> Result<(PickerModel, Loader), ChatError> {
     let here = session_opening::workspace(place, settings).await?;
     let mut model = PickerModel::new(here.clone(), place.remote().is_some());
     let mut loader = Loader::new(place.shared());
@@ -66,10 +92,15 @@ pub async fn pick(
         model.only_here = false;
     }
     loader.all(None);
-    if !has_keys {
-        return plain::pick(model, loader, console, inputs).await;
-    }
-    let raw = RawMode::enter()?;
+    Ok((model, loader))
+}
+
+async fn with_keys(
+    model: PickerModel,
+    loader: Loader,
+    console: &mut Console,
+    inputs: &mut mpsc::Receiver<TerminalInput>,
+) -> Result<PickerOutcome, ChatError> {
     let mut picker = Picker {
         model,
         loader,
@@ -80,7 +111,6 @@ pub async fn pick(
     let picked = picker.run(console, inputs).await;
     let bytes = picker.painter.frame(&[], &[Row::default()], None);
     let cleared = console.paint(&bytes);
-    drop(raw);
     cleared.and(picked)
 }
 

@@ -134,16 +134,6 @@ impl TranscriptRenderer {
         self.width = width.max(20);
     }
 
-    /// Whether something was said that nobody has taken.
-    pub(crate) fn has_said(&self) -> bool {
-        !self.pieces.is_empty()
-    }
-
-    /// Takes what was said since the last time.
-    pub fn take(&mut self) -> Vec<TextPiece> {
-        std::mem::take(&mut self.pieces)
-    }
-
     /// Says something beside the answer, in lines of its own.
     pub fn aside(&mut self, text: &str) {
         self.error_in_passing();
@@ -395,6 +385,7 @@ mod calls;
 mod context;
 mod earlier_calls;
 mod other_agents;
+mod pieces;
 #[cfg(test)]
 mod tests;
 mod thinking;

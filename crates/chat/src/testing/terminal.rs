@@ -15,6 +15,8 @@ pub(crate) struct FakeTerminal {
     scrolled: Vec<Vec<String>>,
     /// What was wanted of its ways to work, in order: `?2004h`.
     modes: Vec<String>,
+    /// What was put into its clipboard last, in base64.
+    clipboard: Option<String>,
 }
 
 impl FakeTerminal {
@@ -29,6 +31,7 @@ impl FakeTerminal {
             pending_wrap: false,
             scrolled: Vec::new(),
             modes: Vec::new(),
+            clipboard: None,
         }
     }
 
@@ -36,6 +39,12 @@ impl FakeTerminal {
     #[allow(dead_code, reason = "the tests of keys look at it")]
     pub(crate) fn modes(&self) -> &[String] {
         &self.modes
+    }
+
+    /// What was put into its clipboard last, in base64.
+    #[allow(dead_code, reason = "the tests of commands look at it")]
+    pub(crate) fn clipboard(&self) -> Option<&str> {
+        self.clipboard.as_deref()
     }
 
     pub(crate) fn write(&mut self, text: &str) {
@@ -47,8 +56,10 @@ impl FakeTerminal {
                         Some('[') => {}
                         // Words to the terminal itself, until BEL or ESC \\.
                         Some(']') => {
-                            let ends = |c: char| c == '\u{7}' || c == '\\';
-                            chars.by_ref().find(|c| ends(*c));
+                            let ends = |c: &char| *c == '\u{7}' || *c == '\\';
+                            let words: String = chars.by_ref().take_while(|c| !ends(c)).collect();
+                            let copied = words.strip_prefix("52;c;").map(str::to_owned);
+                            self.clipboard = copied.or(self.clipboard.take());
                             continue;
                         }
                         other => panic!("unexpected sequence {other:?}"),

@@ -1,10 +1,9 @@
 //! `agentx sessions export` and `import`: a session as a document, and back.
 
-use std::io::{ErrorKind, Read as _, Write as _};
+use std::io::Read as _;
 use std::path::Path;
 
-use agentx::history::transcript::{html, markdown, transcript};
-use agentx::history::{export as document, portable};
+use agentx::history::portable;
 use agentx::runtime::{Runtime, RuntimeError};
 use serde_json::json;
 
@@ -12,6 +11,7 @@ use crate::args::{ExportArgs, ExportFormat, ImportArgs};
 use crate::compose::CommandTarget;
 use crate::console::Console;
 use crate::error::ChatError;
+use crate::export::{self, SessionFileFormat};
 use crate::render::{conversation, units};
 
 /// What to do about a file that is not what it should be.
@@ -24,59 +24,23 @@ pub(crate) async fn export(
     console: &mut Console,
 ) -> Result<(), ChatError> {
     let id = runtime.resolve(&args.id).await?;
-    let text = match args.format {
-        ExportFormat::Md => markdown(&transcript(runtime, &id).await?),
-        ExportFormat::Html => html(&transcript(runtime, &id).await?),
-        ExportFormat::Json => {
-            let document = document(runtime, &id).await?;
-            for blob in &document.missing_blobs {
-                console.say(&format!("note: {blob} is not there any more and is left out\n"));
-            }
-            portable::to_json(&document).map_err(std::io::Error::from)?
-        }
+    let format = match args.format {
+        ExportFormat::Md => SessionFileFormat::Markdown,
+        ExportFormat::Html => SessionFileFormat::Html,
+        ExportFormat::Json => SessionFileFormat::Json,
     };
+    let written = export::text(runtime, &id, format).await?;
+    for blob in &written.missing_blobs {
+        console.say(&format!("note: {blob} is not there any more and is left out\n"));
+    }
     match &args.output {
-        None => console.out_exact(&text),
+        None => console.out_exact(&written.text),
         Some(file) => {
-            write(file, &text, args.force)?;
+            export::write(file, &written.text, args.force)?;
             console.say(&format!("{id} is in {}\n", file.display()));
             Ok(())
         }
     }
-}
-
-/// Writes a file whole or not at all: what was there stays if the disk is full. A session may hold what is nobody else's business, so the file
-/// is for its owner alone.
-fn write(file: &Path, text: &str, force: bool) -> Result<(), ChatError> {
-    let there = std::fs::metadata(file).ok();
-    let written = match &there {
-        Some(_) if !force => Err(ErrorKind::AlreadyExists.into()),
-        // A device or a pipe stays what it is.
-        Some(found) if !found.is_file() => std::fs::write(file, text),
-        _ => replace(file, text, force),
-    };
-    written.map_err(|error| match error.kind() {
-        ErrorKind::AlreadyExists => ChatError::usage(
-            format!("{} is there already", file.display()),
-            "name another file, or write over it with --force",
-        ),
-        _ => ChatError::File {
-            path: file.display().to_string(),
-            what: error.to_string(),
-        },
-    })
-}
-
-fn replace(file: &Path, text: &str, force: bool) -> std::io::Result<()> {
-    let real = std::fs::canonicalize(file).unwrap_or_else(|_| file.to_owned());
-    let folder = real.parent().filter(|folder| !folder.as_os_str().is_empty());
-    let mut beside = tempfile::NamedTempFile::new_in(folder.unwrap_or(Path::new(".")))?;
-    beside.write_all(text.as_bytes())?;
-    let placed = match force {
-        true => beside.persist(&real),
-        false => beside.persist_noclobber(&real),
-    };
-    placed.map(drop).map_err(|failed| failed.error)
 }
 
 /// Takes a session in.

@@ -3,6 +3,7 @@
 mod asked;
 mod branches;
 mod broken;
+mod choosing;
 mod diff;
 mod first;
 mod first_own;

@@ -82,22 +82,22 @@ fn fitted(line: &str, width: usize) -> impl Iterator<Item = String> + use<> {
     rows.into_iter().map(|row| row.text())
 }
 
-/// Everything in short.
+/// The commands that people use most, in groups.
 const OVERVIEW: &str = "\
 /help COMMAND explains one command, /help keys the keys, /help all everything.
 
-While it works: /model /steer /queue /retry /todo /jobs
-  choose the model, speak up at once, see what waits and what runs
-What was done: /output /thinking /diff /rewind /fork
-  read an output or a thought in full, compare, go back, try another way
+Session: /new /clear /resume /retry /rewind /compact /copy /export
+  begin or continue one, answer again, go back, make room, take text with you
+Model: /model /effort /usage /context /status
+  choose it and how much it reasons, what was spent, how full its window is
 Permission: /approvals /approve-mode
-  the rules about calls, and who decides about calls without a rule
-Room and cost: /status /usage /context /compact /pin /unpin
-  what was spent, what fills the model's window, and making room in it
-Sessions: /sessions /title /who /wheel /quit
-  the latest ones, a name for this one, who else is here, leaving
+  the rules about calls, and who decides about calls without a rule (Shift-Tab)
+While it works: /steer /queue /jobs /output /diff
+  speak up at once, see what waits and what runs, read an output in full
+Setup: /init /config /doctor /quit
+  an AGENTS.md for the project, the settings, what is wrong, leaving
 
-Enter sends, Alt-Enter or a \\ at the end begins a new line, Tab completes.
+Type / or @ for a list; Enter sends, Alt-Enter or a \\ at the end begins a new line.
 @FILE sends a file along, !COMMAND runs a command and shows it to the agent.
 A question takes y, s, a or n and Enter, or Alt with the letter.
 Esc or Ctrl-C stops the agent, Ctrl-D leaves.
@@ -105,19 +105,10 @@ Esc or Ctrl-C stops the agent, Ctrl-D leaves.
 
 /// What each command does.
 const COMMANDS: &str = "\
-/model [NAME]             ask another model from here on; without a name, list them
-/approve-mode [ask|auto|deny]  who decides about calls that no rule decides
-/approvals [test CALL|remove N]  the approval rules; what they say of a call, as bash: rm x; take one out
-/status                   model, session, workspace, how full the window is
-/usage [session|day|model|cause]  what this session has cost; `/usage day`: all sessions by day
-/context [exact]          what fills the model's window; or the last request to the byte
-/thinking [N]             the model's last reasoning, whole; the Nth from the end
-/output [N]               all that the last tool said; the Nth from the end
-/jobs [stop N]            commands that run in the background; end one, by its number or name
-/todo                     the list of what is to be done
-/steer TEXT               say it to the agent now, in the middle of its work (Ctrl-S)
-/queue [edit|remove|steer N]  what waits to be said: write it otherwise, take it out, say it now
-/retry                    ask an overloaded or absent model again now, or again after a run that failed
+Session
+/new, /clear              begin a new session in this chat; the one before is kept
+/resume [ID]              continue another session; without an id, pick one
+/retry                    ask again: a model that is away, after a run that failed, or for another answer
 /rewind [N]               go back to before an input: conversation, files or both; says first what that undoes
 /rewind undo              files are again as they were before they were put back
 /fork [EVENT]             try another way in a copy of this session, from here or an earlier event
@@ -125,29 +116,61 @@ const COMMANDS: &str = "\
 /compact [WORDS]          condense all but the latest exchanges now, minding these words
 /compact undo             take the latest summary out again: all is as it was
 /pin [N], /unpin [N]      what you said last, or Nth, stays whatever is condensed
+/copy [N]                 copy the last answer to the clipboard, or its Nth code block
+/export [FILE]            write the session to a file: .md, .html or .json
 /title TEXT               name this session
 /sessions                 the latest sessions
+
+Model
+/model [NAME]             ask another model from here on; without a name, list them
+/effort [LEVEL]           how much the model reasons: default, low, medium, high; without one, list them
+/status                   model, session, workspace, how full the window is
+/usage [session|day|model|cause]  what this session has cost; `/usage day`: all sessions by day
+/context [exact]          what fills the model's window; or the last request to the byte
+
+Permission
+/approve-mode [ask|auto|deny]  who decides about calls that no rule decides (Shift-Tab)
+/approvals [test CALL|remove N]  the approval rules; what they say of a call, as bash: rm x; take one out
+
+While it works
+/steer TEXT               say it to the agent now, in the middle of its work (Ctrl-S)
+/queue [edit|remove|steer N]  what waits to be said: write it otherwise, take it out, say it now
+/jobs [stop N]            commands that run in the background; end one, by its number or name
+/output [N]               all that the last tool said; the Nth from the end
+/thinking [N]             the model's last reasoning, whole; the Nth from the end
+/todo                     the list of what is to be done
+
+Setup
+/init                     ask the agent to write an AGENTS.md for this project, or to improve it
+/config                   the settings, and where each comes from
+/doctor                   look for problems with the settings, the model and this machine
 /who                      who is at this session of a server
 /wheel [take|ask|give WHO|release]  shows who drives the session; takes, asks for, hands over, releases the wheel
 /help [COMMAND|keys|all]  explain one command, the keys, or everything
-/quit, /exit              leave (also Ctrl-D, and Ctrl-C twice on an empty line)
+/quit, /exit              leave (also the word exit alone, Ctrl-D, and Ctrl-C twice)
 ";
 
 /// What the keys do.
 const KEYS: &str = "\
 Enter sends, Alt-Enter or a \\ at the end begins a new line, // sends a text that begins with /.
-Tab completes commands, models and files; Ctrl-R searches what was typed before.
+A list opens as soon as / or @ is typed: ↑ ↓ choose, Tab completes, Enter takes, Esc closes it. Ctrl-R searches what was typed before.
+Shift-Tab changes who decides about calls without a rule: ask, auto, deny.
 Ctrl-X Ctrl-E writes the line in $VISUAL or $EDITOR.
 Ctrl-O shows what the last tool said, up to 1,000 lines; Ctrl-T shows or folds reasoning from here on, Ctrl-L clears the screen.
 A question is answered by y, s, a or n and Enter, or at once with Alt; n WORDS says why, s PATTERN keeps another rule.
 What is typed while the agent works is queued: Alt-↑ takes the last message back, Ctrl-S says it at once.
 Esc or Ctrl-C stops the agent, and what is queued comes back into the line, one message after the other; the session goes on.
-Ctrl-D leaves on an empty line, and so does Ctrl-C twice; Ctrl-Z puts AgentX into the background.
+Ctrl-D leaves on an empty line, twice while something runs, and so does Ctrl-C twice; Ctrl-Z puts AgentX into the background.
 ";
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The commands that only `/help all` names.
+    const RARE: &[&str] = &[
+        "exit", "todo", "thinking", "sessions", "title", "fork", "pin", "unpin", "who", "wheel",
+    ];
 
     fn words(text: &str) -> Vec<String> {
         text.split_whitespace().map(str::to_owned).collect()
@@ -174,13 +197,13 @@ mod tests {
     }
 
     #[test]
-    fn the_overview_leaves_room_for_the_line_on_a_small_screen_and_names_every_command() {
+    fn the_overview_leaves_room_for_the_line_on_a_small_screen_and_names_what_is_used_most() {
         let text = help(None, 80);
         // Below it stand the status row and the line.
         assert!(text.lines().count() <= 20, "{text}");
         for name in NAMES {
-            let is_named = words(&text).contains(&format!("/{name}")) || ["help", "exit"].contains(name);
-            assert!(is_named, "{name}");
+            let is_named = words(&text).contains(&format!("/{name}"));
+            assert_eq!(is_named, !RARE.contains(name), "{name}");
             assert!(about(name).is_some(), "{name}");
             assert!(help(Some(name), 80).contains(&format!("/{name}")), "{name}");
         }

@@ -6,8 +6,8 @@ pub type Others = [(&'static [&'static str], &'static str)];
 /// Those that are typed in a chat.
 pub const OTHERS: &Others = &[
     (
-        &["new", "clear", "reset"],
-        "leave with /quit and type `agentx` for a new session; this one is kept. /compact makes room in this one, /rewind goes back",
+        &["reset", "restart"],
+        "/new begins a new session; this one is kept",
     ),
     (&["bye", "q"], "/quit leaves"),
     (
@@ -20,15 +20,15 @@ pub const OTHERS: &Others = &[
     ),
     (
         &["login", "logout", "auth"],
-        "there is no login: a model's key is read from its variable, such as ANTHROPIC_API_KEY; `agentx doctor` says what is missing",
+        "there is no login: a model's key is read from its variable, such as ANTHROPIC_API_KEY; /doctor says what is missing",
     ),
     (
-        &["init", "memory"],
-        "instructions for a project stand in its AGENTS.md; ask the agent to write one, or to change it",
+        &["memory"],
+        "a project's instructions are in its AGENTS.md: /init asks the agent to write one, or to improve it",
     ),
     (
-        &["resume", "continue", "history", "load", "chat"],
-        "/sessions lists the latest; leave with /quit and type `agentx resume` to go on with one",
+        &["continue", "history", "load", "chat"],
+        "/resume lets you pick a session and continues it; /sessions lists the latest",
     ),
     (
         &["undo", "restore", "checkpoint"],
@@ -45,8 +45,8 @@ pub const OTHERS: &Others = &[
         "/approve-mode deny refuses all calls that no rule allows, /approve-mode ask asks again",
     ),
     (
-        &["config", "settings", "theme", "vim", "hooks"],
-        "settings stand in a file: `agentx config edit` opens it, `agentx help settings` explains them",
+        &["settings", "theme", "vim", "hooks"],
+        "/config shows the settings; `agentx config edit` opens their file, `agentx help settings` explains them",
     ),
     (
         &["agents"],
@@ -70,19 +70,16 @@ pub const OTHERS: &Others = &[
         "a rule lets the agent read or write elsewhere: agentx approvals add allow read --path '/DIR/**'",
     ),
     (
-        &["effort", "think", "reasoning"],
-        "params.thinking_tokens in the configuration says how much the model may reason: `agentx config set params.thinking_tokens 8000`",
+        &["think", "reasoning"],
+        "/effort sets how much the model reasons; for new sessions: `agentx config set params.thinking_tokens 8000`",
     ),
     (&["redo"], "/rewind undo takes the last rewind back"),
     (
         &["share"],
-        "`agentx sessions share` lets other people of your server see a session; `agentx sessions export ID` writes it down",
+        "`agentx sessions share` lets other people of your server see a session; /export writes it to a file",
     ),
-    (
-        &["export", "save", "copy"],
-        "`agentx sessions export ID` writes a session down; /status says its id",
-    ),
-    (&["doctor", "bug"], "`agentx doctor` looks for what is wrong"),
+    (&["save"], "/export writes the session to a file"),
+    (&["bug"], "/doctor looks for problems"),
     (&["add", "drop", "read"], "@FILE in a message sends a file along"),
     (&["ls"], "!ls runs it"),
     (&["version"], "`agentx --version` prints it"),

@@ -1,0 +1,345 @@
+//! Commands that people know from other chats: in lines, in a terminal, and at a server.
+#![cfg(unix)]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::disallowed_methods,
+    reason = "a test that cannot start fails; it reads files"
+)]
+
+use crate::common::{Ran, Sandbox};
+use crate::pty::Pty;
+use crate::serving::Serving;
+
+/// A folder whose script answers `code` with two code blocks.
+fn scripted() -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox
+        .write("ws/.agentx/config.yaml", "scripted_answers: script.yaml\n")
+        .write(
+            "ws/.agentx/script.yaml",
+            "- input: \"*AGENTS.md*\"\n  say: I would look at the project first.\n\
+             - input: \"*code*\"\n  say: |\n    Two of them:\n    ```sh\n    echo \"a\tb\"\n    ```\n    and\n    ```\n    x = 1\n    ```\n\
+             - input: \"*\"\n  say: Hello to you.\n",
+        );
+    sandbox
+}
+
+fn lines(sandbox: &Sandbox, input: &str) -> Ran {
+    sandbox.run_with_input(&["chat"], input)
+}
+
+fn says(ran: &Ran, all: &[&str]) {
+    for what in all {
+        assert!(ran.to_string().contains(what), "{what}\n{ran}");
+    }
+}
+
+fn sessions(sandbox: &Sandbox) -> usize {
+    sandbox.run(&["sessions", "list"]).stdout.lines().count() - 1
+}
+
+#[test]
+fn a_new_session_begins_in_the_same_chat_and_the_one_before_is_kept() {
+    let sandbox = scripted();
+    let ran = lines(&sandbox, "/new\nfirst\n/new\n/status\nsecond\n/clear\n");
+    says(
+        &ran,
+        &[
+            "this is a new session already",
+            "a new session begins with your next message\nthe session before is kept: /resume ses_[id]",
+            "session    begins with the first words",
+        ],
+    );
+    assert_eq!(sessions(&sandbox), 2, "{ran}");
+}
+
+#[test]
+fn a_session_is_continued_by_its_id() {
+    let sandbox = scripted();
+    let list = |sandbox: &Sandbox| {
+        let out = sandbox.command(&["sessions", "list"]).output().unwrap().stdout;
+        let rows = String::from_utf8_lossy(&out).into_owned();
+        rows.lines()
+            .filter_map(|row| row.split_whitespace().next().map(str::to_owned))
+            .collect::<Vec<_>>()
+    };
+    lines(&sandbox, "the first one\n");
+    let first = list(&sandbox)[1].clone();
+    let ran = lines(
+        &sandbox,
+        &format!("another\n/resume {first}\n/resume {first}\nmore of it\n/resume\n"),
+    );
+    says(
+        &ran,
+        &[
+            "› the first one",
+            "the session before is kept: /resume ses_[id]",
+            "you are in that session already",
+            "which one? /resume ID",
+        ],
+    );
+    assert_eq!(sessions(&sandbox), 2, "{ran}");
+    let shown = sandbox.run(&["sessions", "show", &first]);
+    assert!(shown.stdout.contains("more of it"), "{shown}");
+    assert!(!shown.stdout.contains("another"), "{shown}");
+}
+
+#[test]
+fn a_session_of_another_folder_is_named_and_not_opened() {
+    let sandbox = scripted();
+    lines(&sandbox, "here\n");
+    std::fs::create_dir(sandbox.path("ws/sub")).unwrap();
+    std::fs::create_dir(sandbox.path("ws/sub/.git")).unwrap();
+    let mut other = sandbox.command(&["chat"]);
+    other.current_dir(sandbox.path("ws/sub"));
+    other.stdin(std::fs::File::open(sandbox.write("in", "/resume ses_\n").path("in")).unwrap());
+    let out = other.output().unwrap();
+    let said = String::from_utf8_lossy(&out.stdout);
+    assert!(said.contains("that session works in"), "{said}");
+}
+
+#[test]
+fn another_answer_is_asked_for_in_a_copy() {
+    let sandbox = scripted();
+    let ran = lines(&sandbox, "/retry\nhello there\n/retry\n");
+    says(
+        &ran,
+        &[
+            "nothing was said yet",
+            "asked again in a copy; the first answer stays in ses_[id] (/resume ses_[id])",
+        ],
+    );
+    let answers = ran.stdout.matches("Hello to you.").count();
+    assert_eq!((answers, sessions(&sandbox)), (2, 2), "{ran}");
+}
+
+#[test]
+fn settings_effort_checks_and_instructions_are_at_hand() {
+    let sandbox = scripted();
+    let ran = lines(
+        &sandbox,
+        "/effort\n/effort high\n/effort much\nhello\n/effort 9000\n/effort\n/config\n/doctor\n/init\n/copy\n",
+    );
+    says(
+        &ran,
+        &[
+            "* default ",
+            "effort from now on: high; models that do not reason ignore it",
+            "there is no effort `much`",
+            "effort from now on: up to 9.0k tokens",
+            "* up to 9.0k tokens",
+            "scripted_answers",
+            "`agentx config edit` changes them",
+            "ok    configuration",
+            "› Write an AGENTS.md for this project",
+            "I would look at the project first.",
+            "/copy needs a terminal",
+        ],
+    );
+}
+
+#[test]
+fn a_session_is_written_to_a_file_that_is_new_each_time() {
+    let sandbox = scripted();
+    let ran = lines(
+        &sandbox,
+        "/export\nhello\n/export\n/export\n/export talk.html\n/export talk.html\n",
+    );
+    says(
+        &ran,
+        &[
+            "there is nothing to export yet",
+            "talk.html is there already; name another file",
+        ],
+    );
+    let names = std::fs::read_dir(sandbox.path("ws")).unwrap();
+    let names: Vec<String> = names
+        .map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned())
+        .collect();
+    let written = names
+        .iter()
+        .filter(|name| name.starts_with("agentx-ses_"))
+        .count();
+    assert_eq!(written, 2, "{names:?}");
+    let page = std::fs::read_to_string(sandbox.path("ws/talk.html")).unwrap();
+    assert!(page.contains("Hello to you."), "{page}");
+}
+
+#[test]
+fn an_answer_and_its_code_go_to_the_clipboard_to_the_letter() {
+    let sandbox = scripted();
+    let mut chat = Pty::start(&sandbox, &[], 80, 24);
+    chat.wait_for_last("›");
+    chat.keys("/copy\r");
+    chat.wait_for("there is no answer yet");
+    chat.keys("show me code\r");
+    chat.wait_for("x = 1");
+    chat.wait_for_last("›");
+    chat.keys("/copy 1\r");
+    chat.wait_for("sent code block 1 (1 line) to the clipboard of your terminal");
+    chat.wait_for_last("›");
+    // `echo "a<tab>b"` and a line end.
+    assert_eq!(chat.clipboard(), Some("ZWNobyAiYQliIgo="));
+    chat.keys("/copy 3\r");
+    chat.wait_for("there is no code block 3: the last answer has 2 code blocks");
+    chat.keys("/copy\r");
+    chat.wait_for("sent the last answer");
+    chat.wait_for("/copy N copies one of its 2 code blocks");
+    chat.wait_for_last("›");
+    chat.keys("exit\r");
+    assert_eq!(chat.end(), Some(0));
+}
+
+#[test]
+fn a_session_is_picked_from_the_list_inside_the_chat() {
+    let sandbox = scripted();
+    lines(&sandbox, "the apple one\n");
+    let mut chat = Pty::start(&sandbox, &[], 80, 24);
+    chat.wait_for_last("›");
+    chat.keys("the pear one\r");
+    chat.wait_for("Hello to you.");
+    chat.wait_for_last("›");
+    chat.keys("/resume\r");
+    chat.wait_for("the apple one");
+    chat.keys("\u{1b}");
+    chat.wait_until_gone("the apple one");
+    chat.wait_for_last("›");
+    chat.keys("/resume\r");
+    chat.wait_for("the apple one");
+    chat.keys("apple\r");
+    chat.wait_for("› the apple one");
+    chat.wait_for("the session before is kept: /resume ses_");
+    chat.wait_for_last("›");
+    chat.keys("and more\r");
+    chat.wait_for("› and more");
+    chat.wait_for_last("›");
+    chat.keys("\u{4}");
+    assert_eq!(chat.end(), Some(0));
+    assert_eq!(sessions(&sandbox), 2);
+}
+
+#[test]
+fn ctrl_c_stops_what_runs_and_leaves_when_it_comes_again() {
+    let sandbox = Sandbox::new();
+    let mut chat = Pty::start(&sandbox, &["--yes"], 80, 24);
+    chat.wait_for_last("›");
+    chat.keys("run sleep 100\r");
+    chat.wait_for("bash runs · ");
+    chat.keys("\u{4}");
+    chat.wait_for("something runs: Ctrl-D again stops it and leaves AgentX.");
+    chat.keys("\u{3}\u{3}");
+    // It may still be stopping, or have stopped.
+    assert!(matches!(chat.end(), Some(0 | 130)));
+    assert!(
+        chat.lines().iter().any(|line| line.contains("stopped")),
+        "{:#?}",
+        chat.lines()
+    );
+}
+
+#[test]
+fn shift_tab_changes_who_decides_and_records_it() {
+    let sandbox = Sandbox::new();
+    let mut chat = Pty::start(&sandbox, &[], 80, 24);
+    chat.wait_for_last("›");
+    chat.keys("hello\r");
+    chat.wait_for("built-in demo");
+    chat.wait_for_last("›");
+    for (said, row) in [
+        ("auto: from now on calls run without asking", "auto · "),
+        (
+            "deny: from now on calls that no rule allows are refused",
+            "deny · ",
+        ),
+    ] {
+        chat.keys("\u{1b}[Z");
+        chat.wait_for(said);
+        chat.wait_for(row);
+    }
+    chat.keys("\u{4}");
+    assert_eq!(chat.end(), Some(0));
+    let again = sandbox.run_with_input(&["resume"], "/approve-mode\n");
+    says(&again, &["calls that no rule allows are refused"]);
+    // Where nothing may be changed or run, no mode changes that.
+    let guarded = Sandbox::new().of_a_stranger();
+    guarded.run(&["config", "trust", "--read-only"]);
+    let mut chat = Pty::start(&guarded, &[], 80, 24);
+    chat.wait_for_last("›");
+    chat.keys("\u{1b}[Z");
+    chat.wait_for("this folder is read only: changes and commands are refused in every mode");
+    chat.keys("\u{4}");
+    assert_eq!(chat.end(), Some(0));
+}
+
+#[test]
+fn a_list_below_the_line_is_chosen_from_by_keys() {
+    let sandbox = scripted();
+    sandbox.write("ws/src/parser.rs", "fn main() {}\n");
+    let mut chat = Pty::start(&sandbox, &[], 80, 30);
+    chat.wait_for_last("›");
+    // A name that is written whole is sent as it is, and Enter takes the first that fits.
+    chat.keys("/stat\r");
+    chat.wait_for("session    begins with the first words");
+    chat.wait_for_last("›");
+    // Tab completes, and the list of what follows opens.
+    chat.keys("/eff\t");
+    chat.wait_for("▸ default");
+    chat.keys("hi\r");
+    chat.wait_for("effort from now on: high");
+    chat.wait_for_last("›");
+    // Without words of the person it only completes.
+    chat.keys("/ti\r");
+    chat.wait_for_last("› /title");
+    chat.keys("A talk\r");
+    chat.wait_for("this session is called \"A talk\" now");
+    chat.wait_for_last("›");
+    // Esc closes it, and then Enter sends what is written.
+    chat.keys("/mod");
+    chat.wait_for("▸ model");
+    chat.keys("\u{1b}");
+    chat.wait_until_gone("▸ model");
+    chat.keys("\r");
+    chat.wait_for("there is no command /mod; did you mean /model?");
+    chat.wait_for_last("›");
+    // What comes from the history opens none: ↑ goes on to the line before.
+    chat.keys("\u{1b}[A\u{1b}[A");
+    chat.wait_for_last("› /title A talk");
+    chat.keys("\u{15}see @pars");
+    chat.wait_for("▸ src/parser.rs");
+    chat.keys("\t");
+    chat.wait_for_last("› see @src/parser.rs");
+    chat.keys("\r");
+    chat.wait_for("Hello to you.");
+    chat.wait_for_last("›");
+    chat.keys("\u{4}");
+    assert_eq!(chat.end(), Some(0));
+    let plain = sandbox.run_with_input(&["chat", "--plain"], "/mod\n/effort\n");
+    says(&plain, &["there is no command /mod", "* default "]);
+}
+
+#[test]
+fn all_of_them_work_at_a_server_or_say_what_they_are_about() {
+    let sandbox = scripted();
+    let server = Serving::start(&sandbox);
+    let input = "hello\n/retry\n/effort high\n/new\nagain\n/export talk.md\n/config\n/doctor\n/sessions\n";
+    let ran = sandbox.run_with_input(&["--connect", &server.url, "chat"], input);
+    says(
+        &ran,
+        &[
+            "asked again in a copy",
+            "effort from now on: high",
+            "a new session begins with your next message",
+            "talk.md",
+            "these are the settings of this program; the agent follows those of the server",
+            "these checks are about this machine",
+        ],
+    );
+    let list = sandbox
+        .run(&["--connect", &server.url, "sessions", "list"])
+        .stdout;
+    assert_eq!(list.lines().count() - 1, 3, "{list}");
+    let talk = std::fs::read_to_string(sandbox.path("ws/talk.md")).unwrap();
+    assert!(talk.contains("Hello to you."), "{talk}");
+    server.stop();
+}

@@ -1,0 +1,67 @@
+//! `/retry`: the same model call, or the last message, once more.
+
+use std::sync::Arc;
+
+use agentx::history::history_of;
+use agentx::runtime::Session;
+use agentx::types::RunStatus;
+
+use crate::chat::{Chat, ConversationSite};
+use crate::error::ChatError;
+use crate::render::rewind;
+
+impl Chat<'_> {
+    /// Retries at once what waits for its next attempt. After a run that failed, sends the conversation again. After an answer, asks for
+    /// another one: in a copy of the session that ends before the last message, so the first answer stays in the original.
+    pub(super) async fn retry(&mut self) -> Result<String, ChatError> {
+        let ConversationSite::Open { session, .. } = &self.connection.site else {
+            return Ok("nothing was said yet".to_owned());
+        };
+        let session = session.clone();
+        if self.status.is_busy() {
+            self.wait_for(async { session.retry().await }).await?;
+            return Ok(String::new());
+        }
+        let run = session.state().await?.run;
+        match run.map(|run| run.status) {
+            Some(RunStatus::Completed) => self.ask_for_another_answer(&session).await,
+            Some(status) if status.is_final() => self.ask_again(&session).await,
+            _ => Ok("there is no answer to try again".to_owned()),
+        }
+    }
+
+    /// Begins a run without a new message, where the last one ended without an answer.
+    async fn ask_again(&mut self, session: &Arc<dyn Session>) -> Result<String, ChatError> {
+        self.status.begin_sending("", Vec::new());
+        match self.wait_for(async { session.retry().await }).await {
+            Ok(seq) => {
+                self.status.confirm_sent(seq);
+                Ok("asked again".to_owned())
+            }
+            Err(error) => {
+                self.status.cancel_sending();
+                Err(error)
+            }
+        }
+    }
+
+    /// Sends the last message again in a copy that ends before it. Files stay as they are; `@FILE` in it is read again.
+    async fn ask_for_another_answer(&mut self, session: &Arc<dyn Session>) -> Result<String, ChatError> {
+        let (id, runtime) = (session.id().clone(), self.place.shared());
+        let history = self.wait_for(history_of(&*runtime, &id)).await?;
+        let Some(last) = history.inputs().last() else {
+            return Ok("nothing was said yet".to_owned());
+        };
+        let words = rewind::words(&last.texts);
+        if words.trim().is_empty() {
+            return Ok("the last message has no text to send again".to_owned());
+        }
+        let before = last.seq.saturating_sub(1);
+        self.go_on_in_a_copy(Some(before)).await?;
+        let note = format!("· asked again in a copy; the first answer stays in {id} (/resume {id})");
+        self.display.transcript.aside(&self.display.style().dim(&note));
+        // A message never leaves the chat.
+        let _ = self.say(&words).await?;
+        Ok(String::new())
+    }
+}

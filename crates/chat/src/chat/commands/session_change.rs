@@ -1,0 +1,211 @@
+//! `/new` and `/resume`: another session in the same chat. The session before is closed and kept.
+
+use std::path::Path;
+
+use agentx::runtime::{Session, View};
+use agentx::types::{AgentConfig, ConfigChange, SessionId};
+use std::sync::Arc;
+use tokio::time::Instant;
+
+use crate::chat::past_turns::PastTurns;
+use crate::chat::{Chat, ChatInterface, ConversationSite};
+use crate::error::ChatError;
+use crate::follow::AnyFollower;
+use crate::new_agent::NewAgent;
+use crate::picker::{self, PickerOutcome};
+use crate::render::clean::visible;
+use crate::render::units::counted;
+use crate::session_opening::{self, Wanted};
+use crate::session_status::SessionStatus;
+
+/// The notice where no terminal can show a list of sessions.
+const NAME_ONE: &str = "which one? /resume ID; /sessions lists the latest";
+
+impl Chat<'_> {
+    /// `/new`: the session itself is opened with the first message.
+    pub(super) async fn new_session(&mut self) -> Result<String, ChatError> {
+        if let Some(why_not) = self.keeps_session("/new") {
+            return Ok(why_not);
+        }
+        let current = self.agent_config().await?;
+        let (place, settings, wanted) = (self.place, self.settings, self.start.wanted.clone());
+        let made = self
+            .wait_for(async { Ok(session_opening::new_agent(place, settings, &wanted).await) })
+            .await?;
+        let mut agent = made?;
+        keep_choices(&mut agent, &current);
+        let config = (*agent.config).clone();
+        let before = self.leave_for(ConversationSite::New(agent), &config).await;
+        self.connection.company.part();
+        Ok(match before {
+            Some(note) => format!("a new session begins with your next message\n{note}"),
+            None => "this is a new session already; it begins with your first message".to_owned(),
+        })
+    }
+
+    /// `/resume`
+    pub(super) async fn resume_session(&mut self, id: Option<String>) -> Result<String, ChatError> {
+        if let Some(why_not) = self.keeps_session("/resume") {
+            return Ok(why_not);
+        }
+        let id = match id {
+            Some(prefix) => {
+                let runtime = self.place.shared();
+                self.wait_for(async { runtime.resolve(&prefix).await }).await?
+            }
+            None => match self.picked_session().await? {
+                Ok(id) => id,
+                Err(notice) => return Ok(notice),
+            },
+        };
+        if matches!(&self.connection.site, ConversationSite::Open { session, .. } if *session.id() == id) {
+            return Ok("you are in that session already".to_owned());
+        }
+        self.continue_in(id).await
+    }
+
+    /// Why the session cannot be left now. The jobs that would end with it are named once.
+    fn keeps_session(&mut self, command: &str) -> Option<String> {
+        if self.works() {
+            return Some(format!("stop what runs first (Esc); then {command}"));
+        }
+        let is_here = self.place.remote().is_none();
+        let warning = self.programs.jobs.warning(is_here)?;
+        let again = warning.replace("leave again", &format!("{command} again"));
+        Some(self.display.style().warn(&again))
+    }
+
+    /// The session that the person picks, or a notice if they pick none.
+    async fn picked_session(&mut self) -> Result<Result<SessionId, String>, ChatError> {
+        let (place, settings) = (self.place, self.settings);
+        let inputs = self.composer.inputs.source();
+        let picked = match &mut self.display.face {
+            ChatInterface::Editor { screen, .. } => {
+                let bytes = screen.stand_aside();
+                self.display.console.paint(&bytes)?;
+                let picked = picker::pick_in_raw_mode(place, settings, self.display.console, inputs).await;
+                let (columns, rows) = crossterm::terminal::size().unwrap_or((80, 24));
+                self.display.resize(columns.into(), rows.into());
+                picked?
+            }
+            ChatInterface::Lines { eager: true } if self.display.console.terminal.output => {
+                picker::pick(place, settings, self.display.console, inputs, false).await?
+            }
+            ChatInterface::Lines { .. } => return Ok(Err(NAME_ONE.to_owned())),
+        };
+        Ok(match picked {
+            PickerOutcome::Session(id) => Ok(id),
+            PickerOutcome::Nothing(_) => Err(String::new()),
+        })
+    }
+
+    /// Opens a session and continues there. A session of another folder has other settings, so this chat does not open it.
+    async fn continue_in(&mut self, id: SessionId) -> Result<String, ChatError> {
+        let (place, settings) = (self.place, self.settings);
+        let runtime = place.shared();
+        let info = self.wait_for(async { runtime.info(&id).await }).await?;
+        if place.remote().is_none() && Path::new(&info.workspace) != settings.workspace {
+            return Ok(format!(
+                "that session works in {}; leave with /quit and type: agentx resume {id}",
+                visible(&info.workspace)
+            ));
+        }
+        let opened = self
+            .wait_for(async {
+                Ok(session_opening::resume(place, settings, &Wanted::default(), id, false).await)
+            })
+            .await?;
+        let session = opened?;
+        let state = session.state().await?;
+        let (past, seat, came) = past_of(&session, state.last_seq).await?;
+        self.connection.company.join(session.id()).await?;
+        let before = self.leave_for(seat, &state.config).await;
+        let title = visible(&info.title);
+        self.display.transcript.aside(
+            &self
+                .display
+                .console
+                .out_style()
+                .dim(&format!("· {} {title}", session.id())),
+        );
+        let notes = [
+            session_opening::note_of_cost(&state.config),
+            session_opening::note_of_tools(&state.tools_change),
+        ];
+        for note in notes.into_iter().flatten() {
+            self.display.transcript.aside(note.trim_end());
+        }
+        self.show_session(&state, &past).await;
+        if let Some(delivery) = came {
+            self.delivery(&delivery).await;
+        }
+        Ok(before.unwrap_or_default())
+    }
+
+    /// Shows the last turns of the session that was entered, and what it was left with.
+    pub(in crate::chat) async fn show_session(
+        &mut self,
+        state: &agentx::runtime::SessionState,
+        past: &PastTurns,
+    ) {
+        self.switch_status(state);
+        // What was said last is on the screen before anything is asked.
+        self.show_past(past).await;
+        self.say_what_is_left(past);
+    }
+
+    /// Takes another seat and closes the session before. Returns how to get back to it.
+    async fn leave_for(&mut self, seat: ConversationSite, config: &AgentConfig) -> Option<String> {
+        let queued = self.status.queue.iter().count();
+        let before = std::mem::replace(&mut self.connection.site, seat);
+        self.start_anew(config);
+        let ConversationSite::Open { session, .. } = before else {
+            return None;
+        };
+        session_opening::leave(self.place, session.as_ref()).await;
+        let queue = match queued {
+            0 => String::new(),
+            count => format!(", with {} queued", counted(count, "message")),
+        };
+        Some(format!(
+            "the session before is kept{queue}: /resume {}",
+            session.id()
+        ))
+    }
+
+    /// Forgets what belongs to the session before. The jobs of the agent ended with it.
+    fn start_anew(&mut self, config: &AgentConfig) {
+        let _ = self.programs.jobs.ended_with_their_program();
+        self.programs.recorded = None;
+        self.display.begin_session(self.settings.chat.thinking);
+        self.status = SessionStatus::new(config, Instant::now());
+        self.drop_questions();
+        (self.connection.kind, self.connection.lost) = (config.kind, None);
+        self.composer.shared.clear();
+        self.composer.sending = None;
+    }
+}
+
+/// The last turns of a session, a seat in it, and what happened meanwhile.
+pub(in crate::chat) async fn past_of(
+    session: &Arc<dyn Session>,
+    last_seq: u64,
+) -> Result<(PastTurns, ConversationSite, Option<agentx::runtime::Delivery>), ChatError> {
+    let follow = async |after| AnyFollower::new(session.clone(), after, View::Runtime).await;
+    let (past, events, came) = PastTurns::read(follow, last_seq).await?;
+    let seat = ConversationSite::Open {
+        session: session.clone(),
+        events,
+    };
+    Ok((past, seat, came))
+}
+
+/// The model and the effort that the person chose stay. The approval mode does not: a new session begins as the settings say.
+fn keep_choices(agent: &mut NewAgent, current: &AgentConfig) {
+    if agent.config.model != current.model {
+        agent.change(ConfigChange::Model(Box::new(current.model.clone())));
+    }
+    if agent.config.params != current.params {
+        agent.change(ConfigChange::Params(current.params.clone()));
+    }
+}

@@ -1,0 +1,224 @@
+//! The list below the input: commands, models, sessions or files that fit what is typed, one of them chosen. This file has its
+//! state, keys and rows and does nothing by itself; `offers` says what is in it.
+
+mod offers;
+#[cfg(test)]
+mod tests;
+
+pub(super) use offers::opens_list;
+
+use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
+use unicode_width::UnicodeWidthStr as _;
+
+use crate::render::style::Paint;
+use crate::render::table::cut;
+
+/// So many rows are shown at once.
+const SHOWN: usize = 8;
+/// Names take at most this share of a row, one part of so many.
+const NAME_SHARE: usize = 2;
+
+/// What a list is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum MenuKind {
+    Commands,
+    Models,
+    Efforts,
+    ApprovalModes,
+    Sessions,
+    Files,
+}
+
+/// Something to choose.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct MenuItem {
+    /// What is written into the line.
+    pub(super) text: String,
+    /// What is shown beside it.
+    pub(super) about: String,
+    /// Other names of it.
+    pub(super) aliases: Vec<String>,
+    /// It cannot be used now; `about` says why.
+    pub(super) is_unusable: bool,
+    /// The line is not complete with it: Enter only completes it.
+    pub(super) goes_on: bool,
+}
+
+/// What a key comes to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum MenuStep {
+    /// The key is for the line.
+    Pass,
+    /// Only the list has changed.
+    Stay,
+    /// The text is written from this byte of the line on.
+    Complete(usize, String),
+    /// The same, and the line is sent.
+    Send(usize, String),
+}
+
+/// The part of the line that a list is for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct MenuRequest {
+    pub(super) kind: MenuKind,
+    /// Where the part begins, in bytes.
+    pub(super) from: usize,
+    /// What is written of it.
+    pub(super) written: String,
+}
+
+/// The list, if one is open.
+#[derive(Debug, Default)]
+pub(crate) struct Menu {
+    open: Option<OpenMenu>,
+    /// The list that was closed for as long as the same part is written.
+    closed: Option<(MenuKind, usize)>,
+    /// All that a list can have, while the same part is written.
+    known: Option<(MenuKind, Vec<MenuItem>)>,
+}
+
+#[derive(Debug)]
+struct OpenMenu {
+    /// The text before the cursor that it is for.
+    before: String,
+    request: MenuRequest,
+    items: Vec<MenuItem>,
+    at: usize,
+    /// The person has chosen by the arrows.
+    moved: bool,
+}
+
+impl Menu {
+    /// Whether it is open for this text before the cursor.
+    pub(super) fn is_about(&self, before: &str) -> bool {
+        self.open.as_ref().is_some_and(|open| open.before == before)
+    }
+
+    /// Nothing is written that a list is for.
+    pub(super) fn forget(&mut self) {
+        *self = Self::default();
+    }
+
+    /// Closes it for as long as this part is written.
+    pub(super) fn close(&mut self, request: &MenuRequest) {
+        (self.open, self.closed) = (None, Some((request.kind, request.from)));
+    }
+
+    pub(super) fn is_closed_for(&self, request: &MenuRequest) -> bool {
+        self.closed == Some((request.kind, request.from))
+    }
+
+    /// Shows what fits; nothing where none does.
+    pub(super) fn show(&mut self, before: &str, request: MenuRequest, items: Vec<MenuItem>) {
+        self.open = (!items.is_empty()).then(|| OpenMenu {
+            before: before.to_owned(),
+            request,
+            items,
+            at: 0,
+            moved: false,
+        });
+    }
+
+    /// What a key comes to while `before` stands before the cursor. `has_vi` lets Esc through, which ends inserting there.
+    pub(super) fn key(&mut self, key: &KeyEvent, before: &str, has_vi: bool) -> MenuStep {
+        let Some(open) = self.open.as_mut().filter(|open| open.before == before) else {
+            return MenuStep::Pass;
+        };
+        if key.kind == KeyEventKind::Release {
+            return MenuStep::Pass;
+        }
+        let count = open.items.len();
+        let (is_plain, is_control) = (key.modifiers.is_empty(), key.modifiers == KeyModifiers::CONTROL);
+        let step = match key.code {
+            KeyCode::Up if is_plain => count - 1,
+            KeyCode::Down if is_plain => 1,
+            KeyCode::Char('p') if is_control => count - 1,
+            KeyCode::Char('n') if is_control => 1,
+            KeyCode::Tab => return open.completed(),
+            KeyCode::Enter if is_plain => return open.taken(),
+            KeyCode::Esc => {
+                let request = open.request.clone();
+                self.close(&request);
+                return if has_vi { MenuStep::Pass } else { MenuStep::Stay };
+            }
+            _ => return MenuStep::Pass,
+        };
+        (open.at, open.moved) = ((open.at + step) % count, true);
+        MenuStep::Stay
+    }
+
+    /// The rows below the line, as wide as the terminal, in at most `most` rows.
+    pub(super) fn rows(&self, before: &str, (width, most): (usize, usize), style: Paint) -> Vec<String> {
+        let Some(open) = self.open.as_ref().filter(|open| open.before == before) else {
+            return Vec::new();
+        };
+        let most = most.min(SHOWN);
+        let names = open.items.iter().map(|item| item.text.width()).max().unwrap_or(0);
+        let wide = names.min(width / NAME_SHARE);
+        let first = (open.at + 1).saturating_sub(most);
+        let mut rows: Vec<String> = open
+            .items
+            .iter()
+            .enumerate()
+            .skip(first)
+            .take(most)
+            .map(|(at, item)| item.row(at == open.at, (wide, width), style))
+            .collect();
+        if let more @ 1.. = open.items.len().saturating_sub(first + most) {
+            rows.push(style.dim(&cut(&format!("  … {more} more"), width.saturating_sub(1))));
+        }
+        rows
+    }
+}
+
+impl OpenMenu {
+    fn chosen(&self) -> MenuItem {
+        self.items.get(self.at).cloned().unwrap_or_default()
+    }
+
+    /// Tab: what is chosen is in the line, which goes on.
+    fn completed(&self) -> MenuStep {
+        let text = self.chosen().text;
+        let end = if text.ends_with('/') { "" } else { " " };
+        MenuStep::Complete(self.request.from, format!("{text}{end}"))
+    }
+
+    /// Enter: what is chosen is taken. What is written whole already is sent as it is.
+    fn taken(&self) -> MenuStep {
+        let written = &self.request.written;
+        let is_whole = |item: &MenuItem| item.text == *written || item.aliases.contains(written);
+        if !self.moved && self.items.iter().any(is_whole) {
+            return MenuStep::Pass;
+        }
+        let chosen = self.chosen();
+        match chosen.goes_on || self.request.kind == MenuKind::Files {
+            true => self.completed(),
+            false => MenuStep::Send(self.request.from, chosen.text),
+        }
+    }
+}
+
+impl MenuItem {
+    /// Whether it fits what is written: by its beginning, or by a part of it or of what is said about it.
+    pub(super) fn fits(&self, written: &str) -> bool {
+        let written = written.to_lowercase();
+        let has = |text: &String| text.to_lowercase().contains(&written);
+        self.begins_with(&written) || has(&self.text) || self.aliases.iter().any(has)
+    }
+
+    pub(super) fn begins_with(&self, written: &str) -> bool {
+        self.text.to_lowercase().starts_with(&written.to_lowercase())
+    }
+
+    fn row(&self, is_chosen: bool, (wide, width): (usize, usize), style: Paint) -> String {
+        let name = cut(&self.text, wide);
+        let gap = " ".repeat(wide.saturating_sub(name.width()));
+        let about = cut(&self.about, width.saturating_sub(wide + 5));
+        match (is_chosen, self.is_unusable) {
+            (true, _) => style.bold(format!("▸ {name}{gap}  {about}").trim_end()),
+            (false, true) => style.dim(format!("  {name}{gap}  {about}").trim_end()),
+            (false, false) if about.is_empty() => format!("  {name}"),
+            (false, false) => format!("  {name}{gap}  {}", style.dim(&about)),
+        }
+    }
+}

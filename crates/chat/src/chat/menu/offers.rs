@@ -1,0 +1,306 @@
+//! What the list below the input offers for what is typed: commands after `/`, files after `@`, and what some commands take.
+
+use agentx::runtime::ModelInfo;
+use agentx::types::{Api, Prices};
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+
+use super::{MenuItem, MenuKind, MenuRequest, MenuStep};
+use crate::attach::files::{files, named_so};
+use crate::attach::{escaped, last_word, unescaped};
+use crate::chat::commands::effort::LEVELS;
+use crate::chat::slash::{NAMES, about};
+use crate::chat::{Chat, ChatInterface};
+use crate::error::ChatError;
+use crate::render::clean::visible;
+use crate::render::units;
+use crate::terminal::TerminalInput;
+use agentx_terminal::EditOutcome;
+
+/// A terminal with fewer rows has no room for a list.
+const LOW: usize = 12;
+/// So many rows stay for what is above the list.
+const ABOVE: usize = 6;
+/// So many files are listed.
+const MOST_FILES: usize = 64;
+
+/// Commands that say nothing without words of the person.
+const TAKES_WORDS: [&str; 2] = ["steer", "title"];
+
+/// The part of the line before the cursor that a list is for.
+pub(super) fn request(before: &str) -> Option<MenuRequest> {
+    if let Some(command) = before.strip_prefix('/').filter(|rest| !rest.contains('\n')) {
+        let (kind, from) = match command.split_once(' ') {
+            None if command.contains('/') => return None,
+            None => (MenuKind::Commands, 1),
+            Some((name, _)) => (kind_of(name)?, name.len() + 2),
+        };
+        let written = before.get(from..)?;
+        return (!written.contains(' ') || kind == MenuKind::Sessions).then(|| MenuRequest {
+            kind,
+            from,
+            written: written.to_owned(),
+        });
+    }
+    let word = last_word(before);
+    let written = before[word..].strip_prefix('@')?;
+    Some(MenuRequest {
+        kind: MenuKind::Files,
+        from: word + 1,
+        written: written.to_owned(),
+    })
+}
+
+/// What a command takes, where a list of it is there.
+fn kind_of(command: &str) -> Option<MenuKind> {
+    match command {
+        "model" => Some(MenuKind::Models),
+        "effort" => Some(MenuKind::Efforts),
+        "approve-mode" => Some(MenuKind::ApprovalModes),
+        "resume" | "diff" => Some(MenuKind::Sessions),
+        _ => None,
+    }
+}
+
+/// Whether an input is typed by hand, so that a list may open for it. What comes from the history is not.
+pub(in crate::chat) fn opens_list(input: &TerminalInput) -> bool {
+    let TerminalInput::Key(KeyEvent { code, modifiers, .. }) = input else {
+        return false;
+    };
+    let plain = (*modifiers - KeyModifiers::SHIFT).is_empty();
+    plain
+        && matches!(
+            code,
+            KeyCode::Char(_) | KeyCode::Backspace | KeyCode::Tab | KeyCode::Enter
+        )
+}
+
+/// Those that fit, the ones that begin so first.
+fn fitting(known: &[MenuItem], written: &str) -> Vec<MenuItem> {
+    let (mut first, more): (Vec<_>, Vec<_>) = known
+        .iter()
+        .filter(|item| item.fits(written))
+        .cloned()
+        .partition(|item| item.begins_with(written));
+    first.extend(more);
+    first
+}
+
+impl Chat<'_> {
+    /// What a key comes to while a list is open; `None` where it is for the line.
+    pub(in crate::chat) fn menu_key(&mut self, key: &KeyEvent) -> Option<EditOutcome> {
+        if self.asks_in_line() {
+            return None;
+        }
+        let before = self.before_cursor();
+        match self.composer.menu.key(key, &before, self.composer.editor.is_vi()) {
+            MenuStep::Pass => None,
+            MenuStep::Stay => Some(EditOutcome::Nothing),
+            MenuStep::Complete(from, text) => {
+                self.composer.editor.complete(from, &text);
+                Some(EditOutcome::Changed)
+            }
+            MenuStep::Send(from, text) => {
+                self.composer.editor.complete(from, &text);
+                Some(EditOutcome::Submit(self.composer.editor.take()))
+            }
+        }
+    }
+
+    /// The rows of the list, where it is for what stands in the line now.
+    pub(in crate::chat) fn menu_rows(&self) -> Vec<String> {
+        let ChatInterface::Editor { screen, .. } = &self.display.face else {
+            return Vec::new();
+        };
+        let most = screen.rows().saturating_sub(ABOVE);
+        let size = (self.display.width(), most);
+        self.composer
+            .menu
+            .rows(&self.before_cursor(), size, self.display.style())
+    }
+
+    fn before_cursor(&self) -> String {
+        self.composer.editor.text()[..self.composer.editor.cursor()].to_owned()
+    }
+
+    /// Whether there is a line that a list can be below of.
+    fn has_room_for_menu(&self) -> bool {
+        let has_rows =
+            matches!(&self.display.face, ChatInterface::Editor { screen, .. } if screen.rows() >= LOW);
+        let is_line = !self.composer.editor.is_commanded() && self.composer.editor.wanted().is_none();
+        has_rows
+            && is_line
+            && self.programs.running.is_none()
+            && self.composer.asking.is_none()
+            && !self.asks_in_line()
+    }
+
+    /// Opens, filters or closes the list after an input.
+    pub(in crate::chat) async fn refresh_menu(&mut self, is_typed: bool) {
+        let before = self.before_cursor();
+        if self.composer.menu.is_about(&before) {
+            return;
+        }
+        let Some(request) = request(&before).filter(|_| self.has_room_for_menu()) else {
+            return self.composer.menu.forget();
+        };
+        if !is_typed || self.composer.menu.is_closed_for(&request) {
+            return self.composer.menu.close(&request);
+        }
+        let items = match request.kind {
+            MenuKind::Files => self.files_for(&request.written),
+            kind => {
+                self.know(kind).await;
+                let known = self
+                    .composer
+                    .menu
+                    .known
+                    .as_ref()
+                    .map(|(_, known)| known.as_slice());
+                fitting(known.unwrap_or_default(), &request.written)
+            }
+        };
+        self.composer.menu.show(&before, request, items);
+    }
+
+    /// Writes a command with a blank behind it into the line and opens the list of what it takes. Whether there is room for that.
+    pub(in crate::chat) async fn opens_menu(&mut self, command: &str) -> bool {
+        let is_free = self.has_room_for_menu() && self.composer.editor.text().is_empty();
+        if is_free {
+            self.composer.editor.complete(0, &format!("/{command} "));
+            self.refresh_menu(true).await;
+            if !self.composer.menu.is_about(&self.before_cursor()) {
+                self.composer.editor.clear();
+                return false;
+            }
+        }
+        is_free
+    }
+
+    /// Reads what a list of this kind can have, once while the same part is written.
+    async fn know(&mut self, kind: MenuKind) {
+        if self
+            .composer
+            .menu
+            .known
+            .as_ref()
+            .is_some_and(|(known, _)| *known == kind)
+        {
+            return;
+        }
+        let items = match kind {
+            MenuKind::Commands => commands(),
+            MenuKind::Models => self.models_to_choose().await.unwrap_or_default(),
+            MenuKind::Efforts => efforts(),
+            MenuKind::ApprovalModes => approval_modes(),
+            MenuKind::Sessions => self.sessions_to_choose().await,
+            MenuKind::Files => Vec::new(),
+        };
+        self.composer.menu.known = Some((kind, items));
+    }
+
+    fn files_for(&self, written: &str) -> Vec<MenuItem> {
+        let (name, workspace) = (unescaped(written), &self.settings.workspace);
+        let mut found = files(&name, workspace);
+        if found.is_empty() && name.len() > 1 && !name.contains('/') {
+            found = named_so(&name.to_lowercase(), workspace);
+        }
+        let items = found.iter().take(MOST_FILES).map(|name| MenuItem {
+            text: escaped(name),
+            ..MenuItem::default()
+        });
+        items.collect()
+    }
+
+    /// The models, those that can be asked first, and the one that is asked now before them.
+    async fn models_to_choose(&mut self) -> Result<Vec<MenuItem>, ChatError> {
+        let current = self.agent_config().await?.model;
+        let (mut all, _) = self.known_models_of_place(&current).await?;
+        let is_current =
+            |info: &ModelInfo| info.spec.id == current.id && info.spec.provider == current.provider;
+        all.sort_by_key(|info| (!is_current(info), info.missing.is_some()));
+        let ids: Vec<String> = all.iter().map(|info| info.spec.id.clone()).collect();
+        let item = |info: &ModelInfo| {
+            let full = format!("{}/{}", info.spec.provider, info.spec.id);
+            let is_ambiguous = ids.iter().filter(|id| **id == info.spec.id).count() > 1;
+            let (text, other) = match is_ambiguous {
+                true => (full, info.spec.id.clone()),
+                false => (info.spec.id.clone(), full),
+            };
+            let mut aliases = info.aliases.clone();
+            aliases.push(other);
+            MenuItem {
+                text: visible(&text),
+                about: about_model(info, is_current(info)),
+                aliases,
+                is_unusable: info.missing.is_some(),
+                goes_on: false,
+            }
+        };
+        Ok(all.iter().map(item).collect())
+    }
+
+    async fn sessions_to_choose(&mut self) -> Vec<MenuItem> {
+        let known = self.known_sessions().await;
+        let item = |(id, about): (String, String)| MenuItem {
+            text: id,
+            aliases: vec![about.clone()],
+            about,
+            ..MenuItem::default()
+        };
+        known.into_iter().map(item).collect()
+    }
+}
+
+fn commands() -> Vec<MenuItem> {
+    let item = |name: &&str| MenuItem {
+        text: (*name).to_owned(),
+        about: about(name).unwrap_or_default().to_owned(),
+        goes_on: TAKES_WORDS.contains(name),
+        ..MenuItem::default()
+    };
+    NAMES.iter().map(item).collect()
+}
+
+fn efforts() -> Vec<MenuItem> {
+    let item = |(name, _, about): &(&str, Option<u64>, &str)| MenuItem {
+        text: (*name).to_owned(),
+        about: (*about).to_owned(),
+        ..MenuItem::default()
+    };
+    LEVELS.iter().map(item).collect()
+}
+
+fn approval_modes() -> Vec<MenuItem> {
+    let modes = [
+        ("ask", "you are asked about calls that no rule decides"),
+        ("auto", "calls run without asking, unless a rule asks or denies"),
+        ("deny", "calls that no rule allows are refused"),
+    ];
+    let item = |(name, about): (&str, &str)| MenuItem {
+        text: name.to_owned(),
+        about: about.to_owned(),
+        ..MenuItem::default()
+    };
+    modes.map(item).into()
+}
+
+/// What is shown of a model: why it cannot be asked, or what it takes.
+fn about_model(info: &ModelInfo, is_current: bool) -> String {
+    if let Some(missing) = &info.missing {
+        return visible(missing);
+    }
+    let spec = &info.spec;
+    let now = if is_current { "now · " } else { "" };
+    let dollars = |nano: u64| nano as f64 / 1e3;
+    let price = match spec.prices == Prices::default() {
+        true if spec.api == Api::Scripted => String::new(),
+        true => " · price unknown".to_owned(),
+        false => format!(
+            " · ${} in, ${} out",
+            dollars(spec.prices.input),
+            dollars(spec.prices.output)
+        ),
+    };
+    let window = units::window(spec.context_window, false);
+    format!("{now}{} · {window}{price}", visible(&spec.provider))
+}

@@ -1,0 +1,129 @@
+//! Keys of a list, what it is for, and its rows.
+
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+
+use super::offers::request;
+use super::{Menu, MenuItem, MenuKind, MenuStep};
+use crate::render::style::Paint;
+
+fn item(text: &str, about: &str) -> MenuItem {
+    MenuItem {
+        text: text.into(),
+        about: about.into(),
+        ..MenuItem::default()
+    }
+}
+
+/// A list that is open for this text.
+fn menu(before: &str, items: &[(&str, &str)]) -> Menu {
+    let mut menu = Menu::default();
+    let items = items.iter().map(|(text, about)| item(text, about)).collect();
+    menu.show(before, request(before).unwrap(), items);
+    menu
+}
+
+fn press(menu: &mut Menu, code: KeyCode, before: &str) -> MenuStep {
+    menu.key(&KeyEvent::new(code, KeyModifiers::NONE), before, false)
+}
+
+#[test]
+fn a_list_is_for_a_command_for_what_it_takes_or_for_a_file() {
+    let of = |before: &str| request(before).map(|found| (found.kind, found.from, found.written));
+    assert_eq!(of("/mo"), Some((MenuKind::Commands, 1, "mo".into())));
+    assert_eq!(of("/"), Some((MenuKind::Commands, 1, String::new())));
+    assert_eq!(of("/model op"), Some((MenuKind::Models, 7, "op".into())));
+    assert_eq!(
+        of("/resume the apple"),
+        Some((MenuKind::Sessions, 8, "the apple".into()))
+    );
+    assert_eq!(of("see @src/m"), Some((MenuKind::Files, 5, "src/m".into())));
+    for none in [
+        "",
+        "hello",
+        "/usr/bin",
+        "/queue ",
+        "/model a b",
+        "/a\nb",
+        "mail@example.org",
+    ] {
+        assert_eq!(of(none), None, "{none}");
+    }
+}
+
+#[test]
+fn enter_takes_what_is_chosen_and_leaves_what_is_written_whole() {
+    let mut list = menu("/co", &[("copy", ""), ("compact", ""), ("context", "")]);
+    assert_eq!(press(&mut list, KeyCode::Down, "/co"), MenuStep::Stay);
+    assert_eq!(
+        press(&mut list, KeyCode::Enter, "/co"),
+        MenuStep::Send(1, "compact".into())
+    );
+    assert_eq!(press(&mut list, KeyCode::Up, "/co"), MenuStep::Stay);
+    assert_eq!(press(&mut list, KeyCode::Up, "/co"), MenuStep::Stay, "and around");
+    assert_eq!(
+        press(&mut list, KeyCode::Tab, "/co"),
+        MenuStep::Complete(1, "context ".into())
+    );
+    let alt_up = KeyEvent::new(KeyCode::Up, KeyModifiers::ALT);
+    assert_eq!(list.key(&alt_up, "/co", false), MenuStep::Pass);
+    let mut whole = menu("/new", &[("renew", ""), ("new", "")]);
+    assert_eq!(press(&mut whole, KeyCode::Enter, "/new"), MenuStep::Pass);
+    assert_eq!(
+        press(&mut whole, KeyCode::Enter, "/ne"),
+        MenuStep::Pass,
+        "it is for another text"
+    );
+    let mut files = menu("see @a", &[("a b.txt", ""), ("ab/", "")]);
+    assert_eq!(
+        press(&mut files, KeyCode::Enter, "see @a"),
+        MenuStep::Complete(5, "a b.txt ".into())
+    );
+    press(&mut files, KeyCode::Down, "see @a");
+    assert_eq!(
+        press(&mut files, KeyCode::Enter, "see @a"),
+        MenuStep::Complete(5, "ab/".into())
+    );
+}
+
+#[test]
+fn escape_closes_it_for_as_long_as_the_same_part_is_written() {
+    let mut list = menu("/m", &[("model", "")]);
+    let key = KeyEvent::new(KeyCode::Esc, KeyModifiers::NONE);
+    assert_eq!(list.key(&key, "/m", false), MenuStep::Stay);
+    assert!(list.is_closed_for(&request("/mo").unwrap()));
+    assert!(!list.is_closed_for(&request("/model ").unwrap()));
+    list.forget();
+    assert!(!list.is_closed_for(&request("/m").unwrap()));
+    let mut vi = menu("/m", &[("model", "")]);
+    assert_eq!(
+        vi.key(&key, "/m", true),
+        MenuStep::Pass,
+        "there it also ends inserting"
+    );
+}
+
+#[test]
+fn rows_fit_and_follow_the_choice() {
+    let names: Vec<String> = (0..12).map(|n| format!("model-{n:02}")).collect();
+    let items: Vec<(&str, &str)> = names
+        .iter()
+        .map(|name| (name.as_str(), "a provider of models · 200k"))
+        .collect();
+    let mut list = menu("/model ", &items);
+    let rows = |list: &Menu, width| list.rows("/model ", (width, 18), Paint::default());
+    let narrow = rows(&list, 30);
+    assert_eq!(
+        narrow[..2],
+        ["▸ model-00  a provider of mo…", "  model-01  a provider of mo…"]
+    );
+    assert_eq!((narrow.len(), narrow[8].as_str()), (9, "  … 4 more"));
+    for _ in 0..9 {
+        press(&mut list, KeyCode::Down, "/model ");
+    }
+    let rows = rows(&list, 60);
+    assert_eq!(
+        (rows[7].as_str(), rows.len()),
+        ("▸ model-09  a provider of models · 200k", 9)
+    );
+    assert!(list.rows("/mode", (60, 18), Paint::default()).is_empty());
+}

@@ -1,0 +1,50 @@
+//! Which commands only show something: they run also while a command of the person runs.
+
+use super::{QueueWish, Rules, Slash, WheelCommand};
+
+impl Slash {
+    /// Whether the command only shows something, so that it needs no agent and changes nothing.
+    pub(crate) fn only_shows(&self) -> bool {
+        match self {
+            Self::Help(_)
+            | Self::Status
+            | Self::Usage(_)
+            | Self::Context { .. }
+            | Self::Thinking(_)
+            | Self::Output(_)
+            | Self::Jobs(None)
+            | Self::Todo
+            | Self::Sessions
+            | Self::Who
+            | Self::Model(None)
+            | Self::ApproveMode(None)
+            | Self::Copy(_)
+            | Self::Effort(None)
+            | Self::Config
+            | Self::Doctor
+            | Self::Wheel(WheelCommand::Know)
+            | Self::Queue(QueueWish::List)
+            | Self::Approvals(Rules::List | Rules::Test(_)) => true,
+            Self::Quit
+            | Self::Model(_)
+            | Self::ApproveMode(_)
+            | Self::Title(_)
+            | Self::Wheel(_)
+            | Self::Steer(_)
+            | Self::Queue(_)
+            | Self::Fork(_)
+            | Self::Rewind(_)
+            | Self::Diff(_)
+            | Self::Approvals(_)
+            | Self::Compact(_)
+            | Self::Jobs(_)
+            | Self::Retry
+            | Self::New
+            | Self::Resume(_)
+            | Self::Effort(_)
+            | Self::Export(_)
+            | Self::Init
+            | Self::Pin(_) => false,
+        }
+    }
+}
