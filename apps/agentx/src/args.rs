@@ -8,6 +8,7 @@ mod identity;
 mod numbers;
 mod remote;
 mod sessions;
+mod shortcuts;
 mod upkeep;
 
 use std::ffi::OsString;
@@ -24,7 +25,6 @@ pub(crate) use sessions::{ExportArgs, ExportFormat, ImportArgs, SessionsCommand,
 pub(crate) use upkeep::{CompleteArg, CompletionsArgs, DoctorArgs, UsageArgs};
 
 use agentx::runtime::View;
-use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{ArgAction, Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum};
 
 use crate::headless::{Format, Manner};
@@ -100,28 +100,17 @@ impl Cli {
     /// Reads the command line of this process. `agentx --help` is one screen; `agentx help` says the rest.
     pub(crate) fn of_process() -> Result<Self, clap::Error> {
         let command = || Self::command().override_help(crate::cmd::help::screen());
-        let words: Vec<OsString> = std::env::args_os().collect();
-        let matches =
-            command()
-                .try_get_matches_from(&words)
-                .or_else(|error| match with_chat(&error, &words) {
-                    Some(words) => command().try_get_matches_from(words),
-                    None => Err(error),
-                });
+        let typed: Vec<OsString> = std::env::args_os().collect();
+        let is_command = |word: &str| command().find_subcommand(word).is_some();
+        let words = shortcuts::with_command(&typed, is_command).unwrap_or(typed);
+        let matches = command().try_get_matches_from(&words).or_else(|error| {
+            match shortcuts::with_chat(&error, &words) {
+                Some(words) => command().try_get_matches_from(words),
+                None => Err(error),
+            }
+        });
         Self::from_arg_matches(&matches?)
     }
-}
-
-/// `agentx "fix the bug"` opens a chat that begins with that: several words in one are no misspelt command.
-fn with_chat(error: &clap::Error, words: &[OsString]) -> Option<Vec<OsString>> {
-    let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand) else {
-        return None;
-    };
-    let at = words.iter().position(|typed| typed.to_str() == Some(word))?;
-    let is_prompt = word.trim().contains(char::is_whitespace) && error.kind() == ErrorKind::InvalidSubcommand;
-    let mut words = words.to_vec();
-    words.insert(at, "chat".into());
-    is_prompt.then_some(words)
 }
 
 /// The commands.
@@ -211,6 +200,9 @@ pub(crate) enum Command {
 pub(crate) struct ChatArgs {
     /// What to say first; the chat continues after it
     pub(crate) prompt: Vec<String>,
+    /// Send this picture along, as `@FILE` in the prompt does; may be repeated
+    #[arg(long, value_name = "FILE", hide_short_help = true)]
+    pub(crate) image: Vec<PathBuf>,
     #[command(flatten)]
     pub(crate) session: SessionArgs,
     #[command(flatten)]
@@ -222,6 +214,9 @@ pub(crate) struct ChatArgs {
 pub(crate) struct RunArgs {
     /// What to do; `-` or nothing reads it from standard input
     pub(crate) prompt: Vec<String>,
+    /// Send this picture along, as `@FILE` in the prompt does; may be repeated
+    #[arg(long, value_name = "FILE", hide_short_help = true)]
+    pub(crate) image: Vec<PathBuf>,
     /// What standard output gets
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub(crate) output_format: OutputFormat,

@@ -19,7 +19,7 @@ const COMMAND_LINE: &Table = &[
         "to give one prompt and get the answer: agentx run \"PROMPT\"",
     ),
     (
-        &["-c", "--continue", "-r", "--resume", "--last", "continue"],
+        &["-r", "--resume", "--last", "continue"],
         "to go on with the latest session here: agentx resume --last, or without a terminal: agentx run --last \"PROMPT\"; \
          `agentx resume` lists them",
     ),

@@ -5,6 +5,7 @@ use std::path::{Component, Path, PathBuf};
 use agentx::types::{ContentPart, MediaPart, MediaSource, NoPicture, Picture};
 use base64::Engine as _;
 
+use crate::error::ChatError;
 use crate::render::clean::visible;
 
 pub(crate) mod files;
@@ -74,6 +75,25 @@ pub fn attached(
         notes,
         missing: missing_files,
     })
+}
+
+/// The words of a prompt that name these files. What is relative starts at the directory of the shell, which a run that works `elsewhere` does not know.
+///
+/// # Errors
+/// Where there is no such file.
+pub fn mentions(files: &[PathBuf], elsewhere: bool) -> Result<Vec<String>, ChatError> {
+    let mention = |file: &PathBuf| {
+        if !file.is_file() {
+            let what = format!("there is no file {}", visible(&file.to_string_lossy()));
+            return Err(ChatError::usage(what, "name a picture: png, jpeg, gif or webp"));
+        }
+        let file = match elsewhere {
+            true => std::path::absolute(file).unwrap_or_else(|_| file.clone()),
+            false => file.clone(),
+        };
+        Ok(format!("@{}", escaped(&file.to_string_lossy())))
+    };
+    files.iter().map(mention).collect()
 }
 
 /// Where a name leads.

@@ -3,9 +3,10 @@
 mod limits;
 mod notes;
 
+use std::path::Path;
 use std::sync::Arc;
 
-use agentx::config::{ModelOffer, SettingOrigin, Settings, nearest};
+use agentx::config::{ModelOffer, SettingOrigin, Settings, environment_has_moved, nearest};
 use agentx::runtime::{
     Delivery, ModelInfo, NamedAgent, OpenRequest, RuntimeError, Session, SessionQuery, View,
 };
@@ -116,6 +117,7 @@ pub async fn resume(
     limit(place, settings, agent, session.as_ref()).await?;
     if place.remote().is_none() {
         from_here_on_condensed(session.as_ref(), settings).await?;
+        renew_environment_context(session.as_ref(), settings).await?;
     }
     Ok(session)
 }
@@ -142,6 +144,22 @@ pub async fn changed_by_opening(place: &Place, session: &SessionId, last_seq: u6
         }
     }
     changes
+}
+
+/// Records where and when the session continues, if the model was told otherwise.
+async fn renew_environment_context(session: &dyn Session, settings: &Settings) -> Result<(), ChatError> {
+    let config = session.state().await?.config;
+    let told = config.instructions.iter();
+    let Some(told) = told.clone().find(|told| told.is_environment_context()) else {
+        return Ok(());
+    };
+    let now = settings.environment_context(Path::new(&config.workspace));
+    if now.is_none_or(|now| environment_has_moved(told, &now)) {
+        let mut instructions = config.instructions.clone();
+        settings.renew_environment_context(&mut instructions, Path::new(&config.workspace));
+        session.change(ConfigChange::Instructions(instructions)).await?;
+    }
+    Ok(())
 }
 
 /// A session of before there was condensing is condensed as any other from here on.

@@ -1,28 +1,17 @@
 //! From settings to the resolved configuration of an agent: the model chosen, the tools narrowed, AGENTS.md read.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
-use agentx_types::{
-    Access, AgentConfig, AgentKind, Instructions, ModelSpec, RULES_VERSION, Rule, RuleEffect, ToolSpec,
-};
+use agentx_types::{Access, AgentConfig, AgentKind, ModelSpec, RULES_VERSION, Rule, RuleEffect, ToolSpec};
 
 use crate::{FolderTrust, SCRIPTED_MODEL, SettingOrigin, Settings, Sourced, WORKSPACE_FOLDER, nearest};
-use agentx_agent::guarded_files::is_instructions;
 
 /// What the agent of the settings is called, which no file describes.
 pub const DEFAULT_AGENT_NAME: &str = "agentx";
 
 /// What an agent is told where nobody says otherwise.
 pub const DEFAULT_SYSTEM_PROMPT: &str = include_str!("system_prompt.md");
-
-/// Files of instructions, in the order in which they are looked for: of each directory the first one counts. Claude Code reads `CLAUDE.md`
-/// (<https://docs.anthropic.com/en/docs/claude-code/memory>).
-const INSTRUCTIONS_FILES: [&str; 2] = ["AGENTS.md", "CLAUDE.md"];
-/// How files end to which a link of that name may lead.
-const TEXT_ENDINGS: [&str; 3] = [".md", ".mdc", ".mdx"];
-/// The largest file of instructions that is read.
-const MAX_INSTRUCTIONS_BYTES: u64 = 256 << 10;
 
 /// A model that a runtime offers.
 #[derive(Clone, Copy, Debug)]
@@ -133,7 +122,7 @@ impl Settings {
                 .system_prompt
                 .clone()
                 .unwrap_or_else(|| Arc::from(DEFAULT_SYSTEM_PROMPT.trim_end())),
-            instructions: self.instructions(),
+            instructions: self.instructions_at(&self.workspace),
             workspace: self.workspace.to_string_lossy().into_owned(),
             tools: Arc::from(tools),
             approval: self.approval,
@@ -147,61 +136,6 @@ impl Settings {
             server_rules: None,
             all_tools: true,
         }
-    }
-}
-
-impl Settings {
-    /// AGENTS.md, else CLAUDE.md, of the project root and of every directory from there to the working directory, in this order, as far as the
-    /// person lets this folder instruct the model.
-    fn instructions(&self) -> Vec<Instructions> {
-        let files = self.instruction_files().into_iter();
-        let admitted = files.filter(|(path, text)| {
-            let path = path.strip_prefix(&self.workspace_root).unwrap_or(path);
-            self.folder.admits_instructions(path, text.as_bytes())
-        });
-        admitted
-            .map(|(path, text)| Instructions {
-                path: path.to_string_lossy().into_owned(),
-                text: Arc::from(text),
-            })
-            .collect()
-    }
-
-    /// The files of instructions that the folder has, whether they count or not: absolute paths and texts. A file that is too large is
-    /// not read, nor is a link that leads out of its directory or to anything but instructions: what it leads to, such as a `.env`, would
-    /// be sent to the model.
-    pub fn instruction_files(&self) -> Vec<(PathBuf, String)> {
-        let root = &self.workspace_root;
-        let mut directories: Vec<&Path> = self
-            .workspace
-            .ancestors()
-            .take_while(|dir| dir.starts_with(root))
-            .collect();
-        directories.reverse();
-        let read = |path: PathBuf| Some((self.read_instructions(&path)?, path));
-        let first = |dir: &Path| INSTRUCTIONS_FILES.iter().find_map(|name| read(dir.join(name)));
-        let files = directories.into_iter().filter_map(first);
-        files.map(|(text, path)| (path, text)).collect()
-    }
-
-    fn read_instructions(&self, path: &Path) -> Option<String> {
-        let real = std::fs::canonicalize(path).ok()?;
-        let directory = std::fs::canonicalize(path.parent()?).ok()?;
-        let name = real.file_name()?.to_string_lossy().to_lowercase();
-        let is_text = is_instructions(&name) || TEXT_ENDINGS.iter().any(|ending| name.ends_with(ending));
-        if !real.starts_with(&directory)
-            || !real.starts_with(&self.workspace_root)
-            || !is_text
-            || self.is_guarded(&real)
-        {
-            return None;
-        }
-        let found = std::fs::metadata(&real).ok()?;
-        if !found.is_file() || found.len() > MAX_INSTRUCTIONS_BYTES {
-            return None;
-        }
-        let text = String::from_utf8_lossy(&std::fs::read(&real).ok()?).into_owned();
-        (!text.trim().is_empty()).then_some(text)
     }
 }
 

@@ -43,6 +43,7 @@ pub(crate) fn settings(
             thinking_tokens: get.count("params.thinking_tokens"),
         },
         limits: get.limits(),
+        environment_context: get.text("context.environment").as_deref() != Some("false"),
         condensing: condense::condensing(&get, &catalog, mistakes),
         approval: match get.text("approval").as_deref() {
             Some("auto") => ApprovalMode::Auto,

@@ -26,6 +26,8 @@ pub struct ChatSettings {
     pub theme: ThemeChoice,
     /// Whether the words of a link lead there themselves.
     pub links: Links,
+    /// Whether the title of the terminal says what the session is called and how it stands.
+    pub title: bool,
     /// How the end of a long run is told.
     pub notice: Notice,
     /// After which time a run is a long one.
@@ -55,6 +57,7 @@ impl Default for ChatSettings {
             thinking: ThinkingDisplay::default(),
             theme: ThemeChoice::default(),
             links: Links::default(),
+            title: true,
             notice: Notice::default(),
             notify_after: LONG,
             keys: EditKeys::default(),
@@ -172,6 +175,7 @@ impl Getter<'_> {
                 "never" => Links::Never,
                 _ => Links::Auto,
             },
+            title: word("chat.title") != "false",
             notice: match word("chat.notify").as_str() {
                 "osc9" => Notice::Osc9,
                 "osc777" => Notice::Osc777,

@@ -21,9 +21,11 @@ mod chat;
 mod condense;
 mod edit;
 mod environment;
+mod environment_context;
 mod files;
 mod folder;
 mod folder_id;
+mod folder_instructions;
 mod git;
 mod guarded_files;
 mod keys;
@@ -57,6 +59,7 @@ pub use bounds::{check_condensing, check_params};
 pub use chat::{ChatSettings, EditKeys, Links, Notice, ThemeChoice, ThinkingDisplay};
 pub use edit::add_rule;
 pub use environment::{PROXIES, check_environment};
+pub use environment_context::environment_has_moved;
 pub use folder::{
     FileAcceptance, Folder, FolderTrust, accepted_text, forget_folder, trust_folder, trusted_below,
 };

@@ -22,6 +22,8 @@ pub struct Settings {
     pub params: ModelParams,
     /// When a run has to end.
     pub limits: Limits,
+    /// Whether a model is told where and when it works.
+    pub environment_context: bool,
     /// When conversations are condensed.
     pub condensing: Condensing,
     /// Who decides about a call that no rule decides.

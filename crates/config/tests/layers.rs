@@ -580,10 +580,10 @@ fn instructions_are_read_from_the_root_down_and_never_from_outside() {
     let model = settings.choose_model("opus", &[]).unwrap();
     let agent = settings.agent(model.clone(), Vec::new());
     let texts = |agent: &agentx_types::AgentConfig| {
-        agent
-            .instructions
-            .iter()
-            .map(|i| i.text.to_string())
+        let files = agent.instructions.iter();
+        files
+            .filter(|file| !file.is_environment_context())
+            .map(|file| file.text.to_string())
             .collect::<Vec<_>>()
     };
     assert_eq!(texts(&agent), ["root"]);

@@ -11,6 +11,7 @@ use agentx_sqlite_log::{Durability, LogOptions, SqliteLog};
 use agentx_tools::{CommandRecords, ProgramEnvironment, ToolOptions, Toolbox};
 use agentx_types::{ModelSpec, OwnerId, ToolSpec};
 
+use crate::folder_instructions::telling_instructions;
 use crate::model::{CallLimits, Endpoint, ModelEffector, ModelParts, PricesOf, RetryPolicy};
 use crate::scripted::{ScriptedEnvironment, scripted_model};
 use crate::{COMMANDS, DATABASE, NodeParts, NodeRuntime, WireOptionsOf};
@@ -68,7 +69,9 @@ impl NodeParts {
             wire_options,
             network: Arc::new(network),
             scripted: ScriptedEnvironment::live().with_answers(settings.scripted_answers.clone()),
-            tools: Toolbox::builtin(tools).filtered(|name| settings.tools.offers(name)),
+            tools: Toolbox::builtin(tools)
+                .filtered(|name| settings.tools.offers(name))
+                .wrapped(telling_instructions(settings)),
             clock: Arc::new(SystemClock),
             program: program.to_owned(),
             data_dir: settings.data_dir.clone(),

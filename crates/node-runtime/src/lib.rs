@@ -12,6 +12,8 @@ mod agents;
 mod attached_reactors;
 mod blobs;
 #[cfg(feature = "settings")]
+mod folder_instructions;
+#[cfg(feature = "settings")]
 mod from_settings;
 mod front_end;
 mod ids;

@@ -47,7 +47,11 @@ impl Effector for ToolEffector {
     ) -> BoxFuture<'static, ()> {
         let this = self.clone();
         Box::pin(async move {
-            let find = |name: &str| this.tools.get(name).ok_or_else(|| this.tools.unknown(name));
+            let find = |name: &str| {
+                this.tools
+                    .get_for_agent(name)
+                    .ok_or_else(|| this.tools.unknown(name))
+            };
             this.calls.perform(&action, (events, cancel), find).await;
         })
     }

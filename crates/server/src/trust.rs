@@ -114,9 +114,10 @@ pub(crate) fn default_agent(state: &ServerState, caller: &Caller) -> Result<Agen
     // What the operator's folder says, and where their projects are, is not for members.
     let mut rules = agent.rules;
     rules.retain(|rule| rule.workspace.is_none());
+    let workspace = directory(settings, &caller.person);
     Ok(AgentConfig {
-        workspace: directory(settings, &caller.person).to_string_lossy().into_owned(),
-        instructions: Vec::new(),
+        instructions: settings.environment_context(&workspace).into_iter().collect(),
+        workspace: workspace.to_string_lossy().into_owned(),
         guard: None,
         rules,
         ..agent
@@ -163,11 +164,16 @@ fn known_here(
     let agents: Vec<AgentConfig> = agents
         .map(|agent| known_here(state, caller, agent))
         .collect::<Result<_, _>>()?;
+    let workspace = workspace(state, caller, &config.workspace)?;
+    // A client's own facts are about another machine, or another directory of this one.
+    let mut instructions = config.instructions;
+    settings.renew_environment_context(&mut instructions, Path::new(&workspace));
     Ok(AgentConfig {
         model,
         condensing,
         tools: own_tools(settings, &runtime.tools(), &config.tools, &agents),
-        workspace: workspace(state, caller, &config.workspace)?,
+        instructions,
+        workspace,
         agents,
         routing: config
             .routing

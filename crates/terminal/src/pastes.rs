@@ -99,6 +99,14 @@ impl Pastes {
         }
     }
 
+    /// A text with the pastes in it by their size.
+    pub(crate) fn folded(&self, text: &str) -> String {
+        let pastes = self.kept.iter();
+        pastes.fold(text.to_owned(), |text, paste| {
+            text.replace(&paste.text, &paste.sign)
+        })
+    }
+
     /// What is shown for a text that was written elsewhere or said before: the pastes in it by their size again.
     pub(crate) fn refold(&mut self, mut text: String) -> String {
         for paste in &mut self.kept {

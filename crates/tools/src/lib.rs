@@ -64,7 +64,7 @@ pub use options::{BashOptions, FileOptions, SearchOptions, ToolOptions};
 pub use restore::{plan_restore, restore};
 #[cfg(feature = "builtin")]
 pub use todo::{TodoItem, TodoStatus};
-pub use toolbox::{DuplicateTool, Toolbox};
+pub use toolbox::{DuplicateTool, ToolWrapper, Toolbox};
 pub use typed::{ToolAbout, Typed, TypedTool};
 #[cfg(feature = "builtin")]
 pub use workspace::resolve_path;

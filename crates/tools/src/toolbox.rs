@@ -13,7 +13,11 @@ use crate::{Background, Typed, TypedTool};
 pub struct Toolbox {
     tools: Vec<(ToolSpec, Arc<dyn Tool>)>,
     background: Option<Arc<dyn Background>>,
+    wrapper: Option<ToolWrapper>,
 }
+
+/// Makes of each tool the one that an agent's own calls get.
+pub type ToolWrapper = Arc<dyn Fn(Arc<dyn Tool>) -> Arc<dyn Tool> + Send + Sync>;
 
 /// A tool of this name is there already.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,6 +40,7 @@ impl Toolbox {
         Self {
             tools: tools.into_iter().map(|tool| (tool.spec(), tool)).collect(),
             background: Some(background),
+            wrapper: None,
         }
     }
 
@@ -67,6 +72,13 @@ impl Toolbox {
         self
     }
 
+    /// The same box, whose tools are wrapped where an agent calls them itself. Tools that are called by other tools, such as scripts, are not.
+    #[must_use]
+    pub fn wrapped(mut self, wrapper: ToolWrapper) -> Self {
+        self.wrapper = Some(wrapper);
+        self
+    }
+
     /// What models and approval rules see, in order.
     pub fn specs(&self) -> Arc<[ToolSpec]> {
         self.tools.iter().map(|(spec, _)| spec.clone()).collect()
@@ -78,6 +90,15 @@ impl Toolbox {
             .iter()
             .find(|(spec, _)| spec.name == name)
             .map(|(_, tool)| Arc::clone(tool))
+    }
+
+    /// The tool of this name as an agent's own calls get it.
+    pub fn get_for_agent(&self, name: &str) -> Option<Arc<dyn Tool>> {
+        let tool = self.get(name)?;
+        Some(match &self.wrapper {
+            Some(wrapper) => wrapper(tool),
+            None => tool,
+        })
     }
 
     /// The answer to a call of a tool that does not exist.

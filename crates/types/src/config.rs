@@ -122,14 +122,29 @@ fn is_zero(number: &u32) -> bool {
     *number == 0
 }
 
-/// A file of instructions that was read when the session was opened.
+/// A file of instructions that was read when the session was opened, or the facts about where the agent works.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Instructions {
-    /// Where it was.
+    /// The path of the file; empty for the facts about where the agent works, which come from no file.
     pub path: String,
-    /// What it said.
+    /// The content of the file.
     pub text: Arc<str>,
+}
+
+impl Instructions {
+    /// The facts about where the agent works, as the model reads them.
+    pub fn environment_context(text: impl Into<Arc<str>>) -> Self {
+        Self {
+            path: String::new(),
+            text: text.into(),
+        }
+    }
+
+    /// Whether these are the facts about where the agent works.
+    pub fn is_environment_context(&self) -> bool {
+        self.path.is_empty()
+    }
 }
 
 /// When a run has to end. `None` is no limit.

@@ -253,5 +253,8 @@ pub const REASONING_IS_LEFT_OUT: u32 = 9;
 /// Thinking behind blank text of the same answer is not sent back, because it is bound to that text, which is never sent.
 pub const NOT_BEHIND_BLANKS: u32 = 9;
 
+/// Instructions without a path are facts about where the agent works; the offline demo is not told them.
+pub const ENVIRONMENT_IS_TOLD: u32 = 9;
+
 /// Thinking says which model it is of where its API attaches nothing to it.
 pub const REASONING_IS_MARKED: u32 = 9;

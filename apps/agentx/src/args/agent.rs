@@ -101,8 +101,14 @@ pub(crate) struct SessionArgs {
     /// Go on with this session; without ID with the latest here
     #[arg(long, value_name = "ID", num_args = 0..=1, default_missing_value = "", help_heading = "Session")]
     pub(crate) resume: Option<String>,
-    /// Go on with the latest session of this directory
-    #[arg(long, help_heading = "Session", conflicts_with = "resume")]
+    /// Continue the latest session of this directory
+    #[arg(
+        short = 'c',
+        long,
+        alias = "continue",
+        help_heading = "Session",
+        conflicts_with = "resume"
+    )]
     pub(crate) last: bool,
     /// Leave that session as it is and go on in a copy of it
     #[arg(long, help_heading = "Session", hide_short_help = true)]

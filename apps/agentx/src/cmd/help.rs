@@ -59,6 +59,8 @@ pub(crate) fn screen() -> String {
     }
     text.push_str(
         "\nOptions:\n\
+         \u{20} -p, --print          Run one prompt and print the answer, as `agentx run`\n\
+         \u{20} -c, --continue       Continue the latest session of this directory\n\
          \u{20} -m, --model <NAME>   Ask this model: an id, an alias, or PROVIDER/ID\n\
          \u{20}     --agent <NAME>   Talk to this agent of `.agentx/agents` or your own files\n\
          \u{20} -y, --yes            Allow every call that no rule denies, without asking\n\

@@ -41,7 +41,7 @@ use crate::error::ChatError;
 use crate::exit::Exit;
 use crate::logging;
 use crate::session_opening::Target;
-use crate::{show, start};
+use crate::{attach, show, start};
 
 /// Runs what was asked for and says how it ended.
 pub(crate) fn main(cli: Cli, console: &mut Console) -> Exit {
@@ -73,7 +73,9 @@ fn dispatch(cli: Cli, console: &mut Console) -> Result<Exit, ChatError> {
         Some(command) => command,
     };
     match command {
-        Command::Chat(args) => {
+        Command::Chat(mut args) => {
+            args.prompt
+                .extend(attach::mentions(&args.image, global.cwd.is_some())?);
             let target = args.session.target()?;
             let fork = args.session.fork;
             chat::run(
@@ -98,6 +100,8 @@ fn dispatch(cli: Cli, console: &mut Console) -> Result<Exit, ChatError> {
         }
         Command::Run(mut args) => {
             args.agent = args.agent.or(agent);
+            args.prompt
+                .extend(attach::mentions(&args.image, global.cwd.is_some())?);
             run::run(&global, &mut args, console)
         }
         other => {

@@ -89,6 +89,12 @@ impl Pty {
         }
     }
 
+    /// The titles that the terminal was given, in order.
+    #[allow(dead_code, reason = "only some tests look at it")]
+    pub(crate) fn titles(&self) -> &[String] {
+        self.screen.titles()
+    }
+
     /// How the terminal was told to work, in order.
     pub(crate) fn modes(&self) -> &[String] {
         self.screen.modes()

@@ -392,3 +392,33 @@ fn a_dumb_terminal_shows_that_it_waits_for_words() {
         chat.lines()
     );
 }
+
+#[test]
+fn the_title_of_the_terminal_says_what_goes_on_and_is_restored() {
+    let sandbox = Sandbox::new();
+    let mut chat = Pty::start(&sandbox, &[], 80, 24);
+    chat.wait_for_last("›");
+    chat.keys("run uname -a\r");
+    chat.wait_for("allow?");
+    chat.keys("n\r");
+    chat.wait_for_last("›");
+    chat.keys("\u{4}");
+    assert_eq!(chat.end(), Some(0));
+    let titles = chat.titles();
+    assert_eq!(titles[..2], ["keep", "ws · agentx"], "{titles:?}");
+    for title in [
+        "… run uname -a · agentx",
+        "? run uname -a · agentx",
+        "run uname -a · agentx",
+    ] {
+        assert!(titles.iter().any(|shown| shown == title), "{title}: {titles:?}");
+    }
+    assert_eq!(titles.last().map(String::as_str), Some("restore"));
+
+    sandbox.config("chat: {title: false}\n");
+    let mut chat = Pty::start(&sandbox, &[], 80, 24);
+    chat.wait_for_last("›");
+    chat.keys("\u{4}");
+    assert_eq!(chat.end(), Some(0));
+    assert!(chat.titles().is_empty(), "{:?}", chat.titles());
+}

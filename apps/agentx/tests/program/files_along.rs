@@ -85,3 +85,16 @@ fn a_run_sends_no_file_along_that_may_hold_secrets_and_none_that_cannot_be_sent(
         assert!(!ran.to_string().contains("made-up-secret"), "{ran}");
     }
 }
+
+#[test]
+fn a_picture_goes_along_that_a_flag_names() {
+    let sandbox = Sandbox::new();
+    sandbox.write("ws/a picture.gif", b"GIF89a\x02\0\x03\0\0\0\0,;");
+    let ran = sandbox.run(&["run", "what is this?", "--image", "a picture.gif"]);
+    assert_eq!(ran.code, Some(0), "{ran}");
+    let sent = asked(&sandbox);
+    assert!(sent.contains("data:image/gif;base64,"), "{sent}");
+    let ran = sandbox.run(&["-p", "what is this?", "--image", "none.gif"]);
+    assert_eq!(ran.code, Some(2), "{ran}");
+    assert!(ran.stderr.contains("there is no file none.gif"), "{ran}");
+}

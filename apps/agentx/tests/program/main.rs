@@ -21,6 +21,7 @@ mod full_queue;
 mod gone_on_with;
 mod help;
 mod identity;
+mod instructions;
 mod left_behind;
 mod left_queued;
 mod misnamed;

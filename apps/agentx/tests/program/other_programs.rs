@@ -4,15 +4,10 @@ use crate::common::Sandbox;
 
 /// Command lines, and the own command that each error names.
 const LINES: &[(&[&str], &str)] = &[
-    (&["-p", "list the files"], "agentx run \"PROMPT\""),
-    (&["--print", "list the files"], "agentx run \"PROMPT\""),
     (&["exec", "list the files"], "agentx run \"PROMPT\""),
     (&["run", "-p", "list the files"], "agentx run \"PROMPT\""),
     (&["hello"], "agentx run \"hello\""),
-    (&["--continue"], "agentx resume --last"),
-    (&["-c"], "agentx resume --last"),
     (&["--resume"], "agentx resume --last"),
-    (&["run", "--continue", "go on"], "agentx run --last \"PROMPT\""),
     (&["--dangerously-skip-permissions"], "--yes"),
     (&["run", "--full-auto", "go"], "--yes"),
     (&["--yolo"], "--yes"),
@@ -65,6 +60,25 @@ fn a_command_line_of_another_program_is_answered_with_the_own_one() {
         assert!(hint.is_some_and(|hint| hint.contains(named)), "{named}: {ran}");
         assert!(!ran.stderr.contains("-- -"), "{ran}");
     }
+}
+
+#[test]
+fn flags_of_another_program_run_a_prompt_and_continue() {
+    let sandbox = Sandbox::new();
+    sandbox.write("ws/README.md", "# Hello\n");
+    let ran = sandbox.run(&["-p", "list the files here", "--model", "demo", "--quiet"]);
+    assert!(ran.code == Some(0) && ran.stdout.contains("README.md"), "{ran}");
+    assert!(!ran.to_string().contains("agentx resume"), "it is no chat: {ran}");
+    for line in [
+        &["-c", "-p", "thanks", "--model", "demo"][..],
+        &["run", "--continue", "thanks"],
+        &["-c", "thanks"],
+    ] {
+        assert_eq!(sandbox.run(line).code, Some(0), "{line:?}");
+    }
+    let listed = sandbox.run(&["sessions", "list", "--json"]);
+    let listed: serde_json::Value = serde_json::from_str(&listed.stdout).unwrap();
+    assert_eq!(listed.as_array().unwrap().len(), 1, "one session: {listed}");
 }
 
 #[test]

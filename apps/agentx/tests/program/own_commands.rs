@@ -41,6 +41,39 @@ fn a_command_of_ones_own_is_shown_while_it_runs_and_ends_with_all_that_it_starte
 }
 
 #[test]
+fn a_command_that_asks_has_the_terminal_and_the_chat_comes_back() {
+    let sandbox = Sandbox::new();
+    sandbox.write(
+        "ws/ask.sh",
+        "printf 'your name? '; read -r name; test -t 1 && echo \"hello $name\"; exit 4\n",
+    );
+    let mut chat = Pty::start(&sandbox, &[], 100, 40);
+    chat.wait_for_last("›");
+    chat.keys("!!sh ask.sh\r");
+    chat.wait_for_last("your name?");
+    chat.keys("Ada\r");
+    chat.wait_for("hello Ada");
+    chat.wait_for("  └ exit 4 · the agent is told that you ran it");
+    chat.wait_for_last("›");
+    chat.keys("echo still here\r");
+    chat.wait_for("still here");
+    leave(chat);
+    let exported = sandbox.run(&["sessions", "list", "--json"]);
+    assert!(exported.stdout.contains("ses_"), "{exported}");
+}
+
+#[test]
+fn a_command_runs_in_the_shell_of_the_person() {
+    let sandbox = Sandbox::new();
+    sandbox.write("ws/shell", "#!/bin/sh\necho \"my shell: $2\"; echo oops >&2\n");
+    let shell = sandbox.path("ws/shell");
+    std::fs::set_permissions(&shell, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let sandbox = sandbox.env("SHELL", shell.to_str().unwrap());
+    let ran = sandbox.run_with_input(&[], "!ls 'a b'\n");
+    assert!(ran.stdout.contains("  │ my shell: ls 'a b'\n  │ oops"), "{ran}");
+}
+
+#[test]
 fn what_a_command_leaves_running_is_a_job_and_ends_with_the_chat() {
     let sandbox = Sandbox::new();
     let mut chat = Pty::start(&sandbox, &[], 100, 40);

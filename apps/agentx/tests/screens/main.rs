@@ -72,21 +72,6 @@ impl Shots {
         self
     }
 
-    /// Leaves out rows that say this, but for so many at either end.
-    fn without(mut self, text: &str, keep: usize) -> Self {
-        for (_, rows) in &mut self.shots {
-            let places: Vec<usize> = (0..rows.len()).filter(|at| rows[*at].contains(text)).collect();
-            if let [first, .., last] = places[..]
-                && places.len() > 2 * keep
-            {
-                let left_out = first + keep..last + 1 - keep;
-                let said = format!("[{} rows like these]", left_out.len());
-                rows.splice(left_out, [said]);
-            }
-        }
-        self
-    }
-
     fn to_text(&self) -> String {
         let mut text = String::new();
         for (what, rows) in &self.shots {

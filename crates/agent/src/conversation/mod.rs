@@ -22,7 +22,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use agentx_types::{
-    AgentConfig, ContentPart, Message, MessageId, ModelRequest, Role, ToolCallId, ToolSpec, Usage, since,
+    AgentConfig, Api, ContentPart, Message, MessageId, ModelRequest, Role, ToolCallId, ToolSpec, Usage, since,
 };
 use serde::{Deserialize, Serialize};
 
@@ -386,14 +386,17 @@ fn calls_in(message: &Message) -> impl Iterator<Item = ToolCallId> {
 /// Standing instructions: the same in every call of a session.
 fn system_parts(config: &AgentConfig) -> Vec<Arc<str>> {
     let mut parts = vec![config.system_prompt.clone()];
-    parts.extend(config.instructions.iter().map(|file| {
-        Arc::from(
-            format!(
-                "Instructions of the workspace, from {}:\n\n{}",
-                file.path, file.text
-            )
-            .as_str(),
-        )
+    let is_new = config.rules_version >= since::ENVIRONMENT_IS_TOLD;
+    parts.extend(config.instructions.iter().filter_map(|file| {
+        if is_new && file.is_environment_context() {
+            let is_demo = config.model.api == Api::Scripted;
+            return (!is_demo).then(|| file.text.clone());
+        }
+        let heading = match is_new {
+            true => "Instructions from",
+            false => "Instructions of the workspace, from",
+        };
+        Some(Arc::from(format!("{heading} {}:\n\n{}", file.path, file.text)))
     }));
     parts.retain(|part| !part.trim().is_empty());
     parts

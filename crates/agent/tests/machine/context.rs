@@ -112,6 +112,26 @@ fn instructions_are_sent_in_each_request() {
 }
 
 #[test]
+fn facts_about_the_environment_are_told_as_they_are_and_not_to_the_demo() {
+    let told = |api: Api, version: u32| {
+        let session = Session::started(|config| {
+            config.instructions = vec![Instructions::environment_context("- Date: 2026-11-26")];
+            config.model.api = api;
+            config.rules_version = version;
+        });
+        session.request().system[1..].to_vec()
+    };
+    let version = since::ENVIRONMENT_IS_TOLD;
+    assert_eq!(told(Api::Anthropic, version), [Arc::from("- Date: 2026-11-26")]);
+    assert_eq!(told(Api::Scripted, version), []);
+    let before = told(Api::Scripted, version - 1);
+    assert!(
+        before[0].starts_with("Instructions of the workspace, from :"),
+        "{before:?}"
+    );
+}
+
+#[test]
 fn changes_hold_from_the_next_request_on() {
     let mut session = Session::started(|_| {});
     let params = ModelParams {

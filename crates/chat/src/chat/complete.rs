@@ -8,6 +8,7 @@ use super::slash::{NAMES, about};
 use super::{Chat, ConversationSite};
 use crate::attach::files::{files, named_so};
 use crate::attach::{escaped, last_word, unescaped};
+use crate::picker;
 use crate::render::clean::visible;
 use crate::render::table::cut;
 use crate::render::units;
@@ -157,7 +158,7 @@ impl Chat<'_> {
                 let ago = units::ago(info.updated_at, now);
                 (
                     info.session_id.to_string(),
-                    format!("{ago}  {}", visible(&info.title)),
+                    format!("{ago}  {}", picker::view::title(&info)),
                 )
             })
             .collect()

@@ -1,6 +1,6 @@
 //! What a person sees of a chat: the console, the screen or the lines on it, and what fills them.
 
-use agentx::config::ThinkingDisplay;
+use agentx::config::Settings;
 use tokio::time::Instant;
 
 use super::pace::Pace;
@@ -8,6 +8,7 @@ use super::participants::CompanyNews;
 use super::prompt::Prompt;
 use super::status_row::StatusRow;
 use super::{ChatFlow, ChatInterface};
+use super::title::TerminalTitle;
 use crate::console::Console;
 use crate::error::ChatError;
 use crate::render::agents::AgentCast;
@@ -18,6 +19,7 @@ use crate::render::style::Paint;
 use crate::render::table::cut;
 use crate::render::transcript::TranscriptRenderer;
 use crate::render::units::counted;
+use crate::terminal::title;
 
 /// What a person sees.
 pub(crate) struct Display<'a> {
@@ -34,6 +36,8 @@ pub(crate) struct Display<'a> {
     pub(super) spoken: String,
     pub(super) prompt: Prompt,
     pub(super) pace: Pace,
+    /// The title of the terminal.
+    pub(super) title: TerminalTitle,
 }
 
 /// Since when the terminal owes an answer; `None` where it was not asked, or has answered.
@@ -50,10 +54,11 @@ impl<'a> Display<'a> {
     pub(super) fn new(
         console: &'a mut Console,
         face: ChatInterface,
-        thinking: ThinkingDisplay,
+        settings: &Settings,
         status_row: StatusRow,
     ) -> Self {
-        let (transcript, cast) = voices(console, &face, thinking);
+        let (transcript, cast) = voices(console, &face, settings.chat.thinking);
+        let has_title = settings.chat.title && title::is_supported();
         Self {
             console,
             face,
@@ -64,6 +69,7 @@ impl<'a> Display<'a> {
             spoken: String::new(),
             prompt: Prompt::default(),
             pace: Pace::default(),
+            title: TerminalTitle::new(has_title, &settings.workspace),
         }
     }
 

@@ -7,6 +7,7 @@ use tokio::time::Instant;
 use super::lost_session::Stood;
 use super::rewinding::RewindQuestion;
 use super::screen::InputLine;
+use super::title::TitleState;
 use super::{COMMANDED, Chat, ChatInterface, ConversationSite, PROMPT};
 use crate::error::ChatError;
 use crate::render::clean::visible;
@@ -82,7 +83,12 @@ impl Chat<'_> {
         }
         screen.set_queue(self.status.queue.rows(width, style, heard));
         screen.set_beside(beside);
-        let bytes = screen.take();
+        let state = match (self.status.question(), self.status.is_busy()) {
+            (Some(_), _) => TitleState::Asks,
+            (None, true) => TitleState::Works,
+            (None, false) => TitleState::Waits,
+        };
+        let bytes = screen.take() + &self.display.title.take(state);
         let painted = self.display.console.paint(&bytes);
         self.display.pace.end(Instant::now());
         painted

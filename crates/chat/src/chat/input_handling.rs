@@ -209,7 +209,7 @@ impl Chat<'_> {
         if echoes_later {
             self.composer.sending = Some(text.to_owned());
         } else if !waits {
-            self.display.echo(text);
+            self.display.echo(&self.composer.editor.folded(text));
         } else if matches!(self.display.face, ChatInterface::Lines { .. }) {
             let style = self.display.style();
             let note = if self.question().is_some() {
@@ -233,7 +233,7 @@ impl Chat<'_> {
             Ok(seq) => {
                 self.status.confirm_sent(seq);
                 if echoes_later {
-                    self.display.echo(text);
+                    self.display.echo(&self.composer.editor.folded(text));
                 }
             }
             Err(error) => {
@@ -261,7 +261,7 @@ impl Chat<'_> {
         let sent = self.wait_for(async { session.send(input).await }).await;
         self.composer.sending = None;
         match sent {
-            Ok(_) => self.display.echo(text),
+            Ok(_) => self.display.echo(&self.composer.editor.folded(text)),
             Err(error) => self.not_sent(text, shared, error)?,
         }
         Ok(ChatFlow::On)

@@ -41,6 +41,7 @@ mod spending;
 mod status_row;
 mod status_updates;
 mod steering;
+mod title;
 pub mod welcome;
 mod window;
 mod withheld_variables;
@@ -147,7 +148,7 @@ impl<'a> Chat<'a> {
             place,
             settings,
             start: ChatStart::default(),
-            display: Display::new(console, face, settings.chat.thinking, status_row),
+            display: Display::new(console, face, settings, status_row),
             composer: Composer::new(editor, inputs),
             approvals: Approvals::default(),
             status: SessionStatus::new(&agent.config, Instant::now()),
@@ -175,6 +176,9 @@ impl<'a> Chat<'a> {
         let state = session.state().await?;
         let (past, site, came) = past_of(&session, state.last_seq).await?;
         self.connection.company.join(session.id()).await?;
+        if let Ok(info) = self.place.runtime().info(session.id()).await {
+            self.display.title.rename(&info.title);
+        }
         self.connection.site = site;
         self.show_session(&state, &past).await;
         if let Some(delivery) = came {
@@ -336,5 +340,8 @@ impl<'a> Chat<'a> {
         self.tell_of_command(envelope);
         self.tell_of_commands(envelope);
         self.say_aloud(&envelope.event, is_of_another);
+        if !is_of_another {
+            self.display.title.event(&envelope.event);
+        }
     }
 }

@@ -20,7 +20,7 @@ const LONGEST: u64 = 1 << 20;
 const NO_PROGRAM: [i32; 2] = [127, 126];
 
 /// How a visit to the editor ended.
-enum Visit {
+pub(super) enum Visit {
     /// So.
     Over(ExitStatus),
     /// The program is told to leave.
@@ -160,7 +160,7 @@ impl Chat<'_> {
     }
 
     /// Takes what lives off the screen and gives the terminal away.
-    fn lend_terminal(&mut self) -> Result<Option<TerminalLoan>, ChatError> {
+    pub(super) fn lend_terminal(&mut self) -> Result<Option<TerminalLoan>, ChatError> {
         self.paint()?;
         let ChatInterface::Editor {
             raw: Some(raw),
@@ -175,21 +175,21 @@ impl Chat<'_> {
     }
 
     /// The terminal may have another size than before.
-    async fn measure_terminal(&mut self) -> Result<(), ChatError> {
+    pub(super) async fn measure_terminal(&mut self) -> Result<(), ChatError> {
         if let Ok((columns, rows)) = crossterm::terminal::size() {
             Box::pin(self.input(TerminalInput::Resize(columns.into(), rows.into()))).await?;
         }
         Ok(())
     }
 
-    /// Waits for the editor. What happens meanwhile is taken in, and shown when the terminal is back.
-    async fn visit(&mut self, mut child: Child) -> Result<Visit, ChatError> {
+    /// Waits for the program that has the terminal. What happens meanwhile is taken in, and shown when the terminal is back.
+    pub(super) async fn visit(&mut self, mut child: Child) -> Result<Visit, ChatError> {
         loop {
             tokio::select! {
                 biased;
                 ended = child.wait() => {
                     return Ok(Visit::Over(ended.map_err(|error| ChatError::File {
-                        path: "the editor".into(),
+                        path: "the program".into(),
                         what: error.to_string(),
                     })?));
                 }
@@ -203,7 +203,7 @@ impl Chat<'_> {
                 },
                 news = self.connection.company.news() => self.display.tell_company(news),
                 exit = self.signals.next() => {
-                    // Ctrl-C in the terminal is the editor's affair.
+                    // Ctrl-C in the terminal is for the program that has it.
                     if exit != Exit::Interrupted {
                         let _ = child.start_kill();
                         let _ = child.wait().await;

@@ -1,6 +1,7 @@
 //! `!command`: the person's own command, in a shell here. What it says is on the screen while it runs, and goes to the agent with the
 //! next words. What the agent does meanwhile is shown, too.
 
+mod interactive;
 mod own;
 mod process;
 
@@ -26,8 +27,7 @@ use crate::render::style::Paint;
 use crate::render::table::cut;
 use crate::render::units;
 use crate::terminal::TerminalInput;
-use agentx_terminal::EditOutcome;
-use agentx_terminal::LONGEST_KEPT;
+use agentx_terminal::{EditOutcome, LONGEST_KEPT};
 pub(super) use own::ShellCommand;
 use process::{ShellProcessGroup, begin};
 
@@ -73,6 +73,9 @@ impl Chat<'_> {
     /// Runs what stands behind `!` in a line, where that can do something.
     pub(super) async fn own_command(&mut self, line: &str, command: &str) -> Result<ChatFlow, ChatError> {
         self.display.echo(line);
+        if let Some(command) = interactive::wanting_terminal(command) {
+            return self.lend_to_command(command).await;
+        }
         if let Some(instead) = instead_of(command) {
             self.display
                 .transcript
@@ -323,8 +326,6 @@ impl Chat<'_> {
     }
 }
 
-/// The error for a program that needs a terminal.
-const OWN_TERMINAL: &str = "it wants a terminal of its own: use another window, or leave (Ctrl-D)";
 /// The error for a command that would change nothing.
 const OWN_SHELL: &str =
     "each command has a shell of its own, so a `cd` alone changes nothing; write !cd DIR && COMMAND";
@@ -335,7 +336,6 @@ fn instead_of(command: &str) -> Option<&'static str> {
     match program.rsplit('/').next().unwrap_or_default() {
         "" => Some("`!COMMAND` runs a command in your shell, for example !ls"),
         _ if only_changes_directory(command) => Some(OWN_SHELL),
-        "vi" | "vim" | "nvim" | "nano" | "emacs" | "micro" | "hx" => Some(OWN_TERMINAL),
         _ => None,
     }
 }

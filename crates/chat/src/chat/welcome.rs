@@ -77,7 +77,7 @@ fn prose(text: &str, width: usize) -> String {
 
 fn demo(why: &str, style: Paint, width: usize) -> String {
     format!(
-        "{}\n{}\nSay \"help\", \"list the files here\", \"run uname -a\".\n\n",
+        "{}\n{}\nSay \"tour\", \"help\", \"list the files here\", \"run uname -a\".\n{}\n\n",
         style.bold(&format!(
             "This is the offline demo: a script, not a language model{why}."
         )),
@@ -85,7 +85,8 @@ fn demo(why: &str, style: Paint, width: usize) -> String {
             "Nothing leaves this machine. It answers a few phrases and uses the real tools, so that approvals, \
              interrupts, sessions and replay can be tried.",
             width
-        )
+        ),
+        style.dim("Enter sends · Ctrl-C stops · Ctrl-D leaves · /help lists commands and keys"),
     )
 }
 

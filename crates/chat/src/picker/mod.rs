@@ -10,7 +10,7 @@ mod plain;
 mod preview;
 #[cfg(test)]
 mod tests;
-mod view;
+pub(crate) mod view;
 
 use std::collections::HashMap;
 

@@ -285,13 +285,16 @@ fn footer(text: &str, frame: &PickerFrame) -> Row {
     Row::new(text, frame.theme.faint).cut(frame.columns)
 }
 
-/// What a session is called: by its title, else by where it works.
-pub(super) fn title(info: &SessionInfo) -> String {
-    visible(if info.title.is_empty() {
-        &info.workspace
-    } else {
-        &info.title
-    })
+/// What a session is called: by its title, else by where it works. A copy begins with the title of its original, so it says where it was copied.
+pub(crate) fn title(info: &SessionInfo) -> String {
+    let name = match info.title.is_empty() {
+        true => &info.workspace,
+        false => &info.title,
+    };
+    match &info.parent {
+        Some((_, at)) => format!("{} (fork at {at})", visible(name)),
+        None => visible(name),
+    }
 }
 
 fn last_of(path: &str) -> &str {

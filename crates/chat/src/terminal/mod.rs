@@ -1,6 +1,7 @@
 //! The terminal of a chat: raw while it is open, itself again whatever happens; and who reads from it.
 
 pub(crate) mod background;
+pub(crate) mod title;
 pub(crate) mod xterm;
 
 use std::io::{self, BufRead as _, Write as _};
@@ -237,6 +238,7 @@ fn leave() {
         farewell.push_str("\x1b[<u");
     }
     farewell.push_str(xterm::farewell());
+    farewell.push_str(title::farewell());
     farewell.push_str("\x1b[?2004l");
     // A terminal that is gone needs no cleaning up.
     let _ = standard_output().write_all(farewell.as_bytes());

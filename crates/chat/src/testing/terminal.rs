@@ -17,6 +17,8 @@ pub(crate) struct FakeTerminal {
     modes: Vec<String>,
     /// What was put into its clipboard last, in base64.
     clipboard: Option<String>,
+    /// The titles that it was given, and `keep` and `restore` for those that it had.
+    titles: Vec<String>,
 }
 
 impl FakeTerminal {
@@ -32,6 +34,7 @@ impl FakeTerminal {
             scrolled: Vec::new(),
             modes: Vec::new(),
             clipboard: None,
+            titles: Vec::new(),
         }
     }
 
@@ -47,6 +50,12 @@ impl FakeTerminal {
         self.clipboard.as_deref()
     }
 
+    /// The titles that it was given, in order; `keep` and `restore` stand for what was done to the one before.
+    #[allow(dead_code, reason = "the test of titles looks at it")]
+    pub(crate) fn titles(&self) -> &[String] {
+        &self.titles
+    }
+
     pub(crate) fn write(&mut self, text: &str) {
         let mut chars = text.chars().peekable();
         while let Some(c) = chars.next() {
@@ -58,6 +67,7 @@ impl FakeTerminal {
                         Some(']') => {
                             let ends = |c: &char| *c == '\u{7}' || *c == '\\';
                             let words: String = chars.by_ref().take_while(|c| !ends(c)).collect();
+                            self.titles.extend(words.strip_prefix("0;").map(str::to_owned));
                             let copied = words.strip_prefix("52;c;").map(str::to_owned);
                             self.clipboard = copied.or(self.clipboard.take());
                             continue;
@@ -118,6 +128,8 @@ impl FakeTerminal {
             'u' | 'f' | 'm' if arguments.starts_with(['<', '>']) => {
                 self.modes.push(format!("{arguments}{end}"))
             }
+            't' if arguments == "22;0" => self.titles.push("keep".to_owned()),
+            't' if arguments == "23;0" => self.titles.push("restore".to_owned()),
             // Looks, and the question what it is.
             'm' | 'q' => {}
             other => panic!("unexpected control {other:?}"),

@@ -12,11 +12,13 @@ mod names;
 mod pending_operations;
 mod scripts;
 mod settings;
+mod working_tree;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use settings::UNREADABLE;
+pub(crate) use working_tree::{WorkingTreeState, working_tree_state};
 
 /// The name under which this is accepted, beside the files of a folder.
 pub(crate) const ACCEPTED_AS: &str = "what .git runs";

@@ -23,6 +23,7 @@ pub(super) const GREETING: BilingualText = BilingualText {
 
 pub(super) const HELP: BilingualText = BilingualText {
     en: "I am a scripted demo, not a language model. I understand:\n\n\
+         - `tour`: read, edit, test, diff and undo in five steps\n\
          - `list the files here`, `list *.rs files in src`\n\
          - `read README.md`\n\
          - `run uname -a`\n\
@@ -33,6 +34,7 @@ pub(super) const HELP: BilingualText = BilingualText {
          - `how do I connect a real model?`\n\n\
          Token counts are estimates here, and nothing costs anything.",
     zh: "我是一段演示脚本，不是语言模型。我听得懂：\n\n\
+         - “导览”：用五步演示读取、修改、检验、差异和撤销\n\
          - “列出这里的文件”\n\
          - “读取 README.md”\n\
          - “运行 uname -a”\n\

@@ -4,6 +4,7 @@ use super::phrase::{
     after, after_any, file_name, has_any, looks_like_path, split_last, unquoted, without_end,
     without_prefixes,
 };
+use super::tour;
 
 /// The highest number that is counted to.
 const MAX_COUNT: u32 = 20_000;
@@ -73,6 +74,9 @@ pub(super) fn plan(input: &str) -> Vec<Vec<DemoIntent>> {
         .map(str::trim)
         .find(|line| !line.is_empty())
         .unwrap_or_default();
+    if let Some(steps) = tour::steps(line) {
+        return steps;
+    }
     let marks = [
         ", and then ",
         " and then ",

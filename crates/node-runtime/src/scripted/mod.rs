@@ -19,6 +19,7 @@ mod named_tools;
 mod phrase;
 mod player;
 mod summary;
+mod tour;
 
 use std::sync::Arc;
 use std::time::Duration;

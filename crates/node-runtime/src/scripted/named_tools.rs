@@ -49,11 +49,17 @@ fn after_name<'a>(text: &'a str, name: &str) -> Option<&'a str> {
 
 /// Arguments as JSON, where there are such; else what the words give to those that have to be there.
 fn arguments(rest: &str, tool: &ToolSpec) -> Map<String, Value> {
-    let json = rest
-        .find('{')
-        .and_then(|at| serde_json::from_str(rest.get(at..)?).ok());
+    // Words may follow the object.
+    let json = rest.find('{').and_then(|at| {
+        let mut values = serde_json::Deserializer::from_str(rest.get(at..)?).into_iter::<Value>();
+        values.next()?.ok()
+    });
     if let Some(Value::Object(arguments)) = json {
         return arguments;
+    }
+    let written = assignments(rest, tool);
+    if !written.is_empty() {
+        return written;
     }
     let schema = &tool.input_schema;
     let required = schema
@@ -69,6 +75,29 @@ fn arguments(rest: &str, tool: &ToolSpec) -> Map<String, Value> {
             Some((name.to_owned(), words.value(name, property)?))
         })
         .collect()
+}
+
+/// Arguments of the tool that are written as `name=value`, a word each or in quotes.
+fn assignments(rest: &str, tool: &ToolSpec) -> Map<String, Value> {
+    let mut found = Map::new();
+    let properties = tool.input_schema.get("properties").and_then(Value::as_object);
+    for (name, property) in properties.into_iter().flatten() {
+        let assigned = after_name(rest, name).and_then(|after| after.strip_prefix('='));
+        let Some(assigned) = assigned else { continue };
+        let quote = assigned.chars().next().filter(|sign| ['"', '\''].contains(sign));
+        let word = match quote {
+            Some(quote) => assigned[1..].split(quote).next(),
+            None => assigned.split([' ', ',', '\n']).next(),
+        };
+        let word = word.unwrap_or_default();
+        let is_text = property
+            .get("type")
+            .and_then(Value::as_str)
+            .is_none_or(|kind| kind == "string");
+        let read = || serde_json::from_str(word).unwrap_or_else(|_| Value::from(word));
+        found.insert(name.clone(), if is_text { Value::from(word) } else { read() });
+    }
+    found
 }
 
 /// What is left of an input to take arguments from.
@@ -185,6 +214,14 @@ mod tests {
         check(
             "weather {\"city\": \"北京\", \"days\": 2}",
             &[("weather", json!({"city": "北京", "days": 2}))],
+        );
+        check(
+            "call weather with {\"city\": \"Rome\"}, please",
+            &[("weather", json!({"city": "Rome"}))],
+        );
+        check(
+            "transfer amount=7 to='Ada Lovelace'",
+            &[("transfer", json!({"amount": 7, "to": "Ada Lovelace"}))],
         );
         check(
             "Weather: \"New York\".",

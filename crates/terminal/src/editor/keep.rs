@@ -9,6 +9,11 @@ impl Editor {
         self.pastes.unfold(&self.text)
     }
 
+    /// A text that was sent, with its long pastes by their size.
+    pub fn folded(&self, text: &str) -> String {
+        self.pastes.folded(text)
+    }
+
     /// Takes what is written, whole. What came back with it is written next.
     pub fn take(&mut self) -> String {
         let whole = self.whole();

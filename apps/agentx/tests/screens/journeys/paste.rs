@@ -29,12 +29,8 @@ fn a_paste_of_5000_lines() {
         chat.leave();
         chat.each_once(["what is wrong?", "That is a long log."]);
         let all = chat.terminal.all();
-        let entries = all
-            .iter()
-            .filter_map(|row| row.find("entry ").map(|at| &row[at..]));
-        let entries: Vec<&str> = entries.map(|entry| &entry[..10]).collect();
-        let expected: Vec<&str> = text.iter().map(|line| &line[..10]).collect();
-        assert_eq!(entries, expected, "each line once, in order");
-        shots.all(&mut chat).without("entry ", 3)
+        let shows_entry = all.iter().any(|row| row.contains("entry "));
+        assert!(!shows_entry, "the paste is folded: {all:#?}");
+        shots.all(&mut chat)
     });
 }

@@ -17,6 +17,19 @@ impl Drop for ShellProcessGroup {
     }
 }
 
+/// The shell of the person, if it can run anything; else `sh`.
+pub(super) fn shell() -> String {
+    let named = std::env::var("SHELL").unwrap_or_default();
+    let runs = !named.ends_with("/false") && !named.ends_with("/nologin");
+    match runs && std::path::Path::new(&named).is_file() {
+        true => named,
+        false => "sh".to_owned(),
+    }
+}
+
+/// Makes one stream of what goes right and what goes wrong, in a way that does not depend on the person's shell, and becomes that shell.
+const ONE_STREAM: &str = r#"exec 2>&1; exec "$1" -c "$2""#;
+
 /// Begins a command, with all that it starts in a group of its own. What it says and what goes wrong come by one way, in order.
 pub(super) fn begin(
     command: &str,
@@ -25,7 +38,7 @@ pub(super) fn begin(
 ) -> std::io::Result<Child> {
     let mut process = Command::new("sh");
     process
-        .args(["-c", &format!("exec 2>&1\n{command}")])
+        .args(["-c", ONE_STREAM, "sh", &shell(), command])
         .current_dir(&settings.workspace)
         .env_clear()
         .envs(program_environment(settings).variables())

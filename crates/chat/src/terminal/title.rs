@@ -1,0 +1,38 @@
+//! The title of the terminal while a chat has it. There is one terminal, and any thread may have to give it back.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Keeps the title that the terminal has (XTWINOPS 22, <https://invisible-island.net/xterm/ctlseqs/ctlseqs.html>), and restores it.
+const KEEP: &str = "\x1b[22;0t";
+const RESTORE: &str = "\x1b[23;0t";
+
+/// Whether the terminal has a title of this program.
+static IS_SET: AtomicBool = AtomicBool::new(false);
+
+/// Whether the terminal shows a title of this program; another program may have had the terminal since it was written.
+pub(crate) fn is_set() -> bool {
+    IS_SET.load(Ordering::Relaxed)
+}
+
+/// What to write for a title without control characters.
+pub(crate) fn bytes(title: &str) -> String {
+    let keep = if IS_SET.swap(true, Ordering::Relaxed) {
+        ""
+    } else {
+        KEEP
+    };
+    format!("{keep}\x1b]0;{title}\x07")
+}
+
+/// What to write before another program gets the terminal.
+pub(crate) fn farewell() -> &'static str {
+    match IS_SET.swap(false, Ordering::Relaxed) {
+        true => RESTORE,
+        false => "",
+    }
+}
+
+/// Whether the terminal can be expected to have a title.
+pub(crate) fn is_supported() -> bool {
+    std::env::var("TERM").is_ok_and(|term| term != "linux" && term != "dumb")
+}

@@ -1,0 +1,118 @@
+//! Files that instruct the model: the person's own, those of the project, and those of folders in which the agent comes to work.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use agentx_agent::guarded_files::is_instructions;
+use agentx_types::Instructions;
+
+use crate::Settings;
+
+/// Files of instructions, in the order in which they are looked for: of each directory the first one counts. Claude Code reads `CLAUDE.md`
+/// (<https://docs.anthropic.com/en/docs/claude-code/memory>).
+const FILES: [&str; 2] = ["AGENTS.md", "CLAUDE.md"];
+/// How files end to which a link of that name may lead.
+const TEXT_ENDINGS: [&str; 3] = [".md", ".mdc", ".mdx"];
+/// The largest file of instructions that is read.
+const MAX_BYTES: u64 = 256 << 10;
+
+impl Settings {
+    /// What a new agent is told beside its prompt: the person's own instructions, those of the folder as far as the person lets it instruct
+    /// the model, and facts about `workspace`, where it works.
+    pub(crate) fn instructions_at(&self, workspace: &Path) -> Vec<Instructions> {
+        let own = self.user_instructions().into_iter();
+        let files = self.instruction_files().into_iter();
+        let of_folder = files.filter_map(|(path, text)| self.admitted(&path, text));
+        own.chain(of_folder)
+            .chain(self.environment_context(workspace))
+            .collect()
+    }
+
+    /// The `AGENTS.md` beside the user's configuration file, which holds in every folder. One that lies in the workspace is the folder's.
+    pub fn user_instructions(&self) -> Option<Instructions> {
+        let path = self.user_file.parent()?.join(FILES[0]);
+        let real = std::fs::canonicalize(&path).ok()?;
+        let text = (!real.starts_with(&self.workspace_root))
+            .then(|| text_of(&real))
+            .flatten()?;
+        Some(told(&path, text))
+    }
+
+    /// AGENTS.md, else CLAUDE.md, of the project root and of every directory from there to the working directory, in this order, whether they
+    /// count or not: absolute paths and texts. A file that is too large is not read, nor is a link that leads out of its directory or to
+    /// anything but instructions: what it leads to, such as a `.env`, would be sent to the model.
+    pub fn instruction_files(&self) -> Vec<(PathBuf, String)> {
+        let mut directories: Vec<&Path> = self
+            .workspace
+            .ancestors()
+            .take_while(|dir| dir.starts_with(&self.workspace_root))
+            .collect();
+        directories.reverse();
+        let files = directories.into_iter();
+        files.filter_map(|directory| self.first_in(directory)).collect()
+    }
+
+    /// The instructions of the folders between the working directory and `file`, a real path, from the outermost one on, as far as the person lets
+    /// the folder instruct the model. Those of the working directory itself the agent has already.
+    pub fn instructions_towards(&self, file: &Path) -> Vec<Instructions> {
+        let Some(folder) = file.parent().filter(|folder| folder.starts_with(&self.workspace)) else {
+            return Vec::new();
+        };
+        let mut directories: Vec<&Path> = folder
+            .ancestors()
+            .take_while(|directory| *directory != self.workspace)
+            .collect();
+        directories.reverse();
+        let files = directories
+            .into_iter()
+            .filter_map(|directory| self.first_in(directory));
+        files
+            .filter_map(|(path, text)| self.admitted(&path, text))
+            .collect()
+    }
+
+    fn admitted(&self, path: &Path, text: String) -> Option<Instructions> {
+        let below = path.strip_prefix(&self.workspace_root).unwrap_or(path);
+        let is_admitted = self.folder.admits_instructions(below, text.as_bytes());
+        is_admitted.then(|| told(path, text))
+    }
+
+    fn first_in(&self, directory: &Path) -> Option<(PathBuf, String)> {
+        FILES.iter().find_map(|name| {
+            let path = directory.join(name);
+            self.read_instructions(&path).map(|text| (path, text))
+        })
+    }
+
+    fn read_instructions(&self, path: &Path) -> Option<String> {
+        let real = std::fs::canonicalize(path).ok()?;
+        let directory = std::fs::canonicalize(path.parent()?).ok()?;
+        let name = real.file_name()?.to_string_lossy().to_lowercase();
+        let is_text = is_instructions(&name) || TEXT_ENDINGS.iter().any(|ending| name.ends_with(ending));
+        if !real.starts_with(&directory)
+            || !real.starts_with(&self.workspace_root)
+            || !is_text
+            || self.is_guarded(&real)
+        {
+            return None;
+        }
+        text_of(&real)
+    }
+}
+
+/// The text of a plain file that is not too large and says something.
+fn text_of(file: &Path) -> Option<String> {
+    let found = std::fs::metadata(file).ok()?;
+    if !found.is_file() || found.len() > MAX_BYTES {
+        return None;
+    }
+    let text = String::from_utf8_lossy(&std::fs::read(file).ok()?).into_owned();
+    (!text.trim().is_empty()).then_some(text)
+}
+
+fn told(path: &Path, text: String) -> Instructions {
+    Instructions {
+        path: path.to_string_lossy().into_owned(),
+        text: Arc::from(text),
+    }
+}
