@@ -29,7 +29,7 @@ use crate::render::units;
 use crate::terminal::TerminalInput;
 use agentx_terminal::{EditOutcome, LONGEST_KEPT};
 pub(super) use own::ShellCommand;
-use process::{ShellProcessGroup, begin};
+use process::{ShellProcessGroup, begin, instead_of};
 
 /// No command of this kind takes longer.
 const LONGEST: Duration = Duration::from_secs(600);
@@ -324,26 +324,6 @@ impl Chat<'_> {
         let row = |line: &String| style.dim(&format!("  … {}{rest}", cut(&visible(line), room)));
         self.composer.inputs.lines().map(row).collect()
     }
-}
-
-/// The error for a command that would change nothing.
-const OWN_SHELL: &str =
-    "each command has a shell of its own, so a `cd` alone changes nothing; write !cd DIR && COMMAND";
-
-/// What is said in place of running a command that could do nothing here.
-fn instead_of(command: &str) -> Option<&'static str> {
-    let program = command.split_whitespace().next().unwrap_or_default();
-    match program.rsplit('/').next().unwrap_or_default() {
-        "" => Some("`!COMMAND` runs a command in your shell, for example !ls"),
-        _ if only_changes_directory(command) => Some(OWN_SHELL),
-        _ => None,
-    }
-}
-
-/// Whether a command is a `cd` and nothing else.
-fn only_changes_directory(command: &str) -> bool {
-    let is_cd = command == "cd" || command.starts_with("cd ");
-    is_cd && !command.contains(['&', ';', '|', '\n'])
 }
 
 /// What is said on leaving of lines that waited for a command.

@@ -51,3 +51,23 @@ pub(super) fn begin(
     process.process_group(0);
     process.spawn()
 }
+
+/// The error for a command that would change nothing.
+const OWN_SHELL: &str =
+    "each command has a shell of its own, so a `cd` alone changes nothing; write !cd DIR && COMMAND";
+
+/// What is said in place of running a command that could do nothing here.
+pub(super) fn instead_of(command: &str) -> Option<&'static str> {
+    let program = command.split_whitespace().next().unwrap_or_default();
+    match program.rsplit('/').next().unwrap_or_default() {
+        "" => Some("`!COMMAND` runs a command in your shell, for example !ls"),
+        _ if only_changes_directory(command) => Some(OWN_SHELL),
+        _ => None,
+    }
+}
+
+/// Whether a command is a `cd` and nothing else.
+fn only_changes_directory(command: &str) -> bool {
+    let is_cd = command == "cd" || command.starts_with("cd ");
+    is_cd && !command.contains(['&', ';', '|', '\n'])
+}
