@@ -1,14 +1,14 @@
 //! What a person sees of a chat: the console, the screen or the lines on it, and what fills them.
 
-use agentx::config::Settings;
+use agentx::config::{Settings, ThinkingDisplay};
 use tokio::time::Instant;
 
 use super::pace::Pace;
 use super::participants::CompanyNews;
 use super::prompt::Prompt;
 use super::status_row::StatusRow;
-use super::{ChatFlow, ChatInterface};
 use super::title::TerminalTitle;
+use super::{ChatFlow, ChatInterface};
 use crate::console::Console;
 use crate::error::ChatError;
 use crate::render::agents::AgentCast;

@@ -92,13 +92,15 @@ impl Chat<'_> {
             tracing::debug!(%error, "a command without a session");
         }
         let Some(loan) = self.lend_terminal()? else {
-            return self.told(NO_TERMINAL);
+            return self.display.print_line(NO_TERMINAL);
         };
         let visit = match begin(command, self.settings) {
             Ok(child) => self.visit(child).await,
             Err(error) => {
                 drop(loan);
-                return self.told(&style.bad(&format!("  it could not be run: {error}")));
+                return self
+                    .display
+                    .print_line(&style.bad(&format!("  it could not be run: {error}")));
             }
         };
         drop(loan);
@@ -114,7 +116,7 @@ impl Chat<'_> {
                     style.dim("  └ "),
                     style.dim(" · the agent is told that you ran it"),
                 );
-                self.told(&format!("{corner}{shown}{note}"))
+                self.display.print_line(&format!("{corner}{shown}{note}"))
             }
         }
     }
