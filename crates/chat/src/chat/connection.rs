@@ -43,7 +43,7 @@ impl ConversationSite {
 }
 
 /// The conversation, and who takes part.
-pub(crate) struct Connection {
+pub(crate) struct ChatConnection {
     pub(super) site: ConversationSite,
     /// What kind of agent it is that people talk to.
     pub(super) kind: AgentKind,
@@ -53,7 +53,7 @@ pub(crate) struct Connection {
     pub(super) lost: Option<Stood>,
 }
 
-impl Connection {
+impl ChatConnection {
     /// A conversation with an agent that nobody has said anything to.
     pub(super) fn new(agent: NewAgent, company: Company) -> Self {
         Self {

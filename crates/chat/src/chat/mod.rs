@@ -68,7 +68,7 @@ use approvals::Approvals;
 pub use commands::ChatStart;
 use commands::session_change::past_of;
 use composer::Composer;
-use connection::{Connection, ConversationSite};
+use connection::{ChatConnection, ConversationSite};
 use display::Display;
 use participants::Company;
 use programs::Programs;
@@ -113,7 +113,7 @@ pub struct Chat<'a> {
     /// How questions about calls are answered.
     approvals: Approvals,
     /// The session, and who takes part in it.
-    connection: Connection,
+    connection: ChatConnection,
     /// How the session stands.
     status: SessionStatus,
     /// The programs that run beside it.
@@ -152,7 +152,7 @@ impl<'a> Chat<'a> {
             composer: Composer::new(editor, inputs),
             approvals: Approvals::default(),
             status: SessionStatus::new(&agent.config, Instant::now()),
-            connection: Connection::new(agent, Company::new(place)),
+            connection: ChatConnection::new(agent, Company::new(place)),
             programs: Programs::new(settings),
             signals,
             leaving: None,
